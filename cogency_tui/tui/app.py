@@ -293,8 +293,8 @@ class CogencyApp(App[int]):
     async def _copy(self, text: str) -> None:
         from cogency_tui.tui.terminal.clipboard import copy
 
-        done, said = await copy(text, os.environ, self.send_to_terminal)
-        self.notify(said, severity="information" if done else "warning", markup=False)
+        done, message = await copy(text, os.environ, self.send_to_terminal)
+        self.notify(message, severity="information" if done else "warning", markup=False)
 
     def notify(
         self,

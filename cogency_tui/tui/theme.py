@@ -41,8 +41,8 @@ class Inks:
         if "reverse" in under:
             # On a reversed surface foreground colors would become backgrounds, each a different one.
             return Style.parse(f"{under} {attributes} {self._colors['text']} on {self._colors[on]}")
-        said = f"{under} {given.get(role, '')} {attributes}"
-        return Style.parse(f"{said} {self._colors[role]} on {self._colors[on]}")
+        definition = f"{under} {given.get(role, '')} {attributes}"
+        return Style.parse(f"{definition} {self._colors[role]} on {self._colors[on]}")
 
 
 @cache

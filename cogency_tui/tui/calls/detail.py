@@ -59,7 +59,7 @@ class CommandSheet:
             Segment("in the background  ", inks("text", attributes="bold")),
             Segment(f"{GLYPHS[state]} {state} {duration(command.elapsed(now))}", inks(ROLES[state])),
         ]
-        facts = [command.id, *([command.told] if command.told else [])]
+        facts = [command.id, *([command.remark] if command.remark else [])]
         facts.append(f"{size(self._output.size)}, {plural(self._output.total, 'line')}")
         return [
             *wrap(head, width),

@@ -200,9 +200,9 @@ class CallList(SelectList[Row]):
             return step_row(call.steps()[row.step], width, inks, frame=self.frame, on=on)
         if waits := waits_for(call, rows.before(row.call) if call.state == "queued" else ()):
             return waiting_row(call, waits, width, inks, on=on)
-        told = cause_of_skip(call, rows.before(row.call)) if call.state == "skipped" else ""
+        remark = cause_of_skip(call, rows.before(row.call)) if call.state == "skipped" else ""
         fold = rows.mark_of(row.call)
-        return call_row(call, width, inks, now=now, frame=self.frame, on=on, fold=fold, told=told)
+        return call_row(call, width, inks, now=now, frame=self.frame, on=on, fold=fold, remark=remark)
 
     def _show_changes(self) -> None:
         """Refresh after the rows or their contents changed."""

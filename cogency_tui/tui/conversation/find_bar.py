@@ -32,7 +32,7 @@ class FindField(Input):
         Binding("escape", "cancel", "Back", id="find.cancel", tooltip="Return to where the search began"),
     ]
 
-    class Kept(Message):
+    class Accepted(Message):
         """The user accepts the position that the search has reached."""
 
     class Stepped(Message):
@@ -50,7 +50,7 @@ class FindField(Input):
         self.cursor_blink = False
 
     def action_keep(self) -> None:
-        self.post_message(self.Kept())
+        self.post_message(self.Accepted())
 
     def action_step(self, step: int) -> None:
         self.post_message(self.Stepped(step))
@@ -69,7 +69,7 @@ class FindCount(Bar):
         self._text = ""
         self._found = True
 
-    def tell(self, nth: int, total: int, query: str) -> None:
+    def show_count(self, nth: int, total: int, query: str) -> None:
         """Show that the view is at the `nth` of `total` finds of `query`."""
         self._found = total > 0 or not query
         count = f"{nth:,} of {total:,}" if nth else f"{total:,} found"
@@ -104,9 +104,9 @@ class FindBar(Horizontal):
         field.focus()
         field.select_all()
 
-    def tell(self, nth: int, total: int) -> None:
+    def show_count(self, nth: int, total: int) -> None:
         """Show that the view is at the `nth` of `total` finds."""
-        self.query_one(FindCount).tell(nth, total, self.query_text)
+        self.query_one(FindCount).show_count(nth, total, self.query_text)
 
 
 class FindSign(Bar):

@@ -57,8 +57,8 @@ def draw_welcome(situation: Situation, width: int, inks: Inks) -> list[Line]:
     lines += wrap([Segment(about, dim)], width)
     before, after = _around_model(situation)
     model = f"{one_line(situation.provider)}/{one_line(situation.model)}"
-    said = [Segment(before, text), Segment(model, inks("accent")), Segment(after, text)]
-    lines += [BLANK, *wrap(said, width)]
+    segments = [Segment(before, text), Segment(model, inks("accent")), Segment(after, text)]
+    lines += [BLANK, *wrap(segments, width)]
     tries = _TRY_OFFLINE if situation.provider == OFFLINE else _TRY
     lines += [BLANK, Line([Segment("Try", strong)])]
     lines += [

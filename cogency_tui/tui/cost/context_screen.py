@@ -79,8 +79,8 @@ def _instructions(instructions: Instructions, width: int, inks: Inks) -> list[Li
     nested = [one_line(path) for path in instructions.nested]
     if nested:
         more = f", and {len(nested) - _NAMED} more" if len(nested) > _NAMED else ""
-        told = f"Listed for the model to read before changes there: {', '.join(nested[:_NAMED])}{more}"
-        rows += wrap([Segment(told, inks("dim"))], width)
+        text = f"Listed for the model to read before changes there: {', '.join(nested[:_NAMED])}{more}"
+        rows += wrap([Segment(text, inks("dim"))], width)
     for problem in instructions.problems:
         rows += wrap([Segment(f"✗ {reveal(problem)}", inks("bad"))], width)
     if not rows:

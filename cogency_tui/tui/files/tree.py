@@ -50,7 +50,7 @@ class FileTree(SelectList[Row]):
             super().__init__()
 
     class Asked(Message):
-        """Requests `mention`, `look`, `edit` or `reveal` for the file at `path`."""
+        """Requests `mention`, `preview`, `edit` or `reveal` for the file at `path`."""
 
         def __init__(self, what: str, path: str) -> None:
             self.what = what
@@ -136,7 +136,7 @@ class FileTree(SelectList[Row]):
         if node is None:
             return
         if not node.is_directory:
-            self._ask("look")
+            self._ask("preview")
         elif self._files.found is not None:
             self._ask("reveal")
         elif node.path not in self._files.open:

@@ -15,7 +15,7 @@ from cogency_tui.tui.theme import Inks
 def draw_diff(diff: str, width: int, inks: Inks) -> list[Line]:
     """Draw the lines of `diff` in `width` cells. Control characters are shown, not executed."""
     lines: list[Line] = []
-    for text, role, surface in _told_apart(diff):
+    for text, role, surface in _classify(diff):
         style = inks(role, surface)
         for line in chop([Segment(reveal(text.expandtabs(4)), style)], width):
             fill = Segment(" " * (width - width_of(line.segments)), style)
@@ -30,7 +30,7 @@ class DiffSheet(Sheet):
         text = Lines()
         text.extend(
             ((reveal(line.expandtabs(4)), Rendition(role, "" if on == "surface" else on)),)
-            for line, role, on in _told_apart(diff)
+            for line, role, on in _classify(diff)
         )
         super().__init__(text, width, inks)
 
@@ -42,7 +42,7 @@ class DiffSheet(Sheet):
         ]
 
 
-def _told_apart(diff: str) -> Iterator[tuple[str, str, str]]:
+def _classify(diff: str) -> Iterator[tuple[str, str, str]]:
     """Yield each line of a diff with its text role and its surface."""
     in_hunk = False
     for text in diff.removesuffix("\n").split("\n"):

@@ -45,5 +45,5 @@ class Footer(ButtonBar):
         ]
         # The screen does not define the focused widget's own actions.
         namespace = "app." if each.node is app_of(self) else "" if each.node is self.screen else "focused."
-        said = f"{binding.tooltip or binding.description} ({key_name(binding.key)})"
-        return Part(segments, said, f"{namespace}{binding.action}", "   " if at else "")
+        tooltip = f"{binding.tooltip or binding.description} ({key_name(binding.key)})"
+        return Part(segments, tooltip, f"{namespace}{binding.action}", "   " if at else "")

@@ -272,8 +272,8 @@ class MarkdownDrawer:
                 marks.remove(_MARKS[name])
                 if name == "link":
                     href, start = hrefs.pop()
-                    said = "".join(span.text for span in spans[start:])
-                    if href not in (said, f"mailto:{said}", ""):
+                    label = "".join(span.text for span in spans[start:])
+                    if href not in (label, f"mailto:{label}", ""):
                         put(f" ({href})", "dim")
             else:
                 put(child.content)

@@ -271,7 +271,7 @@ class MarkdownStream:
         """The number of lines of `block`, which is drawn to count them."""
         if block >= len(self._blocks):
             return 0
-        self._look(block)
+        self._drawn_block(block)
         return self._heights[block]
 
     def locate(self, index: int) -> tuple[int, int]:
@@ -282,7 +282,7 @@ class MarkdownStream:
         """Line `offset` of `block`; a blank one past its end."""
         if block >= len(self._blocks):
             return BLANK
-        drawn, offset = self._look(block), offset - self._gap(block)
+        drawn, offset = self._drawn_block(block), offset - self._gap(block)
         return drawn.line(offset) if 0 <= offset < len(drawn) else BLANK
 
     def _gap(self, place: int) -> int:
@@ -310,7 +310,7 @@ class MarkdownStream:
             self._drawn.pop(len(self._blocks), None)
             self._heights.pop()
 
-    def _look(self, place: int) -> Drawn:
+    def _drawn_block(self, place: int) -> Drawn:
         drawn = self._drawn.get(place)
         if drawn is None:
             drawn = self._drawn[place] = self._draw(place)

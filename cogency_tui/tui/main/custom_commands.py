@@ -25,7 +25,7 @@ class CustomCommands(FeatureCommands):
     def handlers(self) -> dict[str, Handler]:
         return {"custom": self.carry_out}
 
-    def look(self) -> None:
+    def refresh(self) -> None:
         """Refresh the list of commands in the background."""
         self._screen.run_worker(self.read, group="custom", exclusive=True)
 

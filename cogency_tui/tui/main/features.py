@@ -37,7 +37,7 @@ class Features:
         facts = ContextFacts(bridge.agent)
         self.updates = Surroundings(screen, bridge, facts)
         self.cost = CostCommands(screen, bridge, facts, display)
-        self.conversations = ConversationCommands(screen, bridge, display, self.updates.look)
+        self.conversations = ConversationCommands(screen, bridge, display, self.updates.refresh)
         self.drafts = PromptCommands(screen, bridge)
         self.background = BackgroundCommands(screen, bridge)
         self.files = FileCommands(screen, bridge, display)

@@ -110,8 +110,8 @@ class MainScreen(Screen[None]):
         """Start the background work, and the requested turn; call after the first frame."""
         self._features.updates.start()
         self._features.files.start()
-        self._features.trust.look()
-        self._features.custom.look()
+        self._features.trust.refresh()
+        self._features.custom.refresh()
         prompt, conversation_id = self._first
         if conversation_id:
             self._features.conversations.open(conversation_id, prompt)
@@ -153,7 +153,7 @@ class MainScreen(Screen[None]):
         self.call_next(self.run_action, command.action(argument))
 
     def on_completion_commands_wanted(self) -> None:
-        self._features.custom.look()
+        self._features.custom.refresh()
 
     def send(self, written: Written) -> None:
         self.query_one(Conversation).follow()
@@ -162,10 +162,10 @@ class MainScreen(Screen[None]):
 
     def on_bridge_arrived(self, event: Bridge.Arrived) -> None:
         self._display.take(event.events)
-        self._features.trust.tell()
+        self._features.trust.report_problems()
         if any(each["type"] == "result" for each in event.events):
-            self._features.background.look()
-            self._features.review.look()
+            self._features.background.refresh()
+            self._features.review.refresh()
         self.call_after_refresh(self.bridge.drawn)
 
     def on_bridge_turn_changed(self) -> None:
@@ -175,14 +175,14 @@ class MainScreen(Screen[None]):
             (self._ticker.resume if working else self._ticker.pause)()
         if not working:
             self._display.end_turn()
-            self._features.updates.look()
-            self._features.files.look()
+            self._features.updates.refresh()
+            self._features.files.refresh()
             self._features.files.list_shown()
-            self._features.trust.look()
-            self._features.profile.look()
-        self._features.background.look()
+            self._features.trust.refresh()
+            self._features.profile.refresh()
+        self._features.background.refresh()
         self._features.review.work()
-        self._features.timeline.look()
+        self._features.timeline.refresh()
         self._display.show_state()
         self.report_state("working" if working else "idle")
 
@@ -285,7 +285,7 @@ class MainScreen(Screen[None]):
     def action_step_back(self) -> None:
         prompt = self.query_one(Prompt)
         if self.bridge.working:
-            self._features.drafts.take_back(self.bridge.interrupt())
+            self._features.drafts.restore_unsent(self.bridge.interrupt())
             self._display.show_state()
         elif self.selections:
             self.clear_selection()
@@ -295,7 +295,7 @@ class MainScreen(Screen[None]):
             self.set_focus(prompt)
 
     def on_bridge_returned(self, event: Bridge.Returned) -> None:
-        self._features.drafts.take_back([event.message])
+        self._features.drafts.restore_unsent([event.message])
 
     def on_bridge_queue_changed(self) -> None:
         self.query_one(PromptBox).show_queue()

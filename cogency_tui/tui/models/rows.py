@@ -45,12 +45,12 @@ def draw_provider_note(provider: KnownProvider, width: int, inks: Inks) -> list[
     lines = wrap([Segment(f"Endpoint {one_line(without_user(provider.base_url))}", inks("text"))], width)
     variable = one_line(provider.key_source)
     if not variable:
-        told = "No API key needed; its server must be running · Ctrl+T test"
+        text = "No API key needed; its server must be running · Ctrl+T test"
     elif provider.key_found:
-        told = f"API key: ${variable} · Ctrl+T test"
+        text = f"API key: ${variable} · Ctrl+T test"
     else:
-        told = f"Set {variable} in the environment (export {variable}=…) and restart."
-    return [*lines, *wrap([Segment(told, inks("dim"))], width)]
+        text = f"Set {variable} in the environment (export {variable}=…) and restart."
+    return [*lines, *wrap([Segment(text, inks("dim"))], width)]
 
 
 def draw_model(model: ModelRow, width: int, inks: Inks, on: str, *, current: bool) -> Line:

@@ -178,11 +178,11 @@ class PickerScreen(ListDialog["Chosen | None", Row]):
 
     async def _test(self, provider: KnownProvider, model: str) -> None:
         try:
-            said = await self._models.test(provider, model)
+            result = await self._models.test(provider, model)
         except CogencyError as exc:
             self._note.report(Problem(str(exc), exc.hint))
         else:
-            self._note.report(said=said)
+            self._note.report(result=result)
 
     def _begin_step(self, selected: str) -> None:
         """Show the rows of the present step, with an empty filter."""

@@ -28,7 +28,7 @@ class PickerNote(DialogBody):
         self._clock = clock
         self._provider: KnownProvider | None = None
         self._problem: Problem | None = None
-        self._said = ""
+        self._result = ""
         self._asking = ""
         self._since = 0.0
         self._frame = 0
@@ -44,15 +44,15 @@ class PickerNote(DialogBody):
 
     def wait(self, asking: str) -> None:
         """Show a pending request; its waiting time appears after a while."""
-        self._problem, self._said = None, ""
+        self._problem, self._result = None, ""
         self._asking, self._since = asking, self._clock()
         if self._ticker:
             self._ticker.resume()
         self._renew()
 
-    def report(self, problem: Problem | None = None, said: str = "") -> None:
+    def report(self, problem: Problem | None = None, result: str = "") -> None:
         """End the request, and show its result, if any."""
-        self._asking, self._problem, self._said = "", problem, said
+        self._asking, self._problem, self._result = "", problem, result
         if self._ticker:
             self._ticker.pause()
         self._renew()
@@ -62,7 +62,7 @@ class PickerNote(DialogBody):
         self._renew()
 
     def _renew(self) -> None:
-        self.display = bool(self._problem or self._said or self._provider or self._waited() > _PATIENCE)
+        self.display = bool(self._problem or self._result or self._provider or self._waited() > _PATIENCE)
         self.redraw()
 
     def _waited(self) -> float:
@@ -74,8 +74,8 @@ class PickerNote(DialogBody):
             return draw_problem(self._problem, width, inks)
         if self._asking and self._waited() > _PATIENCE:
             spinner = Segment(f"{SPINNER[self._frame % len(SPINNER)]} ", inks("accent"))
-            said = f"{one_line(self._asking)}  {whole_seconds(self._waited())}"
-            return [Line([spinner, Segment(said, inks("dim"))])]
-        if self._said:
-            return wrap([Segment("✓ ", inks("good")), Segment(one_line(self._said), inks("text"))], width)
+            text = f"{one_line(self._asking)}  {whole_seconds(self._waited())}"
+            return [Line([spinner, Segment(text, inks("dim"))])]
+        if self._result:
+            return wrap([Segment("✓ ", inks("good")), Segment(one_line(self._result), inks("text"))], width)
         return draw_provider_note(self._provider, width, inks) if self._provider else []

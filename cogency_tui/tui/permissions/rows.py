@@ -39,21 +39,21 @@ def draw_permission_note(
 ) -> list[Line]:
     """Draw the selected row in full: what it allows, since when, and where it is stored."""
     if problem:
-        told = f"✗ Rules not applied: {one_line(problem)}"
-        return wrap([Segment(told, inks("bad"))], width)
+        text = f"✗ Rules not applied: {one_line(problem)}"
+        return wrap([Segment(text, inks("bad"))], width)
     if isinstance(row, GrantRow):
         since = when(row.grant.since, now)
         made = f" Added with the rule {_quoted(row.grant.pattern)}." if row.grant.pattern else ""
         about = f": {reveal(row.grant.about)}" if row.grant.about else ""
-        said = f"{row.grant.covers}{about}"
+        scope = f"{row.grant.covers}{about}"
         return [
-            *wrap([Segment(said, inks("text"))], width),
+            *wrap([Segment(scope, inks("text"))], width),
             *wrap([Segment(f"Allowed {since}, until you quit.{made}", inks("dim"))], width),
         ]
     if isinstance(row, RuleRow):
         return [
             *wrap([Segment(_describe(row), inks("text"))], width),
-            *wrap([Segment(_kept(row, path), inks("dim"))], width),
+            *wrap([Segment(_describe_storage(row, path), inks("dim"))], width),
         ]
     if isinstance(row, ModeRow):
         always = (
@@ -106,6 +106,6 @@ def _describe(row: RuleRow) -> str:
     return f"{what} without asking {where}."
 
 
-def _kept(row: RuleRow, path: str) -> str:
+def _describe_storage(row: RuleRow, path: str) -> str:
     since = f"Added {one_line(row.rule.added)}, stored in" if row.rule.added else "Stored in"
     return f"{since} {one_line(path)}"

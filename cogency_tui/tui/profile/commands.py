@@ -24,7 +24,7 @@ class ProfileCommands(FeatureCommands):
     def handlers(self) -> dict[str, Handler]:
         return {"profile": self.profile}
 
-    def look(self) -> None:
+    def refresh(self) -> None:
         """Offer a profile after a turn, if one is due."""
         self._screen.run_worker(self._offer, group="profile")
 

@@ -66,8 +66,8 @@ def draw_profile_note(shown: Shown, fact: Fact | None, width: int, inks: Inks, n
     if outcome := outcome_of(shown.state):
         last = f"Last at {when(shown.state.attempted, now)}: {one_line(outcome)}."
         lines += wrap([Segment(last, inks("bad" if shown.state.failed else "dim"))], width)
-    told = (_ON if shown.on else _OFF).format(plural(shown.every, "message"))
-    return [*lines, *wrap([Segment(told, inks("dim"))], width)]
+    text = (_ON if shown.on else _OFF).format(plural(shown.every, "message"))
+    return [*lines, *wrap([Segment(text, inks("dim"))], width)]
 
 
 def describe_profile(shown: Shown) -> str:

@@ -123,10 +123,10 @@ class Prompt(ChipArea):
 
     def recall(self, texts: Sequence[str]) -> None:
         """Append the messages of a resumed conversation to the history."""
-        said = {text: Written(text) for text in texts if text.strip()}
-        known = {entry.full: entry for entry in self._history if entry.full in said}
-        others = [entry for entry in self._history if entry.full not in said]
-        self._history = [*others, *({**said, **known}).values()]
+        entries = {text: Written(text) for text in texts if text.strip()}
+        known = {entry.full: entry for entry in self._history if entry.full in entries}
+        others = [entry for entry in self._history if entry.full not in entries]
+        self._history = [*others, *({**entries, **known}).values()]
         self._place = len(self._history)
 
     def note(self, written: Written) -> None:
@@ -151,7 +151,7 @@ class Prompt(ChipArea):
         self._start_over()
         return written
 
-    def take_back(self, unsent: list[Written]) -> list[Written]:
+    def restore_unsent(self, unsent: list[Written]) -> list[Written]:
         """Put unsent messages before the draft; shell commands among them go to the end of the history."""
         if not unsent:
             return []

@@ -92,8 +92,8 @@ class ExportScreen(ReadingScreen[Form]):
     def _draw(self, width: int, inks: Inks) -> list[Line]:
         lines: list[Line] = []
         for name, about in FORMS.values():
-            said = [Segment(f"{name}: ", inks("text", attributes="bold")), Segment(about, inks("dim"))]
-            lines += wrap(said, width)
+            segments = [Segment(f"{name}: ", inks("text", attributes="bold")), Segment(about, inks("dim"))]
+            lines += wrap(segments, width)
         return [
             *lines,
             *wrap([Segment(f"The file is saved in {short_path(self._directory)}.", inks("dim"))], width),

@@ -136,12 +136,14 @@ class RecallPanes(Horizontal):
         self.list.notice = error.advice
         self.list.refresh()
 
-    def look(self) -> None:
+    def show_selected(self) -> None:
         """Show the selected conversation in the preview."""
         if (entry := self.entry) is not None:
             asked, terms = self._searching.asked, self._searching.terms
             elsewhere = asked.where != "project"
-            self._show(partial(self._pane.look, entry, self.list.hit, asked.text, terms, project=elsewhere))
+            self._show(
+                partial(self._pane.show_hit, entry, self.list.hit, asked.text, terms, project=elsewhere)
+            )
 
     def step(self, step: int) -> None:
         """Go to the next hit of the selected conversation, or with -1 to the previous one."""
@@ -183,7 +185,7 @@ class RecallPanes(Horizontal):
 
     def on_select_list_selected(self, event: RecallList.Selected) -> None:
         event.stop()
-        self.look()
+        self.show_selected()
 
     def _clear_if_empty(self) -> None:
         if self.entry is None:

@@ -89,10 +89,10 @@ def marked(text: str, marks: Marks, width: int, inks: Inks, on: str) -> list[Seg
     room = width
     for piece, role, attributes in pieces:
         # On one line, but with its spaces: those beside a mark belong to the text.
-        said = fit(_revealed(piece), room)
-        if said:
-            shown.append(Segment(said, inks(role, on, attributes)))
-            room -= cells(said)
+        visible = fit(_revealed(piece), room)
+        if visible:
+            shown.append(Segment(visible, inks(role, on, attributes)))
+            room -= cells(visible)
     return shown
 
 

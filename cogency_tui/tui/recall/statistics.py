@@ -142,17 +142,17 @@ class StatisticsScreen(ReadingScreen[None]):
                 yield Choices([])
 
     def on_mount(self) -> None:
-        self._look()
+        self._reload()
 
     def action_period(self, period: str) -> None:
         self._period = period
-        self._look()
+        self._reload()
 
     def action_place(self) -> None:
         self._where = "everywhere" if self._where == "project" else "project"
-        self._look()
+        self._reload()
 
-    def _look(self) -> None:
+    def _reload(self) -> None:
         place = "this project" if self._where == "project" else "all projects"
         self.query_one(PaneTitle).state(f"{self._period}, {place}")
         keys = [(str(key), name, f"period({name!r})") for key, name in enumerate(_PERIODS, 1)]

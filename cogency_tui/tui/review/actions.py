@@ -150,18 +150,18 @@ class Acting:
     def revert(self) -> None:
         """Revert the target."""
         if target := self._target():
-            self._deciding.revert(target, tell=not target.hunks)
+            self._deciding.revert(target, report=not target.hunks)
             self._go_on(target)
 
     def revert_file(self) -> None:
         """Revert all changes of the turn to the file."""
         if file := self._files.file:
-            self._deciding.revert(target_of(file.key), tell=True)
+            self._deciding.revert(target_of(file.key), report=True)
 
     def revert_turn(self) -> None:
         """Revert all changes of the turn."""
         if file := self._files.file:
-            self._deciding.revert(Target(file.key.turn), tell=True)
+            self._deciding.revert(Target(file.key.turn), report=True)
 
     def edit(self) -> None:
         """Edit the lines of the hunk, or those of its conflict."""

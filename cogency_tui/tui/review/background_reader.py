@@ -55,7 +55,7 @@ class Reading:
         self._busy = False
         self._known = False
 
-    def look(self) -> None:
+    def refresh(self) -> None:
         """Read the list again, after a possible change."""
         self._stale = True
         if not self._busy:

@@ -51,8 +51,8 @@ class Deciding:
         """Keep the target, or restore it after a revert."""
         self._do(partial(self._review.keep, target))
 
-    def revert(self, target: Target, *, tell: bool = False) -> None:
-        """Revert the target; if it exceeds what is visible, `tell` reports how much was reverted."""
+    def revert(self, target: Target, *, report: bool = False) -> None:
+        """Revert the target; if it exceeds what is visible, `report` reports how much was reverted."""
 
         async def work() -> Outcome | None:
             try:
@@ -70,7 +70,7 @@ class Deciding:
                     )
                 else:
                     self._warn(f"Not everything could be reverted: {paths}. The reasons are shown there (≠).")
-            elif tell:
+            elif report:
                 files = {edit.path for edit in outcome.edits}
                 self._say(f"Reverted {plural(len(files), 'file')} (u undo)")
             return outcome

@@ -115,7 +115,7 @@ def _expand(text: str, column: int) -> str:
     return (" " * column + text).expandtabs(_TAB)[column:]
 
 
-_KEPT = 256
+_CACHED = 256
 
 Key = tuple[str, str]
 """The kind of a section, and its id: stable when the diff is laid out again."""
@@ -217,7 +217,7 @@ class Unified:
         lines = self._drawn.get(index)
         if lines is None:
             lines = self._drawn[index] = self._draw(self._rows[index])
-            if len(self._drawn) > _KEPT:
+            if len(self._drawn) > _CACHED:
                 self._drawn.popitem(last=False)
         return lines[min(offset, len(lines) - 1)]
 
@@ -265,7 +265,7 @@ class SideBySide:
         lines = self._drawn.get(index)
         if lines is None:
             lines = self._drawn[index] = self._draw(index)
-            if len(self._drawn) > _KEPT:
+            if len(self._drawn) > _CACHED:
                 self._drawn.popitem(last=False)
         return lines[min(offset, len(lines) - 1)]
 

@@ -61,12 +61,12 @@ def draw_comments(comments: Sequence[Comment], width: int, inks: Inks) -> list[L
     lines: list[Line] = []
     for comment in comments:
         delivery = "sent" if comment.told else "sent with your next message"
-        said = [
+        segments = [
             Segment(reveal(comment.text), inks("text", attributes="italic")),
             Segment(f"  {delivery}", inks("dim")),
         ]
         bar = Segment(" ¶ ", inks("accent"))
-        first, *more = wrap(said, max(8, width - 4))
+        first, *more = wrap(segments, max(8, width - 4))
         lines += [first.indented(bar), *(line.indented(Segment("   ", inks())) for line in more)]
     return lines
 
@@ -79,11 +79,11 @@ def draw_fold(count: int, width: int, inks: Inks) -> Line:
 
 def draw_notes(file: ChangedFile, notes: Sequence[str], width: int, inks: Inks) -> list[Line]:
     """Draw the notes beside the lines, and the summary of a file without lines."""
-    said = list(notes)
+    texts = list(notes)
     if not file.hunks:
-        said = [*_summary(file), *said]
+        texts = [*_summary(file), *texts]
     lines: list[Line] = []
-    for text in said:
+    for text in texts:
         wrapped = wrap([Segment(reveal(text), inks("dim" if file.hunks else "text"))], max(8, width - 2))
         lines += [line.indented(Segment(" ", inks())) for line in wrapped]
     comments = [comment for comment in file.comments if not comment.hunk]

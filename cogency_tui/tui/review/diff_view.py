@@ -14,7 +14,7 @@ from textual.message import Message
 from textual.strip import Strip
 
 from cogency_tui.agent.review.model import Hunk
-from cogency_tui.tui.kit.line_view import LineView, Look, overlaid
+from cogency_tui.tui.kit.line_view import DrawContext, LineView, overlaid
 from cogency_tui.tui.kit.lines import Line, wrap
 from cogency_tui.tui.review.diff_layout import Known, Layout
 from cogency_tui.tui.review.diff_sections import Key
@@ -51,7 +51,7 @@ class DiffView(LineView):
         super().__init__(id=id)
         self.way: Way = "auto"
         self.file: OpenFile | None = None
-        self._said = ""
+        self._text = ""
         self._layout: Layout | None = None
         self._known: Known = {}
         self._known_for: object = None
@@ -95,7 +95,7 @@ class DiffView(LineView):
     def say(self, text: str) -> None:
         """Show a text instead of a file."""
         self.file = self._layout = None
-        self._said = text
+        self._text = text
         self._texts = wrap([Segment(text, self.inks("dim"))], self.text_width - 1) if text else []
         self.resize_column(len(self._texts))
         self.jump(0)
@@ -114,7 +114,7 @@ class DiffView(LineView):
         if file is not None:
             self.file = file
         if self.file is None:
-            self.say(self._said)
+            self.say(self._text)
             return
         anchor = self._anchor()
         self._lay()
@@ -163,17 +163,17 @@ class DiffView(LineView):
         bar = Segment("▌" if mine and section.fold is None else " ", self.inks("accent"))
         return section.line(offset).indented(bar)
 
-    def strip_at(self, y: int, look: Look) -> Strip:
-        strip = super().strip_at(y, look)
+    def strip_at(self, y: int, context: DrawContext) -> Strip:
+        strip = super().strip_at(y, context)
         if self._layout is None or y != self._cursor or y >= self._layout.height or not self.has_focus:
             return strip
-        cursor = look.inks("text", "cursor")
+        cursor = context.inks("text", "cursor")
         over = Style(bgcolor=cursor.bgcolor, reverse=cursor.reverse)
         return overlaid(strip, over)
 
     def on_resize(self) -> None:
         if self._layout is None:
-            self.say(self._said)
+            self.say(self._text)
         else:
             self.renew()
             if self._unseen and self.page:

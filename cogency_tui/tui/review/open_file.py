@@ -90,7 +90,7 @@ WHOLE_FILE = ""
 _COLORED_WHOLE = 60_000
 """Characters of both sides up to which they are colored as a whole, not line by line."""
 
-_KEPT = 2_000
+_CACHED = 2_000
 
 Pieces = Sequence[tuple[str, str]]
 """The parts of a line of code, each with its color role."""
@@ -127,7 +127,7 @@ class Coloring:
             # A line that the lexer changes is shown as it is.
             whole = len(read) == 1 and "".join(piece for piece, _ in read[0]) == text
             pieces = self._lines[text] = read[0] if whole else [(text, "text")]
-            if len(self._lines) > _KEPT:
+            if len(self._lines) > _CACHED:
                 self._lines.popitem(last=False)
         return pieces
 

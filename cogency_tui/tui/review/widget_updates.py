@@ -160,7 +160,7 @@ class Showing:
             keys = (row.file.key for row in self._rows if isinstance(row, FileRow) and row.file.path in paths)
             self._goal = next(keys, None)
         self._conflicts = bool(outcome.conflicts)
-        self.reading.look()
+        self.reading.refresh()
 
     def _first_hunk(self, file: OpenFile) -> int:
         """The hunk to show first: after a move from another file, its nearest end; else one made by the

@@ -39,8 +39,8 @@ def draw_server(server: Listed, width: int, inks: Inks, on: str) -> Line:
     tools = plural(len(server.tools), "tool") if server.tools else ""
     right = f"{tools or server.state.value:>12}"
     room = max(1, width - 2 - _NAME - 1 - cells(right))
-    told = one_line(server.title or server.told)
-    shown = fit(told, room)
+    text = one_line(server.title or server.told)
+    shown = fit(text, room)
     return Line(
         [
             Segment(f"{mark} ", inks(role, on)),
@@ -54,8 +54,8 @@ def draw_server(server: Listed, width: int, inks: Inks, on: str) -> Line:
 def draw_server_note(server: Listed | None, width: int, inks: Inks) -> list[Line]:
     """Draw its state and problem, its command or address, its tools, and its last output."""
     if server is None:
-        told = "No MCP server is configured. Add its command or url under [mcp.NAME] in the configuration."
-        return wrap([Segment(told, inks("dim"))], width)
+        text = "No MCP server is configured. Add its command or url under [mcp.NAME] in the configuration."
+        return wrap([Segment(text, inks("dim"))], width)
     state = f"{server.state.value}: {reveal(server.problem)}" if server.problem else server.state.value
     _mark, role = _MARKS[server.state]
     lines = wrap([Segment(state, inks("text" if server.state is State.READY else role))], width)
@@ -66,13 +66,13 @@ def draw_server_note(server: Listed | None, width: int, inks: Inks) -> list[Line
         lines += wrap([Segment(f"Tools: {', '.join(server.tools)}", inks("text"))], width)
     for left_out in server.left_out:
         lines += wrap([Segment(f"Not used: {reveal(left_out)}", inks("edit"))], width)
-    said = server.said.strip().splitlines()[-_LAST:]
-    for line in said:
+    output = server.said.strip().splitlines()[-_LAST:]
+    for line in output:
         lines += wrap([Segment(f"│ {reveal(clean(line))}", inks("dim"))], width)
     return lines
 
 
-LOOK = 0.5
+INTERVAL = 0.5
 """Seconds between two refreshes while the servers are shown."""
 
 
@@ -96,7 +96,7 @@ class ServersScreen(ListDialog[None, Listed]):
 
     async def on_mount(self) -> None:
         self._show(self._servers.listed())
-        self.set_interval(LOOK, self.load, name="servers")
+        self.set_interval(INTERVAL, self.load, name="servers")
 
     def note_lines(self, height: int, room: int) -> int:
         """Give the note two thirds."""

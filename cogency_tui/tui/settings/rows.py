@@ -48,8 +48,8 @@ def setting_rows(preferences: Sequence[Preference], words: str = "") -> list[Row
     group = ""
     for preference in preferences:
         option = preference.option
-        said = f"{option.key} {option.meaning} {preference.shown} {preference.origin.source}".casefold()
-        if not all(word in said for word in wanted):
+        searched = f"{option.key} {option.meaning} {preference.shown} {preference.origin.source}".casefold()
+        if not all(word in searched for word in wanted):
             continue
         if option.group != group:
             group = option.group
@@ -79,7 +79,7 @@ def draw_setting(row: Row, width: int, inks: Inks, on: str) -> Line:
     name = _KEY if width >= 2 + _KEY + _VALUE + 16 else _NARROW_KEY
     room = min(_VALUE, max(4, width - 2 - name))
     value = fit(one_line(preference.shown) or "—", room)
-    where = fit(tell_briefly(preference.origin), max(0, width - 4 - name - room))
+    where = fit(describe_briefly(preference.origin), max(0, width - 4 - name - room))
     return Line(
         [
             Segment("● " if own else "  ", inks("accent", on)),
@@ -91,7 +91,7 @@ def draw_setting(row: Row, width: int, inks: Inks, on: str) -> Line:
 
 
 def draw_setting_note(
-    row: Row | None, choices: tuple[str, ...], said: str, problem: str, width: int, inks: Inks
+    row: Row | None, choices: tuple[str, ...], saved: str, problem: str, width: int, inks: Inks
 ) -> list[Line]:
     """Draw the selected row's meaning, its values, the time of a change's effect, and the value's origin."""
     if isinstance(row, LinkRow):
@@ -102,14 +102,14 @@ def draw_setting_note(
     lines = wrap([Segment(f"{_sentence(preference)} Takes effect {_when(preference)}.", inks("text"))], width)
     if problem:
         return [*lines, *wrap([Segment(f"✗ {one_line(problem)}", inks("bad"))], width)]
-    if said:
-        lines += wrap([Segment(f"✓ {one_line(said)}", inks("good"))], width)
+    if saved:
+        lines += wrap([Segment(f"✓ {one_line(saved)}", inks("good"))], width)
     if choices:
         lines += wrap([Segment(f"One of: {', '.join(map(one_line, choices))}", inks("dim"))], width)
-    return [*lines, *wrap([Segment(f"{_tell(preference.origin)}.", inks("dim"))], width)]
+    return [*lines, *wrap([Segment(f"{_describe_origin(preference.origin)}.", inks("dim"))], width)]
 
 
-def tell_briefly(origin: Origin) -> str:
+def describe_briefly(origin: Origin) -> str:
     """Describe an origin in the width of a column: a file by its name."""
     if origin.source == "environment":
         return f"${origin.where}"
@@ -128,13 +128,13 @@ def _when(preference: Preference) -> str:
     return APPLIED[preference.option.when]
 
 
-def _tell(origin: Origin) -> str:
+def _describe_origin(origin: Origin) -> str:
     where = one_line(origin.where).replace(f"{Path.home()}/", "~/", 1)
-    told = {
+    sentences = {
         "default": "Default",
         "person": f"From your file, {where}",
         "project": f"From this project, which you trust: {where}",
         "environment": f"From the environment, {origin.where}; it overrides your file",
         "flag": f"From the command line, {origin.where}; it overrides your file until you quit",
     }
-    return told[origin.source]
+    return sentences[origin.source]

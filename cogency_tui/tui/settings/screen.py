@@ -58,7 +58,7 @@ class SettingsScreen(ListDialog["str | None", Row]):
         self._path = path
         self._words = ""
         self._problem = ""
-        self._said = ""
+        self._saved = ""
         self._filter = FilterField(id="settings-filter")
         self._field = FilterField(id="settings-field")
         self._field.placeholder = ""
@@ -79,7 +79,7 @@ class SettingsScreen(ListDialog["str | None", Row]):
         await super().clicked()
 
     async def moved(self) -> None:
-        self._said = self._problem = ""
+        self._saved = self._problem = ""
         await super().moved()
 
     def on_input_changed(self, event: Input.Changed) -> None:
@@ -163,19 +163,19 @@ class SettingsScreen(ListDialog["str | None", Row]):
         self.show_selected()
 
     def _leave_field(self) -> None:
-        self._said = self._problem = ""
+        self._saved = self._problem = ""
         self._field.display = False
         self.set_focus(None)
 
     async def _change(self, option: Option, text: str | None) -> None:
-        said = problem = ""
+        saved = problem = ""
         try:
-            said = await self._desk.change(option, text)
+            saved = await self._desk.change(option, text)
         except CogencyError as exc:
             problem = exc.advice
         if self.is_attached:
             self._leave_field()
-            self._said, self._problem = said, problem
+            self._saved, self._problem = saved, problem
             self._show(again=True)
 
     def _show(self, *, again: bool = False) -> None:
@@ -184,8 +184,8 @@ class SettingsScreen(ListDialog["str | None", Row]):
         rows = setting_rows(preferences, self._words)
         (self.rows.update_rows if again else self.rows.show)(rows)
         own = sum(each.origin.source == "person" for each in preferences)
-        told = f"{own} changed" if own else "nothing changed"
-        self.heading.state(f"{told} · {self._path}")
+        text = f"{own} changed" if own else "nothing changed"
+        self.heading.state(f"{text} · {self._path}")
         self.show_selected()
 
     def choices(self) -> list[Choice]:
@@ -209,7 +209,7 @@ class SettingsScreen(ListDialog["str | None", Row]):
     def _draw_note(self, width: int, inks: Inks) -> list[Line]:
         row = self.rows.row
         choices = self._desk.choices(row.preference.option) if isinstance(row, SettingRow) else ()
-        return draw_setting_note(row, choices, self._said, self._problem, width, inks)
+        return draw_setting_note(row, choices, self._saved, self._problem, width, inks)
 
 
 def _key_of(row: Row) -> str:

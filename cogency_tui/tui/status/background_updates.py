@@ -77,11 +77,11 @@ class Surroundings:
     def start(self) -> None:
         """Open the store, and refresh."""
         self._screen.run_worker(self._open, group="store")
-        self.look()
+        self.refresh()
 
-    def look(self) -> None:
+    def refresh(self) -> None:
         """Refresh the branch, the changes, and the conversation's number."""
-        self._screen.run_worker(self._look, group="look", exclusive=True)
+        self._screen.run_worker(self._survey, group="refresh", exclusive=True)
         self.mark()
 
     def mark(self) -> None:
@@ -96,7 +96,7 @@ class Surroundings:
         except CogencyError as exc:
             self._screen.notify(exc.advice, severity="error", markup=False)
 
-    async def _look(self) -> None:
+    async def _survey(self) -> None:
         header = self._screen.query_one(Header)
         header.move(replace(header.place, branch=read_branch(self._project)))
         try:

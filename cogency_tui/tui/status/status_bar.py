@@ -91,13 +91,13 @@ def _parts(status: Status, inks: Inks) -> list[Part]:
     parts = [_mode(status, inks), *_settings(status, inks)]
     total, step = status.total, status.step
     about = "~" if total.get("estimated") else ""
-    said = " (~: estimated where the provider reported nothing)" if about else ""
+    note = " (~: estimated where the provider reported nothing)" if about else ""
     billed = total.get("billed_input", total.get("input", 0))
     if total.get("input") or total.get("output"):
         sent, written = tokens(total.get("input", 0)), tokens(total.get("output", 0))
         tooltip = (
             "Tokens of this conversation: ↑ sent to the provider, ↓ generated; "
-            f"{about}{tokens(billed)} billed as input{said}. Click for usage by model"
+            f"{about}{tokens(billed)} billed as input{note}. Click for usage by model"
         )
         parts.append(
             Part([Segment(f"↑ {about}{sent} ↓ {about}{written}", text)], tooltip, _COSTS, steady="tokens")
@@ -105,7 +105,7 @@ def _parts(status: Status, inks: Inks) -> list[Part]:
     if billed != total.get("input", 0):
         tooltip = (
             "Tokens billed as input: in a session the provider bills the whole context again, "
-            f"though only ↑ was sent{said}"
+            f"though only ↑ was sent{note}"
         )
         parts.append(
             Part([Segment(f"billed {about}{tokens(billed)}", dim)], tooltip, spare=True, steady="billed")
@@ -117,7 +117,7 @@ def _parts(status: Status, inks: Inks) -> list[Part]:
         tooltip = "Last answer: tokens per second, and time to the first token"
         parts.append(Part([Segment(speed, dim)], tooltip, steady="speed"))
     if (cost := total.get("cost")) is not None:
-        tooltip = f"Cost of this conversation at the prices of its models{said}. Click for cost by model"
+        tooltip = f"Cost of this conversation at the prices of its models{note}. Click for cost by model"
         parts.append(Part([Segment(f"{about}{dollars(cost)}", text)], tooltip, _COSTS, steady="cost"))
     if saved := _saved(total):
         tooltip = "How much more replay mode would have sent (estimated)"

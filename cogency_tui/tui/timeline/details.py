@@ -147,7 +147,7 @@ class Details(Surface):
         self._failed = failed
         self._title = DetailTitle(id="timeline-detail-title")
         self._exchange = ExchangeView(id="timeline-exchange")
-        self._files = FilesView(_told(_NO_FILES), id="timeline-files")
+        self._files = FilesView(_message(_NO_FILES), id="timeline-files")
         self._costs = BlockPane(id="timeline-costs")
         self._shown: Detail = "messages"
         self._past: Past | None = None
@@ -187,7 +187,7 @@ class Details(Surface):
         """Show whether it has the focus."""
         self._title.light(self.screen.focused is self.target)
 
-    def stand_at(self, past: Past, index: int) -> None:
+    def show_point(self, past: Past, index: int) -> None:
         """Show another point, once it is settled."""
         self._past, self._index = past, index
         if self._timer is None:
@@ -208,13 +208,13 @@ class Details(Surface):
         self._work(work[self._shown], "timeline-detail")
 
     def _work(self, work: Callable[[], Awaitable[None]], group: str) -> None:
-        async def told() -> None:
+        async def show() -> None:
             try:
                 await work()
             except CogencyError as exc:
                 self._failed(exc)
 
-        self.run_worker(told, group=group, exclusive=True)
+        self.run_worker(show, group=group, exclusive=True)
 
     async def _read_exchange(self) -> None:
         assert self._past is not None
@@ -239,12 +239,12 @@ class Details(Surface):
             if held:
                 make = _source(file.path, await self._timeline.content(file))
             elif not self._past.here:
-                make = _told(_ELSEWHERE)
+                make = _message(_ELSEWHERE)
             else:
                 difference = await self._timeline.difference(file)
-                make = partial(_diff, difference) if difference else _told(_SAME)
+                make = partial(_diff, difference) if difference else _message(_SAME)
         except CogencyError as exc:
-            make = _told(exc.advice)
+            make = _message(exc.advice)
         self._files.show_text(file, make)
 
 
@@ -252,7 +252,7 @@ def _diff(text: str, width: int, inks: Inks) -> Block:
     return DiffSheet(text, width, inks)
 
 
-def _told(text: str) -> Make:
+def _message(text: str) -> Make:
     return lambda width, inks: Fixed(wrap([Segment(text, inks("dim"))], width))
 
 

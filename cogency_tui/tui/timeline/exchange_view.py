@@ -63,7 +63,7 @@ class ExchangeView(Read):
         self._lay()
         self.jump(0)
         if exchange is not None:
-            self._stand_at(len(exchange.messages) - 1)
+            self._select(len(exchange.messages) - 1)
         self.refresh()
 
     def line_at(self, y: int) -> Line | None:
@@ -85,7 +85,7 @@ class ExchangeView(Read):
         index = self._index(self._cursor)
         self._lay()
         if index is not None:
-            self._stand_at(index)
+            self._select(index)
 
     def on_focus(self) -> None:
         self.refresh()
@@ -118,7 +118,7 @@ class ExchangeView(Read):
         index = self._index(self._cursor)
         if self._exchange is not None:
             last = len(self._exchange.messages) - 1
-            self._stand_at(0 if index is None else max(0, min(index + step, last)))
+            self._select(0 if index is None else max(0, min(index + step, last)))
             self.refresh()
 
     def action_fold(self) -> None:
@@ -133,7 +133,7 @@ class ExchangeView(Read):
         self.reveal(self._cursor)
         self.refresh()
 
-    def _stand_at(self, index: int) -> None:
+    def _select(self, index: int) -> None:
         """Move to a message, and scroll to it: all of it where it fits."""
         self._cursor = self._top(index)
         self.reveal(self._cursor + min(self._heights[index], max(1, self.page)) - 1)
@@ -190,11 +190,11 @@ class ExchangeView(Read):
             Segment(f"{message['role']:<10}", inks(_ROLES[message["role"]], on, "bold")),
         ]
         room = max(0, width - width_of([*left, right]))
-        text = fit("" if opened else _said(message, exchange), room)
+        text = fit("" if opened else _summarize_message(message, exchange), room)
         return Line([*left, Segment(text + " " * (room - cells(text)), inks("text", on)), right])
 
 
-def _said(message: Message, exchange: Exchange) -> str:
+def _summarize_message(message: Message, exchange: Exchange) -> str:
     """Summarize a message in a line."""
     if message["role"] == "system":
         return ", ".join(name for name, _text in exchange.parts)

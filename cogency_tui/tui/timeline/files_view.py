@@ -19,7 +19,7 @@ from cogency_tui.tui.theme import Inks
 from cogency_tui.tui.timeline.block_pane import BlockPane, Make
 from cogency_tui.tui.timeline.keys import Traveled
 
-Looked = tuple[PastFile, bool | None]
+ComparedFile = tuple[PastFile, bool | None]
 """A file, and whether it is unchanged today; None if unknown."""
 
 _WORDS = {True: "unchanged", False: "changed since", None: "now unknown"}
@@ -35,7 +35,7 @@ _GLYPHS = {True: "=", False: "≠", None: "?"}
 _INKS = {True: "good", False: "edit", None: "dim"}
 
 
-class FileRows(Traveled, SelectList[Looked]):
+class FileRows(Traveled, SelectList[ComparedFile]):
     """Selects a file, and scrolls the text beside it."""
 
     BINDING_GROUP_TITLE = "Files"
@@ -77,7 +77,7 @@ class FileRows(Traveled, SelectList[Looked]):
         self.post_message(self.Scrolled(by, step))
 
 
-def draw_past_file(row: Looked, width: int, inks: Inks, on: str) -> Line:
+def draw_past_file(row: ComparedFile, width: int, inks: Inks, on: str) -> Line:
     """Draw one line of the list."""
     file, still = row
     letter = KIND_LETTERS[file.change.kind] if file.change else "·"
@@ -93,7 +93,7 @@ def draw_past_file(row: Looked, width: int, inks: Inks, on: str) -> Line:
     return Line([*left, name, right])
 
 
-def _path_of(row: Looked) -> str:
+def _path_of(row: ComparedFile) -> str:
     return row[0].path
 
 
@@ -150,7 +150,7 @@ class FilesView(Surface):
     def rows(self) -> FileRows:
         return self._rows
 
-    def show(self, files: Sequence[Looked]) -> None:
+    def show(self, files: Sequence[ComparedFile]) -> None:
         """Show other files, with the same path selected if it is there."""
         self._rows.show(files, self._rows.key)
         self._fit()

@@ -69,7 +69,7 @@ class Slider(Bar):
         self._marks = None
         self.refresh()
 
-    def stand_at(self, index: int) -> None:
+    def show_point(self, index: int) -> None:
         """Move to the event with this index."""
         self._index = index
         self.refresh()
@@ -128,7 +128,7 @@ class FactLine(Bar):
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self._facts: list[str] = []
-        self._said = ""
+        self._description = ""
         self._taken: Cost | None = None
 
     def show(self, past: Past, index: int, taken: Cost | None) -> None:
@@ -140,7 +140,7 @@ class FactLine(Bar):
             turn += f", cycle {asked.cycle}"
         moment = datetime.fromtimestamp(point.event["timestamp"]).astimezone()
         self._facts = [f"event {index + 1:,} of {len(past.points):,}", turn, f"{moment:%d %b %Y %H:%M:%S}"]
-        self._said = describe(point.event)
+        self._description = describe(point.event)
         self._taken = taken
         self.refresh()
 
@@ -156,7 +156,7 @@ class FactLine(Bar):
                 break
         room = width - width_of([*left, *right]) - 4
         if room >= 12:
-            left.append(Segment(f"   {fit(self._said, room)}", inks("text", on)))
+            left.append(Segment(f"   {fit(self._description, room)}", inks("text", on)))
         return end_to_end(left, right, width, inks, on)
 
 

@@ -96,7 +96,7 @@ class TourBar(ButtonBar):
         )
 
 
-_SAID = (
+_PARAGRAPHS = (
     "You are in a scratch project with a small bug. The model is built in: no key, no network, and no "
     "intelligence, but everything it does uses the real tools.",
     "The line above the prompt shows the next step. Or type anything you like.",
@@ -114,8 +114,8 @@ _KEYS = (
 def draw_tour(width: int, inks: Inks) -> list[Line]:
     """Draw the tour's welcome text in `width` cells."""
     lines = [*wrap([Segment("A short tour", inks("text", attributes="bold"))], width), BLANK]
-    for said in _SAID:
-        lines += [*wrap([Segment(said, inks("text"))], width), BLANK]
+    for paragraph in _PARAGRAPHS:
+        lines += [*wrap([Segment(paragraph, inks("text"))], width), BLANK]
     for key, meaning in _KEYS:
         lines.append(Line([Segment(key.ljust(_KEY_COLUMN), inks("accent")), Segment(meaning, inks("dim"))]))
     return lines

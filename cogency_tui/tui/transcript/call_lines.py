@@ -20,7 +20,7 @@ from cogency_tui.tui.transcript.cards import SPINNER
 NAME_COLUMN = 8
 TIME_COLUMN = 6
 _PATH_ARGUMENTS = ("file", "path", "pattern")
-_KEPT = 0
+_ALWAYS = 0
 _FIRST_DROPPED = 2
 
 
@@ -37,7 +37,7 @@ def draw_call(call: Call, width: int, inks: Inks, *, now: float, frame: int) -> 
     for change in call.changes():
         head = [Segment("✎ ", inks("edit"))]
         subject = Subject(reveal(change.path), is_path=True)
-        right = [_Fact(_KEPT, Segment(_counts(change.added, change.removed), inks("dim")))]
+        right = [_Fact(_ALWAYS, Segment(_counts(change.added, change.removed), inks("dim")))]
         right += _status(call, now, inks, "surface", word=False)
         lines.append(_row(head, subject, inks("text", attributes="bold"), right, width, inks()))
     return lines or [call_row(call, width, inks, now=now, frame=frame, facts=True), *_why(call, width, inks)]
@@ -53,11 +53,11 @@ def call_row(
     on: str = "surface",
     facts: bool = False,
     fold: str = "",
-    told: str = "",
+    remark: str = "",
 ) -> Line:
     """Draw a call on one line: glyph, tool, subject; on the right its state and time.
 
-    `fold` is the mark of one that has calls below it, `told` a remark on its state.
+    `fold` is the mark of one that has calls below it, `remark` a remark on its state.
     """
     role = "dim" if call.state in ("queued", "skipped") else "text"
     head = [
@@ -68,9 +68,9 @@ def call_row(
         head.append(Segment(f"{fold} ", inks("dim", on)))
     right = _status(call, now, inks, on, word=not facts or call.state != "done")
     if facts and call.state == "done" and call.outcome:
-        told = fit(one_line(call.outcome), 40)
-    if told:
-        right = [_Fact(_FIRST_DROPPED, Segment(one_line(told), inks("dim", on))), *right]
+        remark = fit(one_line(call.outcome), 40)
+    if remark:
+        right = [_Fact(_FIRST_DROPPED, Segment(one_line(remark), inks("dim", on))), *right]
     return _row(head, summarize(call), inks(role, on), right, width, inks("text", on))
 
 
@@ -82,15 +82,15 @@ def waiting_row(call: Call, waits: Sequence[str], width: int, inks: Inks, *, on:
             fit(one_line(call.name), NAME_COLUMN * 2).ljust(NAME_COLUMN - 1) + " ", inks("dim", on, "bold")
         ),
     ]
-    told = fit(f"waiting for {', '.join(map(one_line, waits))}", max(12, width - 16))
-    right = [_Fact(_KEPT, Segment(told, inks("dim", on)))]
+    remark = fit(f"waiting for {', '.join(map(one_line, waits))}", max(12, width - 16))
+    right = [_Fact(_ALWAYS, Segment(remark, inks("dim", on)))]
     return _row(head, summarize(call), inks("dim", on), right, width, inks("text", on))
 
 
 def step_row(step: Step, width: int, inks: Inks, *, frame: int, on: str = "surface") -> Line:
     """Draw a call within a call, on a line below it."""
     head = [Segment(f"  {_glyph(step.state, frame)} ", inks(ROLES[step.state], on))]
-    word = [] if step.state == "done" else [_Fact(_KEPT, Segment(step.state, inks(ROLES[step.state], on)))]
+    word = [] if step.state == "done" else [_Fact(_ALWAYS, Segment(step.state, inks(ROLES[step.state], on)))]
     subject = Subject(one_line(step.text), is_path=False)
     return _row(head, subject, inks("dim", on), word, width, inks("text", on))
 
@@ -112,7 +112,7 @@ def command_row(
     ]
     style = inks(ROLES[state] if state == "running" else "dim", on)
     time = whole_seconds(seconds) if state == "running" else duration(seconds)
-    right = [_Fact(_KEPT, Segment(state, style)), _Fact(1, Segment(time.rjust(TIME_COLUMN), style))]
+    right = [_Fact(_ALWAYS, Segment(state, style)), _Fact(1, Segment(time.rjust(TIME_COLUMN), style))]
     subject = Subject(one_line(command), is_path=False)
     return _row(head, subject, inks("text", on), right, width, inks("text", on))
 
@@ -160,7 +160,7 @@ def summarize(call: Call) -> Subject:
 
 
 class _Fact(NamedTuple):
-    """A right-hand column, and its rank: the highest is dropped first, `_KEPT` never."""
+    """A right-hand column, and its rank: the highest is dropped first, `_ALWAYS` never."""
 
     rank: int
     segment: Segment
@@ -176,7 +176,7 @@ def _status(call: Call, now: float, inks: Inks, on: str, *, word: bool) -> list[
     """State and time as right-hand columns."""
     elapsed = call.elapsed(now)
     style = inks("dim" if call.state in ("done", "skipped") else ROLES[call.state], on)
-    state = _Fact(_KEPT, Segment(call.state, style))
+    state = _Fact(_ALWAYS, Segment(call.state, style))
     if (not elapsed and call.state in (*OPEN, "skipped")) or call.state == "waiting":
         return [state]
     clock = duration(elapsed).rjust(TIME_COLUMN)
@@ -192,7 +192,7 @@ def _row(
     wanted = min(cells(subject.text), 24)
     while room - _size(right) < wanted and len(right) > 1:
         rank = max(fact.rank for fact in right)
-        if rank == _KEPT:
+        if rank == _ALWAYS:
             break
         right = [fact for fact in right if fact.rank != rank]
     room = max(0, room - _size(right))

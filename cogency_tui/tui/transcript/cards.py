@@ -6,17 +6,17 @@ from cogency_tui.safe_text import one_line
 from cogency_tui.tui.kit.lines import Line, cells, fit, wrap
 from cogency_tui.tui.kit.number_format import duration, whole_seconds
 from cogency_tui.tui.theme import Inks
-from cogency_tui.tui.transcript.units import Notice, Problem, Prose, Said
+from cogency_tui.tui.transcript.units import Notice, Problem, Prose, UserMessage
 
 _NOTICE_LINES = 2
 
 SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 
 
-def draw_said(said: Said, width: int, inks: Inks) -> list[Line]:
+def draw_user_message(message: UserMessage, width: int, inks: Inks) -> list[Line]:
     """Draw the user's message with its bar."""
     bar = Segment("▌ ", inks("accent"))
-    text = Segment(said.text.expandtabs(4), inks("text", attributes="bold"))
+    text = Segment(message.text.expandtabs(4), inks("text", attributes="bold"))
     return [line.indented(bar) for line in wrap([text], width - 2)]
 
 

@@ -11,7 +11,7 @@ from textual.message import Message
 from textual.strip import Strip
 from textual.worker import Worker
 
-from cogency_tui.tui.kit.line_view import Look
+from cogency_tui.tui.kit.line_view import DrawContext
 from cogency_tui.tui.transcript.cursor import BlockCursor, BlockPlace
 from cogency_tui.tui.transcript.document import Anchor, Place
 from cogency_tui.tui.transcript.text_finder import Finder, Span, count_in_markdown, finds_on
@@ -39,8 +39,8 @@ class Highlights:
             self._spans.setdefault(place, []).append((span, style))
         return bool(self._spans)
 
-    def paint(self, strip: Strip, place: Place, look: Look) -> Strip:
-        del look
+    def paint(self, strip: Strip, place: Place, context: DrawContext) -> Strip:
+        del context
         for span, style in self._spans.get(place, ()):
             strip = self._view.painted(strip, span.start, span.stop, style)
         return strip
@@ -100,7 +100,7 @@ class Find:
         if self._origin is None:
             top = view.document.place(view.scroll_offset.y)
             self._origin = view.following, view.document.anchor(top)
-        search = partial(self._look_for, self._finder, query)
+        search = partial(self._run_search, self._finder, query)
         self._search = view.run_worker(search, group="find", exclusive=True)
 
     def accept(self) -> None:
@@ -146,8 +146,8 @@ class Find:
         if self._current:
             self._place = self._locate(*self._current)
 
-    async def _look_for(self, finder: Finder, query: str) -> None:
-        await finder.look_for(query)
+    async def _run_search(self, finder: Finder, query: str) -> None:
+        await finder.search(query)
         self._current = self._place = None
         self._close_opened()
         self._return(keep=True)

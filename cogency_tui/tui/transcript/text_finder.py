@@ -44,7 +44,7 @@ class Finder:
         self._counts: dict[int, int] = {}
         self._units: list[int] = []
 
-    async def look_for(self, query: str) -> None:
+    async def search(self, query: str) -> None:
         """Search for `query`. May be cancelled at any time."""
         folded = query.casefold()
         narrowed = self._complete and bool(self.query) and self.query in folded

@@ -12,8 +12,14 @@ from cogency_tui.tui.theme import Inks
 from cogency_tui.tui.transcript.call import Call
 from cogency_tui.tui.transcript.call_detail import CallSheet
 from cogency_tui.tui.transcript.call_lines import draw_call
-from cogency_tui.tui.transcript.cards import draw_notice, draw_problem, draw_said, draw_stopped, draw_thought
-from cogency_tui.tui.transcript.units import Notice, Problem, Prose, Said, Unit
+from cogency_tui.tui.transcript.cards import (
+    draw_notice,
+    draw_problem,
+    draw_stopped,
+    draw_thought,
+    draw_user_message,
+)
+from cogency_tui.tui.transcript.units import Notice, Problem, Prose, Unit, UserMessage
 
 
 class DrawnUnit(Protocol):
@@ -95,8 +101,8 @@ class _Indented:
 def draw_unit(unit: Unit, width: int, inks: Inks, *, expanded: bool, now: float, frame: int) -> OneBlock:
     """Draw any unit but an answer; `now` in Unix seconds, `frame` counts animation frames."""
     match unit:
-        case Said():
-            return OneBlock(Fixed(draw_said(unit, width, inks)))
+        case UserMessage():
+            return OneBlock(Fixed(draw_user_message(unit, width, inks)))
         case Prose():
             return OneBlock(Fixed(draw_thought(unit, width, inks, expanded=expanded, now=now, frame=frame)))
         case Call():

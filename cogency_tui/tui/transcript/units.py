@@ -59,7 +59,7 @@ def is_own(unit: object) -> bool:
     return isinstance(unit, Call) and unit.name == NAME
 
 
-class Said(msgspec.Struct):
+class UserMessage(msgspec.Struct):
     """A message of the user."""
 
     text: str
@@ -119,7 +119,7 @@ class Stopped(msgspec.Struct):
     """The user stopped the turn here."""
 
 
-Unit: TypeAlias = Said | Prose | Call | Problem | Notice | Stopped
+Unit: TypeAlias = UserMessage | Prose | Call | Problem | Notice | Stopped
 
 
 class Transcript:
@@ -197,7 +197,7 @@ class Transcript:
                 text = clean(event["content"]).strip()
                 self.title = self.title or text.split("\n", 1)[0]
                 self.turns += begins_turn(event)
-                self.turn_start = self._append(Said(text), touched)
+                self.turn_start = self._append(UserMessage(text), touched)
             case "call":
                 self._settle(touched)
                 index = self._calls.get(event["id"])

@@ -15,7 +15,7 @@ from textual.message import Message
 from textual.selection import Selection
 from textual.strip import Strip
 
-from cogency_tui.tui.kit.line_view import LineView, Look
+from cogency_tui.tui.kit.line_view import DrawContext, LineView
 from cogency_tui.tui.kit.lines import Line
 from cogency_tui.tui.transcript.document import Anchor, Document, Place, prepare
 from cogency_tui.tui.transcript.units import Prose, Transcript
@@ -41,7 +41,7 @@ class Overlay(Protocol):
         """Prepare a frame; return whether it has marks."""
         ...
 
-    def paint(self, strip: Strip, place: Place, look: Look) -> Strip:
+    def paint(self, strip: Strip, place: Place, context: DrawContext) -> Strip:
         """Mark the line at `place`."""
         ...
 
@@ -141,12 +141,12 @@ class TranscriptView(LineView):
         self._painting = [each for each in self.overlays if each.begin_frame()]
         return super().render_lines(crop)
 
-    def strip_at(self, y: int, look: Look) -> Strip:
-        strip = super().strip_at(y, look)
+    def strip_at(self, y: int, context: DrawContext) -> Strip:
+        strip = super().strip_at(y, context)
         if self._painting and y < self.document.height:
             place = self.document.place(y)
             for overlay in self._painting:
-                strip = overlay.paint(strip, place, look)
+                strip = overlay.paint(strip, place, context)
         return strip
 
     def address_of(self, y: int) -> int:

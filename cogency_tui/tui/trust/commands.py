@@ -29,14 +29,14 @@ class TrustCommands(FeatureCommands):
         """The digest or problem of the last survey."""
         self._dismissed = ""
         """The digest or problem that the user put off."""
-        self._told: set[str] = set()
+        self._reported: set[str] = set()
 
     def handlers(self) -> dict[str, Handler]:
         return {"trust": self.decide}
 
-    def look(self) -> None:
+    def refresh(self) -> None:
         """Survey the project, and ask if a decision is needed."""
-        self._screen.run_worker(self._look, group="look-trust", exclusive=True)
+        self._screen.run_worker(self._survey, group="trust-refresh", exclusive=True)
 
     def put_off(self) -> None:
         """Put the question off: do not ask again about the same contents."""
@@ -45,11 +45,11 @@ class TrustCommands(FeatureCommands):
                 bar.withdraw()
                 self._dismissed = self._asked
 
-    def tell(self) -> None:
+    def report_problems(self) -> None:
         """Report once each unreadable instruction file of the project or the user."""
         for problem in self._bridge.agent.instructions(self._bridge.conversation_id).problems:
-            if problem not in self._told:
-                self._told.add(problem)
+            if problem not in self._reported:
+                self._reported.add(problem)
                 self.warn(f"Instructions not loaded: {problem}")
 
     async def decide(self, answer: str = "") -> None:
@@ -66,7 +66,7 @@ class TrustCommands(FeatureCommands):
     def _project(self) -> "ProjectSettings":
         return self._bridge.agent.project_settings
 
-    async def _look(self) -> None:
+    async def _survey(self) -> None:
         from cogency_tui.agent.project.trust import Standing
 
         survey = await asyncio.to_thread(self._project.survey)
@@ -121,7 +121,7 @@ class TrustCommands(FeatureCommands):
                 self._dismissed = (await asyncio.to_thread(project.survey)).digest
         except CogencyError as exc:
             self.complain(exc)
-        await self._look()
+        await self._survey()
 
 
 def _question(survey: "Survey") -> str:

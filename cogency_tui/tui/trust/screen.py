@@ -46,8 +46,8 @@ def draw_survey(survey: Survey, problem: str, width: int, inks: Inks) -> list[Li
     role = "text" if survey.standing in (Standing.TRUSTED, Standing.NOTHING) else "edit"
     standing = _UNUSABLE if survey.problem else _STANDINGS[survey.standing]
     lines = wrap([Segment(standing, inks(role))], width)
-    for told in filter(None, (survey.problem, problem)):
-        lines += wrap([Segment(f"✗ {reveal(told)}", inks("bad"))], width)
+    for message in filter(None, (survey.problem, problem)):
+        lines += wrap([Segment(f"✗ {reveal(message)}", inks("bad"))], width)
     shown = [*survey.entries[:_MOST]]
     if shown:
         lines.append(BLANK)
@@ -80,8 +80,8 @@ def _path_of(entry: Entry) -> str:
 
 def _entry(entry: Entry, mark: str, width: int, inks: Inks) -> Line:
     """Draw a file with its size, or what it is instead, at the right end."""
-    said = one_line(entry.kind) if entry.kind else size(entry.size)
-    right = f"{mark}  {said}" if mark else said
+    kind = one_line(entry.kind) if entry.kind else size(entry.size)
+    right = f"{mark}  {kind}" if mark else kind
     right = f"{right:>{_SIZE}}"
     room = max(4, width - cells(right) - 1)
     name = fit_path(one_line(_path_of(entry)), room)

@@ -63,8 +63,8 @@ class UndoScreen(ReadingScreen[bool]):
             text = f"✗ {one_line(obstacle.path)}: {reveal(obstacle.reason)}"
             lines += [BLANK, *wrap([Segment(text, inks("bad"))], width)]
         if plan.obstacles:
-            told = "Nothing was changed. `cogency-tui edits revert --path …` reverts the other files."
-            lines += [BLANK, *wrap([Segment(told, inks("dim"))], width)]
+            message = "Nothing was changed. `cogency-tui edits revert --path …` reverts the other files."
+            lines += [BLANK, *wrap([Segment(message, inks("dim"))], width)]
         for path in plan.for_good:
             text = f"{one_line(path)} is too large to store: its current content cannot be restored."
             lines += [BLANK, *wrap([Segment(text, inks("bad"))], width)]

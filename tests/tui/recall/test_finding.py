@@ -395,7 +395,7 @@ async def test_a_hit_that_is_asked_for_before_the_hits_are_known_is_gone_to(proj
         assert "Nothing to retry." in previewed(pilot)
         # As fast as keys can be: what was selected is not read yet.
         list_of(pilot).action_move(-1)
-        screen_of(pilot).query_one(RecallPanes).look()
+        screen_of(pilot).query_one(RecallPanes).show_selected()
         await asyncio.sleep(0)
         screen_of(pilot).action_hit(1)
         await settled(pilot)

@@ -12,9 +12,9 @@ from cogency_tui.tui.transcript.units import (
     Notice,
     Problem,
     Prose,
-    Said,
     Stopped,
     Transcript,
+    UserMessage,
     read_transcript,
 )
 from tests.tui.scripted import (
@@ -52,7 +52,7 @@ def test_deltas_of_one_unit_are_one_unit_and_of_two_are_two() -> None:
         user("hi"), think("a", "1"), think("b", "1"), think("c", "2"), respond("d"), respond("e"), end()
     )
 
-    assert [unit.text for unit in transcript.units if isinstance(unit, Said | Prose)] == [
+    assert [unit.text for unit in transcript.units if isinstance(unit, UserMessage | Prose)] == [
         "hi",
         "ab",
         "c",
