@@ -10,7 +10,6 @@ from textual.binding import Binding, BindingType
 from cogency_tui.tui.kit.dialogs import Choice
 from cogency_tui.tui.kit.lines import Line
 from cogency_tui.tui.kit.list_dialog import ListDialog, Note
-from cogency_tui.tui.kit.number_format import plural
 from cogency_tui.tui.kit.select_list import SelectList, list_keys
 from cogency_tui.tui.permissions.model import GrantRow, Ledger, ModeRow, Row, RuleRow
 from cogency_tui.tui.permissions.rows import draw_permission, draw_permission_note
@@ -82,7 +81,7 @@ class PermissionsScreen(ListDialog[None, Row]):
 
     def show_selected(self) -> None:
         count = sum(isinstance(each, GrantRow | RuleRow) for each in self.rows.rows)
-        self.heading.state(f"{plural(count, 'permission')} granted" if count else "none granted")
+        self.heading.state(f"{count} granted" if count else "none granted")
         super().show_selected()
 
     def choices(self) -> list[Choice]:

@@ -33,9 +33,9 @@ _KIND = 11
 _DAY = 12
 
 _NOTHING = "Nothing remembered about you yet."
-_ON = "Learned from your own messages, every {}, in the background. Sent with each new conversation."
+_ON = "Learned in the background from every {} that you write. Sent with each new conversation."
 _OFF = (
-    "Profile off: nothing is learned or sent. When on, it learns from your own messages every {}; it is "
+    "Profile off: nothing is learned or sent. When on, it learns from every {} that you write; it is "
     "stored on this machine and sent to the model in use."
 )
 

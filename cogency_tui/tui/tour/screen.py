@@ -47,7 +47,7 @@ FILES = {
 """The files of the project, one of which has a mistake."""
 
 STEPS = (
-    Step("explain prices.py", "Reads need no approval; each call appears in the conversation"),
+    Step("explain prices.py", "Reads need no approval; each call appears here"),
     Step("run `python3 -m unittest`", "A command is shown in full and asks first: y runs it"),
     Step(
         "replace 'price + price' with 'price - price' in prices.py",
