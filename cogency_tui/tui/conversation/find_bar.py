@@ -1,4 +1,4 @@
-"""The find field, in place of the pane's title, with the number of finds at its end."""
+"""The find field, in place of the pane's title, with the number of matches at its end."""
 
 from typing import ClassVar
 
@@ -60,7 +60,7 @@ class FindField(Input):
 
 
 class FindCount(Bar):
-    """Shows `3 of 17`, or that there are no finds."""
+    """Shows `3 of 17`, or that there are no matches."""
 
     SURFACE = "surface"
 
@@ -70,7 +70,7 @@ class FindCount(Bar):
         self._found = True
 
     def show_count(self, nth: int, total: int, query: str) -> None:
-        """Show that the view is at the `nth` of `total` finds of `query`."""
+        """Show that the view is at the `nth` of `total` matches of `query`."""
         self._found = total > 0 or not query
         count = f"{nth:,} of {total:,}" if nth else f"{total:,} found"
         self._text = "" if not query else count if total else "no matches"
@@ -105,7 +105,7 @@ class FindBar(Horizontal):
         field.select_all()
 
     def show_count(self, nth: int, total: int) -> None:
-        """Show that the view is at the `nth` of `total` finds."""
+        """Show that the view is at the `nth` of `total` matches."""
         self.query_one(FindCount).show_count(nth, total, self.query_text)
 
 

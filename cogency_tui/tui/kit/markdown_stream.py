@@ -90,7 +90,7 @@ class BlockCutter:
         self._joint: str | None = None
 
     def feed(self, text: str) -> None:
-        """Process `text`, which is all of it so far."""
+        """Process `text`, the whole text so far."""
         self._text = text
         while (end := text.find("\n", max(self._line, self._searched))) >= 0:
             self._take(self._line, end)
@@ -289,7 +289,7 @@ class MarkdownStream:
         return int(place > 0 and self._blocks[place].gap)
 
     def _put(self, place: int, block: Block, *, settled: bool) -> None:
-        """Set the block at `place`; what is already drawn of an earlier state of it is reused."""
+        """Set the block at `place`; drawn lines of its earlier state are reused."""
         if place == len(self._blocks):
             self._blocks.append(block)
             self._code = None

@@ -60,7 +60,7 @@ class Ledger:
 
     @property
     def rules(self) -> Rules:
-        """The user's standing rules."""
+        """The user's rules."""
         return self._agent.rules
 
     @property

@@ -25,7 +25,7 @@ from cogency_tui.tui.transcript.view import TranscriptView
 
 
 class PreviewView(TranscriptView):
-    """Shows a transcript at a hit, with each find marked."""
+    """Shows a transcript at a hit, with each match marked."""
 
     BINDING_GROUP_TITLE = "Preview"
 

@@ -47,7 +47,7 @@ class Highlights:
 
 
 def finds_in_view(view: TranscriptView, query: str) -> Iterator[list[tuple[Place, Span]]]:
-    """Yield the finds of the case-folded `query` in view: the characters of each, in one or more lines."""
+    """Yield the matches of the case-folded `query` in view: the characters of each, in one or more lines."""
     document, top = view.document, view.scroll_offset.y
     if not view.transcript.units:
         return
@@ -59,10 +59,10 @@ def finds_in_view(view: TranscriptView, query: str) -> Iterator[list[tuple[Place
 
 
 class Find:
-    """Searches `view`, moves its `cursor` to finds, and calls `changed` after each move."""
+    """Searches `view`, moves its `cursor` to matches, and calls `changed` after each move."""
 
     class Found(Message):
-        """There are `total` finds; the `nth`, from 1, is current (0: none)."""
+        """There are `total` matches; the `nth`, from 1, is current (0: none)."""
 
         def __init__(self, nth: int, total: int) -> None:
             self.nth = nth

@@ -22,7 +22,7 @@ class LineSelection:
         return self._ends is not None and self._view.text_selection is not None
 
     def forget(self) -> None:
-        """End the selection by key; what is selected stays so."""
+        """End the selection by key; the selected lines stay selected."""
         self._ends = None
 
     def toggle(self) -> None:

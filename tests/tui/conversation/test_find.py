@@ -53,7 +53,7 @@ async def test_all_units_are_searched_for_what_they_read() -> None:
     ]
     finder = Finder(fed(events))
 
-    await finder.look_for("retry loop")
+    await finder.search("retry loop")
 
     assert [finder.count(unit) for unit in range(4)] == [1, 0, 3, 2]
     assert finder.total == 6
@@ -62,13 +62,13 @@ async def test_all_units_are_searched_for_what_they_read() -> None:
 async def test_a_query_that_grows_or_shrinks_finds_the_same_as_a_new_one() -> None:
     finder = Finder(fed([respond(f"word {n} wording", f"r{n}") for n in range(20)]))
     for query, total in (("w", 40), ("wo", 40), ("wording", 20), ("wording!", 0), ("word", 40), ("", 0)):
-        await finder.look_for(query)
+        await finder.search(query)
         assert finder.total == total
 
 
 async def test_finds_are_gone_through_around_the_ends() -> None:
     finder = Finder(fed([respond("x x", "1"), respond("no", "2"), respond("x", "3")]))
-    await finder.look_for("x")
+    await finder.search("x")
 
     assert finder.next(0, 0, 1) == (0, 1)
     assert finder.next(0, 1, 1) == (2, 0)
