@@ -76,8 +76,8 @@ def test_a_file_of_models_that_cannot_be_used_is_found(run: Run, tmp_path: Path)
     ("config", "name", "says"),
     [
         ('theme = "neon"', "theme", "There is no theme called 'neon'"),
-        ('[keys]\nrecal = "f9"', "keys", 'line 2: there is no key called "recal". Did you mean "recall"?'),
-        ('[keys]\nrecall = "ctrl+q"', "keys", '"leave" and "recall" both have Ctrl+Q'),
+        ('[keys]\nrecal = "f9"', "keys", 'line 2: unknown key id "recal". Did you mean "recall"?'),
+        ('[keys]\nrecall = "ctrl+q"', "keys", '"leave" and "recall" are both bound to Ctrl+Q'),
     ],
 )
 def test_a_theme_or_a_key_that_cannot_be_is_found(
