@@ -1,7 +1,7 @@
 """Styles for the screen from the palettes of themes: the only source of color in the interface.
 
-`Inks` maps the roles of a palette to styles for line-API widgets, `textual_theme` maps them to variables for
-style sheets, so that both always agree.
+`ThemeStyles` maps the roles of a palette to styles for line-API widgets, `textual_theme` maps them to
+variables for style sheets, so that both always agree.
 """
 
 from functools import cache
@@ -14,7 +14,7 @@ from cogency_tui.config.themes import DEFAULT, Palette, load_palette
 from cogency_tui.errors import ConfigError
 
 
-class Inks:
+class ThemeStyles:
     """The styles of one palette by role, each built once."""
 
     def __init__(self, palette: Palette) -> None:
@@ -46,18 +46,18 @@ class Inks:
 
 
 @cache
-def inks_of(theme: str) -> Inks:
+def theme_styles_of(theme: str) -> ThemeStyles:
     """The styles of the theme called `theme`; those of the default theme if the name is unknown."""
     try:
-        return Inks(load_palette(theme))
+        return ThemeStyles(load_palette(theme))
     except ConfigError:
-        return Inks(load_palette(DEFAULT))
+        return ThemeStyles(load_palette(DEFAULT))
 
 
 def forget_themes() -> None:
     """Drop cached themes, so that each is read again on next use."""
     load_palette.cache_clear()
-    inks_of.cache_clear()
+    theme_styles_of.cache_clear()
 
 
 def textual_theme(palette: Palette) -> Theme:

@@ -24,7 +24,7 @@ from cogency_tui.tui.calls.rows import (
 )
 from cogency_tui.tui.kit.lines import Line
 from cogency_tui.tui.kit.select_list import Kind, SelectList
-from cogency_tui.tui.theme import Inks
+from cogency_tui.tui.theme import ThemeStyles
 from cogency_tui.tui.transcript.call import Call
 from cogency_tui.tui.transcript.call_lines import (
     NAME_COLUMN,
@@ -178,10 +178,10 @@ class CallList(SelectList[Row]):
     def _key_of_row(self, row: Row) -> Key:
         return self.calls.commands[row.command].id if row.command >= 0 else row.call
 
-    def _draw_row(self, row: Row, width: int, inks: Inks, on: str) -> Line:
+    def _draw_row(self, row: Row, width: int, styles: ThemeStyles, on: str) -> Line:
         rows, now = self.calls, self._clock()
         if row.is_heading:
-            return heading_row(HEADING, width, inks)
+            return heading_row(HEADING, width, styles)
         if row.command >= 0:
             command = rows.commands[row.command]
             return command_row(
@@ -189,20 +189,20 @@ class CallList(SelectList[Row]):
                 command.elapsed(now),
                 command.state,
                 width,
-                inks,
+                styles,
                 frame=self.frame,
                 on=on,
             )
         call = rows.transcript.call(row.call)
         if row.step == HIDDEN:
-            return hidden_row(rows.hidden(row.call), width, inks, on=on)
+            return hidden_row(rows.hidden(row.call), width, styles, on=on)
         if row.step >= 0:
-            return step_row(call.steps()[row.step], width, inks, frame=self.frame, on=on)
+            return step_row(call.steps()[row.step], width, styles, frame=self.frame, on=on)
         if waits := waits_for(call, rows.before(row.call) if call.state == "queued" else ()):
-            return waiting_row(call, waits, width, inks, on=on)
+            return waiting_row(call, waits, width, styles, on=on)
         remark = cause_of_skip(call, rows.before(row.call)) if call.state == "skipped" else ""
         fold = rows.mark_of(row.call)
-        return call_row(call, width, inks, now=now, frame=self.frame, on=on, fold=fold, remark=remark)
+        return call_row(call, width, styles, now=now, frame=self.frame, on=on, fold=fold, remark=remark)
 
     def _show_changes(self) -> None:
         """Refresh after the rows or their contents changed."""

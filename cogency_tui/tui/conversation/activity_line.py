@@ -104,23 +104,23 @@ class LiveLine(Bar):
             self.refresh()
 
     def segments(self, width: int) -> list[Segment]:
-        inks = self.inks
-        left = [Segment("  ", inks())]
+        styles = self.theme_styles
+        left = [Segment("  ", styles())]
         right: list[Segment] = []
         if not self._following:
             label = f"↓ {self._new} new" if self._new else "↓ end"
-            right = [Segment(f"{label}  ", inks("accent", attributes="bold"))]
+            right = [Segment(f"{label}  ", styles("accent", attributes="bold"))]
         if self._queued:
-            left.append(Segment(f"{self._queued} queued   ", inks("accent", attributes="bold")))
+            left.append(Segment(f"{self._queued} queued   ", styles("accent", attributes="bold")))
         if activity := self._activity:
             time = "" if activity.counts_down else f"  {whole_seconds(self._elapsed)}"
-            left.append(Segment(SPINNER[self._frame % len(SPINNER)], inks("accent")))
+            left.append(Segment(SPINNER[self._frame % len(SPINNER)], styles("accent")))
             room = width - width_of(left) - width_of(right) - len(time) - 2
-            left.append(Segment(f" {fit(activity.text, room)}{time}", inks("dim")))
-            hint = [Segment("   Esc", inks("accent")), Segment(" to interrupt", inks("dim"))]
+            left.append(Segment(f" {fit(activity.text, room)}{time}", styles("dim")))
+            hint = [Segment("   Esc", styles("accent")), Segment(" to interrupt", styles("dim"))]
             if width_of(left) + width_of(hint) + width_of(right) < width:
                 left += hint
-        return end_to_end(left, right, width, inks, "surface")
+        return end_to_end(left, right, width, styles, "surface")
 
     def on_click(self) -> None:
         if not self._following:

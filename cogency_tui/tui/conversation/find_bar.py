@@ -77,9 +77,9 @@ class FindCount(Bar):
         self.refresh()
 
     def segments(self, width: int) -> list[Segment]:
-        ink = self.inks("dim" if self._found else "bad")
+        ink = self.theme_styles("dim" if self._found else "bad")
         text = Segment(fit(self._text, width - 2) + "  ", ink)
-        return end_to_end([], [text], width, self.inks, "surface")
+        return end_to_end([], [text], width, self.theme_styles, "surface")
 
 
 class FindBar(Horizontal):
@@ -115,7 +115,7 @@ class FindSign(Bar):
     SURFACE = "surface"
 
     def segments(self, width: int) -> list[Segment]:
-        return [Segment(fit("  / ", width), self.inks("accent", attributes="bold"))]
+        return [Segment(fit("  / ", width), self.theme_styles("accent", attributes="bold"))]
 
     def on_click(self, event: events.Click) -> None:
         event.stop()

@@ -11,7 +11,7 @@ from cogency_tui.safe_text import one_line
 from cogency_tui.tui.kit.dialogs import Choice, Choices, DialogBody, ReadingScreen
 from cogency_tui.tui.kit.lines import BLANK, Line, wrap
 from cogency_tui.tui.kit.typed_app import app_of
-from cogency_tui.tui.theme import Inks
+from cogency_tui.tui.theme import ThemeStyles
 
 _MOST = 9
 
@@ -52,11 +52,11 @@ class LinksScreen(ReadingScreen[str]):
         app_of(self).copy_to_clipboard("\n".join(self._addresses))
         self.dismiss(None)
 
-    def _draw(self, width: int, inks: Inks) -> list[Line]:
-        lines = [Line([Segment("Open link", inks("accent", attributes="bold"))]), BLANK]
+    def _draw(self, width: int, styles: ThemeStyles) -> list[Line]:
+        lines = [Line([Segment("Open link", styles("accent", attributes="bold"))]), BLANK]
         for number, address in enumerate(self._addresses, 1):
             key = str(number) if number <= _MOST else " "
-            first, *more = wrap([Segment(one_line(address), inks("text"))], width - 3)
-            lines.append(first.indented(Segment(f"{key}  ", inks("accent", attributes="bold"))))
-            lines += [line.indented(Segment("   ", inks())) for line in more]
+            first, *more = wrap([Segment(one_line(address), styles("text"))], width - 3)
+            lines.append(first.indented(Segment(f"{key}  ", styles("accent", attributes="bold"))))
+            lines += [line.indented(Segment("   ", styles())) for line in more]
         return lines

@@ -11,7 +11,7 @@ from cogency_tui.config.schema import config_path
 from cogency_tui.providers.catalog import known_providers
 from cogency_tui.safe_text import one_line
 from cogency_tui.tui.kit.lines import BLANK, Line, wrap
-from cogency_tui.tui.theme import Inks
+from cogency_tui.tui.theme import ThemeStyles
 from cogency_tui.workspace.file_names import short_path
 
 if TYPE_CHECKING:
@@ -49,31 +49,31 @@ class Situation(msgspec.Struct, frozen=True):
     config: str
 
 
-def draw_welcome(situation: Situation, width: int, inks: Inks) -> list[Line]:
+def draw_welcome(situation: Situation, width: int, styles: ThemeStyles) -> list[Line]:
     """The welcome text in `width` cells."""
-    text, dim, strong = inks("text"), inks("dim"), inks("text", attributes="bold")
+    text, dim, strong = styles("text"), styles("dim"), styles("text", attributes="bold")
     lines = wrap([Segment("A coding agent in this directory.", strong)], width)
     about = "It reads, searches, edits and runs commands. You see every step and approve changes."
     lines += wrap([Segment(about, dim)], width)
     before, after = _around_model(situation)
     model = f"{one_line(situation.provider)}/{one_line(situation.model)}"
-    segments = [Segment(before, text), Segment(model, inks("accent")), Segment(after, text)]
+    segments = [Segment(before, text), Segment(model, styles("accent")), Segment(after, text)]
     lines += [BLANK, *wrap(segments, width)]
     tries = _TRY_OFFLINE if situation.provider == OFFLINE else _TRY
     lines += [BLANK, Line([Segment("Try", strong)])]
     lines += [
-        line.indented(Segment("  › ", inks("accent")))
+        line.indented(Segment("  › ", styles("accent")))
         for line in (Line([Segment(each, text)]) for each in tries)
     ]
     if situation.provider == OFFLINE:
         lines += [BLANK, Line([Segment("Connect a model", strong)])]
-        lines += _indent(wrap([Segment(_how(situation), text)], width - 2), inks)
+        lines += _indent(wrap([Segment(_how(situation), text)], width - 2), styles)
         lines += [BLANK, Line([Segment("Take the tour", strong)])]
         tour = "cogency-tui --tour takes a few minutes, in a scratch project."
-        lines += _indent(wrap([Segment(tour, text)], width - 2), inks)
+        lines += _indent(wrap([Segment(tour, text)], width - 2), styles)
     lines.append(BLANK)
     for key, meaning in _WAYS:
-        lines.append(Line([Segment(key.ljust(_WAY_COLUMN), inks("accent")), Segment(meaning, dim)]))
+        lines.append(Line([Segment(key.ljust(_WAY_COLUMN), styles("accent")), Segment(meaning, dim)]))
     return lines
 
 
@@ -101,8 +101,8 @@ def _how(situation: Situation) -> str:
     )
 
 
-def _indent(lines: list[Line], inks: Inks) -> list[Line]:
-    return [line.indented(Segment("  ", inks())) for line in lines]
+def _indent(lines: list[Line], styles: ThemeStyles) -> list[Line]:
+    return [line.indented(Segment("  ", styles())) for line in lines]
 
 
 def situation_of(agent: "Agent") -> Situation:

@@ -77,16 +77,16 @@ class PreviewLines(LineView):
 
     def _draw(self) -> None:
         """Lay out for the present width and theme, unless already done."""
-        preview, width, inks = self._preview, self.text_width, self.inks
-        if preview is None or self._drawn_for == (width, inks):
+        preview, width, styles = self._preview, self.text_width, self.theme_styles
+        if preview is None or self._drawn_for == (width, styles):
             return
-        self._drawn_for = (width, inks)
+        self._drawn_for = (width, styles)
         if preview.problem:
-            self._sheet = Fixed(wrap([Segment(preview.problem, inks("dim"))], width))
+            self._sheet = Fixed(wrap([Segment(preview.problem, styles("dim"))], width))
         elif preview.lines.total:
-            self._sheet = SourceSheet(preview.lines, preview.language, width, inks)
+            self._sheet = SourceSheet(preview.lines, preview.language, width, styles)
         else:
-            self._sheet = Fixed([Line([Segment("The file is empty.", inks("dim"))]), BLANK])
+            self._sheet = Fixed([Line([Segment("The file is empty.", styles("dim"))]), BLANK])
         self.resize_column(len(self._sheet))
         self.refresh()
 

@@ -15,7 +15,7 @@ from cogency_tui.tui.files.git_marks import GitMarks
 from cogency_tui.tui.files.rows import FileRows, Node, Row, draw_file, draw_found
 from cogency_tui.tui.kit.lines import Line
 from cogency_tui.tui.kit.select_list import SelectList, list_keys
-from cogency_tui.tui.theme import Inks
+from cogency_tui.tui.theme import ThemeStyles
 from cogency_tui.tui.transcript.call import FileChange
 
 
@@ -194,12 +194,12 @@ class FileTree(SelectList[Row]):
             path = path.rpartition("/")[0]
         self.restore(path or None, self.selected)
 
-    def _draw_row(self, row: Row, width: int, inks: Inks, on: str) -> Line:
+    def _draw_row(self, row: Row, width: int, styles: ThemeStyles, on: str) -> Line:
         if self._files.found is None:
-            return draw_file(self._files, row, width, inks, on)
+            return draw_file(self._files, row, width, styles, on)
         node = row[1]
         letters = self._letters.get(node.path + "/" * node.is_directory, ())
-        return draw_found(node, letters, width, inks, on)
+        return draw_found(node, letters, width, styles, on)
 
 
 def _path_of(row: Row) -> str:

@@ -91,12 +91,12 @@ class Chips(Bar):
         self.refresh()
 
     def segments(self, width: int) -> list[Segment]:
-        shown = [Segment("  ", self.inks())]
+        shown = [Segment("  ", self.theme_styles())]
         place = 2
         self._spans = []
         for chip in self._chips:
             text = f" {fit(one_line(chip), max(4, width - place - 6))} ✕ "
-            shown += [Segment(text, self.inks("accent", "raised")), Segment(" ", self.inks())]
+            shown += [Segment(text, self.theme_styles("accent", "raised")), Segment(" ", self.theme_styles())]
             self._spans.append((place, place + cells(text), chip))
             place += cells(text) + 1
         return shown

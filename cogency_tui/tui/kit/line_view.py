@@ -20,14 +20,14 @@ from textual.widget import Widget
 from cogency_tui.tui.kit.bar import filtered
 from cogency_tui.tui.kit.lines import Line, cells
 from cogency_tui.tui.kit.typed_app import app_of
-from cogency_tui.tui.theme import Inks, inks_of
+from cogency_tui.tui.theme import ThemeStyles, theme_styles_of
 
 
 class DrawContext(NamedTuple):
     """The styles for drawing lines; constant within a frame, and expensive to look up."""
 
     width: int
-    inks: Inks
+    theme_styles: ThemeStyles
     selection: Selection | None
 
 
@@ -45,8 +45,8 @@ class LineView(ScrollView, can_focus=True):
     """Blank cells left of every line; as many are free on the right, including the scroll bar."""
 
     @property
-    def inks(self) -> Inks:
-        return inks_of(app_of(self).theme)
+    def theme_styles(self) -> ThemeStyles:
+        return theme_styles_of(app_of(self).theme)
 
     @property
     def text_width(self) -> int:
@@ -119,11 +119,11 @@ class LineView(ScrollView, can_focus=True):
         return filtered(self, strips)
 
     def _draw_context(self) -> DrawContext:
-        return DrawContext(self.size.width, self.inks, self.text_selection)
+        return DrawContext(self.size.width, self.theme_styles, self.text_selection)
 
     def strip_at(self, y: int, context: DrawContext) -> Strip:
         """Line `y` as it is shown."""
-        ground = context.inks("text", self.surface_at(y))
+        ground = context.theme_styles("text", self.surface_at(y))
         line = self.line_at(y)
         if line is None:
             return Strip.blank(context.width, ground)

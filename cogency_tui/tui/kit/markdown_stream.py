@@ -17,7 +17,7 @@ from cogency_tui.tui.kit.lines import BLANK, Line
 from cogency_tui.tui.kit.long_text import MOST_LAID, Fixed, Heights
 from cogency_tui.tui.kit.long_text import Block as Drawn
 from cogency_tui.tui.kit.markdown import MarkdownDrawer, parse
-from cogency_tui.tui.theme import Inks
+from cogency_tui.tui.theme import ThemeStyles
 
 LIMIT = 8192
 """Characters after which a block is cut anyway: the open block is redrawn with each change."""
@@ -208,10 +208,10 @@ _BLOCKS = 4
 class MarkdownStream:
     """The lines and blocks of a Markdown text that grows at its end."""
 
-    def __init__(self, width: int, inks: Inks) -> None:
+    def __init__(self, width: int, styles: ThemeStyles) -> None:
         self._width = width
-        self._inks = inks
-        self._drawer = MarkdownDrawer(width, inks)
+        self._theme_styles = styles
+        self._drawer = MarkdownDrawer(width, styles)
         self._cutter = BlockCutter()
         self._text = ""
         self._blocks: list[Block] = []
@@ -334,7 +334,7 @@ class MarkdownStream:
         return Fixed(lines)
 
     def _draw_code(self, place: int, block: Block, fence: Fence) -> CodeLines:
-        code = CodeLines(fence.language, self._width, self._inks)
+        code = CodeLines(fence.language, self._width, self._theme_styles)
         settled, self._fed = place < self._settled, 0
         self._write(code, block, settled=settled)
         self._code = self._code if settled else code

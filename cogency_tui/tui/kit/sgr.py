@@ -24,7 +24,7 @@ _DEFAULT = ""
 
 class Rendition(NamedTuple):
     """The rendition of text: its foreground role (empty: the text's own), its background role (empty: the
-    surface below), and attributes as `Inks` accepts them."""
+    surface below), and attributes as `ThemeStyles` accepts them."""
 
     ink: str = _DEFAULT
     ground: str = _DEFAULT

@@ -40,7 +40,7 @@ from cogency_tui.tui.prompt.prompt import Prompt
 from cogency_tui.tui.status.header import Header, place_of
 from cogency_tui.tui.status.status_bar import StatusBar
 from cogency_tui.tui.terminal.title_and_notifications import State
-from cogency_tui.tui.theme import inks_of
+from cogency_tui.tui.theme import theme_styles_of
 from cogency_tui.tui.transcript.call import Call
 from cogency_tui.tui.transcript.units import Transcript
 from cogency_tui.tui.transcript.view import TranscriptView
@@ -328,4 +328,4 @@ class MainScreen(Screen[None]):
             app_of(self).exit()
 
     def _welcome(self, width: int) -> list[Line]:
-        return draw_welcome(situation_of(self.agent), width, inks_of(app_of(self).theme))
+        return draw_welcome(situation_of(self.agent), width, theme_styles_of(app_of(self).theme))

@@ -25,7 +25,7 @@ from cogency_tui.tui.kit.select_list import LETTERS, SelectList, list_keys
 from cogency_tui.tui.models.model import Chosen, ModelList, ModelRow
 from cogency_tui.tui.models.rows import draw_model, draw_provider
 from cogency_tui.tui.models.status_note import PickerNote
-from cogency_tui.tui.theme import Inks
+from cogency_tui.tui.theme import ThemeStyles
 from cogency_tui.tui.transcript.units import Problem
 
 _KNOWN = "Showing the built-in list."
@@ -213,11 +213,11 @@ class PickerScreen(ListDialog["Chosen | None", Row]):
         self.rows.show(models, selected)
         self.heading.state(fact)
 
-    def _draw_row(self, row: Row, width: int, inks: Inks, on: str) -> Line:
+    def _draw_row(self, row: Row, width: int, styles: ThemeStyles, on: str) -> Line:
         if isinstance(row, KnownProvider):
-            return draw_provider(row, width, inks, on, current=row.name == self._current.provider)
+            return draw_provider(row, width, styles, on, current=row.name == self._current.provider)
         here = self._provider is not None and self._provider.name == self._current.provider
-        return draw_model(row, width, inks, on, current=here and row.name == self._current.model)
+        return draw_model(row, width, styles, on, current=here and row.name == self._current.model)
 
 
 def _matches(name: str, words: list[str]) -> bool:

@@ -12,7 +12,7 @@ from cogency_tui.tui.kit.lines import Line, wrap
 from cogency_tui.tui.kit.number_format import whole_seconds
 from cogency_tui.tui.models.model import KnownProvider
 from cogency_tui.tui.models.rows import draw_provider_note
-from cogency_tui.tui.theme import Inks
+from cogency_tui.tui.theme import ThemeStyles
 from cogency_tui.tui.transcript.cards import SPINNER, draw_problem
 from cogency_tui.tui.transcript.units import Problem
 
@@ -69,13 +69,15 @@ class PickerNote(DialogBody):
         """Seconds since the pending request began; 0 without one."""
         return self._clock() - self._since if self._asking else 0.0
 
-    def _draw_note(self, width: int, inks: Inks) -> list[Line]:
+    def _draw_note(self, width: int, styles: ThemeStyles) -> list[Line]:
         if self._problem:
-            return draw_problem(self._problem, width, inks)
+            return draw_problem(self._problem, width, styles)
         if self._asking and self._waited() > _PATIENCE:
-            spinner = Segment(f"{SPINNER[self._frame % len(SPINNER)]} ", inks("accent"))
+            spinner = Segment(f"{SPINNER[self._frame % len(SPINNER)]} ", styles("accent"))
             text = f"{one_line(self._asking)}  {whole_seconds(self._waited())}"
-            return [Line([spinner, Segment(text, inks("dim"))])]
+            return [Line([spinner, Segment(text, styles("dim"))])]
         if self._result:
-            return wrap([Segment("✓ ", inks("good")), Segment(one_line(self._result), inks("text"))], width)
-        return draw_provider_note(self._provider, width, inks) if self._provider else []
+            return wrap(
+                [Segment("✓ ", styles("good")), Segment(one_line(self._result), styles("text"))], width
+            )
+        return draw_provider_note(self._provider, width, styles) if self._provider else []

@@ -8,71 +8,71 @@ from cogency_tui.tui.kit.lines import Line, cells, fit, width_of, wrap
 from cogency_tui.tui.kit.number_format import when
 from cogency_tui.tui.kit.select_list import Heading
 from cogency_tui.tui.permissions.model import MEANINGS, GrantRow, ModeRow, Row, RuleRow
-from cogency_tui.tui.theme import Inks
+from cogency_tui.tui.theme import ThemeStyles
 
 _NAME = 9
 _DAY = 12
 
 
-def draw_permission(row: Row, width: int, inks: Inks, on: str, now: float) -> Line:
+def draw_permission(row: Row, width: int, styles: ThemeStyles, on: str, now: float) -> Line:
     """Draw one line of the list."""
     if isinstance(row, Heading):
-        head = [Segment(fit(row.text, width), inks("accent", on, "bold"))]
-        aside = Segment(f"  {row.aside}" if row.aside else "", inks("dim", on))
+        head = [Segment(fit(row.text, width), styles("accent", on, "bold"))]
+        aside = Segment(f"  {row.aside}" if row.aside else "", styles("dim", on))
         return Line([*head, aside] if width_of([*head, aside]) <= width else head)
     if isinstance(row, ModeRow):
         mark, role, attributes = ("●", "accent", "bold") if row.current else (" ", "text", "")
         return Line(
             [
-                Segment(f"{mark} ", inks("accent", on)),
-                Segment(f"{row.mode:<{_NAME - 2}}", inks(role, on, attributes)),
-                Segment(fit(MEANINGS[row.mode], width - _NAME), inks("dim", on)),
+                Segment(f"{mark} ", styles("accent", on)),
+                Segment(f"{row.mode:<{_NAME - 2}}", styles(role, on, attributes)),
+                Segment(fit(MEANINGS[row.mode], width - _NAME), styles("dim", on)),
             ]
         )
     if isinstance(row, GrantRow):
-        return _entry(row.grant.effect, _words(row.grant), when(row.grant.since, now), width, inks, on)
-    return _entry(row.rule.effect, _pattern(row), row.rule.added, width, inks, on)
+        return _entry(row.grant.effect, _words(row.grant), when(row.grant.since, now), width, styles, on)
+    return _entry(row.rule.effect, _pattern(row), row.rule.added, width, styles, on)
 
 
 def draw_permission_note(
-    row: Row | None, path: str, problem: str, width: int, inks: Inks, now: float
+    row: Row | None, path: str, problem: str, width: int, styles: ThemeStyles, now: float
 ) -> list[Line]:
     """Draw the selected row in full: what it allows, since when, and where it is stored."""
     if problem:
         text = f"✗ Rules not applied: {one_line(problem)}"
-        return wrap([Segment(text, inks("bad"))], width)
+        return wrap([Segment(text, styles("bad"))], width)
     if isinstance(row, GrantRow):
         since = when(row.grant.since, now)
         made = f" Added with the rule {_quoted(row.grant.pattern)}." if row.grant.pattern else ""
         about = f": {reveal(row.grant.about)}" if row.grant.about else ""
         scope = f"{row.grant.covers}{about}"
         return [
-            *wrap([Segment(scope, inks("text"))], width),
-            *wrap([Segment(f"Allowed {since}, until you quit.{made}", inks("dim"))], width),
+            *wrap([Segment(scope, styles("text"))], width),
+            *wrap([Segment(f"Allowed {since}, until you quit.{made}", styles("dim"))], width),
         ]
     if isinstance(row, RuleRow):
         return [
-            *wrap([Segment(_describe(row), inks("text"))], width),
-            *wrap([Segment(_describe_storage(row, path), inks("dim"))], width),
+            *wrap([Segment(_describe(row), styles("text"))], width),
+            *wrap([Segment(_describe_storage(row, path), styles("dim"))], width),
         ]
     if isinstance(row, ModeRow):
         always = (
             "Every mode asks about paths outside the project, .git, instructions and destructive actions."
         )
-        return wrap([Segment(always, inks("dim"))], width)
+        return wrap([Segment(always, styles("dim"))], width)
     return []
 
 
-def _entry(effect: str, words: str, day: str, width: int, inks: Inks, on: str) -> Line:
+def _entry(effect: str, words: str, day: str, width: int, styles: ThemeStyles, on: str) -> Line:
     """Draw the kind of call and the pattern, with the date at the right end."""
     right = f"{day:>{_DAY}}" if width >= 48 else ""
     room = max(1, width - _NAME - 2 - cells(right))
     shown = fit(words, room)
     return Line(
         [
-            Segment(f"  {effect:<{_NAME}}", inks("dim", on)),
-            Segment(shown + " " * (room - cells(shown)), inks("text", on)),
-            Segment(right, inks("dim", on)),
+            Segment(f"  {effect:<{_NAME}}", styles("dim", on)),
+            Segment(shown + " " * (room - cells(shown)), styles("text", on)),
+            Segment(right, styles("dim", on)),
         ]
     )
 

@@ -13,7 +13,7 @@ from cogency_tui.tui.kit.list_dialog import ListDialog, Note
 from cogency_tui.tui.kit.select_list import SelectList, list_keys
 from cogency_tui.tui.permissions.model import GrantRow, Ledger, ModeRow, Row, RuleRow
 from cogency_tui.tui.permissions.rows import draw_permission, draw_permission_note
-from cogency_tui.tui.theme import Inks
+from cogency_tui.tui.theme import ThemeStyles
 from cogency_tui.workspace.file_names import short_path
 
 _TALL = 40
@@ -95,13 +95,13 @@ class PermissionsScreen(ListDialog[None, Row]):
             choices.append(("u", "undo", "undo"))
         return [*choices, ("escape", "close", "close")]
 
-    def _draw_row(self, row: Row, width: int, inks: Inks, on: str) -> Line:
-        return draw_permission(row, width, inks, on, self._clock())
+    def _draw_row(self, row: Row, width: int, styles: ThemeStyles, on: str) -> Line:
+        return draw_permission(row, width, styles, on, self._clock())
 
-    def _draw_note(self, width: int, inks: Inks) -> list[Line]:
+    def _draw_note(self, width: int, styles: ThemeStyles) -> list[Line]:
         rules = self._ledger.rules
         row = self.rows.row
-        return draw_permission_note(row, short_path(rules.path), rules.problem, width, inks, self._clock())
+        return draw_permission_note(row, short_path(rules.path), rules.problem, width, styles, self._clock())
 
 
 def _key_of(row: Row) -> Hashable:

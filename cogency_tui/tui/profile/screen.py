@@ -27,7 +27,7 @@ from cogency_tui.tui.kit.number_format import plural, when
 from cogency_tui.tui.kit.select_list import SelectList, list_keys
 from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.profile.model import ProfileBook, Shown
-from cogency_tui.tui.theme import Inks
+from cogency_tui.tui.theme import ThemeStyles
 
 _KIND = 11
 _DAY = 12
@@ -40,34 +40,36 @@ _OFF = (
 )
 
 
-def draw_fact(fact: Fact, width: int, inks: Inks, on: str, now: float) -> Line:
+def draw_fact(fact: Fact, width: int, styles: ThemeStyles, on: str, now: float) -> Line:
     """Draw one line of the list."""
     right = f"{when(fact.created, now):>{_DAY}}" if width >= 48 else ""
     room = max(1, width - _KIND - cells(right))
     text = fit(one_line(fact.text), room - bool(right))
     return Line(
         [
-            Segment(f"{fact.kind:<{_KIND}}", inks("dim", on)),
-            Segment(text + " " * (room - cells(text)), inks("text", on)),
-            Segment(right, inks("dim", on)),
+            Segment(f"{fact.kind:<{_KIND}}", styles("dim", on)),
+            Segment(text + " " * (room - cells(text)), styles("text", on)),
+            Segment(right, styles("dim", on)),
         ]
     )
 
 
-def draw_profile_note(shown: Shown, fact: Fact | None, width: int, inks: Inks, now: float) -> list[Line]:
+def draw_profile_note(
+    shown: Shown, fact: Fact | None, width: int, styles: ThemeStyles, now: float
+) -> list[Line]:
     """Draw the selected fact in full, its source, and the state of the learning."""
     lines: list[Line] = []
     if fact is not None:
-        lines += wrap([Segment(one_line(fact.text), inks("text"))], width)
+        lines += wrap([Segment(one_line(fact.text), styles("text"))], width)
         source = source_of(fact)
-        lines += wrap([Segment(one_line(source[0].upper() + source[1:]) + ".", inks("dim"))], width)
+        lines += wrap([Segment(one_line(source[0].upper() + source[1:]) + ".", styles("dim"))], width)
     elif shown.on:
-        lines += wrap([Segment(_NOTHING, inks("text"))], width)
+        lines += wrap([Segment(_NOTHING, styles("text"))], width)
     if outcome := outcome_of(shown.state):
         last = f"Last at {when(shown.state.attempted, now)}: {one_line(outcome)}."
-        lines += wrap([Segment(last, inks("bad" if shown.state.failed else "dim"))], width)
+        lines += wrap([Segment(last, styles("bad" if shown.state.failed else "dim"))], width)
     text = (_ON if shown.on else _OFF).format(plural(shown.every, "message"))
-    return [*lines, *wrap([Segment(text, inks("dim"))], width)]
+    return [*lines, *wrap([Segment(text, styles("dim"))], width)]
 
 
 def describe_profile(shown: Shown) -> str:
@@ -215,11 +217,11 @@ class ProfileScreen(ListDialog[None, Fact]):
             ("escape", "close", "close"),
         ]
 
-    def _draw_row(self, fact: Fact, width: int, inks: Inks, on: str) -> Line:
-        return draw_fact(fact, width, inks, on, self._clock())
+    def _draw_row(self, fact: Fact, width: int, styles: ThemeStyles, on: str) -> Line:
+        return draw_fact(fact, width, styles, on, self._clock())
 
-    def _draw_note(self, width: int, inks: Inks) -> list[Line]:
-        return draw_profile_note(self._shown, self.rows.row, width, inks, self._clock())
+    def _draw_note(self, width: int, styles: ThemeStyles) -> list[Line]:
+        return draw_profile_note(self._shown, self.rows.row, width, styles, self._clock())
 
 
 CLEARING = "Forget everything about you? This cannot be undone."

@@ -21,7 +21,7 @@ from cogency_tui.tui.message_queue import MessageQueue, given_back, is_own_comma
 from cogency_tui.tui.paste_chips import following
 from cogency_tui.tui.prompt.completion import Completion
 from cogency_tui.tui.prompt.paste_area import ChipArea
-from cogency_tui.tui.theme import inks_of
+from cogency_tui.tui.theme import theme_styles_of
 
 
 def _quiet(key: str, action: str, description: str, name: str) -> Binding:
@@ -278,7 +278,7 @@ class Prompt(ChipArea):
     def get_line(self, line_index: int) -> Text:
         line = super().get_line(line_index)
         if not line_index and is_own_command(line.plain):
-            line.stylize(inks_of(app_of(self).theme)("edit", "raised", "bold"), 0, 1)
+            line.stylize(theme_styles_of(app_of(self).theme)("edit", "raised", "bold"), 0, 1)
         return line
 
     def on_text_area_selection_changed(self) -> None:

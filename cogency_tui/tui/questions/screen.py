@@ -25,7 +25,7 @@ from cogency_tui.tui.questions.question_lines import (
     refusals_of,
 )
 from cogency_tui.tui.terminal.driver import is_read
-from cogency_tui.tui.theme import Inks
+from cogency_tui.tui.theme import ThemeStyles
 
 PAUSE = 0.8
 """Seconds without a key before a question accepts one: earlier keys are meant for the prompt."""
@@ -249,7 +249,7 @@ class PermissionQuestion(Dialog[Answer | None]):
         event.stop()
         self.action_refuse()
 
-    def _draw(self, width: int, inks: Inks) -> Drawing:
+    def _draw(self, width: int, styles: ThemeStyles) -> Drawing:
         if self._is_too_small:
-            return draw_too_small(width, inks)
-        return draw_question(self._question, width, inks)
+            return draw_too_small(width, styles)
+        return draw_question(self._question, width, styles)

@@ -15,7 +15,7 @@ from cogency_tui.tui.kit.keys import act_in_order
 from cogency_tui.tui.kit.lines import Line, wrap
 from cogency_tui.tui.kit.pane_title import PaneTitle
 from cogency_tui.tui.recall.export import FORMS, Form
-from cogency_tui.tui.theme import Inks
+from cogency_tui.tui.theme import ThemeStyles
 from cogency_tui.workspace.file_names import short_path
 
 RECALL_STYLES = Path(__file__).parent.parent / "styles" / "recall.tcss"
@@ -89,12 +89,15 @@ class ExportScreen(ReadingScreen[Form]):
     def action_export(self, form: Form) -> None:
         self.dismiss(form)
 
-    def _draw(self, width: int, inks: Inks) -> list[Line]:
+    def _draw(self, width: int, styles: ThemeStyles) -> list[Line]:
         lines: list[Line] = []
         for name, about in FORMS.values():
-            segments = [Segment(f"{name}: ", inks("text", attributes="bold")), Segment(about, inks("dim"))]
+            segments = [
+                Segment(f"{name}: ", styles("text", attributes="bold")),
+                Segment(about, styles("dim")),
+            ]
             lines += wrap(segments, width)
         return [
             *lines,
-            *wrap([Segment(f"The file is saved in {short_path(self._directory)}.", inks("dim"))], width),
+            *wrap([Segment(f"The file is saved in {short_path(self._directory)}.", styles("dim"))], width),
         ]

@@ -15,7 +15,7 @@ from cogency_tui.tui.kit.lines import Line
 from cogency_tui.tui.kit.select_list import Heading, Kind, SelectList, list_keys
 from cogency_tui.tui.recall.row_lines import draw_entry, draw_heading, draw_hit
 from cogency_tui.tui.recall.rows import Catalogue, Entry, HitRow, Item, Row
-from cogency_tui.tui.theme import Inks
+from cogency_tui.tui.theme import ThemeStyles
 
 _AHEAD = 3
 """Pages below the view within which more rows are requested."""
@@ -157,14 +157,14 @@ class RecallList(SelectList[Row]):
     def _item(self) -> Item | None:
         return row if isinstance(row := self.row, Item) else None
 
-    def _draw_row(self, row: Row, width: int, inks: Inks, on: str) -> Line:
+    def _draw_row(self, row: Row, width: int, styles: ThemeStyles, on: str) -> Line:
         if isinstance(row, Heading):
-            return draw_heading(row.text, inks)
+            return draw_heading(row.text, styles)
         entry = self.catalogue.entries[row.id]
         if isinstance(row, HitRow):
             is_selected = (row.id, row.nth) == (self.key, self.nth)
-            return draw_hit(entry.hits[row.nth], row.depth, width, inks, on, selected=is_selected)
-        return draw_entry(entry, row, width, inks, on, now=self._clock(), everywhere=self.everywhere)
+            return draw_hit(entry.hits[row.nth], row.depth, width, styles, on, selected=is_selected)
+        return draw_entry(entry, row, width, styles, on, now=self._clock(), everywhere=self.everywhere)
 
 
 def _key_of(row: Row) -> str | None:

@@ -68,7 +68,7 @@ class PreviewView(TranscriptView):
             show_event(self, self._unit, self._terms)
 
     def _marks(self) -> Iterator[Mark]:
-        style = self.inks("edit", "cursor", "bold underline")
+        style = self.theme_styles("edit", "cursor", "bold underline")
         for term in self._terms:
             for find in finds_in_view(self, term):
                 yield from ((place, span, style) for place, span in find)
@@ -90,7 +90,10 @@ class FactLine(Bar):
             self.refresh()
 
     def segments(self, width: int) -> list[Segment]:
-        return [Segment("  ", self.inks()), Segment(fit(self._text, width - 4), self.inks("dim"))]
+        return [
+            Segment("  ", self.theme_styles()),
+            Segment(fit(self._text, width - 4), self.theme_styles("dim")),
+        ]
 
 
 class PreviewPane(Surface):

@@ -102,7 +102,10 @@ class ChipLine(Bar):
                 break
             text = f" {fit(one_line(chip.text), room)}{cross}"
             role = "bad" if chip.trouble else "accent" if chip.action else "dim"
-            shown += [Segment(text, self.inks(role, "cursor")), Segment(" ", self.inks("text", "raised"))]
+            shown += [
+                Segment(text, self.theme_styles(role, "cursor")),
+                Segment(" ", self.theme_styles("text", "raised")),
+            ]
             self._places.append((place, place + cells(text), chip))
             place += cells(text) + 1
         return shown

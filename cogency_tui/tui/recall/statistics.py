@@ -19,7 +19,7 @@ from cogency_tui.tui.kit.lines import BLANK, Line, cells, fit, fit_path, wrap
 from cogency_tui.tui.kit.number_format import dollars, duration, plural, tokens
 from cogency_tui.tui.kit.pane_title import PaneTitle
 from cogency_tui.tui.recall.dialogs import RECALL_STYLES
-from cogency_tui.tui.theme import Inks
+from cogency_tui.tui.theme import ThemeStyles
 from cogency_tui.tui.transcript.cards import draw_problem
 from cogency_tui.tui.transcript.units import Problem
 
@@ -36,7 +36,7 @@ class _Bar(NamedTuple):
     note: str
 
 
-def draw_statistics(found: Statistics, width: int, inks: Inks) -> list[Line]:
+def draw_statistics(found: Statistics, width: int, styles: ThemeStyles) -> list[Line]:
     """Draw a period's totals, then its figures by day, model, tool and file."""
     total = found.total
     facts = [
@@ -47,7 +47,7 @@ def draw_statistics(found: Statistics, width: int, inks: Inks) -> list[Line]:
         f"{tokens(total.output)} generated",
     ]
     facts += [dollars(total.cost)] if total.cost else []
-    lines = wrap([Segment(" · ".join(facts), inks("text", attributes="bold"))], width)
+    lines = wrap([Segment(" · ".join(facts), styles("text", attributes="bold"))], width)
     days = [_spent(day) for day in found.days[-_DAYS:]]
     tools = [
         _Bar(
@@ -66,10 +66,10 @@ def draw_statistics(found: Statistics, width: int, inks: Inks) -> list[Line]:
         ("Changes by file", files),
     ):
         if bars:
-            heading = Line([Segment(title, inks("accent", attributes="bold"))])
-            lines += [BLANK, heading, *_draw(bars, width, inks)]
+            heading = Line([Segment(title, styles("accent", attributes="bold"))])
+            lines += [BLANK, heading, *_draw(bars, width, styles)]
     if not found.conversations:
-        lines += [BLANK, Line([Segment("No activity in this period.", inks("dim"))])]
+        lines += [BLANK, Line([Segment("No activity in this period.", styles("dim"))])]
     return lines
 
 
@@ -79,7 +79,7 @@ def _spent(spending: Spending) -> _Bar:
     return _Bar(spending.label, used, f"{tokens(used)}{cost}")
 
 
-def _draw(bars: Sequence[_Bar], width: int, inks: Inks) -> list[Line]:
+def _draw(bars: Sequence[_Bar], width: int, styles: ThemeStyles) -> list[Line]:
     most = max(bar.value for bar in bars)
     labels = [one_line(bar.label) for bar in bars]
     column = min(max(cells(label) for label in labels), _LABEL, width // 3)
@@ -88,13 +88,15 @@ def _draw(bars: Sequence[_Bar], width: int, inks: Inks) -> list[Line]:
     lines: list[Line] = []
     for label, bar in zip(labels, bars, strict=True):
         shown = fit_path(label, column)
-        head = Segment(shown + " " * (column - cells(shown) + 2), inks("text"))
+        head = Segment(shown + " " * (column - cells(shown) + 2), styles("text"))
         if room < _SHORTEST_BAR:
-            lines.append(Line([head, Segment(fit(bar.note, width - column - 2), inks("dim"))]))
+            lines.append(Line([head, Segment(fit(bar.note, width - column - 2), styles("dim"))]))
             continue
         drawn = bar_of(bar.value, most, room)
         lines.append(
-            Line([head, Segment(drawn, inks("accent")), Segment(f"  {bar.note.rjust(note)}", inks("dim"))])
+            Line(
+                [head, Segment(drawn, styles("accent")), Segment(f"  {bar.note.rjust(note)}", styles("dim"))]
+            )
         )
     return lines
 
@@ -171,9 +173,9 @@ class StatisticsScreen(ReadingScreen[None]):
         body.on_resize()
         body.jump(0)
 
-    def _draw(self, width: int, inks: Inks) -> list[Line]:
+    def _draw(self, width: int, styles: ThemeStyles) -> list[Line]:
         if self._problem:
-            return draw_problem(self._problem, width, inks)
+            return draw_problem(self._problem, width, styles)
         if self._found is None:
-            return wrap([Segment("Counting …", inks("dim"))], width)
-        return draw_statistics(self._found, width, inks)
+            return wrap([Segment("Counting …", styles("dim"))], width)
+        return draw_statistics(self._found, width, styles)

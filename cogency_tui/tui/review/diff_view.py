@@ -96,7 +96,7 @@ class DiffView(LineView):
         """Show a text instead of a file."""
         self.file = self._layout = None
         self._text = text
-        self._texts = wrap([Segment(text, self.inks("dim"))], self.text_width - 1) if text else []
+        self._texts = wrap([Segment(text, self.theme_styles("dim"))], self.text_width - 1) if text else []
         self.resize_column(len(self._texts))
         self.jump(0)
         self.refresh()
@@ -154,20 +154,22 @@ class DiffView(LineView):
 
     def line_at(self, y: int) -> Line | None:
         if self._layout is None:
-            return self._texts[y].indented(Segment(" ", self.inks())) if y < len(self._texts) else None
+            return (
+                self._texts[y].indented(Segment(" ", self.theme_styles())) if y < len(self._texts) else None
+            )
         found = self._layout.locate(y)
         if found is None:
             return None
         section, offset = found
         mine = self.file is not None and self.file.hunks and section.hunk == self.place
-        bar = Segment("▌" if mine and section.fold is None else " ", self.inks("accent"))
+        bar = Segment("▌" if mine and section.fold is None else " ", self.theme_styles("accent"))
         return section.line(offset).indented(bar)
 
     def strip_at(self, y: int, context: DrawContext) -> Strip:
         strip = super().strip_at(y, context)
         if self._layout is None or y != self._cursor or y >= self._layout.height or not self.has_focus:
             return strip
-        cursor = context.inks("text", "cursor")
+        cursor = context.theme_styles("text", "cursor")
         over = Style(bgcolor=cursor.bgcolor, reverse=cursor.reverse)
         return overlaid(strip, over)
 
@@ -218,10 +220,10 @@ class DiffView(LineView):
         file = self.file
         if file is None:
             return
-        facts = (file, self.text_width, self.inks, self.is_split)
+        facts = (file, self.text_width, self.theme_styles, self.is_split)
         if self._known_for != facts:
             self._known, self._known_for = {}, facts
-        self._layout = Layout(file, self.text_width - 1, self.inks, self._known, split=self.is_split)
+        self._layout = Layout(file, self.text_width - 1, self.theme_styles, self._known, split=self.is_split)
         self.resize_column(self._layout.height)
 
     def _anchor(self) -> tuple[Key, int, int, int | None]:

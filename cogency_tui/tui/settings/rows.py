@@ -12,7 +12,7 @@ from cogency_tui.config.layers import Origin
 from cogency_tui.safe_text import one_line
 from cogency_tui.tui.kit.lines import Line, cells, fit, wrap
 from cogency_tui.tui.kit.select_list import Heading
-from cogency_tui.tui.theme import Inks
+from cogency_tui.tui.theme import ThemeStyles
 
 
 class SettingRow(msgspec.Struct, frozen=True):
@@ -63,15 +63,15 @@ _KEY, _VALUE = 32, 20
 _NARROW_KEY = 28
 
 
-def draw_setting(row: Row, width: int, inks: Inks, on: str) -> Line:
+def draw_setting(row: Row, width: int, styles: ThemeStyles, on: str) -> Line:
     """Draw one line of the list."""
     if isinstance(row, Heading):
-        return Line([Segment(fit(row.text, width), inks("accent", on, "bold"))])
+        return Line([Segment(fit(row.text, width), styles("accent", on, "bold"))])
     if isinstance(row, LinkRow):
         return Line(
             [
-                Segment(f"  {fit(row.name, _KEY):<{_KEY}}", inks("text", on)),
-                Segment(fit(row.meaning, width - _KEY - 2), inks("dim", on)),
+                Segment(f"  {fit(row.name, _KEY):<{_KEY}}", styles("text", on)),
+                Segment(fit(row.meaning, width - _KEY - 2), styles("dim", on)),
             ]
         )
     preference = row.preference
@@ -82,31 +82,33 @@ def draw_setting(row: Row, width: int, inks: Inks, on: str) -> Line:
     where = fit(describe_briefly(preference.origin), max(0, width - 4 - name - room))
     return Line(
         [
-            Segment("● " if own else "  ", inks("accent", on)),
-            Segment(f"{fit(preference.option.key, name):<{name}}", inks("text", on)),
-            Segment(value + " " * (room - cells(value)), inks("text", on, "bold" if own else "")),
-            Segment(f"  {where}", inks("dim", on)),
+            Segment("● " if own else "  ", styles("accent", on)),
+            Segment(f"{fit(preference.option.key, name):<{name}}", styles("text", on)),
+            Segment(value + " " * (room - cells(value)), styles("text", on, "bold" if own else "")),
+            Segment(f"  {where}", styles("dim", on)),
         ]
     )
 
 
 def draw_setting_note(
-    row: Row | None, choices: tuple[str, ...], saved: str, problem: str, width: int, inks: Inks
+    row: Row | None, choices: tuple[str, ...], saved: str, problem: str, width: int, styles: ThemeStyles
 ) -> list[Line]:
     """Draw the selected row's meaning, its values, the time of a change's effect, and the value's origin."""
     if isinstance(row, LinkRow):
-        return wrap([Segment(f"{row.meaning[0].upper()}{row.meaning[1:]}.", inks("text"))], width)
+        return wrap([Segment(f"{row.meaning[0].upper()}{row.meaning[1:]}.", styles("text"))], width)
     if not isinstance(row, SettingRow):
         return []
     preference = row.preference
-    lines = wrap([Segment(f"{_sentence(preference)} Takes effect {_when(preference)}.", inks("text"))], width)
+    lines = wrap(
+        [Segment(f"{_sentence(preference)} Takes effect {_when(preference)}.", styles("text"))], width
+    )
     if problem:
-        return [*lines, *wrap([Segment(f"✗ {one_line(problem)}", inks("bad"))], width)]
+        return [*lines, *wrap([Segment(f"✗ {one_line(problem)}", styles("bad"))], width)]
     if saved:
-        lines += wrap([Segment(f"✓ {one_line(saved)}", inks("good"))], width)
+        lines += wrap([Segment(f"✓ {one_line(saved)}", styles("good"))], width)
     if choices:
-        lines += wrap([Segment(f"One of: {', '.join(map(one_line, choices))}", inks("dim"))], width)
-    return [*lines, *wrap([Segment(f"{_describe_origin(preference.origin)}.", inks("dim"))], width)]
+        lines += wrap([Segment(f"One of: {', '.join(map(one_line, choices))}", styles("dim"))], width)
+    return [*lines, *wrap([Segment(f"{_describe_origin(preference.origin)}.", styles("dim"))], width)]
 
 
 def describe_briefly(origin: Origin) -> str:

@@ -26,7 +26,7 @@ from cogency_tui.tui.settings.rows import (
     draw_setting_note,
     setting_rows,
 )
-from cogency_tui.tui.theme import Inks
+from cogency_tui.tui.theme import ThemeStyles
 
 
 class SettingsScreen(ListDialog["str | None", Row]):
@@ -206,10 +206,10 @@ class SettingsScreen(ListDialog["str | None", Row]):
             choices += [("/", "filter", "filter"), ("escape", "close", "close")]
         return choices
 
-    def _draw_note(self, width: int, inks: Inks) -> list[Line]:
+    def _draw_note(self, width: int, styles: ThemeStyles) -> list[Line]:
         row = self.rows.row
         choices = self._desk.choices(row.preference.option) if isinstance(row, SettingRow) else ()
-        return draw_setting_note(row, choices, self._saved, self._problem, width, inks)
+        return draw_setting_note(row, choices, self._saved, self._problem, width, styles)
 
 
 def _key_of(row: Row) -> str:

@@ -14,21 +14,21 @@ from cogency_tui.tui.kit.list_dialog import ListDialog
 from cogency_tui.tui.kit.select_list import SelectList, list_keys
 from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.settings.appearance import keep_theme
-from cogency_tui.tui.theme import Inks, inks_of
+from cogency_tui.tui.theme import ThemeStyles, theme_styles_of
 
 _NAME, _KIND = 14, 28
 _SAMPLES = ("accent", "edit", "good", "bad", "branch", "dim")
 
 
-def draw_theme(name: str, width: int, inks: Inks, on: str) -> Line:
+def draw_theme(name: str, width: int, styles: ThemeStyles, on: str) -> Line:
     """Draw one line of the list, with a sample of the theme's own colors."""
-    head = Segment(f"{fit(name, _NAME):<{_NAME}} ", inks("text", on, "bold"))
+    head = Segment(f"{fit(name, _NAME):<{_NAME}} ", styles("text", on, "bold"))
     try:
         palette = load_palette(name)
     except ConfigError as exc:
-        return Line([head, Segment(f"✗ {fit(one_line(str(exc)), width - _NAME - 3)}", inks("bad", on))])
-    kind = Segment(describe_theme(palette).ljust(_KIND), inks("dim", on))
-    line = [head, kind, *_sample(inks_of(name))]
+        return Line([head, Segment(f"✗ {fit(one_line(str(exc)), width - _NAME - 3)}", styles("bad", on))])
+    kind = Segment(describe_theme(palette).ljust(_KIND), styles("dim", on))
+    line = [head, kind, *_sample(theme_styles_of(name))]
     return Line(line if width_of(line) <= width else line[:2])
 
 
@@ -39,9 +39,9 @@ def describe_theme(palette: Palette) -> str:
     return "dark" if palette.dark else "light"
 
 
-def _sample(inks: Inks) -> list[Segment]:
+def _sample(styles: ThemeStyles) -> list[Segment]:
     """Draw some words in the colors of a theme, on its own surface."""
-    return [Segment(" ", inks()), *(Segment(f"{role} ", inks(role)) for role in _SAMPLES)]
+    return [Segment(" ", styles()), *(Segment(f"{role} ", styles(role)) for role in _SAMPLES)]
 
 
 class ThemePicker(ListDialog[None, str]):

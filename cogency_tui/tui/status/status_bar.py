@@ -14,7 +14,7 @@ from cogency_tui.safe_text import one_line
 from cogency_tui.tui.kit.bar import ButtonBar, Part
 from cogency_tui.tui.kit.lines import cells, fit
 from cogency_tui.tui.kit.number_format import dollars, duration, percent, ratio, tokens
-from cogency_tui.tui.theme import Inks
+from cogency_tui.tui.theme import ThemeStyles
 
 _METER = 8
 _REASON = (14, 40)
@@ -59,7 +59,7 @@ class StatusBar(ButtonBar):
 
     def _fitted(self, width: int) -> list[Part]:
         """The parts in order; dispensable ones only where all others fit."""
-        parts = [self._steadied(part) for part in _parts(self._status, self.inks)]
+        parts = [self._steadied(part) for part in _parts(self._status, self.theme_styles)]
         room = width - sum(part.width for part in parts if not part.spare)
         reason = _reason(self._status)
         least, most = _REASON
@@ -73,7 +73,7 @@ class StatusBar(ButtonBar):
             room -= part.width if part.spare else 0
             shown.append(part)
         if kept:
-            short = Segment(fit(reason, min(kept - 1 + room, most)), self.inks("dim", "background"))
+            short = Segment(fit(reason, min(kept - 1 + room, most)), self.theme_styles("dim", "background"))
             shown.insert(1, Part([short], shown[0].tooltip, shown[0].action, " "))
         return shown
 
@@ -82,13 +82,13 @@ class StatusBar(ButtonBar):
         if not part.steady:
             return part
         room = self._rooms[part.steady] = max(self._rooms.get(part.steady, 0), part.width)
-        blank = Segment(" " * (room - part.width), self.inks("dim", "background"))
+        blank = Segment(" " * (room - part.width), self.theme_styles("dim", "background"))
         return replace(part, segments=[*part.segments, blank])
 
 
-def _parts(status: Status, inks: Inks) -> list[Part]:
-    dim, text = inks("dim", "background"), inks("text", "background")
-    parts = [_mode(status, inks), *_settings(status, inks)]
+def _parts(status: Status, styles: ThemeStyles) -> list[Part]:
+    dim, text = styles("dim", "background"), styles("text", "background")
+    parts = [_mode(status, styles), *_settings(status, styles)]
     total, step = status.total, status.step
     about = "~" if total.get("estimated") else ""
     note = " (~: estimated where the provider reported nothing)" if about else ""
@@ -121,15 +121,16 @@ def _parts(status: Status, inks: Inks) -> list[Part]:
         parts.append(Part([Segment(f"{about}{dollars(cost)}", text)], tooltip, _COSTS, steady="cost"))
     if saved := _saved(total):
         tooltip = "How much more replay mode would have sent (estimated)"
-        less = Segment(f"~{ratio(saved)} less than replay", inks("good", "background"))
+        less = Segment(f"~{ratio(saved)} less than replay", styles("good", "background"))
         parts.append(Part([less], tooltip, steady="saved"))
-    return parts + _context(step, inks)
+    return parts + _context(step, styles)
 
 
-def _mode(status: Status, inks: Inks) -> Part:
+def _mode(status: Status, styles: ThemeStyles) -> Part:
     used = status.step.get("mode", "") if _decided(status) else ""
     chip = Segment(
-        f" {status.mode}→{used} " if used else f" {status.mode} ", inks("good", "background", "bold reverse")
+        f" {status.mode}→{used} " if used else f" {status.mode} ",
+        styles("good", "background", "bold reverse"),
     )
     why = f". Last cycle: {used}, {_reason(status)}" if used else ""
     tooltip = f"Session mode: {status.mode}{why}. Click or press Ctrl+O for the next mode"
@@ -150,9 +151,9 @@ def _reason(status: Status) -> str:
     return one_line(reason.removeprefix("auto: "))
 
 
-def _settings(status: Status, inks: Inks) -> list[Part]:
-    model = Segment(f"{one_line(status.provider)}/{one_line(status.model)}", inks("text", "background"))
-    permissions = Segment(status.permissions, inks("edit", "background"))
+def _settings(status: Status, styles: ThemeStyles) -> list[Part]:
+    model = Segment(f"{one_line(status.provider)}/{one_line(status.model)}", styles("text", "background"))
+    permissions = Segment(status.permissions, styles("edit", "background"))
     return [
         Part([model], "Model. Click or press F2 to choose another", "command('choose_model')"),
         Part(
@@ -161,11 +162,11 @@ def _settings(status: Status, inks: Inks) -> list[Part]:
             "command('cycle_permissions')",
             " · ",
         ),
-        *_sandbox(status, inks),
+        *_sandbox(status, styles),
     ]
 
 
-def _sandbox(status: Status, inks: Inks) -> list[Part]:
+def _sandbox(status: Status, styles: ThemeStyles) -> list[Part]:
     """Draw whether commands are confined; a missing sandbox is dispensable only if it is not wanted."""
     state, _colon, reason = one_line(status.sandbox).partition(": ")
     if not state:
@@ -179,7 +180,7 @@ def _sandbox(status: Status, inks: Inks) -> list[Part]:
     role = "good" if confined else "edit" if wanted else "dim"
     return [
         Part(
-            [Segment("sandboxed" if confined else "no sandbox", inks(role, "background"))],
+            [Segment("sandboxed" if confined else "no sandbox", styles(role, "background"))],
             f'{meaning}. Set `sandbox` in the configuration to "off", "auto" or "require"',
             lead=" · ",
             spare=not confined and not wanted,
@@ -202,7 +203,7 @@ def _saved(total: Measure) -> float:
     return times if times >= 1.05 else 0.0
 
 
-def _context(step: Measure, inks: Inks) -> list[Part]:
+def _context(step: Measure, styles: ThemeStyles) -> list[Part]:
     used, size = step.get("context", 0), step.get("context_size", 0)
     if not used or not size:
         return []
@@ -210,10 +211,10 @@ def _context(step: Measure, inks: Inks) -> list[Part]:
     full = max(1, round(share * _METER))
     role = "accent" if share < 0.75 else "edit" if share < 0.9 else "bad"
     meter = [
-        Segment("context ", inks("dim", "background")),
-        Segment("▓" * full, inks(role, "background")),
-        Segment("░" * (_METER - full), inks("dim", "background")),
-        Segment(f" {percent(share)}", inks("text", "background")),
+        Segment("context ", styles("dim", "background")),
+        Segment("▓" * full, styles(role, "background")),
+        Segment("░" * (_METER - full), styles("dim", "background")),
+        Segment(f" {percent(share)}", styles("text", "background")),
     ]
     tooltip = f"About {tokens(used)} of {tokens(size)} tokens of the model's context used. Click for details"
     return [Part(meter, tooltip, "command('show_context')")]

@@ -25,7 +25,7 @@ from cogency_tui.tui.kit.lines import BLANK, Line, fit, wrap
 from cogency_tui.tui.kit.long_text import Block, Fixed
 from cogency_tui.tui.kit.number_format import dollars, duration, tokens
 from cogency_tui.tui.kit.output import Lines
-from cogency_tui.tui.theme import Inks
+from cogency_tui.tui.theme import ThemeStyles
 from cogency_tui.tui.timeline.block_pane import BlockPane, Make
 from cogency_tui.tui.timeline.exchange_view import ExchangeView, describe_exchange
 from cogency_tui.tui.timeline.files_view import FilesView
@@ -48,14 +48,14 @@ class Totals:
         return self._totals[count - 1] if count else None
 
 
-def draw_spent(spent: Spent, width: int, inks: Inks) -> list[Line]:
+def draw_spent(spent: Spent, width: int, styles: ThemeStyles) -> list[Line]:
     """Draw a table by model, and the figures of the cycle that the point belongs to."""
     costs = _costs(spent)
     if not costs:
-        return wrap([Segment(_NOTHING, inks("dim"))], width)
+        return wrap([Segment(_NOTHING, styles("dim"))], width)
     everything = [*spent.inherited, *spent.own, *spent.delegated]
-    lines = [*_draw_step(spent.step, width, inks)] if spent.step else []
-    return [*lines, *draw_costs(costs, in_all(costs), saving(everything), width, inks)]
+    lines = [*_draw_step(spent.step, width, styles)] if spent.step else []
+    return [*lines, *draw_costs(costs, in_all(costs), saving(everything), width, styles)]
 
 
 def _costs(spent: Spent) -> list[Cost]:
@@ -66,7 +66,7 @@ def _costs(spent: Spent) -> list[Cost]:
     ]
 
 
-def _draw_step(step: Measure, width: int, inks: Inks) -> list[Line]:
+def _draw_step(step: Measure, width: int, styles: ThemeStyles) -> list[Line]:
     about = "~" if step.get("estimated") else ""
     facts = [f"{step.get('mode', '')}", f"↑ {about}{tokens(step.get('input', 0))} tokens"]
     facts.append(f"↓ {about}{tokens(step.get('output', 0))}")
@@ -79,8 +79,8 @@ def _draw_step(step: Measure, width: int, inks: Inks) -> list[Line]:
     if step.get("context"):
         facts.append(f"context {tokens(step.get('context', 0))}")
     head = [
-        Segment("This cycle  ", inks("text", attributes="bold")),
-        Segment(" · ".join(fact for fact in facts if fact), inks("text")),
+        Segment("This cycle  ", styles("text", attributes="bold")),
+        Segment(" · ".join(fact for fact in facts if fact), styles("text")),
     ]
     return [*wrap(head, width), BLANK]
 
@@ -120,19 +120,19 @@ class DetailTitle(ButtonBar):
         self.refresh()
 
     def segments(self, width: int) -> list[Segment]:
-        inks = self.inks
+        styles = self.theme_styles
         parts: list[Part] = []
         for number, each in enumerate(get_args(Detail), 1):
             here = each == self._shown
             role = ("accent" if self._focused else "text") if here else "dim"
             segments = [
-                Segment(f"{number} ", inks("dim")),
-                Segment(each.title(), inks(role, "surface", "bold" if here else "")),
+                Segment(f"{number} ", styles("dim")),
+                Segment(each.title(), styles(role, "surface", "bold" if here else "")),
             ]
             parts.append(Part(segments, f"Show {each}", f"detail({each!r})", "  "))
         room = width - sum(part.width for part in parts) - 4
         if self._fact and room >= _FACT:
-            parts.append(Part([Segment(fit(self._fact, room), inks("dim"))], self._fact))
+            parts.append(Part([Segment(fit(self._fact, room), styles("dim"))], self._fact))
         return self.lay(parts, width)
 
 
@@ -230,7 +230,7 @@ class Details(Surface):
     async def _read_costs(self) -> None:
         assert self._past is not None
         spent = self._past.spent_at(self._index)
-        self._costs.show(lambda width, inks: Fixed(draw_spent(spent, width, inks)), keep=True)
+        self._costs.show(lambda width, styles: Fixed(draw_spent(spent, width, styles)), keep=True)
         self._title.show("costs", "so far")
 
     async def _read_text(self, file: PastFile, held: bool) -> None:
@@ -248,12 +248,12 @@ class Details(Surface):
         self._files.show_text(file, make)
 
 
-def _diff(text: str, width: int, inks: Inks) -> Block:
-    return DiffSheet(text, width, inks)
+def _diff(text: str, width: int, styles: ThemeStyles) -> Block:
+    return DiffSheet(text, width, styles)
 
 
 def _message(text: str) -> Make:
-    return lambda width, inks: Fixed(wrap([Segment(text, inks("dim"))], width))
+    return lambda width, styles: Fixed(wrap([Segment(text, styles("dim"))], width))
 
 
 def _source(path: str, data: bytes) -> Make:
@@ -267,4 +267,4 @@ def _source(path: str, data: bytes) -> Make:
     lines = Lines()
     lines.write(reveal(decode(data, path).plain.removesuffix("\n")))
     language = language_of(path)
-    return lambda width, inks: SourceSheet(lines, language, width, inks)
+    return lambda width, styles: SourceSheet(lines, language, width, styles)

@@ -157,14 +157,14 @@ class ExchangeView(Read):
         return 2 + len(self._sheet(index)) if self._is_open(index) else 1
 
     def _lay(self) -> None:
-        exchange, wanted = self._exchange, (self.text_width, self.inks)
+        exchange, wanted = self._exchange, (self.text_width, self.theme_styles)
         if self._laid_for == wanted:
             return
         self._laid_for = wanted
         self._sheets.clear()
         self._remarks = []
         for remark in exchange.remarks if exchange else ():
-            self._remarks += [*wrap([Segment(remark, self.inks("edit"))], self.text_width), BLANK]
+            self._remarks += [*wrap([Segment(remark, self.theme_styles("edit"))], self.text_width), BLANK]
         count = len(exchange.messages) if exchange else 0
         self._heights = Heights(self._height(index) for index in range(count))
         self.resize_column(len(self._remarks) + self._heights.total)
@@ -175,23 +175,23 @@ class ExchangeView(Read):
         if sheet is None:
             lines = Lines()
             lines.write(reveal(self._exchange.messages[index]["content"]))
-            sheet = self._sheets[index] = Sheet(lines, self.text_width, self.inks, indent=2)
+            sheet = self._sheets[index] = Sheet(lines, self.text_width, self.theme_styles, indent=2)
         return sheet
 
     def _head(self, index: int, on: str) -> Line:
         assert self._exchange is not None
-        exchange, inks, width = self._exchange, self.inks, self.text_width
+        exchange, styles, width = self._exchange, self.theme_styles, self.text_width
         message, opened = exchange.messages[index], self._is_open(index)
         known, size = index < exchange.fresh, f"{len(message['content']):,}"
         how = ("·" if known else "↑") if width < _WORDY else f"{'in the session' if known else 'sent':>15}"
-        right = Segment(f"  {size} {how}", inks("dim", on))
+        right = Segment(f"  {size} {how}", styles("dim", on))
         left = [
-            Segment("▾ " if opened else "▸ ", inks("dim", on)),
-            Segment(f"{message['role']:<10}", inks(_ROLES[message["role"]], on, "bold")),
+            Segment("▾ " if opened else "▸ ", styles("dim", on)),
+            Segment(f"{message['role']:<10}", styles(_ROLES[message["role"]], on, "bold")),
         ]
         room = max(0, width - width_of([*left, right]))
         text = fit("" if opened else _summarize_message(message, exchange), room)
-        return Line([*left, Segment(text + " " * (room - cells(text)), inks("text", on)), right])
+        return Line([*left, Segment(text + " " * (room - cells(text)), styles("text", on)), right])
 
 
 def _summarize_message(message: Message, exchange: Exchange) -> str:

@@ -15,7 +15,7 @@ from cogency_tui.tui.kit.lines import Line, cells, fit, fit_path, width_of
 from cogency_tui.tui.kit.number_format import plural
 from cogency_tui.tui.kit.select_list import SelectList
 from cogency_tui.tui.review.hunk_states import KIND_LETTERS
-from cogency_tui.tui.theme import Inks
+from cogency_tui.tui.theme import ThemeStyles
 from cogency_tui.tui.timeline.block_pane import BlockPane, Make
 from cogency_tui.tui.timeline.keys import Traveled
 
@@ -77,19 +77,19 @@ class FileRows(Traveled, SelectList[ComparedFile]):
         self.post_message(self.Scrolled(by, step))
 
 
-def draw_past_file(row: ComparedFile, width: int, inks: Inks, on: str) -> Line:
+def draw_past_file(row: ComparedFile, width: int, styles: ThemeStyles, on: str) -> Line:
     """Draw one line of the list."""
     file, still = row
     letter = KIND_LETTERS[file.change.kind] if file.change else "·"
     words = _words(file, still)
     left = [
-        Segment(f"{_GLYPHS[still]} ", inks(_INKS[still], on)),
-        Segment(f"{letter} ", inks("dim", on)),
+        Segment(f"{_GLYPHS[still]} ", styles(_INKS[still], on)),
+        Segment(f"{letter} ", styles("dim", on)),
     ]
-    right = Segment(f"  {fit(words, width // 2) if width >= _WORDY else ''}", inks("dim", on))
+    right = Segment(f"  {fit(words, width // 2) if width >= _WORDY else ''}", styles("dim", on))
     room = max(4, width - width_of([*left, right]))
     path = fit_path(one_line(file.path), room)
-    name = Segment(path + " " * (room - cells(path)), inks("text" if file.change else "dim", on))
+    name = Segment(path + " " * (room - cells(path)), styles("text" if file.change else "dim", on))
     return Line([*left, name, right])
 
 
@@ -112,11 +112,11 @@ class TextTitle(Bar):
         self.refresh()
 
     def segments(self, width: int) -> list[Segment]:
-        inks = self.inks
-        right = [Segment(f"{fit(self._what, width // 2)}  ", inks("dim"))]
+        styles = self.theme_styles
+        right = [Segment(f"{fit(self._what, width // 2)}  ", styles("dim"))]
         path = fit_path(self._path, max(4, width - width_of(right) - 4))
         return end_to_end(
-            [Segment(f"  {path}", inks("text", attributes="bold"))], right, width, inks, "surface"
+            [Segment(f"  {path}", styles("text", attributes="bold"))], right, width, styles, "surface"
         )
 
 

@@ -18,7 +18,7 @@ from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.main.screen import MainScreen
 from cogency_tui.tui.prompt.box import PromptBox
 from cogency_tui.tui.prompt.prompt import Prompt
-from cogency_tui.tui.theme import Inks, inks_of
+from cogency_tui.tui.theme import ThemeStyles, theme_styles_of
 from cogency_tui.workspace.file_names import short_path
 
 
@@ -79,12 +79,15 @@ class TourBar(ButtonBar):
         self.refresh()
 
     def segments(self, width: int) -> list[Segment]:
-        accent, text = self.inks("accent", self.SURFACE, "bold"), self.inks("text", self.SURFACE)
+        accent, text = (
+            self.theme_styles("accent", self.SURFACE, "bold"),
+            self.theme_styles("text", self.SURFACE),
+        )
         if self.step >= len(STEPS):
             return self.lay([Part([Segment(fit(LAST, width - 1), text)], LAST, lead=" ")], width)
         step = STEPS[self.step]
-        count = Segment(f"Tour {self.step + 1}/{len(STEPS)} ", self.inks("dim", self.SURFACE))
-        key = [Segment("F7", accent), Segment(" insert prompt", self.inks("dim", self.SURFACE))]
+        count = Segment(f"Tour {self.step + 1}/{len(STEPS)} ", self.theme_styles("dim", self.SURFACE))
+        key = [Segment("F7", accent), Segment(" insert prompt", self.theme_styles("dim", self.SURFACE))]
         room = max(_LEAST, width - width_of([count, *key]) - 5)
         shows = Segment(fit(step.shows, room), text)
         return self.lay(
@@ -111,13 +114,15 @@ _KEYS = (
 )
 
 
-def draw_tour(width: int, inks: Inks) -> list[Line]:
+def draw_tour(width: int, styles: ThemeStyles) -> list[Line]:
     """Draw the tour's welcome text in `width` cells."""
-    lines = [*wrap([Segment("A short tour", inks("text", attributes="bold"))], width), BLANK]
+    lines = [*wrap([Segment("A short tour", styles("text", attributes="bold"))], width), BLANK]
     for paragraph in _PARAGRAPHS:
-        lines += [*wrap([Segment(paragraph, inks("text"))], width), BLANK]
+        lines += [*wrap([Segment(paragraph, styles("text"))], width), BLANK]
     for key, meaning in _KEYS:
-        lines.append(Line([Segment(key.ljust(_KEY_COLUMN), inks("accent")), Segment(meaning, inks("dim"))]))
+        lines.append(
+            Line([Segment(key.ljust(_KEY_COLUMN), styles("accent")), Segment(meaning, styles("dim"))])
+        )
     return lines
 
 
@@ -179,7 +184,7 @@ class TourScreen(MainScreen):
         bar.show(min(bar.step + 1, len(STEPS)))
 
     def _welcome(self, width: int) -> list[Line]:
-        return draw_tour(width, inks_of(app_of(self).theme))
+        return draw_tour(width, theme_styles_of(app_of(self).theme))
 
     def leave(self) -> None:
         place = short_path(self.agent.project)

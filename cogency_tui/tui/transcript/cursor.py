@@ -86,7 +86,7 @@ class BlockCursor:
         if (place.unit, place.block) != self._marked or not self._is_text(place):
             return strip
         margin = self._view.MARGIN
-        mark = Strip([Segment("▎ ", context.inks("accent", "surface"))], margin)
+        mark = Strip([Segment("▎ ", context.theme_styles("accent", "surface"))], margin)
         return Strip.join([mark, strip.crop(margin, strip.cell_length)])
 
     def _find(self) -> BlockPlace:

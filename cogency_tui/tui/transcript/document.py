@@ -14,7 +14,7 @@ from typing import NamedTuple, TypeGuard
 
 from cogency_tui.tui.kit.lines import BLANK, Line
 from cogency_tui.tui.kit.long_text import Heights
-from cogency_tui.tui.theme import Inks
+from cogency_tui.tui.theme import ThemeStyles
 from cogency_tui.tui.transcript.call import Call
 from cogency_tui.tui.transcript.cards import draw_stopped, is_shortened
 from cogency_tui.tui.transcript.unit_lines import DrawnUnit, draw_unit
@@ -49,11 +49,11 @@ class Document:
     """The lines of a transcript's units, `width` cells wide."""
 
     def __init__(
-        self, transcript: Transcript, width: int, inks: Inks, clock: Callable[[], float] = time
+        self, transcript: Transcript, width: int, styles: ThemeStyles, clock: Callable[[], float] = time
     ) -> None:
         self.transcript = transcript
         self.width = width
-        self.inks = inks
+        self.theme_styles = styles
         self.frame = 0
         self.expanded = {index for index, unit in enumerate(transcript.units) if is_own(unit)}
         self._clock = clock
@@ -67,15 +67,15 @@ class Document:
     def height(self) -> int:
         return self._heights.total
 
-    def reflow(self, width: int, inks: Inks) -> None:
+    def reflow(self, width: int, styles: ThemeStyles) -> None:
         """Drop what was drawn for another width or theme."""
-        if (width, inks) == (self.width, self.inks):
+        if (width, styles) == (self.width, self.theme_styles):
             return
         if width != self.width:
             self.width = width
             units = len(self.transcript.units)
             self._heights = Heights(self._estimate(index) for index in range(units))
-        self.inks = inks
+        self.theme_styles = styles
         self._drawn.clear()
 
     def touch(self, index: int) -> None:
@@ -204,7 +204,7 @@ class Document:
     def is_expandable(self, index: int) -> bool:
         unit = self.transcript.units[index]
         if isinstance(unit, Notice):
-            return is_shortened(unit, self.width, self.inks)
+            return is_shortened(unit, self.width, self.theme_styles)
         return isinstance(unit, Call) or (isinstance(unit, Prose) and unit.thinking and not unit.open)
 
     def _gap(self, index: int) -> int:
@@ -241,7 +241,7 @@ class Document:
         return draw_unit(
             unit,
             self.width,
-            self.inks,
+            self.theme_styles,
             expanded=index in self.expanded,
             now=self._clock(),
             frame=self.frame,
@@ -250,10 +250,10 @@ class Document:
     def _draw_answer(self, unit: Prose, drawn: DrawnUnit | None) -> DrawnUnit:
         from cogency_tui.tui.kit.markdown_stream import MarkdownStream
 
-        stream = drawn if isinstance(drawn, MarkdownStream) else MarkdownStream(self.width, self.inks)
+        stream = drawn if isinstance(drawn, MarkdownStream) else MarkdownStream(self.width, self.theme_styles)
         stream.show(unit.text, closed=not unit.open)
         if unit.interrupted:
-            stream.end_with(draw_stopped(self.inks))
+            stream.end_with(draw_stopped(self.theme_styles))
         return stream
 
     def _estimate(self, index: int) -> int:

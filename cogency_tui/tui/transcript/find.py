@@ -203,8 +203,8 @@ class Find:
     def _marks(self) -> Iterator[Mark]:
         if self._finder is None or not self._finder.query:
             return
-        inks = self._view.inks
-        current, other = inks("surface", "edit", "bold"), inks("text", "cursor", "underline")
+        styles = self._view.theme_styles
+        current, other = styles("surface", "edit", "bold"), styles("text", "cursor", "underline")
         for find in finds_in_view(self._view, self._finder.query):
             place, span = find[0]
             style = current if (place, span.start) == self._place else other

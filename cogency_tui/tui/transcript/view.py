@@ -85,7 +85,7 @@ class TranscriptView(LineView):
     def document(self) -> Document:
         """The lines in the present width and theme."""
         if self._document is None:
-            self._document = Document(self.transcript, self.text_width, self.inks, self._clock)
+            self._document = Document(self.transcript, self.text_width, self.theme_styles, self._clock)
         return self._document
 
     def show(self, transcript: Transcript) -> None:
@@ -176,12 +176,12 @@ class TranscriptView(LineView):
     def reflow(self) -> None:
         """Redraw for the present width and theme; reading position and selection stay."""
         document = self.document
-        if (self.text_width, self.inks) != (document.width, document.inks):
+        if (self.text_width, self.theme_styles) != (document.width, document.theme_styles):
             held: Anchor | None = None
             if not self.following and self.transcript.units:
                 held = document.anchor(document.place(self.scroll_offset.y))
             selected = self._hold_selection()
-            document.reflow(self.text_width, self.inks)
+            document.reflow(self.text_width, self.theme_styles)
             if held is not None:
                 self.start_at(document.find(held)[0])
             if selected:

@@ -29,8 +29,8 @@ class TrustBar(ButtonBar):
         self.display = False
 
     def segments(self, width: int) -> list[Segment]:
-        text, accent = self.inks("edit", self.SURFACE), self.inks("accent", self.SURFACE)
-        dim = self.inks("dim", self.SURFACE)
+        text, accent = self.theme_styles("edit", self.SURFACE), self.theme_styles("accent", self.SURFACE)
+        dim = self.theme_styles("dim", self.SURFACE)
         review = Part([Segment("/trust", accent), Segment(" to review", dim)], "Review and decide", _action())
         message = Part([Segment(f"? {self._question}", text)], "Not used until you trust it", _action(), " ")
         if message.width + review.width > width:

@@ -18,7 +18,7 @@ from cogency_tui.tui.kit.dialogs import STYLES, Choice, Choices, Drawing, Questi
 from cogency_tui.tui.kit.lines import BLANK, Line, cells, fit_path, wrap
 from cogency_tui.tui.kit.number_format import plural, size
 from cogency_tui.tui.kit.pane_title import PaneTitle
-from cogency_tui.tui.theme import Inks
+from cogency_tui.tui.theme import ThemeStyles
 
 _SIZE = 12
 _MOST = 40
@@ -41,27 +41,27 @@ _STANDINGS = {
 }
 
 
-def draw_survey(survey: Survey, problem: str, width: int, inks: Inks) -> list[Line]:
+def draw_survey(survey: Survey, problem: str, width: int, styles: ThemeStyles) -> list[Line]:
     """Draw the state, the files, then the effect of trust; `problem` is why trusted files cannot be used."""
     role = "text" if survey.standing in (Standing.TRUSTED, Standing.NOTHING) else "edit"
     standing = _UNUSABLE if survey.problem else _STANDINGS[survey.standing]
-    lines = wrap([Segment(standing, inks(role))], width)
+    lines = wrap([Segment(standing, styles(role))], width)
     for message in filter(None, (survey.problem, problem)):
-        lines += wrap([Segment(f"✗ {reveal(message)}", inks("bad"))], width)
+        lines += wrap([Segment(f"✗ {reveal(message)}", styles("bad"))], width)
     shown = [*survey.entries[:_MOST]]
     if shown:
         lines.append(BLANK)
     changed = set(survey.changed)
-    lines += [_entry(entry, "changed" if entry.name in changed else "", width, inks) for entry in shown]
+    lines += [_entry(entry, "changed" if entry.name in changed else "", width, styles) for entry in shown]
     gone = [name for name in survey.changed if name not in survey.files]
-    lines += [_entry(Entry(name, kind="gone"), "", width, inks) for name in gone[:_MOST]]
+    lines += [_entry(Entry(name, kind="gone"), "", width, styles) for name in gone[:_MOST]]
     if more := len(survey.entries) - len(shown):
-        lines += wrap([Segment(f"… and {plural(more, 'more file')}", inks("dim"))], width)
+        lines += wrap([Segment(f"… and {plural(more, 'more file')}", styles("dim"))], width)
     for command in survey.unknown:
         text = f"✗ Cannot determine which project files this starts: {reveal(command)}"
-        lines += wrap([Segment(text, inks("edit"))], width)
+        lines += wrap([Segment(text, styles("edit"))], width)
     if survey.standing is not Standing.TRUSTED and survey.digest:
-        lines += [BLANK, *wrap([Segment(_MEANS, inks("dim"))], width)]
+        lines += [BLANK, *wrap([Segment(_MEANS, styles("dim"))], width)]
     return lines
 
 
@@ -78,7 +78,7 @@ def _path_of(entry: Entry) -> str:
     return f"{FOLDER}/{entry.name}" if entry.name else FOLDER
 
 
-def _entry(entry: Entry, mark: str, width: int, inks: Inks) -> Line:
+def _entry(entry: Entry, mark: str, width: int, styles: ThemeStyles) -> Line:
     """Draw a file with its size, or what it is instead, at the right end."""
     kind = one_line(entry.kind) if entry.kind else size(entry.size)
     right = f"{mark}  {kind}" if mark else kind
@@ -88,8 +88,8 @@ def _entry(entry: Entry, mark: str, width: int, inks: Inks) -> Line:
     odd = bool(entry.kind or mark)
     return Line(
         [
-            Segment(name + " " * max(1, room - cells(name) + 1), inks("text")),
-            Segment(right, inks("edit" if odd else "dim")),
+            Segment(name + " " * max(1, room - cells(name) + 1), styles("text")),
+            Segment(right, styles("edit" if odd else "dim")),
         ]
     )
 
@@ -163,6 +163,6 @@ class TrustScreen(ReadingScreen[Decision]):
                 # Unusable files cannot be trusted either.
                 return [*([_TRUST] if self._survey.digest else []), _LATER, _NEVER]
 
-    def _draw(self, width: int, inks: Inks) -> Drawing:
-        lines = draw_survey(self._survey, self._problem, width, inks)
+    def _draw(self, width: int, styles: ThemeStyles) -> Drawing:
+        lines = draw_survey(self._survey, self._problem, width, styles)
         return Drawing(lines, range(min(len(lines), _ESSENTIAL)))

@@ -4,12 +4,12 @@ import pytest
 from rich.segment import Segment
 
 from cogency_tui.tui.kit.lines import wrap
-from cogency_tui.tui.theme import inks_of
+from cogency_tui.tui.theme import theme_styles_of
 from cogency_tui.tui.transcript.text_finder import Finder, Span, finds_on, occurrences
 from tests.tui.reading import fed, reading
 from tests.tui.scripted import call, respond, result, think, user
 
-INKS = inks_of("night")
+INKS = theme_styles_of("night")
 
 
 @pytest.mark.parametrize(

@@ -7,11 +7,11 @@ import pytest
 from cogency_tui.agent.agent import Agent
 from cogency_tui.config.schema import config_path
 from cogency_tui.tui.conversation.welcome import draw_welcome, situation_of
-from cogency_tui.tui.theme import inks_of
+from cogency_tui.tui.theme import theme_styles_of
 
 
 def read(agent: Agent, width: int = 200) -> str:
-    return "\n".join(line.text for line in draw_welcome(situation_of(agent), width, inks_of("night")))
+    return "\n".join(line.text for line in draw_welcome(situation_of(agent), width, theme_styles_of("night")))
 
 
 def test_without_any_set_up_it_says_what_it_is_and_how_a_key_is_added(project: Path) -> None:
@@ -45,5 +45,5 @@ def test_who_chose_the_model_is_told(project: Path, monkeypatch: pytest.MonkeyPa
 
 @pytest.mark.parametrize("width", [20, 47, 120])
 def test_it_fits(project: Path, width: int) -> None:
-    lines = draw_welcome(situation_of(Agent(project=project)), width, inks_of("night"))
+    lines = draw_welcome(situation_of(Agent(project=project)), width, theme_styles_of("night"))
     assert all(len(line.text) <= max(width, 40) for line in lines)

@@ -4,7 +4,7 @@ from cogency_tui.protocol.events import Measure
 from cogency_tui.tui.cost.model import by_model, in_all, saving
 from cogency_tui.tui.cost.screen import draw_costs
 from cogency_tui.tui.kit.lines import cells
-from cogency_tui.tui.theme import inks_of
+from cogency_tui.tui.theme import theme_styles_of
 
 RESUMED: Measure = {
     "input": 1_000, "output": 100, "billed_input": 5_000, "cached": 4_000, "replay_input": 5_000,
@@ -48,7 +48,7 @@ def test_a_saving_is_an_estimate_only_where_something_was_saved() -> None:
 
 def drawn(*measures: Measure, width: int = 100) -> list[str]:
     costs = by_model(measures)
-    lines = draw_costs(costs, in_all(costs), saving(measures), width, inks_of("night"))
+    lines = draw_costs(costs, in_all(costs), saving(measures), width, theme_styles_of("night"))
     assert all(cells(line.text) <= width for line in lines)
     return [line.text.rstrip() for line in lines]
 

@@ -7,7 +7,7 @@ from typing import Any
 from textual.pilot import Pilot
 
 from cogency_tui.tui.kit.lines import cells
-from cogency_tui.tui.theme import inks_of
+from cogency_tui.tui.theme import theme_styles_of
 from cogency_tui.tui.transcript.cards import draw_notice
 from cogency_tui.tui.transcript.units import Notice
 from tests.tui.driving import app_over, conversation_of, finished, live_line_of, send, shown, until
@@ -41,7 +41,7 @@ async def test_a_notice_is_one_dim_line_between_the_others(project: Path) -> Non
 
         assert "◇ The session with openai" in shown(conversation_of(pilot))
         assert "✗" not in shown(conversation_of(pilot))
-        assert colours(pilot, "◇") == {inks_of("night").palette.colors.dim}
+        assert colours(pilot, "◇") == {theme_styles_of("night").palette.colors.dim}
 
 
 async def test_a_wait_is_counted_down_until_text_comes(project: Path) -> None:
@@ -86,7 +86,7 @@ async def test_a_long_notice_opens(project: Path) -> None:
 
 def test_a_notice_that_is_too_long_keeps_what_was_decided() -> None:
     def drawn(text: str, width: int) -> list[str]:
-        lines = draw_notice(Notice(text), width, inks_of("night"), expanded=False)
+        lines = draw_notice(Notice(text), width, theme_styles_of("night"), expanded=False)
         assert all(cells(line.text) <= width for line in lines)
         return [line.text for line in lines]
 

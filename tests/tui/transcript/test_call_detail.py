@@ -3,12 +3,12 @@
 from typing import Any
 
 from cogency_tui.protocol.events import Event
-from cogency_tui.tui.theme import inks_of
+from cogency_tui.tui.theme import theme_styles_of
 from cogency_tui.tui.transcript.call import Action, Call
 from cogency_tui.tui.transcript.call_detail import CallSheet
 from tests.tui.scripted import EPOCH, call, output, result, started, steps
 
-INKS = inks_of("night")
+INKS = theme_styles_of("night")
 DIFF = "--- a/a.py\n+++ b/a.py\n@@ -1 +1,2 @@\n-x\n+y\n+z\n"
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from cogency_tui.protocol.events import CallState, Event
 from cogency_tui.tui.conversation.activity_line import Activity, describe_activity, live_units
-from cogency_tui.tui.theme import inks_of
+from cogency_tui.tui.theme import theme_styles_of
 from cogency_tui.tui.transcript.call import Call, FileChange
 from cogency_tui.tui.transcript.document import Document, Place
 from cogency_tui.tui.transcript.units import (
@@ -83,7 +83,7 @@ def test_live_and_stored_events_draw_the_same() -> None:
     def drawn(events: list[Event]) -> list[str]:
         transcript = fed(*events)
         transcript.close()
-        document = Document(transcript, 60, inks_of("night"))
+        document = Document(transcript, 60, theme_styles_of("night"))
         document.measure(Place(0, 0, 0), 1000)
         return [document.line(document.place(y)).text for y in range(document.height)]
 
