@@ -106,7 +106,7 @@ async def test_a_rule_that_is_withdrawn_is_asked_about_again_and_can_be_given_ba
         await select(pilot, listed, RuleRow)
         note = shown(pilot.app.screen.query_one("#permissions-note"))
         assert 'Simple commands that begin with "ls" run without asking' in note
-        assert f"Since {rule.added}, in ~/.config/cogency-tui/permissions.toml" in note
+        assert f"Added {rule.added}, stored in ~/.config/cogency-tui/permissions.toml" in note
         await pilot.press("d")
         await until(pilot, lambda: not agent.rules.list())
         await until(pilot, lambda: "none granted" in shown(pilot.app.screen.query_one("#permissions-title")))

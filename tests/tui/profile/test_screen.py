@@ -182,7 +182,7 @@ async def test_it_is_turned_on_and_off_in_the_screen_and_by_command(project: Pat
         assert "Profile off" in note(pilot)
         await pilot.press("t")
         await until(pilot, lambda: "on, 0 facts" in shown(screen.query_one("#profile-title")))
-        assert "Nothing is known of you" in note(pilot)
+        assert "Nothing remembered about you yet" in note(pilot)
         assert load_settings().profile == "on"
         await pilot.press("escape")
         await until(pilot, lambda: pilot.app.screen is main_of(pilot))
