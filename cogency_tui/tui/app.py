@@ -75,7 +75,7 @@ _MISSING = (NoMatches, NoScreen, ScreenError, MountError, NoActiveAppError)
 
 
 def is_of_leaving(error: Exception, *, app_left: bool) -> bool:
-    """Whether `error`, which is being handled, means only that a widget's screen or app is gone."""
+    """Return whether `error`, which is being handled, means only that a widget's screen or app is gone."""
     cause = error.error if isinstance(error, WorkerFailed) else error
     return isinstance(cause, _MISSING) and (app_left or _is_removed(_node_of(error)))
 
@@ -149,7 +149,7 @@ _ENDING = (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM)
 """Signals that end the program; the terminal sends none for its own keys, which arrive as input."""
 
 _GUARD = TerminalGuard()
-_COLOURLESS = NoColor()
+_COLORLESS = NoColor()
 
 
 def _load_command_source() -> "type[Provider]":
@@ -171,7 +171,7 @@ class CogencyApp(App[int]):
             "Copy or interrupt",
             priority=True,
             id="copy_or_interrupt",
-            tooltip="Copy what is selected; else interrupt; twice: leave",
+            tooltip="Copy the selection, or interrupt; press twice to quit",
         ),
         Binding(
             "ctrl+q",
@@ -179,7 +179,7 @@ class CogencyApp(App[int]):
             "Quit",
             priority=True,
             id="leave",
-            tooltip="Leave; asks only while the agent works",
+            tooltip="Quit; asks first while the agent is working",
         ),
         Binding(
             "ctrl+p",
@@ -196,7 +196,7 @@ class CogencyApp(App[int]):
             show=False,
             priority=True,
             id="suspend",
-            tooltip="Go back to the shell; `fg` brings the program back",
+            tooltip="Suspend to the shell; `fg` resumes",
         ),
     ]
     ENABLE_SELECT_AUTO_SCROLL = True
@@ -219,7 +219,7 @@ class CogencyApp(App[int]):
         self._own_task: asyncio.Task[Any] | None = None
         # By convention an empty value means unset.
         self.no_color = bool(os.environ.get("NO_COLOR"))
-        self.appearance = Appearance(self, colourless=self.no_color)
+        self.appearance = Appearance(self, colorless=self.no_color)
         self.appearance.begin(agent.settings.theme)
         self.presence = Presence(
             agent.project.name, Terminal.of(os.environ), agent.settings.notify, self.send_to_terminal
@@ -252,7 +252,7 @@ class CogencyApp(App[int]):
         """Textual's filters, and the guard between every widget and the terminal."""
         unwanted = (Monochrome, ANSIToTruecolor) if self.native_ansi_color else Monochrome
         filters = [each for each in super().get_line_filters() if not isinstance(each, unwanted)]
-        return [*filters, *([_COLOURLESS] if self.no_color else []), _GUARD]
+        return [*filters, *([_COLORLESS] if self.no_color else []), _GUARD]
 
     def get_driver_class(self) -> type[Driver]:
         """The terminal's driver, unless the environment names another, such as a browser's."""
@@ -293,8 +293,8 @@ class CogencyApp(App[int]):
     async def _copy(self, text: str) -> None:
         from cogency_tui.tui.terminal.clipboard import copy
 
-        done, said = await copy(text, os.environ, self.send_to_terminal)
-        self.notify(said, severity="information" if done else "warning", markup=False)
+        done, message = await copy(text, os.environ, self.send_to_terminal)
+        self.notify(message, severity="information" if done else "warning", markup=False)
 
     def notify(
         self,
@@ -422,7 +422,7 @@ class CogencyApp(App[int]):
             self._pressed = asyncio.get_running_loop().time()
             if self._main.bridge.working:
                 self._main.action_step_back()
-            self.notify("Press Ctrl+C again to leave.", timeout=_TWICE, markup=False)
+            self.notify("Press Ctrl+C again to quit.", timeout=_TWICE, markup=False)
 
 
 def run(

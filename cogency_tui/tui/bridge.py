@@ -137,7 +137,7 @@ class Bridge:
 
     @property
     def compacting(self) -> bool:
-        """Whether the running work is a summary."""
+        """True if the running work is a summary."""
         return self._compaction is not None
 
     def send(self, message: Written) -> None:
@@ -149,7 +149,7 @@ class Bridge:
         self._screen.post_message(self.TurnChanged())
 
     def compact(self, conversation_id: str) -> None:
-        """Summarise this conversation; requires that no work is running."""
+        """Summarize this conversation; requires that no work is running."""
         self.started = time()
         self._compaction = asyncio.create_task(self.agent.compact(conversation_id))
         self._screen.run_worker(partial(self._follow_compaction, self._compaction), group="compact")
@@ -191,7 +191,7 @@ class Bridge:
         return transcript, total
 
     async def is_imported(self) -> bool:
-        """Whether the conversation, or the one it was forked from, was imported from a file.
+        """Return whether the conversation, or the one it was forked from, was imported from a file.
 
         Raises:
             StoreError: the store cannot be read.
@@ -253,7 +253,7 @@ class Bridge:
         try:
             await asyncio.wait([work])
             if work.cancelled():
-                self._pacer.queue.put(notice_event("Interrupted: nothing was summarised.", time()))
+                self._pacer.queue.put(notice_event("Interrupted: nothing was summarized.", time()))
             elif isinstance(failure := work.exception(), CogencyError):
                 self._screen.post_message(self.Failed(failure))
             else:
@@ -286,8 +286,7 @@ class Bridge:
 
 
 def _describe(done: "Compacted") -> str:
-    verb = "is" if done.events == 1 else "are"
     return (
-        f"{plural(done.events, 'event')} {verb} now a summary: about {tokens(done.before)} tokens became "
-        f"{tokens(done.after)}. /context shows it."
+        f"Summarized {plural(done.events, 'event')}: about {tokens(done.before)} tokens down to "
+        f"{tokens(done.after)}. /context shows the summary."
     )

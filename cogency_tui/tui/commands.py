@@ -43,29 +43,29 @@ class Command(msgspec.Struct, frozen=True):
 
 
 COMMANDS = (
-    Command("new", "Begin a new conversation", "new_conversation"),
-    Command("resume", "Go on with a past conversation", "recall", takes="[QUERY]"),
-    Command("recall", "Search everything that ever happened", "recall", takes="[QUERY]"),
-    Command("model", "Which model answers", "choose_model", takes="[PROVIDER[/MODEL]]"),
-    Command("mode", "How turns are run", "set_mode", lambda: MODES),
-    Command("dialect", "The language that the model writes calls in", "set_dialect", lambda: DIALECTS),
+    Command("new", "Start a new conversation", "new_conversation"),
+    Command("resume", "Resume a past conversation", "recall", takes="[QUERY]"),
+    Command("recall", "Search all past conversations", "recall", takes="[QUERY]"),
+    Command("model", "Choose a model", "choose_model", takes="[PROVIDER[/MODEL]]"),
+    Command("mode", "Session mode", "set_mode", lambda: MODES),
+    Command("dialect", "Tool-call format", "set_dialect", lambda: DIALECTS),
     Command("permissions", "What the agent may do without asking", "permissions", lambda: PERMISSIONS),
-    Command("trust", "What this project brings, and whether it is used", "trust"),
-    Command("mcp", "The MCP servers: how they stand, started again", "mcp", takes="[NAME]"),
-    Command("review", "Every edit of the agent, hunk by hunk", "review"),
-    Command("undo", "Take back what the last turn changed", "undo"),
-    Command("redo", "Bring back what was taken back", "redo"),
-    Command("timeline", "The conversation at any of its events", "timeline"),
-    Command("fork", "Go on in a copy of this conversation", "fork"),
-    Command("context", "What fills the model's context", "show_context"),
-    Command("compact", "Have the conversation summarised", "compact"),
-    Command("cost", "What the conversation took", "show_costs"),
-    Command("profile", "What is known of you, and whether anything is", "profile", lambda: PROFILE_CHOICES),
-    Command("theme", "The colours of the screen", "set_theme", lambda: tuple(theme_names())),
-    Command("settings", "Every option, what it means, and where it is from", "settings"),
-    Command("keys", "Every key, and how it can be changed", "show_keys"),
+    Command("trust", "Review and trust this project's .cogency files", "trust"),
+    Command("mcp", "MCP server status and restart", "mcp", takes="[NAME]"),
+    Command("review", "Review every edit, hunk by hunk", "review"),
+    Command("undo", "Revert the changes of the last turn", "undo"),
+    Command("redo", "Redo what /undo reverted", "redo"),
+    Command("timeline", "Browse the conversation event by event", "timeline"),
+    Command("fork", "Fork this conversation", "fork"),
+    Command("context", "Context usage", "show_context"),
+    Command("compact", "Summarize the conversation", "compact"),
+    Command("cost", "Tokens and cost of this conversation", "show_costs"),
+    Command("profile", "What it remembers about you", "profile", lambda: PROFILE_CHOICES),
+    Command("theme", "Choose a color theme", "set_theme", lambda: tuple(theme_names())),
+    Command("settings", "View and change all settings", "settings"),
+    Command("keys", "All keys and how to remap them", "show_keys"),
     Command("help", "Keys and commands", "help"),
-    Command("quit", "Leave", "leave"),
+    Command("quit", "Quit", "leave"),
 )
 
 
@@ -77,7 +77,7 @@ def with_custom(custom: "Iterable[CustomCommand]") -> tuple[Command, ...]:
 
 
 def _summary(command: "CustomCommand") -> str:
-    return f"{command.description or 'A message of yours'} · {command.place}"
+    return f"{command.description or 'Custom command'} · {command.place}"
 
 
 def parse_command(text: str, commands: Sequence[Command] = COMMANDS) -> tuple[Command, str]:
@@ -91,15 +91,15 @@ def parse_command(text: str, commands: Sequence[Command] = COMMANDS) -> tuple[Co
     command = next((command for command in commands if command.name == name), None)
     if command is None:
         names = " ".join(f"/{command.name}" for command in commands)
-        raise UsageError(f"There is no command /{name}.", f"There are: {names}")
+        raise UsageError(f"Unknown command /{name}.", f"Available: {names}")
     choices = command.choices() if command.choices else ()
     if argument and argument not in choices and not command.takes:
-        takes = f"one of: {', '.join(choices)}" if choices else "nothing after it"
-        raise UsageError(f"/{name} does not take {argument!r}.", f"It takes {takes}.")
+        expected = f"Expected one of: {', '.join(choices)}." if choices else "It takes no argument."
+        raise UsageError(f"/{name} does not accept {argument!r}.", expected)
     return command, argument
 
 
 def is_command(text: str) -> bool:
-    """Whether a message is a command: one line, a slash and a word. A path (`/etc/hosts is …`) is not one."""
+    """Return whether a message is a command: one line, a slash and a word, not a path (`/etc/hosts is`)."""
     first = text.split(maxsplit=1)[0] if text else ""
     return bool(_NAMED.fullmatch(first)) and "\n" not in text

@@ -39,7 +39,7 @@ class FeatureCommands:
         self._screen.notify(error.advice, severity="error", markup=False)
 
     def idle(self) -> bool:
-        """Whether no work is running; if some is, notify the user that the command has to wait."""
+        """Return whether no work is running; if some is, notify the user that the command has to wait."""
         if self._bridge.working:
             self.warn("The agent is working. Interrupt it first (Esc).")
         return not self._bridge.working
@@ -47,5 +47,5 @@ class FeatureCommands:
     def begun(self) -> str | None:
         """The id of the conversation; without one notify the user that there is none."""
         if self._bridge.conversation_id is None:
-            self.warn("This conversation has not begun yet. Send a message first.")
+            self.warn("This conversation is empty. Send a message first.")
         return self._bridge.conversation_id

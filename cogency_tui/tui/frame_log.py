@@ -24,7 +24,7 @@ from cogency_tui import private_files
 LATE = 0.016
 """Seconds from which a frame is logged."""
 
-_LOOK = 0.004
+_INTERVAL = 0.004
 """Seconds between two samples of a late frame."""
 
 _CALLS = 6
@@ -82,7 +82,7 @@ class FrameLog:
         self._file.close()
 
     def _watch(self) -> None:
-        while not self._ended.wait(_LOOK):
+        while not self._ended.wait(_INTERVAL):
             began = self._began
             if began and perf_counter() - began >= self._late:
                 # The only way to another thread's stack; public despite its name.

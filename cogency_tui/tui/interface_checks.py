@@ -24,7 +24,7 @@ def examine_interface(settings: Settings) -> list[Answer]:
         complaints.append(("theme", "bad", str(exc), exc.hint))
     if not complaints:
         changed = len(settings.keys)
-        keys = f"{changed} key{'' if changed == 1 else 's'} of your own"
+        keys = f"{changed} key{'' if changed == 1 else 's'} remapped"
         complaints.append(("interface", "ok", f"theme {settings.theme}, {keys}", ""))
     return [*complaints, _clipboard()]
 
@@ -32,9 +32,9 @@ def examine_interface(settings: Settings) -> list[Answer]:
 def _clipboard() -> Answer:
     found = ways(os.environ, lambda name: find_program(name) is not None)
     if found:
-        return ("clipboard", "ok", f"copies go to {found[0].name}", "")
+        return ("clipboard", "ok", f"copying uses {found[0].name}", "")
     if Terminal.of(os.environ).has_osc52:
-        advice = "If nothing arrives, switch it on there, or install xclip or wl-clipboard."
-        return ("clipboard", "note", "copies go to the terminal (OSC 52), which does not answer", advice)
+        advice = "If nothing is copied, enable it in the terminal, or install xclip or wl-clipboard."
+        return ("clipboard", "note", "copying uses the terminal (OSC 52), which does not confirm it", advice)
     advice = "Install xclip or wl-clipboard, or use a terminal with OSC 52."
-    return ("clipboard", "note", "copies stay in the program", advice)
+    return ("clipboard", "note", "copied text stays in the program", advice)

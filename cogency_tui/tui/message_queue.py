@@ -82,7 +82,7 @@ class MessageQueue:
 
 
 def is_own_command(text: str) -> bool:
-    """Whether a message is a shell command of the user's: `!` and a command line."""
+    """Return whether a message is a shell command of the user: `!` and a command line."""
     return text.startswith("!") and bool(text[1:].strip())
 
 

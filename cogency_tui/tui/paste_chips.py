@@ -11,7 +11,7 @@ BIG_CHARACTERS = 2_000
 
 
 def is_big(text: str) -> bool:
-    """Whether a paste is folded."""
+    """Return whether a paste is folded."""
     return len(text) > BIG_CHARACTERS or text.count("\n") >= BIG_LINES
 
 

@@ -1,7 +1,7 @@
-"""Styles for the screen from the palettes of themes: the only source of colour in the interface.
+"""Styles for the screen from the palettes of themes: the only source of color in the interface.
 
-`Inks` maps the roles of a palette to styles for line-API widgets, `textual_theme` maps them to variables for
-style sheets, so that both always agree.
+`ThemeStyles` maps the roles of a palette to styles for line-API widgets, `textual_theme` maps them to
+variables for style sheets, so that both always agree.
 """
 
 from functools import cache
@@ -14,7 +14,7 @@ from cogency_tui.config.themes import DEFAULT, Palette, load_palette
 from cogency_tui.errors import ConfigError
 
 
-class Inks:
+class ThemeStyles:
     """The styles of one palette by role, each built once."""
 
     def __init__(self, palette: Palette) -> None:
@@ -23,7 +23,7 @@ class Inks:
             **msgspec.structs.asdict(palette.colors),
             **msgspec.structs.asdict(palette.syntax),
         }
-        # Rich names the terminal's own colours without the prefix that Textual uses.
+        # Rich names the terminal's own colors without the prefix that Textual uses.
         self._colors = {role: paint.removeprefix("ansi_") for role, paint in paints.items()}
         self._styles: dict[tuple[str, str, str], Style] = {}
 
@@ -39,25 +39,25 @@ class Inks:
         given = self.palette.attributes
         under = given.get(on, "")
         if "reverse" in under:
-            # On a reversed surface foreground colours would become backgrounds, each a different one.
+            # On a reversed surface foreground colors would become backgrounds, each a different one.
             return Style.parse(f"{under} {attributes} {self._colors['text']} on {self._colors[on]}")
-        said = f"{under} {given.get(role, '')} {attributes}"
-        return Style.parse(f"{said} {self._colors[role]} on {self._colors[on]}")
+        definition = f"{under} {given.get(role, '')} {attributes}"
+        return Style.parse(f"{definition} {self._colors[role]} on {self._colors[on]}")
 
 
 @cache
-def inks_of(theme: str) -> Inks:
+def theme_styles_of(theme: str) -> ThemeStyles:
     """The styles of the theme called `theme`; those of the default theme if the name is unknown."""
     try:
-        return Inks(load_palette(theme))
+        return ThemeStyles(load_palette(theme))
     except ConfigError:
-        return Inks(load_palette(DEFAULT))
+        return ThemeStyles(load_palette(DEFAULT))
 
 
 def forget_themes() -> None:
     """Drop cached themes, so that each is read again on next use."""
     load_palette.cache_clear()
-    inks_of.cache_clear()
+    theme_styles_of.cache_clear()
 
 
 def textual_theme(palette: Palette) -> Theme:
@@ -84,7 +84,7 @@ def textual_theme(palette: Palette) -> Theme:
 def variables(palette: Palette) -> dict[str, str]:
     """Variables of our style sheets beyond those that Textual defines."""
     colors = palette.colors
-    # Which of the terminal's own colours is brighter is unknown: those themes can only reverse them.
+    # The brighter of the terminal's own colors is unknown: those themes can only reverse them.
     own = {
         "ansi-background": colors.raised,
         "ansi-foreground": colors.text,

@@ -76,8 +76,8 @@ def test_a_file_of_models_that_cannot_be_used_is_found(run: Run, tmp_path: Path)
     ("config", "name", "says"),
     [
         ('theme = "neon"', "theme", "There is no theme called 'neon'"),
-        ('[keys]\nrecal = "f9"', "keys", 'line 2: there is no key called "recal". Did you mean "recall"?'),
-        ('[keys]\nrecall = "ctrl+q"', "keys", '"leave" and "recall" both have Ctrl+Q'),
+        ('[keys]\nrecal = "f9"', "keys", 'line 2: unknown key id "recal". Did you mean "recall"?'),
+        ('[keys]\nrecall = "ctrl+q"', "keys", '"leave" and "recall" are both bound to Ctrl+Q'),
     ],
 )
 def test_a_theme_or_a_key_that_cannot_be_is_found(
@@ -98,7 +98,7 @@ def test_what_a_person_changed_in_the_interface_is_counted(run: Run, tmp_path: P
     status, findings, _printed = examined(run, COGENCY_CONFIG=str(path))
 
     assert status == 0
-    assert findings["interface"]["what"] == "theme day, 2 keys of your own"
+    assert findings["interface"]["what"] == "theme day, 2 keys remapped"
 
 
 def test_the_machine_is_looked_at(run: Run) -> None:

@@ -21,7 +21,7 @@ from cogency_tui.store.conversations import StoredConversation as Listed
 from cogency_tui.tui.kit.dialogs import Confirmation
 from cogency_tui.tui.kit.filter_line import FilterField
 from cogency_tui.tui.questions.screen import PermissionQuestion
-from cogency_tui.tui.theme import inks_of
+from cogency_tui.tui.theme import theme_styles_of
 from cogency_tui.tui.transcript.document import Document
 from cogency_tui.tui.transcript.units import Transcript
 from tests.safety.hostile import ALL, CONTROLS, HIDDEN, LONG, MARKUP, SEVERAL
@@ -174,8 +174,8 @@ def test_any_text_in_any_place_is_drawn_disarmed_and_in_its_width(text: str, wid
 
 def lines_of(transcript: Transcript, width: int = 120, *, expanded: bool) -> list[str]:
     """What all units and calls of a transcript look like, each line looked at."""
-    inks = inks_of(DEFAULT)
-    document = Document(transcript, width, inks, lambda: EPOCH)
+    styles = theme_styles_of(DEFAULT)
+    document = Document(transcript, width, styles, lambda: EPOCH)
     if expanded:
         document.expanded |= set(range(len(transcript.units)))
     lines = [
@@ -263,9 +263,9 @@ async def test_what_a_tooltip_says(project: Path) -> None:
             await send(pilot, "go")
             await finished(pilot)
             await pilot.hover("#status-bar", offset=(2, 0))
-            await until(pilot, lambda: "How turns are run" in str(status_of(pilot).tooltip))
+            await until(pilot, lambda: "Session mode" in str(status_of(pilot).tooltip))
             assert text in str(status_of(pilot).tooltip)
-            await until(pilot, lambda: "How turns are run" in screen_of(pilot.app))
+            await until(pilot, lambda: "Session mode" in screen_of(pilot.app))
             await pilot.hover("#prompt")
 
 
@@ -275,7 +275,7 @@ async def test_questions(project: Path) -> None:
             effect = ("command", "write", "network")[number % 3]
             question = Question(text, text, effect, text, text, text, text, text)
             pilot.app.push_screen(PermissionQuestion(question))
-            await until(pilot, lambda: "once" in screen_of(pilot.app))
+            await until(pilot, lambda: "tell it why" in screen_of(pilot.app))
             # What the person judges is shown, not left out.
             assert "␛" in screen_of(pilot.app) or "\x1b" not in text
             pilot.app.pop_screen()

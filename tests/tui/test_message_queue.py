@@ -53,7 +53,7 @@ async def test_up_brings_a_message_back_and_enter_puts_it_in_its_place(agent: Sc
         await type_text(pilot, "draft")
         await pilot.press("up", "up")
         assert prompt_of(pilot).text == "one"
-        await until(pilot, lambda: "edited below" in rows_of(pilot)[0])
+        await until(pilot, lambda: "editing below" in rows_of(pilot)[0])
         await type_text(pilot, "!")
         await pilot.press("enter")
         assert queue_of(pilot) == ["one!", "two"]

@@ -45,7 +45,7 @@ def test_a_change_is_asked_for_made_and_answered(
         terminal.send(REPLACE)
         terminal.wait_for(REPLACE)
         terminal.send(ENTER)
-        terminal.wait_for("once")
+        terminal.wait_for("Allow edit")
         terminal.wait_for('print("goodbye")')
         assert (project / "greet.py").read_text() == 'print("hello")\n'
         # A question takes no answer in its first moments: keys typed into it by chance do not count.
@@ -141,7 +141,7 @@ async def test_another_model_is_picked_from_what_the_server_lists(
         def drive() -> None:
             with _at_a_server(peer, project, tmp_path, size) as terminal:
                 terminal.send(F2)
-                terminal.wait_for("needs no key")
+                terminal.wait_for("no key needed")
                 terminal.send("mine" + ENTER)
                 terminal.wait_for("served")
                 terminal.send(ENTER)
@@ -166,13 +166,13 @@ async def test_a_conversation_is_summarised_and_the_summary_seen(
                 idle = f"{project.name} · cogency"
                 terminal.wait_for(lambda text: "Hello there." in text and terminal.screen.title == idle)
                 _command(terminal, "/compact")
-                terminal.wait_for("are now a summary")
+                terminal.wait_for("Summarized ")
                 _command(terminal, "/context")
-                terminal.wait_for("A summary of 4 words")
+                terminal.wait_for("Older messages are replaced by a summary: 4 words")
                 terminal.send("e")
                 terminal.wait_for("We greeted each other.")
                 terminal.send(" Twice." + CTRL_S)
-                terminal.wait_for("The summary is saved")
+                terminal.wait_for("Summary saved.")
                 _command(terminal, "/cost")
                 terminal.wait_for("generated")
 
@@ -195,7 +195,7 @@ def _command(terminal: Terminal, command: str) -> None:
 
 def _seconds(text: str) -> int:
     """What is left of the wait that is counted down; 0 where none is."""
-    found = re.search(r"Asking again in (\d+) s ·", text)
+    found = re.search(r"Retrying in (\d+) s ·", text)
     return int(found[1]) if found else 0
 
 

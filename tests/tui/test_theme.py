@@ -19,7 +19,7 @@ from cogency_tui.config.themes import (
     theme_names,
 )
 from cogency_tui.errors import ConfigError
-from cogency_tui.tui.theme import forget_themes, inks_of, textual_theme
+from cogency_tui.tui.theme import forget_themes, textual_theme, theme_styles_of
 
 AA = 4.5
 AAA = 7.0
@@ -140,20 +140,20 @@ def test_the_plain_theme_has_the_terminals_colours_only() -> None:
 
 
 def test_without_colours_there_are_bold_dim_and_reverse() -> None:
-    inks = inks_of(COLOURLESS)
-    styles = [inks(role, on) for role, on in product(asdict(inks.palette.colors), SURFACES)]
+    styles = theme_styles_of(COLOURLESS)
+    all_styles = [styles(role, on) for role, on in product(asdict(styles.palette.colors), SURFACES)]
 
-    assert all(style.color and style.color.is_default for style in styles)
-    assert all(style.bgcolor and style.bgcolor.is_default for style in styles)
-    assert inks("dim").dim
-    assert inks("accent").bold
-    assert inks("text", "cursor").reverse
+    assert all(style.color and style.color.is_default for style in all_styles)
+    assert all(style.bgcolor and style.bgcolor.is_default for style in all_styles)
+    assert styles("dim").dim
+    assert styles("accent").bold
+    assert styles("text", "cursor").reverse
 
 
 def test_on_a_reversed_surface_all_text_has_one_colour() -> None:
-    inks = inks_of(SIXTEEN)
-    assert inks("good", "cursor").color == inks("bad", "cursor").color == inks("text").color
-    assert inks("good", "surface").color != inks("bad", "surface").color
+    styles = theme_styles_of(SIXTEEN)
+    assert styles("good", "cursor").color == styles("bad", "cursor").color == styles("text").color
+    assert styles("good", "surface").color != styles("bad", "surface").color
 
 
 @pytest.mark.parametrize("name", theme_names())
@@ -163,7 +163,7 @@ def test_a_theme_gives_the_style_sheets_the_colours_of_the_widgets(name: str) ->
 
     assert theme.name == palette.name == name
     assert theme.variables["raised"] == palette.colors.raised
-    assert inks_of(name)("text", "raised").bgcolor is not None
+    assert theme_styles_of(name)("text", "raised").bgcolor is not None
 
 
 def test_an_unknown_theme_says_which_there_are() -> None:

@@ -39,7 +39,7 @@ class BackgroundCommands(FeatureCommands):
     def handlers(self) -> dict[str, Handler]:
         return {}
 
-    def look(self) -> None:
+    def refresh(self) -> None:
         """Refresh the pane with the present state of the commands."""
         background = self._bridge.agent.background
         commands = [_as_shown(each) for each in background.listed()] if background else []
@@ -50,7 +50,7 @@ class BackgroundCommands(FeatureCommands):
             self._pane.show_commands(commands, self._output)
         running = any(command.state == "running" for command in commands)
         if running and self._timer is None:
-            self._timer = self._screen.set_interval(INTERVAL, self.look, name="background")
+            self._timer = self._screen.set_interval(INTERVAL, self.refresh, name="background")
         elif not running and self._timer is not None:
             self._timer.stop()
             self._timer = None
@@ -78,19 +78,19 @@ class BackgroundCommands(FeatureCommands):
             self.complain(exc)
         else:
             self.say(f"{stopped.id}: {stopped.told}")
-        self.look()
+        self.refresh()
 
     def _output(self, id: str) -> str:
         background = self._bridge.agent.background
         try:
             return background.output(id) if background else ""
         except ToolError:
-            # The command has been dropped in favour of later ones.
+            # The command has been dropped in favor of later ones.
             return ""
 
 
 def _as_shown(listed: "Listed") -> BackgroundCommand:
     ended = listed.ended
     state: State = "running" if ended is None else "done" if ended.status == 0 else "failed"
-    told = ended.told if ended is not None else ""
-    return BackgroundCommand(listed.id, listed.command, listed.started, listed.seconds, state, told)
+    remark = ended.told if ended is not None else ""
+    return BackgroundCommand(listed.id, listed.command, listed.started, listed.seconds, state, remark)

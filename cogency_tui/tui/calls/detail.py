@@ -17,7 +17,7 @@ from cogency_tui.tui.kit.lines import BLANK, Line, wrap
 from cogency_tui.tui.kit.long_text import Fixed, Sheet, Stack
 from cogency_tui.tui.kit.number_format import duration, plural, size
 from cogency_tui.tui.kit.output import Output
-from cogency_tui.tui.theme import Inks
+from cogency_tui.tui.theme import ThemeStyles
 from cogency_tui.tui.transcript.call import GLYPHS, ROLES, Call
 from cogency_tui.tui.transcript.call_detail import CallSheet
 
@@ -25,13 +25,13 @@ from cogency_tui.tui.transcript.call_detail import CallSheet
 class CommandSheet:
     """The lines of a background command, `width` cells wide: its state, running time and output."""
 
-    def __init__(self, width: int, inks: Inks) -> None:
+    def __init__(self, width: int, styles: ThemeStyles) -> None:
         self.width = width
-        self.inks = inks
+        self.theme_styles = styles
         self.command = BackgroundCommand("", "", 0.0, 0.0, "running")
         self._output = Output()
         self._fed = ""
-        self._sheet = Sheet(self._output, width, inks)
+        self._sheet = Sheet(self._output, width, styles)
         self._stack = Stack([Fixed([]), self._sheet])
 
     def __len__(self) -> int:
@@ -46,25 +46,25 @@ class CommandSheet:
         if not output.startswith(self._fed):
             # The middle of a long output is dropped: the new output does not continue the old.
             self._output, self._fed = Output(), ""
-            self._sheet = Sheet(self._output, self.width, self.inks)
+            self._sheet = Sheet(self._output, self.width, self.theme_styles)
         self._output.feed(output[len(self._fed) :])
         self._fed = output
         self._sheet.grow()
         self._stack = Stack([Fixed(self._head(now)), self._sheet])
 
     def _head(self, now: float) -> list[Line]:
-        command, inks, width = self.command, self.inks, self.width
+        command, styles, width = self.command, self.theme_styles, self.width
         state = command.state
         head = [
-            Segment("in the background  ", inks("text", attributes="bold")),
-            Segment(f"{GLYPHS[state]} {state} {duration(command.elapsed(now))}", inks(ROLES[state])),
+            Segment("in the background  ", styles("text", attributes="bold")),
+            Segment(f"{GLYPHS[state]} {state} {duration(command.elapsed(now))}", styles(ROLES[state])),
         ]
-        facts = [command.id, *([command.told] if command.told else [])]
+        facts = [command.id, *([command.remark] if command.remark else [])]
         facts.append(f"{size(self._output.size)}, {plural(self._output.total, 'line')}")
         return [
             *wrap(head, width),
-            *wrap([Segment(reveal(" · ".join(facts)), inks("dim"))], width),
-            *wrap([Segment(f"$ {reveal(command.command)}", inks("edit"))], width),
+            *wrap([Segment(reveal(" · ".join(facts)), styles("dim"))], width),
+            *wrap([Segment(f"$ {reveal(command.command)}", styles("edit"))], width),
             BLANK,
         ]
 
@@ -72,7 +72,7 @@ class CommandSheet:
 class CallDetail(LineView):
     """Shows one `CallSheet` or `CommandSheet`."""
 
-    BINDING_GROUP_TITLE = "In the detail of a call"
+    BINDING_GROUP_TITLE = "Call details"
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up,k", "move(-1)", "Up", show=False, id="detail.up"),
@@ -80,7 +80,7 @@ class CallDetail(LineView):
         Binding("pageup", "page(-1)", "Page up", show=False, id="detail.page_up"),
         Binding("pagedown,space", "page(1)", "Page down", show=False, id="detail.page_down"),
         Binding("home,g", "move(-100000000)", "Beginning", show=False, id="detail.home"),
-        Binding("end,G", "move(100000000)", "End, and follow", show=False, id="detail.end"),
+        Binding("end,G", "move(100000000)", "End, and follow output", show=False, id="detail.end"),
     ]
 
     def __init__(self, clock: Callable[[], float], *, id: str | None = None) -> None:
@@ -101,7 +101,7 @@ class CallDetail(LineView):
             now = self._clock()
             if sheet is None or sheet.stale or not self._fits(sheet):
                 self._sheet = CallSheet(
-                    call, self.text_width, self.inks, now, waits=waits, cause=cause, gradual=True
+                    call, self.text_width, self.theme_styles, now, waits=waits, cause=cause, gradual=True
                 )
             else:
                 sheet.refresh(now, waits=waits, cause=cause)
@@ -112,7 +112,7 @@ class CallDetail(LineView):
         sheet = self._sheet if isinstance(self._sheet, CommandSheet) else None
         other = sheet is None or sheet.command.id != command.id
         if sheet is None or other or not self._fits(sheet):
-            sheet = self._sheet = CommandSheet(self.text_width, self.inks)
+            sheet = self._sheet = CommandSheet(self.text_width, self.theme_styles)
         sheet.take(command, output, self._clock())
         self._place(live=command.state == "running", other=other)
 
@@ -131,7 +131,7 @@ class CallDetail(LineView):
         self.jump(self.scroll_offset.y + direction * max(1, self.page - 1))
 
     def _fits(self, sheet: CallSheet | CommandSheet) -> bool:
-        return sheet.width == self.text_width and sheet.inks is self.inks
+        return sheet.width == self.text_width and sheet.theme_styles is self.theme_styles
 
     def _place(self, *, live: bool, other: bool) -> None:
         self._placing = True

@@ -24,7 +24,7 @@ from cogency_tui.tui.calls.rows import (
 )
 from cogency_tui.tui.kit.lines import Line
 from cogency_tui.tui.kit.select_list import Kind, SelectList
-from cogency_tui.tui.theme import Inks
+from cogency_tui.tui.theme import ThemeStyles
 from cogency_tui.tui.transcript.call import Call
 from cogency_tui.tui.transcript.call_lines import (
     NAME_COLUMN,
@@ -40,38 +40,36 @@ from cogency_tui.tui.transcript.units import Transcript
 _FOLD_END = NAME_COLUMN + 4
 """Cells of a row up to the end of the fold mark."""
 
-_NOTHING = "What the agent reads, searches, edits and runs appears here as it happens."
-_NO_MATCH = "No call is like that. The mark above, or Esc, takes the filter away."
+_NOTHING = "Everything the agent reads, searches, edits and runs appears here as it happens."
+_NO_MATCH = "No matching calls. Press Esc, or click the filter above, to clear it."
 
 
 class CallList(SelectList[Row]):
     """Shows the rows of `calls`."""
 
-    BINDING_GROUP_TITLE = "In the tool calls"
+    BINDING_GROUP_TITLE = "Tool calls"
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up,k", "move(-1)", "Previous call", show=False, id="calls.previous"),
         Binding("down,j", "move(1)", "Next call", show=False, id="calls.next"),
         Binding("home,g", "end(-1)", "First call", show=False, id="calls.first"),
-        Binding("end,G", "end(1)", "Last call, and follow", show=False, id="calls.last"),
-        Binding("pageup", "detail(-1)", "Detail up", show=False, id="calls.detail_up"),
-        Binding("pagedown", "detail(1)", "Detail down", show=False, id="calls.detail_down"),
+        Binding("end,G", "end(1)", "Last call, and follow new calls", show=False, id="calls.last"),
+        Binding("pageup", "detail(-1)", "Scroll details up", show=False, id="calls.detail_up"),
+        Binding("pagedown", "detail(1)", "Scroll details down", show=False, id="calls.detail_down"),
         Binding(
             "enter,c",
             "locate",
-            "Show in the conversation",
+            "Show in conversation",
             id="calls.locate",
-            tooltip="Go to the call's place in the conversation",
+            tooltip="Show the call in the conversation",
         ),
-        Binding("space", "fold", "Open or close", show=False, id="calls.fold"),
-        Binding("left,h", "fold(True)", "Close the calls within", show=False, id="calls.close"),
-        Binding("right,l", "fold(False)", "Open the calls within", show=False, id="calls.open"),
-        Binding("slash", "filter", "Filter", id="calls.filter", tooltip="Show calls by tool or subject"),
-        Binding(
-            "F", "failures", "Failures", id="calls.failures", tooltip="Show only what failed, or all again"
-        ),
-        Binding("x", "stop", "Stop", id="calls.stop", tooltip="Stop the command in the background"),
-        Binding("y", "copy", "Copy", id="calls.copy", tooltip="Copy the output of the call"),
+        Binding("space", "fold", "Expand or collapse", show=False, id="calls.fold"),
+        Binding("left,h", "fold(True)", "Collapse nested calls", show=False, id="calls.close"),
+        Binding("right,l", "fold(False)", "Expand nested calls", show=False, id="calls.open"),
+        Binding("slash", "filter", "Filter", id="calls.filter", tooltip="Filter calls by tool or subject"),
+        Binding("F", "failures", "Failures", id="calls.failures", tooltip="Show only failed calls, or all"),
+        Binding("x", "stop", "Stop", id="calls.stop", tooltip="Stop the background command"),
+        Binding("y", "copy", "Copy", id="calls.copy", tooltip="Copy the call's output"),
     ]
 
     class Paged(Message):
@@ -180,10 +178,10 @@ class CallList(SelectList[Row]):
     def _key_of_row(self, row: Row) -> Key:
         return self.calls.commands[row.command].id if row.command >= 0 else row.call
 
-    def _draw_row(self, row: Row, width: int, inks: Inks, on: str) -> Line:
+    def _draw_row(self, row: Row, width: int, styles: ThemeStyles, on: str) -> Line:
         rows, now = self.calls, self._clock()
         if row.is_heading:
-            return heading_row(HEADING, width, inks)
+            return heading_row(HEADING, width, styles)
         if row.command >= 0:
             command = rows.commands[row.command]
             return command_row(
@@ -191,20 +189,20 @@ class CallList(SelectList[Row]):
                 command.elapsed(now),
                 command.state,
                 width,
-                inks,
+                styles,
                 frame=self.frame,
                 on=on,
             )
         call = rows.transcript.call(row.call)
         if row.step == HIDDEN:
-            return hidden_row(rows.hidden(row.call), width, inks, on=on)
+            return hidden_row(rows.hidden(row.call), width, styles, on=on)
         if row.step >= 0:
-            return step_row(call.steps()[row.step], width, inks, frame=self.frame, on=on)
+            return step_row(call.steps()[row.step], width, styles, frame=self.frame, on=on)
         if waits := waits_for(call, rows.before(row.call) if call.state == "queued" else ()):
-            return waiting_row(call, waits, width, inks, on=on)
-        told = cause_of_skip(call, rows.before(row.call)) if call.state == "skipped" else ""
+            return waiting_row(call, waits, width, styles, on=on)
+        remark = cause_of_skip(call, rows.before(row.call)) if call.state == "skipped" else ""
         fold = rows.mark_of(row.call)
-        return call_row(call, width, inks, now=now, frame=self.frame, on=on, fold=fold, told=told)
+        return call_row(call, width, styles, now=now, frame=self.frame, on=on, fold=fold, remark=remark)
 
     def _show_changes(self) -> None:
         """Refresh after the rows or their contents changed."""

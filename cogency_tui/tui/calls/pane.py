@@ -37,9 +37,12 @@ class Hints(Bar):
             self.refresh()
 
     def segments(self, width: int) -> list[Segment]:
-        shown = [Segment("  ", self.inks())]
+        shown = [Segment("  ", self.theme_styles())]
         for key, does in self._hints:
-            pair = [Segment(key, self.inks("accent")), Segment(f" {does}   ", self.inks("dim"))]
+            pair = [
+                Segment(key, self.theme_styles("accent")),
+                Segment(f" {does}   ", self.theme_styles("dim")),
+            ]
             if width_of(shown) + width_of(pair) - 3 > width:
                 break
             shown += pair

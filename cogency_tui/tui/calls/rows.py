@@ -47,14 +47,14 @@ class Row(NamedTuple):
 
 
 class BackgroundCommand(msgspec.Struct, frozen=True):
-    """A background command; `told` describes how it ended. `started` is in Unix seconds."""
+    """A background command; `remark` describes how it ended. `started` is in Unix seconds."""
 
     id: str
     command: str
     started: float
     seconds: float
     state: State
-    told: str = ""
+    remark: str = ""
 
     def elapsed(self, now: float) -> float:
         """Its running time in seconds."""
@@ -279,6 +279,6 @@ def cause_of_skip(call: Call, before: Sequence[Call]) -> str:
     if call.state != "skipped":
         return ""
     for each, other in dependencies(call, before).items():
-        if other is not None and (told := _FAILED_MARK.get(other.state)):
-            return f"{each} {told}"
+        if other is not None and (remark := _FAILED_MARK.get(other.state)):
+            return f"{each} {remark}"
     return ""

@@ -37,7 +37,7 @@ def describe_activity(transcript: Transcript, model: str, now: float) -> Activit
     last = units[-1] if units else None
     if isinstance(last, Notice) and last.due > now:
         left = whole_seconds(math.ceil(last.due - now))
-        return Activity(f"Asking again in {left} · attempt {last.attempt}", counts_down=True)
+        return Activity(f"Retrying in {left} · attempt {last.attempt}", counts_down=True)
     return Activity(_describe_work(units, model))
 
 
@@ -52,7 +52,7 @@ def _describe_work(units: list[Unit], model: str) -> str:
             else f"Running {plural(len(running), 'call')}"
         )
     if writing := [call for call in calls if call.state == "writing"]:
-        return f"Writing a call of {one_line(writing[-1].name)}" if writing[-1].name else "Writing a call"
+        return f"Preparing {one_line(writing[-1].name)}" if writing[-1].name else "Preparing a call"
     last = units[-1] if units else None
     if isinstance(last, Prose) and last.open:
         return "Thinking" if last.thinking else "Writing"
@@ -104,23 +104,23 @@ class LiveLine(Bar):
             self.refresh()
 
     def segments(self, width: int) -> list[Segment]:
-        inks = self.inks
-        left = [Segment("  ", inks())]
+        styles = self.theme_styles
+        left = [Segment("  ", styles())]
         right: list[Segment] = []
         if not self._following:
             label = f"↓ {self._new} new" if self._new else "↓ end"
-            right = [Segment(f"{label}  ", inks("accent", attributes="bold"))]
+            right = [Segment(f"{label}  ", styles("accent", attributes="bold"))]
         if self._queued:
-            left.append(Segment(f"{self._queued} queued   ", inks("accent", attributes="bold")))
+            left.append(Segment(f"{self._queued} queued   ", styles("accent", attributes="bold")))
         if activity := self._activity:
             time = "" if activity.counts_down else f"  {whole_seconds(self._elapsed)}"
-            left.append(Segment(SPINNER[self._frame % len(SPINNER)], inks("accent")))
+            left.append(Segment(SPINNER[self._frame % len(SPINNER)], styles("accent")))
             room = width - width_of(left) - width_of(right) - len(time) - 2
-            left.append(Segment(f" {fit(activity.text, room)}{time}", inks("dim")))
-            hint = [Segment("   Esc", inks("accent")), Segment(" interrupts", inks("dim"))]
+            left.append(Segment(f" {fit(activity.text, room)}{time}", styles("dim")))
+            hint = [Segment("   Esc", styles("accent")), Segment(" to interrupt", styles("dim"))]
             if width_of(left) + width_of(hint) + width_of(right) < width:
                 left += hint
-        return end_to_end(left, right, width, inks, "surface")
+        return end_to_end(left, right, width, styles, "surface")
 
     def on_click(self) -> None:
         if not self._following:

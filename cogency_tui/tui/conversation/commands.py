@@ -16,7 +16,7 @@ from cogency_tui.tui.display import Display
 from cogency_tui.tui.feature_commands import FeatureCommands, Handler
 from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.transcript.document import prepare
-from cogency_tui.tui.transcript.units import Said, Transcript
+from cogency_tui.tui.transcript.units import Transcript, UserMessage
 
 
 class ConversationCommands(FeatureCommands):
@@ -43,22 +43,22 @@ class ConversationCommands(FeatureCommands):
         if not self.idle() or (conversation_id := self.begun()) is None:
             return
         transcript = self._display.transcript
-        said = transcript.units[unit] if unit is not None else None
+        message = transcript.units[unit] if unit is not None else None
         try:
             fork = await Forking(self._bridge.agent).fork(conversation_id, transcript, unit)
         except CogencyError as exc:
             self.complain(exc)
             return
-        self.enter_fork(fork, said.text if isinstance(said, Said) else "")
+        self.enter_fork(fork, message.text if isinstance(message, UserMessage) else "")
 
-    def enter_fork(self, fork: str | None, said: str = "") -> None:
-        """Open a fork (a new conversation if None) with the text `said` in the prompt, for editing."""
+    def enter_fork(self, fork: str | None, text: str = "") -> None:
+        """Open a fork (a new conversation if None) with `text` in the prompt, for editing."""
         if fork is None:
             self.begin()
         else:
             self.open(fork)
-        self._display.edit_again([Written(said)] if said else [])
-        self.say("This is a fork now. The conversation that it comes from stays as it is.")
+        self._display.edit_again([Written(text)] if text else [])
+        self.say("Forked. The original is unchanged.")
 
     def find(self, _argument: str = "") -> None:
         """Find text in the shown conversation."""
@@ -102,7 +102,7 @@ class ConversationCommands(FeatureCommands):
             self._display.show(transcript, total)
             self._moved()
             if imported:
-                self.say("This conversation was imported: you are asked before its edits are applied.")
+                self.say("This conversation was imported. Its edits need your approval.")
             if then is not None:
                 then()
             if prompt:

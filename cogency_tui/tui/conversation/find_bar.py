@@ -1,4 +1,4 @@
-"""The find field, in place of the pane's title, with the number of finds at its end."""
+"""The find field, in place of the pane's title, with the number of matches at its end."""
 
 from typing import ClassVar
 
@@ -17,16 +17,22 @@ from cogency_tui.tui.kit.lines import fit
 class FindField(Input):
     """The text to find. Reports every change at once, in the order in which keys were typed."""
 
-    BINDING_GROUP_TITLE = "While finding"
+    BINDING_GROUP_TITLE = "Find"
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "keep", "Stay here", id="find.keep", tooltip="Stay at this find; n and N go on"),
-        Binding("down", "step(1)", "Next", id="find.next", tooltip="Next find"),
-        Binding("up", "step(-1)", "Previous", id="find.previous", tooltip="Previous find"),
-        Binding("escape", "cancel", "Back", id="find.cancel", tooltip="Back to where the search began"),
+        Binding(
+            "enter",
+            "keep",
+            "Go to match",
+            id="find.keep",
+            tooltip="Go to this match; n and N move to the next and previous one",
+        ),
+        Binding("down", "step(1)", "Next", id="find.next", tooltip="Next match"),
+        Binding("up", "step(-1)", "Previous", id="find.previous", tooltip="Previous match"),
+        Binding("escape", "cancel", "Back", id="find.cancel", tooltip="Return to where the search began"),
     ]
 
-    class Kept(Message):
+    class Accepted(Message):
         """The user accepts the position that the search has reached."""
 
     class Stepped(Message):
@@ -44,7 +50,7 @@ class FindField(Input):
         self.cursor_blink = False
 
     def action_keep(self) -> None:
-        self.post_message(self.Kept())
+        self.post_message(self.Accepted())
 
     def action_step(self, step: int) -> None:
         self.post_message(self.Stepped(step))
@@ -54,7 +60,7 @@ class FindField(Input):
 
 
 class FindCount(Bar):
-    """Shows `3 of 17`, or that there are no finds."""
+    """Shows `3 of 17`, or that there are no matches."""
 
     SURFACE = "surface"
 
@@ -63,17 +69,17 @@ class FindCount(Bar):
         self._text = ""
         self._found = True
 
-    def tell(self, nth: int, total: int, query: str) -> None:
-        """Show that the view is at the `nth` of `total` finds of `query`."""
+    def show_count(self, nth: int, total: int, query: str) -> None:
+        """Show that the view is at the `nth` of `total` matches of `query`."""
         self._found = total > 0 or not query
         count = f"{nth:,} of {total:,}" if nth else f"{total:,} found"
-        self._text = "" if not query else count if total else "nothing found"
+        self._text = "" if not query else count if total else "no matches"
         self.refresh()
 
     def segments(self, width: int) -> list[Segment]:
-        ink = self.inks("dim" if self._found else "bad")
+        ink = self.theme_styles("dim" if self._found else "bad")
         text = Segment(fit(self._text, width - 2) + "  ", ink)
-        return end_to_end([], [text], width, self.inks, "surface")
+        return end_to_end([], [text], width, self.theme_styles, "surface")
 
 
 class FindBar(Horizontal):
@@ -98,9 +104,9 @@ class FindBar(Horizontal):
         field.focus()
         field.select_all()
 
-    def tell(self, nth: int, total: int) -> None:
-        """Show that the view is at the `nth` of `total` finds."""
-        self.query_one(FindCount).tell(nth, total, self.query_text)
+    def show_count(self, nth: int, total: int) -> None:
+        """Show that the view is at the `nth` of `total` matches."""
+        self.query_one(FindCount).show_count(nth, total, self.query_text)
 
 
 class FindSign(Bar):
@@ -109,7 +115,7 @@ class FindSign(Bar):
     SURFACE = "surface"
 
     def segments(self, width: int) -> list[Segment]:
-        return [Segment(fit("  / ", width), self.inks("accent", attributes="bold"))]
+        return [Segment(fit("  / ", width), self.theme_styles("accent", attributes="bold"))]
 
     def on_click(self, event: events.Click) -> None:
         event.stop()

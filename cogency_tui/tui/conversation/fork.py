@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from cogency_tui.protocol.events import Event
 from cogency_tui.tui.transcript.call import Call
-from cogency_tui.tui.transcript.units import Prose, Said, Transcript, Unit, is_own
+from cogency_tui.tui.transcript.units import Prose, Transcript, Unit, UserMessage, is_own
 
 if TYPE_CHECKING:
     from cogency_tui.agent.agent import Agent
@@ -40,10 +40,10 @@ def last_event(transcript: Transcript, unit: int, stored: Sequence[tuple[int, Ev
     """The number of the stored event that unit `unit` ends with: for a message of the user the event
     before it, for parallel calls the last result. None if there is no such event."""
     units = transcript.units
-    if isinstance(units[unit], Said):
+    if isinstance(units[unit], UserMessage):
         return _message(_ordinal(units, unit), stored)[0]
     # Units that are not stored (errors, notices) belong to the unit above them.
-    while unit >= 0 and not isinstance(units[unit], Said | Prose | Call):
+    while unit >= 0 and not isinstance(units[unit], UserMessage | Prose | Call):
         unit -= 1
     if unit < 0 or _is_message(units[unit]):
         return _message(_ordinal(units, unit), stored)[1]
@@ -68,7 +68,7 @@ def last_event(transcript: Transcript, unit: int, stored: Sequence[tuple[int, Ev
 
 
 def _ends(unit: Unit, event: Event) -> bool:
-    """Whether `unit` ends with `event`, parallel calls aside."""
+    """Return whether `unit` ends with `event`, parallel calls aside."""
     match unit:
         case Prose():
             kind = "think" if unit.thinking else "respond"
@@ -80,8 +80,8 @@ def _ends(unit: Unit, event: Event) -> bool:
 
 
 def _is_message(unit: Unit) -> bool:
-    """Whether a unit is a message of the user, or a command of theirs: both are stored as one event."""
-    return isinstance(unit, Said) or is_own(unit)
+    """Return whether a unit is a message or command of the user: both are stored as one event."""
+    return isinstance(unit, UserMessage) or is_own(unit)
 
 
 def _ordinal(units: Sequence[Unit], unit: int) -> int:

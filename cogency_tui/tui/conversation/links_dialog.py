@@ -11,7 +11,7 @@ from cogency_tui.safe_text import one_line
 from cogency_tui.tui.kit.dialogs import Choice, Choices, DialogBody, ReadingScreen
 from cogency_tui.tui.kit.lines import BLANK, Line, wrap
 from cogency_tui.tui.kit.typed_app import app_of
-from cogency_tui.tui.theme import Inks
+from cogency_tui.tui.theme import ThemeStyles
 
 _MOST = 9
 
@@ -20,8 +20,8 @@ class LinksScreen(ReadingScreen[str]):
     """Returns the address to open. The first nine have a key."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "open(1)", "Open the first", id="links.open"),
-        Binding("y", "copy", "Copy", id="links.copy", tooltip="Copy the addresses, one a line"),
+        Binding("enter", "open(1)", "Open the first link", id="links.open"),
+        Binding("y", "copy", "Copy", id="links.copy", tooltip="Copy all links, one per line"),
         *(
             Binding(str(number), f"open({number})", f"Open {number}", show=False, id=f"links.open_{number}")
             for number in range(1, _MOST + 1)
@@ -35,7 +35,7 @@ class LinksScreen(ReadingScreen[str]):
     def compose(self) -> ComposeResult:
         one = len(self._addresses) == 1
         choices: list[Choice] = [
-            ("enter", "open it" if one else "open the first", "open(1)"),
+            ("enter", "open" if one else "open the first", "open(1)"),
             ("y", "copy", "copy"),
             ("escape", "close", "close"),
         ]
@@ -52,11 +52,11 @@ class LinksScreen(ReadingScreen[str]):
         app_of(self).copy_to_clipboard("\n".join(self._addresses))
         self.dismiss(None)
 
-    def _draw(self, width: int, inks: Inks) -> list[Line]:
-        lines = [Line([Segment("Open an address", inks("accent", attributes="bold"))]), BLANK]
+    def _draw(self, width: int, styles: ThemeStyles) -> list[Line]:
+        lines = [Line([Segment("Open link", styles("accent", attributes="bold"))]), BLANK]
         for number, address in enumerate(self._addresses, 1):
             key = str(number) if number <= _MOST else " "
-            first, *more = wrap([Segment(one_line(address), inks("text"))], width - 3)
-            lines.append(first.indented(Segment(f"{key}  ", inks("accent", attributes="bold"))))
-            lines += [line.indented(Segment("   ", inks())) for line in more]
+            first, *more = wrap([Segment(one_line(address), styles("text"))], width - 3)
+            lines.append(first.indented(Segment(f"{key}  ", styles("accent", attributes="bold"))))
+            lines += [line.indented(Segment("   ", styles())) for line in more]
         return lines

@@ -44,7 +44,7 @@ class ConversationPane(Surface):
         if self.query_one(FindBar).display:
             self._conversation.find.begin(event.value)
 
-    def on_find_field_kept(self, event: FindField.Kept) -> None:
+    def on_find_field_accepted(self, event: FindField.Accepted) -> None:
         event.stop()
         self._conversation.focus()
         self._conversation.find.accept()
@@ -60,7 +60,7 @@ class ConversationPane(Surface):
 
     def on_find_found(self, event: Find.Found) -> None:
         event.stop()
-        self.query_one(FindBar).tell(event.nth, event.total)
+        self.query_one(FindBar).show_count(event.nth, event.total)
 
     def on_find_ended(self, event: Find.Ended) -> None:
         event.stop()

@@ -30,29 +30,29 @@ def _key(
 class Conversation(TranscriptView):
     """A view of a transcript whose blocks can be copied, opened, searched and forked from."""
 
-    BINDING_GROUP_TITLE = "In the conversation"
+    BINDING_GROUP_TITLE = "Conversation"
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        _key("y", "copy", "Copy", "copy", "Copy the block, or what is selected", show=True),
+        _key("y", "copy", "Copy", "copy", "Copy the selection or the block", show=True),
         _key(
             "Y",
             "copy_code",
             "Copy code",
             "copy_code",
-            "Copy the code of the block, or of the answer",
+            "Copy the code in the block or the answer",
             show=True,
         ),
-        _key("a", "copy_answer", "Copy answer", "copy_answer", "Copy all that was answered in this turn"),
-        _key("enter,space", "expand", "Open", "expand", "Open or close the block", show=True),
+        _key("a", "copy_answer", "Copy answer", "copy_answer", "Copy the whole answer of this turn"),
+        _key("enter,space", "expand", "Expand", "expand", "Expand or collapse the block", show=True),
         _key("slash", "find", "Find", "find", "Find in the conversation", show=True),
-        _key("n", "find_next(1)", "Next find", "find_next"),
-        _key("N", "find_next(-1)", "Previous find", "find_previous"),
-        _key("v", "select_lines", "Select", "select", "Select lines from this block on", show=True),
-        _key("shift+down", "extend(1)", "Select a line more", "extend_down"),
-        _key("shift+up", "extend(-1)", "Select a line more upwards", "extend_up"),
-        _key("f", "fork", "Fork", "fork", "Go on from here in a fork of the conversation", show=True),
-        _key("r", "review", "Review", "review", "See what the call changed, and decide about it", show=True),
-        _key("o", "links", "Links", "links", "Open an address of the block"),
+        _key("n", "find_next(1)", "Next match", "find_next"),
+        _key("N", "find_next(-1)", "Previous match", "find_previous"),
+        _key("v", "select_lines", "Select", "select", "Select lines, starting with this block", show=True),
+        _key("shift+down", "extend(1)", "Extend the selection by a line", "extend_down"),
+        _key("shift+up", "extend(-1)", "Extend the selection up by a line", "extend_up"),
+        _key("f", "fork", "Fork", "fork", "Fork the conversation here", show=True),
+        _key("r", "review", "Review", "review", "Review the changes of the call", show=True),
+        _key("o", "links", "Links", "links", "Open a link in the block"),
         _key("left_square_bracket", "block(-1)", "Previous block", "previous"),
         _key("right_square_bracket", "block(1)", "Next block", "next"),
         _key("up,k", "line(-1)", "Up", "up"),
@@ -60,8 +60,8 @@ class Conversation(TranscriptView):
         _key("pageup", "page_up", "Page up", "page_up"),
         _key("pagedown", "page_down", "Page down", "page_down"),
         _key("home,g", "first", "Beginning", "home"),
-        _key("end,G", "last", "End, and follow", "end"),
-        _key("escape", "leave", "Leave", "leave", "Select nothing, find nothing"),
+        _key("end,G", "last", "End, and follow new output", "end"),
+        _key("escape", "leave", "Clear", "leave", "Clear the selection, or end the search"),
     ]
 
     class FindWanted(Message):
@@ -192,12 +192,12 @@ class Conversation(TranscriptView):
         code = code_in(self._block_text())
         if not code and isinstance(unit, Prose):
             code = code_in(unit.text)
-        self._copy("\n\n".join(code), "There is no code here.")
+        self._copy("\n\n".join(code), "No code to copy here.")
 
     def action_copy_answer(self) -> None:
         """Copy all answers of the turn that the block belongs to."""
         if (cursor := self.cursor.place) is not None:
-            self._copy(answers_of_turn(self.transcript, cursor.unit), "There is no answer here yet.")
+            self._copy(answers_of_turn(self.transcript, cursor.unit), "No answer to copy yet.")
 
     def action_fork(self) -> None:
         """Request a fork that ends with the unit of the block."""
@@ -216,7 +216,7 @@ class Conversation(TranscriptView):
         if addresses:
             self.post_message(self.LinksWanted(addresses))
         else:
-            self.notify("There is no address here.", markup=False)
+            self.notify("No links here.", markup=False)
 
     def action_find(self) -> None:
         """Request the find field."""
@@ -281,7 +281,7 @@ class Conversation(TranscriptView):
         unit, source = self.transcript.units[cursor.unit], self.document.source(*cursor)
         return text_of(unit) if source is None else text_of(unit)[slice(*source)]
 
-    def _copy(self, text: str, otherwise: str = "There is nothing to copy here.") -> None:
+    def _copy(self, text: str, otherwise: str = "Nothing to copy here.") -> None:
         if text:
             app_of(self).copy_to_clipboard(text)
         else:
@@ -289,5 +289,5 @@ class Conversation(TranscriptView):
 
 
 def _may_have_changed(unit: Unit) -> bool:
-    """Whether the unit may have edits: a command does not report the files that it changed."""
+    """Return whether the unit may have edits: a command does not report the files that it changed."""
     return isinstance(unit, Call) and unit.settled and (bool(unit.changes()) or unit.name == "shell")

@@ -11,7 +11,7 @@ from cogency_tui.config.schema import config_path
 from cogency_tui.providers.catalog import known_providers
 from cogency_tui.safe_text import one_line
 from cogency_tui.tui.kit.lines import BLANK, Line, wrap
-from cogency_tui.tui.theme import Inks
+from cogency_tui.tui.theme import ThemeStyles
 from cogency_tui.workspace.file_names import short_path
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ OFFLINE = "offline"
 _TRY = (
     "explain what this project does",
     "find where the settings are read",
-    "write a test for the part that has none",
+    "write a test for untested code",
 )
 _TRY_OFFLINE = (
     "list the files",
@@ -31,8 +31,8 @@ _TRY_OFFLINE = (
 )
 _WAY_COLUMN = 15
 _WAYS = (
-    ("F2", "which model answers"),
-    ("/mode", "how turns are run"),
+    ("F2", "choose a model"),
+    ("/mode", "session mode"),
     ("/permissions", "what runs without asking"),
     ("F1", "all keys and commands"),
 )
@@ -49,64 +49,60 @@ class Situation(msgspec.Struct, frozen=True):
     config: str
 
 
-def draw_welcome(situation: Situation, width: int, inks: Inks) -> list[Line]:
+def draw_welcome(situation: Situation, width: int, styles: ThemeStyles) -> list[Line]:
     """The welcome text in `width` cells."""
-    text, dim, strong = inks("text"), inks("dim"), inks("text", attributes="bold")
-    model = f"{one_line(situation.provider)}/{one_line(situation.model)}"
+    text, dim, strong = styles("text"), styles("dim"), styles("text", attributes="bold")
     lines = wrap([Segment("A coding agent in this directory.", strong)], width)
-    lines += wrap(
-        [Segment("It reads, searches, edits and runs; you see each step, and are asked first.", dim)], width
-    )
-    why = _why(situation)
-    lines += [BLANK, *wrap([Segment(model, inks("accent")), Segment(f" {why}", text)], width)]
+    about = "It reads, searches, edits and runs commands. You see every step and approve changes."
+    lines += wrap([Segment(about, dim)], width)
+    before, after = _around_model(situation)
+    model = f"{one_line(situation.provider)}/{one_line(situation.model)}"
+    segments = [Segment(before, text), Segment(model, styles("accent")), Segment(after, text)]
+    lines += [BLANK, *wrap(segments, width)]
     tries = _TRY_OFFLINE if situation.provider == OFFLINE else _TRY
     lines += [BLANK, Line([Segment("Try", strong)])]
     lines += [
-        line.indented(Segment("  › ", inks("accent")))
+        line.indented(Segment("  › ", styles("accent")))
         for line in (Line([Segment(each, text)]) for each in tries)
     ]
     if situation.provider == OFFLINE:
-        lines += [BLANK, Line([Segment("Have a real model answer", strong)])]
-        lines += _indent(wrap([Segment(_how(situation), text)], width - 2), inks)
-        lines += [BLANK, Line([Segment("See all of it", strong)])]
-        tour = "cogency-tui --tour shows it in a few minutes, in a scratch project."
-        lines += _indent(wrap([Segment(tour, text)], width - 2), inks)
+        lines += [BLANK, Line([Segment("Connect a model", strong)])]
+        lines += _indent(wrap([Segment(_how(situation), text)], width - 2), styles)
+        lines += [BLANK, Line([Segment("Take the tour", strong)])]
+        tour = "cogency-tui --tour takes a few minutes, in a scratch project."
+        lines += _indent(wrap([Segment(tour, text)], width - 2), styles)
     lines.append(BLANK)
     for key, meaning in _WAYS:
-        lines.append(Line([Segment(key.ljust(_WAY_COLUMN), inks("accent")), Segment(meaning, dim)]))
+        lines.append(Line([Segment(key.ljust(_WAY_COLUMN), styles("accent")), Segment(meaning, dim)]))
     return lines
 
 
-def _why(situation: Situation) -> str:
-    """The origin of the choice."""
-    offline = situation.provider == OFFLINE
-    built_in = " It is built in: no key, no network, no real model." if offline else ""
-    origin = situation.origin
+def _around_model(situation: Situation) -> tuple[str, str]:
+    """The text before and after the model's name: where it was chosen, and whether it is the demo model."""
+    origin, offline = situation.origin, situation.provider == OFFLINE
+    built_in = " Built in: no key, no network, no real model." if offline else ""
     if origin.source == "default":
-        why = "because no other is configured" if offline else "as the configuration says"
-    elif origin.source == "flag":
-        why = f"as {origin.where} says"
-    elif origin.source == "environment":
-        why = f"as {origin.where} in the environment says"
-    else:
-        why = f"as {one_line(origin.where)} says"
-    return f"answers, {why}.{built_in}"
+        if offline:
+            return "No model configured yet — using the built-in demo model ", f".{built_in}"
+        return "Model: ", " (configuration)"
+    where = f"${origin.where}" if origin.source == "environment" else one_line(origin.where)
+    return "Model: ", f" ({where}){'.' if offline else ''}{built_in}"
 
 
 def _how(situation: Situation) -> str:
     """The step that selects another model."""
     if situation.keys:
         found = " and ".join(map(one_line, situation.keys))
-        return f"A key is here, in {found}: F2 lists its models, tests one, and keeps it if you say so."
+        return f"API key found in {found}. Press F2 to list its models, test one and save your choice."
     return (
-        "Set OPENAI_API_KEY, ANTHROPIC_API_KEY or GEMINI_API_KEY and start again, or run a local server "
-        "(ollama, llama.cpp). F2 shows what each needs, tests it, and keeps your choice in "
+        "Set OPENAI_API_KEY, ANTHROPIC_API_KEY or GEMINI_API_KEY and restart, or run a local server "
+        "(Ollama, llama.cpp). F2 shows what each one needs, tests it and saves your choice in "
         f"{one_line(situation.config)}."
     )
 
 
-def _indent(lines: list[Line], inks: Inks) -> list[Line]:
-    return [line.indented(Segment("  ", inks())) for line in lines]
+def _indent(lines: list[Line], styles: ThemeStyles) -> list[Line]:
+    return [line.indented(Segment("  ", styles())) for line in lines]
 
 
 def situation_of(agent: "Agent") -> Situation:

@@ -55,7 +55,7 @@ class CostCommands(FeatureCommands):
 
     async def _edited(self, saved: bool | None) -> None:
         if saved:
-            self.say("The summary is saved; the next request has it.")
+            self.say("Summary saved. The next request uses it.")
             await self.remeasure()
 
     async def show_costs(self, _argument: str = "") -> None:
@@ -72,10 +72,10 @@ class CostCommands(FeatureCommands):
         if spent.own or spent.delegated:
             app_of(self._screen).push_screen(CostScreen(spent))
         else:
-            self.say("Nothing was taken yet: no request has come to its end.")
+            self.say("No usage yet.")
 
     def compact(self, _argument: str = "") -> None:
-        """Summarise the conversation; requires that no work is running."""
+        """Summarize the conversation; requires that no work is running."""
         if self.idle() and (conversation_id := self.begun()) is not None:
             self._bridge.compact(conversation_id)
 

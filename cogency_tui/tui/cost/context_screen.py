@@ -34,7 +34,7 @@ from cogency_tui.tui.kit.lines import BLANK, Line, cells, fit, fit_path, wrap
 from cogency_tui.tui.kit.number_format import percent, plural, size, tokens, when
 from cogency_tui.tui.kit.pane_title import PaneTitle
 from cogency_tui.tui.kit.typed_app import app_of
-from cogency_tui.tui.theme import Inks
+from cogency_tui.tui.theme import ThemeStyles
 from cogency_tui.tui.transcript.cards import draw_problem
 from cogency_tui.tui.transcript.units import Problem
 
@@ -44,57 +44,60 @@ _WIDEST = 48
 _NAMED = 6
 
 
-def draw_contents(contents: Contents, width: int, inks: Inks, now: float) -> list[Line]:
+def draw_contents(contents: Contents, width: int, styles: ThemeStyles, now: float) -> list[Line]:
     """Draw the table, and below it the instructions and the summary, if any."""
     whole, used = contents.size, contents.used
     of = f" of {tokens(whole)}" if whole else ""
-    head = f"About {tokens(used)}{of} tokens of {one_line(contents.model)}"
-    lines = wrap([Segment(head, inks("text"))], width)
+    head = f"About {tokens(used)}{of} tokens used, {one_line(contents.model)}"
+    lines = wrap([Segment(head, styles("text"))], width)
     if whole:
-        lines.append(_meter(used, whole, width, inks))
-    lines += [BLANK, _heading(width, inks)]
-    lines += [_row(part.name, part.tokens, used, width, inks) for part in contents.parts]
+        lines.append(_meter(used, whole, width, styles))
+    lines += [BLANK, _heading(width, styles)]
+    lines += [_row(part.name, part.tokens, used, width, styles) for part in contents.parts]
     if not whole:
-        unknown = "How much this model's context holds is not known; context_size under its provider says it."
-        lines += [BLANK, *wrap([Segment(unknown, inks("dim"))], width)]
+        unknown = "The context size of this model is unknown. Set context_size under its provider."
+        lines += [BLANK, *wrap([Segment(unknown, styles("dim"))], width)]
     elif used > whole:
         lines += [
             BLANK,
-            *wrap([Segment("It is more than fits. /compact summarises it.", inks("bad"))], width),
+            *wrap(
+                [Segment("This exceeds the context. /compact summarizes older messages.", styles("bad"))],
+                width,
+            ),
         ]
     if contents.instructions is not None:
-        lines += _instructions(contents.instructions, width, inks)
-    lines += [BLANK, *wrap([Segment(_describe(contents.summary, now), inks("dim"))], width)]
+        lines += _instructions(contents.instructions, width, styles)
+    lines += [BLANK, *wrap([Segment(_describe(contents.summary, now), styles("dim"))], width)]
     return [
         *lines,
-        *wrap([Segment("~ estimated, by what the provider has counted so far", inks("dim"))], width),
+        *wrap([Segment("~ estimated from the provider's counts so far", styles("dim"))], width),
     ]
 
 
-def _instructions(instructions: Instructions, width: int, inks: Inks) -> list[Line]:
+def _instructions(instructions: Instructions, width: int, styles: ThemeStyles) -> list[Line]:
     """Draw each instruction file with its owner and size, and the files that cannot be read."""
-    rows = [_source(source, width, inks) for source in instructions.sources]
+    rows = [_source(source, width, styles) for source in instructions.sources]
     nested = [one_line(path) for path in instructions.nested]
     if nested:
         more = f", and {len(nested) - _NAMED} more" if len(nested) > _NAMED else ""
-        told = f"Named to it, to be read before a change there: {', '.join(nested[:_NAMED])}{more}"
-        rows += wrap([Segment(told, inks("dim"))], width)
+        text = f"Listed for the model to read before changes there: {', '.join(nested[:_NAMED])}{more}"
+        rows += wrap([Segment(text, styles("dim"))], width)
     for problem in instructions.problems:
-        rows += wrap([Segment(f"✗ {reveal(problem)}", inks("bad"))], width)
+        rows += wrap([Segment(f"✗ {reveal(problem)}", styles("bad"))], width)
     if not rows:
         return []
-    return [BLANK, Line([Segment("Instructions in force", inks("accent", attributes="bold"))]), *rows]
+    return [BLANK, Line([Segment("Active instructions", styles("accent", attributes="bold"))]), *rows]
 
 
-def _source(source: Source, width: int, inks: Inks) -> Line:
-    cut = f", the first {size(LONGEST)} read" if source.size > LONGEST else ""
-    right = f"{'yours' if source.own else 'of the project'}, {size(source.size)}{cut}"
+def _source(source: Source, width: int, styles: ThemeStyles) -> Line:
+    cut = f", first {size(LONGEST)} read" if source.size > LONGEST else ""
+    right = f"{'yours' if source.own else 'project'}, {size(source.size)}{cut}"
     room = max(4, width - cells(right) - 2)
     path = fit_path(one_line(source.path), room)
     return Line(
         [
-            Segment(path + " " * (room - cells(path) + 2), inks("text")),
-            Segment(fit(right, width - room - 2), inks("edit" if cut else "dim")),
+            Segment(path + " " * (room - cells(path) + 2), styles("text")),
+            Segment(fit(right, width - room - 2), styles("edit" if cut else "dim")),
         ]
     )
 
@@ -107,12 +110,12 @@ def describe_author(summary: Summary, now: float) -> str:
 
 def _describe(summary: Summary | None, now: float) -> str:
     if summary is None:
-        return "No summary stands for any part of it. /compact makes one."
+        return "Nothing summarized yet. /compact summarizes older messages."
     length = plural(len(summary.text.split()), "word")
-    return f"A summary of {length} stands for what was before it: {describe_author(summary, now)}."
+    return f"Older messages are replaced by a summary: {length}, {describe_author(summary, now)}."
 
 
-def _meter(used: int, whole: int, width: int, inks: Inks) -> Line:
+def _meter(used: int, whole: int, width: int, styles: ThemeStyles) -> Line:
     """Draw the used and free share of the context, as a bar and in words."""
     share = used / whole
     words = f"  {percent(share)} used, ~{tokens(max(0, whole - used))} free"
@@ -121,19 +124,19 @@ def _meter(used: int, whole: int, width: int, inks: Inks) -> Line:
     role = "accent" if share < 0.75 else "edit" if share < 0.9 else "bad"
     return Line(
         [
-            Segment("▓" * full, inks(role)),
-            Segment("░" * (room - full), inks("dim")),
-            Segment(words, inks("text")),
+            Segment("▓" * full, styles(role)),
+            Segment("░" * (room - full), styles("dim")),
+            Segment(words, styles("text")),
         ]
     )
 
 
-def _heading(width: int, inks: Inks) -> Line:
+def _heading(width: int, styles: ThemeStyles) -> Line:
     room = _bar_room(width)
-    return Line([Segment(" " * (_NAME + room) + f"{'tokens':>8}{'share':>8}", inks("dim"))])
+    return Line([Segment(" " * (_NAME + room) + f"{'tokens':>8}{'share':>8}", styles("dim"))])
 
 
-def _row(name: str, count: int, used: int, width: int, inks: Inks) -> Line:
+def _row(name: str, count: int, used: int, width: int, styles: ThemeStyles) -> Line:
     """Draw a part; its bar and share are relative to the tokens used."""
     share = count / used if used else 0.0
     room = _bar_room(width)
@@ -141,10 +144,10 @@ def _row(name: str, count: int, used: int, width: int, inks: Inks) -> Line:
     label = one_line(name)
     return Line(
         [
-            Segment(label + " " * max(1, _NAME - cells(label)), inks("text")),
-            Segment("▓" * full, inks("accent")),
-            Segment(" " * (room - full), inks()),
-            Segment(f"{'~' + tokens(count):>8}{percent(share):>8}", inks("dim")),
+            Segment(label + " " * max(1, _NAME - cells(label)), styles("text")),
+            Segment("▓" * full, styles("accent")),
+            Segment(" " * (room - full), styles()),
+            Segment(f"{'~' + tokens(count):>8}{percent(share):>8}", styles("dim")),
         ]
     )
 
@@ -180,8 +183,8 @@ class ContextScreen(ReadingScreen[Summary]):
         if self._contents.summary is not None:
             self.dismiss(self._contents.summary)
 
-    def _draw(self, width: int, inks: Inks) -> list[Line]:
-        return draw_contents(self._contents, width, inks, self._clock())
+    def _draw(self, width: int, styles: ThemeStyles) -> list[Line]:
+        return draw_contents(self._contents, width, styles, self._clock())
 
 
 class SummaryText(TextArea):
@@ -196,7 +199,7 @@ class SummaryScreen(Dialog[bool]):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+s", "save", "Save", id="summary.save"),
-        Binding("escape", "leave", "Leave", id="summary.leave"),
+        Binding("escape", "leave", "Cancel", id="summary.leave"),
     ]
     AUTO_FOCUS = "#summary-text"
     CSS_PATH = STYLES
@@ -221,7 +224,7 @@ class SummaryScreen(Dialog[bool]):
             yield SummaryText(self._text, soft_wrap=True, compact=True, id="summary-text")
             yield DialogBody(self._draw_problem, id="summary-problem")
             with Vertical(classes="dialog-foot"):
-                yield Choices([("ctrl+s", "save", "save"), ("escape", "leave", "leave")])
+                yield Choices([("ctrl+s", "save", "save"), ("escape", "cancel", "leave")])
 
     def on_mount(self) -> None:
         area = self.query_one(TextArea)
@@ -254,7 +257,7 @@ class SummaryScreen(Dialog[bool]):
             if yes:
                 self.dismiss(False)
 
-        app_of(self).push_screen(Confirmation("Leave without saving what you changed?"), answered)
+        app_of(self).push_screen(Confirmation("Discard your changes?"), answered)
 
-    def _draw_problem(self, width: int, inks: Inks) -> list[Line]:
-        return draw_problem(self._problem, width, inks) if self._problem else []
+    def _draw_problem(self, width: int, styles: ThemeStyles) -> list[Line]:
+        return draw_problem(self._problem, width, styles) if self._problem else []

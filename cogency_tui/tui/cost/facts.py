@@ -82,8 +82,8 @@ class ContextFacts:
         now = await history.summary()
         if now is None or now.id != shown.id:
             raise UsageError(
-                "Another summary was made in the meantime, which this one would replace.",
-                "Copy what you wrote, and open /context again.",
+                "Another summary was made in the meantime. Saving would replace it.",
+                "Copy your text and open /context again.",
             )
         await history.edit_summary(text)
 

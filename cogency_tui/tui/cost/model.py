@@ -70,12 +70,12 @@ def by_model(measures: Iterable[Measure], suffix: str = "") -> list[Cost]:
 
 def in_all(costs: list[Cost]) -> Cost:
     """The sum of at least one cost."""
-    return replace(reduce(_add, costs), name="in all")
+    return replace(reduce(_add, costs), name="total")
 
 
 def running_totals(measures: Iterable[Measure]) -> list[Cost]:
     """The running sum after each measure."""
-    return list(accumulate((cost_of(measure, "in all") for measure in measures), _add))
+    return list(accumulate((cost_of(measure, "total") for measure in measures), _add))
 
 
 def saving(measures: Iterable[Measure]) -> Saving:

@@ -14,7 +14,7 @@ from cogency_tui.tui.kit.dialogs import Choices, DialogBody, ReadingScreen
 from cogency_tui.tui.kit.lines import BLANK, Line, cells, fit, wrap
 from cogency_tui.tui.kit.number_format import dollars, duration, plural, ratio, tokens
 from cogency_tui.tui.kit.pane_title import PaneTitle
-from cogency_tui.tui.theme import Inks
+from cogency_tui.tui.theme import ThemeStyles
 
 _COLUMNS = (("sent", 9), ("billed", 9), ("cached", 8), ("generated", 11), ("cost", 9), ("time", 13))
 _FIGURES = sum(size for _name, size in _COLUMNS)
@@ -25,22 +25,22 @@ _NAME = 20
 """Cells of a name beside its figures; with less space the name has a line of its own above them."""
 
 
-def draw_costs(costs: list[Cost], total: Cost, saved: Saving, width: int, inks: Inks) -> list[Line]:
+def draw_costs(costs: list[Cost], total: Cost, saved: Saving, width: int, styles: ThemeStyles) -> list[Line]:
     """One row for each of `costs`, the `total` if there are several, and an explanation of the figures."""
     beside = width >= _NAME + _FIGURES
     head = "".join(name.rjust(size) for name, size in _fitting(width))
-    lines = [_figures("", head, width, inks("dim"), inks)]
+    lines = [_figures("", head, width, styles("dim"), styles)]
     for cost in costs:
-        lines += _row(cost, width, inks, beside=beside)
+        lines += _row(cost, width, styles, beside=beside)
     if len(costs) > 1:
-        lines.append(Line([Segment("─" * width, inks("rule"))]))
-        lines += _row(total, width, inks, beside=beside)
+        lines.append(Line([Segment("─" * width, styles("rule"))]))
+        lines += _row(total, width, styles, beside=beside)
     for remark in _remarks(total, saved):
-        lines += [BLANK, *wrap([Segment(remark, inks("dim"))], width)]
+        lines += [BLANK, *wrap([Segment(remark, styles("dim"))], width)]
     return lines
 
 
-def _row(cost: Cost, width: int, inks: Inks, *, beside: bool) -> list[Line]:
+def _row(cost: Cost, width: int, styles: ThemeStyles, *, beside: bool) -> list[Line]:
     about = "~" if cost.estimated else ""
     shown = (
         about + tokens(cost.sent),
@@ -54,9 +54,9 @@ def _row(cost: Cost, width: int, inks: Inks, *, beside: bool) -> list[Line]:
     figures = "".join(text.rjust(column[1]) for text, column in columns if column in _fitting(width))
     name = one_line(cost.name)
     if beside:
-        return [_figures(name, figures, width, inks("text"), inks)]
-    above = Line([Segment(fit(name, width), inks("text", attributes="bold"))])
-    return [above, _figures("", figures, width, inks("text"), inks)]
+        return [_figures(name, figures, width, styles("text"), styles)]
+    above = Line([Segment(fit(name, width), styles("text", attributes="bold"))])
+    return [above, _figures("", figures, width, styles("text"), styles)]
 
 
 def _fitting(width: int) -> list[tuple[str, int]]:
@@ -68,34 +68,34 @@ def _fitting(width: int) -> list[tuple[str, int]]:
     return columns
 
 
-def _figures(name: str, figures: str, width: int, style: Style, inks: Inks) -> Line:
+def _figures(name: str, figures: str, width: int, style: Style, styles: ThemeStyles) -> Line:
     label = fit(name, width - cells(figures))
     space = " " * max(0, width - cells(label) - cells(figures))
-    return Line([Segment(label + space, inks("text", attributes="bold")), Segment(figures, style)])
+    return Line([Segment(label + space, styles("text", attributes="bold")), Segment(figures, style)])
 
 
 def _remarks(total: Cost, saved: Saving) -> Iterable[str]:
     yield (
-        "In tokens: sent to the provider, billed by it as input, of that taken from its cache at a lower "
-        "price, and generated. Time includes tools and questions."
+        "Tokens: sent to the provider, billed as input, of those read from its cache at a lower price, and "
+        "generated. Time includes tools and questions."
     )
     if total.dollars is None:
-        yield "No price is known for what was used, so neither is the cost."
+        yield "Cost unknown: no price for this model."
     elif total.unpriced:
-        yield f"+: the price of {plural(total.unpriced, 'request')} of {total.requests} is not known."
+        yield f"+: no price known for {plural(total.unpriced, 'request')} of {total.requests}."
     if total.estimated:
-        yield "~: our own estimate, where the provider reported nothing."
+        yield "~: estimated where the provider reported nothing."
     yield _describe_saving(saved)
 
 
 def _describe_saving(saved: Saving) -> str:
     if saved.replayed <= saved.sent or not saved.sent:
-        return "Everything was sent again with each request, as replay mode does: resume mode saved nothing."
+        return "Each request sent the whole conversation again, as in replay mode: resume mode saved nothing."
     replayed = tokens(saved.replayed)
     if saved.estimated:
-        replayed = f"about {replayed} (that figure is our own estimate)"
+        replayed = f"about {replayed} (estimated)"
     less = ratio(saved.replayed / saved.sent)
-    return f"Sent were {tokens(saved.sent)}; replay mode would have sent {replayed}: {less} less."
+    return f"Sent {tokens(saved.sent)}; replay mode would have sent {replayed}, {less} as many."
 
 
 class CostScreen(ReadingScreen[None]):
@@ -117,5 +117,5 @@ class CostScreen(ReadingScreen[None]):
     def on_mount(self) -> None:
         self.query_one(PaneTitle).state(plural(self._total.requests, "request"))
 
-    def _draw(self, width: int, inks: Inks) -> list[Line]:
-        return draw_costs(self._costs, self._total, self._saved, width, inks)
+    def _draw(self, width: int, styles: ThemeStyles) -> list[Line]:
+        return draw_costs(self._costs, self._total, self._saved, width, styles)

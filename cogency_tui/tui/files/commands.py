@@ -53,9 +53,9 @@ class FileCommands(FeatureCommands):
         self._screen.run_worker(self._watch, group="watch")
         self._screen.run_worker(self._keep_marks, group="marks")
         self.list_directories([ROOT])
-        self.look()
+        self.refresh()
 
-    def look(self) -> None:
+    def refresh(self) -> None:
         """Request new marks from git."""
         self._stale.set()
 
@@ -85,10 +85,10 @@ class FileCommands(FeatureCommands):
             self.begin_filter()
 
     def act(self, what: str, path: str) -> None:
-        """Run a command on a file: `look`, `edit`, `reveal` or `close`."""
+        """Run a command on a file: `preview`, `edit`, `reveal` or `close`."""
         match what:
-            case "look":
-                self._screen.run_worker(partial(self._look_at, path), group="preview", exclusive=True)
+            case "preview":
+                self._screen.run_worker(partial(self._preview, path), group="preview", exclusive=True)
             case "edit":
                 self._screen.run_worker(partial(self._edit, path), group="editor", exclusive=True)
             case "reveal":
@@ -121,8 +121,8 @@ class FileCommands(FeatureCommands):
             if self._previewed.rpartition("/")[0] in changed.directories or (
                 self._previewed and "/" not in self._previewed and ROOT in changed.directories
             ):
-                await self._look_at(self._previewed, again=True)
-            self.look()
+                await self._preview(self._previewed, again=True)
+            self.refresh()
 
     async def _keep_marks(self) -> None:
         while True:
@@ -142,7 +142,7 @@ class FileCommands(FeatureCommands):
         if self._wanted:
             self.filter(self._wanted)
 
-    async def _look_at(self, path: str, *, again: bool = False) -> None:
+    async def _preview(self, path: str, *, again: bool = False) -> None:
         preview = await asyncio.to_thread(read_preview, self._workspace, path)
         if again and self._previewed != path:
             return
@@ -183,12 +183,12 @@ class FileCommands(FeatureCommands):
             self.warn(exc.advice)
         self.list_directories([path.rpartition("/")[0] or ROOT])
         if self._previewed == path:
-            await self._look_at(path, again=True)
-        self.look()
+            await self._preview(path, again=True)
+        self.refresh()
 
 
 def _concerns(changed: Changed, path: str) -> bool:
-    """Whether an open directory needs listing again: it changed, or its ignore rules did."""
+    """Return whether an open directory needs listing again: it changed, or its ignore rules did."""
     if path in changed.directories:
         return True
     return any(rules == ROOT or path.startswith(f"{rules}/") for rules in changed.rules)

@@ -26,7 +26,7 @@ class FilesPane(Surface):
 
     def compose(self) -> ComposeResult:
         yield PaneTitle("Files", id="files-title")
-        yield FilterLine("Letters of a file", id="files-filter")
+        yield FilterLine("File name", id="files-filter")
         yield FileTree(id="file-tree")
 
     def show_found(self, text: str, found: Mapping[str, Sequence[int]]) -> None:

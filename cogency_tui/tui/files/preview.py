@@ -1,4 +1,4 @@
-"""The read-only preview of a file over the conversation, with syntax colours; Esc closes it."""
+"""The read-only preview of a file over the conversation, with syntax colors; Esc closes it."""
 
 from typing import ClassVar
 
@@ -21,12 +21,12 @@ from cogency_tui.tui.kit.pane_title import PaneTitle
 class PreviewLines(LineView):
     """The lines of one preview."""
 
-    BINDING_GROUP_TITLE = "In the preview of a file"
+    BINDING_GROUP_TITLE = "File preview"
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q", "ask('close')", "Close", id="preview.close", tooltip="Back to the conversation"),
-        Binding("o", "ask('edit')", "Edit", id="preview.edit", tooltip="Open the file in your editor"),
-        Binding("at", "ask('mention')", "Put into the prompt", id="preview.mention"),
+        Binding("o", "ask('edit')", "Edit", id="preview.edit", tooltip="Open the file in $VISUAL or $EDITOR"),
+        Binding("at", "ask('mention')", "Mention", id="preview.mention"),
         Binding("up,k", "move(-1)", "Up", show=False, id="preview.up"),
         Binding("down,j", "move(1)", "Down", show=False, id="preview.down"),
         Binding("pageup", "page(-1)", "Page up", show=False, id="preview.page_up"),
@@ -77,16 +77,16 @@ class PreviewLines(LineView):
 
     def _draw(self) -> None:
         """Lay out for the present width and theme, unless already done."""
-        preview, width, inks = self._preview, self.text_width, self.inks
-        if preview is None or self._drawn_for == (width, inks):
+        preview, width, styles = self._preview, self.text_width, self.theme_styles
+        if preview is None or self._drawn_for == (width, styles):
             return
-        self._drawn_for = (width, inks)
+        self._drawn_for = (width, styles)
         if preview.problem:
-            self._sheet = Fixed(wrap([Segment(preview.problem, inks("dim"))], width))
+            self._sheet = Fixed(wrap([Segment(preview.problem, styles("dim"))], width))
         elif preview.lines.total:
-            self._sheet = SourceSheet(preview.lines, preview.language, width, inks)
+            self._sheet = SourceSheet(preview.lines, preview.language, width, styles)
         else:
-            self._sheet = Fixed([Line([Segment("The file is empty.", inks("dim"))]), BLANK])
+            self._sheet = Fixed([Line([Segment("The file is empty.", styles("dim"))]), BLANK])
         self.resize_column(len(self._sheet))
         self.refresh()
 

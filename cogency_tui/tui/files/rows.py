@@ -8,7 +8,7 @@ from rich.segment import Segment
 from cogency_tui.safe_text import one_line
 from cogency_tui.tui.files.git_marks import CONFLICT, GitMarks
 from cogency_tui.tui.kit.lines import Line, cells, fit, fit_path, width_of
-from cogency_tui.tui.theme import Inks
+from cogency_tui.tui.theme import ThemeStyles
 from cogency_tui.tui.transcript.call import FileChange
 
 ROOT = "."
@@ -133,7 +133,7 @@ _SHALLOW = 6
 """Levels indented by two cells each; deeper ones by one, to leave room for names."""
 
 
-def draw_file(rows: FileRows, row: Row, width: int, inks: Inks, on: str) -> Line:
+def draw_file(rows: FileRows, row: Row, width: int, styles: ThemeStyles, on: str) -> Line:
     """Draw a row of the tree: the agent's change (● and counts), git's letter, and the depth."""
     depth, node = row
     change = rows.changes.get(node.path)
@@ -150,17 +150,17 @@ def draw_file(rows: FileRows, row: Row, width: int, inks: Inks, on: str) -> Line
     ink = "dim" if node.gone else "text"
     attributes = "bold" if node.is_directory and not depth else "strike" if node.gone else ""
     indent = min(2 * depth, depth + _SHALLOW, width // 2)
-    head = [Segment(" " * indent, inks("text", on)), Segment(f"{gutter} ", inks(gutter_ink, on))]
-    right = _right(change, letter, inks, on)
+    head = [Segment(" " * indent, styles("text", on)), Segment(f"{gutter} ", styles(gutter_ink, on))]
+    right = _right(change, letter, styles, on)
     room = max(4, width - width_of(head) - width_of(right))
     name = fit(one_line(node.name), room)
-    space = Segment(" " * max(0, room - cells(name)), inks("text", on))
-    return Line([*head, Segment(name, inks(ink, on, attributes)), space, *right])
+    space = Segment(" " * max(0, room - cells(name)), styles("text", on))
+    return Line([*head, Segment(name, styles(ink, on, attributes)), space, *right])
 
 
-def draw_found(node: Node, letters: Sequence[int], width: int, inks: Inks, on: str) -> Line:
+def draw_found(node: Node, letters: Sequence[int], width: int, styles: ThemeStyles, on: str) -> Line:
     """Draw a file found by a filter: its path, with the matched characters `letters` highlighted."""
-    mark = Segment("▸ " if node.is_directory else "  ", inks("dim", on))
+    mark = Segment("▸ " if node.is_directory else "  ", styles("dim", on))
     room = width - 2
     path = one_line(node.path)
     shown = fit_path(path, room)
@@ -170,17 +170,19 @@ def draw_found(node: Node, letters: Sequence[int], width: int, inks: Inks, on: s
     segments = [
         Segment(
             letter,
-            inks("accent", on, "bold") if place in meant else inks("text" if place >= name else "dim", on),
+            styles("accent", on, "bold")
+            if place in meant
+            else styles("text" if place >= name else "dim", on),
         )
         for place, letter in enumerate(shown)
     ]
     return Line([mark, *segments])
 
 
-def _right(change: FileChange | None, letter: str, inks: Inks, on: str) -> list[Segment]:
+def _right(change: FileChange | None, letter: str, styles: ThemeStyles, on: str) -> list[Segment]:
     counts = [f"+{change.added}"] if change and change.added else []
     counts += [f"−{change.removed}"] if change and change.removed else []
-    segments = [Segment(f" {' '.join(counts)}", inks("dim", on))] if counts else []
+    segments = [Segment(f" {' '.join(counts)}", styles("dim", on))] if counts else []
     if letter:
-        segments.append(Segment(f" {letter}", inks(_LETTERS.get(letter, "dim"), on)))
+        segments.append(Segment(f" {letter}", styles(_LETTERS.get(letter, "dim"), on)))
     return segments

@@ -15,24 +15,30 @@ from cogency_tui.tui.files.git_marks import GitMarks
 from cogency_tui.tui.files.rows import FileRows, Node, Row, draw_file, draw_found
 from cogency_tui.tui.kit.lines import Line
 from cogency_tui.tui.kit.select_list import SelectList, list_keys
-from cogency_tui.tui.theme import Inks
+from cogency_tui.tui.theme import ThemeStyles
 from cogency_tui.tui.transcript.call import FileChange
 
 
 class FileTree(SelectList[Row]):
     """Shows the open directories as one list."""
 
-    BINDING_GROUP_TITLE = "In the files"
+    BINDING_GROUP_TITLE = "Files"
 
     BINDINGS: ClassVar[list[BindingType]] = [
         *list_keys("files"),
-        Binding("right,l", "open", "Open directory", show=False, id="files.open"),
-        Binding("left,h", "close", "Close directory", show=False, id="files.close"),
-        Binding("enter,space", "flip", "Look", id="files.toggle", tooltip="Look at a file; open a directory"),
-        Binding("slash", "filter", "Filter", id="files.filter", tooltip="Find a file by a few letters"),
+        Binding("right,l", "open", "Expand directory", show=False, id="files.open"),
+        Binding("left,h", "close", "Collapse directory", show=False, id="files.close"),
+        Binding(
+            "enter,space",
+            "flip",
+            "Preview",
+            id="files.toggle",
+            tooltip="Preview a file, or expand a directory",
+        ),
+        Binding("slash", "filter", "Filter", id="files.filter", tooltip="Find a file by letters of its name"),
         Binding("o", "edit", "Edit", id="files.edit", tooltip="Open the file in $VISUAL or $EDITOR"),
         Binding(
-            "at", "mention", "Put into the prompt", id="files.mention", tooltip="Put @path into the prompt"
+            "at", "mention", "Mention", id="files.mention", tooltip="Mention the file in the prompt as @path"
         ),
     ]
 
@@ -44,7 +50,7 @@ class FileTree(SelectList[Row]):
             super().__init__()
 
     class Asked(Message):
-        """Requests `mention`, `look`, `edit` or `reveal` for the file at `path`."""
+        """Requests `mention`, `preview`, `edit` or `reveal` for the file at `path`."""
 
         def __init__(self, what: str, path: str) -> None:
             self.what = what
@@ -100,7 +106,7 @@ class FileTree(SelectList[Row]):
             self._remembered = self.key
         self._letters = found or {}
         self._files.find(None if found is None else list(found))
-        self.notice = "" if found is None else "No file is like that."
+        self.notice = "" if found is None else "No matching files."
         if found is None:
             self.key = self.key or self._remembered
             self._show_changes()
@@ -130,7 +136,7 @@ class FileTree(SelectList[Row]):
         if node is None:
             return
         if not node.is_directory:
-            self._ask("look")
+            self._ask("preview")
         elif self._files.found is not None:
             self._ask("reveal")
         elif node.path not in self._files.open:
@@ -188,12 +194,12 @@ class FileTree(SelectList[Row]):
             path = path.rpartition("/")[0]
         self.restore(path or None, self.selected)
 
-    def _draw_row(self, row: Row, width: int, inks: Inks, on: str) -> Line:
+    def _draw_row(self, row: Row, width: int, styles: ThemeStyles, on: str) -> Line:
         if self._files.found is None:
-            return draw_file(self._files, row, width, inks, on)
+            return draw_file(self._files, row, width, styles, on)
         node = row[1]
         letters = self._letters.get(node.path + "/" * node.is_directory, ())
-        return draw_found(node, letters, width, inks, on)
+        return draw_found(node, letters, width, styles, on)
 
 
 def _path_of(row: Row) -> str:

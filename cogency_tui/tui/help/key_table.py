@@ -85,16 +85,16 @@ def describe_problems(changed: Mapping[str, str]) -> list[str]:
     for id, keys in changed.items():
         if id not in table:
             close = difflib.get_close_matches(id, table, n=1, cutoff=0.5)
-            advice = f'Did you mean "{close[0]}"?' if close else "/keys lists all of them."
-            problems.append(f'{place.of(id)}: there is no key called "{one_line(id)}". {advice}')
+            advice = f'Did you mean "{close[0]}"?' if close else "/keys lists them all."
+            problems.append(f'{place.of(id)}: unknown key id "{one_line(id)}". {advice}')
         problems += [
-            f'{place.of(id)}: "{one_line(key)}" is no key. Write it like ctrl+r, shift+f6, alt+x or escape.'
+            f'{place.of(id)}: "{one_line(key)}" is not a key. Examples: ctrl+r, shift+f6, alt+x, escape.'
             for key in split_keys(keys)
             if not _is_key(key)
         ]
     return problems + [
-        f'{place.of(one.id if one.id in changed else other.id)}: "{one.id}" and "{other.id}" both have '
-        f"{key_name(key)}. Give one of them another key."
+        f'{place.of(one.id if one.id in changed else other.id)}: "{one.id}" and "{other.id}" are both '
+        f"bound to {key_name(key)}. Change one of them."
         for one, other, key in clashes(list(table.values()), changed)
     ]
 
@@ -110,7 +110,7 @@ def clashes(table: Sequence[Key], changed: Mapping[str, str]) -> Iterator[tuple[
 
 
 def _meet(one: Key, other: Key) -> bool:
-    """Whether one binding would shadow the other: in the same owner, or with priority over it."""
+    """Return whether one binding would shadow the other: in the same owner, or with priority over it."""
     if one.owner is other.owner:
         return True
     ahead, behind = (one, other) if _rank(one.owner) <= _rank(other.owner) else (other, one)

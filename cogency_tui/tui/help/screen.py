@@ -19,7 +19,7 @@ from cogency_tui.tui.kit.keys import key_name
 from cogency_tui.tui.kit.lines import BLANK, Line, cells, fit, wrap
 from cogency_tui.tui.kit.pane_title import PaneTitle
 from cogency_tui.tui.kit.typed_app import app_of
-from cogency_tui.tui.theme import Inks
+from cogency_tui.tui.theme import ThemeStyles
 
 _KEY_COLUMN = 22
 _ID_COLUMN = 26
@@ -79,7 +79,7 @@ class HelpScreen(Dialog[None]):
     """Shows `groups` of keys, and above them the `problems` of remapped keys."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "back", "Close", id="help.back", tooltip="Clear the filter; else close"),
+        Binding("escape", "back", "Close", id="help.back", tooltip="Clear the filter, or close"),
         Binding("f1", "close", "Close", id="help.close"),
         Binding("enter", "open", "Close", show=False, id="help.open"),
         Binding("up", "scroll(-1)", "Up", show=False, id="help.up"),
@@ -124,24 +124,24 @@ class HelpScreen(Dialog[None]):
         body = self.query_one(DialogBody)
         body.jump(body.scroll_offset.y + lines)
 
-    def _draw(self, width: int, inks: Inks) -> list[Line]:
+    def _draw(self, width: int, styles: ThemeStyles) -> list[Line]:
         words = self.query_one(FilterField).value.casefold().split() if self.is_mounted else []
         lines: list[Line] = []
         problems = () if words else self._problems
         for problem in problems:
-            mark = Segment("✗ ", inks("bad", attributes="bold"))
-            first, *more = wrap([Segment(problem, inks("text"))], width - 2)
-            lines += [first.indented(mark), *(line.indented(Segment("  ", inks())) for line in more)]
+            mark = Segment("✗ ", styles("bad", attributes="bold"))
+            first, *more = wrap([Segment(problem, styles("text"))], width - 2)
+            lines += [first.indented(mark), *(line.indented(Segment("  ", styles())) for line in more)]
         for title, rows in self._groups:
             found = [row for row in rows if _matches(row, title, words)]
             if found:
                 lines += [BLANK] if lines else []
-                lines.append(Line([Segment(title, inks("accent", attributes="bold"))]))
-                lines += [line for row in found for line in _draw_row(row, width, inks)]
+                lines.append(Line([Segment(title, styles("accent", attributes="bold"))]))
+                lines += [line for row in found for line in _draw_row(row, width, styles)]
         if not lines:
-            return [Line([Segment("Nothing matches.", inks("dim"))])]
-        hint = "Keys can be changed under [keys] in the configuration; /keys lists their ids."
-        return [*lines, BLANK, *wrap([Segment(hint, inks("dim"))], width)]
+            return [Line([Segment("No matches.", styles("dim"))])]
+        hint = "Remap keys under [keys] in the configuration; /keys lists their ids."
+        return [*lines, BLANK, *wrap([Segment(hint, styles("dim"))], width)]
 
 
 def _matches(row: HelpRow, title: str, words: list[str]) -> bool:
@@ -149,23 +149,23 @@ def _matches(row: HelpRow, title: str, words: list[str]) -> bool:
     return all(word in text for word in words)
 
 
-def _draw_row(row: HelpRow, width: int, inks: Inks) -> list[Line]:
+def _draw_row(row: HelpRow, width: int, styles: ThemeStyles) -> list[Line]:
     """Draw one row; where space is short, the meaning is below the keys."""
-    columns = [(row.keys, _KEY_COLUMN, inks("text", attributes="bold"))]
+    columns = [(row.keys, _KEY_COLUMN, styles("text", attributes="bold"))]
     if row.id:
-        columns.append((row.id, _ID_COLUMN, inks("accent")))
+        columns.append((row.id, _ID_COLUMN, styles("accent")))
     head = [
         Segment(fit(text, room - 1) + " " * max(1, room - cells(text)), style)
         for text, room, style in columns
     ]
     indent = sum(room for _text, room, _style in columns)
     if width - indent < 20:
-        below = wrap([Segment(row.meaning, inks("dim"))], width - 2)
-        return [Line(head), *(line.indented(Segment("  ", inks())) for line in below)]
-    first, *more = wrap([Segment(row.meaning, inks("dim"))], width - indent)
+        below = wrap([Segment(row.meaning, styles("dim"))], width - 2)
+        return [Line(head), *(line.indented(Segment("  ", styles())) for line in below)]
+    first, *more = wrap([Segment(row.meaning, styles("dim"))], width - indent)
     return [
         Line([*head, *first.segments]),
-        *(line.indented(Segment(" " * indent, inks())) for line in more),
+        *(line.indented(Segment(" " * indent, styles())) for line in more),
     ]
 
 

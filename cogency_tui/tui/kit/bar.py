@@ -15,21 +15,21 @@ from textual.widget import Widget
 
 from cogency_tui.tui.kit.lines import TerminalGuard, cells, disarmed, width_of
 from cogency_tui.tui.kit.typed_app import app_of
-from cogency_tui.tui.theme import Inks, inks_of
+from cogency_tui.tui.theme import ThemeStyles, theme_styles_of
 
 
 def end_to_end(
-    left: Sequence[Segment], right: Sequence[Segment], width: int, inks: Inks, on: str
+    left: Sequence[Segment], right: Sequence[Segment], width: int, styles: ThemeStyles, on: str
 ) -> list[Segment]:
     """Join `left` and `right` at the two ends of `width` cells; `right` is dropped where both do not fit."""
     space = width - width_of(left) - width_of(right)
     if space < 1:
         return list(left)
-    return [*left, Segment(" " * space, inks("text", on)), *right]
+    return [*left, Segment(" " * space, styles("text", on)), *right]
 
 
 def filtered(widget: Widget, strips: list[Strip]) -> list[Strip]:
-    """Apply the app's filters (`NO_COLOR`) to `strips`, which are disarmed and have no ANSI colours."""
+    """Apply the app's filters (`NO_COLOR`) to `strips`, which are disarmed and have no ANSI colors."""
     for line_filter in widget.get_line_filters():
         if not isinstance(line_filter, ANSIToTruecolor | TerminalGuard):
             background = widget.background_colors[1]
@@ -50,15 +50,15 @@ class Bar(Widget):
     SURFACE = "background"
 
     @property
-    def inks(self) -> Inks:
-        return inks_of(app_of(self).theme)
+    def theme_styles(self) -> ThemeStyles:
+        return theme_styles_of(app_of(self).theme)
 
     def segments(self, width: int) -> list[Segment]:
         """The segments of the line, in at most `width` cells."""
         raise NotImplementedError
 
     def render_line(self, y: int) -> Strip:
-        ground = self.inks("text", self.SURFACE)
+        ground = self.theme_styles("text", self.SURFACE)
         width = self.size.width
         if y:
             return Strip.blank(width, ground)
@@ -75,7 +75,10 @@ class Divider(Bar):
     SURFACE = "surface"
 
     def segments(self, width: int) -> list[Segment]:
-        return [Segment("  ", self.inks()), Segment("─" * max(0, width - 4), self.inks("rule"))]
+        return [
+            Segment("  ", self.theme_styles()),
+            Segment("─" * max(0, width - 4), self.theme_styles("rule")),
+        ]
 
 
 class Part(msgspec.Struct, frozen=True):
@@ -117,7 +120,7 @@ class ButtonBar(Bar):
 
     def lay(self, parts: Sequence[Part], width: int) -> list[Segment]:
         """Lay the parts out side by side, as many as fit into `width` cells."""
-        ground = self.inks("dim", self.SURFACE)
+        ground = self.theme_styles("dim", self.SURFACE)
         shown: list[Segment] = []
         self._places = []
         for part in parts:

@@ -1,7 +1,7 @@
-"""Code as lines on the raised surface, coloured by pygments with the theme's syntax colours.
+"""Code as lines on the raised surface, colored by pygments with the theme's syntax colors.
 
-The number of lines is known without colouring any: each is coloured when it is rendered. A short block is
-coloured as a whole once it is complete; in others each row is coloured alone, which changes only tokens that
+The number of lines is known without coloring any: each is colored when it is rendered. A short block is
+colored as a whole once it is complete; in others each row is colored alone, which changes only tokens that
 span several rows (a docstring).
 """
 
@@ -15,7 +15,7 @@ from rich.segment import Segment
 from cogency_tui.tui.kit.lines import Line, cells, chop, fit, width_of
 from cogency_tui.tui.kit.long_text import MOST_LAID, Recent, Sheet
 from cogency_tui.tui.kit.output import Lines, TextLine
-from cogency_tui.tui.theme import Inks
+from cogency_tui.tui.theme import ThemeStyles
 
 _WHOLE_LIMIT = 3_000
 _ROW_LIMIT = 2_000
@@ -69,8 +69,8 @@ def _lexer(language: str) -> Any:
 
 
 def read_code(language: str, text: str) -> Iterator[list[tuple[str, str]]]:
-    """The rows of `text` in pieces, each with its colour role. Unknown languages, and text with a row too
-    long to lex quickly, have no colours."""
+    """The rows of `text` in pieces, each with its color role. Unknown languages, and text with a row too
+    long to lex quickly, have no colors."""
     lexer = _lexer(language.lower()) if language else None
     if lexer is not None and all(len(row) <= _ROW_LIMIT for row in text.split("\n")):
         yield from _read(lexer, text)
@@ -99,10 +99,10 @@ class CodeLines:
     The first line names the language, if there is one.
     """
 
-    def __init__(self, language: str, width: int, inks: Inks) -> None:
+    def __init__(self, language: str, width: int, styles: ThemeStyles) -> None:
         self._lexer = _lexer(language.lower()) if language else None
         self._width = min(_PIECE, max(4, width))
-        self._inks = inks
+        self._theme_styles = styles
         self._label = [self._draw_label(language)] if language else []
         self._rows: list[str] = []
         self._joints: list[str] = []
@@ -137,7 +137,7 @@ class CodeLines:
         self._partial = len(self._rows) - complete
 
     def close(self) -> None:
-        """End the code: a short block is now coloured as a whole."""
+        """End the code: a short block is now colored as a whole."""
         if not self._rows:
             self._add("")
         self._partial = 0
@@ -174,26 +174,26 @@ class CodeLines:
 
     def _paint(self, row: int) -> list[Line]:
         if not self._whole:
-            segments = next(self._colour(self._rows[row]), list[Segment]())
+            segments = next(self._color(self._rows[row]), list[Segment]())
             return self._drawn.put(row, self._frame(segments, self._joints[row]))
         painted = [
             self._drawn.put(index, self._frame(segments, self._joints[index]))
-            for index, segments in enumerate(self._colour("\n".join(self._rows)))
+            for index, segments in enumerate(self._color("\n".join(self._rows)))
         ]
         return painted[row]
 
-    def _colour(self, text: str) -> Iterator[list[Segment]]:
-        """Colour the rows of `text`."""
-        inks = self._inks
+    def _color(self, text: str) -> Iterator[list[Segment]]:
+        """Color the rows of `text`."""
+        styles = self._theme_styles
         if self._lexer is None or (len(text) > _ROW_LIMIT and not self._whole):
             for plain in text.split("\n"):
-                yield [Segment(plain, inks("text", "raised"))] if plain else []
+                yield [Segment(plain, styles("text", "raised"))] if plain else []
             return
         for row in _read(self._lexer, text):
-            yield [Segment(piece, inks(role, "raised")) for piece, role in row]
+            yield [Segment(piece, styles(role, "raised")) for piece, role in row]
 
     def _frame(self, row: list[Segment], joint: str) -> list[Line]:
-        fill = self._inks("text", "raised")
+        fill = self._theme_styles("text", "raised")
         lines: list[Line] = []
         for line in chop(row, self._width - 2):
             rest = max(0, self._width - 1 - width_of(line.segments))
@@ -204,12 +204,12 @@ class CodeLines:
     def _draw_label(self, language: str) -> Line:
         name = fit(language, self._width - 2)
         text = " " * (self._width - 1 - cells(name)) + name + " "
-        return Line([Segment(text, self._inks("dim", "raised"))], lead=len(text))
+        return Line([Segment(text, self._theme_styles("dim", "raised"))], lead=len(text))
 
 
-def draw_code(language: str, source: str, width: int, inks: Inks) -> list[Line]:
+def draw_code(language: str, source: str, width: int, styles: ThemeStyles) -> list[Line]:
     """Draw all lines of a block of code."""
-    code = CodeLines(language, width, inks)
+    code = CodeLines(language, width, styles)
     code.extend(source.split("\n"))
     code.close()
     return [code.line(index) for index in range(len(code))]
@@ -220,9 +220,9 @@ _FRAME = 2
 
 
 class SourceSheet(Sheet):
-    """The numbered lines of the source `text`, `width` cells wide; coloured row by row when rendered."""
+    """The numbered lines of the source `text`, `width` cells wide; colored row by row when rendered."""
 
-    def __init__(self, text: Lines, language: str, width: int, inks: Inks) -> None:
+    def __init__(self, text: Lines, language: str, width: int, styles: ThemeStyles) -> None:
         self._language = language
         self._digits = len(str(max(1, text.total)))
         self._numbers: list[int] = []
@@ -230,14 +230,14 @@ class SourceSheet(Sheet):
         for line in text.lines:
             number += not line.continued
             self._numbers.append(0 if line.continued else number)
-        super().__init__(text, max(self._digits + 8, width) - self._digits - _FRAME, inks)
+        super().__init__(text, max(self._digits + 8, width) - self._digits - _FRAME, styles)
 
     def lay(self, index: int, line: TextLine) -> list[Line]:
-        drawn = draw_code(self._language, line.text, self.width + _FRAME, self.inks)
+        drawn = draw_code(self._language, line.text, self.width + _FRAME, self.theme_styles)
         drawn = drawn[1:] if self._language else drawn
         number = self._numbers[index]
         first = str(number) if number else ""
-        dim = self.inks("dim")
+        dim = self.theme_styles("dim")
         heads = [first.rjust(self._digits), *[" " * self._digits] * (len(drawn) - 1)]
         joints = ["" if line.continued else "\n", *[""] * (len(drawn) - 1)]
         return [

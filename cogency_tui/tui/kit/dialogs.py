@@ -23,7 +23,7 @@ from cogency_tui.tui.kit.keys import key_name
 from cogency_tui.tui.kit.line_view import LineView
 from cogency_tui.tui.kit.lines import Line, width_of, wrap
 from cogency_tui.tui.kit.typed_app import app_of
-from cogency_tui.tui.theme import Inks
+from cogency_tui.tui.theme import ThemeStyles
 
 Result = TypeVar("Result")
 
@@ -98,8 +98,8 @@ class Choices(Bar):
         self._spans = []
         for key, label, action in self._choices:
             pair = [
-                Segment(self._name_of(key, action), self.inks("accent", "raised", "bold")),
-                Segment(f" {label}   ", self.inks("text", "raised")),
+                Segment(self._name_of(key, action), self.theme_styles("accent", "raised", "bold")),
+                Segment(f" {label}   ", self.theme_styles("text", "raised")),
             ]
             start = width_of(shown)
             if start + width_of(pair) - 3 > width:
@@ -135,7 +135,7 @@ class Dialog(ModalScreen[Result], AnsweringScreen[Result]):
 class DialogBody(LineView):
     """Scrolling lines, drawn for the present width."""
 
-    def __init__(self, draw: Callable[[int, Inks], list[Line]], *, id: str | None = None) -> None:
+    def __init__(self, draw: Callable[[int, ThemeStyles], list[Line]], *, id: str | None = None) -> None:
         super().__init__(id=id)
         self._draw = draw
         self._lines: list[Line] = []
@@ -148,7 +148,7 @@ class DialogBody(LineView):
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
         del container, viewport
-        self._lines = self._draw(max(8, width - 2 * self.MARGIN), self.inks)
+        self._lines = self._draw(max(8, width - 2 * self.MARGIN), self.theme_styles)
         return len(self._lines)
 
     def redraw(self) -> None:
@@ -159,7 +159,7 @@ class DialogBody(LineView):
         app_of(self).theme_changed_signal.subscribe(self, lambda _theme: self.on_resize())
 
     def on_resize(self) -> None:
-        self._lines = self._draw(self.text_width, self.inks)
+        self._lines = self._draw(self.text_width, self.theme_styles)
         self.resize_column(len(self._lines))
         self.refresh()
 
@@ -177,7 +177,7 @@ class QuestionBody(DialogBody):
     class SubjectSeen(Message):
         """The whole subject has been rendered."""
 
-    def __init__(self, draw: Callable[[int, Inks], Drawing], *, id: str | None = None) -> None:
+    def __init__(self, draw: Callable[[int, ThemeStyles], Drawing], *, id: str | None = None) -> None:
         super().__init__(self._lines_of, id=id)
         self._draw_question = draw
         self._drawn_for = 0
@@ -186,7 +186,7 @@ class QuestionBody(DialogBody):
 
     @property
     def is_seen(self) -> bool:
-        """Whether each line of the subject has been visible in the window at its present size."""
+        """True if each line of the subject has been visible in the window at its present size."""
         return bool(self._subject) and self._seen.issuperset(self._subject)
 
     def forget(self) -> None:
@@ -206,8 +206,8 @@ class QuestionBody(DialogBody):
         if self.is_seen and not seen:
             self.post_message(self.SubjectSeen())
 
-    def _lines_of(self, width: int, inks: Inks) -> list[Line]:
-        lines, self._subject = self._draw_question(width, inks)
+    def _lines_of(self, width: int, styles: ThemeStyles) -> list[Line]:
+        lines, self._subject = self._draw_question(width, styles)
         if width != self._drawn_for:
             self._drawn_for = width
             self._seen.clear()
@@ -250,8 +250,8 @@ class Confirmation(Dialog[bool]):
         body = self.query_one(QuestionBody)
         body.jump(body.scroll_offset.y + lines)
 
-    def _draw(self, width: int, inks: Inks) -> Drawing:
-        lines = wrap([Segment(self._text, inks("text"))], width)
+    def _draw(self, width: int, styles: ThemeStyles) -> Drawing:
+        lines = wrap([Segment(self._text, styles("text"))], width)
         return Drawing(lines, range(len(lines)))
 
 

@@ -1,4 +1,4 @@
-"""A unified diff as lines: additions and removals are distinguished by sign, colour and surface."""
+"""A unified diff as lines: additions and removals are distinguished by sign, color and surface."""
 
 from collections.abc import Iterator
 
@@ -9,14 +9,14 @@ from cogency_tui.tui.kit.lines import Line, chop, width_of
 from cogency_tui.tui.kit.long_text import Sheet
 from cogency_tui.tui.kit.output import Lines, TextLine
 from cogency_tui.tui.kit.sgr import Rendition
-from cogency_tui.tui.theme import Inks
+from cogency_tui.tui.theme import ThemeStyles
 
 
-def draw_diff(diff: str, width: int, inks: Inks) -> list[Line]:
+def draw_diff(diff: str, width: int, styles: ThemeStyles) -> list[Line]:
     """Draw the lines of `diff` in `width` cells. Control characters are shown, not executed."""
     lines: list[Line] = []
-    for text, role, surface in _told_apart(diff):
-        style = inks(role, surface)
+    for text, role, surface in _classify(diff):
+        style = styles(role, surface)
         for line in chop([Segment(reveal(text.expandtabs(4)), style)], width):
             fill = Segment(" " * (width - width_of(line.segments)), style)
             lines.append(Line([*line.segments, fill], line.joint))
@@ -26,23 +26,23 @@ def draw_diff(diff: str, width: int, inks: Inks) -> list[Line]:
 class DiffSheet(Sheet):
     """The lines of a diff of any length, each drawn when it is rendered."""
 
-    def __init__(self, diff: str, width: int, inks: Inks) -> None:
+    def __init__(self, diff: str, width: int, styles: ThemeStyles) -> None:
         text = Lines()
         text.extend(
             ((reveal(line.expandtabs(4)), Rendition(role, "" if on == "surface" else on)),)
-            for line, role, on in _told_apart(diff)
+            for line, role, on in _classify(diff)
         )
-        super().__init__(text, width, inks)
+        super().__init__(text, width, styles)
 
     def lay(self, index: int, line: TextLine) -> list[Line]:
-        style = self._style(line.runs[-1][1]) if line.runs else self.inks()
+        style = self._style(line.runs[-1][1]) if line.runs else self.theme_styles()
         return [
             Line([*each.segments, Segment(" " * (self.width - width_of(each.segments)), style)], each.joint)
             for each in super().lay(index, line)
         ]
 
 
-def _told_apart(diff: str) -> Iterator[tuple[str, str, str]]:
+def _classify(diff: str) -> Iterator[tuple[str, str, str]]:
     """Yield each line of a diff with its text role and its surface."""
     in_hunk = False
     for text in diff.removesuffix("\n").split("\n"):

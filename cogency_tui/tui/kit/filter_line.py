@@ -35,8 +35,8 @@ class FilterText(Input):
     """The filter text while it is edited. Handles its own keys in the order in which they arrive."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "accept", "Go on with what is shown", show=False, id="filter.accept"),
-        Binding("escape", "remove", "Remove the filter", show=False, id="filter.remove"),
+        Binding("enter", "accept", "Apply the filter", show=False, id="filter.accept"),
+        Binding("escape", "remove", "Clear the filter", show=False, id="filter.remove"),
         Binding("up", "move(-1)", "Previous", show=False, id="filter.previous"),
         Binding("down", "move(1)", "Next", show=False, id="filter.next"),
     ]
@@ -91,12 +91,12 @@ class Chips(Bar):
         self.refresh()
 
     def segments(self, width: int) -> list[Segment]:
-        shown = [Segment("  ", self.inks())]
+        shown = [Segment("  ", self.theme_styles())]
         place = 2
         self._spans = []
         for chip in self._chips:
             text = f" {fit(one_line(chip), max(4, width - place - 6))} ✕ "
-            shown += [Segment(text, self.inks("accent", "raised")), Segment(" ", self.inks())]
+            shown += [Segment(text, self.theme_styles("accent", "raised")), Segment(" ", self.theme_styles())]
             self._spans.append((place, place + cells(text), chip))
             place += cells(text) + 1
         return shown

@@ -40,10 +40,10 @@ class Footer(ButtonBar):
     def _part(self, each: ActiveBinding, at: int) -> Part:
         binding = each.binding
         segments = [
-            Segment(key_name(binding.key), self.inks("text", "background")),
-            Segment(f" {binding.description.lower()}", self.inks("dim", "background")),
+            Segment(key_name(binding.key), self.theme_styles("text", "background")),
+            Segment(f" {binding.description.lower()}", self.theme_styles("dim", "background")),
         ]
         # The screen does not define the focused widget's own actions.
         namespace = "app." if each.node is app_of(self) else "" if each.node is self.screen else "focused."
-        said = f"{binding.tooltip or binding.description} ({key_name(binding.key)})"
-        return Part(segments, said, f"{namespace}{binding.action}", "   " if at else "")
+        tooltip = f"{binding.tooltip or binding.description} ({key_name(binding.key)})"
+        return Part(segments, tooltip, f"{namespace}{binding.action}", "   " if at else "")

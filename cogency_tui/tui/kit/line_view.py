@@ -20,14 +20,14 @@ from textual.widget import Widget
 from cogency_tui.tui.kit.bar import filtered
 from cogency_tui.tui.kit.lines import Line, cells
 from cogency_tui.tui.kit.typed_app import app_of
-from cogency_tui.tui.theme import Inks, inks_of
+from cogency_tui.tui.theme import ThemeStyles, theme_styles_of
 
 
-class Look(NamedTuple):
+class DrawContext(NamedTuple):
     """The styles for drawing lines; constant within a frame, and expensive to look up."""
 
     width: int
-    inks: Inks
+    theme_styles: ThemeStyles
     selection: Selection | None
 
 
@@ -45,8 +45,8 @@ class LineView(ScrollView, can_focus=True):
     """Blank cells left of every line; as many are free on the right, including the scroll bar."""
 
     @property
-    def inks(self) -> Inks:
-        return inks_of(app_of(self).theme)
+    def theme_styles(self) -> ThemeStyles:
+        return theme_styles_of(app_of(self).theme)
 
     @property
     def text_width(self) -> int:
@@ -109,28 +109,28 @@ class LineView(ScrollView, can_focus=True):
     def render_line(self, y: int) -> Strip:
         """Render a line with the positions of its characters, which the screen needs for selection."""
         y += self.scroll_offset.y
-        return self.strip_at(y, self._look()).apply_offsets(-self.MARGIN, self.address_of(y))
+        return self.strip_at(y, self._draw_context()).apply_offsets(-self.MARGIN, self.address_of(y))
 
     def render_lines(self, crop: Region) -> list[Strip]:
-        top, look = self.scroll_offset.y, self._look()
-        strips = [self.strip_at(top + y, look) for y in crop.line_range]
-        if crop.column_span != (0, look.width):
+        top, context = self.scroll_offset.y, self._draw_context()
+        strips = [self.strip_at(top + y, context) for y in crop.line_range]
+        if crop.column_span != (0, context.width):
             strips = [strip.crop(*crop.column_span) for strip in strips]
         return filtered(self, strips)
 
-    def _look(self) -> Look:
-        return Look(self.size.width, self.inks, self.text_selection)
+    def _draw_context(self) -> DrawContext:
+        return DrawContext(self.size.width, self.theme_styles, self.text_selection)
 
-    def strip_at(self, y: int, look: Look) -> Strip:
+    def strip_at(self, y: int, context: DrawContext) -> Strip:
         """Line `y` as it is shown."""
-        ground = look.inks("text", self.surface_at(y))
+        ground = context.theme_styles("text", self.surface_at(y))
         line = self.line_at(y)
         if line is None:
-            return Strip.blank(look.width, ground)
-        strip = line.strip(look.width, ground, self.MARGIN)
-        if look.selection is None:
+            return Strip.blank(context.width, ground)
+        strip = line.strip(context.width, ground, self.MARGIN)
+        if context.selection is None:
             return strip
-        return self._mark_selected(strip, look.selection, self.address_of(y), len(line.text))
+        return self._mark_selected(strip, context.selection, self.address_of(y), len(line.text))
 
     def _mark_selected(self, strip: Strip, selection: Selection, address: int, length: int) -> Strip:
         span = selection.get_span(address)

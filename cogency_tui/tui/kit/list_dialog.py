@@ -13,7 +13,7 @@ from cogency_tui.tui.kit.dialogs import STYLES, Choice, Choices, Dialog, DialogB
 from cogency_tui.tui.kit.lines import Line
 from cogency_tui.tui.kit.pane_title import PaneTitle
 from cogency_tui.tui.kit.select_list import SelectList
-from cogency_tui.tui.theme import Inks
+from cogency_tui.tui.theme import ThemeStyles
 
 Result = TypeVar("Result")
 Row = TypeVar("Row")
@@ -22,7 +22,7 @@ Row = TypeVar("Row")
 class Note(DialogBody):
     """The selected row in full."""
 
-    def __init__(self, draw: Callable[[int, Inks], list[Line]], *, id: str | None = None) -> None:
+    def __init__(self, draw: Callable[[int, ThemeStyles], list[Line]], *, id: str | None = None) -> None:
         super().__init__(draw, id=id)
         self.add_class("dialog-note")
 

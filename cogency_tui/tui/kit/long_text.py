@@ -14,7 +14,7 @@ from rich.style import Style
 from cogency_tui.tui.kit.lines import BLANK, Line, cells, chop
 from cogency_tui.tui.kit.output import Lines, TextLine
 from cogency_tui.tui.kit.sgr import Rendition
-from cogency_tui.tui.theme import Inks
+from cogency_tui.tui.theme import ThemeStyles
 
 
 class Heights:
@@ -174,15 +174,22 @@ class Stack:
 class Sheet:
     """The lines of `text`, `width` cells wide, on the surface `on` and after `indent` blank cells.
 
-    Text without a colour of its own has that of the role `role`.
+    Text without a color of its own has that of the role `role`.
     """
 
     def __init__(
-        self, text: Lines, width: int, inks: Inks, *, role: str = "text", on: str = "surface", indent: int = 0
+        self,
+        text: Lines,
+        width: int,
+        styles: ThemeStyles,
+        *,
+        role: str = "text",
+        on: str = "surface",
+        indent: int = 0,
     ) -> None:
         self._text = text
         self.width = max(1, width - indent)
-        self.inks = inks
+        self.theme_styles = styles
         self._role = role
         self._on = on
         self._indent = indent
@@ -232,14 +239,14 @@ class Sheet:
         if line.continued:
             laid[0] = Line(laid[0].segments, "")
         if self._indent:
-            head = Segment(" " * self._indent, self.inks("text", self._on))
+            head = Segment(" " * self._indent, self.theme_styles("text", self._on))
             laid = [each.indented(head) for each in laid]
         return laid
 
     def _style(self, rendition: Rendition) -> Style:
         plain = not rendition.ink and not rendition.faint
         role = self._role if plain else rendition.role
-        return self.inks(role, rendition.surface or self._on, rendition.attributes)
+        return self.theme_styles(role, rendition.surface or self._on, rendition.attributes)
 
 
 class GrowingText:

@@ -19,7 +19,7 @@ from rich.style import Style
 
 from cogency_tui.tui.kit.code import draw_code
 from cogency_tui.tui.kit.lines import BLANK, Line, width_of, wrap
-from cogency_tui.tui.theme import Inks
+from cogency_tui.tui.theme import ThemeStyles
 
 _GAP = 2
 _NARROWEST_COLUMN = 6
@@ -28,7 +28,7 @@ Inline = Callable[[Token, str], list[Segment]]
 Cell = list[Segment]
 
 
-def draw_table(tokens: Sequence[Token], width: int, inks: Inks, inline: Inline) -> list[Line]:
+def draw_table(tokens: Sequence[Token], width: int, styles: ThemeStyles, inline: Inline) -> list[Line]:
     """Draw a table whose inner tokens are `tokens`, no line wider than `width` cells."""
     rows: list[list[Cell]] = []
     aligns: list[str] = []
@@ -43,10 +43,10 @@ def draw_table(tokens: Sequence[Token], width: int, inks: Inks, inline: Inline) 
         return []
     sizes = _column_sizes(rows, width)
     if sizes is None:
-        return _draw_records(rows, width, inks)
-    ground = inks()
+        return _draw_records(rows, width, styles)
+    ground = styles()
     lines = _row(rows[0], sizes, aligns, ground)
-    lines.append(Line([Segment("─" * (sum(sizes) + _GAP * (len(sizes) - 1)), inks("rule"))]))
+    lines.append(Line([Segment("─" * (sum(sizes) + _GAP * (len(sizes) - 1)), styles("rule"))]))
     tall = False
     for row in rows[1:]:
         drawn = _row(row, sizes, aligns, ground)
@@ -96,16 +96,16 @@ def _row(row: list[Cell], sizes: list[int], aligns: list[str], ground: Style) ->
     return lines
 
 
-def _draw_records(rows: list[list[Cell]], width: int, inks: Inks) -> list[Line]:
+def _draw_records(rows: list[list[Cell]], width: int, styles: ThemeStyles) -> list[Line]:
     """Draw each row as lines of `column: cell`, with a rule between rows; without rows only the columns."""
     head, *body = rows
-    colon = Segment(": ", inks("dim"))
+    colon = Segment(": ", styles("dim"))
     if not body:
         return [line for cell in head for line in wrap(cell, width)]
     lines: list[Line] = []
     for row in body:
         if lines:
-            lines.append(Line([Segment("─" * min(width, 8), inks("rule"))]))
+            lines.append(Line([Segment("─" * min(width, 8), styles("rule"))]))
         for name, cell in zip_longest(head, row, fillvalue=list[Segment]()):
             if cell:
                 lines += wrap([*name, colon, *cell] if name else cell, width)
@@ -157,10 +157,10 @@ def _blocks(tokens: Sequence[Token]) -> list[Sequence[Token]]:
 class MarkdownDrawer:
     """Draws block tokens in `width` cells."""
 
-    def __init__(self, width: int, inks: Inks, role: str = "text", depth: int = 0) -> None:
+    def __init__(self, width: int, styles: ThemeStyles, role: str = "text", depth: int = 0) -> None:
         self._depth = depth
         self._width = max(4, width)
-        self._inks = inks
+        self._theme_styles = styles
         self._role = role
 
     def draw(self, tokens: Sequence[Token], *, tight: bool = False) -> list[Line]:
@@ -184,22 +184,22 @@ class MarkdownDrawer:
                 return wrap(self.inline(inside[0]), self._width)
             case "fence" | "code_block":
                 language = first.info.split(maxsplit=1)[0] if first.info.strip() else ""
-                return draw_code(language, first.content.removesuffix("\n"), self._width, self._inks)
+                return draw_code(language, first.content.removesuffix("\n"), self._width, self._theme_styles)
             case "blockquote_open":
                 return self._quote(inside)
             case "bullet_list_open" | "ordered_list_open":
                 return self._list(first, inside)
             case "hr":
-                return [Line([Segment("─" * self._width, self._inks("rule"))])]
+                return [Line([Segment("─" * self._width, self._theme_styles("rule"))])]
             case "table_open":
-                return draw_table(inside, self._width, self._inks, self.inline)
+                return draw_table(inside, self._width, self._theme_styles, self.inline)
             case _:
-                return wrap([Segment(first.content, self._inks(self._role))], self._width)
+                return wrap([Segment(first.content, self._theme_styles(self._role))], self._width)
 
     def _quote(self, tokens: Sequence[Token]) -> list[Line]:
-        bar = Segment("▎ ", self._inks("rule"))
+        bar = Segment("▎ ", self._theme_styles("rule"))
         indent = self._indent(2)
-        lines = MarkdownDrawer(self._width - indent, self._inks, "dim", self._depth + 1).draw(tokens)
+        lines = MarkdownDrawer(self._width - indent, self._theme_styles, "dim", self._depth + 1).draw(tokens)
         return [line.indented(bar) for line in lines or [BLANK]] if indent else lines
 
     def _list(self, opening: Token, tokens: Sequence[Token]) -> list[Line]:
@@ -209,8 +209,10 @@ class MarkdownDrawer:
         items = _blocks(tokens)
         size = len(f"{number + len(items) - 1}. ") if ordered else 2
         indent = self._indent(size)
-        inner = MarkdownDrawer(self._width - size, self._inks, self._role, self._depth + 1)
-        after = inner if indent else MarkdownDrawer(self._width, self._inks, self._role, self._depth + 1)
+        inner = MarkdownDrawer(self._width - size, self._theme_styles, self._role, self._depth + 1)
+        after = (
+            inner if indent else MarkdownDrawer(self._width, self._theme_styles, self._role, self._depth + 1)
+        )
         tight = all(
             token.hidden
             for item in items
@@ -225,12 +227,12 @@ class MarkdownDrawer:
             if lines and not tight:
                 lines.append(BLANK)
             drawn = inner.draw(first) or [BLANK]
-            lines.append(_marked(drawn[0], Segment(mark.ljust(size), self._inks("dim"))))
-            lines += _indented(drawn[1:], Segment(" " * size, self._inks()))
+            lines.append(_marked(drawn[0], Segment(mark.ljust(size), self._theme_styles("dim"))))
+            lines += _indented(drawn[1:], Segment(" " * size, self._theme_styles()))
             for block in others:
                 more = after.draw(block)
                 lines += [] if tight else [BLANK]
-                lines += _indented(more, Segment(" " * indent, self._inks())) if indent else more
+                lines += _indented(more, Segment(" " * indent, self._theme_styles())) if indent else more
         return lines
 
     def _bullet(self) -> str:
@@ -249,7 +251,7 @@ class MarkdownDrawer:
 
         def put(text: str, ink: str = role) -> None:
             ink = "accent" if hrefs and ink == role else ink
-            spans.append(Segment(text, self._inks(ink, "surface", " ".join(sorted(set(marks))))))
+            spans.append(Segment(text, self._theme_styles(ink, "surface", " ".join(sorted(set(marks))))))
 
         for child in token.children or ():
             name = child.type.removesuffix("_open").removesuffix("_close")
@@ -272,8 +274,8 @@ class MarkdownDrawer:
                 marks.remove(_MARKS[name])
                 if name == "link":
                     href, start = hrefs.pop()
-                    said = "".join(span.text for span in spans[start:])
-                    if href not in (said, f"mailto:{said}", ""):
+                    label = "".join(span.text for span in spans[start:])
+                    if href not in (label, f"mailto:{label}", ""):
                         put(f" ({href})", "dim")
             else:
                 put(child.content)

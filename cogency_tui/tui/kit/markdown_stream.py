@@ -17,7 +17,7 @@ from cogency_tui.tui.kit.lines import BLANK, Line
 from cogency_tui.tui.kit.long_text import MOST_LAID, Fixed, Heights
 from cogency_tui.tui.kit.long_text import Block as Drawn
 from cogency_tui.tui.kit.markdown import MarkdownDrawer, parse
-from cogency_tui.tui.theme import Inks
+from cogency_tui.tui.theme import ThemeStyles
 
 LIMIT = 8192
 """Characters after which a block is cut anyway: the open block is redrawn with each change."""
@@ -42,13 +42,13 @@ class Fence:
         return self.info.split(maxsplit=1)[0] if self.info.strip() else ""
 
     def closes(self, line: str) -> bool:
-        """Whether `line` closes the fence."""
+        """Return whether `line` closes the fence."""
         bare = line.strip(" \t")
         closing = len(bare) >= len(self.mark) and not bare.strip(self.mark[0])
         return closing and len(line) - len(line.lstrip(" ")) < 4
 
     def may_close(self, line: str) -> bool:
-        """Whether `line`, which is still incomplete, may come to close the fence."""
+        """Return whether `line`, which is still incomplete, may come to close the fence."""
         bare = line.strip(" ")
         return bool(bare) and not bare.strip(self.mark[0])
 
@@ -90,7 +90,7 @@ class BlockCutter:
         self._joint: str | None = None
 
     def feed(self, text: str) -> None:
-        """Process `text`, which is all of it so far."""
+        """Process `text`, the whole text so far."""
         self._text = text
         while (end := text.find("\n", max(self._line, self._searched))) >= 0:
             self._take(self._line, end)
@@ -160,7 +160,7 @@ class BlockCutter:
         return block
 
     def _starts(self, block: Block, line: str) -> bool:
-        """Whether `line` begins another block below `block`."""
+        """Return whether `line` begins another block below `block`."""
         if block.heading or _HEADING.match(line):
             return True
         if (opening := _OPENING.match(line)) and not (block.lists and opening["indent"]):
@@ -170,7 +170,7 @@ class BlockCutter:
         return self._is_forced(block, line)
 
     def _is_forced(self, block: Block, line: str) -> bool:
-        """Whether `block` is too long to accept `line`, which would belong to it."""
+        """Return whether `block` is too long to accept `line`, which would belong to it."""
         if block.heading or _HEADING.match(line) or _OPENING.match(line):
             return False
         size = block.stop - block.start
@@ -208,10 +208,10 @@ _BLOCKS = 4
 class MarkdownStream:
     """The lines and blocks of a Markdown text that grows at its end."""
 
-    def __init__(self, width: int, inks: Inks) -> None:
+    def __init__(self, width: int, styles: ThemeStyles) -> None:
         self._width = width
-        self._inks = inks
-        self._drawer = MarkdownDrawer(width, inks)
+        self._theme_styles = styles
+        self._drawer = MarkdownDrawer(width, styles)
         self._cutter = BlockCutter()
         self._text = ""
         self._blocks: list[Block] = []
@@ -271,7 +271,7 @@ class MarkdownStream:
         """The number of lines of `block`, which is drawn to count them."""
         if block >= len(self._blocks):
             return 0
-        self._look(block)
+        self._drawn_block(block)
         return self._heights[block]
 
     def locate(self, index: int) -> tuple[int, int]:
@@ -282,14 +282,14 @@ class MarkdownStream:
         """Line `offset` of `block`; a blank one past its end."""
         if block >= len(self._blocks):
             return BLANK
-        drawn, offset = self._look(block), offset - self._gap(block)
+        drawn, offset = self._drawn_block(block), offset - self._gap(block)
         return drawn.line(offset) if 0 <= offset < len(drawn) else BLANK
 
     def _gap(self, place: int) -> int:
         return int(place > 0 and self._blocks[place].gap)
 
     def _put(self, place: int, block: Block, *, settled: bool) -> None:
-        """Set the block at `place`; what is already drawn of an earlier state of it is reused."""
+        """Set the block at `place`; drawn lines of its earlier state are reused."""
         if place == len(self._blocks):
             self._blocks.append(block)
             self._code = None
@@ -310,7 +310,7 @@ class MarkdownStream:
             self._drawn.pop(len(self._blocks), None)
             self._heights.pop()
 
-    def _look(self, place: int) -> Drawn:
+    def _drawn_block(self, place: int) -> Drawn:
         drawn = self._drawn.get(place)
         if drawn is None:
             drawn = self._drawn[place] = self._draw(place)
@@ -334,7 +334,7 @@ class MarkdownStream:
         return Fixed(lines)
 
     def _draw_code(self, place: int, block: Block, fence: Fence) -> CodeLines:
-        code = CodeLines(fence.language, self._width, self._inks)
+        code = CodeLines(fence.language, self._width, self._theme_styles)
         settled, self._fed = place < self._settled, 0
         self._write(code, block, settled=settled)
         self._code = self._code if settled else code

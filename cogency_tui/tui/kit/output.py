@@ -1,6 +1,6 @@
-"""The output of a command as lines: colours become roles of our themes, other sequences are stripped.
+"""The output of a command as lines: colors become roles of our themes, other sequences are stripped.
 
-Of the control characters of a terminal, three kinds have an effect: SGR (colour, bold, underline …), a
+Of the control characters of a terminal, three kinds have an effect: SGR (color, bold, underline …), a
 carriage return (the line starts over, as in progress bars), and newlines. Memory is bounded by `limit`:
 excess lines are dropped from the beginning, and counted.
 

@@ -37,9 +37,9 @@ class PaneTitle(Bar):
 
     def segments(self, width: int) -> list[Segment]:
         role = "accent" if self._focused else "dim"
-        label = Segment(self._label, self.inks(role, "surface", "bold"))
-        margin = Segment("  ", self.inks())
+        label = Segment(self._label, self.theme_styles(role, "surface", "bold"))
+        margin = Segment("  ", self.theme_styles())
         fact = fit(self._fact, width - width_of([margin, label]) - 4)
-        left = [margin, label, Segment(f"  {fact}" if fact else "", self.inks("dim"))]
-        right = [Segment(f"{self._aside}  ", self.inks("dim"))] if self._aside else []
-        return end_to_end(left, right, width, self.inks, "surface")
+        left = [margin, label, Segment(f"  {fact}" if fact else "", self.theme_styles("dim"))]
+        right = [Segment(f"{self._aside}  ", self.theme_styles("dim"))] if self._aside else []
+        return end_to_end(left, right, width, self.theme_styles, "surface")

@@ -18,7 +18,7 @@ from textual.message import Message
 
 from cogency_tui.tui.kit.line_view import LineView
 from cogency_tui.tui.kit.lines import Line, wrap
-from cogency_tui.tui.theme import Inks
+from cogency_tui.tui.theme import ThemeStyles
 
 Row = TypeVar("Row")
 
@@ -60,8 +60,8 @@ def list_keys(scope: str, without: Collection[str] = ()) -> list[BindingType]:
 
 
 class SelectList(LineView, Generic[Row]):
-    """Draws each row as a line by `draw(row, width, inks, on)`, where `on` is its surface; `key` identifies a
-    row. While there are no rows, it shows `notice`."""
+    """Draws each row as a line by `draw(row, width, styles, on)`, where `on` is its surface; `key` identifies
+    a row. While there are no rows, it shows `notice`."""
 
     ALLOW_SELECT = False
     SURFACE: ClassVar[str] = "surface"
@@ -78,7 +78,7 @@ class SelectList(LineView, Generic[Row]):
 
     def __init__(
         self,
-        draw: Callable[[Row, int, Inks, str], Line],
+        draw: Callable[[Row, int, ThemeStyles, str], Line],
         key: Callable[[Row], Hashable],
         *,
         focusable: bool = False,
@@ -102,7 +102,7 @@ class SelectList(LineView, Generic[Row]):
 
     @property
     def is_lit(self) -> bool:
-        """Whether the selected row is marked."""
+        """True if the selected row is marked."""
         return True
 
     def kind_of(self, row: Row) -> Kind:
@@ -202,8 +202,8 @@ class SelectList(LineView, Generic[Row]):
 
     def line_at(self, y: int) -> Line | None:
         if y < len(self.rows):
-            return self._draw(self.rows[y], self.text_width, self.inks, self.surface_at(y))
-        lines = [] if self.rows else wrap([Segment(self.notice, self.inks("dim"))], self.text_width)
+            return self._draw(self.rows[y], self.text_width, self.theme_styles, self.surface_at(y))
+        lines = [] if self.rows else wrap([Segment(self.notice, self.theme_styles("dim"))], self.text_width)
         return lines[y] if self.notice and y < len(lines) else None
 
     def _is_entry(self, y: int) -> bool:

@@ -1,6 +1,6 @@
 """Select Graphic Rendition (ECMA-48, 8.3.117), translated into roles of our themes.
 
-The colours of foreign output are not used unchanged: each becomes the role with the nearest hue, so that all
+The colors of foreign output are not used unchanged: each becomes the role with the nearest hue, so that all
 output keeps the theme's contrast, on light and dark grounds.
 """
 
@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 _MOST_PARAMETERS = 32
 _GRAY = 0.18
-"""Saturation below which a colour counts as gray."""
+"""Saturation below which a color counts as gray."""
 
 _NAMED = ("text", "bad", "good", "edit", "accent", "branch", "builtin", "text")
 _HUES = ((20, "bad"), (75, "edit"), (165, "good"), (200, "builtin"), (260, "accent"), (335, "branch"))
@@ -24,7 +24,7 @@ _DEFAULT = ""
 
 class Rendition(NamedTuple):
     """The rendition of text: its foreground role (empty: the text's own), its background role (empty: the
-    surface below), and attributes as `Inks` accepts them."""
+    surface below), and attributes as `ThemeStyles` accepts them."""
 
     ink: str = _DEFAULT
     ground: str = _DEFAULT
@@ -111,10 +111,10 @@ def _after_one(now: Rendition, code: str, rest: Iterator[str]) -> Rendition:
 
 
 def _extended(sub: list[str], rest: Iterator[str]) -> str:
-    """The role of a 256-colour or RGB colour; accepts both spellings in use."""
+    """The role of a 256-color or RGB color; accepts both spellings in use."""
     if sub:
         kind, *numbers = sub
-        # ITU T.416 puts a colour space before the three values; many programs omit it.
+        # ITU T.416 puts a color space before the three values; many programs omit it.
         numbers = numbers[-3:] if kind == "2" else numbers[:1]
     else:
         kind = next(rest, "")

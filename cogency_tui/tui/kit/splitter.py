@@ -27,10 +27,10 @@ class Splitter(Bar):
 
     def render_line(self, y: int) -> Strip:
         if self._touched or self._dragging:
-            return Strip([Segment("┃", self.inks("accent", "background"))])
-        if self.inks.palette.flat:
-            return Strip([Segment("│", self.inks("rule", "background"))])
-        return Strip.blank(1, self.inks("text", "background"))
+            return Strip([Segment("┃", self.theme_styles("accent", "background"))])
+        if self.theme_styles.palette.flat:
+            return Strip([Segment("│", self.theme_styles("rule", "background"))])
+        return Strip.blank(1, self.theme_styles("text", "background"))
 
     def on_enter(self) -> None:
         self._touch(True)

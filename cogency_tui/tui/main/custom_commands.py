@@ -25,7 +25,7 @@ class CustomCommands(FeatureCommands):
     def handlers(self) -> dict[str, Handler]:
         return {"custom": self.carry_out}
 
-    def look(self) -> None:
+    def refresh(self) -> None:
         """Refresh the list of commands in the background."""
         self._screen.run_worker(self.read, group="custom", exclusive=True)
 
@@ -54,7 +54,7 @@ class CustomCommands(FeatureCommands):
         name, _space, argument = named.partition(" ")
         command = self._bridge.agent.project_settings.now.commands.get(name)
         if command is None:
-            self.warn(f"/{name} is not there any more.")
+            self.warn(f"/{name} no longer exists.")
         elif not argument and command.takes and not command.takes.startswith("["):
             self.warn(f"/{name} takes {command.takes}.")
         else:

@@ -27,7 +27,7 @@ from cogency_tui.tui.prompt.prompt import Prompt
 from cogency_tui.tui.status.header import Header
 from cogency_tui.tui.status.status_bar import Status, StatusBar
 from cogency_tui.tui.transcript.call import Call, FileChange
-from cogency_tui.tui.transcript.units import Said, Transcript
+from cogency_tui.tui.transcript.units import Transcript, UserMessage
 
 
 class MainDisplay(Display):
@@ -45,7 +45,7 @@ class MainDisplay(Display):
         find = self._screen.query_one
         find(Conversation).show(transcript)
         find(ToolCalls).show(transcript)
-        find(Prompt).recall([unit.text for unit in transcript.units if isinstance(unit, Said)])
+        find(Prompt).recall([unit.text for unit in transcript.units if isinstance(unit, UserMessage)])
         self._mark_changes()
         self.show_state()
 
@@ -83,7 +83,7 @@ class MainDisplay(Display):
 
     def edit_again(self, messages: Sequence[Written]) -> None:
         prompt = self._screen.query_one(Prompt)
-        prompt.take_back([*messages])
+        prompt.restore_unsent([*messages])
         prompt.focus()
 
     def end_turn(self) -> None:
@@ -129,7 +129,7 @@ class MainDisplay(Display):
         now = time()
         activity: Activity | None = None
         if self._bridge.compacting:
-            activity = Activity("Summarising the conversation")
+            activity = Activity("Summarizing the conversation")
         elif started is not None:
             activity = describe_activity(self.transcript, model, now)
         elapsed = now - started if started is not None else 0.0

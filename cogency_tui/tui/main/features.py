@@ -68,7 +68,7 @@ class Features:
         )
 
     def _moved(self) -> None:
-        self.updates.look()
+        self.updates.refresh()
         self.review.recount()
 
 

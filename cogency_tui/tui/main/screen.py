@@ -40,7 +40,7 @@ from cogency_tui.tui.prompt.prompt import Prompt
 from cogency_tui.tui.status.header import Header, place_of
 from cogency_tui.tui.status.status_bar import StatusBar
 from cogency_tui.tui.terminal.title_and_notifications import State
-from cogency_tui.tui.theme import inks_of
+from cogency_tui.tui.theme import theme_styles_of
 from cogency_tui.tui.transcript.call import Call
 from cogency_tui.tui.transcript.units import Transcript
 from cogency_tui.tui.transcript.view import TranscriptView
@@ -110,8 +110,8 @@ class MainScreen(Screen[None]):
         """Start the background work, and the requested turn; call after the first frame."""
         self._features.updates.start()
         self._features.files.start()
-        self._features.trust.look()
-        self._features.custom.look()
+        self._features.trust.refresh()
+        self._features.custom.refresh()
         prompt, conversation_id = self._first
         if conversation_id:
             self._features.conversations.open(conversation_id, prompt)
@@ -153,7 +153,7 @@ class MainScreen(Screen[None]):
         self.call_next(self.run_action, command.action(argument))
 
     def on_completion_commands_wanted(self) -> None:
-        self._features.custom.look()
+        self._features.custom.refresh()
 
     def send(self, written: Written) -> None:
         self.query_one(Conversation).follow()
@@ -162,10 +162,10 @@ class MainScreen(Screen[None]):
 
     def on_bridge_arrived(self, event: Bridge.Arrived) -> None:
         self._display.take(event.events)
-        self._features.trust.tell()
+        self._features.trust.report_problems()
         if any(each["type"] == "result" for each in event.events):
-            self._features.background.look()
-            self._features.review.look()
+            self._features.background.refresh()
+            self._features.review.refresh()
         self.call_after_refresh(self.bridge.drawn)
 
     def on_bridge_turn_changed(self) -> None:
@@ -175,14 +175,14 @@ class MainScreen(Screen[None]):
             (self._ticker.resume if working else self._ticker.pause)()
         if not working:
             self._display.end_turn()
-            self._features.updates.look()
-            self._features.files.look()
+            self._features.updates.refresh()
+            self._features.files.refresh()
             self._features.files.list_shown()
-            self._features.trust.look()
-            self._features.profile.look()
-        self._features.background.look()
+            self._features.trust.refresh()
+            self._features.profile.refresh()
+        self._features.background.refresh()
         self._features.review.work()
-        self._features.timeline.look()
+        self._features.timeline.refresh()
         self._display.show_state()
         self.report_state("working" if working else "idle")
 
@@ -285,7 +285,7 @@ class MainScreen(Screen[None]):
     def action_step_back(self) -> None:
         prompt = self.query_one(Prompt)
         if self.bridge.working:
-            self._features.drafts.take_back(self.bridge.interrupt())
+            self._features.drafts.restore_unsent(self.bridge.interrupt())
             self._display.show_state()
         elif self.selections:
             self.clear_selection()
@@ -295,7 +295,7 @@ class MainScreen(Screen[None]):
             self.set_focus(prompt)
 
     def on_bridge_returned(self, event: Bridge.Returned) -> None:
-        self._features.drafts.take_back([event.message])
+        self._features.drafts.restore_unsent([event.message])
 
     def on_bridge_queue_changed(self) -> None:
         self.query_one(PromptBox).show_queue()
@@ -322,10 +322,10 @@ class MainScreen(Screen[None]):
         from cogency_tui.tui.kit.dialogs import Confirmation
 
         if self.bridge.working:
-            question = "The agent is working. Interrupt it and leave?"
+            question = "The agent is working. Interrupt it and quit?"
             app_of(self).push_screen(Confirmation(question), lambda yes: app_of(self).exit() if yes else None)
         else:
             app_of(self).exit()
 
     def _welcome(self, width: int) -> list[Line]:
-        return draw_welcome(situation_of(self.agent), width, inks_of(app_of(self).theme))
+        return draw_welcome(situation_of(self.agent), width, theme_styles_of(app_of(self).theme))

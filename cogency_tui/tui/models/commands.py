@@ -44,16 +44,16 @@ class ModelCommands(FeatureCommands):
         self._agent.mode = chosen[0] if chosen else self._agent.mode
         self._display.show_state()
         if not mode:
-            self.say(f"The mode is {self._agent.mode}. There are: {', '.join(MODES)}")
+            self.say(f"Session mode: {self._agent.mode}. Available: {', '.join(MODES)}")
 
     def set_dialect(self, dialect: str) -> None:
         """Switch to this dialect from the next message on."""
         agent = self._agent
         chosen: list[Dialect] = [each for each in DIALECTS if each == dialect]
         agent.dialect = chosen[0] if chosen else agent.dialect
-        now = agent.dialect or f"that of the conversation, or {agent.settings.dialect} for a new one"
-        from_when = " from the next message on" if chosen else ""
-        self.say(f"The dialect is {now}{from_when}. There are: {', '.join(DIALECTS)}")
+        now = agent.dialect or f"as in this conversation, or {agent.settings.dialect} for a new one"
+        from_when = ", from the next message on" if chosen else ""
+        self.say(f"Tool-call format: {now}{from_when}. Available: {', '.join(DIALECTS)}")
 
     def cycle_permissions(self, _argument: str = "") -> None:
         """Switch to the next permission mode."""
@@ -91,7 +91,7 @@ class ModelCommands(FeatureCommands):
             if chosen.keep:
                 await self._keep(chosen)
             else:
-                self.say(f"{provider.name}/{provider.model} answers already.")
+                self.say(f"Already using {provider.name}/{provider.model}.")
             return
         try:
             await self._agent.choose_model(chosen.provider, chosen.model)
@@ -103,9 +103,9 @@ class ModelCommands(FeatureCommands):
         if chosen.keep:
             await self._keep(chosen)
         else:
-            self.say(f"{provider.name}/{provider.model} answers from the next request on.")
+            self.say(f"Switched to {provider.name}/{provider.model}.")
         if known is not None and not known.key_found:
-            advice = f"{known.name} has no key. Set {known.key_source} and start again."
+            advice = f"{known.name} has no API key. Set {known.key_source} and restart."
             self.warn(advice)
 
     async def _keep(self, chosen: "Chosen") -> None:
@@ -120,9 +120,9 @@ class ModelCommands(FeatureCommands):
         except CogencyError as exc:
             self.complain(exc)
             return
-        self.say(f"{chosen.provider}/{chosen.model} answers, and is kept in {short_path(own.path)}.")
+        self.say(f"Using {chosen.provider}/{chosen.model}, saved as the default in {short_path(own.path)}.")
         for key in ("provider", "model"):
             origin = self._agent.configured.origin(key)
             if origin.source not in ("person", "default"):
-                self.warn(f"{origin.where} goes before the file when the program is started so again.")
+                self.warn(f"{origin.where} overrides the file when you start the program this way again.")
                 break

@@ -23,6 +23,7 @@ from cogency_tui.providers.base import ReasoningDelta, Retrying, TextDelta
 from cogency_tui.providers.catalog import KnownProvider, create_provider, known_providers
 from cogency_tui.providers.endpoint import Endpoint
 from cogency_tui.providers.models import Models, load_models
+from cogency_tui.tui.kit.number_format import duration
 
 _ANY = "any"
 """A placeholder model for a provider that is only asked for its list of models."""
@@ -37,7 +38,7 @@ class Chosen(NamedTuple):
     provider: str
     model: str
     keep: bool = False
-    """Whether to write the choice into the configuration."""
+    """True if to write the choice into the configuration."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +118,7 @@ class ModelList:
         """
         if not model:
             count = len(await self.listed(provider))
-            return f"{provider.name} answers, and has {count} model{'' if count == 1 else 's'}."
+            return f"{provider.name}: OK — {count} model{'' if count == 1 else 's'}"
         endpoint = create_provider(
             replace(self._settings, provider=provider.name, model=model), self._environ
         )
@@ -131,7 +132,7 @@ class ModelList:
                         break
         finally:
             await endpoint.close()
-        return f"{provider.name}/{model} answers: the first word came after {monotonic() - started:.1f} s."
+        return f"{provider.name}/{model}: OK — first token in {duration(monotonic() - started)}"
 
     def _load(self) -> Models:
         if self._models is None:
@@ -144,5 +145,5 @@ def without_user(address: str) -> str:
     try:
         parts = urlsplit(address)
     except ValueError:
-        return "an address that is none"
+        return "(invalid address)"
     return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()

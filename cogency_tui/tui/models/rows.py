@@ -7,7 +7,7 @@ from cogency_tui.safe_text import one_line
 from cogency_tui.tui.kit.lines import Line, cells, fit, wrap
 from cogency_tui.tui.kit.number_format import price, tokens
 from cogency_tui.tui.models.model import ModelRow, without_user
-from cogency_tui.tui.theme import Inks
+from cogency_tui.tui.theme import ThemeStyles
 
 _NAME = 14
 _KEY = 31
@@ -15,45 +15,47 @@ _MODES = 14
 _SHORTEST = 12
 
 
-def draw_provider(provider: KnownProvider, width: int, inks: Inks, on: str, *, current: bool) -> Line:
+def draw_provider(
+    provider: KnownProvider, width: int, styles: ThemeStyles, on: str, *, current: bool
+) -> Line:
     """Draw its name and default model; on the right its modes, and the state and origin of its key."""
     name = fit(one_line(provider.name), _NAME)
     if not provider.key_source:
-        mark, role, key = "✓", "good", "needs no key"
+        mark, role, key = "✓", "good", "no key needed"
     elif provider.key_found:
         mark, role, key = "✓", "good", f"key in {one_line(provider.key_source)}"
     else:
-        mark, role, key = "✗", "bad", f"no {one_line(provider.key_source)}"
+        mark, role, key = "✗", "bad", f"{one_line(provider.key_source)} not set"
     modes = modes_of(provider.resumes)
     room = width - 2 - _NAME - _MODES - _KEY - 6
     model = fit(one_line(provider.model), room) if room >= _SHORTEST else ""
     return Line(
         [
-            _current(current, inks, on),
-            Segment(name.ljust(_NAME), inks("text", on, "bold")),
-            Segment(f"  {_padded(model, max(0, room))}  {modes.ljust(_MODES)}  ", inks("dim", on)),
-            Segment(f"{mark} ", inks(role, on)),
-            Segment(fit(key, _KEY - 2), inks("dim", on)),
+            _current(current, styles, on),
+            Segment(name.ljust(_NAME), styles("text", on, "bold")),
+            Segment(f"  {_padded(model, max(0, room))}  {modes.ljust(_MODES)}  ", styles("dim", on)),
+            Segment(f"{mark} ", styles(role, on)),
+            Segment(fit(key, _KEY - 2), styles("dim", on)),
         ]
     )
 
 
-def draw_provider_note(provider: KnownProvider, width: int, inks: Inks) -> list[Line]:
+def draw_provider_note(provider: KnownProvider, width: int, styles: ThemeStyles) -> list[Line]:
     """Draw a provider's address, and its key: whether and where it was found, or the next step."""
     if not provider.base_url:
-        return wrap([Segment("Built in: no key, no network, and no real model.", inks("text"))], width)
-    lines = wrap([Segment(f"Asked at {one_line(without_user(provider.base_url))}", inks("text"))], width)
+        return wrap([Segment("Built in: no key, no network, no real model.", styles("text"))], width)
+    lines = wrap([Segment(f"Endpoint {one_line(without_user(provider.base_url))}", styles("text"))], width)
     variable = one_line(provider.key_source)
     if not variable:
-        told = "It needs no key; its server has to run. ^t tests it."
+        text = "No API key needed; its server must be running · Ctrl+T test"
     elif provider.key_found:
-        told = f"Its key is in the environment, in {variable}; it is never shown. ^t tests it."
+        text = f"API key: ${variable} · Ctrl+T test"
     else:
-        told = f"Set {variable} in the environment (export {variable}=…) and start again."
-    return [*lines, *wrap([Segment(told, inks("dim"))], width)]
+        text = f"Set {variable} in the environment (export {variable}=…) and restart."
+    return [*lines, *wrap([Segment(text, styles("dim"))], width)]
 
 
-def draw_model(model: ModelRow, width: int, inks: Inks, on: str, *, current: bool) -> Line:
+def draw_model(model: ModelRow, width: int, styles: ThemeStyles, on: str, *, current: bool) -> Line:
     """Draw its name; on the right its capabilities, its context, and its prices where known."""
     size = f"{tokens(model.context_size)} context" if model.context_size else ""
     right = f"  {size.rjust(14)}"
@@ -67,9 +69,9 @@ def draw_model(model: ModelRow, width: int, inks: Inks, on: str, *, current: boo
     name = _padded(fit(one_line(model.name), room), room)
     return Line(
         [
-            _current(current, inks, on),
-            Segment(name, inks("text", on)),
-            Segment(right, inks("dim", on)),
+            _current(current, styles, on),
+            Segment(name, styles("text", on)),
+            Segment(right, styles("dim", on)),
         ]
     )
 
@@ -79,8 +81,8 @@ def modes_of(resumes: bool) -> str:
     return "resume, replay" if resumes else "replay"
 
 
-def _current(current: bool, inks: Inks, on: str) -> Segment:
-    return Segment("● " if current else "  ", inks("accent", on))
+def _current(current: bool, styles: ThemeStyles, on: str) -> Segment:
+    return Segment("● " if current else "  ", styles("accent", on))
 
 
 def _price(dollars: float | None, what: str) -> str:

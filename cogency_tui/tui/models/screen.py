@@ -25,10 +25,10 @@ from cogency_tui.tui.kit.select_list import LETTERS, SelectList, list_keys
 from cogency_tui.tui.models.model import Chosen, ModelList, ModelRow
 from cogency_tui.tui.models.rows import draw_model, draw_provider
 from cogency_tui.tui.models.status_note import PickerNote
-from cogency_tui.tui.theme import Inks
+from cogency_tui.tui.theme import ThemeStyles
 from cogency_tui.tui.transcript.units import Problem
 
-_KNOWN = "These are the models that are known here."
+_KNOWN = "Showing the built-in list."
 
 Row = KnownProvider | ModelRow
 
@@ -43,16 +43,16 @@ class PickerScreen(ListDialog["Chosen | None", Row]):
         Binding(
             "ctrl+s",
             "keep",
-            "Use and keep",
+            "Use and save as default",
             id="picker.keep",
-            tooltip="Use this model, and write it into the configuration",
+            tooltip="Use this model and save it as the default in the configuration",
         ),
         Binding(
             "ctrl+t",
             "test",
             "Test",
             id="picker.test",
-            tooltip="Ask the endpoint for one word, and say what came of it",
+            tooltip="Test the endpoint with a one-word request",
         ),
         *list_keys("picker", without=LETTERS),
     ]
@@ -84,10 +84,10 @@ class PickerScreen(ListDialog["Chosen | None", Row]):
 
     def choices(self) -> list[Choice]:
         if self._provider is None:
-            return [("enter", "its models", "open"), ("ctrl+t", "test", "test"), ("escape", "close", "back")]
+            return [("enter", "show models", "open"), ("ctrl+t", "test", "test"), ("escape", "close", "back")]
         return [
-            ("enter", "use it", "open"),
-            ("ctrl+s", "use and keep", "keep"),
+            ("enter", "use", "open"),
+            ("ctrl+s", "use and save as default", "keep"),
             ("ctrl+t", "test", "test"),
             ("escape", "providers", "back"),
         ]
@@ -155,7 +155,7 @@ class PickerScreen(ListDialog["Chosen | None", Row]):
         self._begin_step(self._current.model if here else provider.model)
 
     def _begin_asking(self, provider: KnownProvider) -> None:
-        self._note.wait(f"Asking {provider.name} for its models")
+        self._note.wait(f"Loading the models of {provider.name}")
         self._asking = self.run_worker(partial(self._ask, provider), group="models", exclusive=True)
 
     async def _ask(self, provider: KnownProvider) -> None:
@@ -170,7 +170,7 @@ class PickerScreen(ListDialog["Chosen | None", Row]):
             self._note.report()
             self._filter(row.name if row else "")
         else:
-            self._note.report(Problem(f"{provider.name} does not say which models it has. {_KNOWN}"))
+            self._note.report(Problem(f"{provider.name} does not list its models. {_KNOWN}"))
 
     def _begin_testing(self, provider: KnownProvider, model: str) -> None:
         self._note.wait(f"Testing {provider.name}{f'/{model}' if model else ''}")
@@ -178,11 +178,11 @@ class PickerScreen(ListDialog["Chosen | None", Row]):
 
     async def _test(self, provider: KnownProvider, model: str) -> None:
         try:
-            said = await self._models.test(provider, model)
+            result = await self._models.test(provider, model)
         except CogencyError as exc:
             self._note.report(Problem(str(exc), exc.hint))
         else:
-            self._note.report(said=said)
+            self._note.report(result=result)
 
     def _begin_step(self, selected: str) -> None:
         """Show the rows of the present step, with an empty filter."""
@@ -209,15 +209,15 @@ class PickerScreen(ListDialog["Chosen | None", Row]):
         if not models and text.strip():
             # A model that is not listed may still exist.
             models = [self._models.describe(self._provider, text.strip())]
-            fact = f"{self._provider.name} · none match: as you typed it"
+            fact = f"{self._provider.name} · no match: using your text"
         self.rows.show(models, selected)
         self.heading.state(fact)
 
-    def _draw_row(self, row: Row, width: int, inks: Inks, on: str) -> Line:
+    def _draw_row(self, row: Row, width: int, styles: ThemeStyles, on: str) -> Line:
         if isinstance(row, KnownProvider):
-            return draw_provider(row, width, inks, on, current=row.name == self._current.provider)
+            return draw_provider(row, width, styles, on, current=row.name == self._current.provider)
         here = self._provider is not None and self._provider.name == self._current.provider
-        return draw_model(row, width, inks, on, current=here and row.name == self._current.model)
+        return draw_model(row, width, styles, on, current=here and row.name == self._current.model)
 
 
 def _matches(name: str, words: list[str]) -> bool:

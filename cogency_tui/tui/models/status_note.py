@@ -12,7 +12,7 @@ from cogency_tui.tui.kit.lines import Line, wrap
 from cogency_tui.tui.kit.number_format import whole_seconds
 from cogency_tui.tui.models.model import KnownProvider
 from cogency_tui.tui.models.rows import draw_provider_note
-from cogency_tui.tui.theme import Inks
+from cogency_tui.tui.theme import ThemeStyles
 from cogency_tui.tui.transcript.cards import SPINNER, draw_problem
 from cogency_tui.tui.transcript.units import Problem
 
@@ -28,7 +28,7 @@ class PickerNote(DialogBody):
         self._clock = clock
         self._provider: KnownProvider | None = None
         self._problem: Problem | None = None
-        self._said = ""
+        self._result = ""
         self._asking = ""
         self._since = 0.0
         self._frame = 0
@@ -44,15 +44,15 @@ class PickerNote(DialogBody):
 
     def wait(self, asking: str) -> None:
         """Show a pending request; its waiting time appears after a while."""
-        self._problem, self._said = None, ""
+        self._problem, self._result = None, ""
         self._asking, self._since = asking, self._clock()
         if self._ticker:
             self._ticker.resume()
         self._renew()
 
-    def report(self, problem: Problem | None = None, said: str = "") -> None:
+    def report(self, problem: Problem | None = None, result: str = "") -> None:
         """End the request, and show its result, if any."""
-        self._asking, self._problem, self._said = "", problem, said
+        self._asking, self._problem, self._result = "", problem, result
         if self._ticker:
             self._ticker.pause()
         self._renew()
@@ -62,20 +62,22 @@ class PickerNote(DialogBody):
         self._renew()
 
     def _renew(self) -> None:
-        self.display = bool(self._problem or self._said or self._provider or self._waited() > _PATIENCE)
+        self.display = bool(self._problem or self._result or self._provider or self._waited() > _PATIENCE)
         self.redraw()
 
     def _waited(self) -> float:
         """Seconds since the pending request began; 0 without one."""
         return self._clock() - self._since if self._asking else 0.0
 
-    def _draw_note(self, width: int, inks: Inks) -> list[Line]:
+    def _draw_note(self, width: int, styles: ThemeStyles) -> list[Line]:
         if self._problem:
-            return draw_problem(self._problem, width, inks)
+            return draw_problem(self._problem, width, styles)
         if self._asking and self._waited() > _PATIENCE:
-            spinner = Segment(f"{SPINNER[self._frame % len(SPINNER)]} ", inks("accent"))
-            said = f"{one_line(self._asking)}  {whole_seconds(self._waited())}"
-            return [Line([spinner, Segment(said, inks("dim"))])]
-        if self._said:
-            return wrap([Segment("✓ ", inks("good")), Segment(one_line(self._said), inks("text"))], width)
-        return draw_provider_note(self._provider, width, inks) if self._provider else []
+            spinner = Segment(f"{SPINNER[self._frame % len(SPINNER)]} ", styles("accent"))
+            text = f"{one_line(self._asking)}  {whole_seconds(self._waited())}"
+            return [Line([spinner, Segment(text, styles("dim"))])]
+        if self._result:
+            return wrap(
+                [Segment("✓ ", styles("good")), Segment(one_line(self._result), styles("text"))], width
+            )
+        return draw_provider_note(self._provider, width, styles) if self._provider else []

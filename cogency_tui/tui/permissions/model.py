@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from cogency_tui.agent.agent import Agent
 
 MEANINGS: dict[Permissions, str] = {
-    "plan": "reads only; the agent proposes, nothing is changed or run",
-    "ask": "reads run; changes of files, commands and the web ask",
-    "edits": "files in the project are changed; commands and the web ask",
-    "auto": "all inside the project runs; what is outside still asks",
+    "plan": "read only; the agent proposes, nothing is changed or run",
+    "ask": "reads run; file changes, commands and the web ask",
+    "edits": "file changes in the project run; commands and the web ask",
+    "auto": "everything in the project runs; anything outside asks",
 }
 
 
@@ -60,12 +60,12 @@ class Ledger:
 
     @property
     def rules(self) -> Rules:
-        """The user's standing rules."""
+        """The user's rules."""
         return self._agent.rules
 
     @property
     def can_undo(self) -> bool:
-        """Whether there is a withdrawal to undo."""
+        """True if there is a withdrawal to undo."""
         return bool(self._withdrawn)
 
     async def rows(self) -> list[Row]:
@@ -128,11 +128,11 @@ class Ledger:
 def list_rows(mode: Permissions, grants: Sequence[Grant], rules: Sequence[Rule], project: str) -> list[Row]:
     """The modes, then the grants and rules, the narrowest first."""
     rows: list[Row] = [ModeRow(each, each == mode) for each in PERMISSIONS]
-    rows += [Heading("Allowed in this conversation", "until the program ends"), *map(GrantRow, grants)]
+    rows += [Heading("Allowed in this conversation", "until you quit"), *map(GrantRow, grants)]
     groups = (
-        ("Always, in this project", [rule for rule in rules if rule.project == project]),
-        ("Always, in every project", [rule for rule in rules if not rule.project]),
-        ("Always, in other projects", [rule for rule in rules if rule.project not in ("", project)]),
+        ("Always in this project", [rule for rule in rules if rule.project == project]),
+        ("Always in every project", [rule for rule in rules if not rule.project]),
+        ("Always in other projects", [rule for rule in rules if rule.project not in ("", project)]),
     )
     for title, found in groups:
         elsewhere = title == groups[-1][0]

@@ -8,69 +8,71 @@ from cogency_tui.tui.kit.lines import Line, cells, fit, width_of, wrap
 from cogency_tui.tui.kit.number_format import when
 from cogency_tui.tui.kit.select_list import Heading
 from cogency_tui.tui.permissions.model import MEANINGS, GrantRow, ModeRow, Row, RuleRow
-from cogency_tui.tui.theme import Inks
+from cogency_tui.tui.theme import ThemeStyles
 
 _NAME = 9
 _DAY = 12
 
 
-def draw_permission(row: Row, width: int, inks: Inks, on: str, now: float) -> Line:
+def draw_permission(row: Row, width: int, styles: ThemeStyles, on: str, now: float) -> Line:
     """Draw one line of the list."""
     if isinstance(row, Heading):
-        head = [Segment(fit(row.text, width), inks("accent", on, "bold"))]
-        aside = Segment(f"  {row.aside}" if row.aside else "", inks("dim", on))
+        head = [Segment(fit(row.text, width), styles("accent", on, "bold"))]
+        aside = Segment(f"  {row.aside}" if row.aside else "", styles("dim", on))
         return Line([*head, aside] if width_of([*head, aside]) <= width else head)
     if isinstance(row, ModeRow):
         mark, role, attributes = ("●", "accent", "bold") if row.current else (" ", "text", "")
         return Line(
             [
-                Segment(f"{mark} ", inks("accent", on)),
-                Segment(f"{row.mode:<{_NAME - 2}}", inks(role, on, attributes)),
-                Segment(fit(MEANINGS[row.mode], width - _NAME), inks("dim", on)),
+                Segment(f"{mark} ", styles("accent", on)),
+                Segment(f"{row.mode:<{_NAME - 2}}", styles(role, on, attributes)),
+                Segment(fit(MEANINGS[row.mode], width - _NAME), styles("dim", on)),
             ]
         )
     if isinstance(row, GrantRow):
-        return _entry(row.grant.effect, _words(row.grant), when(row.grant.since, now), width, inks, on)
-    return _entry(row.rule.effect, _pattern(row), row.rule.added, width, inks, on)
+        return _entry(row.grant.effect, _words(row.grant), when(row.grant.since, now), width, styles, on)
+    return _entry(row.rule.effect, _pattern(row), row.rule.added, width, styles, on)
 
 
 def draw_permission_note(
-    row: Row | None, path: str, problem: str, width: int, inks: Inks, now: float
+    row: Row | None, path: str, problem: str, width: int, styles: ThemeStyles, now: float
 ) -> list[Line]:
     """Draw the selected row in full: what it allows, since when, and where it is stored."""
     if problem:
-        told = f"✗ The rules do not count: {one_line(problem)}"
-        return wrap([Segment(told, inks("bad"))], width)
+        text = f"✗ Rules not applied: {one_line(problem)}"
+        return wrap([Segment(text, styles("bad"))], width)
     if isinstance(row, GrantRow):
         since = when(row.grant.since, now)
-        made = f" It came with the rule {_quoted(row.grant.pattern)}." if row.grant.pattern else ""
+        made = f" Added with the rule {_quoted(row.grant.pattern)}." if row.grant.pattern else ""
         about = f": {reveal(row.grant.about)}" if row.grant.about else ""
-        said = f"{row.grant.covers}{about}"
+        scope = f"{row.grant.covers}{about}"
         return [
-            *wrap([Segment(said, inks("text"))], width),
-            *wrap([Segment(f"Allowed {since}, until the program ends.{made}", inks("dim"))], width),
+            *wrap([Segment(scope, styles("text"))], width),
+            *wrap([Segment(f"Allowed {since}, until you quit.{made}", styles("dim"))], width),
         ]
     if isinstance(row, RuleRow):
         return [
-            *wrap([Segment(_describe(row), inks("text"))], width),
-            *wrap([Segment(_kept(row, path), inks("dim"))], width),
+            *wrap([Segment(_describe(row), styles("text"))], width),
+            *wrap([Segment(_describe_storage(row, path), styles("dim"))], width),
         ]
     if isinstance(row, ModeRow):
-        always = "Whatever the mode: outside the project, .git, instructions and what would destroy work ask."
-        return wrap([Segment(always, inks("dim"))], width)
+        always = (
+            "Every mode asks about paths outside the project, .git, instructions and destructive actions."
+        )
+        return wrap([Segment(always, styles("dim"))], width)
     return []
 
 
-def _entry(effect: str, words: str, day: str, width: int, inks: Inks, on: str) -> Line:
+def _entry(effect: str, words: str, day: str, width: int, styles: ThemeStyles, on: str) -> Line:
     """Draw the kind of call and the pattern, with the date at the right end."""
     right = f"{day:>{_DAY}}" if width >= 48 else ""
     room = max(1, width - _NAME - 2 - cells(right))
     shown = fit(words, room)
     return Line(
         [
-            Segment(f"  {effect:<{_NAME}}", inks("dim", on)),
-            Segment(shown + " " * (room - cells(shown)), inks("text", on)),
-            Segment(right, inks("dim", on)),
+            Segment(f"  {effect:<{_NAME}}", styles("dim", on)),
+            Segment(shown + " " * (room - cells(shown)), styles("text", on)),
+            Segment(right, styles("dim", on)),
         ]
     )
 
@@ -94,16 +96,16 @@ def _describe(row: RuleRow) -> str:
     pattern = _quoted(rule.pattern)
     what = {
         "command": f"Simple commands that begin with {pattern} run",
-        "write": f"Files {pattern} are changed",
-        "network": f"What asks {pattern} runs",
-        "tool": f"Calls of {pattern} run",
+        "write": f"Files matching {pattern} are changed",
+        "network": f"Requests to {pattern} run",
+        "tool": f"Calls to {pattern} run",
     }[rule.effect]
     where = "in every project"
     if rule.project:
         where = f"in {one_line(rule.project)}" if row.elsewhere else "in this project"
-    return f"{what} without a question {where}."
+    return f"{what} without asking {where}."
 
 
-def _kept(row: RuleRow, path: str) -> str:
-    since = f"Since {one_line(row.rule.added)}, in" if row.rule.added else "In"
+def _describe_storage(row: RuleRow, path: str) -> str:
+    since = f"Added {one_line(row.rule.added)}, stored in" if row.rule.added else "Stored in"
     return f"{since} {one_line(path)}"

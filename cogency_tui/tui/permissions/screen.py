@@ -10,11 +10,10 @@ from textual.binding import Binding, BindingType
 from cogency_tui.tui.kit.dialogs import Choice
 from cogency_tui.tui.kit.lines import Line
 from cogency_tui.tui.kit.list_dialog import ListDialog, Note
-from cogency_tui.tui.kit.number_format import plural
 from cogency_tui.tui.kit.select_list import SelectList, list_keys
 from cogency_tui.tui.permissions.model import GrantRow, Ledger, ModeRow, Row, RuleRow
 from cogency_tui.tui.permissions.rows import draw_permission, draw_permission_note
-from cogency_tui.tui.theme import Inks
+from cogency_tui.tui.theme import ThemeStyles
 from cogency_tui.workspace.file_names import short_path
 
 _TALL = 40
@@ -27,9 +26,15 @@ class PermissionsScreen(ListDialog[None, Row]):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q", "close", "Close", id="permissions.close"),
-        Binding("enter,space", "choose", "Choose the mode", id="permissions.choose"),
-        Binding("d,delete", "withdraw", "Withdraw", id="permissions.withdraw", tooltip="Ask about it again"),
-        Binding("u", "undo", "Undo", id="permissions.undo", tooltip="Give back what was withdrawn last"),
+        Binding("enter,space", "choose", "Choose this mode", id="permissions.choose"),
+        Binding(
+            "d,delete",
+            "withdraw",
+            "Withdraw",
+            id="permissions.withdraw",
+            tooltip="Withdraw the permission: ask again",
+        ),
+        Binding("u", "undo", "Undo", id="permissions.undo", tooltip="Restore the last withdrawn permission"),
         *list_keys("permissions"),
     ]
     AROUND = (3, 8)
@@ -76,7 +81,7 @@ class PermissionsScreen(ListDialog[None, Row]):
 
     def show_selected(self) -> None:
         count = sum(isinstance(each, GrantRow | RuleRow) for each in self.rows.rows)
-        self.heading.state(f"{plural(count, 'thing')} allowed" if count else "nothing allowed")
+        self.heading.state(f"{count} granted" if count else "none granted")
         super().show_selected()
 
     def choices(self) -> list[Choice]:
@@ -90,13 +95,13 @@ class PermissionsScreen(ListDialog[None, Row]):
             choices.append(("u", "undo", "undo"))
         return [*choices, ("escape", "close", "close")]
 
-    def _draw_row(self, row: Row, width: int, inks: Inks, on: str) -> Line:
-        return draw_permission(row, width, inks, on, self._clock())
+    def _draw_row(self, row: Row, width: int, styles: ThemeStyles, on: str) -> Line:
+        return draw_permission(row, width, styles, on, self._clock())
 
-    def _draw_note(self, width: int, inks: Inks) -> list[Line]:
+    def _draw_note(self, width: int, styles: ThemeStyles) -> list[Line]:
         rules = self._ledger.rules
         row = self.rows.row
-        return draw_permission_note(row, short_path(rules.path), rules.problem, width, inks, self._clock())
+        return draw_permission_note(row, short_path(rules.path), rules.problem, width, styles, self._clock())
 
 
 def _key_of(row: Row) -> Hashable:

@@ -10,6 +10,7 @@ from cogency_tui.protocol.events import notice_event
 from cogency_tui.tui.bridge import Bridge
 from cogency_tui.tui.display import Display
 from cogency_tui.tui.feature_commands import FeatureCommands, Handler
+from cogency_tui.tui.kit.number_format import plural
 from cogency_tui.tui.kit.typed_app import app_of
 
 
@@ -23,7 +24,7 @@ class ProfileCommands(FeatureCommands):
     def handlers(self) -> dict[str, Handler]:
         return {"profile": self.profile}
 
-    def look(self) -> None:
+    def refresh(self) -> None:
         """Offer a profile after a turn, if one is due."""
         self._screen.run_worker(self._offer, group="profile")
 
@@ -35,10 +36,12 @@ class ProfileCommands(FeatureCommands):
         try:
             if choice == "on":
                 await self._bridge.agent.remember(self._bridge.conversation_id)
-                self.say("It learns from this conversation, and from what you write now. /profile shows it.")
+                self.say(
+                    "Profile on: it learns from this conversation and your new messages. /profile shows it."
+                )
             elif choice == "off":
                 await self._bridge.agent.profile.turn_off()
-                self.say("The profile is off. What is known stays until /profile clear.")
+                self.say("Profile off. Its facts remain until /profile clear.")
             else:
                 await self._show()
         except CogencyError as exc:
@@ -65,7 +68,7 @@ class ProfileCommands(FeatureCommands):
         except CogencyError as exc:
             self.complain(exc)
         else:
-            self.say(f"Forgotten: {count} facts." if count != 1 else "Forgotten: 1 fact.")
+            self.say(f"Forgot {plural(count, 'fact')}.")
 
     async def _offer(self) -> None:
         conversation_id = self._bridge.conversation_id

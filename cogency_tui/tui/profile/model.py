@@ -20,7 +20,7 @@ class Shown(msgspec.Struct, frozen=True):
     facts: list[Fact]
     state: State
     learning: bool = False
-    """Whether learning is in progress."""
+    """True if learning is in progress."""
 
 
 class ProfileBook:
@@ -36,7 +36,7 @@ class ProfileBook:
 
     @property
     def can_undo(self) -> bool:
-        """Whether there is a change to undo."""
+        """True if there is a change to undo."""
         return bool(self._undoing)
 
     async def shown(self) -> Shown:

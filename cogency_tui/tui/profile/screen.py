@@ -27,47 +27,49 @@ from cogency_tui.tui.kit.number_format import plural, when
 from cogency_tui.tui.kit.select_list import SelectList, list_keys
 from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.profile.model import ProfileBook, Shown
-from cogency_tui.tui.theme import Inks
+from cogency_tui.tui.theme import ThemeStyles
 
 _KIND = 11
 _DAY = 12
 
-_NOTHING = "Nothing is known of you."
-_ON = "Learned every {}, in the background, from your own words. Each new conversation is told."
+_NOTHING = "Nothing remembered about you yet."
+_ON = "Learned in the background from every {} that you write. Sent with each new conversation."
 _OFF = (
-    "It is off: nothing is learned or told. When it is on, what you write yourself is learned from every "
-    "{}; it is kept on this machine, and told to the model in use."
+    "Profile off: nothing is learned or sent. When on, it learns from every {} that you write; it is "
+    "stored on this machine and sent to the model in use."
 )
 
 
-def draw_fact(fact: Fact, width: int, inks: Inks, on: str, now: float) -> Line:
+def draw_fact(fact: Fact, width: int, styles: ThemeStyles, on: str, now: float) -> Line:
     """Draw one line of the list."""
     right = f"{when(fact.created, now):>{_DAY}}" if width >= 48 else ""
     room = max(1, width - _KIND - cells(right))
     text = fit(one_line(fact.text), room - bool(right))
     return Line(
         [
-            Segment(f"{fact.kind:<{_KIND}}", inks("dim", on)),
-            Segment(text + " " * (room - cells(text)), inks("text", on)),
-            Segment(right, inks("dim", on)),
+            Segment(f"{fact.kind:<{_KIND}}", styles("dim", on)),
+            Segment(text + " " * (room - cells(text)), styles("text", on)),
+            Segment(right, styles("dim", on)),
         ]
     )
 
 
-def draw_profile_note(shown: Shown, fact: Fact | None, width: int, inks: Inks, now: float) -> list[Line]:
+def draw_profile_note(
+    shown: Shown, fact: Fact | None, width: int, styles: ThemeStyles, now: float
+) -> list[Line]:
     """Draw the selected fact in full, its source, and the state of the learning."""
     lines: list[Line] = []
     if fact is not None:
-        lines += wrap([Segment(one_line(fact.text), inks("text"))], width)
+        lines += wrap([Segment(one_line(fact.text), styles("text"))], width)
         source = source_of(fact)
-        lines += wrap([Segment(one_line(source[0].upper() + source[1:]) + ".", inks("dim"))], width)
+        lines += wrap([Segment(one_line(source[0].upper() + source[1:]) + ".", styles("dim"))], width)
     elif shown.on:
-        lines += wrap([Segment(_NOTHING, inks("text"))], width)
+        lines += wrap([Segment(_NOTHING, styles("text"))], width)
     if outcome := outcome_of(shown.state):
         last = f"Last at {when(shown.state.attempted, now)}: {one_line(outcome)}."
-        lines += wrap([Segment(last, inks("bad" if shown.state.failed else "dim"))], width)
-    told = (_ON if shown.on else _OFF).format(plural(shown.every, "message"))
-    return [*lines, *wrap([Segment(told, inks("dim"))], width)]
+        lines += wrap([Segment(last, styles("bad" if shown.state.failed else "dim"))], width)
+    text = (_ON if shown.on else _OFF).format(plural(shown.every, "message"))
+    return [*lines, *wrap([Segment(text, styles("dim"))], width)]
 
 
 def describe_profile(shown: Shown) -> str:
@@ -91,12 +93,12 @@ class ProfileScreen(ListDialog[None, Fact]):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q", "close", "Close", id="profile.close"),
-        Binding("e,enter", "edit", "Edit", id="profile.edit", tooltip="Say it in your own words"),
-        Binding("a", "add", "Add", id="profile.add", tooltip="Add a fact of your own"),
+        Binding("e,enter", "edit", "Edit", id="profile.edit", tooltip="Edit this fact"),
+        Binding("a", "add", "Add", id="profile.add", tooltip="Add a fact"),
         Binding("d,delete", "forget", "Remove", id="profile.forget", tooltip="Forget this fact"),
-        Binding("u", "undo", "Undo", id="profile.undo", tooltip="Take the last change back"),
-        Binding("t", "switch", "On or off", id="profile.switch", tooltip="Learn from what you write, or not"),
-        Binding("x", "clear", "Clear", id="profile.clear", tooltip="Forget everything, for good"),
+        Binding("u", "undo", "Undo", id="profile.undo", tooltip="Undo the last change"),
+        Binding("t", "switch", "On or off", id="profile.switch", tooltip="Turn learning on or off"),
+        Binding("x", "clear", "Clear", id="profile.clear", tooltip="Forget everything permanently"),
         *list_keys("profile"),
     ]
     AROUND = (4, 9)
@@ -108,7 +110,7 @@ class ProfileScreen(ListDialog[None, Fact]):
         self._shown = shown
         self._clock = clock
         self._edited: Fact | None = None
-        placeholder = f"KIND: TEXT, as in {KINDS[1]}: Short answers"
+        placeholder = f"KIND: TEXT, for example {KINDS[1]}: Short answers"
         self._field = FactField(placeholder=placeholder, select_on_focus=False, id="profile-field")
         self._field.cursor_blink = self._field.display = False
 
@@ -203,7 +205,7 @@ class ProfileScreen(ListDialog[None, Fact]):
 
     def choices(self) -> list[Choice]:
         if self._field.display:
-            return [("enter", "keep", "open"), ("escape", "leave it", "close")]
+            return [("enter", "save", "open"), ("escape", "cancel", "close")]
         toggle: Choice = ("t", "turn off" if self._shown.on else "turn on", "switch")
         if not self._shown.facts:
             undo: list[Choice] = [("u", "undo", "undo")] if self._book.can_undo else []
@@ -215,12 +217,12 @@ class ProfileScreen(ListDialog[None, Fact]):
             ("escape", "close", "close"),
         ]
 
-    def _draw_row(self, fact: Fact, width: int, inks: Inks, on: str) -> Line:
-        return draw_fact(fact, width, inks, on, self._clock())
+    def _draw_row(self, fact: Fact, width: int, styles: ThemeStyles, on: str) -> Line:
+        return draw_fact(fact, width, styles, on, self._clock())
 
-    def _draw_note(self, width: int, inks: Inks) -> list[Line]:
-        return draw_profile_note(self._shown, self.rows.row, width, inks, self._clock())
+    def _draw_note(self, width: int, styles: ThemeStyles) -> list[Line]:
+        return draw_profile_note(self._shown, self.rows.row, width, styles, self._clock())
 
 
-CLEARING = "Forget everything that is known of you? It is gone for good."
+CLEARING = "Forget everything about you? This cannot be undone."
 """The question before clearing."""

@@ -60,9 +60,9 @@ class QueueList(LineView):
         if queue is None or y >= len(queue):
             return None
         on = self.surface_at(y)
-        dim, accent = self.inks("dim", on), self.inks("accent", on)
+        dim, accent = self.theme_styles("dim", on), self.theme_styles("accent", on)
         number = f"{y + 1} "
-        tail = "  edited below" if queue.held == y else ""
+        tail = "  editing below" if queue.held == y else ""
         room = self._buttons_at() - self.MARGIN - len(number) - 1
         text = fit(one_line(queue.messages[y].text), room - len(tail)) + tail
         buttons = (Segment(f"{glyph} ", accent) for glyph, _what in _BUTTONS)

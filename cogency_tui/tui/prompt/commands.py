@@ -63,10 +63,10 @@ class PromptCommands(FeatureCommands):
             # An earlier failure to save has already been reported.
             return
 
-    def take_back(self, unsent: list[Written]) -> None:
+    def restore_unsent(self, unsent: list[Written]) -> None:
         """Put unsent messages before the draft in the prompt."""
-        if commands := self._prompt.take_back(unsent):
-            self.say(f"{plural(len(commands), 'command')} not run: in the history (Up).")
+        if commands := self._prompt.restore_unsent(unsent):
+            self.say(f"{plural(len(commands), 'command')} not run; press Up to find them in the history.")
 
     def send(self, written: Written) -> None:
         """Send a message to the agent."""
@@ -80,13 +80,13 @@ class PromptCommands(FeatureCommands):
         from cogency_tui.tui.kit.dialogs import Confirmation
 
         command = reveal(written.full[1:].strip())
-        question = f"This came with characters that cannot be seen. Run it?\n\n$ {command}"
+        question = f"This command contains invisible characters. Run it?\n\n$ {command}"
 
         def answered(yes: bool | None) -> None:
             if yes:
                 self.send(written)
             else:
-                self.take_back([written])
+                self.restore_unsent([written])
 
         app_of(self._screen).push_screen(Confirmation(question), answered)
 
@@ -109,7 +109,7 @@ class PromptCommands(FeatureCommands):
             history = await asyncio.to_thread(self._prompts.history)
             drafts = await asyncio.to_thread(self._prompts.orphans)
         except StoreError as exc:
-            self._tell(exc)
+            self._report(exc)
             return
         prompt = self._prompt
         prompt.remember(history)
@@ -120,7 +120,7 @@ class PromptCommands(FeatureCommands):
                 unsent = list(draft.queue)
             else:
                 unsent = [*draft.queue, draft.written]
-            self.take_back(unsent)
+            self.restore_unsent(unsent)
             await self._save()
             await asyncio.to_thread(self._prompts.discard, draft)
 
@@ -137,7 +137,7 @@ class PromptCommands(FeatureCommands):
             try:
                 await asyncio.to_thread(work, value)
             except StoreError as exc:
-                self._tell(exc)
+                self._report(exc)
 
     def _draft(self) -> Draft:
         queue = self._bridge.queue
@@ -147,7 +147,7 @@ class PromptCommands(FeatureCommands):
             waiting = (*waiting, self._prompt.written)
         return Draft(written, waiting, self._bridge.conversation_id or "")
 
-    def _tell(self, error: StoreError) -> None:
+    def _report(self, error: StoreError) -> None:
         if not self._troubled:
             self._troubled = True
             self.warn(error.advice)

@@ -25,13 +25,13 @@ from cogency_tui.tui.prompt.completion_offers import (
     word_before,
 )
 from cogency_tui.tui.prompt.paths import Paths
-from cogency_tui.tui.theme import Inks
+from cogency_tui.tui.theme import ThemeStyles
 
 MOST_ROWS = 8
 
 _NAME = 16
 _READING = Offer("Reading the project's files …", "")
-_NOTHING = Offer("No file has these letters", "")
+_NOTHING = Offer("No matching files", "")
 
 
 class Completion(SelectList[Offer]):
@@ -122,17 +122,17 @@ class Completion(SelectList[Offer]):
     def is_lit(self) -> bool:
         return self.row is not None and bool(self.row.insert)
 
-    def _draw_offer(self, row: Offer, width: int, inks: Inks, on: str) -> Line:
+    def _draw_offer(self, row: Offer, width: int, styles: ThemeStyles, on: str) -> Line:
         if not row.insert:
-            return Line([Segment(one_line(row.text), inks("dim", on))])
+            return Line([Segment(one_line(row.text), styles("dim", on))])
         if row.note:
             name = fit(one_line(row.text), width)
-            segments = _marked(name, row.marks, 0, inks("text", on, "bold"), inks("accent", on, "bold"))
+            segments = _marked(name, row.marks, 0, styles("text", on, "bold"), styles("accent", on, "bold"))
             room = width - max(_NAME, cells(name)) - 1
             gap = " " * (max(_NAME, cells(name)) - cells(name) + 1)
             note = fit(one_line(row.note), room) if room > _NAME else ""
-            return Line([*segments, Segment(gap + note, inks("dim", on))])
-        return Line(_draw_path(row, width, inks, on))
+            return Line([*segments, Segment(gap + note, styles("dim", on))])
+        return Line(_draw_path(row, width, styles, on))
 
     def _offer(self, word: Word) -> None:
         rows = self._rows_for(word)
@@ -182,7 +182,7 @@ def _marked(text: str, marks: Sequence[int], shift: int, plain: Style, accent: S
     return segments
 
 
-def _draw_path(row: Offer, width: int, inks: Inks, on: str) -> list[Segment]:
+def _draw_path(row: Offer, width: int, styles: ThemeStyles, on: str) -> list[Segment]:
     """A path with dim directories; a long one loses its beginning."""
     text = one_line(row.text)
     # Escapes make the shown text longer than the matched one: then nothing is marked.
@@ -191,10 +191,10 @@ def _draw_path(row: Offer, width: int, inks: Inks, on: str) -> list[Segment]:
     while cells(text[cut:]) > width - (1 if cut else 0):
         cut += 1
     name = text.rfind("/", 0, -1) + 1
-    head = [Segment("…", inks("dim", on))] if cut else []
-    accent = inks("accent", on, "bold")
+    head = [Segment("…", styles("dim", on))] if cut else []
+    accent = styles("accent", on, "bold")
     return [
         *head,
-        *_marked(text[cut : max(cut, name)], marks, cut, inks("dim", on), accent),
-        *_marked(text[max(cut, name) :], marks, max(cut, name), inks("text", on), accent),
+        *_marked(text[cut : max(cut, name)], marks, cut, styles("dim", on), accent),
+        *_marked(text[max(cut, name) :], marks, max(cut, name), styles("text", on), accent),
     ]

@@ -16,7 +16,7 @@ from cogency_tui.safe_text import clean
 from cogency_tui.store.prompts import Written
 from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.paste_chips import chip_for, chips_in, is_big
-from cogency_tui.tui.theme import inks_of
+from cogency_tui.tui.theme import theme_styles_of
 
 
 class ChipArea(TextArea):
@@ -81,9 +81,9 @@ class ChipArea(TextArea):
 
     def get_line(self, line_index: int) -> Text:
         line = super().get_line(line_index)
-        inks = inks_of(app_of(self).theme)
+        styles = theme_styles_of(app_of(self).theme)
         for start, end in chips_in(line.plain, self._pastes):
-            line.stylize(inks("accent", "raised", "bold"), start, end)
+            line.stylize(styles("accent", "raised", "bold"), start, end)
         return line
 
     async def on_click(self, event: events.Click) -> None:

@@ -69,7 +69,7 @@ class Paths:
         return list(islice((path for path in texts if fold(path) != query), MOST_FOUND))
 
     def begins(self, prefix: str) -> bool:
-        """Whether a path begins with `prefix`."""
+        """Return whether a path begins with `prefix`."""
         return next(self._paths.starting(fold(prefix)), None) is not None
 
     def _scattered(self, query: str) -> list[int]:

@@ -21,7 +21,7 @@ from cogency_tui.tui.message_queue import MessageQueue, given_back, is_own_comma
 from cogency_tui.tui.paste_chips import following
 from cogency_tui.tui.prompt.completion import Completion
 from cogency_tui.tui.prompt.paste_area import ChipArea
-from cogency_tui.tui.theme import inks_of
+from cogency_tui.tui.theme import theme_styles_of
 
 
 def _quiet(key: str, action: str, description: str, name: str) -> Binding:
@@ -35,20 +35,20 @@ PROMPT_KEYS: list[BindingType] = [
         "send",
         "Send",
         id="prompt.send",
-        tooltip="Send the message, or queue it while one is worked on",
+        tooltip="Send, or queue while the agent is busy",
     ),
     _quiet("shift+enter,ctrl+j,alt+enter", "break_line", "New line", "newline"),
     _quiet("up", "earlier", "Earlier message", "earlier"),
     _quiet("down", "later", "Later message", "later"),
-    _quiet("tab", "take", "Take what is offered", "take"),
-    _quiet("escape", "close_offers", "Offer nothing more; leave a queued message as it is", "close_offers"),
+    _quiet("tab", "take", "Accept suggestion", "take"),
+    _quiet("escape", "close_offers", "Close suggestions, or cancel editing a queued message", "close_offers"),
     Binding(
         "ctrl+g",
         "edit_outside",
         "Editor",
         show=False,
         id="prompt.editor",
-        tooltip="Go on in $VISUAL or $EDITOR",
+        tooltip="Edit in $VISUAL or $EDITOR",
     ),
     _quiet("alt+o", "open_chip", "Open the paste at the cursor", "open_chip"),
     _quiet("alt+up", "move_queued(-1)", "Move the queued message up", "queue_up"),
@@ -58,8 +58,8 @@ PROMPT_KEYS: list[BindingType] = [
     _quiet("end,ctrl+e", "cursor_line_end", "End of the line", "end"),
     _quiet("alt+b,ctrl+left", "cursor_word_left", "Word left", "word_left"),
     _quiet("alt+f,ctrl+right", "cursor_word_right", "Word right", "word_right"),
-    _quiet("ctrl+w,alt+backspace", "delete_word_left", "Delete the word on the left", "delete_word_left"),
-    _quiet("alt+d", "delete_word_right", "Delete the word on the right", "delete_word"),
+    _quiet("ctrl+w,alt+backspace", "delete_word_left", "Delete the word to the left", "delete_word_left"),
+    _quiet("alt+d", "delete_word_right", "Delete the word to the right", "delete_word"),
     _quiet("ctrl+u", "delete_to_start_of_line", "Delete to the beginning of the line", "delete_before"),
     _quiet("ctrl+k", "delete_to_end_of_line_or_delete_line", "Delete to the end of the line", "delete_after"),
     _quiet("ctrl+underscore", "undo", "Undo", "undo"),
@@ -69,7 +69,7 @@ PROMPT_KEYS: list[BindingType] = [
 class Prompt(ChipArea):
     """A text to send. Its owner shows its `completion` and `queue` above it."""
 
-    BINDING_GROUP_TITLE = "In the prompt"
+    BINDING_GROUP_TITLE = "Prompt"
 
     BINDINGS: ClassVar[list[BindingType]] = PROMPT_KEYS
 
@@ -123,10 +123,10 @@ class Prompt(ChipArea):
 
     def recall(self, texts: Sequence[str]) -> None:
         """Append the messages of a resumed conversation to the history."""
-        said = {text: Written(text) for text in texts if text.strip()}
-        known = {entry.full: entry for entry in self._history if entry.full in said}
-        others = [entry for entry in self._history if entry.full not in said]
-        self._history = [*others, *({**said, **known}).values()]
+        entries = {text: Written(text) for text in texts if text.strip()}
+        known = {entry.full: entry for entry in self._history if entry.full in entries}
+        others = [entry for entry in self._history if entry.full not in entries]
+        self._history = [*others, *({**entries, **known}).values()]
         self._place = len(self._history)
 
     def note(self, written: Written) -> None:
@@ -151,7 +151,7 @@ class Prompt(ChipArea):
         self._start_over()
         return written
 
-    def take_back(self, unsent: list[Written]) -> list[Written]:
+    def restore_unsent(self, unsent: list[Written]) -> list[Written]:
         """Put unsent messages before the draft; shell commands among them go to the end of the history."""
         if not unsent:
             return []
@@ -278,7 +278,7 @@ class Prompt(ChipArea):
     def get_line(self, line_index: int) -> Text:
         line = super().get_line(line_index)
         if not line_index and is_own_command(line.plain):
-            line.stylize(inks_of(app_of(self).theme)("edit", "raised", "bold"), 0, 1)
+            line.stylize(theme_styles_of(app_of(self).theme)("edit", "raised", "bold"), 0, 1)
         return line
 
     def on_text_area_selection_changed(self) -> None:

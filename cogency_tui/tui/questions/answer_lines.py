@@ -58,16 +58,16 @@ class Answers(LineView):
     def line_at(self, y: int) -> Line | None:
         if y >= len(self._answers):
             return None
-        answer, inks = self._answers[y], self.inks
-        key = inks("dim", "raised") if self.deaf else inks("accent", "raised", "bold")
-        label = inks("dim" if self.deaf else "text", "raised")
+        answer, styles = self._answers[y], self.theme_styles
+        key = styles("dim", "raised") if self.deaf else styles("accent", "raised", "bold")
+        label = styles("dim" if self.deaf else "text", "raised")
         room = self.text_width - BESIDE
         reach = one_line(answer.reach)
         return Line(
             [
                 Segment(key_name(answer.key).ljust(_KEY), key),
                 Segment(answer.label.ljust(BESIDE - _KEY) if reach else answer.label, label),
-                Segment(fit(reach, room), inks("dim", "raised")),
+                Segment(fit(reach, room), styles("dim", "raised")),
             ]
         )
 

@@ -9,7 +9,7 @@ from cogency_tui.safe_text import fold_blanks, one_line, reveal
 from cogency_tui.tui.kit.dialogs import Drawing
 from cogency_tui.tui.kit.diff import draw_diff
 from cogency_tui.tui.kit.lines import BLANK, Line, width_of, wrap
-from cogency_tui.tui.theme import Inks
+from cogency_tui.tui.theme import ThemeStyles
 
 BESIDE = 30
 """Cells for an answer beside its reach."""
@@ -20,13 +20,13 @@ _TALL, _HEAD, _TAIL = 16, 3, 3
 _EDITING = frozenset(("edit", "replace", "write"))
 """Our tools whose detail is a diff; the details of other tools are text, whatever their form."""
 
-_DEEDS = {
-    "write": "wants to change files",
-    "command": "wants to run a command",
-    "network": "wants to reach the network",
-    "tool": "wants to do its work",
-    "money": "wants to pass a limit",
-    "changed": "has changed files",
+_HEADS = {
+    "write": ("Allow ", " to change files?"),
+    "command": ("Allow ", " to run a command?"),
+    "network": ("Allow ", " to access the network?"),
+    "tool": ("Allow ", " to run?"),
+    "money": ("", ": limit reached"),
+    "changed": ("", " changed files"),
 }
 
 
@@ -48,28 +48,30 @@ SMALLEST = Size(20, 6)
 TOO_SMALL = "Enlarge the window"
 
 
-def draw_question(question: Question, width: int, inks: Inks) -> Drawing:
+def draw_question(question: Question, width: int, styles: ThemeStyles) -> Drawing:
     """Draw the question, then its exact subject."""
+    before, after = _HEADS.get(question.effect, ("Allow ", " to read files?"))
     head = [
-        Segment("? ", inks("edit", attributes="bold")),
-        Segment(one_line(question.tool), inks("text", attributes="bold")),
-        Segment(f" {_DEEDS.get(question.effect, 'wants to read')}", inks("text")),
+        Segment("? ", styles("edit", attributes="bold")),
+        Segment(before, styles("text")),
+        Segment(one_line(question.tool), styles("text", attributes="bold")),
+        Segment(after, styles("text")),
     ]
     lines = wrap(head, width)
     if others := question.others():
-        more = Segment(f"1 of {others + 1}", inks("dim"))
+        more = Segment(f"1 of {others + 1}", styles("dim"))
         space = width - width_of(head) - len(more.text)
         if space > 0 and len(lines) == 1:
-            lines = [Line([*head, Segment(" " * space, inks()), more])]
-    lines += wrap([Segment(f"Asked because {reveal(question.reason)}.", inks("dim"))], width)
+            lines = [Line([*head, Segment(" " * space, styles()), more])]
+    lines += wrap([Segment(f"Asked because {reveal(question.reason)}.", styles("dim"))], width)
     for answer in answers_to(question):
         if len(answer.reach) > width - BESIDE:
             # Beside its key it would be cut.
-            what = "the rule" if answer.key == "A" else answer.label
-            lines += wrap([Segment(f"{answer.key}, {what}: {answer.reach}", inks("dim"))], width)
+            what = "adds the rule" if answer.key == "A" else "allows"
+            lines += wrap([Segment(f"{answer.key} {what}: {answer.reach}", styles("dim"))], width)
     detail = question.detail.rstrip("\n")
     if question.effect != "command" or not detail:
-        summary = wrap([Segment(reveal(question.summary), inks("text", attributes="bold"))], width)
+        summary = wrap([Segment(reveal(question.summary), styles("text", attributes="bold"))], width)
         lines += [BLANK, *summary]
         subject = range(len(lines) - len(summary), len(lines))
     else:
@@ -77,35 +79,35 @@ def draw_question(question: Question, width: int, inks: Inks) -> Drawing:
     if not detail:
         return Drawing(lines, subject)
     if question.tool in _EDITING and question.effect != "changed":
-        return Drawing([*lines, BLANK, *draw_diff(detail, width, inks)], subject)
-    whole = _draw_detail(question, detail, width, inks)
-    essence = _summarise(whole, width, inks)
+        return Drawing([*lines, BLANK, *draw_diff(detail, width, styles)], subject)
+    whole = _draw_detail(question, detail, width, styles)
+    essence = _summarize(whole, width, styles)
     shown = [*lines, BLANK, *essence]
     subject = range(subject.start, len(shown))
     return Drawing(shown if essence is whole else [*shown, BLANK, *whole], subject)
 
 
-def _draw_detail(question: Question, detail: str, width: int, inks: Inks) -> list[Line]:
+def _draw_detail(question: Question, detail: str, width: int, styles: ThemeStyles) -> list[Line]:
     """Draw the full text, or the changes made."""
     if question.effect == "changed":
-        return draw_diff(detail, width, inks)
+        return draw_diff(detail, width, styles)
     mark = "$ " if question.effect == "command" else ""
     parts = fold_blanks(mark + reveal(detail))
-    return wrap([Segment(text, inks("dim" if note else "edit")) for text, note in parts], width)
+    return wrap([Segment(text, styles("dim" if note else "edit")) for text, note in parts], width)
 
 
-def draw_too_small(width: int, inks: Inks) -> Drawing:
+def draw_too_small(width: int, styles: ThemeStyles) -> Drawing:
     """Draw the advice for a window too small for the question; there only a no is accepted."""
-    lines = wrap([Segment(f"{TOO_SMALL}.", inks("text"))], width)
+    lines = wrap([Segment(f"{TOO_SMALL}.", styles("text"))], width)
     return Drawing(lines, range(len(lines), len(lines) + 1))
 
 
-def _summarise(whole: list[Line], width: int, inks: Inks) -> list[Line]:
+def _summarize(whole: list[Line], width: int, styles: ThemeStyles) -> list[Line]:
     """Cut a text too long for the window to its beginning and its end."""
     between = len(whole) - _HEAD - _TAIL
     if len(whole) <= _TALL:
         return whole
-    cut = wrap([Segment(f"… {between} more lines; all of them below …", inks("dim"))], width)
+    cut = wrap([Segment(f"… {between} more lines, shown in full below …", styles("dim"))], width)
     return [*whole[:_HEAD], *cut, *whole[-_TAIL:]]
 
 
@@ -117,31 +119,31 @@ def _rule_of(question: Question) -> str:
 def answers_to(question: Question) -> list[Reply]:
     """The answers to a question: no yes wider than it offers; "always" with the rule that is stored."""
     if question.effect == "changed":
-        return [Reply("y", "keep", "answer(True, 'once')"), *refusals_of(question)]
-    answers = [Reply("y", "once", "answer(True, 'once')")]
+        return [Reply("y", "Keep", "answer(True, 'once')"), *refusals_of(question)]
+    answers = [Reply("y", "Yes", "answer(True, 'once')")]
     if question.grant:
         answers.append(
-            Reply("a", "for this conversation", "answer(True, 'conversation')", reveal(question.grant))
+            Reply("a", "For this conversation", "answer(True, 'conversation')", reveal(question.grant))
         )
     if question.pattern:
-        answers.append(Reply("A", "always in this project", "answer(True, 'always')", _rule_of(question)))
+        answers.append(Reply("A", "Always in this project", "answer(True, 'always')", _rule_of(question)))
     return [*answers, *refusals_of(question)]
 
 
 def refusals_of(question: Question) -> list[Reply]:
     """The refusals."""
     if question.effect == "changed":
-        return [Reply("n", "put back", "answer(False, 'once')")]
-    return [Reply("n", "no", "answer(False, 'once')"), Reply("r", "no, with a reason", "reason")]
+        return [Reply("n", "Revert", "answer(False, 'once')")]
+    return [Reply("n", "No", "answer(False, 'once')"), Reply("r", "No, tell it why", "reason")]
 
 
 def answers_unread(question: Question) -> list[Reply]:
     """The answers in a window that has not yet shown the whole subject of a yes."""
-    return [Reply("down", "read on", "scroll(1)"), *refusals_of(question)]
+    return [Reply("down", "Scroll down", "scroll(1)"), *refusals_of(question)]
 
 
 REASONING = (
-    Reply("enter", "no, for this reason", "refuse"),
-    Reply("escape", "back", "answer(False, 'once')"),
+    Reply("enter", "Decline with this reason", "refuse"),
+    Reply("escape", "Back", "answer(False, 'once')"),
 )
 """The answers while the user writes a reason for a no."""

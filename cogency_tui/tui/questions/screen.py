@@ -25,7 +25,7 @@ from cogency_tui.tui.questions.question_lines import (
     refusals_of,
 )
 from cogency_tui.tui.terminal.driver import is_read
-from cogency_tui.tui.theme import Inks
+from cogency_tui.tui.theme import ThemeStyles
 
 PAUSE = 0.8
 """Seconds without a key before a question accepts one: earlier keys are meant for the prompt."""
@@ -46,24 +46,24 @@ class PermissionQuestion(Dialog[Answer | None]):
     """Shows exactly what a call would do, and returns the answer; None if it is no longer needed."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("y", "answer(True, 'once')", "Yes, once", id="question.once", tooltip="Allow this one call"),
+        Binding("y", "answer(True, 'once')", "Yes", id="question.once", tooltip="Allow this one call"),
         Binding(
             "a",
             "answer(True, 'conversation')",
-            "Yes, for this conversation",
+            "For this conversation",
             id="question.conversation",
             tooltip="Allow calls like this until the conversation ends",
         ),
         Binding(
             "shift+a,A",
             "answer(True, 'always')",
-            "Yes, always",
+            "Always in this project",
             id="question.always",
-            tooltip="Make it a rule, which /permissions lists and takes back",
+            tooltip="Add a rule; /permissions lists and withdraws it",
         ),
-        Binding("n,escape", "answer(False, 'once')", "No", id="question.no", tooltip="Refuse this call"),
+        Binding("n,escape", "answer(False, 'once')", "No", id="question.no", tooltip="Decline this call"),
         Binding(
-            "r", "reason", "No, with a reason", id="question.reason", tooltip="Refuse, and tell the model why"
+            "r", "reason", "No, tell it why", id="question.reason", tooltip="Decline and tell the model why"
         ),
         Binding("up,k", "scroll(-1)", "Up", show=False, id="question.up"),
         Binding("down,j", "scroll(1)", "Down", show=False, id="question.down"),
@@ -72,9 +72,9 @@ class PermissionQuestion(Dialog[Answer | None]):
         Binding(
             "tab",
             "enter",
-            "Into the question",
+            "Focus the question",
             id="question.enter",
-            tooltip="Answer without a pause from here on",
+            tooltip="Accept answers without a pause",
         ),
     ]
     AUTO_FOCUS = ""
@@ -92,11 +92,11 @@ class PermissionQuestion(Dialog[Answer | None]):
         self._question = question
         self._typed = typed
         self._shown = False
-        """Whether the terminal has taken the question: one that was never shown cannot be answered."""
+        """True if the terminal has taken the question: one that was never shown cannot be answered."""
         self.clock = clock
         self._hears_from = clock() + PAUSE
         self._entered = False
-        """Whether the user has entered the question, so that its keys need no pause any more."""
+        """True if the user has entered the question, so that its keys need no pause."""
 
     def compose(self) -> ComposeResult:
         with Vertical(id="question"):
@@ -249,7 +249,7 @@ class PermissionQuestion(Dialog[Answer | None]):
         event.stop()
         self.action_refuse()
 
-    def _draw(self, width: int, inks: Inks) -> Drawing:
+    def _draw(self, width: int, styles: ThemeStyles) -> Drawing:
         if self._is_too_small:
-            return draw_too_small(width, inks)
-        return draw_question(self._question, width, inks)
+            return draw_too_small(width, styles)
+        return draw_question(self._question, width, styles)

@@ -1,1 +1,1 @@
-"""The recall screen: lists, searches, previews and organises past conversations."""
+"""The recall screen: lists, searches, previews and organizes past conversations."""

@@ -69,7 +69,7 @@ class Upkeep:
         elif what == "undo":
             await self.restore(entry)
         elif where == "trash":
-            self.say("It is in the trash already. u takes it out.")
+            self.say("Already in the trash (u restore).")
         else:
             await self.trash(entry)
 
@@ -98,7 +98,7 @@ class Upkeep:
             return
         self._trashed.append(entry)
         self._removed(entry.conversation.id)
-        self.say(f"{_name(entry)} is in the trash. u takes it back; nothing is ever deleted by itself.")
+        self.say(f"Moved {_name(entry)} to the trash (u undo).")
 
     async def restore(self, entry: Entry) -> None:
         """Restore a conversation from the list of the trash."""
@@ -108,7 +108,7 @@ class Upkeep:
     async def undo(self) -> None:
         """Undo the last move to the trash."""
         if not self._trashed:
-            self.say("Nothing was moved to the trash from here. F2 shows what is in it.")
+            self.say("Nothing to undo: no conversation was moved to the trash here. F2 shows the trash.")
             return
         entry = self._trashed.pop()
         if await self._restore(entry):
@@ -121,7 +121,7 @@ class Upkeep:
             self.complain(exc)
             return False
         self._trashed = [each for each in self._trashed if each.conversation.id != entry.conversation.id]
-        self.say(f"{_name(entry)} is out of the trash again.")
+        self.say(f"Restored {_name(entry)} from the trash.")
         return True
 
     def export(self, entry: Entry) -> None:
@@ -142,7 +142,7 @@ class Upkeep:
         except CogencyError as exc:
             self.complain(exc)
         else:
-            app_of(self._screen).notify(f"{_name(entry)} is in {path}.", timeout=15, markup=False)
+            app_of(self._screen).notify(f"Exported {_name(entry)} to {path}.", timeout=15, markup=False)
 
     async def compare(self, entry: Entry) -> None:
         """Compare a fork with its parent, or a conversation that is no fork with its latest fork."""
@@ -155,7 +155,7 @@ class Upkeep:
                 tree = await recall.tree(conversation.id)
                 forks = [fork.conversation for fork in tree.forks if fork.conversation.trashed is None]
                 if not forks:
-                    self.say("This conversation has no fork to compare it with. f makes one.")
+                    self.say("This conversation has no fork to compare with. f creates one.")
                     return
                 left, right = conversation.id, forks[-1].id
             comparison = await recall.compare(left, right)

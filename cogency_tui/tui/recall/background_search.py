@@ -68,7 +68,7 @@ class Searching:
 
     @property
     def complete(self) -> bool:
-        """Whether all results have been found."""
+        """True if all results have been found."""
         return not self.busy and self._next is None
 
     def ask(self, asked: Asked) -> None:

@@ -12,7 +12,7 @@ from cogency_tui.tui.conversation.fork import Forking
 from cogency_tui.tui.conversation.view import Conversation
 from cogency_tui.tui.feature_commands import FeatureCommands, Handler
 from cogency_tui.tui.kit.typed_app import app_of
-from cogency_tui.tui.transcript.units import Said, Transcript
+from cogency_tui.tui.transcript.units import Transcript, UserMessage
 
 if TYPE_CHECKING:
     from cogency_tui.tui.recall.destination import Wanted
@@ -67,8 +67,8 @@ class RecallCommands(FeatureCommands):
 
     async def _fork(self, id: str, transcript: Transcript, unit: int | None) -> None:
         fork = await Forking(self._bridge.agent).fork(id, transcript, unit)
-        said = transcript.units[unit] if unit is not None else None
-        self._conversations.enter_fork(fork, said.text if isinstance(said, Said) else "")
+        message = transcript.units[unit] if unit is not None else None
+        self._conversations.enter_fork(fork, message.text if isinstance(message, UserMessage) else "")
 
     async def _locate(self, wanted: "Wanted") -> tuple[Transcript, int | None]:
         """Read the transcript, if an event is wanted, and find the unit to show in it."""

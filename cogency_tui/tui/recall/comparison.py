@@ -16,7 +16,7 @@ from cogency_tui.tui.kit.number_format import dollars, plural, tokens
 from cogency_tui.tui.kit.pane_title import PaneTitle
 from cogency_tui.tui.recall.dialogs import RECALL_STYLES
 from cogency_tui.tui.recall.row_lines import UNTITLED
-from cogency_tui.tui.theme import Inks
+from cogency_tui.tui.theme import ThemeStyles
 
 _BESIDE = 72
 """Cells from which both are side by side."""
@@ -43,23 +43,25 @@ class ComparisonScreen(ReadingScreen[None]):
                 yield Choices([("↑ ↓", "scroll", "scroll(1)"), ("escape", "close", "close")])
 
     def on_mount(self) -> None:
-        self.query_one(PaneTitle).state(f"{plural(self._comparison.shared, 'event')} in common")
+        self.query_one(PaneTitle).state(plural(self._comparison.shared, "shared event"))
 
-    def _draw(self, width: int, inks: Inks) -> list[Line]:
-        return draw_comparison(self._comparison, width, inks)
+    def _draw(self, width: int, styles: ThemeStyles) -> list[Line]:
+        return draw_comparison(self._comparison, width, styles)
 
 
-def draw_comparison(comparison: Comparison, width: int, inks: Inks) -> list[Line]:
+def draw_comparison(comparison: Comparison, width: int, styles: ThemeStyles) -> list[Line]:
     """Draw both branches: side by side where they fit, else one below the other."""
     left, right = comparison.left, comparison.right
     if width < _BESIDE:
-        sides = [_side(each, other, width, inks) for each, other in ((left, right), (right, left))]
+        sides = [_side(each, other, width, styles) for each, other in ((left, right), (right, left))]
         return [*_flat(sides[0]), BLANK, *_flat(sides[1])]
     column = (width - _GAP) // 2
     lines: list[Line] = []
-    for one, other in zip(_side(left, right, column, inks), _side(right, left, column, inks), strict=True):
+    for one, other in zip(
+        _side(left, right, column, styles), _side(right, left, column, styles), strict=True
+    ):
         lines += [BLANK] if lines else []
-        lines += [_beside(a, b, column, inks) for a, b in zip_longest(one, other, fillvalue=BLANK)]
+        lines += [_beside(a, b, column, styles) for a, b in zip_longest(one, other, fillvalue=BLANK)]
     return lines
 
 
@@ -71,49 +73,49 @@ def _flat(parts: Sequence[list[Line]]) -> list[Line]:
     return lines
 
 
-def _beside(left: Line, right: Line, column: int, inks: Inks) -> Line:
-    space = Segment(" " * (column - width_of(left.segments)), inks())
-    rule = Segment(" │ ", inks("rule"))
+def _beside(left: Line, right: Line, column: int, styles: ThemeStyles) -> Line:
+    space = Segment(" " * (column - width_of(left.segments)), styles())
+    rule = Segment(" │ ", styles("rule"))
     return Line([*left.segments, space, rule, *right.segments])
 
 
-def _side(branch: Branch, other: Branch, width: int, inks: Inks) -> list[list[Line]]:
+def _side(branch: Branch, other: Branch, width: int, styles: ThemeStyles) -> list[list[Line]]:
     """Draw title, usage, prompts, answers and changed files, as a list of lines each."""
     title = one_line(branch.conversation.title[:300]) or UNTITLED
     dearer = " ▲ more" if branch.tokens > other.tokens else " ▼ less" if branch.tokens < other.tokens else ""
     cost = f" · {dollars(branch.cost)}" if branch.cost else ""
     took = [
-        Segment(f"{tokens(branch.tokens)} tokens{cost}", inks("text")),
-        Segment(dearer, inks("edit" if branch.tokens > other.tokens else "good")),
+        Segment(f"{tokens(branch.tokens)} tokens{cost}", styles("text")),
+        Segment(dearer, styles("edit" if branch.tokens > other.tokens else "good")),
     ]
     files = [
         Line(
             [
-                Segment(f"{_GLYPHS.get(kind, '~')} ", inks("edit")),
-                Segment(fit_path(one_line(path), width - 2), inks("text")),
+                Segment(f"{_GLYPHS.get(kind, '~')} ", styles("edit")),
+                Segment(fit_path(one_line(path), width - 2), styles("text")),
             ]
         )
         for path, kind in branch.files
     ]
     return [
-        wrap([Segment(title, inks("text", attributes="bold"))], width) + wrap(took, width),
-        _texts("Asked", branch.prompts, width, inks),
-        _texts("Answered", branch.answers, width, inks),
-        [_heading("Files", inks), *(files or [_none(inks)])],
+        wrap([Segment(title, styles("text", attributes="bold"))], width) + wrap(took, width),
+        _texts("Asked", branch.prompts, width, styles),
+        _texts("Answered", branch.answers, width, styles),
+        [_heading("Files", styles), *(files or [_none(styles)])],
     ]
 
 
-def _texts(heading: str, texts: Iterable[str], width: int, inks: Inks) -> list[Line]:
-    lines = [_heading(heading, inks)]
+def _texts(heading: str, texts: Iterable[str], width: int, styles: ThemeStyles) -> list[Line]:
+    lines = [_heading(heading, styles)]
     for text in texts:
         shown = clean(text[:_LONGEST]).strip() + (" …" if len(text) > _LONGEST else "")
-        lines += wrap([Segment(shown, inks("text"))], width)
-    return lines if len(lines) > 1 else [*lines, _none(inks)]
+        lines += wrap([Segment(shown, styles("text"))], width)
+    return lines if len(lines) > 1 else [*lines, _none(styles)]
 
 
-def _heading(text: str, inks: Inks) -> Line:
-    return Line([Segment(text, inks("dim", attributes="bold"))])
+def _heading(text: str, styles: ThemeStyles) -> Line:
+    return Line([Segment(text, styles("dim", attributes="bold"))])
 
 
-def _none(inks: Inks) -> Line:
-    return Line([Segment("nothing since", inks("dim"))])
+def _none(styles: ThemeStyles) -> Line:
+    return Line([Segment("nothing since", styles("dim"))])

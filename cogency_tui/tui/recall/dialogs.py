@@ -15,7 +15,7 @@ from cogency_tui.tui.kit.keys import act_in_order
 from cogency_tui.tui.kit.lines import Line, wrap
 from cogency_tui.tui.kit.pane_title import PaneTitle
 from cogency_tui.tui.recall.export import FORMS, Form
-from cogency_tui.tui.theme import Inks
+from cogency_tui.tui.theme import ThemeStyles
 from cogency_tui.workspace.file_names import short_path
 
 RECALL_STYLES = Path(__file__).parent.parent / "styles" / "recall.tcss"
@@ -34,7 +34,7 @@ class RenameScreen(Dialog["str | None"]):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "open", "Rename", id="rename.accept"),
-        Binding("escape", "close", "Leave", id="rename.leave"),
+        Binding("escape", "close", "Cancel", id="rename.leave"),
     ]
     AUTO_FOCUS = "#rename-title"
     CSS_PATH: ClassVar = [STYLES, RECALL_STYLES]
@@ -46,9 +46,9 @@ class RenameScreen(Dialog["str | None"]):
     def compose(self) -> ComposeResult:
         with Vertical(id="rename", classes="recall-dialog"):
             yield PaneTitle("Title", id="rename-head")
-            yield TitleField(self._title, placeholder="The first message gives it", id="rename-title")
+            yield TitleField(self._title, placeholder="Empty: the first message", id="rename-title")
             with Vertical(classes="dialog-foot"):
-                yield Choices([("enter", "rename", "open"), ("escape", "leave", "close")])
+                yield Choices([("enter", "rename", "open"), ("escape", "cancel", "close")])
 
     def on_mount(self) -> None:
         self.query_one(TitleField).cursor_blink = False
@@ -80,7 +80,7 @@ class ExportScreen(ReadingScreen[Form]):
             yield DialogBody(self._draw, id="export-body")
             with Vertical(classes="dialog-foot"):
                 yield Choices(
-                    [*choices, ("l", "JSON lines", "export('jsonl')"), ("escape", "leave", "close")]
+                    [*choices, ("l", "JSON lines", "export('jsonl')"), ("escape", "cancel", "close")]
                 )
 
     def on_mount(self) -> None:
@@ -89,12 +89,15 @@ class ExportScreen(ReadingScreen[Form]):
     def action_export(self, form: Form) -> None:
         self.dismiss(form)
 
-    def _draw(self, width: int, inks: Inks) -> list[Line]:
+    def _draw(self, width: int, styles: ThemeStyles) -> list[Line]:
         lines: list[Line] = []
         for name, about in FORMS.values():
-            said = [Segment(f"{name}: ", inks("text", attributes="bold")), Segment(about, inks("dim"))]
-            lines += wrap(said, width)
+            segments = [
+                Segment(f"{name}: ", styles("text", attributes="bold")),
+                Segment(about, styles("dim")),
+            ]
+            lines += wrap(segments, width)
         return [
             *lines,
-            *wrap([Segment(f"It is written into {short_path(self._directory)}.", inks("dim"))], width),
+            *wrap([Segment(f"The file is saved in {short_path(self._directory)}.", styles("dim"))], width),
         ]

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 Form: TypeAlias = Literal["md", "html", "jsonl"]
 
 FORMS: Mapping[Form, tuple[str, str]] = {
-    "md": ("Markdown", "for reading, calls folded"),
-    "html": ("HTML", "one page in the colours of the theme, which loads nothing"),
-    "jsonl": ("JSON lines", "all there is; `cogency-tui import` takes it"),
+    "md": ("Markdown", "for reading, with calls folded"),
+    "html": ("HTML", "one self-contained page in the colors of the theme"),
+    "jsonl": ("JSON lines", "everything, for `cogency-tui import`"),
 }
 """The name of each format, and its purpose."""
 
@@ -58,7 +58,7 @@ async def export(agent: "Agent", conversation: StoredConversation, form: Form, t
 
 
 def _theme_of_page(theme: str) -> str:
-    """A theme with colours of its own: a page has no access to those of a terminal."""
+    """A theme with colors of its own: a page has no access to those of a terminal."""
     try:
         return DEFAULT if load_palette(theme).ansi else theme
     except ConfigError:
@@ -93,6 +93,6 @@ def _write(directory: Path, name: str, form: Form, text: str) -> Path:
     except OSError as exc:
         full = exc.errno in (errno.ENOSPC, errno.EDQUOT)
         raise StoreError(
-            f"The export cannot be written into {directory}: {exc.strerror or exc}.",
-            "Free some space there." if full else "It has to be a directory that you can write to.",
+            f"Cannot write the export to {directory}: {exc.strerror or exc}.",
+            "Free some space there." if full else "Choose a directory that you can write to.",
         ) from exc

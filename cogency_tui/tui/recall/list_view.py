@@ -15,7 +15,7 @@ from cogency_tui.tui.kit.lines import Line
 from cogency_tui.tui.kit.select_list import Heading, Kind, SelectList, list_keys
 from cogency_tui.tui.recall.row_lines import draw_entry, draw_heading, draw_hit
 from cogency_tui.tui.recall.rows import Catalogue, Entry, HitRow, Item, Row
-from cogency_tui.tui.theme import Inks
+from cogency_tui.tui.theme import ThemeStyles
 
 _AHEAD = 3
 """Pages below the view within which more rows are requested."""
@@ -24,16 +24,18 @@ _AHEAD = 3
 class RecallList(SelectList[Row]):
     """Shows a catalogue."""
 
-    BINDING_GROUP_TITLE = "In the list"
+    BINDING_GROUP_TITLE = "Conversations"
 
     BINDINGS: ClassVar[list[BindingType]] = [
         *list_keys("recall.list", without=("end", "G")),
-        Binding("end,G", "end(1)", "Last", show=False, id="recall.list.last", tooltip="Last one loaded"),
         Binding(
-            "space", "fold", "Forks", show=False, id="recall.list.fold", tooltip="Fold or show the forks"
+            "end,G", "end(1)", "Last", show=False, id="recall.list.last", tooltip="Last loaded conversation"
         ),
-        Binding("left,h", "close", "Fold the forks", show=False, id="recall.list.close"),
-        Binding("right,l", "open", "Show the forks", show=False, id="recall.list.open"),
+        Binding(
+            "space", "fold", "Forks", show=False, id="recall.list.fold", tooltip="Expand or collapse forks"
+        ),
+        Binding("left,h", "close", "Collapse forks", show=False, id="recall.list.close"),
+        Binding("right,l", "open", "Expand forks", show=False, id="recall.list.open"),
     ]
 
     class MoreWanted(Message):
@@ -155,14 +157,14 @@ class RecallList(SelectList[Row]):
     def _item(self) -> Item | None:
         return row if isinstance(row := self.row, Item) else None
 
-    def _draw_row(self, row: Row, width: int, inks: Inks, on: str) -> Line:
+    def _draw_row(self, row: Row, width: int, styles: ThemeStyles, on: str) -> Line:
         if isinstance(row, Heading):
-            return draw_heading(row.text, inks)
+            return draw_heading(row.text, styles)
         entry = self.catalogue.entries[row.id]
         if isinstance(row, HitRow):
             is_selected = (row.id, row.nth) == (self.key, self.nth)
-            return draw_hit(entry.hits[row.nth], row.depth, width, inks, on, selected=is_selected)
-        return draw_entry(entry, row, width, inks, on, now=self._clock(), everywhere=self.everywhere)
+            return draw_hit(entry.hits[row.nth], row.depth, width, styles, on, selected=is_selected)
+        return draw_entry(entry, row, width, styles, on, now=self._clock(), everywhere=self.everywhere)
 
 
 def _key_of(row: Row) -> str | None:

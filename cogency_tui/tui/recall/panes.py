@@ -22,7 +22,7 @@ from cogency_tui.tui.recall.preview import PreviewPane, PreviewView
 from cogency_tui.tui.recall.rows import Entry
 from cogency_tui.tui.recall.search_bar import Chip, filters_in
 
-_PLACES: dict[Where, str] = {"project": "this project", "everywhere": "everywhere", "trash": "trash"}
+_PLACES: dict[Where, str] = {"project": "this project", "everywhere": "all projects", "trash": "trash"}
 
 
 def wider(where: Where) -> Where:
@@ -34,12 +34,12 @@ def chips_of(asked: Asked, problems: Sequence[str]) -> list[Chip]:
     """The chips for scope, order, and filters, both understood and not (`problems`)."""
     where = asked.where
     action = "" if where == "everywhere" else f"scope({wider(where)!r})"
-    chips = [Chip(_PLACES[where], "Where is looked; F2 changes it", action)]
+    chips = [Chip(_PLACES[where], "Where to search; F2 changes it", action)]
     if asked.order == "best":
-        chips.append(Chip("best first", "In which order; F3 changes it", "order"))
+        chips.append(Chip("best first", "Sort order; F3 changes it", "order"))
     for each in filters_in(asked.text):
-        chips.append(Chip(each.text, "A filter; a click takes it away", f"drop({each.start})"))
-    return [*chips, *(Chip(problem, "Taken as text to look for", trouble=True) for problem in problems)]
+        chips.append(Chip(each.text, "Filter; click to remove it", f"drop({each.start})"))
+    return [*chips, *(Chip(problem, "Searched as plain text", trouble=True) for problem in problems)]
 
 
 def count_of(found: int, total: int | None, *, complete: bool) -> str:
@@ -52,12 +52,12 @@ def count_of(found: int, total: int | None, *, complete: bool) -> str:
 def nothing_in(asked: Asked) -> str:
     """Describe why the list is empty, and the next step."""
     if asked.text.strip():
-        return "Nothing matches." + (" F2 looks everywhere." if asked.where == "project" else "")
+        return "No matches." + (" F2 searches all projects." if asked.where == "project" else "")
     if asked.where == "trash":
         return "The trash is empty."
     if asked.where == "project":
-        return "There is no conversation in this project yet. F2 shows those of every project."
-    return "There is no conversation yet."
+        return "No conversations in this project yet. F2 shows all projects."
+    return "No conversations yet."
 
 
 _BESIDE = 96
@@ -109,7 +109,7 @@ class RecallPanes(Horizontal):
 
     @property
     def covers(self) -> bool:
-        """Whether the preview covers the list."""
+        """True if the preview covers the list."""
         return not self.query_one("#recall-left").display
 
     @property
@@ -136,12 +136,14 @@ class RecallPanes(Horizontal):
         self.list.notice = error.advice
         self.list.refresh()
 
-    def look(self) -> None:
+    def show_selected(self) -> None:
         """Show the selected conversation in the preview."""
         if (entry := self.entry) is not None:
             asked, terms = self._searching.asked, self._searching.terms
             elsewhere = asked.where != "project"
-            self._show(partial(self._pane.look, entry, self.list.hit, asked.text, terms, project=elsewhere))
+            self._show(
+                partial(self._pane.show_hit, entry, self.list.hit, asked.text, terms, project=elsewhere)
+            )
 
     def step(self, step: int) -> None:
         """Go to the next hit of the selected conversation, or with -1 to the previous one."""
@@ -183,7 +185,7 @@ class RecallPanes(Horizontal):
 
     def on_select_list_selected(self, event: RecallList.Selected) -> None:
         event.stop()
-        self.look()
+        self.show_selected()
 
     def _clear_if_empty(self) -> None:
         if self.entry is None:

@@ -25,9 +25,9 @@ from cogency_tui.tui.transcript.view import TranscriptView
 
 
 class PreviewView(TranscriptView):
-    """Shows a transcript at a hit, with each find marked."""
+    """Shows a transcript at a hit, with each match marked."""
 
-    BINDING_GROUP_TITLE = "In the preview"
+    BINDING_GROUP_TITLE = "Preview"
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up,k", "line(-1)", "Up", show=False, id="recall.preview.up"),
@@ -68,7 +68,7 @@ class PreviewView(TranscriptView):
             show_event(self, self._unit, self._terms)
 
     def _marks(self) -> Iterator[Mark]:
-        style = self.inks("edit", "cursor", "bold underline")
+        style = self.theme_styles("edit", "cursor", "bold underline")
         for term in self._terms:
             for find in finds_in_view(self, term):
                 yield from ((place, span, style) for place, span in find)
@@ -83,14 +83,17 @@ class FactLine(Bar):
         super().__init__(id=id)
         self._text = ""
 
-    def tell(self, text: str) -> None:
+    def show_text(self, text: str) -> None:
         """Show another text."""
         if text != self._text:
             self._text = text
             self.refresh()
 
     def segments(self, width: int) -> list[Segment]:
-        return [Segment("  ", self.inks()), Segment(fit(self._text, width - 4), self.inks("dim"))]
+        return [
+            Segment("  ", self.theme_styles()),
+            Segment(fit(self._text, width - 4), self.theme_styles("dim")),
+        ]
 
 
 class PreviewPane(Surface):
@@ -102,10 +105,10 @@ class PreviewPane(Surface):
         self._clock = clock
         self._hits: list[Hit] = []
         self._nth = 0
-        self._looked = ""
+        self._conversation_id = ""
         self._ahead = ("", 0)
-        self._standing: tuple[str, Hit | None] | None = None
-        self._title = self._facts = self._told = ""
+        self._shown: tuple[str, Hit | None] | None = None
+        self._title = self._facts = self._position = ""
 
     def compose(self) -> ComposeResult:
         yield PaneTitle("Preview", id="recall-preview-title")
@@ -114,17 +117,17 @@ class PreviewPane(Surface):
 
     def hit_of(self, entry: Entry, otherwise: Hit | None) -> Hit | None:
         """The shown hit of this conversation; `otherwise` while another conversation is shown."""
-        standing = self._standing
+        standing = self._shown
         return standing[1] if standing and standing[0] == entry.conversation.id else otherwise
 
     def clear(self) -> None:
         """Show nothing."""
-        self._hits, self._standing, self._ahead = [], None, ("", 0)
-        self._title = self._facts = self._told = ""
-        self._tell()
+        self._hits, self._shown, self._ahead = [], None, ("", 0)
+        self._title = self._facts = self._position = ""
+        self._show_facts()
         self.query_one(PreviewView).show_at(Transcript(), None, ())
 
-    async def look(
+    async def show_hit(
         self, entry: Entry, hit: Hit | None, query: str, terms: Sequence[str], *, project: bool
     ) -> None:
         """Show a conversation at `hit`; `project` selects whether to show its project.
@@ -132,12 +135,12 @@ class PreviewPane(Surface):
         Raises:
             CogencyError: the conversation cannot be read.
         """
-        self._hits, self._nth, self._standing = [], 0, None
-        self._looked = entry.conversation.id
-        self._title, self._facts, self._told = title_of(entry), describe(entry, project=project), ""
-        self._tell()
+        self._hits, self._nth, self._shown = [], 0, None
+        self._conversation_id = entry.conversation.id
+        self._title, self._facts, self._position = title_of(entry), describe(entry, project=project), ""
+        self._show_facts()
         try:
-            await self._stand(entry, hit, terms)
+            await self._show_at(entry, hit, terms)
         except CogencyError:
             # Nothing of another conversation may appear under this title.
             self.query_one(PreviewView).show_at(Transcript(), None, ())
@@ -149,11 +152,11 @@ class PreviewPane(Surface):
         here = (hit.event, hit.within, hit.kind)
         self._nth = places.index(here) if here in places else 0
         (id, ahead), self._ahead = self._ahead, ("", 0)
-        await self.step(entry, ahead if id == self._looked else 0, terms)
+        await self.step(entry, ahead if id == self._conversation_id else 0, terms)
 
     def wait(self, entry: Entry, step: int) -> bool:
-        """Whether the hits of the conversation are still loading; then the step follows when they arrive."""
-        if self._hits and self._looked == entry.conversation.id:
+        """Return whether the hits of the conversation are still loading; the step follows when they are."""
+        if self._hits and self._conversation_id == entry.conversation.id:
             return False
         id, ahead = self._ahead
         self._ahead = entry.conversation.id, step + (ahead if id == entry.conversation.id else 0)
@@ -169,24 +172,24 @@ class PreviewPane(Surface):
             self._nth = (self._nth + step) % len(self._hits)
             self._count(entry)
             if step:
-                await self._stand(entry, self._hits[self._nth], terms)
+                await self._show_at(entry, self._hits[self._nth], terms)
 
-    async def _stand(self, entry: Entry, hit: Hit | None, terms: Sequence[str]) -> None:
+    async def _show_at(self, entry: Entry, hit: Hit | None, terms: Sequence[str]) -> None:
         within = hit.within if hit else entry.conversation.id
         seen = await self._recall.preview(within, hit.event if hit and hit.event else None)
         await prepare()
         read = NumberedTranscript()
         read.feed(seen.events)
         read.close()
-        self._standing = entry.conversation.id, hit
+        self._shown = entry.conversation.id, hit
         unit = read.units.get(hit.event) if hit else None
         self.query_one(PreviewView).show_at(read.transcript, unit, terms)
 
     def _count(self, entry: Entry) -> None:
         inside = " in a sub-agent" if self._hits[self._nth].within != entry.conversation.id else ""
-        self._told = f"hit {self._nth + 1:,} of {len(self._hits):,}{inside} · "
-        self._tell()
+        self._position = f"match {self._nth + 1:,} of {len(self._hits):,}{inside} · "
+        self._show_facts()
 
-    def _tell(self) -> None:
+    def _show_facts(self) -> None:
         self.query_one(PaneTitle).state(self._title)
-        self.query_one(FactLine).tell(self._told + self._facts)
+        self.query_one(FactLine).show_text(self._position + self._facts)

@@ -11,7 +11,7 @@ from cogency_tui.store.search.snippets import Marks
 from cogency_tui.tui.kit.lines import Line, cells, fit, width_of
 from cogency_tui.tui.kit.number_format import dollars, plural, tokens, when
 from cogency_tui.tui.recall.rows import Entry, Item
-from cogency_tui.tui.theme import Inks
+from cogency_tui.tui.theme import ThemeStyles
 from cogency_tui.workspace.file_names import short_path
 
 UNTITLED = "Untitled"
@@ -31,13 +31,13 @@ def title_of(entry: Entry) -> str:
     return one_line(entry.conversation.title[:_LONGEST_TITLE]) or UNTITLED
 
 
-def draw_heading(title: str, inks: Inks) -> Line:
+def draw_heading(title: str, styles: ThemeStyles) -> Line:
     """Draw the heading of a day or period."""
-    return Line([Segment(title, inks("dim", attributes="bold"))])
+    return Line([Segment(title, styles("dim", attributes="bold"))])
 
 
 def draw_entry(
-    entry: Entry, item: Item, width: int, inks: Inks, on: str, *, now: float, everywhere: bool
+    entry: Entry, item: Item, width: int, styles: ThemeStyles, on: str, *, now: float, everywhere: bool
 ) -> Line:
     """Draw a conversation: its title, then as many facts as fit, in columns at the right."""
     indent = "  " * min(item.depth, _DEPTH)
@@ -47,30 +47,30 @@ def draw_entry(
     elif entry.conversation.parent is not None:
         mark = "└ " if item.depth else "↳ "
     facts = _columns(entry, width - max(_TITLE, width // 3), now, everywhere=everywhere)
-    left = [Segment(indent + mark, inks("dim", on))]
-    live = [Segment("  ● open", inks("good", on))] if entry.live else []
-    imported = [Segment("  imported", inks("edit", on))] if entry.conversation.imported else []
-    right = [*imported, *live, Segment(facts, inks("dim", on))]
+    left = [Segment(indent + mark, styles("dim", on))]
+    live = [Segment("  ● open", styles("good", on))] if entry.live else []
+    imported = [Segment("  imported", styles("edit", on))] if entry.conversation.imported else []
+    right = [*imported, *live, Segment(facts, styles("dim", on))]
     if item.folded:
-        right.insert(0, Segment(f"  {plural(item.below, 'fork')}  ", inks("branch", on)))
+        right.insert(0, Segment(f"  {plural(item.below, 'fork')}  ", styles("branch", on)))
     room = max(0, width - width_of(left) - width_of(right))
     title = fit(title_of(entry), room)
-    style = inks("text", on, "" if item.depth else "bold")
+    style = styles("text", on, "" if item.depth else "bold")
     return Line([*left, Segment(title + " " * (room - cells(title)), style), *right])
 
 
-def draw_hit(hit: Hit, depth: int, width: int, inks: Inks, on: str, *, selected: bool) -> Line:
+def draw_hit(hit: Hit, depth: int, width: int, styles: ThemeStyles, on: str, *, selected: bool) -> Line:
     """Draw a match: its kind of text, and the text around it."""
     indent = "  " * min(depth, _DEPTH) + ("  › " if selected else "    ")
     kind = fit(one_line(hit.tool) if hit.kind in ("call", "output") and hit.tool else hit.kind, _KIND - 1)
     left = [
-        Segment(indent, inks("accent", on)),
-        Segment(kind + " " * (_KIND - cells(kind)), inks("dim", on, "italic")),
+        Segment(indent, styles("accent", on)),
+        Segment(kind + " " * (_KIND - cells(kind)), styles("dim", on, "italic")),
     ]
-    return Line([*left, *marked(hit.text, hit.marks, width - width_of(left), inks, on)])
+    return Line([*left, *marked(hit.text, hit.marks, width - width_of(left), styles, on)])
 
 
-def marked(text: str, marks: Marks, width: int, inks: Inks, on: str) -> list[Segment]:
+def marked(text: str, marks: Marks, width: int, styles: ThemeStyles, on: str) -> list[Segment]:
     """Fit `text` into `width` cells, with `marks` highlighted, starting near the first if too long."""
     first = marks[0][0] if marks else 0
     # A snippet is escaped piece by piece: escaping it as a whole would shift the marks.
@@ -89,10 +89,10 @@ def marked(text: str, marks: Marks, width: int, inks: Inks, on: str) -> list[Seg
     room = width
     for piece, role, attributes in pieces:
         # On one line, but with its spaces: those beside a mark belong to the text.
-        said = fit(_revealed(piece), room)
-        if said:
-            shown.append(Segment(said, inks(role, on, attributes)))
-            room -= cells(said)
+        visible = fit(_revealed(piece), room)
+        if visible:
+            shown.append(Segment(visible, styles(role, on, attributes)))
+            room -= cells(visible)
     return shown
 
 

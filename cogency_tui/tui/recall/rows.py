@@ -181,23 +181,23 @@ class Catalogue:
         elif head in self.entries:
             yield from self._rows_of(head, 0, 0, frozenset())
 
-    def _branch(self, tree: Tree, depth: int, told: frozenset[str]) -> Iterator[Item | HitRow]:
-        """Yield `tree` as rows; hits with a text in `told`, which an ancestor shows already, are left out."""
+    def _branch(self, tree: Tree, depth: int, seen: frozenset[str]) -> Iterator[Item | HitRow]:
+        """Yield `tree` as rows; hits with a text in `seen`, which an ancestor shows already, are left out."""
         id = tree.conversation.id
         entry = self.entries.get(id)
         if entry is not None:
             below = sum(each.id in self.entries for each in _flat(tree)) - 1
-            yield from self._rows_of(id, depth, below, told)
+            yield from self._rows_of(id, depth, below, seen)
             if id in self.folded:
                 return
-            told |= {hit.text for hit in entry.hits}
+            seen |= {hit.text for hit in entry.hits}
         for fork in tree.forks:
-            yield from self._branch(fork, depth + (entry is not None), told)
+            yield from self._branch(fork, depth + (entry is not None), seen)
 
-    def _rows_of(self, id: str, depth: int, below: int, told: frozenset[str]) -> Iterator[Item | HitRow]:
+    def _rows_of(self, id: str, depth: int, below: int, seen: frozenset[str]) -> Iterator[Item | HitRow]:
         yield Item(id, depth, below, id in self.folded)
         for nth, hit in enumerate(self.entries[id].hits):
-            if hit.text not in told:
+            if hit.text not in seen:
                 yield HitRow(id, depth, nth)
 
     def _item(self, place: int) -> Item:

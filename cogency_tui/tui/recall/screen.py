@@ -223,8 +223,8 @@ class RecallScreen(AnsweringScreen[Wanted | None]):
         id = entry.conversation.id
         within, event = (hit.within, hit.event) if hit else (id, 0)
         if entry.conversation.trashed is not None and not fork:
-            told = "It is still in the trash. F2 in recall lists that, u there takes it out."
-            app_of(self).notify(told, markup=False)
+            text = "Still in the trash. In recall, F2 shows the trash and u restores from it."
+            app_of(self).notify(text, markup=False)
         self.dismiss(Wanted(id, within, event, self._searching.terms, fork))
 
     def action_timeline(self) -> None:
@@ -239,7 +239,7 @@ class RecallScreen(AnsweringScreen[Wanted | None]):
     def _renamed(self, id: str, title: str) -> None:
         self._searching.catalogue.rename(id, title)
         self._panes.list.refresh()
-        self._panes.look()
+        self._panes.show_selected()
 
     def _removed(self, id: str) -> None:
         self._searching.drop(id)

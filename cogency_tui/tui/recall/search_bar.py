@@ -35,10 +35,12 @@ class Chip:
 class SearchField(FilterField):
     """The search text. Deleting in an empty field removes the first chip."""
 
-    BINDING_GROUP_TITLE = "In the search field"
+    BINDING_GROUP_TITLE = "Search field"
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "screen.open", "Open", id="recall.field.open", tooltip="Go on with the first one"),
+        Binding(
+            "enter", "screen.open", "Open", id="recall.field.open", tooltip="Open the first conversation"
+        ),
         Binding("down", "screen.enter_list", "List", id="recall.field.list", tooltip="Go to the list"),
         Binding("pagedown", "screen.enter_list(1)", "Page down", show=False, id="recall.field.page_down"),
     ]
@@ -100,7 +102,10 @@ class ChipLine(Bar):
                 break
             text = f" {fit(one_line(chip.text), room)}{cross}"
             role = "bad" if chip.trouble else "accent" if chip.action else "dim"
-            shown += [Segment(text, self.inks(role, "cursor")), Segment(" ", self.inks("text", "raised"))]
+            shown += [
+                Segment(text, self.theme_styles(role, "cursor")),
+                Segment(" ", self.theme_styles("text", "raised")),
+            ]
             self._places.append((place, place + cells(text), chip))
             place += cells(text) + 1
         return shown

@@ -19,7 +19,7 @@ from cogency_tui.tui.kit.lines import BLANK, Line, cells, fit, fit_path, wrap
 from cogency_tui.tui.kit.number_format import dollars, duration, plural, tokens
 from cogency_tui.tui.kit.pane_title import PaneTitle
 from cogency_tui.tui.recall.dialogs import RECALL_STYLES
-from cogency_tui.tui.theme import Inks
+from cogency_tui.tui.theme import ThemeStyles
 from cogency_tui.tui.transcript.cards import draw_problem
 from cogency_tui.tui.transcript.units import Problem
 
@@ -36,7 +36,7 @@ class _Bar(NamedTuple):
     note: str
 
 
-def draw_statistics(found: Statistics, width: int, inks: Inks) -> list[Line]:
+def draw_statistics(found: Statistics, width: int, styles: ThemeStyles) -> list[Line]:
     """Draw a period's totals, then its figures by day, model, tool and file."""
     total = found.total
     facts = [
@@ -47,7 +47,7 @@ def draw_statistics(found: Statistics, width: int, inks: Inks) -> list[Line]:
         f"{tokens(total.output)} generated",
     ]
     facts += [dollars(total.cost)] if total.cost else []
-    lines = wrap([Segment(" · ".join(facts), inks("text", attributes="bold"))], width)
+    lines = wrap([Segment(" · ".join(facts), styles("text", attributes="bold"))], width)
     days = [_spent(day) for day in found.days[-_DAYS:]]
     tools = [
         _Bar(
@@ -66,10 +66,10 @@ def draw_statistics(found: Statistics, width: int, inks: Inks) -> list[Line]:
         ("Changes by file", files),
     ):
         if bars:
-            heading = Line([Segment(title, inks("accent", attributes="bold"))])
-            lines += [BLANK, heading, *_draw(bars, width, inks)]
+            heading = Line([Segment(title, styles("accent", attributes="bold"))])
+            lines += [BLANK, heading, *_draw(bars, width, styles)]
     if not found.conversations:
-        lines += [BLANK, Line([Segment("Nothing was asked in this period.", inks("dim"))])]
+        lines += [BLANK, Line([Segment("No activity in this period.", styles("dim"))])]
     return lines
 
 
@@ -79,7 +79,7 @@ def _spent(spending: Spending) -> _Bar:
     return _Bar(spending.label, used, f"{tokens(used)}{cost}")
 
 
-def _draw(bars: Sequence[_Bar], width: int, inks: Inks) -> list[Line]:
+def _draw(bars: Sequence[_Bar], width: int, styles: ThemeStyles) -> list[Line]:
     most = max(bar.value for bar in bars)
     labels = [one_line(bar.label) for bar in bars]
     column = min(max(cells(label) for label in labels), _LABEL, width // 3)
@@ -88,13 +88,15 @@ def _draw(bars: Sequence[_Bar], width: int, inks: Inks) -> list[Line]:
     lines: list[Line] = []
     for label, bar in zip(labels, bars, strict=True):
         shown = fit_path(label, column)
-        head = Segment(shown + " " * (column - cells(shown) + 2), inks("text"))
+        head = Segment(shown + " " * (column - cells(shown) + 2), styles("text"))
         if room < _SHORTEST_BAR:
-            lines.append(Line([head, Segment(fit(bar.note, width - column - 2), inks("dim"))]))
+            lines.append(Line([head, Segment(fit(bar.note, width - column - 2), styles("dim"))]))
             continue
         drawn = bar_of(bar.value, most, room)
         lines.append(
-            Line([head, Segment(drawn, inks("accent")), Segment(f"  {bar.note.rjust(note)}", inks("dim"))])
+            Line(
+                [head, Segment(drawn, styles("accent")), Segment(f"  {bar.note.rjust(note)}", styles("dim"))]
+            )
         )
     return lines
 
@@ -107,7 +109,7 @@ def bar_of(value: float, most: float, width: int) -> str:
 
 
 _DAY = 86_400.0
-_PERIODS = {"7 days": 7, "30 days": 30, "a year": 365, "always": None}
+_PERIODS = {"7 days": 7, "30 days": 30, "1 year": 365, "all time": None}
 
 Ask = Callable[[Where, float | None], Awaitable[Statistics]]
 """Returns the figures of a scope since a moment in Unix seconds."""
@@ -119,9 +121,9 @@ class StatisticsScreen(ReadingScreen[None]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("1", "period('7 days')", "7 days", id="statistics.week"),
         Binding("2", "period('30 days')", "30 days", id="statistics.month"),
-        Binding("3", "period('a year')", "A year", id="statistics.year"),
-        Binding("4", "period('always')", "Always", id="statistics.always"),
-        Binding("a", "place", "Project or everywhere", id="statistics.place"),
+        Binding("3", "period('1 year')", "1 year", id="statistics.year"),
+        Binding("4", "period('all time')", "All time", id="statistics.always"),
+        Binding("a", "place", "This project or all projects", id="statistics.place"),
     ]
     CSS_PATH: ClassVar = [STYLES, RECALL_STYLES]
 
@@ -142,21 +144,21 @@ class StatisticsScreen(ReadingScreen[None]):
                 yield Choices([])
 
     def on_mount(self) -> None:
-        self._look()
+        self._reload()
 
     def action_period(self, period: str) -> None:
         self._period = period
-        self._look()
+        self._reload()
 
     def action_place(self) -> None:
         self._where = "everywhere" if self._where == "project" else "project"
-        self._look()
+        self._reload()
 
-    def _look(self) -> None:
-        place = "this project" if self._where == "project" else "everywhere"
+    def _reload(self) -> None:
+        place = "this project" if self._where == "project" else "all projects"
         self.query_one(PaneTitle).state(f"{self._period}, {place}")
         keys = [(str(key), name, f"period({name!r})") for key, name in enumerate(_PERIODS, 1)]
-        other = "everywhere" if self._where == "project" else "this project"
+        other = "all projects" if self._where == "project" else "this project"
         self.query_one(Choices).offer([*keys, ("a", other, "place"), ("escape", "close", "close")])
         days = _PERIODS[self._period]
         since = None if days is None else self._clock() - days * _DAY
@@ -171,9 +173,9 @@ class StatisticsScreen(ReadingScreen[None]):
         body.on_resize()
         body.jump(0)
 
-    def _draw(self, width: int, inks: Inks) -> list[Line]:
+    def _draw(self, width: int, styles: ThemeStyles) -> list[Line]:
         if self._problem:
-            return draw_problem(self._problem, width, inks)
+            return draw_problem(self._problem, width, styles)
         if self._found is None:
-            return wrap([Segment("Counting …", inks("dim"))], width)
-        return draw_statistics(self._found, width, inks)
+            return wrap([Segment("Counting …", styles("dim"))], width)
+        return draw_statistics(self._found, width, styles)

@@ -37,7 +37,7 @@ class Picking:
 
     @property
     def any(self) -> bool:
-        """Whether hunks are picked."""
+        """True if hunks are picked."""
         return bool(self._view.file and self._view.file.picked)
 
     def target(self) -> Target | None:
@@ -150,24 +150,24 @@ class Acting:
     def revert(self) -> None:
         """Revert the target."""
         if target := self._target():
-            self._deciding.revert(target, tell=not target.hunks)
+            self._deciding.revert(target, report=not target.hunks)
             self._go_on(target)
 
     def revert_file(self) -> None:
         """Revert all changes of the turn to the file."""
         if file := self._files.file:
-            self._deciding.revert(target_of(file.key), tell=True)
+            self._deciding.revert(target_of(file.key), report=True)
 
     def revert_turn(self) -> None:
         """Revert all changes of the turn."""
         if file := self._files.file:
-            self._deciding.revert(Target(file.key.turn), tell=True)
+            self._deciding.revert(Target(file.key.turn), report=True)
 
     def edit(self) -> None:
         """Edit the lines of the hunk, or those of its conflict."""
         file, hunk = self._shown, self._view.hunk
         if file is None or hunk is None:
-            self._warn("There are no lines here that could be edited. o opens the file.")
+            self._warn("No editable lines here. o opens the file.")
             return
         target = target_of(file.file.key, hunk.id)
         if hunk.id in file.conflicts:
@@ -176,7 +176,7 @@ class Acting:
         text = file.diff.text(hunk)
         about = f"{one_line(file.file.path)}, {_where(hunk)}"
         self._write(
-            Task("Edit the hunk", about, text, "keep it so"),
+            Task("Edit hunk", about, text, "save"),
             lambda written: self._deciding.edit(target, _ended(written)),
         )
 
@@ -185,7 +185,7 @@ class Acting:
         if target := self._target():
             count = len(target.hunks)
             about = one_line(target.path) + (f", {plural(count, 'hunk')}" if count else "")
-            task = Task("Comment to the agent", about, "", "tell it with the next message", short=True)
+            task = Task("Comment for the agent", about, "", "save comment", short=True)
             self._write(task, lambda written: self._deciding.comment(target, written))
 
     def settle(self, choice: Literal["ours", "theirs"]) -> None:
@@ -193,7 +193,7 @@ class Acting:
         file, hunk = self._shown, self._view.hunk
         id = hunk.id if hunk else WHOLE_FILE
         if file is None or id not in file.conflicts:
-            self._warn("There is no conflict here.")
+            self._warn("No conflict here.")
             return
         self._choose(file, id, choice)
 
@@ -202,7 +202,7 @@ class Acting:
         file, target = self._shown, self._picking.target()
         hunks = [hunk for hunk in file.hunks if target and hunk.id in target.hunks] if file else []
         if file is None or not hunks:
-            self._warn("There are no lines here to copy.")
+            self._warn("No lines to copy here.")
             return
         app_of(self._screen).copy_to_clipboard("".join(file.diff.patch(hunk) for hunk in hunks))
 
@@ -225,10 +225,10 @@ class Acting:
         try:
             there = place.is_file()
         except OSError as exc:
-            self._warn(f"{one_line(path)} cannot be opened: {exc.strerror}.")
+            self._warn(f"Cannot open {one_line(path)}: {exc.strerror}.")
             return
         if not there:
-            self._warn(f"There is no {one_line(path)} any more.")
+            self._warn(f"{one_line(path)} no longer exists.")
             return
         try:
             environ, name = at_line(os.environ, str(place), line)
@@ -240,7 +240,7 @@ class Acting:
         merged = file.conflicts[hunk.id].merged
         place = _unsettled(file.choices[hunk.id])
         if merged is None:
-            self._warn("There are no lines to write here. 1 leaves what is there now, 2 puts back what was.")
+            self._warn("No lines to edit here. 1 uses the current version, 2 the one before the agent.")
             return
         if place is None:
             return
@@ -248,9 +248,9 @@ class Acting:
             ours = merged.conflicts[place].ours.decode()
         except UnicodeDecodeError:
             # Bytes that are not valid text would be lost on writing them back.
-            self._warn("These lines are no UTF-8. 1 leaves what is there now, 2 puts back what was.")
+            self._warn("These lines are not UTF-8. 1 uses the current version, 2 the one before the agent.")
             return
-        task = Task("Settle the conflict", f"{one_line(file.file.path)}, {_where(hunk)}", ours, "take it")
+        task = Task("Resolve conflict", f"{one_line(file.file.path)}, {_where(hunk)}", ours, "apply")
         self._write(task, lambda written: self._choose(file, hunk.id, Text(_ended(written))))
 
     def _choose(self, file: OpenFile, id: str, choice: Choice) -> None:
@@ -266,7 +266,7 @@ class Acting:
 
     def _write(self, task: Task, take: Callable[[str], None]) -> None:
         if clean(task.text) != task.text:
-            self._warn("There are characters in these lines that cannot be typed here. o opens the file.")
+            self._warn("These lines contain characters that cannot be edited here. o opens the file.")
             return
 
         def written(text: str | None) -> None:

@@ -55,7 +55,7 @@ class Reading:
         self._busy = False
         self._known = False
 
-    def look(self) -> None:
+    def refresh(self) -> None:
         """Read the list again, after a possible change."""
         self._stale = True
         if not self._busy:
@@ -84,7 +84,7 @@ class Reading:
                 reading = self._review.overview(self.by)
                 # After the first time the present list stays while it is read again.
                 known, self._known = self._known, True
-                text = "Looking at what was changed"
+                text = "Loading the changes"
                 self._shows.show_overview(await self._patiently(reading, text, quiet=known))
         except CogencyError as exc:
             self._shows.show_problem(exc)
@@ -93,7 +93,7 @@ class Reading:
 
     async def _read_diff(self, key: FileKey, *, again: bool) -> None:
         try:
-            self._shows.show_file(await self._patiently(self._read(key), "Reading the diff", quiet=again))
+            self._shows.show_file(await self._patiently(self._read(key), "Loading the diff", quiet=again))
         except CogencyError as exc:
             self._shows.show_problem(exc)
 

@@ -11,7 +11,7 @@ from cogency_tui.tui.display import Display
 from cogency_tui.tui.feature_commands import FeatureCommands, Handler
 from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.transcript.call import FileChange
-from cogency_tui.tui.transcript.units import Said
+from cogency_tui.tui.transcript.units import UserMessage
 
 if TYPE_CHECKING:
     from cogency_tui.agent.review.review import Review
@@ -44,10 +44,10 @@ class ReviewCommands(FeatureCommands):
         app_of(self._screen).push_screen(self._shown, self._closed)
         self.work()
 
-    def look(self) -> None:
+    def refresh(self) -> None:
         """Refresh an open review."""
         if self._shown is not None and self._shown.is_mounted:
-            self._shown.look()
+            self._shown.reload()
 
     def work(self) -> None:
         """Update an open review when a turn begins or ends; else prepare one, so that it opens at once."""
@@ -56,7 +56,7 @@ class ReviewCommands(FeatureCommands):
             self.recount()
         if shown is not None:
             self._screen.call_after_refresh(partial(shown.work, working))
-            self.look()
+            self.refresh()
         elif not working and self._called and (conversation_id := self._bridge.conversation_id) is not None:
             self._screen.run_worker(partial(self._prepare, conversation_id), group="review", exclusive=True)
 
@@ -82,7 +82,7 @@ class ReviewCommands(FeatureCommands):
 
     @property
     def _called(self) -> bool:
-        """Whether the last turn called any tool."""
+        """True if the last turn called any tool."""
         calls, begun = self._display.transcript.calls, self._display.transcript.turn_start
         return bool(calls) and calls[-1] >= begun
 
@@ -115,9 +115,9 @@ class ReviewCommands(FeatureCommands):
         """Show the call in the conversation; if it is not there, the user's message of its turn."""
         transcript = self._display.transcript
         found = transcript.call_with(jump.call)
-        said = [index for index, unit in enumerate(transcript.units) if isinstance(unit, Said)]
-        unit = found[0] if found else said[jump.turn - 1] if 0 < jump.turn <= len(said) else None
+        messages = [index for index, unit in enumerate(transcript.units) if isinstance(unit, UserMessage)]
+        unit = found[0] if found else messages[jump.turn - 1] if 0 < jump.turn <= len(messages) else None
         if unit is None:
-            self.warn("The conversation does not show that turn.")
+            self.warn("That turn is not shown in the conversation.")
             return
         self._display.go_to_unit(unit)

@@ -20,12 +20,19 @@ from cogency_tui.tui.kit.dialogs import Confirmation
 from cogency_tui.tui.kit.number_format import plural
 from cogency_tui.tui.kit.typed_app import app_of
 
-_DONE: dict[ActionKind, str] = {
-    "keep": "Keeping it",
-    "revert": "Taking it back",
-    "edit": "Your edit",
-    "comment": "Your comment",
-    "resolve": "Settling the conflict",
+_UNDONE: dict[ActionKind, str] = {
+    "keep": "Unmarked",
+    "revert": "Restored",
+    "edit": "Edit undone",
+    "comment": "Comment removed",
+    "resolve": "Resolution undone",
+}
+_REDONE: dict[ActionKind, str] = {
+    "keep": "Marked as kept",
+    "revert": "Reverted again",
+    "edit": "Edit applied again",
+    "comment": "Comment restored",
+    "resolve": "Conflict resolved again",
 }
 
 Work = Callable[[], Awaitable[Outcome | None]]
@@ -44,14 +51,14 @@ class Deciding:
         """Keep the target, or restore it after a revert."""
         self._do(partial(self._review.keep, target))
 
-    def revert(self, target: Target, *, tell: bool = False) -> None:
-        """Revert the target; if it exceeds what is visible, `tell` reports how much was reverted."""
+    def revert(self, target: Target, *, report: bool = False) -> None:
+        """Revert the target; if it exceeds what is visible, `report` reports how much was reverted."""
 
         async def work() -> Outcome | None:
             try:
                 outcome = await self._review.revert(target)
             except LossError as exc:
-                question = Confirmation(f"{exc} Take it back all the same?")
+                question = Confirmation(f"{exc} Revert anyway?")
                 if not await app_of(self._screen).push_screen_wait(question):
                     return None
                 outcome = await self._review.revert(target, for_good=True)
@@ -59,13 +66,13 @@ class Deciding:
                 paths = ", ".join(one_line(each.path) for each in outcome.conflicts[:3])
                 if all(each.merged for each in outcome.conflicts):
                     self._warn(
-                        f"Somebody changed the same lines since: {paths}. Both sides are shown there (≠)."
+                        f"The same lines were changed since: {paths}. Both versions are shown there (≠)."
                     )
                 else:
-                    self._warn(f"Not all could be taken back: {paths}. What is in the way is said there (≠).")
-            elif tell:
+                    self._warn(f"Not everything could be reverted: {paths}. The reasons are shown there (≠).")
+            elif report:
                 files = {edit.path for edit in outcome.edits}
-                self._say(f"Taken back in {plural(len(files), 'file')}. u brings it back.")
+                self._say(f"Reverted {plural(len(files), 'file')} (u undo)")
             return outcome
 
         self._do(work)
@@ -79,7 +86,7 @@ class Deciding:
 
         async def work() -> None:
             await self._review.comment(target, text)
-            self._say("The agent is told with your next message.")
+            self._say("Comment saved. It is sent with your next message.")
 
         self._do(work)
 
@@ -92,7 +99,7 @@ class Deciding:
 
         async def work() -> Outcome:
             kind, outcome = await self._review.undo()
-            self._say(f"{_DONE[kind]} is undone. U does it again.")
+            self._say(f"{_UNDONE[kind]} (U redo)")
             return outcome
 
         self._do(work)
@@ -102,7 +109,7 @@ class Deciding:
 
         async def work() -> Outcome:
             kind, outcome = await self._review.redo()
-            self._say(f"{_DONE[kind]} is done again.")
+            self._say(f"{_REDONE[kind]} (u undo)")
             return outcome
 
         self._do(work)
@@ -120,7 +127,7 @@ class Deciding:
             self._after(outcome or Outcome())
 
     async def _confirm(self, question: str) -> bool:
-        return bool(await app_of(self._screen).push_screen_wait(Confirmation(f"{question} Do it?")))
+        return bool(await app_of(self._screen).push_screen_wait(Confirmation(f"{question} Continue?")))
 
     def _say(self, text: str) -> None:
         app_of(self._screen).notify(text, markup=False)

@@ -11,7 +11,7 @@ from cogency_tui.tui.kit.lines import BLANK, Line
 from cogency_tui.tui.review.diff_sections import Fold, Key, Pen, Section, SideBySide, Texts, Unified
 from cogency_tui.tui.review.diff_texts import draw_comments, draw_conflict, draw_fold, draw_head, draw_notes
 from cogency_tui.tui.review.open_file import WHOLE_FILE, OpenFile, Rows, unchanged_rows
-from cogency_tui.tui.theme import Inks
+from cogency_tui.tui.theme import ThemeStyles
 from cogency_tui.workspace.merge import Range
 
 CONTEXT = 3
@@ -26,15 +26,15 @@ Known = dict[tuple[str, int, Range, bool], Section]
 class Layout:
     """The sections of `file` in `width` cells, side by side if `split`.
 
-    `known` caches sections of lines for the same file, width, colours and arrangement.
+    `known` caches sections of lines for the same file, width, colors and arrangement.
     """
 
-    def __init__(self, file: OpenFile, width: int, inks: Inks, known: Known, *, split: bool) -> None:
+    def __init__(self, file: OpenFile, width: int, styles: ThemeStyles, known: Known, *, split: bool) -> None:
         self.file = file
         self._known = known
         self._split = split
         digits = len(str(max(len(file.diff.old), len(file.diff.new), 1)))
-        self._pen = Pen(file, width, inks, digits)
+        self._pen = Pen(file, width, styles, digits)
         self.sections: Sequence[Section] = [each for each in self._make() if len(each)]
         self._tops = [0, *accumulate(len(each) for each in self.sections)]
 
@@ -71,7 +71,7 @@ class Layout:
 
     def _make(self) -> Iterator[Section]:
         file, pen = self.file, self._pen
-        yield Texts(("notes", ""), 0, draw_notes(file.file, file.diff.notes, pen.width, pen.inks))
+        yield Texts(("notes", ""), 0, draw_notes(file.file, file.diff.notes, pen.width, pen.theme_styles))
         yield from self._conflict(WHOLE_FILE, 0)
         gaps = file.diff.gaps()
         last = len(file.hunks)
@@ -93,7 +93,7 @@ class Layout:
         after = trail if folded else trail + hidden
         yield self._unchanged("after", owner, (start, start + after), new)
         if folded:
-            line = draw_fold(hidden, self._pen.width, self._pen.inks)
+            line = draw_fold(hidden, self._pen.width, self._pen.theme_styles)
             yield Fold(owner, index, line, new + after + 1)
         if index < last:
             yield from self._head(index)
@@ -110,11 +110,11 @@ class Layout:
             len(file.hunks),
             fate.fate if fate else None,
             pen.width,
-            pen.inks,
+            pen.theme_styles,
             picked=hunk.id in file.picked,
         )
         yield Texts(("head", hunk.id), index, [head], hunk.outline.new[0] + 1)
-        yield Texts(("comments", hunk.id), index, draw_comments(hunk.comments, pen.width, pen.inks))
+        yield Texts(("comments", hunk.id), index, draw_comments(hunk.comments, pen.width, pen.theme_styles))
 
     def _hunk(self, index: int) -> Iterator[Section]:
         hunk, rows = self.file.hunks[index], self.file.rows[index]
@@ -124,7 +124,7 @@ class Layout:
     def _conflict(self, id: str, index: int) -> Iterator[Section]:
         obstacle = self.file.conflicts.get(id)
         if obstacle is not None:
-            lines = draw_conflict(obstacle, self.file.choices[id], self._pen.width, self._pen.inks)
+            lines = draw_conflict(obstacle, self.file.choices[id], self._pen.width, self._pen.theme_styles)
             yield Texts(("conflict", id), index, [BLANK, *lines])
 
     def _unchanged(self, kind: str, hunk: int, old: Range, new: int) -> Section:

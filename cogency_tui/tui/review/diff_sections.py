@@ -1,6 +1,6 @@
 """The sections of a diff from top to bottom: heads of hunks, lines, folds, and texts about them.
 
-Sections know their height without drawing anything. Each line (numbers, sign, coloured code, and the
+Sections know their height without drawing anything. Each line (numbers, sign, colored code, and the
 differing words) is drawn when it is rendered, after one cell that belongs to the view.
 """
 
@@ -18,7 +18,7 @@ from cogency_tui.safe_text import reveal
 from cogency_tui.tui.kit.lines import Line, chop, width_of
 from cogency_tui.tui.kit.long_text import Heights
 from cogency_tui.tui.review.open_file import OpenFile, Pieces, Rows
-from cogency_tui.tui.theme import Inks
+from cogency_tui.tui.theme import ThemeStyles
 
 _TAB = 4
 _LONGEST = 8_000
@@ -45,41 +45,41 @@ def height_of(text: str, room: int) -> int:
 
 
 def all_short(texts: Sequence[str], room: int) -> bool:
-    """Whether each of these lines fits a line of `room` cells; much faster than `height_of` for each."""
+    """Return whether each of these lines fits in `room` cells; much faster than `height_of` for each."""
     return all(len(text) <= room and text.isascii() and "\t" not in text for text in texts)
 
 
-def code_of(row: Row, file: OpenFile, inks: Inks, *, gone: bool) -> list[Segment]:
-    """A line of code; `gone` means that the change is reverted, and has no colours."""
+def code_of(row: Row, file: OpenFile, styles: ThemeStyles, *, gone: bool) -> list[Segment]:
+    """A line of code; `gone` means that the change is reverted, and has no colors."""
     on = surface_of(row, gone=gone)
-    pieces = file.colouring.pieces(row)
+    pieces = file.coloring.pieces(row)
     if len(row.text) > _LONGEST:
         pieces = [(row.text[:_LONGEST] + "…", "text")]
     if gone and row.kind != "same":
         pieces = [("".join(text for text, _ in pieces), "dim")]
-    mark = inks(_ROLES[row.kind], on, "bold underline")
-    return _drawn(pieces, () if gone else file.diff.marks(row), mark, inks, on)
+    mark = styles(_ROLES[row.kind], on, "bold underline")
+    return _drawn(pieces, () if gone else file.diff.marks(row), mark, styles, on)
 
 
 def draw_row(
-    row: Row, numbers: str, code: Sequence[Segment], room: int, inks: Inks, *, gone: bool
+    row: Row, numbers: str, code: Sequence[Segment], room: int, styles: ThemeStyles, *, gone: bool
 ) -> list[Line]:
     """Draw a line with its numbers and sign on as many lines as it takes; the numbers are on the first."""
     on = surface_of(row, gone=gone)
     role = "dim" if gone else _ROLES[row.kind]
-    fill = inks("text", on)
+    fill = styles("text", on)
     lines: list[Line] = []
     for line in chop(code, room):
         head = [
-            Segment(numbers if not lines else " " * len(numbers), inks("dim", on)),
-            Segment(f" {SIGNS[row.kind] if not lines else ' '} ", inks(role, on)),
+            Segment(numbers if not lines else " " * len(numbers), styles("dim", on)),
+            Segment(f" {SIGNS[row.kind] if not lines else ' '} ", styles(role, on)),
         ]
         rest = Segment(" " * (room - width_of(line.segments)), fill)
         lines.append(Line([*head, *line.segments, rest], line.joint, len(numbers) + 3))
     return lines
 
 
-def _drawn(pieces: Pieces, spans: Sequence[Span], mark: Style, inks: Inks, on: str) -> list[Segment]:
+def _drawn(pieces: Pieces, spans: Sequence[Span], mark: Style, styles: ThemeStyles, on: str) -> list[Segment]:
     """Draw `pieces`, those within `spans` in the style `mark`."""
     segments: list[Segment] = []
     place = column = 0
@@ -87,7 +87,7 @@ def _drawn(pieces: Pieces, spans: Sequence[Span], mark: Style, inks: Inks, on: s
         for part, marked in _cut(text, place, spans):
             shown = _expand(part, column) if "\t" in part else part
             column += len(shown)
-            segments.append(Segment(reveal(shown), mark if marked else inks(role, on)))
+            segments.append(Segment(reveal(shown), mark if marked else styles(role, on)))
         place += len(text)
     return segments
 
@@ -115,7 +115,7 @@ def _expand(text: str, column: int) -> str:
     return (" " * column + text).expandtabs(_TAB)[column:]
 
 
-_KEPT = 256
+_CACHED = 256
 
 Key = tuple[str, str]
 """The kind of a section, and its id: stable when the diff is laid out again."""
@@ -146,7 +146,7 @@ class Pen:
 
     file: OpenFile
     width: int
-    inks: Inks
+    theme_styles: ThemeStyles
     digits: int
 
 
@@ -217,7 +217,7 @@ class Unified:
         lines = self._drawn.get(index)
         if lines is None:
             lines = self._drawn[index] = self._draw(self._rows[index])
-            if len(self._drawn) > _KEPT:
+            if len(self._drawn) > _CACHED:
                 self._drawn.popitem(last=False)
         return lines[min(offset, len(lines) - 1)]
 
@@ -227,8 +227,8 @@ class Unified:
     def _draw(self, row: Row) -> list[Line]:
         pen = self._pen
         old, new = (str(number or "").rjust(pen.digits) for number in (row.old, row.new))
-        code = code_of(row, pen.file, pen.inks, gone=self._gone)
-        return draw_row(row, f"{old} {new}", code, self._room, pen.inks, gone=self._gone)
+        code = code_of(row, pen.file, pen.theme_styles, gone=self._gone)
+        return draw_row(row, f"{old} {new}", code, self._room, pen.theme_styles, gone=self._gone)
 
 
 def _heights(rows: Rows, room: int) -> Heights | Even:
@@ -265,7 +265,7 @@ class SideBySide:
         lines = self._drawn.get(index)
         if lines is None:
             lines = self._drawn[index] = self._draw(index)
-            if len(self._drawn) > _KEPT:
+            if len(self._drawn) > _CACHED:
                 self._drawn.popitem(last=False)
         return lines[min(offset, len(lines) - 1)]
 
@@ -277,10 +277,10 @@ class SideBySide:
         return height_of(row.text, self._room) if row else 1
 
     def _draw(self, index: int) -> list[Line]:
-        inks = self._pen.inks
+        styles = self._pen.theme_styles
         height = self._heights[index]
         left, right = (self._side(row, side, height) for side, row in enumerate(self._pairs[index]))
-        rule = Segment("│", inks("rule"))
+        rule = Segment("│", styles("rule"))
         return [
             Line([*one.segments, rule, *other.segments], lead=self._pen.digits + 3)
             for one, other in zip(left, right, strict=True)
@@ -291,10 +291,10 @@ class SideBySide:
         lines: list[Line] = []
         if row is not None:
             number = str((row.new if side else row.old) or "").rjust(pen.digits)
-            code = code_of(row, pen.file, pen.inks, gone=self._gone)
-            lines = draw_row(row, number, code, self._room, pen.inks, gone=self._gone)
+            code = code_of(row, pen.file, pen.theme_styles, gone=self._gone)
+            lines = draw_row(row, number, code, self._room, pen.theme_styles, gone=self._gone)
         blank = Segment(
-            " " * (pen.digits + 3 + self._room), pen.inks("text", surface_of(row, gone=self._gone))
+            " " * (pen.digits + 3 + self._room), pen.theme_styles("text", surface_of(row, gone=self._gone))
         )
         return [*lines, *[Line([blank])] * (height - len(lines))]
 

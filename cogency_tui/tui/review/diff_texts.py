@@ -17,21 +17,21 @@ from cogency_tui.tui.kit.lines import BLANK, Line, cells, chop, fit, fit_path, w
 from cogency_tui.tui.kit.number_format import plural, size
 from cogency_tui.tui.review.hunk_states import FATES, GLYPHS, ROLES, STATES, counted, state_mark
 from cogency_tui.tui.review.open_file import OpenFile
-from cogency_tui.tui.theme import Inks
+from cogency_tui.tui.theme import ThemeStyles
 
 _SHOWN = 60
 """Lines of one side of a conflict that are shown."""
 
 _WHY = {
-    "binary": "It is no text: there are no lines to show.",
-    "too large": "It is too large for its lines to be shown.",
-    "not kept": "It was too large to be kept: what it held is not known any more.",
-    "link": "It is a symbolic link: there are no lines to show.",
+    "binary": "Binary file: no lines to show.",
+    "too large": "The file is too large to show its lines.",
+    "not kept": "The file was too large to store: its earlier content is unknown.",
+    "link": "Symbolic link: no lines to show.",
 }
 
 
 def draw_head(
-    hunk: Hunk, nth: int, of: int, fate: Fate | None, width: int, inks: Inks, *, picked: bool
+    hunk: Hunk, nth: int, of: int, fate: Fate | None, width: int, styles: ThemeStyles, *, picked: bool
 ) -> Line:
     """Draw the line above a hunk: its state, its number, and its fate."""
     outline = hunk.outline
@@ -39,55 +39,55 @@ def draw_head(
     first, end = outline.new if outline.new[0] < outline.new[1] else outline.old
     where = f"line {first + 1}" if end - first < 2 else f"lines {first + 1}–{end}"
     left = [
-        Segment("◆ " if picked else " ", inks("accent", on, "bold")),
-        *state_mark(hunk.state, inks, on),
-        Segment(f"  hunk {nth} of {of}", inks("text", on)),
-        Segment(f"  {where}  {counted(outline.added, outline.removed)}", inks("dim", on)),
+        Segment("◆ " if picked else " ", styles("accent", on, "bold")),
+        *state_mark(hunk.state, styles, on),
+        Segment(f"  hunk {nth} of {of}", styles("text", on)),
+        Segment(f"  {where}  {counted(outline.added, outline.removed)}", styles("dim", on)),
     ]
     turns = " ".join(str(turn) for turn in hunk.turns)
-    right = [Segment(f"turn {turns} ", inks("dim", on))]
+    right = [Segment(f"turn {turns} ", styles("dim", on))]
     if fate is not None:
-        right.insert(0, Segment(f"{fate}  ", inks(FATES[fate], on)))
+        right.insert(0, Segment(f"{FATES[fate][0]}  ", styles(FATES[fate][1], on)))
     while right and width_of(left) + width_of(right) >= width:
         right.pop()
     while len(left) > 2 and width_of(left) > width:
         left.pop()
     space = max(0, width - width_of(left) - width_of(right))
-    return Line([*left, Segment(" " * space, inks("text", on)), *right])
+    return Line([*left, Segment(" " * space, styles("text", on)), *right])
 
 
-def draw_comments(comments: Sequence[Comment], width: int, inks: Inks) -> list[Line]:
+def draw_comments(comments: Sequence[Comment], width: int, styles: ThemeStyles) -> list[Line]:
     """Draw the user's comments to the agent, and whether they were sent."""
     lines: list[Line] = []
     for comment in comments:
-        told = "told" if comment.told else "is told with your next message"
-        said = [
-            Segment(reveal(comment.text), inks("text", attributes="italic")),
-            Segment(f"  {told}", inks("dim")),
+        delivery = "sent" if comment.told else "sent with your next message"
+        segments = [
+            Segment(reveal(comment.text), styles("text", attributes="italic")),
+            Segment(f"  {delivery}", styles("dim")),
         ]
-        bar = Segment(" ¶ ", inks("accent"))
-        first, *more = wrap(said, max(8, width - 4))
-        lines += [first.indented(bar), *(line.indented(Segment("   ", inks())) for line in more)]
+        bar = Segment(" ¶ ", styles("accent"))
+        first, *more = wrap(segments, max(8, width - 4))
+        lines += [first.indented(bar), *(line.indented(Segment("   ", styles())) for line in more)]
     return lines
 
 
-def draw_fold(count: int, width: int, inks: Inks) -> Line:
+def draw_fold(count: int, width: int, styles: ThemeStyles) -> Line:
     """Draw the line that represents unchanged lines."""
     text = fit(f" ⋯ {plural(count, 'unchanged line')}", width)
-    return Line([Segment(text, inks("dim"))], lead=len(text))
+    return Line([Segment(text, styles("dim"))], lead=len(text))
 
 
-def draw_notes(file: ChangedFile, notes: Sequence[str], width: int, inks: Inks) -> list[Line]:
+def draw_notes(file: ChangedFile, notes: Sequence[str], width: int, styles: ThemeStyles) -> list[Line]:
     """Draw the notes beside the lines, and the summary of a file without lines."""
-    said = list(notes)
+    texts = list(notes)
     if not file.hunks:
-        said = [*_summary(file), *said]
+        texts = [*_summary(file), *texts]
     lines: list[Line] = []
-    for text in said:
-        wrapped = wrap([Segment(reveal(text), inks("dim" if file.hunks else "text"))], max(8, width - 2))
-        lines += [line.indented(Segment(" ", inks())) for line in wrapped]
+    for text in texts:
+        wrapped = wrap([Segment(reveal(text), styles("dim" if file.hunks else "text"))], max(8, width - 2))
+        lines += [line.indented(Segment(" ", styles())) for line in wrapped]
     comments = [comment for comment in file.comments if not comment.hunk]
-    lines += draw_comments(comments, width, inks)
+    lines += draw_comments(comments, width, styles)
     return [*lines, BLANK] if lines else []
 
 
@@ -95,67 +95,71 @@ def _summary(file: ChangedFile) -> Iterator[str]:
     before, after = (size(count) for count in file.size)
     match file.kind:
         case "created":
-            yield f"The agent created it: {after}."
+            yield f"Created by the agent: {after}."
         case "deleted":
-            yield f"The agent deleted it: it had {before}."
+            yield f"Deleted by the agent: {before} before."
         case "renamed" if file.size[0] == file.size[1]:
-            yield f"The agent renamed it: {after}."
+            yield f"Renamed by the agent: {after}."
         case "mode":
-            yield f"The agent changed who may do what with it; what it holds ({after}) stayed."
+            yield f"File mode changed by the agent; the content ({after}) is unchanged."
         case _:
-            yield f"The agent changed it: it had {before}, and came to {after}."
+            yield f"Changed by the agent: {before} before, {after} after."
     if file.no_lines:
         yield _WHY[file.no_lines]
 
 
-def draw_conflict(obstacle: Obstacle, choices: Sequence[Choice | None], width: int, inks: Inks) -> list[Line]:
+def draw_conflict(
+    obstacle: Obstacle, choices: Sequence[Choice | None], width: int, styles: ThemeStyles
+) -> list[Line]:
     """Draw both sides of a conflict, and how it is settled."""
     room = max(8, width - 3)
-    indent = Segment("   ", inks())
+    indent = Segment("   ", styles())
 
     def sentence(text: str, role: str) -> list[Line]:
-        return [line.indented(indent) for line in wrap([Segment(text, inks(role))], room)]
+        return [line.indented(indent) for line in wrap([Segment(text, styles(role))], room)]
 
     places = obstacle.merged.conflicts if obstacle.merged else ()
     if not places:
-        lines = sentence(f"It cannot be taken back: {reveal(obstacle.reason)}.", "bad")
-        return [*lines, _option("1", "leave what is there now", False, inks), _back(inks), BLANK]
-    lines = sentence("Somebody changed these lines since. What is to stand there?", "bad")
+        lines = sentence(f"Cannot be reverted: {reveal(obstacle.reason)}.", "bad")
+        return [*lines, _option("1", "use the current version", False, styles), _back(styles), BLANK]
+    lines = sentence("These lines were changed since. Which version should be used?", "bad")
     for nth, (place, choice) in enumerate(zip(places, choices, strict=True), 1):
         if len(places) > 1:
-            lines += sentence(f"Place {nth} of {len(places)}", "dim")
-        lines.append(_option("1", "what is there now", choice == "ours", inks))
-        lines += _side(place.ours, "good", room, inks)
-        lines.append(_option("2", "what was there before the agent", choice == "theirs", inks))
-        lines += _side(place.theirs, "bad", room, inks)
-        lines.append(_option("e", "lines of your own", isinstance(choice, Text), inks))
+            lines += sentence(f"Conflict {nth} of {len(places)}", "dim")
+        lines.append(_option("1", "current version", choice == "ours", styles))
+        lines += _side(place.ours, "good", room, styles)
+        lines.append(_option("2", "version before the agent", choice == "theirs", styles))
+        lines += _side(place.theirs, "bad", room, styles)
+        lines.append(_option("e", "your own version", isinstance(choice, Text), styles))
     return [*lines, BLANK]
 
 
-def _option(key: str, text: str, chosen: bool, inks: Inks) -> Line:
-    mark = Segment("  ✓" if chosen else "", inks("good"))
-    return Line([Segment(f"   {key} ", inks("accent", attributes="bold")), Segment(text, inks("text")), mark])
+def _option(key: str, text: str, chosen: bool, styles: ThemeStyles) -> Line:
+    mark = Segment("  ✓" if chosen else "", styles("good"))
+    return Line(
+        [Segment(f"   {key} ", styles("accent", attributes="bold")), Segment(text, styles("text")), mark]
+    )
 
 
-def _back(inks: Inks) -> Line:
-    return _option("2", "put back what was there before the agent", False, inks)
+def _back(styles: ThemeStyles) -> Line:
+    return _option("2", "restore the version before the agent", False, styles)
 
 
-def _side(data: bytes, role: str, room: int, inks: Inks) -> list[Line]:
+def _side(data: bytes, role: str, room: int, styles: ThemeStyles) -> list[Line]:
     """Draw the lines of one side, as far as they are readable."""
     if not data:
-        return [Line([Segment("     nothing", inks("dim", attributes="italic"))])]
+        return [Line([Segment("     nothing", styles("dim", attributes="italic"))])]
     texts = data.decode("utf-8", "replace").removesuffix("\n").split("\n")
     lines: list[Line] = []
     for text in texts[:_SHOWN]:
         shown = reveal(text.removesuffix("\r").expandtabs(4))
-        code = chop([Segment(shown, inks("text", "raised"))], max(4, room - 4))
+        code = chop([Segment(shown, styles("text", "raised"))], max(4, room - 4))
         for line in code:
-            rest = Segment(" " * (room - 4 - width_of(line.segments)), inks("text", "raised"))
-            head = [Segment("   ", inks()), Segment("▏ ", inks(role, "raised"))]
+            rest = Segment(" " * (room - 4 - width_of(line.segments)), styles("text", "raised"))
+            head = [Segment("   ", styles()), Segment("▏ ", styles(role, "raised"))]
             lines.append(Line([*head, *line.segments, rest], line.joint, 5))
     if len(texts) > _SHOWN:
-        lines.append(Line([Segment(f"     ⋯ {plural(len(texts) - _SHOWN, 'more line')}", inks("dim"))]))
+        lines.append(Line([Segment(f"     ⋯ {plural(len(texts) - _SHOWN, 'more line')}", styles("dim"))]))
     return lines
 
 
@@ -191,22 +195,22 @@ class ReviewHeader(Bar):
             self.refresh()
 
     def segments(self, width: int) -> list[Segment]:
-        inks, on = self.inks, "background"
-        name = Segment(" Review", inks("accent", on, "bold"))
+        styles, on = self.theme_styles, "background"
+        name = Segment(" Review", styles("accent", on, "bold"))
         right = self._counted(words=True)
         if width_of(right) + width_of([name]) + 4 > width:
             right = self._counted(words=False)
         room = width - width_of([name]) - width_of(right) - 5
-        about = "the agent works on" if self._working else self._title
-        left = [name, Segment(f"   {fit(about, room)}" if room >= 8 else "", inks("text", on, "bold"))]
-        return end_to_end(left, right, width, inks, on)
+        about = "the agent is working" if self._working else self._title
+        left = [name, Segment(f"   {fit(about, room)}" if room >= 8 else "", styles("text", on, "bold"))]
+        return end_to_end(left, right, width, styles, on)
 
     def _counted(self, *, words: bool) -> list[Segment]:
-        inks, on = self.inks, "background"
+        styles, on = self.theme_styles, "background"
         found = [
             Segment(
                 f"{GLYPHS[state]} {count} {state}  " if words else f"{GLYPHS[state]} {count}  ",
-                inks(ROLES[state], on),
+                styles(ROLES[state], on),
             )
             for state in STATES
             if (count := self._counts.get(state, 0))
@@ -214,7 +218,7 @@ class ReviewHeader(Bar):
         if not found:
             return []
         total = sum(self._counts.values())
-        return [Segment(f"{total} hunk{'' if total == 1 else 's'}   ", inks("dim", on)), *found]
+        return [Segment(f"{total} hunk{'' if total == 1 else 's'}   ", styles("dim", on)), *found]
 
 
 class FileTitle(Bar):
@@ -240,31 +244,31 @@ class FileTitle(Bar):
         self.refresh()
 
     def segments(self, width: int) -> list[Segment]:
-        inks, file = self.inks, self._file
-        margin = Segment("  ", inks())
+        styles, file = self.theme_styles, self._file
+        margin = Segment("  ", styles())
         if file is None:
-            return [margin, Segment("Diff", inks("accent" if self._focused else "dim", attributes="bold"))]
+            return [margin, Segment("Diff", styles("accent" if self._focused else "dim", attributes="bold"))]
         facts = "  ".join(filter(None, (describe_file(file), counted(file.added, file.removed))))
-        right = [*state_mark(file.state, inks, "surface"), margin]
+        right = [*state_mark(file.state, styles, "surface"), margin]
         fate = self._fate()
         for text, role in ((self._aside, "accent"), (fate, "dim")):
-            more = Segment(f"{text}  " if text else "", inks(role))
+            more = Segment(f"{text}  " if text else "", styles(role))
             if width_of([more, *right]) + _ROOM <= width:
                 right = [more, *right]
         room = width - width_of(right) - 3
         path = fit_path(one_line(file.path), max(8, room - 2))
-        name = Segment(path, inks("accent" if self._focused else "text", attributes="bold"))
+        name = Segment(path, styles("accent" if self._focused else "text", attributes="bold"))
         left = [margin, name]
         if width_of(left) + cells(facts) + 2 <= room:
-            left.append(Segment(f"  {facts}", inks("dim")))
-        return end_to_end(left, right, width, inks, "surface")
+            left.append(Segment(f"  {facts}", styles("dim")))
+        return end_to_end(left, right, width, styles, "surface")
 
     def _fate(self) -> str:
         """The common fate of all hunks, if there is one."""
         if self._open is None:
             return ""
         there = [hunk.id for hunk in self._open.hunks if hunk.state != "reverted"]
-        fates = {fate.fate for id, fate in self._open.fates.items() if id in there}
+        fates: set[Fate] = {fate.fate for id, fate in self._open.fates.items() if id in there}
         if not fates:
             return ""
-        return fates.pop() if len(fates) == 1 else "partly changed since"
+        return FATES[fates.pop()][0] if len(fates) == 1 else "partly edited since"

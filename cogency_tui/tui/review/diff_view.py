@@ -14,7 +14,7 @@ from textual.message import Message
 from textual.strip import Strip
 
 from cogency_tui.agent.review.model import Hunk
-from cogency_tui.tui.kit.line_view import LineView, Look, overlaid
+from cogency_tui.tui.kit.line_view import DrawContext, LineView, overlaid
 from cogency_tui.tui.kit.lines import Line, wrap
 from cogency_tui.tui.review.diff_layout import Known, Layout
 from cogency_tui.tui.review.diff_sections import Key
@@ -32,7 +32,7 @@ class DiffView(LineView):
     """Shows an `OpenFile`, or the reason why there is none."""
 
     MARGIN = 1
-    BINDING_GROUP_TITLE = "In the diff"
+    BINDING_GROUP_TITLE = "Diff"
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up", "line(-1)", "Line up", show=False, id="review.diff.up"),
@@ -51,7 +51,7 @@ class DiffView(LineView):
         super().__init__(id=id)
         self.way: Way = "auto"
         self.file: OpenFile | None = None
-        self._said = ""
+        self._text = ""
         self._layout: Layout | None = None
         self._known: Known = {}
         self._known_for: object = None
@@ -85,7 +85,7 @@ class DiffView(LineView):
 
     @property
     def is_split(self) -> bool:
-        """Whether both sides are side by side."""
+        """True if both sides are side by side."""
         file = self.file
         if self.way != "auto" or file is None:
             return self.way == "side by side"
@@ -95,8 +95,8 @@ class DiffView(LineView):
     def say(self, text: str) -> None:
         """Show a text instead of a file."""
         self.file = self._layout = None
-        self._said = text
-        self._texts = wrap([Segment(text, self.inks("dim"))], self.text_width - 1) if text else []
+        self._text = text
+        self._texts = wrap([Segment(text, self.theme_styles("dim"))], self.text_width - 1) if text else []
         self.resize_column(len(self._texts))
         self.jump(0)
         self.refresh()
@@ -114,7 +114,7 @@ class DiffView(LineView):
         if file is not None:
             self.file = file
         if self.file is None:
-            self.say(self._said)
+            self.say(self._text)
             return
         anchor = self._anchor()
         self._lay()
@@ -154,26 +154,28 @@ class DiffView(LineView):
 
     def line_at(self, y: int) -> Line | None:
         if self._layout is None:
-            return self._texts[y].indented(Segment(" ", self.inks())) if y < len(self._texts) else None
+            return (
+                self._texts[y].indented(Segment(" ", self.theme_styles())) if y < len(self._texts) else None
+            )
         found = self._layout.locate(y)
         if found is None:
             return None
         section, offset = found
         mine = self.file is not None and self.file.hunks and section.hunk == self.place
-        bar = Segment("▌" if mine and section.fold is None else " ", self.inks("accent"))
+        bar = Segment("▌" if mine and section.fold is None else " ", self.theme_styles("accent"))
         return section.line(offset).indented(bar)
 
-    def strip_at(self, y: int, look: Look) -> Strip:
-        strip = super().strip_at(y, look)
+    def strip_at(self, y: int, context: DrawContext) -> Strip:
+        strip = super().strip_at(y, context)
         if self._layout is None or y != self._cursor or y >= self._layout.height or not self.has_focus:
             return strip
-        cursor = look.inks("text", "cursor")
+        cursor = context.theme_styles("text", "cursor")
         over = Style(bgcolor=cursor.bgcolor, reverse=cursor.reverse)
         return overlaid(strip, over)
 
     def on_resize(self) -> None:
         if self._layout is None:
-            self.say(self._said)
+            self.say(self._text)
         else:
             self.renew()
             if self._unseen and self.page:
@@ -218,10 +220,10 @@ class DiffView(LineView):
         file = self.file
         if file is None:
             return
-        facts = (file, self.text_width, self.inks, self.is_split)
+        facts = (file, self.text_width, self.theme_styles, self.is_split)
         if self._known_for != facts:
             self._known, self._known_for = {}, facts
-        self._layout = Layout(file, self.text_width - 1, self.inks, self._known, split=self.is_split)
+        self._layout = Layout(file, self.text_width - 1, self.theme_styles, self._known, split=self.is_split)
         self.resize_column(self._layout.height)
 
     def _anchor(self) -> tuple[Key, int, int, int | None]:

@@ -12,7 +12,7 @@ from cogency_tui.tui.kit.select_list import SelectList
 from cogency_tui.tui.review.file_rows import FileHeading, FileRow, ListRow
 from cogency_tui.tui.review.hunk_states import GLYPHS, KIND_LETTERS, ROLES, counted
 from cogency_tui.tui.review.keys import filter_key
-from cogency_tui.tui.theme import Inks
+from cogency_tui.tui.theme import ThemeStyles
 
 _WORDY = 40
 """Cells from which a row has room for the word of its state."""
@@ -24,7 +24,7 @@ _COUNTS = 11
 class FileList(SelectList[ListRow]):
     """Selects a file; the selection skips headings."""
 
-    BINDING_GROUP_TITLE = "In the list of files"
+    BINDING_GROUP_TITLE = "Changed files"
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up", "move(-1)", "Previous file", show=False, id="review.list.up"),
@@ -33,7 +33,7 @@ class FileList(SelectList[ListRow]):
         Binding("pagedown", "page(1)", "Page down", show=False, id="review.list.page_down"),
         Binding("home", "end(-1)", "First file", show=False, id="review.list.home"),
         Binding("end", "end(1)", "Last file", show=False, id="review.list.end"),
-        Binding("enter,right,l", "open", "Look at it", id="review.list.open", tooltip="Go to its diff"),
+        Binding("enter,right,l", "open", "Open", id="review.list.open", tooltip="Go to the diff of the file"),
         filter_key("review.list.filter"),
     ]
 
@@ -59,37 +59,37 @@ def _key_of(row: ListRow) -> FileKey | None:
     return row.file.key if isinstance(row, FileRow) else None
 
 
-def _draw_row(row: ListRow, width: int, inks: Inks, on: str) -> Line:
+def _draw_row(row: ListRow, width: int, styles: ThemeStyles, on: str) -> Line:
     if isinstance(row, FileHeading):
-        return _draw_heading(row, width, inks)
-    return _draw_file(row, width, inks, on)
+        return _draw_heading(row, width, styles)
+    return _draw_file(row, width, styles, on)
 
 
-def _draw_heading(row: FileHeading, width: int, inks: Inks) -> Line:
+def _draw_heading(row: FileHeading, width: int, styles: ThemeStyles) -> Line:
     title = fit_path(row.text, width) if row.is_path else row.text
     about = fit(row.aside, max(0, width - cells(title) - 2))
     return Line(
         [
-            Segment(title, inks("dim", attributes="bold")),
-            Segment(f"  {about}" if about else "", inks("dim")),
+            Segment(title, styles("dim", attributes="bold")),
+            Segment(f"  {about}" if about else "", styles("dim")),
         ]
     )
 
 
-def _draw_file(row: FileRow, width: int, inks: Inks, on: str) -> Line:
+def _draw_file(row: FileRow, width: int, styles: ThemeStyles, on: str) -> Line:
     file, state = row.file, row.file.state
     left = [
-        Segment(f"{GLYPHS[state]} ", inks(ROLES[state], on)),
-        Segment(f"{KIND_LETTERS[file.kind]} ", inks("dim", on)),
+        Segment(f"{GLYPHS[state]} ", styles(ROLES[state], on)),
+        Segment(f"{KIND_LETTERS[file.kind]} ", styles("dim", on)),
     ]
-    right = [Segment(f" {counted(file.added, file.removed)}", inks("dim", on))]
+    right = [Segment(f" {counted(file.added, file.removed)}", styles("dim", on))]
     if width >= _WORDY:
         right = [
-            Segment(right[0].text.rjust(_COUNTS), inks("dim", on)),
-            Segment(state.rjust(_WORD), inks(ROLES[state], on)),
+            Segment(right[0].text.rjust(_COUNTS), styles("dim", on)),
+            Segment(state.rjust(_WORD), styles(ROLES[state], on)),
         ]
     room = width - width_of(left) - width_of(right)
     label = fit_path(row.label, room) if row.is_path else fit(row.label, room)
     role = "dim" if state == "reverted" else "text"
-    name = Segment(label + " " * (room - cells(label)), inks(role, on))
+    name = Segment(label + " " * (room - cells(label)), styles(role, on))
     return Line([*left, name, *right])

@@ -59,7 +59,7 @@ def place_of_call(rows: Sequence[ListRow], call: str) -> int | None:
 
 
 def made_by(file: ChangedFile, call: str) -> bool:
-    """Whether a call contributed to the change."""
+    """Return whether a call contributed to the change."""
     return any(edit.call == call for edit in file.edits)
 
 

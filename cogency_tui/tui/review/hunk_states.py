@@ -6,7 +6,7 @@ from rich.segment import Segment
 
 from cogency_tui.agent.review.model import Fate
 from cogency_tui.store.file_versions import Kind, State
-from cogency_tui.tui.theme import Inks
+from cogency_tui.tui.theme import ThemeStyles
 
 STATES: tuple[State, ...] = ("new", "conflict", "edited", "kept", "reverted")
 """All states, the undecided ones first."""
@@ -19,12 +19,12 @@ ROLES: Mapping[State, str] = {
     "edited": "accent",
     "conflict": "bad",
 }
-FATES: Mapping[Fate, str] = {
-    "still there": "dim",
-    "moved": "dim",
-    "changed since": "edit",
-    "gone": "edit",
-    "unknown": "dim",
+FATES: Mapping[Fate, tuple[str, str]] = {
+    "still there": ("applied", "dim"),
+    "moved": ("moved", "dim"),
+    "changed since": ("edited since", "edit"),
+    "gone": ("gone", "edit"),
+    "unknown": ("unknown", "dim"),
 }
 """The role of each word."""
 
@@ -39,9 +39,9 @@ KIND_LETTERS: Mapping[Kind, str] = {
 """Git's letters."""
 
 
-def state_mark(state: State, inks: Inks, on: str, *, word: bool = True) -> list[Segment]:
+def state_mark(state: State, styles: ThemeStyles, on: str, *, word: bool = True) -> list[Segment]:
     """Draw glyph and word of a state."""
-    style = inks(ROLES[state], on)
+    style = styles(ROLES[state], on)
     return [Segment(f"{GLYPHS[state]} {state}" if word else GLYPHS[state], style)]
 
 

@@ -87,17 +87,17 @@ def unchanged_rows(diff: FileDiff, old: Range, new: int) -> Rows:
 WHOLE_FILE = ""
 """The id in place of a hunk's, for a file without hunks."""
 
-_COLOURED_WHOLE = 60_000
-"""Characters of both sides up to which they are coloured as a whole, not line by line."""
+_COLORED_WHOLE = 60_000
+"""Characters of both sides up to which they are colored as a whole, not line by line."""
 
-_KEPT = 2_000
+_CACHED = 2_000
 
 Pieces = Sequence[tuple[str, str]]
-"""The parts of a line of code, each with its colour role."""
+"""The parts of a line of code, each with its color role."""
 
 
-class Colouring:
-    """The colours of a diff's lines.
+class Coloring:
+    """The colors of a diff's lines.
 
     Strings and comments that span several lines are right only if the file is short enough to be read as a
     whole.
@@ -108,7 +108,7 @@ class Colouring:
         self._sides: list[list[Pieces]] = []
         self._lines: OrderedDict[str, Pieces] = OrderedDict()
         size = sum(map(len, diff.old)) + sum(map(len, diff.new))
-        if self._language and size <= _COLOURED_WHOLE:
+        if self._language and size <= _COLORED_WHOLE:
             self._sides = [[*read_code(self._language, "\n".join(side))] for side in (diff.old, diff.new)]
 
     def pieces(self, row: Row) -> Pieces:
@@ -127,7 +127,7 @@ class Colouring:
             # A line that the lexer changes is shown as it is.
             whole = len(read) == 1 and "".join(piece for piece, _ in read[0]) == text
             pieces = self._lines[text] = read[0] if whole else [(text, "text")]
-            if len(self._lines) > _KEPT:
+            if len(self._lines) > _CACHED:
                 self._lines.popitem(last=False)
         return pieces
 
@@ -139,7 +139,7 @@ class OpenFile:
 
     diff: FileDiff
     rows: list[Rows]
-    colouring: Colouring
+    coloring: Coloring
     unfolded: set[int] = field(default_factory=set[int])
     picked: set[str] = field(default_factory=set[str])
     fates: dict[str, HunkFate] = field(default_factory=dict[str, HunkFate])
@@ -191,4 +191,4 @@ class OpenFile:
 
 def read_open(diff: FileDiff) -> OpenFile:
     """Prepare a diff for drawing. Blocks."""
-    return OpenFile(diff, [rows_of_hunk(diff, hunk) for hunk in diff.hunks], Colouring(diff))
+    return OpenFile(diff, [rows_of_hunk(diff, hunk) for hunk in diff.hunks], Coloring(diff))

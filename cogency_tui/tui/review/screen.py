@@ -1,7 +1,7 @@
 """The review: changed files on the left, the diff of one on the right, and a key for every decision.
 
 It composes, and passes keys on: `widget_updates` updates the widgets, `actions` decides. The agent may work
-meanwhile: `look` refreshes the screen.
+meanwhile: `reload` refreshes the screen.
 """
 
 from dataclasses import dataclass
@@ -91,14 +91,14 @@ class ReviewScreen(AnsweringScreen[Jump | Command | None]):
         self._fit(size.width, size.height)
         self.set_focus(self._files if size.width < BOTH_FIT and not self._straight else self._view)
         app_of(self).theme_changed_signal.subscribe(self, lambda _theme: self._view.renew())
-        self.look()
+        self.reload()
 
     def on_resize(self, event: events.Resize) -> None:
         self._fit(event.size.width, event.size.height)
 
-    def look(self) -> None:
+    def reload(self) -> None:
         """Refresh the screen, after a possible change."""
-        self._showing.reading.look()
+        self._showing.reading.refresh()
 
     def work(self, working: bool) -> None:
         """Show whether the agent works."""
@@ -183,7 +183,7 @@ class ReviewScreen(AnsweringScreen[Jump | Command | None]):
         """Group by turn, or by file."""
         reading = self._showing.reading
         reading.by = "file" if reading.by == "turn" else "turn"
-        reading.look()
+        reading.refresh()
 
     def action_filter(self) -> None:
         self.set_class(False, "-diff")

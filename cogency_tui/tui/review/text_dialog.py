@@ -66,10 +66,10 @@ class WritingScreen(Dialog[str | None]):
     """Returns the written text; None if the user leaves."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("ctrl+s", "accept", "Take it", id="writing.accept"),
-        Binding("enter", "send", "Take it", show=False, id="writing.send", tooltip="Take a comment"),
-        Binding("ctrl+g", "outside", "Editor", id="writing.editor", tooltip="Go on in $EDITOR"),
-        Binding("escape", "leave", "Leave", id="writing.leave"),
+        Binding("ctrl+s", "accept", "Save", id="writing.accept"),
+        Binding("enter", "send", "Save", show=False, id="writing.send", tooltip="Save the comment"),
+        Binding("ctrl+g", "outside", "Editor", id="writing.editor", tooltip="Edit in $EDITOR"),
+        Binding("escape", "leave", "Cancel", id="writing.leave"),
     ]
     AUTO_FOCUS = "#writing-text"
     CSS_PATH: ClassVar = [STYLES, REVIEW_STYLES]
@@ -91,7 +91,7 @@ class WritingScreen(Dialog[str | None]):
                         (key, task.verb, "accept"),
                         *more,
                         ("ctrl+g", "$EDITOR", "outside"),
-                        ("escape", "leave", "leave"),
+                        ("escape", "cancel", "leave"),
                     ]
                 )
 
@@ -123,7 +123,7 @@ class WritingScreen(Dialog[str | None]):
             if yes:
                 self.dismiss(None)
 
-        app_of(self).push_screen(Confirmation("Leave without what you wrote?"), answered)
+        app_of(self).push_screen(Confirmation("Discard your text?"), answered)
 
     async def _edit_outside(self) -> None:
         from cogency_tui.tui.terminal.external_editor import edit_outside

@@ -29,7 +29,7 @@ from cogency_tui.tui.review.file_rows import (
 )
 from cogency_tui.tui.review.open_file import OpenFile
 
-_NOTHING = "The agent has changed nothing in this conversation yet. What it changes will stand here."
+_NOTHING = "No changes in this conversation yet. Changes will appear here."
 _NO_MATCH = "No changed file matches the filter."
 
 
@@ -140,7 +140,7 @@ class Showing:
 
     @property
     def is_behind(self) -> bool:
-        """Whether another file than the selected one is shown, whose diff is still loading."""
+        """True while the diff of the selected file is loading and another file is shown."""
         file, shown = self._files.file, self._view.file
         return file is not None and shown is not None and shown.file.key != file.key
 
@@ -148,7 +148,7 @@ class Showing:
         """Show the state of the selected file."""
         file, shown = self._files.file, self._view.file
         opened = shown if shown and file and shown.file.key == file.key else None
-        picked = f"{len(opened.picked)} picked" if opened and opened.picked else ""
+        picked = f"{len(opened.picked)} selected" if opened and opened.picked else ""
         way = "" if self._view.way == "auto" else self._view.way
         self._widgets.file_title.show(file, opened, picked or way)
 
@@ -160,7 +160,7 @@ class Showing:
             keys = (row.file.key for row in self._rows if isinstance(row, FileRow) and row.file.path in paths)
             self._goal = next(keys, None)
         self._conflicts = bool(outcome.conflicts)
-        self.reading.look()
+        self.reading.refresh()
 
     def _first_hunk(self, file: OpenFile) -> int:
         """The hunk to show first: after a move from another file, its nearest end; else one made by the

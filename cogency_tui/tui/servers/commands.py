@@ -24,4 +24,4 @@ class ServerCommands(FeatureCommands):
         except CogencyError as exc:
             self.complain(exc)
         else:
-            self.say(f"The MCP server {name} is starting again.")
+            self.say(f"MCP server {name} is restarting.")

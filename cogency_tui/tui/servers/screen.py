@@ -15,7 +15,7 @@ from cogency_tui.tui.kit.lines import Line, cells, fit, wrap
 from cogency_tui.tui.kit.list_dialog import ListDialog, Note
 from cogency_tui.tui.kit.number_format import plural
 from cogency_tui.tui.kit.select_list import SelectList, list_keys
-from cogency_tui.tui.theme import Inks
+from cogency_tui.tui.theme import ThemeStyles
 
 _NAME = 14
 _MARKS = {
@@ -26,53 +26,53 @@ _MARKS = {
     State.ENDED: ("■", "edit"),
 }
 _LATER = {
-    State.ENDED: "The next call starts it again.",
-    State.STARTING: "Its tools come with the first message after that.",
+    State.ENDED: "It restarts with the next call.",
+    State.STARTING: "Its tools are available with the next message after it has started.",
 }
 _LAST = 6
 """Lines of a server's output that are shown."""
 
 
-def draw_server(server: Listed, width: int, inks: Inks, on: str) -> Line:
+def draw_server(server: Listed, width: int, styles: ThemeStyles, on: str) -> Line:
     """Draw one line of the list: its state, its name, its title, and the number of its tools."""
     mark, role = _MARKS[server.state]
     tools = plural(len(server.tools), "tool") if server.tools else ""
     right = f"{tools or server.state.value:>12}"
     room = max(1, width - 2 - _NAME - 1 - cells(right))
-    told = one_line(server.title or server.told)
-    shown = fit(told, room)
+    text = one_line(server.title or server.told)
+    shown = fit(text, room)
     return Line(
         [
-            Segment(f"{mark} ", inks(role, on)),
-            Segment(f"{fit(server.name, _NAME):<{_NAME}} ", inks("text", on)),
-            Segment(shown + " " * (room - cells(shown)), inks("dim", on)),
-            Segment(right, inks("dim", on)),
+            Segment(f"{mark} ", styles(role, on)),
+            Segment(f"{fit(server.name, _NAME):<{_NAME}} ", styles("text", on)),
+            Segment(shown + " " * (room - cells(shown)), styles("dim", on)),
+            Segment(right, styles("dim", on)),
         ]
     )
 
 
-def draw_server_note(server: Listed | None, width: int, inks: Inks) -> list[Line]:
+def draw_server_note(server: Listed | None, width: int, styles: ThemeStyles) -> list[Line]:
     """Draw its state and problem, its command or address, its tools, and its last output."""
     if server is None:
-        told = "No MCP server is configured. [mcp.NAME] in the configuration has its command or url."
-        return wrap([Segment(told, inks("dim"))], width)
+        text = "No MCP server is configured. Add its command or url under [mcp.NAME] in the configuration."
+        return wrap([Segment(text, styles("dim"))], width)
     state = f"{server.state.value}: {reveal(server.problem)}" if server.problem else server.state.value
     _mark, role = _MARKS[server.state]
-    lines = wrap([Segment(state, inks("text" if server.state is State.READY else role))], width)
+    lines = wrap([Segment(state, styles("text" if server.state is State.READY else role))], width)
     if later := _LATER.get(server.state):
-        lines += wrap([Segment(later, inks("dim"))], width)
-    lines += wrap([Segment(reveal(server.told), inks("dim"))], width)
+        lines += wrap([Segment(later, styles("dim"))], width)
+    lines += wrap([Segment(reveal(server.told), styles("dim"))], width)
     if server.tools:
-        lines += wrap([Segment(f"Tools: {', '.join(server.tools)}", inks("text"))], width)
+        lines += wrap([Segment(f"Tools: {', '.join(server.tools)}", styles("text"))], width)
     for left_out in server.left_out:
-        lines += wrap([Segment(f"Not used: {reveal(left_out)}", inks("edit"))], width)
-    said = server.said.strip().splitlines()[-_LAST:]
-    for line in said:
-        lines += wrap([Segment(f"│ {reveal(clean(line))}", inks("dim"))], width)
+        lines += wrap([Segment(f"Not used: {reveal(left_out)}", styles("edit"))], width)
+    output = server.said.strip().splitlines()[-_LAST:]
+    for line in output:
+        lines += wrap([Segment(f"│ {reveal(clean(line))}", styles("dim"))], width)
     return lines
 
 
-LOOK = 0.5
+INTERVAL = 0.5
 """Seconds between two refreshes while the servers are shown."""
 
 
@@ -81,7 +81,7 @@ class ServersScreen(ListDialog[None, Listed]):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q,enter", "close", "Close", id="servers.close"),
-        Binding("r", "restart", "Restart", id="servers.restart", tooltip="End it, and start it again"),
+        Binding("r", "restart", "Restart", id="servers.restart", tooltip="Restart the server"),
         *list_keys("servers", without=("pageup", "pagedown")),
         Binding("pageup", "scroll(-5)", "Page up", show=False, id="servers.page_up"),
         Binding("pagedown", "scroll(5)", "Page down", show=False, id="servers.page_down"),
@@ -96,7 +96,7 @@ class ServersScreen(ListDialog[None, Listed]):
 
     async def on_mount(self) -> None:
         self._show(self._servers.listed())
-        self.set_interval(LOOK, self.load, name="servers")
+        self.set_interval(INTERVAL, self.load, name="servers")
 
     def note_lines(self, height: int, room: int) -> int:
         """Give the note two thirds."""
@@ -127,5 +127,5 @@ class ServersScreen(ListDialog[None, Listed]):
         restart: list[Choice] = [("r", "restart", "restart")] if self.rows.rows else []
         return [*restart, ("escape", "close", "close")]
 
-    def _draw_note(self, width: int, inks: Inks) -> list[Line]:
-        return draw_server_note(self.rows.row, width, inks)
+    def _draw_note(self, width: int, styles: ThemeStyles) -> list[Line]:
+        return draw_server_note(self.rows.row, width, styles)

@@ -33,22 +33,22 @@ _STEP = 1000
 _STYLED_AT_ONCE = 8
 """Widgets restyled between two keys: a few milliseconds of work."""
 
-NO_COLOURS = "NO_COLOR is set: there are no colours. Start without it to choose a theme."
+NO_COLORS = "NO_COLOR is set, so there are no colors. Start without it to choose a theme."
 
 
 class Appearance:
     """The theme of `app`."""
 
-    def __init__(self, app: App[Any], *, colourless: bool) -> None:
+    def __init__(self, app: App[Any], *, colorless: bool) -> None:
         self._app = app
-        self._colourless = colourless
+        self._colorless = colorless
         self.complaint = ""
         """The problem of the configured theme."""
 
     def begin(self, name: str) -> None:
         """Set theme `name` before any style sheet is read."""
         try:
-            palette = load_palette(COLOURLESS if self._colourless else name)
+            palette = load_palette(COLOURLESS if self._colorless else name)
         except ConfigError as exc:
             palette, self.complaint = load_palette(DEFAULT), exc.advice
         app = self._app
@@ -58,7 +58,7 @@ class Appearance:
         app.stylesheet.set_variables(app.get_css_variables())
 
     def limit(self) -> None:
-        """Use the 16 terminal colours, unless the theme is limited to them already."""
+        """Use the 16 terminal colors, unless the theme is limited to them already."""
         if not load_palette(self._app.theme).ansi:
             self.begin(SIXTEEN)
 
@@ -66,10 +66,10 @@ class Appearance:
         """Show theme `name` from now on.
 
         Raises:
-            ConfigError: the theme does not exist, its file cannot be used, or colours are disabled.
+            ConfigError: the theme does not exist, its file cannot be used, or colors are disabled.
         """
-        if self._colourless:
-            raise ConfigError(NO_COLOURS)
+        if self._colorless:
+            raise ConfigError(NO_COLORS)
         self._show(load_palette(name))
 
     def choose(self, name: str) -> None:
@@ -137,7 +137,7 @@ class Appearance:
         if app.theme != palette.name:
             app.theme = palette.name
         else:
-            # Equal names with different colours: Textual detects no change.
+            # Equal names with different colors: Textual detects no change.
             app.mutate_reactive(App.theme)
 
 

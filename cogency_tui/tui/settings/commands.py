@@ -53,8 +53,8 @@ class SettingsCommands(FeatureCommands):
         if name:
             await self._screen.run_action(f"app.set_theme({name!r})")
         elif app.no_color:
-            from cogency_tui.tui.settings.appearance import NO_COLOURS
+            from cogency_tui.tui.settings.appearance import NO_COLORS
 
-            self.warn(NO_COLOURS)
+            self.warn(NO_COLORS)
         else:
             app.push_screen(ThemePicker())

@@ -50,5 +50,5 @@ class SettingsDesk:
         await self._follow(option.key)
         origin = self._agent.configured.origin(option.key)
         if origin.source not in ("person", "default"):
-            return f"Written. Until the program ends {origin.where} goes before it."
-        return "Written. It counts at the next start." if option.when == "start" else ""
+            return f"Saved. {origin.where} overrides it until you quit."
+        return "Saved. Takes effect at the next start." if option.when == "start" else ""

@@ -12,7 +12,7 @@ from cogency_tui.config.layers import Origin
 from cogency_tui.safe_text import one_line
 from cogency_tui.tui.kit.lines import Line, cells, fit, wrap
 from cogency_tui.tui.kit.select_list import Heading
-from cogency_tui.tui.theme import Inks
+from cogency_tui.tui.theme import ThemeStyles
 
 
 class SettingRow(msgspec.Struct, frozen=True):
@@ -35,9 +35,9 @@ Row: TypeAlias = Heading | SettingRow | LinkRow
 _OPENS = {"provider": "choose_model", "model": "choose_model", "keys": "show_keys"}
 
 LINKS = (
-    LinkRow("/permissions", "permissions", "the rules that let calls pass without a question"),
-    LinkRow("/trust", "trust", "what this project brings, and whether it is used"),
-    LinkRow("/theme", "set_theme", "every theme with its colours"),
+    LinkRow("/permissions", "permissions", "permission mode, and rules that allow calls without asking"),
+    LinkRow("/trust", "trust", "review and trust this project's .cogency files"),
+    LinkRow("/theme", "set_theme", "all themes with their colors"),
 )
 
 
@@ -48,8 +48,8 @@ def setting_rows(preferences: Sequence[Preference], words: str = "") -> list[Row
     group = ""
     for preference in preferences:
         option = preference.option
-        said = f"{option.key} {option.meaning} {preference.shown} {preference.origin.source}".casefold()
-        if not all(word in said for word in wanted):
+        searched = f"{option.key} {option.meaning} {preference.shown} {preference.origin.source}".casefold()
+        if not all(word in searched for word in wanted):
             continue
         if option.group != group:
             group = option.group
@@ -63,15 +63,15 @@ _KEY, _VALUE = 32, 20
 _NARROW_KEY = 28
 
 
-def draw_setting(row: Row, width: int, inks: Inks, on: str) -> Line:
+def draw_setting(row: Row, width: int, styles: ThemeStyles, on: str) -> Line:
     """Draw one line of the list."""
     if isinstance(row, Heading):
-        return Line([Segment(fit(row.text, width), inks("accent", on, "bold"))])
+        return Line([Segment(fit(row.text, width), styles("accent", on, "bold"))])
     if isinstance(row, LinkRow):
         return Line(
             [
-                Segment(f"  {fit(row.name, _KEY):<{_KEY}}", inks("text", on)),
-                Segment(fit(row.meaning, width - _KEY - 2), inks("dim", on)),
+                Segment(f"  {fit(row.name, _KEY):<{_KEY}}", styles("text", on)),
+                Segment(fit(row.meaning, width - _KEY - 2), styles("dim", on)),
             ]
         )
     preference = row.preference
@@ -79,37 +79,39 @@ def draw_setting(row: Row, width: int, inks: Inks, on: str) -> Line:
     name = _KEY if width >= 2 + _KEY + _VALUE + 16 else _NARROW_KEY
     room = min(_VALUE, max(4, width - 2 - name))
     value = fit(one_line(preference.shown) or "—", room)
-    where = fit(tell_briefly(preference.origin), max(0, width - 4 - name - room))
+    where = fit(describe_briefly(preference.origin), max(0, width - 4 - name - room))
     return Line(
         [
-            Segment("● " if own else "  ", inks("accent", on)),
-            Segment(f"{fit(preference.option.key, name):<{name}}", inks("text", on)),
-            Segment(value + " " * (room - cells(value)), inks("text", on, "bold" if own else "")),
-            Segment(f"  {where}", inks("dim", on)),
+            Segment("● " if own else "  ", styles("accent", on)),
+            Segment(f"{fit(preference.option.key, name):<{name}}", styles("text", on)),
+            Segment(value + " " * (room - cells(value)), styles("text", on, "bold" if own else "")),
+            Segment(f"  {where}", styles("dim", on)),
         ]
     )
 
 
 def draw_setting_note(
-    row: Row | None, choices: tuple[str, ...], said: str, problem: str, width: int, inks: Inks
+    row: Row | None, choices: tuple[str, ...], saved: str, problem: str, width: int, styles: ThemeStyles
 ) -> list[Line]:
     """Draw the selected row's meaning, its values, the time of a change's effect, and the value's origin."""
     if isinstance(row, LinkRow):
-        return wrap([Segment(f"{row.meaning[0].upper()}{row.meaning[1:]}.", inks("text"))], width)
+        return wrap([Segment(f"{row.meaning[0].upper()}{row.meaning[1:]}.", styles("text"))], width)
     if not isinstance(row, SettingRow):
         return []
     preference = row.preference
-    lines = wrap([Segment(f"{_sentence(preference)} Counts {_when(preference)}.", inks("text"))], width)
+    lines = wrap(
+        [Segment(f"{_sentence(preference)} Takes effect {_when(preference)}.", styles("text"))], width
+    )
     if problem:
-        return [*lines, *wrap([Segment(f"✗ {one_line(problem)}", inks("bad"))], width)]
-    if said:
-        lines += wrap([Segment(f"✓ {one_line(said)}", inks("good"))], width)
+        return [*lines, *wrap([Segment(f"✗ {one_line(problem)}", styles("bad"))], width)]
+    if saved:
+        lines += wrap([Segment(f"✓ {one_line(saved)}", styles("good"))], width)
     if choices:
-        lines += wrap([Segment(f"One of: {', '.join(map(one_line, choices))}", inks("dim"))], width)
-    return [*lines, *wrap([Segment(f"From {_tell(preference.origin)}.", inks("dim"))], width)]
+        lines += wrap([Segment(f"One of: {', '.join(map(one_line, choices))}", styles("dim"))], width)
+    return [*lines, *wrap([Segment(f"{_describe_origin(preference.origin)}.", styles("dim"))], width)]
 
 
-def tell_briefly(origin: Origin) -> str:
+def describe_briefly(origin: Origin) -> str:
     """Describe an origin in the width of a column: a file by its name."""
     if origin.source == "environment":
         return f"${origin.where}"
@@ -128,13 +130,13 @@ def _when(preference: Preference) -> str:
     return APPLIED[preference.option.when]
 
 
-def _tell(origin: Origin) -> str:
+def _describe_origin(origin: Origin) -> str:
     where = one_line(origin.where).replace(f"{Path.home()}/", "~/", 1)
-    told = {
-        "default": "the program: nothing else says so",
-        "person": f"your file, {where}",
-        "project": f"this project, which you trust: {where}",
-        "environment": f"the environment, {origin.where}; it goes before your file",
-        "flag": f"the command line, {origin.where}; it goes before your file until the program ends",
+    sentences = {
+        "default": "Default",
+        "person": f"From your file, {where}",
+        "project": f"From this project, which you trust: {where}",
+        "environment": f"From the environment, {origin.where}; it overrides your file",
+        "flag": f"From the command line, {origin.where}; it overrides your file until you quit",
     }
-    return told[origin.source]
+    return sentences[origin.source]

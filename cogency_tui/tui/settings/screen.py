@@ -26,7 +26,7 @@ from cogency_tui.tui.settings.rows import (
     draw_setting_note,
     setting_rows,
 )
-from cogency_tui.tui.theme import Inks
+from cogency_tui.tui.theme import ThemeStyles
 
 
 class SettingsScreen(ListDialog["str | None", Row]):
@@ -34,11 +34,17 @@ class SettingsScreen(ListDialog["str | None", Row]):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "close", "Close", id="settings.close"),
-        Binding("enter,space", "open", "Change", id="settings.change", tooltip="The next choice, or a field"),
-        Binding("right,l", "choose(1)", "Next choice", show=False, id="settings.next"),
-        Binding("left,h", "choose(-1)", "Choice before", show=False, id="settings.before"),
         Binding(
-            "d,delete", "default", "Default", id="settings.default", tooltip="Take it out of your file again"
+            "enter,space", "open", "Change", id="settings.change", tooltip="Next choice, or edit the value"
+        ),
+        Binding("right,l", "choose(1)", "Next choice", show=False, id="settings.next"),
+        Binding("left,h", "choose(-1)", "Previous choice", show=False, id="settings.before"),
+        Binding(
+            "d,delete",
+            "default",
+            "Default",
+            id="settings.default",
+            tooltip="Reset to the default: remove it from your file",
         ),
         Binding("slash", "filter", "Filter", id="settings.filter"),
         *list_keys("settings"),
@@ -52,7 +58,7 @@ class SettingsScreen(ListDialog["str | None", Row]):
         self._path = path
         self._words = ""
         self._problem = ""
-        self._said = ""
+        self._saved = ""
         self._filter = FilterField(id="settings-filter")
         self._field = FilterField(id="settings-field")
         self._field.placeholder = ""
@@ -73,7 +79,7 @@ class SettingsScreen(ListDialog["str | None", Row]):
         await super().clicked()
 
     async def moved(self) -> None:
-        self._said = self._problem = ""
+        self._saved = self._problem = ""
         await super().moved()
 
     def on_input_changed(self, event: Input.Changed) -> None:
@@ -157,19 +163,19 @@ class SettingsScreen(ListDialog["str | None", Row]):
         self.show_selected()
 
     def _leave_field(self) -> None:
-        self._said = self._problem = ""
+        self._saved = self._problem = ""
         self._field.display = False
         self.set_focus(None)
 
     async def _change(self, option: Option, text: str | None) -> None:
-        said = problem = ""
+        saved = problem = ""
         try:
-            said = await self._desk.change(option, text)
+            saved = await self._desk.change(option, text)
         except CogencyError as exc:
             problem = exc.advice
         if self.is_attached:
             self._leave_field()
-            self._said, self._problem = said, problem
+            self._saved, self._problem = saved, problem
             self._show(again=True)
 
     def _show(self, *, again: bool = False) -> None:
@@ -178,17 +184,17 @@ class SettingsScreen(ListDialog["str | None", Row]):
         rows = setting_rows(preferences, self._words)
         (self.rows.update_rows if again else self.rows.show)(rows)
         own = sum(each.origin.source == "person" for each in preferences)
-        told = f"{own} of your own" if own else "nothing of your own yet"
-        self.heading.state(f"{told} · {self._path}")
+        text = f"{own} changed" if own else "nothing changed"
+        self.heading.state(f"{text} · {self._path}")
         self.show_selected()
 
     def choices(self) -> list[Choice]:
         row = self.rows.row
         choices: list[Choice] = []
         if self._editing:
-            choices = [("enter", "write it", "open"), ("escape", "leave it", "close")]
+            choices = [("enter", "save", "open"), ("escape", "cancel", "close")]
         elif self.focused is self._filter:
-            choices = [("enter", "to the list", "open"), ("escape", "show all", "close")]
+            choices = [("enter", "go to list", "open"), ("escape", "clear filter", "close")]
         else:
             if isinstance(row, LinkRow) or (isinstance(row, SettingRow) and row.opens):
                 choices.append(("enter", "open", "open"))
@@ -200,10 +206,10 @@ class SettingsScreen(ListDialog["str | None", Row]):
             choices += [("/", "filter", "filter"), ("escape", "close", "close")]
         return choices
 
-    def _draw_note(self, width: int, inks: Inks) -> list[Line]:
+    def _draw_note(self, width: int, styles: ThemeStyles) -> list[Line]:
         row = self.rows.row
         choices = self._desk.choices(row.preference.option) if isinstance(row, SettingRow) else ()
-        return draw_setting_note(row, choices, self._said, self._problem, width, inks)
+        return draw_setting_note(row, choices, self._saved, self._problem, width, styles)
 
 
 def _key_of(row: Row) -> str:

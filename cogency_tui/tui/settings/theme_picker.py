@@ -14,44 +14,48 @@ from cogency_tui.tui.kit.list_dialog import ListDialog
 from cogency_tui.tui.kit.select_list import SelectList, list_keys
 from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.settings.appearance import keep_theme
-from cogency_tui.tui.theme import Inks, inks_of
+from cogency_tui.tui.theme import ThemeStyles, theme_styles_of
 
 _NAME, _KIND = 14, 28
 _SAMPLES = ("accent", "edit", "good", "bad", "branch", "dim")
 
 
-def draw_theme(name: str, width: int, inks: Inks, on: str) -> Line:
-    """Draw one line of the list, with a sample of the theme's own colours."""
-    head = Segment(f"{fit(name, _NAME):<{_NAME}} ", inks("text", on, "bold"))
+def draw_theme(name: str, width: int, styles: ThemeStyles, on: str) -> Line:
+    """Draw one line of the list, with a sample of the theme's own colors."""
+    head = Segment(f"{fit(name, _NAME):<{_NAME}} ", styles("text", on, "bold"))
     try:
         palette = load_palette(name)
     except ConfigError as exc:
-        return Line([head, Segment(f"✗ {fit(one_line(str(exc)), width - _NAME - 3)}", inks("bad", on))])
-    kind = Segment(describe_theme(palette).ljust(_KIND), inks("dim", on))
-    line = [head, kind, *_sample(inks_of(name))]
+        return Line([head, Segment(f"✗ {fit(one_line(str(exc)), width - _NAME - 3)}", styles("bad", on))])
+    kind = Segment(describe_theme(palette).ljust(_KIND), styles("dim", on))
+    line = [head, kind, *_sample(theme_styles_of(name))]
     return Line(line if width_of(line) <= width else line[:2])
 
 
 def describe_theme(palette: Palette) -> str:
     """Describe a theme in a few words."""
     if palette.ansi:
-        return "the terminal's own colours" if palette.colors.accent != palette.colors.text else "no colours"
+        return "the terminal's own colors" if palette.colors.accent != palette.colors.text else "no colors"
     return "dark" if palette.dark else "light"
 
 
-def _sample(inks: Inks) -> list[Segment]:
-    """Draw some words in the colours of a theme, on its own surface."""
-    return [Segment(" ", inks()), *(Segment(f"{role} ", inks(role)) for role in _SAMPLES)]
+def _sample(styles: ThemeStyles) -> list[Segment]:
+    """Draw some words in the colors of a theme, on its own surface."""
+    return [Segment(" ", styles()), *(Segment(f"{role} ", styles(role)) for role in _SAMPLES)]
 
 
 class ThemePicker(ListDialog[None, str]):
     """Changes the theme of the app as the cursor moves."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,q", "back", "As before", id="theme.back"),
-        Binding("enter", "use", "Use it", id="theme.use", tooltip="Use this theme until the program ends"),
+        Binding("escape,q", "back", "Cancel", id="theme.back"),
+        Binding("enter", "use", "Use", id="theme.use", tooltip="Use this theme until you quit"),
         Binding(
-            "k", "keep", "Keep it", id="theme.keep", tooltip="Use it, and write it into the configuration"
+            "k",
+            "keep",
+            "Use and save as default",
+            id="theme.keep",
+            tooltip="Use this theme and save it in the configuration",
         ),
         *list_keys("theme", without="k"),
     ]
@@ -67,7 +71,11 @@ class ThemePicker(ListDialog[None, str]):
         self.show_selected()
 
     def choices(self) -> list[Choice]:
-        return [("enter", "use", "use"), ("k", "use and keep", "keep"), ("escape", "as before", "back")]
+        return [
+            ("enter", "use", "use"),
+            ("k", "use and save as default", "keep"),
+            ("escape", "cancel", "back"),
+        ]
 
     def action_use(self) -> None:
         self.dismiss(None)
@@ -78,7 +86,7 @@ class ThemePicker(ListDialog[None, str]):
         except CogencyError as exc:
             self.notify(exc.advice, severity="error", markup=False)
         else:
-            self.notify(f"The theme is kept in {path}. Everything else in it is as it was.", markup=False)
+            self.notify(f"Theme saved in {path}.", markup=False)
         self.dismiss(None)
 
     async def action_back(self) -> None:

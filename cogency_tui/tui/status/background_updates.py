@@ -18,7 +18,7 @@ from cogency_tui.tui.status.header import Header, read_branch
 
 
 async def is_dirty(project: Path) -> bool:
-    """Whether tracked files have uncommitted changes; False if git fails or is slow."""
+    """Return whether tracked files have uncommitted changes; False if git fails or is slow."""
     return await asyncio.to_thread(_is_dirty, project)
 
 
@@ -29,7 +29,7 @@ def _is_dirty(project: Path) -> bool:
     return Repository(project).dirty
 
 
-_ELSEWHERE = "This conversation is open in another process, too: what is done there is not seen here."
+_ELSEWHERE = "This conversation is also open in another process. Changes made there do not appear here."
 
 
 class OpenMark:
@@ -77,11 +77,11 @@ class Surroundings:
     def start(self) -> None:
         """Open the store, and refresh."""
         self._screen.run_worker(self._open, group="store")
-        self.look()
+        self.refresh()
 
-    def look(self) -> None:
+    def refresh(self) -> None:
         """Refresh the branch, the changes, and the conversation's number."""
-        self._screen.run_worker(self._look, group="look", exclusive=True)
+        self._screen.run_worker(self._survey, group="refresh", exclusive=True)
         self.mark()
 
     def mark(self) -> None:
@@ -96,7 +96,7 @@ class Surroundings:
         except CogencyError as exc:
             self._screen.notify(exc.advice, severity="error", markup=False)
 
-    async def _look(self) -> None:
+    async def _survey(self) -> None:
         header = self._screen.query_one(Header)
         header.move(replace(header.place, branch=read_branch(self._project)))
         try:

@@ -49,10 +49,10 @@ class Header(ButtonBar):
             self.refresh()
 
     def segments(self, width: int) -> list[Segment]:
-        place, inks = self.place, self.inks
+        place, styles = self.place, self.theme_styles
         parts = [
             Part(
-                [Segment("cogency", inks("accent", "background", "bold"))],
+                [Segment("cogency", styles("accent", "background", "bold"))],
                 "All commands (Ctrl+P)",
                 "app.command_palette",
                 " ",
@@ -67,7 +67,7 @@ class Header(ButtonBar):
             counted = None
         room = width - taken - (counted.width + 2 if counted else 0) - 5
         if place.title and room >= 8:
-            title = Segment(fit(one_line(place.title), room), inks("text", "background", "bold"))
+            title = Segment(fit(one_line(place.title), room), styles("text", "background", "bold"))
             parts.append(Part([title], one_line(place.title)))
         if counted is None:
             return self.lay(parts, width)
@@ -77,16 +77,14 @@ class Header(ButtonBar):
     def _path(self, width: int) -> Part:
         path = one_line(self.place.path)
         shown = fit_path(path, max(8, width // 3))
-        return Part([Segment(shown, self.inks("text", "background"))], f"The project: {path}")
+        return Part([Segment(shown, self.theme_styles("text", "background"))], f"Project: {path}")
 
     def _branch(self) -> Part:
-        place, inks = self.place, self.inks
+        place, styles = self.place, self.theme_styles
         branch = one_line(place.branch)
-        segments = [Segment(fit(branch, 24), inks("branch", "background"))]
-        segments += [Segment("*", inks("edit", "background"))] if place.dirty else []
-        return Part(
-            segments, f"The branch {branch}{', with changes that are not committed' if place.dirty else ''}"
-        )
+        segments = [Segment(fit(branch, 24), styles("branch", "background"))]
+        segments += [Segment("*", styles("edit", "background"))] if place.dirty else []
+        return Part(segments, f"Branch {branch}{', with uncommitted changes' if place.dirty else ''}")
 
     def _counted(self) -> Part:
         place = self.place
@@ -94,8 +92,8 @@ class Header(ButtonBar):
         if not place.ordinal:
             text = plural(place.count, "conversation")
         return Part(
-            [Segment(f"{text}  ", self.inks("dim", "background"))],
-            "The conversations of this project. Click, or Ctrl+R, for another",
+            [Segment(f"{text}  ", self.theme_styles("dim", "background"))],
+            "Conversations of this project. Click or press Ctrl+R to open another",
             "command('recall')",
             "",
         )

@@ -42,7 +42,7 @@ class Terminal(msgspec.Struct, frozen=True):
 
     @property
     def has_osc52(self) -> bool:
-        """Whether it may support writing to the clipboard; whether it does cannot be detected."""
+        """True if the terminal may support writing to the clipboard; whether it does cannot be detected."""
         return self.term not in _TITLELESS and self.program not in _CLIPLESS_PROGRAMS
 
     def notice(self, wanted: Notice) -> Notice:

@@ -28,13 +28,13 @@ class Way:
     command: tuple[str, ...]
 
 
-_TMUX = Way("the clipboard by way of tmux", ("tmux", "load-buffer", "-w", "-"))
-_OLD_TMUX = Way("the buffer of tmux", ("tmux", "load-buffer", "-"))
-_MAC = Way("the clipboard (pbcopy)", ("pbcopy",))
-_WAYLAND = Way("the clipboard (wl-copy)", ("wl-copy",))
+_TMUX = Way("tmux", ("tmux", "load-buffer", "-w", "-"))
+_OLD_TMUX = Way("tmux buffer", ("tmux", "load-buffer", "-"))
+_MAC = Way("pbcopy", ("pbcopy",))
+_WAYLAND = Way("wl-copy", ("wl-copy",))
 _X11 = (
-    Way("the clipboard (xclip)", ("xclip", "-selection", "clipboard", "-in")),
-    Way("the clipboard (xsel)", ("xsel", "--clipboard", "--input")),
+    Way("xclip", ("xclip", "-selection", "clipboard", "-in")),
+    Way("xsel", ("xsel", "--clipboard", "--input")),
 )
 
 
@@ -62,21 +62,19 @@ async def copy(text: str, environ: Mapping[str, str], write: Callable[[str], obj
     data = text.encode("utf-8", "replace")
     for way in await asyncio.to_thread(ways, environ, has):
         if await _give(way, data, environ):
-            return True, f"Copied {_amount(text)} to {way.name}."
+            return True, f"Copied {_amount(text)} ({way.name})"
     terminal = Terminal.of(environ)
     if not terminal.has_osc52:
-        advice = (
-            "There is no clipboard that we can reach from here. Select with the mouse (with Shift) instead."
-        )
+        advice = "No clipboard can be reached from here. Select with the mouse (hold Shift) instead."
         return False, advice
     encoded = base64.b64encode(data).decode("ascii")
     write(terminal.passed_on(f"\x1b]52;c;{encoded}\x07"))
     if len(encoded) > _MOST:
         return (
             False,
-            f"Sent {_amount(text)} to the terminal's clipboard; many terminals do not take that much.",
+            f"Sent {_amount(text)} to the terminal's clipboard; many terminals do not accept that much.",
         )
-    return True, f"Copied {_amount(text)} to the terminal's clipboard, if it lets programs do that (OSC 52)."
+    return True, f"Copied {_amount(text)} (terminal clipboard, if it allows OSC 52)"
 
 
 async def _give(way: Way, data: bytes, environ: Mapping[str, str]) -> bool:

@@ -41,16 +41,16 @@ class TerminalDriver(LinuxDriver):
 
     @property
     def lent(self) -> bool:
-        """Whether another program, such as an editor, has the terminal."""
+        """True if another program, such as an editor, has the terminal."""
         return not self._auto_restart
 
     def takes_frame(self) -> bool:
-        """Whether a frame may be written; if not, `ReadAgain` follows."""
+        """Return whether a frame may be written; if not, `ReadAgain` follows."""
         return self._output is not None and self._output.takes_frame()
 
     @property
     def is_read(self) -> bool:
-        """Whether the terminal has taken all frames."""
+        """True if the terminal has taken all frames."""
         return self._output is not None and self._output.is_read
 
     def write(self, data: str) -> None:
@@ -146,7 +146,7 @@ class TerminalDriver(LinuxDriver):
 
 
 def is_read(app: App[Any]) -> bool:
-    """Whether the terminal has taken all that `app` has drawn; always true without a terminal."""
+    """Return whether the terminal has taken all that `app` has drawn; always true without a terminal."""
     driver = app._driver  # pyright: ignore[reportPrivateUsage] (Textual has no other way to it)
     return not isinstance(driver, TerminalDriver) or driver.is_read
 

@@ -15,7 +15,7 @@ from cogency_tui.child_processes import start_in_terminal
 from cogency_tui.errors import UsageError
 from cogency_tui.safe_text import clean
 
-_NONE = "Set VISUAL or EDITOR and start again, as in: export EDITOR=nano"
+_NONE = "Set VISUAL or EDITOR and restart, for example: export EDITOR=nano"
 
 
 def editor_command(environ: Mapping[str, str]) -> list[str]:
@@ -28,9 +28,9 @@ def editor_command(environ: Mapping[str, str]) -> list[str]:
     try:
         command = shlex.split(chosen)
     except ValueError as exc:
-        raise UsageError(f"The editor {chosen!r} cannot be understood: {exc}.", _NONE) from exc
+        raise UsageError(f"Cannot parse the editor command {chosen!r}: {exc}.", _NONE) from exc
     if not command:
-        raise UsageError("There is no editor.", _NONE)
+        raise UsageError("No editor found.", _NONE)
     return command
 
 
@@ -48,11 +48,11 @@ async def edit_outside(app: App[Any], text: str, environ: Mapping[str, str]) -> 
             file.write(text)
         status = await _run(app, [*command, name])
         if status:
-            raise UsageError(f"{command[0]} ended with {status}.", "The text is what it was.")
+            raise UsageError(f"{command[0]} exited with {status}.", "The text is unchanged.")
         edited = await asyncio.to_thread(path.read_bytes)
     except OSError as exc:
         raise UsageError(
-            f"{command[0]}: {exc.strerror}.", "Set VISUAL or EDITOR to one that there is."
+            f"{command[0]}: {exc.strerror}.", "Set VISUAL or EDITOR to an installed editor."
         ) from exc
     finally:
         path.unlink(missing_ok=True)
@@ -70,10 +70,10 @@ async def open_outside(app: App[Any], path: str, environ: Mapping[str, str]) -> 
         status = await _run(app, [*command, path])
     except OSError as exc:
         raise UsageError(
-            f"{command[0]}: {exc.strerror}.", "Set VISUAL or EDITOR to one that there is."
+            f"{command[0]}: {exc.strerror}.", "Set VISUAL or EDITOR to an installed editor."
         ) from exc
     if status:
-        raise UsageError(f"{command[0]} ended with {status}.", "Look at the file: it may be as it was.")
+        raise UsageError(f"{command[0]} exited with {status}.", "Check the file: it may be unchanged.")
 
 
 async def _run(app: App[Any], command: list[str]) -> int:
@@ -91,7 +91,7 @@ async def _run(app: App[Any], command: list[str]) -> int:
             process = await start_in_terminal(command, os.environ)
             return await process.wait()
     except SuspendNotSupported as exc:
-        raise UsageError("This terminal cannot be given to an editor.") from exc
+        raise UsageError("An editor cannot be started in this terminal.") from exc
     finally:
         signal.signal(signal.SIGINT, before)
 

@@ -296,7 +296,7 @@ class PendingInput:
         self._screens: WeakKeyDictionary[Typed, Screen[Any]] = WeakKeyDictionary()
 
     def is_for(self, event: Typed, screen: Screen[Any]) -> bool:
-        """Whether `event`, from the terminal or bubbled from a widget, is for `screen`, on top now."""
+        """Return whether `event`, from the terminal or bubbled from a widget, is for `screen`, on top now."""
         if not event.is_forwarded:
             self._screens[event] = screen
         return self._screens.get(event, screen) is screen

@@ -31,14 +31,14 @@ async def open_address(address: str, environ: Mapping[str, str] | None = None) -
     """
     environ = os.environ if environ is None else environ
     if not address.startswith(_SCHEMES):
-        raise UsageError(f"{address} is no address of the web or of mail.", "Copy it with y.")
+        raise UsageError(f"{address} is not a web or mail address.", "Copy it with y.")
     program = opener(environ)
     if program is None:
-        raise UsageError("There is no desktop here that could open an address.", "Copy it with y.")
+        raise UsageError("There is no desktop here to open links with.", "Copy it with y.")
     try:
         process = await start_in_background([program, address], environ)
     except OSError as exc:
-        raise UsageError(f"{program} could not be started: {exc}.", "Copy the address with y.") from exc
+        raise UsageError(f"Cannot start {program}: {exc}.", "Copy the address with y.") from exc
     waiting = asyncio.ensure_future(process.wait())
     await asyncio.wait([waiting], timeout=_PATIENCE)
     if waiting.done() and waiting.result():

@@ -39,14 +39,14 @@ class TerminalOutput:
         self._thread.start()
 
     def takes_frame(self) -> bool:
-        """Whether a frame may be written now. If not, a complete screen is due later."""
+        """Return whether a frame may be written now. If not, a complete screen is due later."""
         with self._changed:
             self._dropped = self._dropped or len(self._pending) > PENDING
             return not self._dropped
 
     @property
     def is_read(self) -> bool:
-        """Whether the terminal has read all output, and missed no frame."""
+        """True if the terminal has read all output, and missed no frame."""
         with self._changed:
             return not (self._pending or self._dropped)
 

@@ -1,18 +1,18 @@
-"""A pane that shows one block of lines, made for the present width and colours."""
+"""A pane that shows one block of lines, made for the present width and colors."""
 
 from collections.abc import Callable
 from typing import TypeAlias
 
 from cogency_tui.tui.kit.lines import Line
 from cogency_tui.tui.kit.long_text import Block, Fixed
-from cogency_tui.tui.theme import Inks
+from cogency_tui.tui.theme import ThemeStyles
 from cogency_tui.tui.timeline.keys import Read
 
-Make: TypeAlias = Callable[[int, Inks], Block]
-"""Makes a block of the given width in cells, in these colours."""
+Make: TypeAlias = Callable[[int, ThemeStyles], Block]
+"""Makes a block of the given width in cells, in these colors."""
 
 
-def _nothing(_width: int, _inks: Inks) -> Block:
+def _nothing(_width: int, _theme_styles: ThemeStyles) -> Block:
     return Fixed([])
 
 
@@ -41,7 +41,7 @@ class BlockPane(Read):
         self._lay()
 
     def _lay(self) -> None:
-        wanted = self.text_width, self.inks
+        wanted = self.text_width, self.theme_styles
         if self._made_for != wanted:
             self._made_for = wanted
             self._block = self._make(*wanted)

@@ -10,7 +10,7 @@ from cogency_tui.tui.bridge import Bridge
 from cogency_tui.tui.display import Display
 from cogency_tui.tui.feature_commands import FeatureCommands, Handler
 from cogency_tui.tui.kit.typed_app import app_of
-from cogency_tui.tui.transcript.units import Prose, Said
+from cogency_tui.tui.transcript.units import Prose, UserMessage
 
 if TYPE_CHECKING:
     from cogency_tui.tui.timeline.screen import Command, Place, TimelineScreen
@@ -50,10 +50,10 @@ class TimelineCommands(FeatureCommands):
         self._shown = TimelineScreen(timeline, self.idle, self._display.transcript.title)
         app_of(self._screen).push_screen(self._shown, partial(self._closed, conversation_id))
 
-    def look(self) -> None:
+    def refresh(self) -> None:
         """Refresh an open timeline at the start or end of a turn."""
         if self._shown is not None and self._shown.is_mounted:
-            self._shown.look()
+            self._shown.reload()
 
     async def _closed(self, conversation_id: str, answer: "Place | Command | None") -> None:
         from cogency_tui.tui.timeline.screen import Command, Place
@@ -71,7 +71,7 @@ class TimelineCommands(FeatureCommands):
         """Scroll to the event in the conversation."""
         unit = self._unit_of(place)
         if unit is None:
-            self.warn("The conversation does not show that event.")
+            self.warn("That event is not shown in the conversation.")
             return
         self._display.go_to_unit(unit)
 
@@ -85,5 +85,5 @@ class TimelineCommands(FeatureCommands):
             return next(
                 (at for at, unit in units if isinstance(unit, Prose) and unit.id == event["id"]), None
             )
-        said = [at for at, unit in enumerate(transcript.units) if isinstance(unit, Said)]
-        return said[place.said - 1] if 0 < place.said <= len(said) else None
+        messages = [at for at, unit in enumerate(transcript.units) if isinstance(unit, UserMessage)]
+        return messages[place.messages - 1] if 0 < place.messages <= len(messages) else None

@@ -25,12 +25,12 @@ from cogency_tui.tui.kit.lines import BLANK, Line, fit, wrap
 from cogency_tui.tui.kit.long_text import Block, Fixed
 from cogency_tui.tui.kit.number_format import dollars, duration, tokens
 from cogency_tui.tui.kit.output import Lines
-from cogency_tui.tui.theme import Inks
+from cogency_tui.tui.theme import ThemeStyles
 from cogency_tui.tui.timeline.block_pane import BlockPane, Make
 from cogency_tui.tui.timeline.exchange_view import ExchangeView, describe_exchange
 from cogency_tui.tui.timeline.files_view import FilesView
 
-_NOTHING = "Nothing was taken by then: no request had come to its end."
+_NOTHING = "No usage at this point yet."
 
 
 class Totals:
@@ -48,14 +48,14 @@ class Totals:
         return self._totals[count - 1] if count else None
 
 
-def draw_spent(spent: Spent, width: int, inks: Inks) -> list[Line]:
+def draw_spent(spent: Spent, width: int, styles: ThemeStyles) -> list[Line]:
     """Draw a table by model, and the figures of the cycle that the point belongs to."""
     costs = _costs(spent)
     if not costs:
-        return wrap([Segment(_NOTHING, inks("dim"))], width)
+        return wrap([Segment(_NOTHING, styles("dim"))], width)
     everything = [*spent.inherited, *spent.own, *spent.delegated]
-    lines = [*_draw_step(spent.step, width, inks)] if spent.step else []
-    return [*lines, *draw_costs(costs, in_all(costs), saving(everything), width, inks)]
+    lines = [*_draw_step(spent.step, width, styles)] if spent.step else []
+    return [*lines, *draw_costs(costs, in_all(costs), saving(everything), width, styles)]
 
 
 def _costs(spent: Spent) -> list[Cost]:
@@ -66,7 +66,7 @@ def _costs(spent: Spent) -> list[Cost]:
     ]
 
 
-def _draw_step(step: Measure, width: int, inks: Inks) -> list[Line]:
+def _draw_step(step: Measure, width: int, styles: ThemeStyles) -> list[Line]:
     about = "~" if step.get("estimated") else ""
     facts = [f"{step.get('mode', '')}", f"↑ {about}{tokens(step.get('input', 0))} tokens"]
     facts.append(f"↓ {about}{tokens(step.get('output', 0))}")
@@ -79,8 +79,8 @@ def _draw_step(step: Measure, width: int, inks: Inks) -> list[Line]:
     if step.get("context"):
         facts.append(f"context {tokens(step.get('context', 0))}")
     head = [
-        Segment("This cycle  ", inks("text", attributes="bold")),
-        Segment(" · ".join(fact for fact in facts if fact), inks("text")),
+        Segment("This cycle  ", styles("text", attributes="bold")),
+        Segment(" · ".join(fact for fact in facts if fact), styles("text")),
     ]
     return [*wrap(head, width), BLANK]
 
@@ -93,9 +93,9 @@ _STILL = 0.08
 _FACT = 8
 """Minimum cells of a fact; with fewer it is omitted."""
 
-_SAME = "It is as it was."
-_NO_FILES = "No file was changed in this conversation."
-_ELSEWHERE = "This conversation is about another project: its files of today are not here."
+_SAME = "No changes since."
+_NO_FILES = "No files changed in this conversation."
+_ELSEWHERE = "This conversation belongs to another project: its current files are not here."
 
 
 class DetailTitle(ButtonBar):
@@ -120,19 +120,19 @@ class DetailTitle(ButtonBar):
         self.refresh()
 
     def segments(self, width: int) -> list[Segment]:
-        inks = self.inks
+        styles = self.theme_styles
         parts: list[Part] = []
         for number, each in enumerate(get_args(Detail), 1):
             here = each == self._shown
             role = ("accent" if self._focused else "text") if here else "dim"
             segments = [
-                Segment(f"{number} ", inks("dim")),
-                Segment(each.title(), inks(role, "surface", "bold" if here else "")),
+                Segment(f"{number} ", styles("dim")),
+                Segment(each.title(), styles(role, "surface", "bold" if here else "")),
             ]
-            parts.append(Part(segments, f"Show the {each}", f"detail({each!r})", "  "))
+            parts.append(Part(segments, f"Show {each}", f"detail({each!r})", "  "))
         room = width - sum(part.width for part in parts) - 4
         if self._fact and room >= _FACT:
-            parts.append(Part([Segment(fit(self._fact, room), inks("dim"))], self._fact))
+            parts.append(Part([Segment(fit(self._fact, room), styles("dim"))], self._fact))
         return self.lay(parts, width)
 
 
@@ -147,7 +147,7 @@ class Details(Surface):
         self._failed = failed
         self._title = DetailTitle(id="timeline-detail-title")
         self._exchange = ExchangeView(id="timeline-exchange")
-        self._files = FilesView(_told(_NO_FILES), id="timeline-files")
+        self._files = FilesView(_message(_NO_FILES), id="timeline-files")
         self._costs = BlockPane(id="timeline-costs")
         self._shown: Detail = "messages"
         self._past: Past | None = None
@@ -165,7 +165,7 @@ class Details(Surface):
 
     @property
     def settled(self) -> bool:
-        """Whether the point is settled, and its details were requested."""
+        """True if the point is settled, and its details were requested."""
         return self._timer is None
 
     @property
@@ -187,7 +187,7 @@ class Details(Surface):
         """Show whether it has the focus."""
         self._title.light(self.screen.focused is self.target)
 
-    def stand_at(self, past: Past, index: int) -> None:
+    def show_point(self, past: Past, index: int) -> None:
         """Show another point, once it is settled."""
         self._past, self._index = past, index
         if self._timer is None:
@@ -208,13 +208,13 @@ class Details(Surface):
         self._work(work[self._shown], "timeline-detail")
 
     def _work(self, work: Callable[[], Awaitable[None]], group: str) -> None:
-        async def told() -> None:
+        async def show() -> None:
             try:
                 await work()
             except CogencyError as exc:
                 self._failed(exc)
 
-        self.run_worker(told, group=group, exclusive=True)
+        self.run_worker(show, group=group, exclusive=True)
 
     async def _read_exchange(self) -> None:
         assert self._past is not None
@@ -230,8 +230,8 @@ class Details(Surface):
     async def _read_costs(self) -> None:
         assert self._past is not None
         spent = self._past.spent_at(self._index)
-        self._costs.show(lambda width, inks: Fixed(draw_spent(spent, width, inks)), keep=True)
-        self._title.show("costs", "by then")
+        self._costs.show(lambda width, styles: Fixed(draw_spent(spent, width, styles)), keep=True)
+        self._title.show("costs", "so far")
 
     async def _read_text(self, file: PastFile, held: bool) -> None:
         assert self._past is not None
@@ -239,21 +239,21 @@ class Details(Surface):
             if held:
                 make = _source(file.path, await self._timeline.content(file))
             elif not self._past.here:
-                make = _told(_ELSEWHERE)
+                make = _message(_ELSEWHERE)
             else:
                 difference = await self._timeline.difference(file)
-                make = partial(_diff, difference) if difference else _told(_SAME)
+                make = partial(_diff, difference) if difference else _message(_SAME)
         except CogencyError as exc:
-            make = _told(exc.advice)
+            make = _message(exc.advice)
         self._files.show_text(file, make)
 
 
-def _diff(text: str, width: int, inks: Inks) -> Block:
-    return DiffSheet(text, width, inks)
+def _diff(text: str, width: int, styles: ThemeStyles) -> Block:
+    return DiffSheet(text, width, styles)
 
 
-def _told(text: str) -> Make:
-    return lambda width, inks: Fixed(wrap([Segment(text, inks("dim"))], width))
+def _message(text: str) -> Make:
+    return lambda width, styles: Fixed(wrap([Segment(text, styles("dim"))], width))
 
 
 def _source(path: str, data: bytes) -> Make:
@@ -267,4 +267,4 @@ def _source(path: str, data: bytes) -> Make:
     lines = Lines()
     lines.write(reveal(decode(data, path).plain.removesuffix("\n")))
     language = language_of(path)
-    return lambda width, inks: SourceSheet(lines, language, width, inks)
+    return lambda width, styles: SourceSheet(lines, language, width, styles)

@@ -26,10 +26,16 @@ _HEAD = 300
 class ExchangeView(Read):
     """Shows an `Exchange`; its last message is open."""
 
-    BINDING_GROUP_TITLE = "In the messages"
+    BINDING_GROUP_TITLE = "Messages"
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter,space", "fold", "Open", id="timeline.messages.fold", tooltip="Open or close it"),
+        Binding(
+            "enter,space",
+            "fold",
+            "Expand",
+            id="timeline.messages.fold",
+            tooltip="Expand or collapse the message",
+        ),
         Binding("p", "message(-1)", "Previous", show=False, id="timeline.messages.previous"),
         Binding("n", "message(1)", "Next", show=False, id="timeline.messages.next"),
     ]
@@ -57,7 +63,7 @@ class ExchangeView(Read):
         self._lay()
         self.jump(0)
         if exchange is not None:
-            self._stand_at(len(exchange.messages) - 1)
+            self._select(len(exchange.messages) - 1)
         self.refresh()
 
     def line_at(self, y: int) -> Line | None:
@@ -79,7 +85,7 @@ class ExchangeView(Read):
         index = self._index(self._cursor)
         self._lay()
         if index is not None:
-            self._stand_at(index)
+            self._select(index)
 
     def on_focus(self) -> None:
         self.refresh()
@@ -112,7 +118,7 @@ class ExchangeView(Read):
         index = self._index(self._cursor)
         if self._exchange is not None:
             last = len(self._exchange.messages) - 1
-            self._stand_at(0 if index is None else max(0, min(index + step, last)))
+            self._select(0 if index is None else max(0, min(index + step, last)))
             self.refresh()
 
     def action_fold(self) -> None:
@@ -127,7 +133,7 @@ class ExchangeView(Read):
         self.reveal(self._cursor)
         self.refresh()
 
-    def _stand_at(self, index: int) -> None:
+    def _select(self, index: int) -> None:
         """Move to a message, and scroll to it: all of it where it fits."""
         self._cursor = self._top(index)
         self.reveal(self._cursor + min(self._heights[index], max(1, self.page)) - 1)
@@ -151,14 +157,14 @@ class ExchangeView(Read):
         return 2 + len(self._sheet(index)) if self._is_open(index) else 1
 
     def _lay(self) -> None:
-        exchange, wanted = self._exchange, (self.text_width, self.inks)
+        exchange, wanted = self._exchange, (self.text_width, self.theme_styles)
         if self._laid_for == wanted:
             return
         self._laid_for = wanted
         self._sheets.clear()
         self._remarks = []
         for remark in exchange.remarks if exchange else ():
-            self._remarks += [*wrap([Segment(remark, self.inks("edit"))], self.text_width), BLANK]
+            self._remarks += [*wrap([Segment(remark, self.theme_styles("edit"))], self.text_width), BLANK]
         count = len(exchange.messages) if exchange else 0
         self._heights = Heights(self._height(index) for index in range(count))
         self.resize_column(len(self._remarks) + self._heights.total)
@@ -169,27 +175,27 @@ class ExchangeView(Read):
         if sheet is None:
             lines = Lines()
             lines.write(reveal(self._exchange.messages[index]["content"]))
-            sheet = self._sheets[index] = Sheet(lines, self.text_width, self.inks, indent=2)
+            sheet = self._sheets[index] = Sheet(lines, self.text_width, self.theme_styles, indent=2)
         return sheet
 
     def _head(self, index: int, on: str) -> Line:
         assert self._exchange is not None
-        exchange, inks, width = self._exchange, self.inks, self.text_width
+        exchange, styles, width = self._exchange, self.theme_styles, self.text_width
         message, opened = exchange.messages[index], self._is_open(index)
         known, size = index < exchange.fresh, f"{len(message['content']):,}"
         how = ("·" if known else "↑") if width < _WORDY else f"{'in the session' if known else 'sent':>15}"
-        right = Segment(f"  {size} {how}", inks("dim", on))
+        right = Segment(f"  {size} {how}", styles("dim", on))
         left = [
-            Segment("▾ " if opened else "▸ ", inks("dim", on)),
-            Segment(f"{message['role']:<10}", inks(_ROLES[message["role"]], on, "bold")),
+            Segment("▾ " if opened else "▸ ", styles("dim", on)),
+            Segment(f"{message['role']:<10}", styles(_ROLES[message["role"]], on, "bold")),
         ]
         room = max(0, width - width_of([*left, right]))
-        text = fit("" if opened else _said(message, exchange), room)
-        return Line([*left, Segment(text + " " * (room - cells(text)), inks("text", on)), right])
+        text = fit("" if opened else _summarize_message(message, exchange), room)
+        return Line([*left, Segment(text + " " * (room - cells(text)), styles("text", on)), right])
 
 
-def _said(message: Message, exchange: Exchange) -> str:
-    """Summarise a message in a line."""
+def _summarize_message(message: Message, exchange: Exchange) -> str:
+    """Summarize a message in a line."""
     if message["role"] == "system":
         return ", ".join(name for name, _text in exchange.parts)
     content = message["content"]
@@ -200,9 +206,9 @@ def _said(message: Message, exchange: Exchange) -> str:
 
 
 def describe_exchange(exchange: Exchange) -> str:
-    """Summarise the exchange in a line."""
+    """Summarize the exchange in a line."""
     count, fresh = plural(len(exchange.messages), "message"), len(exchange.messages) - exchange.fresh
     size = sum(len(message["content"]) for message in exchange.messages[exchange.fresh :])
-    facts = [f"{fresh} sent of {count}" if exchange.fresh else count, f"{size:,} characters"]
+    facts = [f"{fresh} of {count} sent" if exchange.fresh else count, f"{size:,} characters"]
     mode = exchange.asked.request.mode if exchange.asked else ""
     return " · ".join([*facts, *([mode] if mode else [])])

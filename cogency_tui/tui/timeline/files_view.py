@@ -15,14 +15,19 @@ from cogency_tui.tui.kit.lines import Line, cells, fit, fit_path, width_of
 from cogency_tui.tui.kit.number_format import plural
 from cogency_tui.tui.kit.select_list import SelectList
 from cogency_tui.tui.review.hunk_states import KIND_LETTERS
-from cogency_tui.tui.theme import Inks
+from cogency_tui.tui.theme import ThemeStyles
 from cogency_tui.tui.timeline.block_pane import BlockPane, Make
-from cogency_tui.tui.timeline.keys import Travelled
+from cogency_tui.tui.timeline.keys import Traveled
 
-Looked = tuple[PastFile, bool | None]
+ComparedFile = tuple[PastFile, bool | None]
 """A file, and whether it is unchanged today; None if unknown."""
 
-_WORDS = {True: "as today", False: "differs today", None: "not known today"}
+_WORDS = {True: "unchanged", False: "changed since", None: "now unknown"}
+_LATER_WORDS = {
+    True: "changed later, now the same",
+    False: "changed later",
+    None: "changed later, now unknown",
+}
 _WORDY = 44
 """Cells from which a row has room for words."""
 
@@ -30,10 +35,10 @@ _GLYPHS = {True: "=", False: "≠", None: "?"}
 _INKS = {True: "good", False: "edit", None: "dim"}
 
 
-class FileRows(Travelled, SelectList[Looked]):
+class FileRows(Traveled, SelectList[ComparedFile]):
     """Selects a file, and scrolls the text beside it."""
 
-    BINDING_GROUP_TITLE = "In the files"
+    BINDING_GROUP_TITLE = "Files"
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up", "move(-1)", "Previous file", show=False, id="timeline.files.up"),
@@ -41,9 +46,9 @@ class FileRows(Travelled, SelectList[Looked]):
         Binding(
             "enter,space",
             "turn",
-            "Diff or text",
+            "Show diff or text",
             id="timeline.files.turn",
-            tooltip="What differs today, or what the file held",
+            tooltip="Switch between the changes since and the text at this point",
         ),
         Binding("k", "scroll_text('line', -1)", "Text up", show=False, id="timeline.files.text_up"),
         Binding("j", "scroll_text('line', 1)", "Text down", show=False, id="timeline.files.text_down"),
@@ -72,23 +77,23 @@ class FileRows(Travelled, SelectList[Looked]):
         self.post_message(self.Scrolled(by, step))
 
 
-def draw_past_file(row: Looked, width: int, inks: Inks, on: str) -> Line:
+def draw_past_file(row: ComparedFile, width: int, styles: ThemeStyles, on: str) -> Line:
     """Draw one line of the list."""
     file, still = row
     letter = KIND_LETTERS[file.change.kind] if file.change else "·"
     words = _words(file, still)
     left = [
-        Segment(f"{_GLYPHS[still]} ", inks(_INKS[still], on)),
-        Segment(f"{letter} ", inks("dim", on)),
+        Segment(f"{_GLYPHS[still]} ", styles(_INKS[still], on)),
+        Segment(f"{letter} ", styles("dim", on)),
     ]
-    right = Segment(f"  {fit(words, width // 2) if width >= _WORDY else ''}", inks("dim", on))
+    right = Segment(f"  {fit(words, width // 2) if width >= _WORDY else ''}", styles("dim", on))
     room = max(4, width - width_of([*left, right]))
     path = fit_path(one_line(file.path), room)
-    name = Segment(path + " " * (room - cells(path)), inks("text" if file.change else "dim", on))
+    name = Segment(path + " " * (room - cells(path)), styles("text" if file.change else "dim", on))
     return Line([*left, name, right])
 
 
-def _path_of(row: Looked) -> str:
+def _path_of(row: ComparedFile) -> str:
     return row[0].path
 
 
@@ -107,11 +112,11 @@ class TextTitle(Bar):
         self.refresh()
 
     def segments(self, width: int) -> list[Segment]:
-        inks = self.inks
-        right = [Segment(f"{fit(self._what, width // 2)}  ", inks("dim"))]
+        styles = self.theme_styles
+        right = [Segment(f"{fit(self._what, width // 2)}  ", styles("dim"))]
         path = fit_path(self._path, max(4, width - width_of(right) - 4))
         return end_to_end(
-            [Segment(f"  {path}", inks("text", attributes="bold"))], right, width, inks, "surface"
+            [Segment(f"  {path}", styles("text", attributes="bold"))], right, width, styles, "surface"
         )
 
 
@@ -145,7 +150,7 @@ class FilesView(Surface):
     def rows(self) -> FileRows:
         return self._rows
 
-    def show(self, files: Sequence[Looked]) -> None:
+    def show(self, files: Sequence[ComparedFile]) -> None:
         """Show other files, with the same path selected if it is there."""
         self._rows.show(files, self._rows.key)
         self._fit()
@@ -193,13 +198,13 @@ class FilesView(Surface):
             self._title.say("", "")
             self._text.show(self._nothing)
             return
-        self._title.say(row[0].path, "as it was" if self._held else "− then   + today")
+        self._title.say(row[0].path, "at this point" if self._held else "− then   + now")
         self.post_message(self.Wanted(row[0], held=self._held))
 
 
 def _words(file: PastFile, still: bool | None) -> str:
     if file.then.kind == "absent":
-        return "not there yet" if file.change is None else "deleted by then"
+        return "not created yet" if file.change is None else "deleted"
     if file.path_today != file.path and still is not False:
-        return f"today {one_line(file.path_today)}"
-    return _WORDS[still] if file.change else f"changed later · {_WORDS[still]}"
+        return f"now {one_line(file.path_today)}"
+    return _WORDS[still] if file.change else _LATER_WORDS[still]

@@ -1,6 +1,6 @@
 """The keys of the timeline, each with an id for remapping, and the base classes of its panes.
 
-The panes themselves bind the keys for travelling and reading: otherwise a pane would scroll on these keys.
+The panes themselves bind the keys for traveling and reading: otherwise a pane would scroll on these keys.
 """
 
 from typing import ClassVar
@@ -20,33 +20,31 @@ TIMELINE_KEYS: list[BindingType] = [
     _key(
         "shift+left,left_square_bracket",
         "turn(-1)",
-        "Turn before",
+        "Previous turn",
         "turn_before",
-        "The turn before",
+        "Previous turn",
         show=False,
     ),
-    _key("shift+right,right_square_bracket", "turn(1)", "Turn", "turn_after", "The next turn"),
-    _key("1", "detail('messages')", "Messages", "messages", "What the model was sent", show=False),
-    _key(
-        "2", "detail('files')", "Files", "files", "The files as they were, and what differs today", show=False
-    ),
-    _key("3", "detail('costs')", "Costs", "costs", "What was taken by then", show=False),
-    _key("tab", "switch", "Other pane", "switch", "Between the conversation and what is beside it"),
+    _key("shift+right,right_square_bracket", "turn(1)", "Next turn", "turn_after", "Next turn"),
+    _key("1", "detail('messages')", "Messages", "messages", "Messages sent to the model", show=False),
+    _key("2", "detail('files')", "Files", "files", "Files at this point, and changes since", show=False),
+    _key("3", "detail('costs')", "Costs", "costs", "Tokens and cost up to this point", show=False),
+    _key("tab", "switch", "Other pane", "switch", "Switch between the conversation and the details"),
     _key("shift+tab", "switch", "Other pane", "switch_back", show=False),
-    _key("f", "fork", "Fork", "fork", "Go on from here in a fork of the conversation"),
-    _key("r", "restore", "Restore", "restore", "Have the files as they were here; it is shown first"),
-    _key("u", "unrestore", "Undo restore", "unrestore", "Take the last restore back", show=False),
-    _key("o,enter", "open", "Open", "open", "Show this place in the conversation"),
-    _key("f1,question_mark", "help", "Help", "help", "The keys that work here"),
+    _key("f", "fork", "Fork", "fork", "Fork the conversation here"),
+    _key("r", "restore", "Restore", "restore", "Restore the files to this point, with a preview"),
+    _key("u", "unrestore", "Undo restore", "unrestore", "Undo the last restore", show=False),
+    _key("o,enter", "open", "Open", "open", "Show this point in the conversation"),
+    _key("f1,question_mark", "help", "Help", "help", "Keys of this screen"),
     _key("escape", "step_back", "Close", "step_back", "Back to the conversation"),
     _key("ctrl+t,q", "close", "Close", "close", show=False),
 ]
 
-TRAVELLING_KEYS: list[BindingType] = [
-    _key("left,h", "screen.event(-1)", "Earlier", "earlier", "The event before"),
-    _key("right,l", "screen.event(1)", "Later", "later", "The next event"),
-    _key("home", "screen.end(-1)", "First", "first", "The first event", show=False),
-    _key("end", "screen.end(1)", "Last", "last", "The last event", show=False),
+TRAVELING_KEYS: list[BindingType] = [
+    _key("left,h", "screen.event(-1)", "Earlier", "earlier", "Previous event"),
+    _key("right,l", "screen.event(1)", "Later", "later", "Next event"),
+    _key("home", "screen.end(-1)", "First", "first", "First event", show=False),
+    _key("end", "screen.end(1)", "Last", "last", "Last event", show=False),
 ]
 
 READING_KEYS: list[BindingType] = [
@@ -59,18 +57,18 @@ READING_KEYS: list[BindingType] = [
 ]
 
 
-class Travelled(LineView):
-    """A pane with the keys for travelling in time."""
+class Traveled(LineView):
+    """A pane with the keys for traveling in time."""
 
-    BINDING_GROUP_TITLE = "In time"
+    BINDING_GROUP_TITLE = "Timeline"
 
-    BINDINGS: ClassVar[list[BindingType]] = TRAVELLING_KEYS
+    BINDINGS: ClassVar[list[BindingType]] = TRAVELING_KEYS
 
 
-class Read(Travelled):
+class Read(Traveled):
     """A pane with the keys for scrolling."""
 
-    BINDING_GROUP_TITLE = "In a pane of the timeline"
+    BINDING_GROUP_TITLE = "Timeline pane"
 
     BINDINGS: ClassVar[list[BindingType]] = READING_KEYS
 

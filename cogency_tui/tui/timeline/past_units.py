@@ -9,7 +9,7 @@ from time import perf_counter
 
 from cogency_tui.agent.timeline.model import Point
 from cogency_tui.tui.transcript.call import Call
-from cogency_tui.tui.transcript.units import Said, Transcript, Unit
+from cogency_tui.tui.transcript.units import Transcript, Unit, UserMessage
 
 _SLICE = 0.006
 """Seconds of reading before other tasks get their turn."""
@@ -71,9 +71,9 @@ class Scrubbing:
         self._now = now
         return count, touched
 
-    def said(self, index: int) -> int:
+    def messages_before(self, index: int) -> int:
         """The number of the user's messages by this point."""
-        return sum(isinstance(unit, Said) for unit in self._full.units[: self._counts[index]])
+        return sum(isinstance(unit, UserMessage) for unit in self._full.units[: self._counts[index]])
 
     def _waiting(self, unit: int) -> Unit:
         """A call in its state before its result."""

@@ -36,7 +36,7 @@ from cogency_tui.tui.undo.screen import UndoScreen
 class ThenView(Read, TranscriptView):
     """The conversation at a point, scrolled to its end: to the latest event."""
 
-    BINDING_GROUP_TITLE = "In the conversation"
+    BINDING_GROUP_TITLE = "Conversation"
 
     def move(self, count: int, touched: Iterable[int]) -> None:
         """Show the transcript's first `count` units, of which those `touched` have changed."""
@@ -56,10 +56,10 @@ TIMELINE_STYLES = Path(__file__).parent.parent / "styles" / "timeline.tcss"
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The user's destination: a point, with the user's messages by then (`said`), or a `fork` there."""
+    """The user's destination: a point, with the user's messages by then (`messages`), or a `fork` there."""
 
     point: Point
-    said: int
+    messages: int
     fork: bool
 
 
@@ -114,13 +114,13 @@ class TimelineScreen(AnsweringScreen[Place | Command | None]):
         self._fit()
         self.set_focus(self._then)
         app_of(self).theme_changed_signal.subscribe(self, lambda _theme: self._then.reflow())
-        self.look()
+        self.reload()
 
     def on_resize(self, event: events.Resize) -> None:
         del event
         self._fit()
 
-    def look(self) -> None:
+    def reload(self) -> None:
         """Read the conversation again, after a possible change."""
         self.run_worker(self._read, group="timeline-read", exclusive=True)
 
@@ -150,12 +150,12 @@ class TimelineScreen(AnsweringScreen[Place | Command | None]):
             return
         self._index = max(0, min(index, len(past.points) - 1))
         self._then.move(*self._scrubbing.go_to(self._index))
-        self._slider.stand_at(self._index)
+        self._slider.show_point(self._index)
         self._facts.show(past, self._index, self._totals.at(self._index) if self._totals else None)
-        self._details.stand_at(past, self._index)
+        self._details.show_point(past, self._index)
         left = len(past.points) - 1 - self._index
-        self._then_title.state("as it was then" if left else "as it is now")
-        self._then_title.note(f"{plural(left, 'event')} later" if left else "")
+        self._then_title.state("at this point" if left else "now")
+        self._then_title.note(f"{plural(left, 'event')} follow{'s' if left == 1 else ''}" if left else "")
 
     def on_slider_moved(self, event: Slider.Moved) -> None:
         self._go_to(event.index)
@@ -198,24 +198,24 @@ class TimelineScreen(AnsweringScreen[Place | Command | None]):
     def _leave(self, *, fork: bool) -> None:
         if self._past is not None and (not fork or self._ready()):
             point = self._past.points[self._index]
-            self.dismiss(Place(point, self._scrubbing.said(self._index), fork))
+            self.dismiss(Place(point, self._scrubbing.messages_before(self._index), fork))
 
     def action_restore(self) -> None:
         """Preview a restore, and apply it on the user's confirmation."""
         if (past := self._past) is not None and self._ready():
             index = self._index
-            told = "Restored: {}. u reverses it."
+            text = "Restored {} (u undo)."
             if left := self._timeline.others_after(past, index):
-                told += f" {plural(left, 'change')} from before the fork stay."
-            title = f"Restore the files as they were at event {index + 1:,}"
-            self._do(partial(self._timeline.restore, past, index), title, told)
+                text += f" {plural(left, 'change')} from before the fork not restored."
+            title = f"Restore the files to event {index + 1:,}"
+            self._do(partial(self._timeline.restore, past, index), title, text)
 
     def action_unrestore(self) -> None:
         """Preview the undo of the last restore, and apply it on the user's confirmation."""
         if self._past is not None and self._ready():
-            self._do(self._timeline.redo, "", "Brought back: {}. /undo reverses it.")
+            self._do(self._timeline.redo, "", "Restore undone: {} (/undo).")
 
-    def _do(self, planned: Callable[[], Awaitable[Plan]], title: str, told: str) -> None:
+    def _do(self, planned: Callable[[], Awaitable[Plan]], title: str, message: str) -> None:
         async def work() -> None:
             try:
                 plan = await planned()
@@ -225,8 +225,8 @@ class TimelineScreen(AnsweringScreen[Place | Command | None]):
             except CogencyError as exc:
                 self._complain(exc)
                 return
-            self.notify(told.format(plural(len(done), "change")), markup=False)
-            self.look()
+            self.notify(message.format(plural(len(done), "change")), markup=False)
+            self.reload()
 
         self.run_worker(work, group="timeline-restore", exclusive=True)
 

@@ -35,11 +35,14 @@ class TimelineHeader(Bar):
         self.refresh()
 
     def segments(self, width: int) -> list[Segment]:
-        inks, on = self.inks, "background"
-        name = Segment(" Timeline", inks("accent", on, "bold"))
+        styles, on = self.theme_styles, "background"
+        name = Segment(" Timeline", styles("accent", on, "bold"))
         room = width - width_of([name]) - 5
-        left = [name, Segment(f"   {fit(self._title, room)}" if room >= 8 else "", inks("text", on, "bold"))]
-        return end_to_end(left, [], width, inks, on)
+        left = [
+            name,
+            Segment(f"   {fit(self._title, room)}" if room >= 8 else "", styles("text", on, "bold")),
+        ]
+        return end_to_end(left, [], width, styles, on)
 
 
 class Slider(Bar):
@@ -69,30 +72,30 @@ class Slider(Bar):
         self._marks = None
         self.refresh()
 
-    def stand_at(self, index: int) -> None:
+    def show_point(self, index: int) -> None:
         """Move to the event with this index."""
         self._index = index
         self.refresh()
 
     def segments(self, width: int) -> list[Segment]:
-        inks, on, room = self.inks, "background", max(1, width - 2)
+        styles, on, room = self.theme_styles, "background", max(1, width - 2)
         if not self._count:
-            return [Segment(" " + "─" * room, inks("rule", on))]
+            return [Segment(" " + "─" * room, styles("rule", on))]
         if self._marks is None or self._marks[0] != room:
             self._marks = (room, self._cells(self._turns, room), self._cells(self._edits, room))
         _room, turns, edits = self._marks
         here = self._cell(self._index, room)
-        found = [Segment(" ", inks("text", on))]
+        found = [Segment(" ", styles("text", on))]
         for cell in range(room):
             past = cell <= here
             if cell == here:
-                found.append(Segment("●", inks("accent", on, "bold")))
+                found.append(Segment("●", styles("accent", on, "bold")))
             elif cell in edits:
-                found.append(Segment("✎", inks("edit" if past else "dim", on)))
+                found.append(Segment("✎", styles("edit" if past else "dim", on)))
             elif cell in turns:
-                found.append(Segment("┃" if past else "│", inks("accent" if past else "dim", on)))
+                found.append(Segment("┃" if past else "│", styles("accent" if past else "dim", on)))
             else:
-                found.append(Segment("━" if past else "─", inks("accent" if past else "rule", on)))
+                found.append(Segment("━" if past else "─", styles("accent" if past else "rule", on)))
         return found
 
     def on_mouse_down(self, event: events.MouseDown) -> None:
@@ -128,7 +131,7 @@ class FactLine(Bar):
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self._facts: list[str] = []
-        self._said = ""
+        self._description = ""
         self._taken: Cost | None = None
 
     def show(self, past: Past, index: int, taken: Cost | None) -> None:
@@ -140,24 +143,24 @@ class FactLine(Bar):
             turn += f", cycle {asked.cycle}"
         moment = datetime.fromtimestamp(point.event["timestamp"]).astimezone()
         self._facts = [f"event {index + 1:,} of {len(past.points):,}", turn, f"{moment:%d %b %Y %H:%M:%S}"]
-        self._said = describe(point.event)
+        self._description = describe(point.event)
         self._taken = taken
         self.refresh()
 
     def segments(self, width: int) -> list[Segment]:
-        inks, on = self.inks, "background"
+        styles, on = self.theme_styles, "background"
         first, *rest = self._facts or ["reading …"]
-        right = [Segment(f"{_taken(self._taken)} ", inks("dim", on))] if self._taken else []
-        left = [Segment(f" {first}", inks("text", on, "bold"))]
+        right = [Segment(f"{_taken(self._taken)} ", styles("dim", on))] if self._taken else []
+        left = [Segment(f" {first}", styles("text", on, "bold"))]
         for fact in rest:
-            left.append(Segment(f"  {fact}", inks("dim", on)))
+            left.append(Segment(f"  {fact}", styles("dim", on)))
             if width_of([*left, *right]) + 2 > width:
                 left.pop()
                 break
         room = width - width_of([*left, *right]) - 4
         if room >= 12:
-            left.append(Segment(f"   {fit(self._said, room)}", inks("text", on)))
-        return end_to_end(left, right, width, inks, on)
+            left.append(Segment(f"   {fit(self._description, room)}", styles("text", on)))
+        return end_to_end(left, right, width, styles, on)
 
 
 def describe(event: Event) -> str:

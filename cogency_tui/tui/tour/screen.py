@@ -18,7 +18,7 @@ from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.main.screen import MainScreen
 from cogency_tui.tui.prompt.box import PromptBox
 from cogency_tui.tui.prompt.prompt import Prompt
-from cogency_tui.tui.theme import Inks, inks_of
+from cogency_tui.tui.theme import ThemeStyles, theme_styles_of
 from cogency_tui.workspace.file_names import short_path
 
 
@@ -47,20 +47,20 @@ FILES = {
 """The files of the project, one of which has a mistake."""
 
 STEPS = (
-    Step("explain prices.py", "It reads by itself; each call stands in the text"),
-    Step("run `python3 -m unittest`", "A command is shown whole, and asks first: y runs it"),
+    Step("explain prices.py", "Reads need no approval; each call appears here"),
+    Step("run `python3 -m unittest`", "A command is shown in full and asks first: y runs it"),
     Step(
         "replace 'price + price' with 'price - price' in prices.py",
-        "An edit asks with its diff: y makes it",
+        "An edit shows its diff and asks first: y applies it",
     ),
-    Step("run `python3 -m unittest`", "The test again: y, or a for this conversation"),
-    Step("/review", "Every edit by hunk: n takes back, Space keeps, Esc"),
-    Step("/undo", "What the last turn changed is taken back: y"),
-    Step("/recall unittest", "All that ever happened is found: Esc twice leaves"),
+    Step("run `python3 -m unittest`", "Run the test again: y, or a for this conversation"),
+    Step("/review", "Review each hunk: n revert, Space keep, Esc close"),
+    Step("/undo", "Revert the changes of the last turn: y"),
+    Step("/recall unittest", "Search everything · Esc Esc to close"),
 )
 """The suggested prompts."""
 
-LAST = "That was it. F2: a real model. F1: all keys. Ctrl+Q leaves"
+LAST = "Tour complete · F2 connect a model · F1 all keys · Ctrl+Q quit"
 
 
 _LEAST = 20
@@ -79,45 +79,50 @@ class TourBar(ButtonBar):
         self.refresh()
 
     def segments(self, width: int) -> list[Segment]:
-        accent, text = self.inks("accent", self.SURFACE, "bold"), self.inks("text", self.SURFACE)
+        accent, text = (
+            self.theme_styles("accent", self.SURFACE, "bold"),
+            self.theme_styles("text", self.SURFACE),
+        )
         if self.step >= len(STEPS):
             return self.lay([Part([Segment(fit(LAST, width - 1), text)], LAST, lead=" ")], width)
         step = STEPS[self.step]
-        count = Segment(f"Tour {self.step + 1}/{len(STEPS)} ", self.inks("dim", self.SURFACE))
-        key = [Segment("F7", accent), Segment(" writes it", self.inks("dim", self.SURFACE))]
+        count = Segment(f"Tour {self.step + 1}/{len(STEPS)} ", self.theme_styles("dim", self.SURFACE))
+        key = [Segment("F7", accent), Segment(" insert prompt", self.theme_styles("dim", self.SURFACE))]
         room = max(_LEAST, width - width_of([count, *key]) - 5)
         shows = Segment(fit(step.shows, room), text)
         return self.lay(
             [
                 Part([count, shows], f"{step.shows}: {step.prompt}", "tour_write", " "),
-                Part(key, f"Write into the prompt: {step.prompt}", "tour_write"),
+                Part(key, f"Insert the prompt: {step.prompt}", "tour_write"),
             ],
             width,
         )
 
 
-_SAID = (
-    "You are in a scratch project with a small mistake in it. The model is built in: no key, no network, and "
-    "no thoughts of its own, but all it does is done with the real tools.",
-    "The line above the prompt says what comes next. You may as well write what you like.",
-    "Nothing of it is kept, unless you say so when you leave.",
+_PARAGRAPHS = (
+    "You are in a scratch project with a small bug. The model is built in: no key, no network, and no "
+    "intelligence, but everything it does uses the real tools.",
+    "The line above the prompt shows the next step. Or type anything you like.",
+    "Nothing is saved unless you choose to when you quit.",
 )
 _KEY_COLUMN = 11
 _KEYS = (
-    ("F7", "writes what is suggested into the prompt"),
-    ("Enter", "sends it"),
-    ("Shift+F7", "goes on to the next step without it"),
-    ("Ctrl+Q", "leaves"),
+    ("F7", "insert the suggested prompt"),
+    ("Enter", "send it"),
+    ("Shift+F7", "skip to the next step"),
+    ("Ctrl+Q", "quit"),
 )
 
 
-def draw_tour(width: int, inks: Inks) -> list[Line]:
+def draw_tour(width: int, styles: ThemeStyles) -> list[Line]:
     """Draw the tour's welcome text in `width` cells."""
-    lines = [*wrap([Segment("A tour.", inks("text", attributes="bold"))], width), BLANK]
-    for said in _SAID:
-        lines += [*wrap([Segment(said, inks("text"))], width), BLANK]
+    lines = [*wrap([Segment("A short tour", styles("text", attributes="bold"))], width), BLANK]
+    for paragraph in _PARAGRAPHS:
+        lines += [*wrap([Segment(paragraph, styles("text"))], width), BLANK]
     for key, meaning in _KEYS:
-        lines.append(Line([Segment(key.ljust(_KEY_COLUMN), inks("accent")), Segment(meaning, inks("dim"))]))
+        lines.append(
+            Line([Segment(key.ljust(_KEY_COLUMN), styles("accent")), Segment(meaning, styles("dim"))])
+        )
     return lines
 
 
@@ -131,16 +136,16 @@ class TourScreen(MainScreen):
             "Tour",
             priority=True,
             id="tour.write",
-            tooltip="Write what the tour suggests into the prompt",
+            tooltip="Insert the suggested prompt",
         ),
         Binding(
             "shift+f7",
             "tour_skip",
-            "Skip a step",
+            "Skip step",
             show=False,
             priority=True,
             id="tour.skip",
-            tooltip="Go on with the next step of the tour",
+            tooltip="Skip to the next step of the tour",
         ),
     ]
     keeps = False
@@ -179,11 +184,11 @@ class TourScreen(MainScreen):
         bar.show(min(bar.step + 1, len(STEPS)))
 
     def _welcome(self, width: int) -> list[Line]:
-        return draw_tour(width, inks_of(app_of(self).theme))
+        return draw_tour(width, theme_styles_of(app_of(self).theme))
 
     def leave(self) -> None:
         place = short_path(self.agent.project)
-        question = f"Keep the scratch project in {place}? It is removed otherwise. Esc stays in the tour."
+        question = f"Keep the scratch project in {place}? Otherwise it is deleted. Esc returns to the tour."
 
         def decide(yes: bool | None) -> None:
             if yes is not None:

@@ -15,11 +15,11 @@ from cogency_tui.tui.kit.lines import BLANK, Line, cells, chop, wrap
 from cogency_tui.tui.kit.long_text import Block, Fixed, GrowingText, Sheet, Stack
 from cogency_tui.tui.kit.number_format import duration, plural, size
 from cogency_tui.tui.kit.output import Output
-from cogency_tui.tui.theme import Inks
+from cogency_tui.tui.theme import ThemeStyles
 from cogency_tui.tui.transcript.call import GLYPHS, ROLES, Call
 
 _LONGEST_DIFF = 200_000
-"""Characters of a diff that is drawn with colours; a longer one is drawn as plain text."""
+"""Characters of a diff that is drawn with colors; a longer one is drawn as plain text."""
 
 _LONGEST_COMMAND = 4000
 _PIECE = 1 << 16
@@ -41,7 +41,7 @@ class CallSheet:
         self,
         call: Call,
         width: int,
-        inks: Inks,
+        styles: ThemeStyles,
         now: float,
         *,
         waits: Sequence[str] = (),
@@ -50,7 +50,7 @@ class CallSheet:
     ) -> None:
         self.call = call
         self.width = width
-        self.inks = inks
+        self.theme_styles = styles
         self._growing: GrowingText | None = None
         self._sheet: Sheet | None = None
         self._facts_of_result, self._result, self._rest = "", call.output, ""
@@ -76,7 +76,7 @@ class CallSheet:
 
     @property
     def stale(self) -> bool:
-        """Whether the call has progressed to a state that needs another sheet."""
+        """True if the call has progressed to a state that needs another sheet."""
         return self._of != _stage(self.call)
 
     @property
@@ -86,7 +86,7 @@ class CallSheet:
 
     @property
     def loading(self) -> bool:
-        """Whether part of a long result is not loaded yet."""
+        """True if part of a long result is not loaded yet."""
         return bool(self._rest)
 
     def load(self) -> None:
@@ -108,22 +108,22 @@ class CallSheet:
         self._stack.blocks[0] = Fixed(self._head(now, waits, cause))
 
     def _head(self, now: float, waits: Sequence[str], cause: str) -> list[Line]:
-        call, inks = self.call, self.inks
+        call, styles = self.call, self.theme_styles
         elapsed = call.elapsed(now)
         time = f" {duration(elapsed)}" if elapsed or call.state in ("done", "failed") else ""
         head = [
-            Segment(f"{one_line(call.name) or '…'}  ", inks("text", attributes="bold")),
-            Segment(f"{GLYPHS[call.state]} {_word(call)}{time}", inks(ROLES[call.state])),
+            Segment(f"{one_line(call.name) or '…'}  ", styles("text", attributes="bold")),
+            Segment(f"{GLYPHS[call.state]} {_word(call)}{time}", styles(ROLES[call.state])),
         ]
         lines = wrap(head, self.width)
         if facts := self._facts(waits, cause):
-            lines += wrap([Segment(facts, inks("dim"))], self.width)
+            lines += wrap([Segment(facts, styles("dim"))], self.width)
         return lines
 
     def _facts(self, waits: Sequence[str], cause: str) -> str:
         """The figures of a call, and its place among the others, in one line."""
         call = self.call
-        facts = [f"waits for {', '.join(map(one_line, waits))}"] if waits else []
+        facts = [f"waiting for {', '.join(map(one_line, waits))}"] if waits else []
         facts += [one_line(cause)] if cause else []
         if call.state in ("done", "failed") and call.name in _STATUS_FIRST and call.outcome:
             facts.append(one_line(call.outcome.partition(" after ")[0]))
@@ -137,7 +137,7 @@ class CallSheet:
         action = call.action
         facts += [f"id {one_line(action.id)}"] if action.id else []
         facts += [f"result ${one_line(action.output_key)}"] if action.output_key else []
-        facts += [f"at most {duration(action.timeout)}"] if action.timeout else []
+        facts += [f"timeout {duration(action.timeout)}"] if action.timeout else []
         return " · ".join(facts)
 
     def _body(self) -> list[Block]:
@@ -146,11 +146,11 @@ class CallSheet:
         return [*above, Fixed([BLANK]), *below] if above and below else [*above, *below]
 
     def _arguments(self) -> list[Block]:
-        call, width, inks = self.call, self.width, self.inks
+        call, width, styles = self.call, self.width, self.theme_styles
         blocks: list[Block] = []
         command = call.args.get("command") or call.args.get("cmd")
         if isinstance(command, str):
-            blocks.append(Fixed(_draw_command(command, width, inks)))
+            blocks.append(Fixed(_draw_command(command, width, styles)))
         diff = call.diff()
         for key, value in call.args.items():
             if key in ("command", "cmd") or (diff and key in _REPLACED_BY_DIFF):
@@ -159,48 +159,48 @@ class CallSheet:
         return blocks
 
     def _argument(self, key: str, value: Any) -> list[Block]:
-        width, inks = self.width, self.inks
-        label = Segment(f"{one_line(key)}  ", inks("dim"))
+        width, styles = self.width, self.theme_styles
+        label = Segment(f"{one_line(key)}  ", styles("dim"))
         growing = key == self.call.growing
         text = value if isinstance(value, str) else repr(value)
         if not growing and len(text) <= width and "\n" not in text:
             shown = reveal(text)
             if cells(shown) + cells(label.text) <= width:
-                return [Fixed([Line([label, Segment(shown, inks("text"))])])]
+                return [Fixed([Line([label, Segment(shown, styles("text"))])])]
         grown = GrowingText(reveal)
         grown.take(text)
         role, on = {"old": ("bad", "removed"), "new": ("good", "added")}.get(key, ("text", "surface"))
-        sheet = Sheet(grown.lines, width, inks, role=role, on=on, indent=2)
+        sheet = Sheet(grown.lines, width, styles, role=role, on=on, indent=2)
         if growing:
             self._growing, self._sheet = grown, sheet
         count = "" if growing or grown.lines.total < 2 else plural(grown.lines.total, "line")
-        return [Fixed([Line([label, Segment(count, inks("dim"))])]), sheet]
+        return [Fixed([Line([label, Segment(count, styles("dim"))])]), sheet]
 
     def _outcome(self) -> list[Block]:
-        call, width, inks = self.call, self.width, self.inks
+        call, width, styles = self.call, self.width, self.theme_styles
         blocks: list[Block] = []
         if call.steps():
-            blocks += [_StepLines(call, width, inks), Fixed([BLANK] if call.settled else [])]
+            blocks += [_StepLines(call, width, styles), Fixed([BLANK] if call.settled else [])]
         diff = call.diff()
         if diff and len(diff) <= _LONGEST_DIFF:
-            blocks.append(Fixed(draw_diff(diff, width, inks)))
+            blocks.append(Fixed(draw_diff(diff, width, styles)))
         elif self._result is not None and (call.settled or not call.steps()):
             if self._result.dropped:
-                blocks.append(Fixed([_above(self._result.dropped, inks)]))
-            sheet = Sheet(self._result, width, inks)
+                blocks.append(Fixed([_above(self._result.dropped, styles)]))
+            sheet = Sheet(self._result, width, styles)
             self._sheet = sheet
             blocks.append(sheet)
         if call.settled and call.outcome and (call.state != "done" or not any(map(len, blocks))):
-            blocks.insert(0, Fixed(wrap([Segment(call.outcome, inks(ROLES[call.state]))], width)))
+            blocks.insert(0, Fixed(wrap([Segment(call.outcome, styles(ROLES[call.state]))], width)))
         return blocks
 
 
-def _above(lines: int, inks: Inks) -> Line:
-    return Line([Segment(f"… {plural(lines, 'line')} above", inks("dim", attributes="italic"))])
+def _above(lines: int, styles: ThemeStyles) -> Line:
+    return Line([Segment(f"… {plural(lines, 'line')} above", styles("dim", attributes="italic"))])
 
 
 def _word(call: Call) -> str:
-    return "waiting for permission" if call.state == "waiting" else call.state
+    return "waiting for approval" if call.state == "waiting" else call.state
 
 
 def _stage(call: Call) -> tuple[object, ...]:
@@ -219,31 +219,31 @@ def _result_text(call: Call) -> str | None:
     return text.rstrip("\n")
 
 
-def _draw_command(command: str, width: int, inks: Inks) -> list[Line]:
+def _draw_command(command: str, width: int, styles: ThemeStyles) -> list[Line]:
     shown = reveal(command[:_LONGEST_COMMAND])
     more = (
-        f" … {len(command) - _LONGEST_COMMAND:,} characters more" if len(command) > _LONGEST_COMMAND else ""
+        f" … {len(command) - _LONGEST_COMMAND:,} more characters" if len(command) > _LONGEST_COMMAND else ""
     )
-    return wrap([Segment(f"$ {shown}", inks("edit")), Segment(more, inks("dim"))], width)
+    return wrap([Segment(f"$ {shown}", styles("edit")), Segment(more, styles("dim"))], width)
 
 
 class _StepLines:
     """The calls within a call, in their present state."""
 
-    def __init__(self, call: Call, width: int, inks: Inks) -> None:
+    def __init__(self, call: Call, width: int, styles: ThemeStyles) -> None:
         self._call = call
         self._width = width
-        self._inks = inks
+        self._theme_styles = styles
 
     def __len__(self) -> int:
         return len(self._call.steps())
 
     def line(self, y: int) -> Line:
-        step, inks = self._call.steps()[y], self._inks
+        step, styles = self._call.steps()[y], self._theme_styles
         outcome = f"  {one_line(step.outcome)}" if step.outcome else ""
         segments = [
-            Segment(f"{GLYPHS[step.state]} ", inks(ROLES[step.state])),
-            Segment(one_line(step.text), inks("text")),
-            Segment(outcome, inks("dim")),
+            Segment(f"{GLYPHS[step.state]} ", styles(ROLES[step.state])),
+            Segment(one_line(step.text), styles("text")),
+            Segment(outcome, styles("dim")),
         ]
         return chop(segments, self._width)[0]

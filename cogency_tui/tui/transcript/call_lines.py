@@ -13,14 +13,14 @@ from rich.style import Style
 from cogency_tui.safe_text import one_line, reveal
 from cogency_tui.tui.kit.lines import Line, cells, fit, fit_path, width_of, wrap
 from cogency_tui.tui.kit.number_format import duration, plural, whole_seconds
-from cogency_tui.tui.theme import Inks
+from cogency_tui.tui.theme import ThemeStyles
 from cogency_tui.tui.transcript.call import GLYPHS, OPEN, ROLES, Call, State, Step
 from cogency_tui.tui.transcript.cards import SPINNER
 
 NAME_COLUMN = 8
 TIME_COLUMN = 6
 _PATH_ARGUMENTS = ("file", "path", "pattern")
-_KEPT = 0
+_ALWAYS = 0
 _FIRST_DROPPED = 2
 
 
@@ -31,95 +31,109 @@ class Subject(NamedTuple):
     is_path: bool
 
 
-def draw_call(call: Call, width: int, inks: Inks, *, now: float, frame: int) -> list[Line]:
+def draw_call(call: Call, width: int, styles: ThemeStyles, *, now: float, frame: int) -> list[Line]:
     """Draw the card of a call: one line, or one for each changed file, and the reason of a failure."""
     lines: list[Line] = []
     for change in call.changes():
-        head = [Segment("✎ ", inks("edit"))]
+        head = [Segment("✎ ", styles("edit"))]
         subject = Subject(reveal(change.path), is_path=True)
-        right = [_Fact(_KEPT, Segment(_counts(change.added, change.removed), inks("dim")))]
-        right += _status(call, now, inks, "surface", word=False)
-        lines.append(_row(head, subject, inks("text", attributes="bold"), right, width, inks()))
-    return lines or [call_row(call, width, inks, now=now, frame=frame, facts=True), *_why(call, width, inks)]
+        right = [_Fact(_ALWAYS, Segment(_counts(change.added, change.removed), styles("dim")))]
+        right += _status(call, now, styles, "surface", word=False)
+        lines.append(_row(head, subject, styles("text", attributes="bold"), right, width, styles()))
+    return lines or [
+        call_row(call, width, styles, now=now, frame=frame, facts=True),
+        *_why(call, width, styles),
+    ]
 
 
 def call_row(
     call: Call,
     width: int,
-    inks: Inks,
+    styles: ThemeStyles,
     *,
     now: float,
     frame: int,
     on: str = "surface",
     facts: bool = False,
     fold: str = "",
-    told: str = "",
+    remark: str = "",
 ) -> Line:
     """Draw a call on one line: glyph, tool, subject; on the right its state and time.
 
-    `fold` is the mark of one that has calls below it, `told` a remark on its state.
+    `fold` is the mark of one that has calls below it, `remark` a remark on its state.
     """
     role = "dim" if call.state in ("queued", "skipped") else "text"
     head = [
-        Segment(f"{_glyph(call.state, frame)} ", inks(ROLES[call.state], on)),
-        Segment(f"{_name(call)} ", inks(role, on, "bold")),
+        Segment(f"{_glyph(call.state, frame)} ", styles(ROLES[call.state], on)),
+        Segment(f"{_name(call)} ", styles(role, on, "bold")),
     ]
     if fold:
-        head.append(Segment(f"{fold} ", inks("dim", on)))
-    right = _status(call, now, inks, on, word=not facts or call.state != "done")
+        head.append(Segment(f"{fold} ", styles("dim", on)))
+    right = _status(call, now, styles, on, word=not facts or call.state != "done")
     if facts and call.state == "done" and call.outcome:
-        told = fit(one_line(call.outcome), 40)
-    if told:
-        right = [_Fact(_FIRST_DROPPED, Segment(one_line(told), inks("dim", on))), *right]
-    return _row(head, summarize(call), inks(role, on), right, width, inks("text", on))
+        remark = fit(one_line(call.outcome), 40)
+    if remark:
+        right = [_Fact(_FIRST_DROPPED, Segment(one_line(remark), styles("dim", on))), *right]
+    return _row(head, summarize(call), styles(role, on), right, width, styles("text", on))
 
 
-def waiting_row(call: Call, waits: Sequence[str], width: int, inks: Inks, *, on: str = "surface") -> Line:
+def waiting_row(
+    call: Call, waits: Sequence[str], width: int, styles: ThemeStyles, *, on: str = "surface"
+) -> Line:
     """Draw a queued call that waits for others, with their ids as its state."""
     head = [
-        Segment(f"{GLYPHS['queued']} ", inks("dim", on)),
+        Segment(f"{GLYPHS['queued']} ", styles("dim", on)),
         Segment(
-            fit(one_line(call.name), NAME_COLUMN * 2).ljust(NAME_COLUMN - 1) + " ", inks("dim", on, "bold")
+            fit(one_line(call.name), NAME_COLUMN * 2).ljust(NAME_COLUMN - 1) + " ", styles("dim", on, "bold")
         ),
     ]
-    told = fit(f"waits for {', '.join(map(one_line, waits))}", max(12, width - 16))
-    right = [_Fact(_KEPT, Segment(told, inks("dim", on)))]
-    return _row(head, summarize(call), inks("dim", on), right, width, inks("text", on))
+    remark = fit(f"waiting for {', '.join(map(one_line, waits))}", max(12, width - 16))
+    right = [_Fact(_ALWAYS, Segment(remark, styles("dim", on)))]
+    return _row(head, summarize(call), styles("dim", on), right, width, styles("text", on))
 
 
-def step_row(step: Step, width: int, inks: Inks, *, frame: int, on: str = "surface") -> Line:
+def step_row(step: Step, width: int, styles: ThemeStyles, *, frame: int, on: str = "surface") -> Line:
     """Draw a call within a call, on a line below it."""
-    head = [Segment(f"  {_glyph(step.state, frame)} ", inks(ROLES[step.state], on))]
-    word = [] if step.state == "done" else [_Fact(_KEPT, Segment(step.state, inks(ROLES[step.state], on)))]
+    head = [Segment(f"  {_glyph(step.state, frame)} ", styles(ROLES[step.state], on))]
+    word = (
+        [] if step.state == "done" else [_Fact(_ALWAYS, Segment(step.state, styles(ROLES[step.state], on)))]
+    )
     subject = Subject(one_line(step.text), is_path=False)
-    return _row(head, subject, inks("dim", on), word, width, inks("text", on))
+    return _row(head, subject, styles("dim", on), word, width, styles("text", on))
 
 
-def hidden_row(count: int, width: int, inks: Inks, *, on: str = "surface") -> Line:
+def hidden_row(count: int, width: int, styles: ThemeStyles, *, on: str = "surface") -> Line:
     """Draw a line for `count` hidden calls within a call."""
-    head = [Segment("  ", inks("text", on))]
+    head = [Segment("  ", styles("text", on))]
     subject = Subject(f"… {plural(count, 'earlier call')}", is_path=False)
-    return _row(head, subject, inks("dim", on, "italic"), [], width, inks("text", on))
+    return _row(head, subject, styles("dim", on, "italic"), [], width, styles("text", on))
 
 
 def command_row(
-    command: str, seconds: float, state: State, width: int, inks: Inks, *, frame: int, on: str = "surface"
+    command: str,
+    seconds: float,
+    state: State,
+    width: int,
+    styles: ThemeStyles,
+    *,
+    frame: int,
+    on: str = "surface",
 ) -> Line:
     """Draw a background command with its running time in `seconds`."""
     head = [
-        Segment(f"{_glyph(state, frame)} ", inks(ROLES[state], on)),
-        Segment("$ ", inks("edit", on)),
+        Segment(f"{_glyph(state, frame)} ", styles(ROLES[state], on)),
+        Segment("$ ", styles("edit", on)),
     ]
-    style = inks(ROLES[state] if state == "running" else "dim", on)
+    style = styles(ROLES[state] if state == "running" else "dim", on)
     time = whole_seconds(seconds) if state == "running" else duration(seconds)
-    right = [_Fact(_KEPT, Segment(state, style)), _Fact(1, Segment(time.rjust(TIME_COLUMN), style))]
+    right = [_Fact(_ALWAYS, Segment(state, style)), _Fact(1, Segment(time.rjust(TIME_COLUMN), style))]
     subject = Subject(one_line(command), is_path=False)
-    return _row(head, subject, inks("text", on), right, width, inks("text", on))
+    return _row(head, subject, styles("text", on), right, width, styles("text", on))
 
 
-def heading_row(text: str, width: int, inks: Inks) -> Line:
+def heading_row(text: str, width: int, styles: ThemeStyles) -> Line:
     """Draw a dim line above rows of another kind."""
-    return Line([Segment(fit(text, width), inks("dim", attributes="bold"))])
+    return Line([Segment(fit(text, width), styles("dim", attributes="bold"))])
 
 
 def _name(call: Call) -> str:
@@ -130,17 +144,17 @@ def _glyph(state: State, frame: int) -> str:
     return SPINNER[frame % len(SPINNER)] if state == "running" else GLYPHS[state]
 
 
-def _why(call: Call, width: int, inks: Inks) -> list[Line]:
+def _why(call: Call, width: int, styles: ThemeStyles) -> list[Line]:
     """Draw the reason why a call failed or was skipped, in at most two lines below it."""
     if call.state not in ("failed", "skipped") or not call.outcome:
         return []
     indent = 2 + NAME_COLUMN
-    lines = wrap([Segment(fit(one_line(call.outcome), 2 * (width - indent)), inks("dim"))], width - indent)
-    return [line.indented(Segment(" " * indent, inks())) for line in lines[:2]]
+    lines = wrap([Segment(fit(one_line(call.outcome), 2 * (width - indent)), styles("dim"))], width - indent)
+    return [line.indented(Segment(" " * indent, styles())) for line in lines[:2]]
 
 
 def summarize(call: Call) -> Subject:
-    """Summarise the subject of a call in one line."""
+    """Summarize the subject of a call in one line."""
     args = call.args
     if command := args.get("command") or args.get("cmd"):
         return Subject(one_line(str(command)), is_path=False)
@@ -160,7 +174,7 @@ def summarize(call: Call) -> Subject:
 
 
 class _Fact(NamedTuple):
-    """A right-hand column, and its rank: the highest is dropped first, `_KEPT` never."""
+    """A right-hand column, and its rank: the highest is dropped first, `_ALWAYS` never."""
 
     rank: int
     segment: Segment
@@ -172,15 +186,15 @@ def _counts(added: int, removed: int) -> str:
     return " ".join(counts) or "no change"
 
 
-def _status(call: Call, now: float, inks: Inks, on: str, *, word: bool) -> list[_Fact]:
+def _status(call: Call, now: float, styles: ThemeStyles, on: str, *, word: bool) -> list[_Fact]:
     """State and time as right-hand columns."""
     elapsed = call.elapsed(now)
-    style = inks("dim" if call.state in ("done", "skipped") else ROLES[call.state], on)
-    state = _Fact(_KEPT, Segment(call.state, style))
+    style = styles("dim" if call.state in ("done", "skipped") else ROLES[call.state], on)
+    state = _Fact(_ALWAYS, Segment(call.state, style))
     if (not elapsed and call.state in (*OPEN, "skipped")) or call.state == "waiting":
         return [state]
     clock = duration(elapsed).rjust(TIME_COLUMN)
-    time = _Fact(1, Segment(clock, style if call.state == "running" else inks("dim", on)))
+    time = _Fact(1, Segment(clock, style if call.state == "running" else styles("dim", on)))
     return [state, time] if word else [time]
 
 
@@ -192,7 +206,7 @@ def _row(
     wanted = min(cells(subject.text), 24)
     while room - _size(right) < wanted and len(right) > 1:
         rank = max(fact.rank for fact in right)
-        if rank == _KEPT:
+        if rank == _ALWAYS:
             break
         right = [fact for fact in right if fact.rank != rank]
     room = max(0, room - _size(right))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from cogency_tui.safe_text import reveal
 from cogency_tui.tui.transcript.call import Call
-from cogency_tui.tui.transcript.units import Notice, Problem, Prose, Said, Transcript, Unit
+from cogency_tui.tui.transcript.units import Notice, Problem, Prose, Transcript, Unit, UserMessage
 
 if TYPE_CHECKING:
     from markdown_it.token import Token
@@ -18,7 +18,7 @@ _UNLIKELY_ENDS = ".,;:!?*_~)]"
 def text_of(unit: Unit) -> str:
     """A unit as text: an answer's Markdown, a call with its result."""
     match unit:
-        case Said(text=text) | Prose(text=text) | Notice(text=text):
+        case UserMessage(text=text) | Prose(text=text) | Notice(text=text):
             return text
         case Problem():
             where = f"{unit.tool}: " if unit.tool else ""
@@ -46,8 +46,8 @@ def outcome_of(call: Call) -> str:
 def answers_of_turn(transcript: Transcript, index: int) -> str:
     """All answers of the turn that unit `index` belongs to."""
     units = transcript.units
-    first = next((i for i in range(index, -1, -1) if isinstance(units[i], Said)), 0)
-    last = next((i for i in range(index + 1, len(units)) if isinstance(units[i], Said)), len(units))
+    first = next((i for i in range(index, -1, -1) if isinstance(units[i], UserMessage)), 0)
+    last = next((i for i in range(index + 1, len(units)) if isinstance(units[i], UserMessage)), len(units))
     answers = [
         unit.text.strip("\n") for unit in units[first:last] if isinstance(unit, Prose) and not unit.thinking
     ]
@@ -74,7 +74,7 @@ def links_in(source: str) -> list[str]:
             for child in token.children or ()
             if child.type in ("link_open", "image")
         ]
-        found += [match.rstrip(_UNLIKELY_ENDS) for match in _ADDRESS.findall(_said(token.children or ()))]
+        found += [match.rstrip(_UNLIKELY_ENDS) for match in _ADDRESS.findall(_text_of(token.children or ()))]
     return list(dict.fromkeys(each for each in found if _ADDRESS.match(each)))
 
 
@@ -83,14 +83,14 @@ def as_it_reads(source: str) -> str:
     from cogency_tui.tui.kit.markdown import parse
 
     parts = [
-        _said(token.children) if token.children is not None else token.content
+        _text_of(token.children) if token.children is not None else token.content
         for token in parse(source)
         if token.children is not None or token.content
     ]
     return "\n".join(parts)
 
 
-def _said(children: "Sequence[Token]") -> str:
+def _text_of(children: "Sequence[Token]") -> str:
     return "".join(
         " " if child.type == "softbreak" else "\n" if child.type == "hardbreak" else child.content
         for child in children

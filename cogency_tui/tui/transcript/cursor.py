@@ -10,7 +10,7 @@ from typing import NamedTuple
 from rich.segment import Segment
 from textual.strip import Strip
 
-from cogency_tui.tui.kit.line_view import Look
+from cogency_tui.tui.kit.line_view import DrawContext
 from cogency_tui.tui.transcript.document import Place
 from cogency_tui.tui.transcript.view import TranscriptView
 
@@ -82,11 +82,11 @@ class BlockCursor:
         self._marked = self.place if self._view.has_focus else None
         return self._marked is not None
 
-    def paint(self, strip: Strip, place: Place, look: Look) -> Strip:
+    def paint(self, strip: Strip, place: Place, context: DrawContext) -> Strip:
         if (place.unit, place.block) != self._marked or not self._is_text(place):
             return strip
         margin = self._view.MARGIN
-        mark = Strip([Segment("▎ ", look.inks("accent", "surface"))], margin)
+        mark = Strip([Segment("▎ ", context.theme_styles("accent", "surface"))], margin)
         return Strip.join([mark, strip.crop(margin, strip.cell_length)])
 
     def _find(self) -> BlockPlace:
@@ -110,7 +110,7 @@ class BlockCursor:
         return document.number(document.first_line(*place)) < top + view.page and last >= top
 
     def _is_whole(self, place: BlockPlace) -> bool:
-        """Whether the beginning of a block is in view."""
+        """Return whether the beginning of a block is in view."""
         document = self._view.document
         return document.number(document.first_line(*place)) >= self._view.scroll_offset.y
 

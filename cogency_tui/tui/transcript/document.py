@@ -14,11 +14,11 @@ from typing import NamedTuple, TypeGuard
 
 from cogency_tui.tui.kit.lines import BLANK, Line
 from cogency_tui.tui.kit.long_text import Heights
-from cogency_tui.tui.theme import Inks
+from cogency_tui.tui.theme import ThemeStyles
 from cogency_tui.tui.transcript.call import Call
 from cogency_tui.tui.transcript.cards import draw_stopped, is_shortened
 from cogency_tui.tui.transcript.unit_lines import DrawnUnit, draw_unit
-from cogency_tui.tui.transcript.units import Notice, Prose, Said, Transcript, Unit, is_own
+from cogency_tui.tui.transcript.units import Notice, Prose, Transcript, Unit, UserMessage, is_own
 
 _UNITS, _LINES = 256, 1024
 """The most units, and lines of them, in the cache."""
@@ -49,11 +49,11 @@ class Document:
     """The lines of a transcript's units, `width` cells wide."""
 
     def __init__(
-        self, transcript: Transcript, width: int, inks: Inks, clock: Callable[[], float] = time
+        self, transcript: Transcript, width: int, styles: ThemeStyles, clock: Callable[[], float] = time
     ) -> None:
         self.transcript = transcript
         self.width = width
-        self.inks = inks
+        self.theme_styles = styles
         self.frame = 0
         self.expanded = {index for index, unit in enumerate(transcript.units) if is_own(unit)}
         self._clock = clock
@@ -67,15 +67,15 @@ class Document:
     def height(self) -> int:
         return self._heights.total
 
-    def reflow(self, width: int, inks: Inks) -> None:
+    def reflow(self, width: int, styles: ThemeStyles) -> None:
         """Drop what was drawn for another width or theme."""
-        if (width, inks) == (self.width, self.inks):
+        if (width, styles) == (self.width, self.theme_styles):
             return
         if width != self.width:
             self.width = width
             units = len(self.transcript.units)
             self._heights = Heights(self._estimate(index) for index in range(units))
-        self.inks = inks
+        self.theme_styles = styles
         self._drawn.clear()
 
     def touch(self, index: int) -> None:
@@ -107,17 +107,17 @@ class Document:
         offset -= self._gap(unit)
         if offset < 0:
             return Place(unit, 0, -1)
-        block, line = self._look(unit).locate(offset)
+        block, line = self._drawn_unit(unit).locate(offset)
         return Place(unit, block, line)
 
     def number(self, place: Place) -> int:
         """The number of the line at `place`, as far as known."""
         unit = place.unit
-        return self.top(unit) + self._gap(unit) + self._look(unit).top(place.block) + place.line
+        return self.top(unit) + self._gap(unit) + self._drawn_unit(unit).top(place.block) + place.line
 
     def line(self, place: Place) -> Line:
         """The line at `place`."""
-        return BLANK if place.line < 0 else self._look(place.unit).line(place.block, place.line)
+        return BLANK if place.line < 0 else self._drawn_unit(place.unit).line(place.block, place.line)
 
     def measure(self, start: Place, lines: int) -> None:
         """Draw the `lines` lines from `start` on (upwards if negative), so that their heights are exact."""
@@ -125,7 +125,7 @@ class Document:
         left = abs(lines) + (start.line if step > 0 else 0)
         unit, block = (start.unit, start.block)
         while 0 <= unit < len(self.transcript.units):
-            drawn = self._look(unit)
+            drawn = self._drawn_unit(unit)
             block = drawn.count - 1 if block < 0 and step < 0 else block
             while 0 <= block < drawn.count and left > 0:
                 left -= drawn.height(block)
@@ -140,7 +140,7 @@ class Document:
         place = first
         while place <= last:
             unit, block, line = place
-            drawn = self._look(unit)
+            drawn = self._drawn_unit(unit)
             height = drawn.height(block) if block < drawn.count else 0
             if line < height:
                 yield place, self.line(place)
@@ -154,11 +154,11 @@ class Document:
 
     def blocks(self, unit: int) -> int:
         """The number of blocks of unit `unit`."""
-        return self._look(unit).count
+        return self._drawn_unit(unit).count
 
     def block_height(self, unit: int, block: int) -> int:
         """The number of lines of a block."""
-        return self._look(unit).height(block)
+        return self._drawn_unit(unit).height(block)
 
     def lines_of(self, unit: int, block: int) -> list[Line]:
         """All lines of a block."""
@@ -167,13 +167,15 @@ class Document:
     def first_line(self, unit: int, block: int) -> Place:
         """The first line of a block that is not blank."""
         blank = (
-            block > 0 and self._look(unit).height(block) > 1 and not self.line(Place(unit, block, 0)).segments
+            block > 0
+            and self._drawn_unit(unit).height(block) > 1
+            and not self.line(Place(unit, block, 0)).segments
         )
         return Place(unit, block, int(blank))
 
     def source(self, unit: int, block: int) -> tuple[int, int] | None:
         """The position of a block's source in its unit's text; None if the block is the unit."""
-        return self._look(unit).source(block)
+        return self._drawn_unit(unit).source(block)
 
     def anchor(self, place: Place, character: int = 0) -> Anchor:
         """The anchor of `character` in the line at `place`; letter -1 is the line above a unit."""
@@ -189,7 +191,7 @@ class Document:
         unit, block, letter = anchor
         if letter < 0:
             return Place(unit, block, -self._gap(unit)), 0
-        height = self._look(unit).height(block)
+        height = self._drawn_unit(unit).height(block)
         for index in range(height):
             place = Place(unit, block, index)
             line = self.line(place)
@@ -202,7 +204,7 @@ class Document:
     def is_expandable(self, index: int) -> bool:
         unit = self.transcript.units[index]
         if isinstance(unit, Notice):
-            return is_shortened(unit, self.width, self.inks)
+            return is_shortened(unit, self.width, self.theme_styles)
         return isinstance(unit, Call) or (isinstance(unit, Prose) and unit.thinking and not unit.open)
 
     def _gap(self, index: int) -> int:
@@ -213,7 +215,7 @@ class Document:
         kind = type(units[index])
         return int(kind not in _CLOSE or type(units[index - 1]) is not kind)
 
-    def _look(self, index: int) -> DrawnUnit:
+    def _drawn_unit(self, index: int) -> DrawnUnit:
         drawn = self._drawn.get(index)
         if drawn is None or index in self._grown:
             self._grown.discard(index)
@@ -239,7 +241,7 @@ class Document:
         return draw_unit(
             unit,
             self.width,
-            self.inks,
+            self.theme_styles,
             expanded=index in self.expanded,
             now=self._clock(),
             frame=self.frame,
@@ -248,16 +250,16 @@ class Document:
     def _draw_answer(self, unit: Prose, drawn: DrawnUnit | None) -> DrawnUnit:
         from cogency_tui.tui.kit.markdown_stream import MarkdownStream
 
-        stream = drawn if isinstance(drawn, MarkdownStream) else MarkdownStream(self.width, self.inks)
+        stream = drawn if isinstance(drawn, MarkdownStream) else MarkdownStream(self.width, self.theme_styles)
         stream.show(unit.text, closed=not unit.open)
         if unit.interrupted:
-            stream.end_with(draw_stopped(self.inks))
+            stream.end_with(draw_stopped(self.theme_styles))
         return stream
 
     def _estimate(self, index: int) -> int:
         """Estimate the number of lines of a unit, without drawing it."""
         match self.transcript.units[index]:
-            case Said(text=text) | Prose(text=text, thinking=False):
+            case UserMessage(text=text) | Prose(text=text, thinking=False):
                 return 1 + text.count("\n") + len(text) // max(20, self.width)
             case _:
                 return 1 + self._gap(index)

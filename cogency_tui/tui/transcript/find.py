@@ -11,7 +11,7 @@ from textual.message import Message
 from textual.strip import Strip
 from textual.worker import Worker
 
-from cogency_tui.tui.kit.line_view import Look
+from cogency_tui.tui.kit.line_view import DrawContext
 from cogency_tui.tui.transcript.cursor import BlockCursor, BlockPlace
 from cogency_tui.tui.transcript.document import Anchor, Place
 from cogency_tui.tui.transcript.text_finder import Finder, Span, count_in_markdown, finds_on
@@ -39,15 +39,15 @@ class Highlights:
             self._spans.setdefault(place, []).append((span, style))
         return bool(self._spans)
 
-    def paint(self, strip: Strip, place: Place, look: Look) -> Strip:
-        del look
+    def paint(self, strip: Strip, place: Place, context: DrawContext) -> Strip:
+        del context
         for span, style in self._spans.get(place, ()):
             strip = self._view.painted(strip, span.start, span.stop, style)
         return strip
 
 
 def finds_in_view(view: TranscriptView, query: str) -> Iterator[list[tuple[Place, Span]]]:
-    """Yield the finds of the case-folded `query` in view: the characters of each, in one or more lines."""
+    """Yield the matches of the case-folded `query` in view: the characters of each, in one or more lines."""
     document, top = view.document, view.scroll_offset.y
     if not view.transcript.units:
         return
@@ -59,10 +59,10 @@ def finds_in_view(view: TranscriptView, query: str) -> Iterator[list[tuple[Place
 
 
 class Find:
-    """Searches `view`, moves its `cursor` to finds, and calls `changed` after each move."""
+    """Searches `view`, moves its `cursor` to matches, and calls `changed` after each move."""
 
     class Found(Message):
-        """There are `total` finds; the `nth`, from 1, is current (0: none)."""
+        """There are `total` matches; the `nth`, from 1, is current (0: none)."""
 
         def __init__(self, nth: int, total: int) -> None:
             self.nth = nth
@@ -100,7 +100,7 @@ class Find:
         if self._origin is None:
             top = view.document.place(view.scroll_offset.y)
             self._origin = view.following, view.document.anchor(top)
-        search = partial(self._look_for, self._finder, query)
+        search = partial(self._run_search, self._finder, query)
         self._search = view.run_worker(search, group="find", exclusive=True)
 
     def accept(self) -> None:
@@ -146,8 +146,8 @@ class Find:
         if self._current:
             self._place = self._locate(*self._current)
 
-    async def _look_for(self, finder: Finder, query: str) -> None:
-        await finder.look_for(query)
+    async def _run_search(self, finder: Finder, query: str) -> None:
+        await finder.search(query)
         self._current = self._place = None
         self._close_opened()
         self._return(keep=True)
@@ -175,7 +175,7 @@ class Find:
         self._changed()
 
     def _is_folded_away(self, unit: int) -> bool:
-        """Whether some finds in `unit` are hidden while it is folded."""
+        """Return whether some matches in `unit` are hidden while it is folded."""
         assert self._finder is not None
         document = self._view.document
         if unit in document.expanded or not document.is_expandable(unit):
@@ -203,8 +203,8 @@ class Find:
     def _marks(self) -> Iterator[Mark]:
         if self._finder is None or not self._finder.query:
             return
-        inks = self._view.inks
-        current, other = inks("surface", "edit", "bold"), inks("text", "cursor", "underline")
+        styles = self._view.theme_styles
+        current, other = styles("surface", "edit", "bold"), styles("text", "cursor", "underline")
         for find in finds_in_view(self._view, self._finder.query):
             place, span = find[0]
             style = current if (place, span.start) == self._place else other

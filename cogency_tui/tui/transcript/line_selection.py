@@ -18,11 +18,11 @@ class LineSelection:
 
     @property
     def is_active(self) -> bool:
-        """Whether lines are selected by key."""
+        """True if lines are selected by key."""
         return self._ends is not None and self._view.text_selection is not None
 
     def forget(self) -> None:
-        """End the selection by key; what is selected stays so."""
+        """End the selection by key; the selected lines stay selected."""
         self._ends = None
 
     def toggle(self) -> None:

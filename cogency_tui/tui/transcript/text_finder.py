@@ -1,6 +1,6 @@
 """Search in a conversation: over the texts of its units, in slices of time, whatever its length.
 
-Finds are counted by unit; the position of one on the screen is computed only on a visit.
+Matches are counted by unit; the position of one on the screen is computed only on a visit.
 """
 
 import asyncio
@@ -44,7 +44,7 @@ class Finder:
         self._counts: dict[int, int] = {}
         self._units: list[int] = []
 
-    async def look_for(self, query: str) -> None:
+    async def search(self, query: str) -> None:
         """Search for `query`. May be cancelled at any time."""
         folded = query.casefold()
         narrowed = self._complete and bool(self.query) and self.query in folded
@@ -69,11 +69,11 @@ class Finder:
                 self._count(index)
 
     def count(self, unit: int) -> int:
-        """The number of finds in `unit`."""
+        """The number of matches in `unit`."""
         return self._counts.get(unit, 0)
 
     def ordinal(self, unit: int, nth: int) -> int:
-        """The number among all finds of the `nth` in `unit`, from 1."""
+        """The number among all matches of the `nth` in `unit`, from 1."""
         return 1 + nth + sum(self._counts[each] for each in self._units[: bisect_left(self._units, unit)])
 
     def next(self, unit: int, nth: int, step: int) -> tuple[int, int] | None:

@@ -8,12 +8,18 @@ from rich.segment import Segment
 from cogency_tui.tui.kit.lines import BLANK, Line
 from cogency_tui.tui.kit.long_text import MOST_LAID, Fixed, Recent, Stack
 from cogency_tui.tui.kit.long_text import Block as Rows
-from cogency_tui.tui.theme import Inks
+from cogency_tui.tui.theme import ThemeStyles
 from cogency_tui.tui.transcript.call import Call
 from cogency_tui.tui.transcript.call_detail import CallSheet
 from cogency_tui.tui.transcript.call_lines import draw_call
-from cogency_tui.tui.transcript.cards import draw_notice, draw_problem, draw_said, draw_stopped, draw_thought
-from cogency_tui.tui.transcript.units import Notice, Problem, Prose, Said, Unit
+from cogency_tui.tui.transcript.cards import (
+    draw_notice,
+    draw_problem,
+    draw_stopped,
+    draw_thought,
+    draw_user_message,
+)
+from cogency_tui.tui.transcript.units import Notice, Problem, Prose, Unit, UserMessage
 
 
 class DrawnUnit(Protocol):
@@ -77,9 +83,9 @@ class OneBlock:
 class _Indented:
     """Rows indented by two cells."""
 
-    def __init__(self, rows: Rows, inks: Inks) -> None:
+    def __init__(self, rows: Rows, styles: ThemeStyles) -> None:
         self._rows = rows
-        self._indent = Segment("  ", inks())
+        self._indent = Segment("  ", styles())
         self._lines: Recent[Line] = Recent(MOST_LAID)
 
     def __len__(self) -> int:
@@ -92,20 +98,22 @@ class _Indented:
         return line
 
 
-def draw_unit(unit: Unit, width: int, inks: Inks, *, expanded: bool, now: float, frame: int) -> OneBlock:
+def draw_unit(
+    unit: Unit, width: int, styles: ThemeStyles, *, expanded: bool, now: float, frame: int
+) -> OneBlock:
     """Draw any unit but an answer; `now` in Unix seconds, `frame` counts animation frames."""
     match unit:
-        case Said():
-            return OneBlock(Fixed(draw_said(unit, width, inks)))
+        case UserMessage():
+            return OneBlock(Fixed(draw_user_message(unit, width, styles)))
         case Prose():
-            return OneBlock(Fixed(draw_thought(unit, width, inks, expanded=expanded, now=now, frame=frame)))
+            return OneBlock(Fixed(draw_thought(unit, width, styles, expanded=expanded, now=now, frame=frame)))
         case Call():
-            card = Fixed(draw_call(unit, width, inks, now=now, frame=frame))
-            detail: Sequence[Rows] = CallSheet(unit, width - 2, inks, now).blocks if expanded else ()
-            return OneBlock(Stack([card, *(_Indented(rows, inks) for rows in detail)]))
+            card = Fixed(draw_call(unit, width, styles, now=now, frame=frame))
+            detail: Sequence[Rows] = CallSheet(unit, width - 2, styles, now).blocks if expanded else ()
+            return OneBlock(Stack([card, *(_Indented(rows, styles) for rows in detail)]))
         case Problem():
-            return OneBlock(Fixed(draw_problem(unit, width, inks)))
+            return OneBlock(Fixed(draw_problem(unit, width, styles)))
         case Notice():
-            return OneBlock(Fixed(draw_notice(unit, width, inks, expanded=expanded)))
+            return OneBlock(Fixed(draw_notice(unit, width, styles, expanded=expanded)))
         case _:
-            return OneBlock(Fixed(draw_stopped(inks)))
+            return OneBlock(Fixed(draw_stopped(styles)))

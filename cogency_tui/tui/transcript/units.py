@@ -55,11 +55,11 @@ def as_call(ran: RanCommand, call_id: str, timestamp: float) -> tuple[CallEvent,
 
 
 def is_own(unit: object) -> bool:
-    """Whether a unit is a command of the user's, whose output is shown unfolded."""
+    """Return whether a unit is a command of the user, whose output is shown unfolded."""
     return isinstance(unit, Call) and unit.name == NAME
 
 
-class Said(msgspec.Struct):
+class UserMessage(msgspec.Struct):
     """A message of the user."""
 
     text: str
@@ -78,7 +78,7 @@ class Prose(msgspec.Struct):
 
     @property
     def open(self) -> bool:
-        """Whether more text may follow."""
+        """True if more text may follow."""
         return self._sanitizer is not None
 
     @property
@@ -119,7 +119,7 @@ class Stopped(msgspec.Struct):
     """The user stopped the turn here."""
 
 
-Unit: TypeAlias = Said | Prose | Call | Problem | Notice | Stopped
+Unit: TypeAlias = UserMessage | Prose | Call | Problem | Notice | Stopped
 
 
 class Transcript:
@@ -202,7 +202,7 @@ class Transcript:
                 text = clean(event["content"]).strip()
                 self.title = self.title or text.split("\n", 1)[0]
                 self.turns += begins_turn(event)
-                self.turn_start = self._append(Said(text), touched)
+                self.turn_start = self._append(UserMessage(text), touched)
             case "call":
                 self._settle(touched)
                 index = self._calls.get(event["id"])

@@ -15,7 +15,7 @@ from textual.message import Message
 from textual.selection import Selection
 from textual.strip import Strip
 
-from cogency_tui.tui.kit.line_view import LineView, Look
+from cogency_tui.tui.kit.line_view import DrawContext, LineView
 from cogency_tui.tui.kit.lines import Line
 from cogency_tui.tui.transcript.document import Anchor, Document, Place, prepare
 from cogency_tui.tui.transcript.units import Prose, Transcript
@@ -41,7 +41,7 @@ class Overlay(Protocol):
         """Prepare a frame; return whether it has marks."""
         ...
 
-    def paint(self, strip: Strip, place: Place, look: Look) -> Strip:
+    def paint(self, strip: Strip, place: Place, context: DrawContext) -> Strip:
         """Mark the line at `place`."""
         ...
 
@@ -85,7 +85,7 @@ class TranscriptView(LineView):
     def document(self) -> Document:
         """The lines in the present width and theme."""
         if self._document is None:
-            self._document = Document(self.transcript, self.text_width, self.inks, self._clock)
+            self._document = Document(self.transcript, self.text_width, self.theme_styles, self._clock)
         return self._document
 
     def show(self, transcript: Transcript) -> None:
@@ -141,12 +141,12 @@ class TranscriptView(LineView):
         self._painting = [each for each in self.overlays if each.begin_frame()]
         return super().render_lines(crop)
 
-    def strip_at(self, y: int, look: Look) -> Strip:
-        strip = super().strip_at(y, look)
+    def strip_at(self, y: int, context: DrawContext) -> Strip:
+        strip = super().strip_at(y, context)
         if self._painting and y < self.document.height:
             place = self.document.place(y)
             for overlay in self._painting:
-                strip = overlay.paint(strip, place, look)
+                strip = overlay.paint(strip, place, context)
         return strip
 
     def address_of(self, y: int) -> int:
@@ -176,12 +176,12 @@ class TranscriptView(LineView):
     def reflow(self) -> None:
         """Redraw for the present width and theme; reading position and selection stay."""
         document = self.document
-        if (self.text_width, self.inks) != (document.width, document.inks):
+        if (self.text_width, self.theme_styles) != (document.width, document.theme_styles):
             held: Anchor | None = None
             if not self.following and self.transcript.units:
                 held = document.anchor(document.place(self.scroll_offset.y))
             selected = self._hold_selection()
-            document.reflow(self.text_width, self.inks)
+            document.reflow(self.text_width, self.theme_styles)
             if held is not None:
                 self.start_at(document.find(held)[0])
             if selected:
@@ -260,7 +260,7 @@ class TranscriptView(LineView):
         return isinstance(unit, Prose) and unit.open
 
     def is_visible(self, index: int) -> bool:
-        """Whether any line of unit `index` is in view."""
+        """Return whether any line of unit `index` is in view."""
         top = self.scroll_offset.y
         start = self.document.top(index)
         end = self.document.top(index + 1)

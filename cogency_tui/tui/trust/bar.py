@@ -10,17 +10,17 @@ class TrustBar(ButtonBar):
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
-        self._told = ""
+        self._question = ""
         self.display = False
 
     @property
     def asking(self) -> bool:
-        """Whether the question is shown."""
+        """True if the question is shown."""
         return bool(self.display)
 
-    def ask(self, told: str) -> None:
+    def ask(self, question: str) -> None:
         """Show the question."""
-        self._told = told
+        self._question = question
         self.display = True
         self.refresh()
 
@@ -29,16 +29,16 @@ class TrustBar(ButtonBar):
         self.display = False
 
     def segments(self, width: int) -> list[Segment]:
-        text, accent = self.inks("edit", self.SURFACE), self.inks("accent", self.SURFACE)
-        dim = self.inks("dim", self.SURFACE)
-        look = Part([Segment("/trust", accent), Segment(" shows it", dim)], "See it, and decide", _action())
-        told = Part([Segment(f"? {self._told}", text)], "Nothing of it is used", _action(), " ")
-        if told.width + look.width > width:
-            short = Part([Segment("? .cogency/ is not used", text)], self._told, _action(), " ")
-            return self.lay([short, look], width)
-        later = Part([Segment("not now", dim)], "Ask when the program starts again", _action("later"))
-        never = Part([Segment("never ask", dim)], "Use nothing of it here, and do not ask", _action("never"))
-        return self.lay([told, look, later, never], width)
+        text, accent = self.theme_styles("edit", self.SURFACE), self.theme_styles("accent", self.SURFACE)
+        dim = self.theme_styles("dim", self.SURFACE)
+        review = Part([Segment("/trust", accent), Segment(" to review", dim)], "Review and decide", _action())
+        message = Part([Segment(f"? {self._question}", text)], "Not used until you trust it", _action(), " ")
+        if message.width + review.width > width:
+            short = Part([Segment("? .cogency/ is not used", text)], self._question, _action(), " ")
+            return self.lay([short, review], width)
+        later = Part([Segment("not now", dim)], "Ask again at the next start", _action("later"))
+        never = Part([Segment("never ask", dim)], "Do not use it and do not ask again", _action("never"))
+        return self.lay([message, review, later, never], width)
 
 
 def _action(answer: str = "") -> str:

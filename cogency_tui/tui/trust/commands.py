@@ -29,14 +29,14 @@ class TrustCommands(FeatureCommands):
         """The digest or problem of the last survey."""
         self._dismissed = ""
         """The digest or problem that the user put off."""
-        self._told: set[str] = set()
+        self._reported: set[str] = set()
 
     def handlers(self) -> dict[str, Handler]:
         return {"trust": self.decide}
 
-    def look(self) -> None:
+    def refresh(self) -> None:
         """Survey the project, and ask if a decision is needed."""
-        self._screen.run_worker(self._look, group="look-trust", exclusive=True)
+        self._screen.run_worker(self._survey, group="trust-refresh", exclusive=True)
 
     def put_off(self) -> None:
         """Put the question off: do not ask again about the same contents."""
@@ -45,12 +45,12 @@ class TrustCommands(FeatureCommands):
                 bar.withdraw()
                 self._dismissed = self._asked
 
-    def tell(self) -> None:
+    def report_problems(self) -> None:
         """Report once each unreadable instruction file of the project or the user."""
         for problem in self._bridge.agent.instructions(self._bridge.conversation_id).problems:
-            if problem not in self._told:
-                self._told.add(problem)
-                self.warn(f"Instructions are not read: {problem}")
+            if problem not in self._reported:
+                self._reported.add(problem)
+                self.warn(f"Instructions not loaded: {problem}")
 
     async def decide(self, answer: str = "") -> None:
         """Show the survey and carry out the decision; `later` and `never` skip the survey."""
@@ -66,7 +66,7 @@ class TrustCommands(FeatureCommands):
     def _project(self) -> "ProjectSettings":
         return self._bridge.agent.project_settings
 
-    async def _look(self) -> None:
+    async def _survey(self) -> None:
         from cogency_tui.agent.project.trust import Standing
 
         survey = await asyncio.to_thread(self._project.survey)
@@ -94,7 +94,7 @@ class TrustCommands(FeatureCommands):
 
         survey = await asyncio.to_thread(self._project.survey)
         if survey.standing is Standing.NOTHING:
-            self.say("This project brings nothing to trust: there is no .cogency/ with files in it.")
+            self.say("Nothing to trust: this project has no .cogency/ with files in it.")
             return
         screen = TrustScreen(survey, self._project.problem)
         decision = await app_of(self._screen).push_screen_wait(screen)
@@ -111,17 +111,17 @@ class TrustCommands(FeatureCommands):
                 if project.problem:
                     self.warn(project.problem)
                 else:
-                    self.say("What the project brings counts from the next message on.")
+                    self.say("Trusted. Its files take effect with the next message.")
             elif decision == "refuse":
                 await asyncio.to_thread(project.refuse)
-                self.say("Nothing of it is used, and it is not asked about again. /trust shows it.")
+                self.say("It is not used, and you will not be asked again. /trust shows it.")
             else:
                 await asyncio.to_thread(project.withdraw)
-                self.say("Nothing of it is used from the next message on.")
+                self.say("Trust withdrawn. Its files are not used from the next message on.")
                 self._dismissed = (await asyncio.to_thread(project.survey)).digest
         except CogencyError as exc:
             self.complain(exc)
-        await self._look()
+        await self._survey()
 
 
 def _question(survey: "Survey") -> str:
@@ -130,5 +130,5 @@ def _question(survey: "Survey") -> str:
     if survey.problem:
         return "This project's .cogency/ cannot be used."
     if survey.standing is Standing.CHANGED:
-        return "This project's .cogency/ has changed: it is not used until you trust it again."
-    return "This project brings .cogency/: it is not used until you trust it."
+        return "This project's .cogency/ has changed. It is not used until you trust it again."
+    return "This project has a .cogency/. It is not used until you trust it."

@@ -18,50 +18,50 @@ from cogency_tui.tui.kit.dialogs import STYLES, Choice, Choices, Drawing, Questi
 from cogency_tui.tui.kit.lines import BLANK, Line, cells, fit_path, wrap
 from cogency_tui.tui.kit.number_format import plural, size
 from cogency_tui.tui.kit.pane_title import PaneTitle
-from cogency_tui.tui.theme import Inks
+from cogency_tui.tui.theme import ThemeStyles
 
 _SIZE = 12
 _MOST = 40
 """The most files listed; there may be hundreds."""
 
 _MEANS = (
-    "Trusting it adds its sub-agents, workflows, commands and MCP servers below your own, and a few options, "
-    "those of safety only where they are narrower. Servers are programs: they are started here with the next "
-    "message, from the files and sources named here; installed packages are not compared. What all of these "
-    "do asks like everything else. It can choose no provider, model or key, and allows nothing. When a file "
-    "changes, nothing of it is used until you have looked again."
+    "Trusting it adds its sub-agents, workflows, commands and MCP servers after your own, and a few options; "
+    "safety options only where they are stricter. Servers are programs: they start here with the next "
+    "message, from the files and sources named here; installed packages are not compared. Everything they "
+    "do asks as usual. It cannot choose a provider, model or key, and grants no permissions. When a file "
+    "changes, nothing is used until you review it again."
 )
-_UNUSABLE = "As it is it cannot be trusted, and nothing of it is used."
+_UNUSABLE = "It cannot be trusted in its current state, and is not used."
 _STANDINGS = {
-    Standing.NOTHING: "There is nothing to trust any more.",
-    Standing.UNKNOWN: "Nothing of it is used until you trust it.",
-    Standing.CHANGED: "It is not as you trusted it: nothing of it is used until you trust it as it is now.",
-    Standing.TRUSTED: "You trust it as it is.",
-    Standing.REFUSED: "You said never to ask about it. Nothing of it is used.",
+    Standing.NOTHING: "There is no longer anything to trust.",
+    Standing.UNKNOWN: "It is not used until you trust it.",
+    Standing.CHANGED: "It has changed since you trusted it, and is not used until you trust it again.",
+    Standing.TRUSTED: "You trust its current state.",
+    Standing.REFUSED: "You chose never to be asked about it. It is not used.",
 }
 
 
-def draw_survey(survey: Survey, problem: str, width: int, inks: Inks) -> list[Line]:
+def draw_survey(survey: Survey, problem: str, width: int, styles: ThemeStyles) -> list[Line]:
     """Draw the state, the files, then the effect of trust; `problem` is why trusted files cannot be used."""
     role = "text" if survey.standing in (Standing.TRUSTED, Standing.NOTHING) else "edit"
     standing = _UNUSABLE if survey.problem else _STANDINGS[survey.standing]
-    lines = wrap([Segment(standing, inks(role))], width)
-    for told in filter(None, (survey.problem, problem)):
-        lines += wrap([Segment(f"✗ {reveal(told)}", inks("bad"))], width)
+    lines = wrap([Segment(standing, styles(role))], width)
+    for message in filter(None, (survey.problem, problem)):
+        lines += wrap([Segment(f"✗ {reveal(message)}", styles("bad"))], width)
     shown = [*survey.entries[:_MOST]]
     if shown:
         lines.append(BLANK)
     changed = set(survey.changed)
-    lines += [_entry(entry, "changed" if entry.name in changed else "", width, inks) for entry in shown]
+    lines += [_entry(entry, "changed" if entry.name in changed else "", width, styles) for entry in shown]
     gone = [name for name in survey.changed if name not in survey.files]
-    lines += [_entry(Entry(name, kind="gone"), "", width, inks) for name in gone[:_MOST]]
+    lines += [_entry(Entry(name, kind="gone"), "", width, styles) for name in gone[:_MOST]]
     if more := len(survey.entries) - len(shown):
-        lines += wrap([Segment(f"… and {plural(more, 'more file')}", inks("dim"))], width)
+        lines += wrap([Segment(f"… and {plural(more, 'more file')}", styles("dim"))], width)
     for command in survey.unknown:
-        text = f"✗ It cannot be told what of the project this starts: {reveal(command)}"
-        lines += wrap([Segment(text, inks("edit"))], width)
+        text = f"✗ Cannot determine which project files this starts: {reveal(command)}"
+        lines += wrap([Segment(text, styles("edit"))], width)
     if survey.standing is not Standing.TRUSTED and survey.digest:
-        lines += [BLANK, *wrap([Segment(_MEANS, inks("dim"))], width)]
+        lines += [BLANK, *wrap([Segment(_MEANS, styles("dim"))], width)]
     return lines
 
 
@@ -78,18 +78,18 @@ def _path_of(entry: Entry) -> str:
     return f"{FOLDER}/{entry.name}" if entry.name else FOLDER
 
 
-def _entry(entry: Entry, mark: str, width: int, inks: Inks) -> Line:
+def _entry(entry: Entry, mark: str, width: int, styles: ThemeStyles) -> Line:
     """Draw a file with its size, or what it is instead, at the right end."""
-    said = one_line(entry.kind) if entry.kind else size(entry.size)
-    right = f"{mark}  {said}" if mark else said
+    kind = one_line(entry.kind) if entry.kind else size(entry.size)
+    right = f"{mark}  {kind}" if mark else kind
     right = f"{right:>{_SIZE}}"
     room = max(4, width - cells(right) - 1)
     name = fit_path(one_line(_path_of(entry)), room)
     odd = bool(entry.kind or mark)
     return Line(
         [
-            Segment(name + " " * max(1, room - cells(name) + 1), inks("text")),
-            Segment(right, inks("edit" if odd else "dim")),
+            Segment(name + " " * max(1, room - cells(name) + 1), styles("text")),
+            Segment(right, styles("edit" if odd else "dim")),
         ]
     )
 
@@ -99,10 +99,10 @@ Decision: TypeAlias = Literal["trust", "refuse", "withdraw"]
 _ESSENTIAL = 5
 """Lines of the survey that the window must have shown before trust is accepted."""
 
-_TRUST: Choice = ("t", "trust it", "decide('trust')")
+_TRUST: Choice = ("t", "trust", "decide('trust')")
 _LATER: Choice = ("n", "not now", "close")
 _NEVER: Choice = ("v", "never ask here", "decide('refuse')")
-_WITHDRAW: Choice = ("w", "trust it no more", "decide('withdraw')")
+_WITHDRAW: Choice = ("w", "withdraw trust", "decide('withdraw')")
 _CLOSE: Choice = ("escape", "close", "close")
 
 
@@ -111,14 +111,18 @@ class TrustScreen(ReadingScreen[Decision]):
     `problem` is the reason why the trusted files cannot be used."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("t", "decide('trust')", "Trust it", id="trust.trust", tooltip="Use what it brings as it is"),
-        Binding("n", "close", "Not now", id="trust.later", tooltip="Use nothing of it, and ask next time"),
         Binding(
-            "v", "decide('refuse')", "Never ask", id="trust.never", tooltip="Use nothing of it, ever, unasked"
+            "t", "decide('trust')", "Trust", id="trust.trust", tooltip="Use its files in their current state"
         ),
+        Binding("n", "close", "Not now", id="trust.later", tooltip="Do not use it; ask next time"),
         Binding(
-            "w", "decide('withdraw')", "Trust no more", id="trust.withdraw", tooltip="Use nothing of it again"
+            "v",
+            "decide('refuse')",
+            "Never ask",
+            id="trust.never",
+            tooltip="Do not use it and do not ask again",
         ),
+        Binding("w", "decide('withdraw')", "Withdraw trust", id="trust.withdraw", tooltip="Stop using it"),
     ]
     CSS_PATH = STYLES
 
@@ -129,7 +133,7 @@ class TrustScreen(ReadingScreen[Decision]):
 
     def compose(self) -> ComposeResult:
         with Vertical(id="trust"):
-            yield PaneTitle("What this project brings", id="trust-title")
+            yield PaneTitle("Project trust", id="trust-title")
             yield QuestionBody(self._draw, id="trust-body")
             with Vertical(classes="dialog-foot"):
                 yield Choices(self._choices())
@@ -159,6 +163,6 @@ class TrustScreen(ReadingScreen[Decision]):
                 # Unusable files cannot be trusted either.
                 return [*([_TRUST] if self._survey.digest else []), _LATER, _NEVER]
 
-    def _draw(self, width: int, inks: Inks) -> Drawing:
-        lines = draw_survey(self._survey, self._problem, width, inks)
+    def _draw(self, width: int, styles: ThemeStyles) -> Drawing:
+        lines = draw_survey(self._survey, self._problem, width, styles)
         return Drawing(lines, range(min(len(lines), _ESSENTIAL)))

@@ -41,5 +41,5 @@ class UndoCommands(FeatureCommands):
             self.complain(exc)
             return
         self._changed()
-        verb, back = ("Brought back", "/undo") if redo else ("Took back", "/redo")
-        self.say(f"{verb} {plural(len(done), 'change')}. {back} reverses it.")
+        verb, back = ("Restored", "/undo reverts") if redo else ("Reverted", "/redo restores")
+        self.say(f"{verb} {plural(len(done), 'change')}. {back} {'it' if len(done) == 1 else 'them'}.")

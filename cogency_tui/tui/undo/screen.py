@@ -12,20 +12,20 @@ from cogency_tui.tui.kit.dialogs import Choice, Choices, DialogBody, ReadingScre
 from cogency_tui.tui.kit.diff import draw_diff
 from cogency_tui.tui.kit.lines import BLANK, Line, wrap
 from cogency_tui.tui.kit.number_format import plural
-from cogency_tui.tui.theme import Inks
+from cogency_tui.tui.theme import ThemeStyles
 
 if TYPE_CHECKING:
     from cogency_tui.agent.edits.undo_preview import Plan
 
-_TITLES = {"undo": "Take back what the last turn changed", "redo": "Bring back what was taken back"}
+_TITLES = {"undo": "Revert the changes of the last turn", "redo": "Restore the reverted changes"}
 
 
 class UndoScreen(ReadingScreen[bool]):
     """Shows the changes of `plan`, file by file, under `title`. Returns True on confirmation."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("y", "accept", "Do it", id="undo.yes"),
-        Binding("n", "close", "Leave it", id="undo.no"),
+        Binding("y", "accept", "Apply", id="undo.yes"),
+        Binding("n", "close", "Cancel", id="undo.no"),
     ]
 
     def __init__(self, plan: "Plan", title: str = "") -> None:
@@ -49,27 +49,27 @@ class UndoScreen(ReadingScreen[bool]):
     def _choices(self) -> list[Choice]:
         if self._plan.obstacles:
             return [("escape", "close", "close")]
-        return [("y", "do it", "accept"), ("n", "leave it", "close")]
+        return [("y", "apply", "accept"), ("n", "cancel", "close")]
 
-    def _draw(self, width: int, inks: Inks) -> list[Line]:
+    def _draw(self, width: int, styles: ThemeStyles) -> list[Line]:
         # Not needed for the first frame.
         from cogency_tui.agent.edits.undo_preview import left_out
 
         plan = self._plan
         count = plural(len(plan.changes), "file")
-        title = Segment(self._title, inks("text", attributes="bold"))
-        lines = [Line([title, Segment(f"  {count}", inks("dim"))])]
+        title = Segment(self._title, styles("text", attributes="bold"))
+        lines = [Line([title, Segment(f"  {count}", styles("dim"))])]
         for obstacle in plan.obstacles:
             text = f"✗ {one_line(obstacle.path)}: {reveal(obstacle.reason)}"
-            lines += [BLANK, *wrap([Segment(text, inks("bad"))], width)]
+            lines += [BLANK, *wrap([Segment(text, styles("bad"))], width)]
         if plan.obstacles:
-            told = "Nothing is changed. `cogency-tui edits revert --path …` takes back the other files."
-            lines += [BLANK, *wrap([Segment(told, inks("dim"))], width)]
+            message = "Nothing was changed. `cogency-tui edits revert --path …` reverts the other files."
+            lines += [BLANK, *wrap([Segment(message, styles("dim"))], width)]
         for path in plan.for_good:
-            text = f"{one_line(path)} is too large to be kept: what it holds now cannot be brought back."
-            lines += [BLANK, *wrap([Segment(text, inks("bad"))], width)]
+            text = f"{one_line(path)} is too large to store: its current content cannot be restored."
+            lines += [BLANK, *wrap([Segment(text, styles("bad"))], width)]
         if plan.left:
-            lines += [BLANK, *wrap([Segment(reveal(left_out(plan.left)), inks("dim"))], width)]
+            lines += [BLANK, *wrap([Segment(reveal(left_out(plan.left)), styles("dim"))], width)]
         for planned in plan.changes:
-            lines += [BLANK, *draw_diff(planned.diff, width, inks)]
+            lines += [BLANK, *draw_diff(planned.diff, width, styles)]
         return lines

@@ -126,7 +126,7 @@ async def test_escape_in_the_filter_takes_it_away(project: Path) -> None:
     async with app_over(ScriptedAgent(project, SCRIPT)).run_test(size=(160, 40)) as pilot:
         await play(pilot)
         await pilot.press("slash", "q")
-        assert "No call is like that" in shown(calls_of(pilot))
+        assert "No matching calls." in shown(calls_of(pilot))
         await pilot.press("escape")
         assert len(rows(pilot)) == 4
         assert calls_of(pilot).has_focus
@@ -215,7 +215,7 @@ async def test_a_call_names_what_it_waits_for(project: Path) -> None:
     agent = ScriptedAgent(project, script)
     async with app_over(agent).run_test(size=(160, 40)) as pilot:
         await send(pilot, "go")
-        await until(pilot, lambda: "waits for load, build" in shown(calls_of(pilot)))
+        await until(pilot, lambda: "waiting for load, build" in shown(calls_of(pilot)))
         agent.gate.set()
         await until(pilot, lambda: "load failed" in shown(calls_of(pilot)))
         assert "⊘" in rows(pilot)[1]

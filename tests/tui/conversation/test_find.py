@@ -4,12 +4,12 @@ import pytest
 from rich.segment import Segment
 
 from cogency_tui.tui.kit.lines import wrap
-from cogency_tui.tui.theme import inks_of
+from cogency_tui.tui.theme import theme_styles_of
 from cogency_tui.tui.transcript.text_finder import Finder, Span, finds_on, occurrences
 from tests.tui.reading import fed, reading
 from tests.tui.scripted import call, respond, result, think, user
 
-INKS = inks_of("night")
+INKS = theme_styles_of("night")
 
 
 @pytest.mark.parametrize(
@@ -53,7 +53,7 @@ async def test_all_units_are_searched_for_what_they_read() -> None:
     ]
     finder = Finder(fed(events))
 
-    await finder.look_for("retry loop")
+    await finder.search("retry loop")
 
     assert [finder.count(unit) for unit in range(4)] == [1, 0, 3, 2]
     assert finder.total == 6
@@ -62,13 +62,13 @@ async def test_all_units_are_searched_for_what_they_read() -> None:
 async def test_a_query_that_grows_or_shrinks_finds_the_same_as_a_new_one() -> None:
     finder = Finder(fed([respond(f"word {n} wording", f"r{n}") for n in range(20)]))
     for query, total in (("w", 40), ("wo", 40), ("wording", 20), ("wording!", 0), ("word", 40), ("", 0)):
-        await finder.look_for(query)
+        await finder.search(query)
         assert finder.total == total
 
 
 async def test_finds_are_gone_through_around_the_ends() -> None:
     finder = Finder(fed([respond("x x", "1"), respond("no", "2"), respond("x", "3")]))
-    await finder.look_for("x")
+    await finder.search("x")
 
     assert finder.next(0, 0, 1) == (0, 1)
     assert finder.next(0, 1, 1) == (2, 0)
@@ -193,7 +193,7 @@ async def test_nothing_found_is_said() -> None:
     async with reading([respond("a needle")]) as reader:
         await reader.find("haystack")
 
-        assert reader.count == "nothing found"
+        assert reader.count == "no matches"
 
 
 async def test_the_find_holds_when_the_width_changes() -> None:

@@ -7,7 +7,7 @@ import pytest
 from cogency_tui.agent.agent import Agent
 from cogency_tui.protocol.events import Event
 from cogency_tui.tui.conversation.fork import last_event
-from cogency_tui.tui.transcript.units import Said
+from cogency_tui.tui.transcript.units import UserMessage
 from tests.tui.driving import at_work, conversation_of, finished, main_of, prompt_of, send, shown, until
 from tests.tui.reading import fed
 from tests.tui.scripted import call, error, respond, result, think, user, user_command
@@ -85,7 +85,9 @@ async def test_f_goes_on_in_a_fork_up_to_the_block(project: Path) -> None:
             await finished(pilot)
         first = bridge.conversation_id
         whole = len(view.transcript.units)
-        second = [index for index, unit in enumerate(view.transcript.units) if isinstance(unit, Said)][1]
+        second = [index for index, unit in enumerate(view.transcript.units) if isinstance(unit, UserMessage)][
+            1
+        ]
         view.focus()
         view.go_to_unit(second - 1)
 

@@ -42,8 +42,8 @@ async def test_files_are_listed_with_whose_they_are_and_their_size(project: Path
         await finished(pilot)
         text = await context_of(pilot)
     lines = {line.split()[0]: line for line in text.splitlines() if "AGENTS.md" in line}
-    assert "of the project, 1.2 kB" in lines["AGENTS.md"]
-    assert "yours, 33.8 kB, the first 32.8 kB read" in lines["~/.config/cogency-tui/AGENTS.md"]
+    assert "project, 1.2 kB" in lines["AGENTS.md"]
+    assert "yours, 33.8 kB, first 32.8 kB read" in lines["~/.config/cogency-tui/AGENTS.md"]
     assert "src/AGENTS.md" in text
 
 
@@ -51,18 +51,18 @@ async def test_without_any_nothing_is_said_of_them(project: Path) -> None:
     async with at_work(agent_in(project, "Hello."), (120, 40)) as pilot:
         await send(pilot, "hi")
         await finished(pilot)
-        assert "Instructions in force" not in await context_of(pilot)
+        assert "Active instructions" not in await context_of(pilot)
 
 
 async def test_one_that_cannot_be_read_is_told_once(project: Path) -> None:
     os.mkfifo(project / "AGENTS.md")
     async with at_work(agent_in(project, "Hello.", "Again."), (120, 40)) as pilot:
         await send(pilot, "hi")
-        await until(pilot, lambda: "Instructions are not read: AGENTS.md" in told(pilot))
+        await until(pilot, lambda: "Instructions not loaded: AGENTS.md" in told(pilot))
         await finished(pilot)
         await send(pilot, "again")
         await finished(pilot)
-        assert told(pilot).count("Instructions are not read") == 1
+        assert told(pilot).count("Instructions not loaded") == 1
         assert "✗ AGENTS.md" in await context_of(pilot)
         await pilot.press("escape")
         await until(pilot, lambda: pilot.app.screen is main_of(pilot))

@@ -41,7 +41,7 @@ async def test_an_empty_conversation_says_what_this_is(project: Path) -> None:
         text = shown(conversation_of(pilot))
 
         assert "A coding agent" in text
-        assert "openai/gpt-5.6-sol answers" in text
+        assert "Model: openai/gpt-5.6-sol" in text
         assert text.count("›") == 3
 
 

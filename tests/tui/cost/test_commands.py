@@ -68,7 +68,7 @@ async def body(pilot: Pilot[Any], selector: str) -> str:
 async def test_before_the_first_message_there_is_nothing_to_show(project: Path, command: str) -> None:
     async with working(project) as pilot:
         await send(pilot, command)
-        await until(pilot, lambda: "has not begun yet" in told(pilot))
+        await until(pilot, lambda: "This conversation is empty." in told(pilot))
         assert pilot.app.screen is main_of(pilot)
         store = await main_of(pilot).agent.store()
         assert await store.count() == 0
@@ -83,7 +83,7 @@ async def test_the_context_is_a_table_of_its_parts(project: Path, width: int) ->
 
     rows = {line.strip().partition("  ")[0]: line.split() for line in text.splitlines() if "%" in line}
     assert {"system prompt", "tools", "environment", "history", "results"} <= set(rows)
-    assert "of 8.0k tokens of scripted/scripted-1" in text
+    assert "of 8.0k tokens used, scripted/scripted-1" in text
     assert "used, ~" in text
     assert "free" in text
     for row in ("system prompt", "results"):
@@ -91,7 +91,7 @@ async def test_the_context_is_a_table_of_its_parts(project: Path, width: int) ->
         assert "▓" in rows[row][-3]
     shares = [float(row[-1].rstrip("%")) for name, row in rows.items() if "used," not in row and name]
     assert 98 <= sum(shares) <= 102
-    assert "No summary stands" in text
+    assert "Nothing summarized yet." in text
 
 
 async def test_a_context_of_unknown_size_says_so(project: Path) -> None:
@@ -99,7 +99,7 @@ async def test_a_context_of_unknown_size_says_so(project: Path) -> None:
         await talk(pilot, "hi")
         await opened(pilot, "/context", ContextScreen)
         text = " ".join((await body(pilot, "#context-body")).split())
-        assert "How much this model's context holds is not known" in text
+        assert "The context size of this model is unknown" in text
         assert "free" not in text
 
 
@@ -109,7 +109,7 @@ async def test_a_conversation_is_summarised_at_the_persons_word(project: Path) -
         await until(pilot, lambda: "context ▓" in shown(status_of(pilot)))
         before = shown(status_of(pilot))
         await send(pilot, "/compact")
-        await until(pilot, lambda: "◇ 2 events are now a summary: about" in shown(conversation_of(pilot)))
+        await until(pilot, lambda: "◇ Summarized 2 events: about" in shown(conversation_of(pilot)))
         await until(pilot, lambda: shown(status_of(pilot)).split()[-1] != before.split()[-1])
         assert not main_of(pilot).bridge.working
         await talk(pilot, "go on")
@@ -120,13 +120,13 @@ async def test_a_summary_says_that_it_is_being_written_and_can_be_interrupted(pr
     async with working(project, "Hello.", "Sum<<hang>>", "Again.") as pilot:
         await talk(pilot, "hi")
         await send(pilot, "/compact")
-        await until(pilot, lambda: "Summarising the conversation" in shown(live_line_of(pilot)))
+        await until(pilot, lambda: "Summarizing the conversation" in shown(live_line_of(pilot)))
         await send(pilot, "meanwhile")
         await until(pilot, lambda: "1 queued" in shown(live_line_of(pilot)))
         await pilot.press("escape")
         await until(
             pilot,
-            lambda: "◇ Interrupted: nothing was summarised." in shown(conversation_of(pilot)),
+            lambda: "◇ Interrupted: nothing was summarized." in shown(conversation_of(pilot)),
         )
         await finished(pilot)
         assert prompt_of(pilot).text == "meanwhile"
@@ -141,7 +141,7 @@ async def test_what_is_queued_goes_on_after_the_summary(project: Path) -> None:
         main_of(pilot).bridge.send(Written("next"))
         await until(pilot, lambda: "Queued and answered." in shown(conversation_of(pilot)))
         text = shown(conversation_of(pilot))
-        assert text.index("are now a summary") < text.index("next")
+        assert text.index("Summarized ") < text.index("next")
 
 
 async def test_a_summary_that_cannot_be_made_says_why(project: Path) -> None:
@@ -166,10 +166,10 @@ async def summarised(pilot: Pilot[Any]) -> SummaryScreen:
     """A conversation with a summary, which is open."""
     await talk(pilot, "hi")
     await send(pilot, "/compact")
-    await until(pilot, lambda: "are now a summary" in shown(conversation_of(pilot)))
+    await until(pilot, lambda: "Summarized " in shown(conversation_of(pilot)))
     await opened(pilot, "/context", ContextScreen)
     text = await body(pilot, "#context-body")
-    assert "A summary of 6 words stands for what was before it: by scripted/scripted-1" in " ".join(
+    assert "Older messages are replaced by a summary: 6 words, by scripted/scripted-1" in " ".join(
         text.split()
     )
     await pilot.press("e")
@@ -188,7 +188,7 @@ async def test_the_summary_can_be_seen_and_edited(project: Path) -> None:
         area.load_text("Remember the milk.")
         await pilot.press("ctrl+s")
         await until(pilot, lambda: pilot.app.screen is main_of(pilot))
-        await until(pilot, lambda: "The summary is saved" in told(pilot))
+        await until(pilot, lambda: "Summary saved." in told(pilot))
         await talk(pilot, "go on")
         provider: Any = main_of(pilot).agent.provider
         await opened(pilot, "/context", ContextScreen)
@@ -252,7 +252,7 @@ async def test_what_a_conversation_took_is_shown_with_its_cost(project: Path) ->
 
     [row] = [line for line in text.splitlines() if "scripted/scripted-1" in line]
     assert "$0.0" in row
-    assert "our own estimate" in " ".join(text.split())
+    assert "(estimated)" in " ".join(text.split())
 
 
 async def test_the_foot_of_a_dialog_stays_in_sight_on_a_small_screen(project: Path) -> None:
@@ -280,4 +280,4 @@ async def test_a_past_conversation_says_what_it_took_and_what_was_estimated(proj
         await opened(pilot, "/cost", CostScreen)
         text = await body(pilot, "#cost-body")
         assert "offline/offline-1" in text
-        assert "No price is known" in text
+        assert "Cost unknown" in text

@@ -4,7 +4,7 @@ from cogency_tui.protocol.events import Measure
 from cogency_tui.tui.cost.model import by_model, in_all, saving
 from cogency_tui.tui.cost.screen import draw_costs
 from cogency_tui.tui.kit.lines import cells
-from cogency_tui.tui.theme import inks_of
+from cogency_tui.tui.theme import theme_styles_of
 
 RESUMED: Measure = {
     "input": 1_000, "output": 100, "billed_input": 5_000, "cached": 4_000, "replay_input": 5_000,
@@ -48,7 +48,7 @@ def test_a_saving_is_an_estimate_only_where_something_was_saved() -> None:
 
 def drawn(*measures: Measure, width: int = 100) -> list[str]:
     costs = by_model(measures)
-    lines = draw_costs(costs, in_all(costs), saving(measures), width, inks_of("night"))
+    lines = draw_costs(costs, in_all(costs), saving(measures), width, theme_styles_of("night"))
     assert all(cells(line.text) <= width for line in lines)
     return [line.text.rstrip() for line in lines]
 
@@ -59,11 +59,11 @@ def test_the_table_has_a_line_a_model_and_one_for_all() -> None:
     assert head.split() == ["sent", "billed", "cached", "generated", "cost", "time"]
     assert openai.split() == ["openai/gpt-5.6-sol", "1.0k", "5.0k", "4.0k", "100", "$0.25", "2.5", "s"]
     assert mine.split() == ["mine/m", "~300", "~300", "–", "~10", "–", "70.0", "s"]
-    assert total.split() == ["in", "all", "~1.3k", "~5.3k", "4.0k", "~110", "~$0.25+", "72.5", "s"]
+    assert total.split() == ["total", "~1.3k", "~5.3k", "4.0k", "~110", "~$0.25+", "72.5", "s"]
 
 
 def test_one_model_needs_no_sum() -> None:
-    assert not any("in all" in line for line in drawn(RESUMED))
+    assert not any(line.startswith("total") for line in drawn(RESUMED))
 
 
 def test_a_name_has_a_line_of_its_own_where_it_is_narrow() -> None:
@@ -76,9 +76,9 @@ def test_a_name_has_a_line_of_its_own_where_it_is_narrow() -> None:
 def test_what_the_figures_mean_is_said() -> None:
     text = " ".join(" ".join(drawn(RESUMED, UNPRICED)).split())
 
-    assert "+: the price of 1 request of 2 is not known." in text
-    assert "~: our own estimate" in text
-    assert "Sent were 1.3k; replay mode would have sent about 5.3k (that figure is our own estimate)" in text
-    assert ": 4.1× less." in text
-    assert "No price is known" in " ".join(drawn(UNPRICED))
+    assert "+: no price known for 1 request of 2." in text
+    assert "~: estimated" in text
+    assert "Sent 1.3k; replay mode would have sent about 5.3k (estimated)" in text
+    assert ", 4.1× as many." in text
+    assert "Cost unknown" in " ".join(drawn(UNPRICED))
     assert "resume mode saved nothing" in " ".join(drawn(UNPRICED))

@@ -159,7 +159,7 @@ async def test_o_opens_the_editor(project: Path, monkeypatch: pytest.MonkeyPatch
         await begin(pilot)
         await pilot.press("end", "o")
         # A test has no terminal that could be given away: that is said, and nothing is lost.
-        await until(pilot, lambda: "cannot be given to an editor" in told(pilot))
+        await until(pilot, lambda: "An editor cannot be started" in told(pilot))
 
 
 async def test_without_an_editor_it_says_how_to_choose_one(

@@ -5,10 +5,10 @@ from pathlib import Path
 
 from cogency_tui.tui.kit.code import SourceSheet
 from cogency_tui.tui.kit.file_text import LONGEST, read_preview
-from cogency_tui.tui.theme import inks_of
+from cogency_tui.tui.theme import theme_styles_of
 from cogency_tui.workspace.paths import Workspace
 
-INKS = inks_of("night")
+INKS = theme_styles_of("night")
 
 
 def test_a_source_file_is_numbered_and_coloured(project: Path) -> None:

@@ -45,7 +45,7 @@ def test_a_clash_names_both_and_the_line(config: Path) -> None:
     config.write_text('theme = "day"\n[keys]\nrecall = "ctrl+q"\n')
     said = describe_problems(load_settings(config).keys)
 
-    assert said == [f'{config}, line 3: "leave" and "recall" both have Ctrl+Q. Give one of them another key.']
+    assert said == [f'{config}, line 3: "leave" and "recall" are both bound to Ctrl+Q. Change one of them.']
 
 
 def test_keys_that_change_places_do_not_clash(config: Path) -> None:
@@ -56,7 +56,7 @@ def test_keys_that_change_places_do_not_clash(config: Path) -> None:
 def test_a_widget_cannot_have_what_the_main_screen_takes_first(config: Path) -> None:
     config.write_text('[keys]\nprompt.newline = "f1"\n')
     assert [
-        '"help" and "prompt.newline" both have F1' in each
+        '"help" and "prompt.newline" are both bound to F1' in each
         for each in describe_problems(load_settings(config).keys)
     ] == [True]
 
@@ -69,10 +69,10 @@ def test_a_widget_may_have_a_key_that_another_widget_has(config: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ('recal = "ctrl+g"', 'line 2: there is no key called "recal". Did you mean "recall"?'),
-        ('zzz = "ctrl+g"', 'line 2: there is no key called "zzz". /keys lists all of them.'),
-        ('recall = "strg+g"', 'line 2: "strg+g" is no key.'),
-        ('recall = "f99"', 'line 2: "f99" is no key.'),
+        ('recal = "ctrl+g"', 'line 2: unknown key id "recal". Did you mean "recall"?'),
+        ('zzz = "ctrl+g"', 'line 2: unknown key id "zzz". /keys lists them all.'),
+        ('recall = "strg+g"', 'line 2: "strg+g" is not a key.'),
+        ('recall = "f99"', 'line 2: "f99" is not a key.'),
     ],
 )
 def test_what_is_no_id_or_no_key_is_told_with_its_line(config: Path, text: str, said: str) -> None:
@@ -112,7 +112,7 @@ async def test_slash_keys_lists_ids_and_is_searched_as_one_types(project: Path) 
         await send(pilot, "/keys")
         await until(pilot, lambda: isinstance(app.screen, HelpScreen))
         body = app.screen.query_one("#help-body")
-        assert 'there is no key called "nothing"' in " ".join(shown(body).split())
+        assert 'unknown key id "nothing"' in " ".join(shown(body).split())
         await pilot.press(*"newline")
         await until(pilot, lambda: "prompt.newline" in shown(body) and "recall" not in shown(body))
         await pilot.press("escape")

@@ -24,10 +24,10 @@ async def help_of(pilot: Pilot[Any]) -> str:
 
 async def test_what_works_just_here_stands_first(project: Path) -> None:
     async with app_over(ScriptedAgent(project)).run_test(size=(120, 40)) as pilot:
-        assert (await help_of(pilot)).strip().startswith("In the prompt")
+        assert (await help_of(pilot)).strip().startswith("Prompt")
         await pilot.press("f1")
         files_of(pilot).focus()
-        assert (await help_of(pilot)).strip().startswith("In the files")
+        assert (await help_of(pilot)).strip().startswith("Files")
 
 
 async def test_a_question_mark_opens_it_where_one_does_not_write(project: Path) -> None:
@@ -42,12 +42,12 @@ async def test_a_question_mark_opens_it_where_one_does_not_write(project: Path) 
 async def test_it_is_searched_by_key_command_and_meaning(project: Path) -> None:
     async with app_over(ScriptedAgent(project)).run_test(size=(120, 40)) as pilot:
         await help_of(pilot)
-        for typed, found in (("shift+tab", "without asking"), ("/compact", "summarised"), ("model", "F2")):
+        for typed, found in (("shift+tab", "without asking"), ("/compact", "Summarize"), ("model", "F2")):
             await pilot.press(*("slash" if key == "/" else "plus" if key == "+" else key for key in typed))
             await until(pilot, lambda found=found: found in body(pilot) and "Ctrl+N" not in body(pilot))
             await pilot.press("escape")
         await pilot.press(*"zzz")
-        await until(pilot, lambda: "Nothing matches." in body(pilot))
+        await until(pilot, lambda: "No matches." in body(pilot))
 
 
 async def test_the_list_of_keys_scrolls(project: Path) -> None:

@@ -41,7 +41,7 @@ async def test_a_dialog_has_the_keys_that_a_person_chose(project: Path) -> None:
         await until(pilot, lambda: isinstance(pilot.app.screen, PickerScreen))
         offered = shown(pilot.app.screen.query_one(Choices))
         assert "F9 test" in offered
-        assert "Enter its models" in offered
+        assert "Enter show models" in offered
         assert "Esc close" in offered
 
 

@@ -9,9 +9,9 @@ from cogency_tui.tui.kit.lines import chop, width_of
 from cogency_tui.tui.kit.long_text import Fixed, GrowingText, Sheet, Stack
 from cogency_tui.tui.kit.number_format import size
 from cogency_tui.tui.kit.output import Lines, Output
-from cogency_tui.tui.theme import inks_of
+from cogency_tui.tui.theme import theme_styles_of
 
-INKS = inks_of("night")
+INKS = theme_styles_of("night")
 
 
 def rows(sheet: Sheet | Stack) -> list[str]:
@@ -34,7 +34,7 @@ def test_a_sheet_that_grows_is_the_sheet_of_the_whole(pieces: list[str], width: 
     assert rows(growing) == expected
 
 
-def test_colours_are_inks_of_the_theme() -> None:
+def test_colors_are_styles_of_the_theme() -> None:
     output = Output()
     output.feed("\x1b[32mgreen\x1b[0m plain \x1b[41mloud\x1b[0m")
     line = Sheet(output, 40, INKS).line(0)

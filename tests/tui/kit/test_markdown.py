@@ -6,10 +6,10 @@ from hypothesis import strategies as st
 
 from cogency_tui.tui.kit.lines import Line, width_of
 from cogency_tui.tui.kit.markdown_stream import MarkdownStream
-from cogency_tui.tui.theme import inks_of
+from cogency_tui.tui.theme import theme_styles_of
 
 WIDTH = 40
-INKS = inks_of("night")
+INKS = theme_styles_of("night")
 
 SAMPLE = """# Title
 

@@ -11,7 +11,7 @@ from textual.pilot import Pilot
 from cogency_tui.config.themes import load_palette
 from cogency_tui.tui.kit.lines import Line
 from cogency_tui.tui.kit.select_list import Heading, Kind, SelectList, list_keys
-from cogency_tui.tui.theme import DEFAULT, Inks, textual_theme
+from cogency_tui.tui.theme import DEFAULT, ThemeStyles, textual_theme
 from tests.tui.reading import shown
 
 Row = str | Heading
@@ -29,10 +29,10 @@ class Rows(SelectList[Row]):
     def kind_of(self, row: Row) -> Kind:
         return Kind.DETAIL if isinstance(row, str) and "." in row else super().kind_of(row)
 
-    def _draw_row(self, row: Row, width: int, inks: Inks, on: str) -> Line:
+    def _draw_row(self, row: Row, width: int, styles: ThemeStyles, on: str) -> Line:
         self.drawn += 1
         text = row.text if isinstance(row, Heading) else row
-        return Line([Segment(f"{'>' if on == 'cursor' else ' '}{text}"[:width], inks("text", on))])
+        return Line([Segment(f"{'>' if on == 'cursor' else ' '}{text}"[:width], styles("text", on))])
 
 
 class ListApp(App[None]):

@@ -7,7 +7,7 @@ from typing import Any
 from textual.pilot import Pilot
 
 from cogency_tui.tui.kit.lines import cells
-from cogency_tui.tui.theme import inks_of
+from cogency_tui.tui.theme import theme_styles_of
 from cogency_tui.tui.transcript.cards import draw_notice
 from cogency_tui.tui.transcript.units import Notice
 from tests.tui.driving import app_over, conversation_of, finished, live_line_of, send, shown, until
@@ -41,32 +41,32 @@ async def test_a_notice_is_one_dim_line_between_the_others(project: Path) -> Non
 
         assert "◇ The session with openai" in shown(conversation_of(pilot))
         assert "✗" not in shown(conversation_of(pilot))
-        assert colours(pilot, "◇") == {inks_of("night").palette.colors.dim}
+        assert colours(pilot, "◇") == {theme_styles_of("night").palette.colors.dim}
 
 
 async def test_a_wait_is_counted_down_until_text_comes(project: Path) -> None:
     agent = ScriptedAgent(project, [notice(SLOW, 30, at=now()), paused, respond("Here "), paused])
     async with app_over(agent).run_test(size=(160, 30)) as pilot:
         await send(pilot, "go")
-        await until(pilot, lambda: "Asking again in" in shown(live_line_of(pilot)))
+        await until(pilot, lambda: "Retrying in" in shown(live_line_of(pilot)))
         first = shown(live_line_of(pilot))
-        assert " s · attempt 2   Esc interrupts" in first
+        assert " s · attempt 2   Esc to interrupt" in first
         await until(
             pilot, lambda: shown(live_line_of(pilot)).partition(" s ")[0] != first.partition(" s ")[0]
         )
         agent.gate.set()
-        await until(pilot, lambda: "Asking again in" not in shown(live_line_of(pilot)))
+        await until(pilot, lambda: "Retrying in" not in shown(live_line_of(pilot)))
 
 
 async def test_escape_ends_the_wait(project: Path) -> None:
     agent = ScriptedAgent(project, [notice(SLOW, 30, at=now()), paused])
     async with app_over(agent).run_test(size=(160, 30)) as pilot:
         await send(pilot, "go")
-        await until(pilot, lambda: "Asking again in" in shown(live_line_of(pilot)))
+        await until(pilot, lambda: "Retrying in" in shown(live_line_of(pilot)))
         await pilot.press("escape")
         await finished(pilot)
         await until(pilot, lambda: "Interrupted" in shown(conversation_of(pilot)))
-        assert "Asking" not in shown(live_line_of(pilot))
+        assert "Retrying" not in shown(live_line_of(pilot))
 
 
 async def test_a_long_notice_opens(project: Path) -> None:
@@ -86,7 +86,7 @@ async def test_a_long_notice_opens(project: Path) -> None:
 
 def test_a_notice_that_is_too_long_keeps_what_was_decided() -> None:
     def drawn(text: str, width: int) -> list[str]:
-        lines = draw_notice(Notice(text), width, inks_of("night"), expanded=False)
+        lines = draw_notice(Notice(text), width, theme_styles_of("night"), expanded=False)
         assert all(cells(line.text) <= width for line in lines)
         return [line.text for line in lines]
 

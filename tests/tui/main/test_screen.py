@@ -305,7 +305,7 @@ async def test_what_goes_on_is_said_after_half_a_second(project: Path) -> None:
         await send(pilot, "go")
         assert "Waiting" not in shown(live_line_of(pilot))
         await until(pilot, lambda: "Waiting for openai/gpt-5.6-sol" in shown(live_line_of(pilot)))
-        assert "Esc interrupts" in shown(live_line_of(pilot))
+        assert "Esc to interrupt" in shown(live_line_of(pilot))
 
 
 async def test_the_header_says_where_one_is(project: Path) -> None:

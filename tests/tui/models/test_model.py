@@ -108,7 +108,7 @@ def test_a_broken_file_of_models_names_the_place(tmp_path: Path, environ: dict[s
 @pytest.mark.parametrize(
     ("key", "told"),
     [
-        (KEY, "mine/m answers: the first word came after"),
+        (KEY, "mine/m: OK — first token in"),
         ("sk-wrong", "mine does not accept the key (HTTP 401): Incorrect API key provided: [key]"),
         ("", "needs a key, and $MY_KEY is not set"),
     ],
@@ -135,7 +135,7 @@ async def test_a_test_of_nothing_fails_at_once_and_one_without_a_model_lists(env
         await models.test(provider(models, "mine"), "m")
     async with ChatPeer(model="qwen") as peer:
         models = ModelList(Settings(providers={"ollama": ProviderSettings(peer.base_url)}), environ)
-        assert await models.test(provider(models, "ollama"), "") == "ollama answers, and has 1 model."
+        assert await models.test(provider(models, "ollama"), "") == "ollama: OK — 1 model"
 
 
 def test_an_address_is_shown_without_what_stands_before_the_host() -> None:

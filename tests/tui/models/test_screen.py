@@ -86,7 +86,7 @@ def models_in(screen: PickerScreen) -> str:
 
 
 def picks_model(screen: PickerScreen) -> bool:
-    return "use it" in shown(screen.query_one(Choices))
+    return "use and save" in shown(screen.query_one(Choices))
 
 
 def note_in(screen: PickerScreen) -> str:
@@ -115,8 +115,8 @@ async def test_providers_say_what_they_support_and_where_their_key_is(
         }
 
     assert "resume, replay  ✓ key in OPENAI_API_KEY" in rows["openai"]
-    assert " replay          ✗ no ANTHROPIC_API_KEY" in rows["anthropic"]
-    assert " replay          ✓ needs no key" in rows["mine"]
+    assert " replay          ✗ ANTHROPIC_API_KEY not set" in rows["anthropic"]
+    assert " replay          ✓ no key needed" in rows["mine"]
     assert "●offline" in rows["offline"]
     assert KEY not in "".join(rows.values())
 
@@ -126,7 +126,7 @@ async def test_what_the_endpoint_lists_takes_the_place_of_what_is_known(project:
     async with slow_server(may_answer) as address, at_work(agent_at(address, project)) as pilot:
         screen = await pick_provider(pilot, "mine")
         await until(pilot, lambda: "house" in models_in(screen))
-        await until(pilot, lambda: "Asking mine for its models" in note_in(screen))
+        await until(pilot, lambda: "Loading the models of mine" in note_in(screen))
         may_answer.set()
         await until(pilot, lambda: "alpha-2" in models_in(screen))
         await until(pilot, lambda: note_in(screen) == "")
@@ -194,12 +194,12 @@ async def test_the_mouse_chooses_as_well(project: Path) -> None:
 @pytest.mark.parametrize(
     ("command", "model", "says"),
     [
-        ("/model mine", "mine/house", "mine/house answers from the next request on."),
-        ("/model mine/a/b", "mine/a/b", "mine/a/b answers from the next request on."),
-        ("/model keyed", "keyed/m", "Set A_KEY_THAT_IS_NOT_SET and start again."),
+        ("/model mine", "mine/house", "Switched to mine/house."),
+        ("/model mine/a/b", "mine/a/b", "Switched to mine/a/b."),
+        ("/model keyed", "keyed/m", "Set A_KEY_THAT_IS_NOT_SET and restart."),
         ("/model nobody", "offline/offline-1", "There is no provider 'nobody'"),
         ("/model ollama", "offline/offline-1", "needs a model's name"),
-        ("/model offline", "offline/offline-1", "offline/offline-1 answers already."),
+        ("/model offline", "offline/offline-1", "Already using offline/offline-1."),
     ],
 )
 async def test_a_model_is_chosen_by_its_name(project: Path, command: str, model: str, says: str) -> None:
@@ -221,10 +221,10 @@ async def test_the_note_says_where_a_provider_is_asked_and_what_to_do_for_a_key(
         screen = await picker(pilot)
         await until(pilot, lambda: "no real model" in note_in(screen))
         await pilot.press("down")
-        await until(pilot, lambda: "Asked at https://api.openai.com/v1" in note_in(screen))
+        await until(pilot, lambda: "Endpoint https://api.openai.com/v1" in note_in(screen))
         assert "Set OPENAI_API_KEY in the environment" in note_in(screen)
         await type_text(pilot, "mine")
-        await until(pilot, lambda: f"Asked at {peer.base_url}" in note_in(screen))
+        await until(pilot, lambda: f"Endpoint {peer.base_url}" in note_in(screen))
 
 
 async def test_an_endpoint_is_tested_when_the_person_says_so(project: Path) -> None:
@@ -236,7 +236,7 @@ async def test_an_endpoint_is_tested_when_the_person_says_so(project: Path) -> N
         await pilot.press(*["backspace"] * 5)
         await type_text(pilot, "mine")
         await pilot.press("ctrl+t")
-        await until(pilot, lambda: "✓ mine/house answers" in note_in(screen))
+        await until(pilot, lambda: "✓ mine/house: OK" in note_in(screen))
     assert [request.method for request in peer.requests] == ["POST"]
 
 
@@ -249,7 +249,7 @@ async def test_a_choice_is_written_when_the_person_says_so(project: Path) -> Non
         async with at_work(agent) as pilot:
             await pick_provider(pilot, "mine")
             await pilot.press("ctrl+s")
-            await until(pilot, lambda: "and is kept in ~/.config" in " ".join(told(pilot).split()))
+            await until(pilot, lambda: "saved as the default in ~/.config" in " ".join(told(pilot).split()))
             assert "mine/house" in shown(status_of(pilot))
     assert path.read_text().startswith('# mine\n\nprovider = "mine"\nmodel = "house"\n')
     again = Agent(project=project)

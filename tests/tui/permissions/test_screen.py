@@ -76,7 +76,7 @@ async def test_a_mode_is_shown_with_its_meaning_and_chosen(project: Path) -> Non
         listed = await permissions(pilot)
         text = shown(listed)
         assert "● ask" in text
-        assert "files in the project are changed" in text
+        assert "file changes in the project run" in text
         assert isinstance(listed.row, ModeRow)
         assert listed.row.current
         await pilot.press("down", "enter")
@@ -102,16 +102,14 @@ async def test_a_rule_that_is_withdrawn_is_asked_about_again_and_can_be_given_ba
         await finished(pilot)
 
         listed = await permissions(pilot)
-        assert "Always, in this project" in shown(listed)
+        assert "Always in this project" in shown(listed)
         await select(pilot, listed, RuleRow)
         note = shown(pilot.app.screen.query_one("#permissions-note"))
-        assert 'Simple commands that begin with "ls" run without a question' in note
-        assert f"Since {rule.added}, in ~/.config/cogency-tui/permissions.toml" in note
+        assert 'Simple commands that begin with "ls" run without asking' in note
+        assert f"Added {rule.added}, stored in ~/.config/cogency-tui/permissions.toml" in note
         await pilot.press("d")
         await until(pilot, lambda: not agent.rules.list())
-        await until(
-            pilot, lambda: "nothing allowed" in shown(pilot.app.screen.query_one("#permissions-title"))
-        )
+        await until(pilot, lambda: "none granted" in shown(pilot.app.screen.query_one("#permissions-title")))
         await pilot.press("escape")
         await until(pilot, lambda: pilot.app.screen is main_of(pilot))
 
@@ -181,9 +179,7 @@ async def test_a_rule_that_another_has_withdrawn_is_told_and_gone(project: Path)
         agent_in(project).rules.revoke(rule.id)
         await pilot.press("d")
         await until(pilot, lambda: "There is no rule" in told(pilot))
-        await until(
-            pilot, lambda: "nothing allowed" in shown(pilot.app.screen.query_one("#permissions-title"))
-        )
+        await until(pilot, lambda: "none granted" in shown(pilot.app.screen.query_one("#permissions-title")))
 
 
 async def test_broken_rules_say_why_none_counts(project: Path) -> None:
@@ -193,7 +189,7 @@ async def test_broken_rules_say_why_none_counts(project: Path) -> None:
     async with working(agent_in(project)) as pilot:
         await permissions(pilot)
         note = pilot.app.screen.query_one("#permissions-note")
-        await until(pilot, lambda: "✗ The rules do not count" in shown(note))
+        await until(pilot, lambda: "✗ Rules not applied" in shown(note))
         assert "line 1" in " ".join(shown(note).split())
 
 
@@ -237,9 +233,9 @@ def test_rules_are_grouped_by_where_they_hold() -> None:
     rows = list_rows("auto", [], rules, "/a")
     assert [row.text for row in rows if isinstance(row, Heading)] == [
         "Allowed in this conversation",
-        "Always, in this project",
-        "Always, in every project",
-        "Always, in other projects",
+        "Always in this project",
+        "Always in every project",
+        "Always in other projects",
     ]
     assert [(row.rule.id, row.elsewhere) for row in rows if isinstance(row, RuleRow)] == [
         ("1", False),

@@ -85,7 +85,7 @@ async def test_it_is_offered_once_in_the_conversation_and_turned_on(project: Pat
         await until(pilot, lambda: OFFER in said(pilot))
         assert pilot.app.screen is main_of(pilot)
         await send(pilot, "/profile on")
-        await until(pilot, lambda: "It learns from this conversation" in told(pilot))
+        await until(pilot, lambda: "it learns from this conversation" in told(pilot))
         assert load_settings().profile == "on"
         screen = await profile(pilot)
         await until(pilot, lambda: "Prefers short answers" in shown(screen.query_one("#profile-list")))
@@ -171,7 +171,7 @@ async def test_everything_is_forgotten_after_a_question(project: Path, by: str) 
                 await pilot.press("escape")
                 await until(pilot, lambda: pilot.app.screen is main_of(pilot))
         if by == "command":
-            await until(pilot, lambda: "Forgotten: 2 facts." in told(pilot))
+            await until(pilot, lambda: "Forgot 2 facts." in told(pilot))
         assert await agent.profile.facts() == []
 
 
@@ -179,15 +179,15 @@ async def test_it_is_turned_on_and_off_in_the_screen_and_by_command(project: Pat
     agent = agent_in(project)
     async with at_work(agent) as pilot:
         screen = await profile(pilot)
-        assert "It is off" in note(pilot)
+        assert "Profile off" in note(pilot)
         await pilot.press("t")
         await until(pilot, lambda: "on, 0 facts" in shown(screen.query_one("#profile-title")))
-        assert "Nothing is known of you" in note(pilot)
+        assert "Nothing remembered about you yet" in note(pilot)
         assert load_settings().profile == "on"
         await pilot.press("escape")
         await until(pilot, lambda: pilot.app.screen is main_of(pilot))
         await send(pilot, "/profile off")
-        await until(pilot, lambda: "The profile is off." in told(pilot))
+        await until(pilot, lambda: "Profile off." in told(pilot))
         assert load_settings().profile == "off"
         assert not agent.profile.on
 

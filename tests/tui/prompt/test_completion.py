@@ -96,7 +96,7 @@ async def test_no_file_with_these_letters_is_said_and_enter_sends(project: Path)
     agent = ScriptedAgent(project, [respond("ok")])
     async with app_over(agent).run_test(size=(100, 30)) as pilot:
         await offer_files(pilot, "@qqq")
-        assert offered(pilot) == ["No file has these letters"]
+        assert offered(pilot) == ["No matching files"]
         await pilot.press("enter")
         await until(pilot, lambda: agent.asked == ["@qqq"])
 

@@ -170,6 +170,6 @@ async def test_a_reason_is_written(width: int, height: int) -> None:
 
 async def test_a_confirmation() -> None:
     async def prepare(pilot: Pilot[Any]) -> None:
-        await pilot.app.push_screen(Confirmation("The agent is working. Interrupt it and leave?"))
+        await pilot.app.push_screen(Confirmation("The agent is working. Interrupt it and quit?"))
 
     await check_looks("confirmation", BoxStand, prepare)

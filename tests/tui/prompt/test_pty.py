@@ -91,7 +91,7 @@ def test_a_failing_editor_leaves_the_text(project: Path, tmp_path: Path) -> None
     with Terminal(cwd=project, data=tmp_path / "data", environ={"EDITOR": editor}) as terminal:
         terminal.wait_for("offline")
         terminal.send("before" + CTRL_G)
-        text = terminal.wait_for("ended with 3")
+        text = terminal.wait_for("exited with 3")
         assert "before" in text
         assert "lost" not in text
 

@@ -84,7 +84,7 @@ async def test_a_wider_yes_that_was_not_offered_is_no_answer(key: str) -> None:
     clock = Clock()
     app = Asking(NARROW, clock)
     async with app.run_test(size=(100, 30)) as pilot:
-        assert "for this conversation" not in shown(app.question.query_one(Answers))
+        assert "For this conversation" not in shown(app.question.query_one(Answers))
         clock.now += 1
         await pilot.press(key)
         await pilot.pause()
@@ -182,9 +182,9 @@ async def test_what_was_changed_is_kept_or_put_back(key: str, kept: bool) -> Non
     clock = Clock()
     app = Asking(Question("c", "shell", "changed", "Keep it: changed app.py", DIFF, "it asked nobody"), clock)
     async with app.run_test(size=(80, 24)) as pilot:
-        await until(pilot, lambda: "shell has changed files" in body_of(app))
+        await until(pilot, lambda: "shell changed files" in body_of(app))
         answers = shown(app.question.query_one(Answers))
-        assert [line.split() for line in answers.splitlines()] == [["y", "keep"], ["n", "put", "back"]]
+        assert [line.split() for line in answers.splitlines()] == [["y", "Keep"], ["n", "Revert"]]
         clock.now += 1
         await pilot.press("r")
         assert not app.question.query_one("#question-reason", Input).display
@@ -198,13 +198,13 @@ async def test_all_that_was_changed_is_seen_before_it_is_kept() -> None:
     clock = Clock()
     app = Asking(Question("c", "shell", "changed", "Keep it: changed a", diff, "it asked nobody"), clock)
     async with app.run_test(size=(80, 24)) as pilot:
-        await until(pilot, lambda: "shell has changed files" in body_of(app))
+        await until(pilot, lambda: "shell changed files" in body_of(app))
         clock.now += 1
-        await until(pilot, lambda: "read on" in shown(app.question.query_one(Answers)))
+        await until(pilot, lambda: "Scroll down" in shown(app.question.query_one(Answers)))
         await pilot.press("y")
         assert app.answers == []
         await pilot.press("pagedown")
-        await until(pilot, lambda: "keep" in shown(app.question.query_one(Answers)))
+        await until(pilot, lambda: "Keep" in shown(app.question.query_one(Answers)))
 
 
 async def test_what_a_yes_covers_is_not_cut() -> None:
@@ -212,7 +212,7 @@ async def test_what_a_yes_covers_is_not_cut() -> None:
     covers = "every command, until content from elsewhere is read"
     app = Asking(Question("c", "shell", "command", "make", "make", "it may run anything", covers), clock)
     async with app.run_test(size=(80, 24)) as pilot:
-        await until(pilot, lambda: f"a, for this conversation: {covers}" in " ".join(body_of(app).split()))
+        await until(pilot, lambda: f"a allows: {covers}" in " ".join(body_of(app).split()))
 
 
 async def test_escape_in_the_reason_goes_back_to_the_question() -> None:
@@ -283,7 +283,7 @@ async def test_of_a_long_command_its_end_is_seen_at_once(size: tuple[int, int]) 
     async with app.run_test(size=size) as pilot:
         text = body_of(app)
         assert "$ echo begin" in text
-        assert "… 196 more lines; all of them below …" in text
+        assert "… 196 more lines, shown in full below …" in text
         assert "rm -r x" in text
         app.question.action_scroll(1000)
         await pilot.pause()
@@ -387,7 +387,7 @@ async def test_answers_say_how_far_they_reach_and_the_rule_as_it_is_stored() -> 
         answers = shown(app.question.query_one(Answers)).splitlines()
     assert [line.split()[0] for line in answers] == ["y", "a", "A", "n", "r"]
     assert "this very command" in answers[1]
-    assert 'always in this project  command "ls …"' in answers[2]
+    assert 'Always in this project  command "ls …"' in answers[2]
 
 
 async def test_a_long_rule_is_shown_whole() -> None:

@@ -62,7 +62,7 @@ async def test_a_window_that_is_too_small_says_so(size: tuple[int, int]) -> None
     async with app.run_test(size=size):
         text = " ".join(shown(app.question.query_one(QuestionBody)).split())
         assert text == "Enlarge the window."
-        assert shown(app.question.query_one(Answers)).split() == ["n", "no"]
+        assert shown(app.question.query_one(Answers)).split() == ["n", "No"]
 
 
 @pytest.mark.parametrize("size", SMALL, ids=str)
@@ -76,7 +76,7 @@ async def test_a_small_window_hears_a_yes_once_the_command_is_read(
         body = app.question.query_one(QuestionBody)
         await heard(pilot, app, clock)
         assert not body.is_seen
-        assert "read on" in shown(app.question.query_one(Answers))
+        assert "Scroll down" in shown(app.question.query_one(Answers))
         await expect_no_yes(pilot, app, clock)
         for _ in range(60):
             if body.is_seen:

@@ -79,7 +79,7 @@ async def test_nothing_found_is_said(project: Path) -> None:
     agent = agent_in(project)
     await usual(agent)
     async with recalled(agent, query="no such thing") as pilot:
-        assert "Nothing matches. F2 looks everywhere." in listed(pilot)
+        assert "No matches. F2 searches all projects." in listed(pilot)
         assert previewed(pilot).strip() == ""
         await pilot.press("enter")
         await pilot.pause()
@@ -91,7 +91,7 @@ async def test_the_preview_stands_at_the_hit_and_opens_what_is_folded(project: P
     await usual(agent)
     async with recalled(agent, (100, 24), query="needle") as pilot:
         assert "the needle in the output" in previewed(pilot)
-        assert "hit 1 of 1" in head(pilot)
+        assert "match 1 of 1" in head(pilot)
 
 
 async def test_n_goes_from_hit_to_hit_in_the_conversation(project: Path) -> None:
@@ -103,11 +103,11 @@ async def test_n_goes_from_hit_to_hit_in_the_conversation(project: Path) -> None
         for _ in range(3):
             await pilot.press("n")
             await settled(pilot)
-            seen.add(head(pilot).split("hit ")[1].split(" ·")[0])
+            seen.add(head(pilot).split("match ")[1].split(" ·")[0])
         assert seen == {"1 of 3", "2 of 3", "3 of 3"}
         await pilot.press("N")
         await settled(pilot)
-        assert "hit 2 of 3" in head(pilot)
+        assert "match 2 of 3" in head(pilot)
 
 
 async def test_the_cursor_takes_the_preview_along(project: Path) -> None:
@@ -134,7 +134,7 @@ async def test_scopes_are_chips_that_a_key_or_a_click_takes_away(project: Path) 
         await pilot.press("f2")
         await settled(pilot)
         assert "Write about the retry loop" in listed(pilot)
-        assert "everywhere" in head(pilot)
+        assert "all projects" in head(pilot)
         assert "blog" in listed(pilot)
         await pilot.press("f2")
         await settled(pilot)
@@ -278,11 +278,11 @@ async def test_help_has_the_keys_of_where_one_is(project: Path) -> None:
     async with recalled(agent) as pilot:
         await pilot.press("f1")
         await until(pilot, lambda: isinstance(pilot.app.screen, HelpScreen))
-        assert "In the search field" in shown(pilot.app.screen.query_one("#help-body"))
+        assert "Search field" in shown(pilot.app.screen.query_one("#help-body"))
         await pilot.press("escape", "down", "question_mark")
         await until(pilot, lambda: isinstance(pilot.app.screen, HelpScreen))
         body = shown(pilot.app.screen.query_one("#help-body"))
-        assert "In the list" in body
+        assert "Conversations" in body
         assert "Markdown, HTML or JSON lines" in body
         await pilot.press("escape")
         assert is_open(pilot)
@@ -338,7 +338,7 @@ async def test_hostile_titles_and_snippets_are_shown_and_not_obeyed(project: Pat
 async def test_an_empty_store_says_what_to_do(project: Path) -> None:
     agent = agent_in(project)
     async with recalled(agent, (80, 24)) as pilot:
-        assert "There is no conversation in this project yet." in listed(pilot)
+        assert "No conversations in this project yet." in listed(pilot)
         await pilot.press("down", "d", "r", "x", "b", "f", "n", "enter")
         assert is_open(pilot)
 
@@ -389,17 +389,17 @@ async def test_a_hit_that_is_asked_for_before_the_hits_are_known_is_gone_to(proj
     agent = agent_in(project)
     await usual(agent)
     async with recalled(agent, (120, 30), query="retry") as pilot:
-        number = int(head(pilot).split("hit ")[1].split(" of 3")[0])
+        number = int(head(pilot).split("match ")[1].split(" of 3")[0])
         await pilot.press("down", "end")
         await settled(pilot)
         assert "Nothing to retry." in previewed(pilot)
         # As fast as keys can be: what was selected is not read yet.
         list_of(pilot).action_move(-1)
-        screen_of(pilot).query_one(RecallPanes).look()
+        screen_of(pilot).query_one(RecallPanes).show_selected()
         await asyncio.sleep(0)
         screen_of(pilot).action_hit(1)
         await settled(pilot)
-        assert f"hit {number % 3 + 1} of 3" in head(pilot)
+        assert f"match {number % 3 + 1} of 3" in head(pilot)
         assert "Nothing to retry." not in previewed(pilot)
 
 

@@ -167,7 +167,7 @@ async def test_d_moves_to_the_trash_and_u_takes_back(project: Path) -> None:
     async with recalled(agent) as pilot:
         await pilot.press("down", "down", "d")
         await until(pilot, lambda: "Rename the cart" not in listed(pilot))
-        assert "is in the trash" in told(pilot)
+        assert "to the trash (u undo)" in told(pilot)
         entry = list_of(pilot).entry
         assert entry is not None
         assert entry.conversation.title == "Add pagination to orders"
@@ -178,7 +178,7 @@ async def test_d_moves_to_the_trash_and_u_takes_back(project: Path) -> None:
         assert entry.conversation.title == "Rename the cart model"
         await pilot.press("u")
         await pilot.pause()
-        assert "Nothing was moved to the trash from here." in told(pilot)
+        assert "no conversation was moved to the trash here" in told(pilot)
 
 
 async def test_the_trash_is_listed_and_taken_from(project: Path) -> None:
@@ -192,7 +192,7 @@ async def test_the_trash_is_listed_and_taken_from(project: Path) -> None:
         assert "Upgrade httpx" in listed(pilot)
         await pilot.press("down", "d")
         await pilot.pause()
-        assert "in the trash already" in told(pilot)
+        assert "Already in the trash" in told(pilot)
         await pilot.press("u")
         await until(pilot, lambda: "Upgrade httpx" not in listed(pilot))
         await pilot.press("f2")
@@ -241,7 +241,7 @@ async def test_an_export_that_cannot_be_written_is_told(project: Path) -> None:
         await pilot.press("down", "x")
         await until(pilot, lambda: isinstance(pilot.app.screen, ExportScreen))
         await pilot.press("m")
-        await until(pilot, lambda: "cannot be written" in told(pilot))
+        await until(pilot, lambda: "Cannot write the export" in told(pilot))
 
 
 async def test_the_page_of_a_theme_of_the_terminal_has_colours(project: Path) -> None:
@@ -262,7 +262,7 @@ async def test_b_shows_what_two_branches_came_to(project: Path) -> None:
         await pilot.press("down", "b")
         await until(pilot, lambda: isinstance(pilot.app.screen, ComparisonScreen))
         body = shown(pilot.app.screen.query_one("#comparison-body"))
-        assert "7 events in common" in shown(pilot.app.screen.query_one("#comparison-title"))
+        assert "7 shared events" in shown(pilot.app.screen.query_one("#comparison-title"))
         assert all(part in body for part in ("and now?", "try a lock", "With a lock", "It passes", "tokens"))
         assert "│" in body
         await pilot.press("escape")
@@ -301,11 +301,11 @@ async def test_s_shows_what_periods_came_to(project: Path) -> None:
             await pilot.pause()
             return shown(screen.query_one("#statistics-body"))
 
-        always = await after("4", "always, this project")
+        always = await after("4", "all time, this project")
         assert "4 conversations · 5 turns" in always
         assert all(part in always for part in ("Tokens by day", "Calls by tool", "read", "█", "1 failed"))
-        assert "web" in await after("a", "always, everywhere")
-        assert "web" in await after("3", "a year, everywhere")
+        assert "web" in await after("a", "all time, all projects")
+        assert "web" in await after("3", "1 year, all projects")
         await after("2", "30 days")
         await after("1", "7 days")
         await pilot.press("escape")
@@ -356,7 +356,7 @@ async def test_an_export_is_written_though_one_leaves_meanwhile(project: Path) -
         await until(pilot, lambda: not isinstance(pilot.app.screen, ExportScreen))
         pilot.app.post_message(events.Key("escape", None))
         await until(pilot, lambda: not is_open(pilot) and not isinstance(pilot.app.screen, ExportScreen))
-        await until(pilot, lambda: "“long” is in" in told(pilot))
+        await until(pilot, lambda: "Exported “long” to" in told(pilot))
         assert [path.suffix for path in (agent.data / "exports").iterdir()] == [".html"]
 
 
@@ -366,7 +366,7 @@ async def test_no_half_of_an_export_is_left(project: Path) -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, hard))
     try:
-        with pytest.raises(StoreError, match="cannot be written") as caught:
+        with pytest.raises(StoreError, match="Cannot write the export") as caught:
             await export(agent, made, "md", "night")
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))

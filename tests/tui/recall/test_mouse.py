@@ -66,4 +66,4 @@ async def test_going_on_with_what_is_in_the_trash_says_so(project: Path) -> None
         await until(pilot, lambda: not is_open(pilot))
         assert "Nothing to retry." in await gone_on(pilot)
         assert main_of(pilot).bridge.conversation_id == made["old"].id
-        assert "still in the trash" in told(pilot)
+        assert "Still in the trash" in told(pilot)

@@ -46,7 +46,7 @@ async def test_lines_that_are_no_utf_8_are_not_written_anew(project: Path) -> No
     async with reviewing(agent) as reviewer:
         (project / "notes.py").write_bytes(b"caf\xe9\ntwo\n")
         await reviewer.press("n", "e")
-        await reviewer.until(lambda: "no UTF-8" in told(reviewer.pilot))
+        await reviewer.until(lambda: "not UTF-8" in told(reviewer.pilot))
         await reviewer.press("1")
         assert (project / "notes.py").read_bytes() == b"caf\xe9\ntwo\n"
 
@@ -59,8 +59,8 @@ async def test_a_file_that_became_a_link_is_left_or_put_back(project: Path) -> N
         (project / "notes.py").symlink_to("src/app.py")
         await reviewer.press("n")
         assert reviewer.states == ("conflict",)
-        assert "It cannot be taken back" in shown(reviewer.view)
-        assert "leave what is there now" in shown(reviewer.view)
+        assert "Cannot be reverted" in shown(reviewer.view)
+        assert "use the current version" in shown(reviewer.view)
         await reviewer.press("1")
         assert (project / "notes.py").is_symlink()
         await reviewer.press("u", "2")

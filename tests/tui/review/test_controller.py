@@ -70,7 +70,7 @@ async def test_a_hunk_is_reverted_and_comes_back(three: Reviewer, project: Path)
     await three.press("u")
     assert read(project) == changed(5, 20, 35)
     assert three.states == ("new", "new", "new")
-    assert "Taking it back is undone" in told(three.pilot)
+    assert "Restored (U redo)" in told(three.pilot)
     await three.press("U")
     assert read(project) == changed(5, 35)
     await three.press("k", "y")
@@ -136,7 +136,7 @@ async def test_a_rejection_and_a_comment_reach_the_model_with_the_next_message(p
         await reviewer.press("n", "c")
         await write_text(reviewer, "Not in this way.", "enter")
         assert "¶ Not in this way." in shown(reviewer.view)
-        assert "is told with your next message" in shown(reviewer.view)
+        assert "sent with your next message" in shown(reviewer.view)
         await reviewer.press("q")
         await send(reviewer.pilot, "go on")
         await finished(reviewer.pilot)
@@ -145,23 +145,23 @@ async def test_a_rejection_and_a_comment_reach_the_model_with_the_next_message(p
         assert "Not in this way." in sent
         await reviewer.open()
         await reviewer.press("j")
-        assert "Not in this way.  told" in shown(reviewer.view)
+        assert "Not in this way.  sent" in shown(reviewer.view)
 
 
 async def test_picked_hunks_are_decided_about_together(three: Reviewer, project: Path) -> None:
     await three.press("x", "j", "j", "x")
-    assert "2 picked" in shown(three.title)
+    assert "2 selected" in shown(three.title)
     await three.press("n")
     assert read(project) == changed(20)
     assert three.states == ("reverted", "new", "reverted")
-    assert "picked" not in shown(three.title)
+    assert "selected" not in shown(three.title)
 
 
 async def test_a_range_is_picked_from_where_it_begins_to_where_one_goes(three: Reviewer) -> None:
     await three.press("j", "v", "j")
-    assert "2 picked" in shown(three.title)
+    assert "2 selected" in shown(three.title)
     await three.press("v", "k", "k", "escape")
-    assert "picked" not in shown(three.title)
+    assert "selected" not in shown(three.title)
     await three.press("v", "j", "c")
     await write_text(three, "Both.", "enter")
     assert three.view.file is not None
@@ -193,14 +193,14 @@ async def test_a_conflict_is_shown_with_both_sides_and_settled_in_place(
     await three.press("u", "e")
     await write_text(three, "line_5 = 'both'", "ctrl+s")
     assert read(project) == mine.replace("'me'", "'both'")
-    assert "Somebody changed" not in shown(three.view)
+    assert "These lines were changed" not in shown(three.view)
 
 
 async def test_what_cannot_be_done_is_said(three: Reviewer) -> None:
     await three.press("u")
     assert "nothing to undo" in told(three.pilot)
     await three.press("1")
-    assert "no conflict here" in told(three.pilot)
+    assert "No conflict here" in told(three.pilot)
     await three.press("y", "k", "y")
     assert "stands like that already" in told(three.pilot)
 
@@ -214,9 +214,9 @@ async def test_what_a_command_changed_without_lines_is_decided_about_too(project
     (project / "logo").write_bytes(bytes(range(256)))
     agent = working(project, shell("printf x >> logo"), "Done.")
     async with reviewing(agent) as reviewer:
-        assert "no text" in shown(reviewer.view)
+        assert "Binary file" in shown(reviewer.view)
         await reviewer.press("e")
-        assert "no lines here" in told(reviewer.pilot)
+        assert "No editable lines here" in told(reviewer.pilot)
         await reviewer.press("n")
         assert (project / "logo").read_bytes() == bytes(range(256))
         assert reviewer.states == ("reverted",)
@@ -256,9 +256,9 @@ async def test_a_range_ends_with_its_file(project: Path) -> None:
     async with reviewing(agent) as reviewer:
         await reviewer.press("j", "v", "J", "j")
         assert (reviewer.path, reviewer.view.place) == ("b.py", 1)
-        assert "picked" not in shown(reviewer.title)
+        assert "selected" not in shown(reviewer.title)
         await reviewer.press("v", "j")
-        assert "2 picked" in shown(reviewer.title)
+        assert "2 selected" in shown(reviewer.title)
 
 
 async def test_in_a_conflict_without_lines_it_is_said_that_none_can_be_written(project: Path) -> None:
@@ -267,7 +267,7 @@ async def test_in_a_conflict_without_lines_it_is_said_that_none_can_be_written(p
         (project / "notes.py").unlink()
         await reviewer.press("n")
         assert reviewer.states == ("conflict",)
-        assert "What is in the way is said there" in told(reviewer.pilot)
+        assert "The reasons are shown there" in told(reviewer.pilot)
         assert "it was removed or renamed since" in shown(reviewer.view)
         await reviewer.press("e")
-        assert "1 leaves what is there now" in told(reviewer.pilot)
+        assert "1 uses the current version" in told(reviewer.pilot)

@@ -129,14 +129,14 @@ async def test_nothing_was_changed_yet(project: Path) -> None:
     async with at_work(working(project, "Hello.")) as pilot:
         await opened(pilot)
         await pilot.press("f5")
-        assert "has not begun yet" in told(pilot)
+        assert "This conversation is empty." in told(pilot)
         await send(pilot, "hi")
         await finished(pilot)
         await send(pilot, "/review")
         reviewer = Reviewer(pilot)
         await reviewer.until(lambda: pilot.app.screen.id == "review")
         await reviewer.settled()
-        assert "has changed nothing in this conversation yet" in " ".join(shown(reviewer.view).split())
+        assert "No changes in this conversation yet" in " ".join(shown(reviewer.view).split())
         await reviewer.press("j", "y", "n", "N", "T", "e", "c", "x", "v", "enter", "o", "Y", "s", "f", "b")
         await reviewer.press("escape")
         assert isinstance(pilot.app.screen, MainScreen)
@@ -152,7 +152,7 @@ async def test_what_the_agent_changes_meanwhile_comes_in_and_nothing_moves(proje
         await reviewer.until(lambda: "a.py" in shown(reviewer.files))
         await reviewer.until(provider.hanging.is_set)
         await reviewer.settled()
-        assert "the agent works on" in shown(reviewer.header)
+        assert "the agent is working" in shown(reviewer.header)
         assert (reviewer.path, shown(reviewer.view), reviewer.view.scroll_offset.y) == (
             "notes.py",
             before,
@@ -164,7 +164,7 @@ async def test_what_the_agent_changes_meanwhile_comes_in_and_nothing_moves(proje
         assert (project / "notes.py").read_text() == changed(5)
         main_of(reviewer.pilot).bridge.interrupt()
         await finished(reviewer.pilot)
-        await reviewer.until(lambda: "the agent works on" not in shown(reviewer.header))
+        await reviewer.until(lambda: "the agent is working" not in shown(reviewer.header))
 
 
 async def test_an_edit_of_the_open_file_comes_in_and_the_cursor_stays_on_its_line(project: Path) -> None:
@@ -180,21 +180,21 @@ async def test_an_edit_of_the_open_file_comes_in_and_the_cursor_stays_on_its_lin
         await reviewer.settled()
         # What another turn did to it is another change.
         assert (reviewer.files.file or reviewer.files).key.turn == 1  # pyright: ignore
-        assert "1 picked" in shown(reviewer.title)
+        assert "1 selected" in shown(reviewer.title)
 
 
 async def test_the_fates_of_hunks_are_said(project: Path) -> None:
     (project / "notes.py").write_text(LINES)
     async with reviewing(working(project, *edits(5, 20, 35), "Done.")) as reviewer:
-        assert shown(reviewer.view).count("still there") == 3
+        assert shown(reviewer.view).count("applied") == 3
         (project / "notes.py").write_text(
             "new\n" + changed(5, 20, 35).replace("line_5 = 'agent'", "line_5 = 'me'")
         )
         await reviewer.press("y")
         heads = [line for line in shown(reviewer.view).splitlines() if "hunk" in line]
-        assert ["changed since" in line for line in heads] == [True, False, False]
-        assert ["still there" in line for line in heads] == [False, True, True]
-        assert "partly changed since" in shown(reviewer.title)
+        assert ["edited since" in line for line in heads] == [True, False, False]
+        assert ["applied" in line for line in heads] == [False, True, True]
+        assert "partly edited since" in shown(reviewer.title)
 
 
 async def test_a_narrow_terminal_shows_the_list_or_the_diff(project: Path) -> None:
@@ -253,7 +253,7 @@ async def test_no_file_is_passed_by_before_it_was_seen(project: Path) -> None:
 
 async def test_what_is_said_in_the_place_of_a_diff_takes_the_colours_of_another_theme(project: Path) -> None:
     async with reviewing(working(project, "Done.")) as reviewer:
-        assert "has changed nothing" in shown(reviewer.view)
+        assert "No changes in this" in shown(reviewer.view)
 
         def colour() -> object:
             line = reviewer.view.line_at(0)
@@ -263,7 +263,7 @@ async def test_what_is_said_in_the_place_of_a_diff_takes_the_colours_of_another_
         before = colour()
         await reviewer.app.run_action("app.set_theme('day')")
         await reviewer.until(lambda: colour() != before)
-        assert "has changed nothing" in shown(reviewer.view)
+        assert "No changes in this" in shown(reviewer.view)
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="permission bits do not stop root")

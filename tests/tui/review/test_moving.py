@@ -123,12 +123,12 @@ async def test_what_is_picked_stays_when_the_agent_goes_on_with_the_file(project
         await reviewer.open()
         await reviewer.until(lambda: len(reviewer.states) == 2)
         await reviewer.press("j", "x")
-        assert "1 picked" in shown(reviewer.title)
+        assert "1 selected" in shown(reviewer.title)
         (project / "go").touch()
         await reviewer.until(lambda: len(reviewer.states) == 3)
         await finished(pilot)
         await reviewer.settled()
-        assert "1 picked" in shown(reviewer.title)
+        assert "1 selected" in shown(reviewer.title)
         await reviewer.press("n")
         await reviewer.until(lambda: "line_30 = 30" in (project / "notes.py").read_text())
         assert reviewer.states == ("new", "new", "reverted")
@@ -139,7 +139,7 @@ async def test_a_long_file_is_coloured_too(project: Path) -> None:
     async with reviewing(working(project, *edited(5), "Done.")) as reviewer:
         file = reviewer.view.file
         assert file is not None
-        pieces = file.colouring.pieces(Row("added", None, 5, "line_5 = 'agent'"))
+        pieces = file.coloring.pieces(Row("added", None, 5, "line_5 = 'agent'"))
         assert "".join(text for text, _ in pieces) == "line_5 = 'agent'"
         assert len({role for _, role in pieces}) > 1
         assert "line_5 = 'agent'" in shown(reviewer.view)

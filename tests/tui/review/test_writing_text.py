@@ -50,7 +50,7 @@ async def test_what_was_not_changed_is_left_without_a_question(one: Reviewer, pr
 async def test_its_buttons_do_what_its_keys_do(one: Reviewer) -> None:
     await one.press("c", "a")
     foot = one.app.screen.query_one("Choices")
-    for button, text in (("new line", "a\n"), ("leave", "a\n")):
+    for button, text in (("new line", "a\n"), ("cancel", "a\n")):
         line = shown(foot).splitlines()
         y = next(y for y, each in enumerate(line) if button in each)
         assert await one.pilot.click(foot, offset=(line[y].index(button), y))
@@ -67,7 +67,7 @@ async def test_without_an_editor_that_is_said_and_the_text_stays(
     monkeypatch.delenv("VISUAL", raising=False)
     monkeypatch.delenv("EDITOR", raising=False)
     await one.press("e", "ctrl+g")
-    await one.until(lambda: "There is no editor." in told(one.pilot))
+    await one.until(lambda: "No editor found." in told(one.pilot))
     assert area(one).text.startswith("line_5 = 'agent'")
 
 
@@ -87,7 +87,7 @@ def test_the_lines_come_back_from_the_editor(tmp_path: Path) -> None:
         terminal.send("\x1b[15~")
         terminal.wait_for('+ print("goodbye")')
         terminal.send("e")
-        terminal.wait_for("Edit the hunk")
+        terminal.wait_for("Edit hunk")
         terminal.send("\x07")
         terminal.wait_for('print("good morning")')
         terminal.send("\x13")

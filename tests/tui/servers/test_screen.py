@@ -65,7 +65,7 @@ async def test_the_question_shows_whose_tool_it_is(project: Path) -> None:
         await until(pilot, lambda: isinstance(pilot.app.screen, PermissionQuestion))
         body = pilot.app.screen.query_one(DialogBody)
         await until(pilot, lambda: "demo.add" in shown(body))
-        assert "demo.add wants to do its work" in shown(body)
+        assert "Allow demo.add to run?" in shown(body)
         assert "Call add of the MCP server demo" in shown(body)
         assert '"a": 40' in shown(body)
         question = pilot.app.screen

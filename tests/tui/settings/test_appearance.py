@@ -75,7 +75,7 @@ async def test_the_picker_shows_each_theme_at_once_and_esc_brings_the_former_bac
         await send(pilot, "/theme")
         await until(pilot, lambda: isinstance(app.screen, ThemePicker))
         listed = shown(app.screen.query_one("#themes-list"))
-        assert "the terminal's own colours" in listed
+        assert "the terminal's own colors" in listed
         await pilot.press("down")
         assert app.theme == "tritone"
         await until(pilot, lambda: "#0c0f16" in colours_of(pilot))

@@ -157,7 +157,7 @@ async def test_theme_and_footer_are_seen_at_once(project: Path) -> None:
         await until(pilot, lambda: main_of(pilot).has_class("-no-footer"))
         await select(pilot, listed, "mouse")
         await pilot.press("enter")
-        await until(pilot, lambda: "It counts at the next start" in note(pilot))
+        await until(pilot, lambda: "Takes effect at the next start" in note(pilot))
 
 
 async def test_what_goes_before_the_file_is_told(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -168,7 +168,7 @@ async def test_what_goes_before_the_file_is_told(project: Path, monkeypatch: pyt
         assert "$COGENCY_MODE" in line(listed, "mode")
         await select(pilot, listed, "mode")
         await pilot.press("right")
-        await until(pilot, lambda: "Until the program ends COGENCY_MODE goes before it" in note(pilot))
+        await until(pilot, lambda: "COGENCY_MODE overrides it until you quit" in note(pilot))
         assert agent.mode == "replay"
         assert 'mode = "auto"' in written()
 

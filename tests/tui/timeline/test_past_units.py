@@ -7,7 +7,7 @@ from cogency_tui.agent.timeline.model import Point
 from cogency_tui.protocol.events import Event
 from cogency_tui.tui.timeline.past_units import Scrubbing
 from cogency_tui.tui.transcript.call import Call
-from cogency_tui.tui.transcript.units import Prose, Said, Transcript, Unit
+from cogency_tui.tui.transcript.units import Prose, Transcript, Unit, UserMessage
 from tests.tui.scripted import call, respond, result, think, user
 
 
@@ -36,7 +36,7 @@ def seen(units: list[Unit]) -> list[Any]:
     told: list[Any] = []
     for unit in units:
         match unit:
-            case Said(text=text) | Prose(text=text):
+            case UserMessage(text=text) | Prose(text=text):
                 told.append(text)
             case Call():
                 told.append((unit.id, unit.name, unit.args, unit.settled, unit.outcome))

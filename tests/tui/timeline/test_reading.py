@@ -127,7 +127,7 @@ async def test_help_has_the_keys_of_the_pane_that_one_is_in(agent: Agent) -> Non
     async with travelling(agent, *QUERIES) as timeline:
         await timeline.press("2", "f1")
         assert isinstance(timeline.app.screen, HelpScreen)
-        assert "In the files" in shown(timeline.app.screen.query_one("#help-body"))
+        assert "Files" in shown(timeline.app.screen.query_one("#help-body"))
 
 
 async def test_a_command_of_the_palette_is_carried_out_where_it_is_at_home(agent: Agent) -> None:

@@ -91,12 +91,12 @@ async def test_files_are_shown_as_they_were(agent: Agent, project: Path) -> None
         await timeline.press("2", "home")
         assert "0 files changed · 2 later" in timeline.detail
         assert "notes.md" in timeline.files
-        assert "not there yet" in timeline.files
+        assert "not created yet" in timeline.files
 
         (project / "src" / "app.py").write_text("x = 3\n")
         await timeline.press("shift+right")
         assert "1 file changed · 1 later" in timeline.detail
-        assert "differs today" in timeline.files
+        assert "changed since" in timeline.files
         await timeline.press("up")
         assert "-x = 2" in timeline.text
         assert "+x = 3" in timeline.text
@@ -109,7 +109,7 @@ async def test_costs_are_those_by_then(agent: Agent) -> None:
     async with travelling(agent, *QUERIES) as timeline:
         await timeline.press("3", "home")
         pane = timeline.screen.query_one("#timeline-costs")
-        assert "Nothing was taken by then" in shown(pane)
+        assert "No usage at this point yet" in shown(pane)
         await timeline.press("end")
         assert "scripted/scripted-1" in shown(pane)
         assert "This cycle  resume" in shown(pane)
@@ -127,7 +127,7 @@ async def test_r_restores_the_files_after_it_was_shown_and_u_takes_that_back(
         await timeline.press("y")
         await timeline.until(lambda: here(project, "x = 1\n"))
         assert not (project / "notes.md").exists()
-        await timeline.until(lambda: "Restored: 2 changes" in told(timeline.pilot))
+        await timeline.until(lambda: "Restored 2 changes (u undo)." in told(timeline.pilot))
         await timeline.settled()
 
         await timeline.pilot.press("u")
@@ -203,7 +203,7 @@ async def test_a_conversation_that_has_not_begun_has_none(agent: Agent) -> None:
         await timeline.pilot.press("ctrl+n")
         await timeline.until(lambda: main_of(timeline.pilot).bridge.conversation_id is None)
         await timeline.pilot.press("ctrl+t")
-        await timeline.until(lambda: "has not begun yet" in told(timeline.pilot))
+        await timeline.until(lambda: "This conversation is empty." in told(timeline.pilot))
 
 
 async def test_the_timeline_of_a_past_conversation_opens_from_recall(project: Path) -> None:
@@ -265,4 +265,4 @@ async def test_the_list_of_files_leaves_room_for_the_text_when_the_terminal_gets
 async def test_where_no_file_was_changed_it_is_said(project: Path) -> None:
     async with travelling(working(project, "One."), "hi") as timeline:
         await timeline.press("2")
-        assert "No file was changed in this conversation." in timeline.text
+        assert "No files changed in this conversation." in timeline.text

@@ -84,7 +84,7 @@ async def test_it_shows_a_read_a_command_an_edit_the_review_undo_and_recall(proj
         await until(pilot, lambda: isinstance(pilot.app.screen, RecallScreen))
         await pilot.press("escape", "escape")
         await until(pilot, lambda: pilot.app.screen is main_of(pilot))
-        assert "That was it" in shown(bar(pilot))
+        assert "Tour complete" in shown(bar(pilot))
         await pilot.press("f7")
 
         main = main_of(pilot)
@@ -133,7 +133,7 @@ async def test_a_step_that_is_skipped_before_its_answer_is_one_step(project: Pat
 @pytest.mark.parametrize(("size", "theme"), [((100, 30), "night"), ((80, 24), "day")])
 async def test_looks(project: Path, size: tuple[int, int], theme: str) -> None:
     async def prepare(pilot: Pilot[Any]) -> None:
-        await until(pilot, lambda: "A tour." in shown(conversation_of(pilot)))
+        await until(pilot, lambda: "A short tour" in shown(conversation_of(pilot)))
 
     def make() -> CogencyApp:
         return app_over(ScriptedAgent(project), screen=TourScreen)

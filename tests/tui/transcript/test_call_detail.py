@@ -3,12 +3,12 @@
 from typing import Any
 
 from cogency_tui.protocol.events import Event
-from cogency_tui.tui.theme import inks_of
+from cogency_tui.tui.theme import theme_styles_of
 from cogency_tui.tui.transcript.call import Action, Call
 from cogency_tui.tui.transcript.call_detail import CallSheet
 from tests.tui.scripted import EPOCH, call, output, result, started, steps
 
-INKS = inks_of("night")
+INKS = theme_styles_of("night")
 DIFF = "--- a/a.py\n+++ b/a.py\n@@ -1 +1,2 @@\n-x\n+y\n+z\n"
 
 
@@ -92,7 +92,7 @@ def test_what_an_edit_is_to_replace_is_told_apart_before_it_is_made() -> None:
     waiting.ask()
     sheet = sheet_of(waiting)
 
-    assert text(sheet)[0] == "edit  ? waiting for permission"
+    assert text(sheet)[0] == "edit  ? waiting for approval"
     lines = {sheet.line(y).text.strip(): sheet.line(y).segments[-1].style for y in range(len(sheet))}
     assert (lines["q"], lines["z"]) == (INKS("bad", "removed"), INKS("good", "added"))
 
@@ -100,7 +100,8 @@ def test_what_an_edit_is_to_replace_is_told_apart_before_it_is_made() -> None:
 def test_what_it_waits_for_and_why_it_was_skipped_are_told() -> None:
     queued = Call("c", name="shell", state="queued", action=Action("c", ("a",), "data", timeout=5.0))
     assert (
-        text(sheet_of(queued, waits=["a", "b"]))[1] == "waits for a, b · id c · result $data · at most 5.0 s"
+        text(sheet_of(queued, waits=["a", "b"]))[1]
+        == "waiting for a, b · id c · result $data · timeout 5.0 s"
     )
 
     skipped = made(

@@ -6,12 +6,12 @@ import pytest
 
 from cogency_tui.protocol.events import Event
 from cogency_tui.tui.kit.lines import Line
-from cogency_tui.tui.theme import inks_of
+from cogency_tui.tui.theme import theme_styles_of
 from cogency_tui.tui.transcript.document import Document, Place
 from cogency_tui.tui.transcript.units import Transcript
 from tests.tui.scripted import call, interrupt, respond, result, started, think, user
 
-NIGHT, DAY = inks_of("night"), inks_of("day")
+NIGHT, DAY = theme_styles_of("night"), theme_styles_of("day")
 
 
 def long_transcript(turns: int) -> Transcript:

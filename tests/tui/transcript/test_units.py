@@ -5,16 +5,16 @@ from typing import Any
 
 from cogency_tui.protocol.events import CallState, Event
 from cogency_tui.tui.conversation.activity_line import Activity, describe_activity, live_units
-from cogency_tui.tui.theme import inks_of
+from cogency_tui.tui.theme import theme_styles_of
 from cogency_tui.tui.transcript.call import Call, FileChange
 from cogency_tui.tui.transcript.document import Document, Place
 from cogency_tui.tui.transcript.units import (
     Notice,
     Problem,
     Prose,
-    Said,
     Stopped,
     Transcript,
+    UserMessage,
     read_transcript,
 )
 from tests.tui.scripted import (
@@ -52,7 +52,7 @@ def test_deltas_of_one_unit_are_one_unit_and_of_two_are_two() -> None:
         user("hi"), think("a", "1"), think("b", "1"), think("c", "2"), respond("d"), respond("e"), end()
     )
 
-    assert [unit.text for unit in transcript.units if isinstance(unit, Said | Prose)] == [
+    assert [unit.text for unit in transcript.units if isinstance(unit, UserMessage | Prose)] == [
         "hi",
         "ab",
         "c",
@@ -83,7 +83,7 @@ def test_live_and_stored_events_draw_the_same() -> None:
     def drawn(events: list[Event]) -> list[str]:
         transcript = fed(*events)
         transcript.close()
-        document = Document(transcript, 60, inks_of("night"))
+        document = Document(transcript, 60, theme_styles_of("night"))
         document.measure(Place(0, 0, 0), 1000)
         return [document.line(document.place(y)).text for y in range(document.height)]
 
@@ -185,7 +185,7 @@ def test_what_goes_on_is_said() -> None:
     assert activity() == "Waiting for openai/gpt"
     assert activity(think("a")) == "Thinking"
     assert activity(respond("a")) == "Writing"
-    assert activity(call("c", "write", partial=True)) == "Writing a call of write"
+    assert activity(call("c", "write", partial=True)) == "Preparing write"
     assert activity(call("c", "shell"), started("c", "shell")) == "Running shell"
     assert (
         activity(*(event for id in "ab" for event in (call(id, "x"), started(id, "x")))) == "Running 2 calls"
@@ -218,9 +218,9 @@ def test_the_wait_for_another_try_is_counted_down() -> None:
     def activity(transcript: Transcript, after: float) -> Activity:
         return describe_activity(transcript, "openai/gpt", EPOCH + after)
 
-    assert activity(waiting, 0) == Activity("Asking again in 7 s · attempt 2", counts_down=True)
+    assert activity(waiting, 0) == Activity("Retrying in 7 s · attempt 2", counts_down=True)
     assert activity(waiting, 0.9) == activity(waiting, 0)
-    assert activity(waiting, 6.9) == Activity("Asking again in 1 s · attempt 2", counts_down=True)
+    assert activity(waiting, 6.9) == Activity("Retrying in 1 s · attempt 2", counts_down=True)
     assert activity(waiting, 7.1) == Activity("Waiting for openai/gpt · attempt 2")
     assert activity(answered, 0) == Activity("Writing")
 

@@ -80,7 +80,7 @@ async def test_a_project_that_brings_nothing_is_not_asked_about(project: Path) -
         await opened(pilot)
         assert not bar_of(pilot).asking
         await send(pilot, "/trust")
-        await until(pilot, lambda: "brings nothing" in told(pilot))
+        await until(pilot, lambda: "Nothing to trust" in told(pilot))
 
 
 async def test_it_is_asked_without_taking_a_key(project: Path) -> None:
@@ -110,9 +110,9 @@ async def test_trusted_it_counts_from_the_next_message_on(project: Path) -> None
         body = shown(screen.query_one("#trust-body"))
         assert ".cogency/config.toml" in body
         assert "70 B" in body
-        assert "Nothing of it is used until you trust it." in body
+        assert "It is not used until you trust it." in body
         await pilot.press("t")
-        await until(pilot, lambda: "counts from the next message on" in told(pilot))
+        await until(pilot, lambda: "take effect with the next message" in told(pilot))
         assert "reviewer" not in system_of(agent)
         await send(pilot, "two")
         await finished(pilot)
@@ -143,14 +143,14 @@ async def test_never_is_remembered_whatever_changes(project: Path) -> None:
         await asked(pilot)
         await trust_screen(pilot)
         await pilot.press("v")
-        await until(pilot, lambda: "not asked about again" in told(pilot))
+        await until(pilot, lambda: "will not be asked again" in told(pilot))
         assert not bar_of(pilot).asking
     put(project, "config.toml", "other = 1\n")
     async with working(agent_in(project)) as pilot:
         await opened(pilot)
         assert not bar_of(pilot).asking
         screen = await trust_screen(pilot)
-        assert "You said never to ask" in shown(screen.query_one("#trust-body"))
+        assert "You chose never to be asked" in shown(screen.query_one("#trust-body"))
 
 
 async def test_the_line_answers_clicks(project: Path) -> None:
@@ -202,7 +202,7 @@ async def test_trust_is_withdrawn(project: Path) -> None:
     agent.project_settings.accept(agent.project_settings.survey())
     async with working(agent) as pilot:
         screen = await trust_screen(pilot)
-        assert "You trust it as it is." in shown(screen.query_one("#trust-body"))
+        assert "You trust its current state." in shown(screen.query_one("#trust-body"))
         await pilot.press("t", "v")
         assert pilot.app.screen is screen
         await pilot.press("w")
@@ -252,7 +252,7 @@ async def test_a_hostile_folder_is_shown_as_what_it_is_and_cannot_be_trusted(pro
         assert body.count("a symbolic link") == 2
         assert "10.5 MB" in body
         assert "a␛[2J⟨U+202E⟩b" in body
-        assert "trust it" not in shown(screen.query_one(Choices))
+        assert "t trust" not in shown(screen.query_one(Choices))
         await pilot.press("t")
         assert pilot.app.screen is screen
         await pilot.press("n")

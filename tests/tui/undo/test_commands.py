@@ -54,12 +54,12 @@ async def test_a_turn_is_taken_back_and_brought_back(project: Path) -> None:
         assert "2 files" in body
         assert "notes.txt" in body
         await pilot.press("y")
-        await until(pilot, lambda: "Took back" in told(pilot))
+        await until(pilot, lambda: "Reverted" in told(pilot))
         assert (project / "notes.txt").read_text() == "one\ntwo\nthree\nfour\n5\n"
         assert not (project / "made.txt").exists()
         await undo_screen(pilot, "/redo")
         await pilot.press("y")
-        await until(pilot, lambda: "Brought back" in told(pilot))
+        await until(pilot, lambda: "Restored" in told(pilot))
     assert (project / "notes.txt").read_text() == "one\nTWO\nthree\nfour\n5\n"
     assert (project / "made.txt").read_text() == "made\n"
 
@@ -88,8 +88,8 @@ async def test_where_both_changed_the_same_line_nothing_is_done_and_it_is_said(p
         await finished(pilot)
         (project / "notes.txt").write_text("one\nmine\n")
         screen = await undo_screen(pilot, "/undo")
-        assert "Nothing is changed" in shown(screen.query_one(DialogBody))
-        assert "do it" not in shown(screen.query_one(Choices))
+        assert "Nothing was changed" in shown(screen.query_one(DialogBody))
+        assert "apply" not in shown(screen.query_one(Choices))
         await pilot.press("y")
         await pilot.press("escape")
         await until(pilot, lambda: not isinstance(pilot.app.screen, UndoScreen))
@@ -99,8 +99,8 @@ async def test_where_both_changed_the_same_line_nothing_is_done_and_it_is_said(p
 async def test_nothing_to_take_back(project: Path) -> None:
     async with working(project, "Hello.") as pilot:
         await send(pilot, "/undo")
-        await until(pilot, lambda: "has not begun yet" in told(pilot))
+        await until(pilot, lambda: "This conversation is empty." in told(pilot))
         await send(pilot, "go")
         await finished(pilot)
         await send(pilot, "/undo")
-        await until(pilot, lambda: "othing" in told(pilot).replace("has not begun yet", ""))
+        await until(pilot, lambda: "othing" in told(pilot).replace("This conversation is empty.", ""))
