@@ -69,8 +69,7 @@ class _Limit:
         """A sentence on what would pass the limit."""
         taken, coming, most = map(self._written, (self.of(spent), self.of(expected), self.amount))
         return (
-            f"{taken} went out {_SPANS[self.span]}, and the next request takes about {coming}; the limit is "
-            f"{most}"
+            f"{taken} used {_SPANS[self.span]}; the next request needs about {coming}; the limit is {most}"
         )
 
     @property
@@ -153,13 +152,13 @@ class Budget:
                 "money",
                 said,
                 "",
-                f"it would pass {limit.key}; a yes lets it go on for as much again",
-                grant=f"whatever is spent {_SPANS[limit.span]}",
+                f"it exceeds the limit {}; yes allows as much again",
+                grant=f"all spending {_SPANS[limit.span]}",
             )
         )
         if answer is None or not answer.allow:
-            why = "there was nobody to ask" if answer is None else answer.reason or "it was not allowed"
-            raise BudgetError(f"Nothing was sent, {why}: {said}.", f"{limit.key} sets it.")
+            why = "no user is available to approve it" if answer is None else answer.reason or "the user declined"
+            raise BudgetError(f"Nothing was sent ({why}): {said}.", f"Change {limit.key} to raise the limit.")
         if answer.scope == "conversation":
             self._lifted.add(limit.span)
         self._ceilings[limit.key] = after + limit.amount
@@ -172,8 +171,7 @@ class Budget:
             return
         self._told.add(name)
         await note(
-            f"The price of {name} is not known: limits in dollars do not hold for it, those in tokens do "
-            "(budget.turn.hard_tokens). models.toml can say its price."
+            f"The price of {name} is unknown, so dollar limits do not apply to it. Use token limits (budget.turn.hard_tokens), or add its price to models.toml."
         )
 
     async def _spent(self, span: str) -> Spent:

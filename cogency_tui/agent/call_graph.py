@@ -151,7 +151,7 @@ def blocked_by(job: Job, by_action: Mapping[str, Job], *, complete: bool) -> tup
     for action, other in _dependencies(job, by_action):
         if other is None:
             if complete:
-                return [], f'Skipped: it depends on "{action}", which was never declared'
+                return [], f'Skipped: it depends on "{action}", which is not declared'
             needed.append(action)
         elif other.state.open:
             needed.append(action)
@@ -220,4 +220,4 @@ def _dependencies(job: Job, by_action: Mapping[str, Job]) -> list[tuple[str, Job
     ]
 
 
-_BECAME = {State.FAILED: "failed", State.SKIPPED: "was skipped", State.LOST: "came to no result"}
+_BECAME = {State.FAILED: "failed", State.SKIPPED: "was skipped", State.LOST: "has no result"}

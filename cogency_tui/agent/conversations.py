@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 _PATIENCE = 1.5
 """Seconds that a message waits for MCP servers that are starting."""
 
-_NOT_LASTING = "the store cannot be used: once the program ends, no change of a file can be taken back"
+_NOT_LASTING = "the store is unavailable: file changes cannot be reverted after the program ends"
 
 
 class Conversations:

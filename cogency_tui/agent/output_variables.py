@@ -125,7 +125,7 @@ def _check_length(value: Any, values: Mapping[str, Any]) -> None:
     if length > LONGEST:
         names = ", ".join(f"${name}" for name in sorted(counts))
         raise ToolError(
-            f"With the values of {names} the arguments would have {length:,} characters; at most {LONGEST:,}."
+            f"With the values of {names} the arguments have {length:,} characters; the limit is {LONGEST:,}."
         )
 
 

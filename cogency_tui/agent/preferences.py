@@ -146,7 +146,7 @@ def _keys(key: str) -> tuple[str, ...]:
     try:
         option = find_option(key)
     except KeyError as exc:
-        raise UsageError(f"Nothing can be set: {exc.args[0]}") from exc
+        raise UsageError(f"Nothing can be changed: {exc.args[0]}") from exc
     if option.kind == "table":
         forms = {"keys": "keys.ID", "providers": "providers.NAME.KEY"}
         way = f"Give {forms[key]}." if key in forms else f"Write [{key}.NAME] tables into the file."

@@ -17,7 +17,7 @@ from cogency_tui.store.conversations import Store
 
 _CHECKPOINT = 0.4
 _FAILURES = 3
-_CONTENT_LOST = "[The call ran to its end; its output could not be stored: {}]"
+_CONTENT_LOST = "[The call completed, but its output could not be stored: {}]"
 
 
 class Recorder:

@@ -35,7 +35,7 @@ MOST_CALLS = 250
 """Calls of one cycle that run."""
 
 _TOO_MANY = (
-    f"Not run: it comes after the first {MOST_CALLS} calls of the answer. Make it again with the next one."
+    f"Not run: it comes after the first {MOST_CALLS} calls of the answer. Repeat it in the next answer."
 )
 
 _ENDED: Mapping[State, CallState] = {
@@ -344,7 +344,7 @@ class Scheduler:
     @staticmethod
     def _broke(job: Job, exc: BaseException) -> str:
         _log.error("%s broke", job.tool, exc_info=exc)
-        return f"{job.tool} broke: {type(exc).__name__}: {exc}"
+        return f"{job.tool} crashed: {type(exc).__name__}: {exc}"
 
     def _report(self, job: Job, text: str) -> None:
         self._report_progress(
@@ -370,7 +370,7 @@ class Scheduler:
         self._results.append(self._result(job, outcome, _ENDED[state]))
         if state is State.FAILED and job.on_error == "fail":
             failed = f"{json.dumps(job.action)} failed ({job.tool}: {first_line(outcome.outcome)})"
-            self.failure = f"The action {failed}, and was to end the turn then"
+            self.failure = f"The action {failed}, and its on_error is "fail""
 
     def _result(self, job: Job, outcome: Outcome, state: CallState) -> ResultEvent:
         payload = self._payload(job, outcome, state)

@@ -82,9 +82,9 @@ def _describe(error: OSError) -> str:
     try:
         Path.cwd()
     except OSError:
-        return "The working directory is gone. Change to one that exists."
+        return "The working directory no longer exists. Change to another one."
     if error.filename is None and error.errno in _UNWRITABLE:
-        return f"The output cannot be written: {error.strerror}."
+        return f"Cannot write the output: {error.strerror}."
     return ""
 
 

@@ -54,7 +54,7 @@ class Places:
         if known is not None:
             return known
         if self._settled:
-            raise WorkspaceError(f"{shown(given)} was not there when this was asked.", "Repeat the call.")
+            raise WorkspaceError(f"{shown(given)} did not exist when this was checked.", "Repeat the call.")
         location = self._workspace.pinned(self._workspace.locate(given))
         self._known[given] = location
         return location
@@ -234,9 +234,9 @@ def with_guarded(outcome: Outcome, found: Found | None) -> Outcome:
         return outcome
     told = [outcome.outcome]
     if found.put_back:
-        told.append(f"put back: {', '.join(found.put_back)}")
+        told.append(f"restored: {', '.join(found.put_back)}")
     if found.left:
-        told.append(f"could not be put back: {', '.join(found.left)}")
+        told.append(f"could not be restored: {', '.join(found.left)}")
     only_put_back = not (outcome.failed or found.left)
     return replace(
         outcome, outcome="; ".join(told), failed=True, put_back=found.put_back if only_put_back else ()
@@ -444,9 +444,8 @@ class BoundCall:
             return
         if holds_marker([msgspec.to_builtins(self.args), dict(self.context.variables)]):
             raise ToolError(
-                f"{MARKER} stands for a secret that you are not shown, and could be written in its place.",
-                "Leave it out: change what is around it with edit, or let the command read the file itself. "
-                "To look for the marker use find.",
+                f"{MARKER} marks a hidden secret, and could be written in its place.",
+                "Leave it out: change the text around it with edit, or let the command read the file itself. To search for the marker use find.",
             )
 
     @contextmanager

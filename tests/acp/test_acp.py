@@ -160,7 +160,7 @@ async def test_what_is_refused_is_not_done(project: Path, data: Path, choice: st
     assert (project / "greet.py").read_text() == 'print("hello")\n'
     failed = next(updates for updates in editor.calls().values() if updates[-1].status == "failed")
     told = failed[-1].content[0].content.text
-    assert ("Refused by the user" if choice == "no" else "nobody can be asked here") in told
+    assert ("The user declined" if choice == "no" else "no user is available to approve it") in told
     assert "They said" not in told
 
 

@@ -88,7 +88,7 @@ def test_it_says_what_the_mode_refuses_and_whether_the_user_can_be_asked(
     alone = lines_of(project, mode, can_ask=False)["Permission mode"]
     asked = lines_of(project, mode, can_ask=True)["Permission mode"]
     assert alone.startswith(f"{mode}. ")
-    assert "Nobody can be asked, so refused:" in alone
+    assert "No user is available to approve anything, so refused:" in alone
     assert "The user is asked first:" in asked
     for text in (alone, asked):
         assert ("Refused: changing files, commands." in text) is (mode == "plan")

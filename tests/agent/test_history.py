@@ -125,7 +125,7 @@ async def test_a_summary_can_be_edited_and_goes_into_the_next_one(tmp_path: Path
     assert summary is not None
     assert summary.text == "Both."
     told = texts(provider.sent[3])
-    assert told[0].endswith("(edited by the person):\n\nThe person is called Ada.")
+    assert told[0].endswith("(edited by the user):\n\nThe person is called Ada.")
     assert told[1] == "again"
 
 
@@ -137,7 +137,7 @@ async def test_a_nearly_full_context_is_compacted_by_itself_and_the_turn_goes_on
     async with agent:
         events = await turn(agent, "read it thrice", conversation_id="c")
     assert types(events)[-1] == "end"
-    assert notices(events)[0] == "The conversation fills the model's context: it is summarised."
+    assert notices(events)[0] == "The conversation fills the model's context: summarizing it."
     assert "events are now a summary" in notices(events)[1]
     after = texts(provider.sent[3])
     assert SUMMARY in after[0]

@@ -69,7 +69,7 @@ async def test_a_tool_is_asked_for_with_all_that_it_is_given(project: Path) -> N
     question = person.questions[0]
     assert (question.tool, question.effect, question.pattern) == ("demo.add", "tool", "demo.add")
     assert question.grant == "all calls of demo.add"
-    assert question.reason == "it is up to the MCP server demo what it does"
+    assert question.reason == "the MCP server demo decides what it does"
     assert question.detail == 'demo.add {\n  "a": 40\n}'
     model = agent.provider
     assert isinstance(model, ScriptedProvider)

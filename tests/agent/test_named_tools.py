@@ -101,7 +101,7 @@ async def test_the_flat_names_do_the_same(keeper: Keeper) -> None:
     await keeper.call("cache_store", key="a", value=2, action="set")
     assert (await keeper.call("cache_get", key="a")).content == 2
     assert (await keeper.call("cache_delete", key="a")).outcome == "Removed a"
-    assert (await keeper.call("cache_delete", key="a")).outcome == "Nothing was kept under a"
+    assert (await keeper.call("cache_delete", key="a")).outcome == "Nothing was stored under a"
     await keeper.call("log_append", entry="one")
     await keeper.call("log", action="append", entry={"two": 2})
     last = {"time": "1970-01-12T13:46:40+00:00", "entry": {"two": 2}}
@@ -253,7 +253,7 @@ async def test_an_endpoint_that_fails_is_a_failed_result_with_what_came(bench: B
     assert [payload["error"] for payload in payloads] == [True, True]
     assert {payload["content"] for payload in payloads} == {
         None,
-        "Half\n\n[The answer broke off: the wire broke]",
+        "Half\n\n[The answer was cut off: the wire broke]",
     }
 
 

@@ -265,7 +265,7 @@ async def test_a_refused_call_fails_and_is_asked_for_once() -> None:
     read = stage.act("b")
     await stage.end()
     assert stage.failed(call)
-    assert stage.outcome(call) == "Refused by the user: step a. They said: not today"
+    assert stage.outcome(call) == "The user declined: step a. Their reason: not today"
     assert stage.results[call]["payload"].get("refused") == "the user refused it: not today"
     assert "+a" not in stage.step.log
     assert not stage.failed(read)
@@ -279,7 +279,7 @@ async def test_without_anyone_to_ask_it_is_refused() -> None:
     call = stage.do("a", writes=True)
     await stage.end()
     assert stage.outcome(call) == (
-        "Not allowed: it changes files; nobody can be asked here. "
+        "Not allowed: it changes files; no user is available to approve it. "
         "Allowed instead: reading and searching inside the project."
     )
     assert stage.results[call]["payload"].get("refused") == "it changes files"
@@ -425,7 +425,7 @@ async def test_an_id_that_is_never_declared_is_reported_when_the_stream_closes()
     assert stage.scheduler.busy
     assert not stage.scheduler.holding
     await stage.end()
-    assert stage.outcome(a) == 'Skipped: it depends on "ghost", which was never declared'
+    assert stage.outcome(a) == 'Skipped: it depends on "ghost", which is not declared'
     assert stage.outcome(b) == 'Skipped: it depends on "a", which was skipped'
 
 
@@ -681,7 +681,7 @@ async def test_another_turn_knows_nothing_of_it() -> None:
     c = other.act("c", depends_on=["a"])
     await other.end()
     assert (other.step.got["b"], other.failed(b)) == ("$one", False)
-    assert other.outcome(c) == 'Skipped: it depends on "a", which was never declared'
+    assert other.outcome(c) == 'Skipped: it depends on "a", which is not declared'
     assert other.scheduler.used_ids == {"b"}, "a skipped action may be written again under its id"
 
 
@@ -735,7 +735,7 @@ async def test_an_id_declared_later_in_the_turn_does_not_save_what_waited_for_it
     stage.act("b")
     c = stage.act("c", depends_on=["a"])
     await stage.end()
-    assert stage.outcome(a) == 'Skipped: it depends on "b", which was never declared'
+    assert stage.outcome(a) == 'Skipped: it depends on "b", which is not declared'
     assert stage.outcome(c) == 'Skipped: it depends on "a", which was skipped'
 
 
@@ -773,7 +773,7 @@ async def test_what_was_forgotten_and_still_runs_is_waited_for_in_its_own_cycle_
     b = stage.act("b", depends_on=["server"])
     c = stage.act("c", {"value": "$port"})
     await stage.next_cycle()
-    wanted = 'Skipped: it depends on "server", which came to no result'
+    wanted = 'Skipped: it depends on "server", which has no result'
     assert (stage.outcome(b), stage.outcome(c)) == (wanted, wanted)
     assert stage.scheduler.value_of("port") == "(port: without a result)"
     stage.step.release("server")

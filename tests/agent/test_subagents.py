@@ -230,7 +230,7 @@ async def test_a_sub_agent_of_a_sub_agent_has_none_of_the_tools_that_that_one_la
     [
         ({"tester": AgentSettings()}, 'there is no "reviewer". Names: tester.'),
         ({"Reviewer": AgentSettings()}, 'Did you mean "Reviewer"?'),
-        ({"reviewer": AgentSettings(tools=["reed"])}, 'its tools name "reed", which there is not.'),
+        ({"reviewer": AgentSettings(tools=["reed"])}, 'its tools include "reed", which does not exist.'),
         ({"reviewer": AgentSettings(provider="nowhere")}, "There is no provider 'nowhere'"),
     ],
 )

@@ -181,7 +181,7 @@ async def test_of_several_hunks_it_says_how_many_are_left(run: Run, act: Act, pr
     (project / "a").write_text(swapped((1, "first"), (6, "both"), (9, "the person's")))
     [edit] = listed(run)
     shown = run("edits", "show", str(edit["id"]))
-    assert shown.stdout.endswith("Now: changed since; 1 of 3 hunks are still there.\n")
+    assert shown.stdout.endswith("Now: changed since; 1 of 3 hunks are still applied.\n")
 
 
 async def test_a_file_that_is_no_text_is_told_by_size_and_digest(run: Run, act: Act, project: Path) -> None:
@@ -351,7 +351,7 @@ async def test_where_both_changed_the_same_lines_nothing_is_written_and_both_are
     done = run("edits", "revert")
     assert done.returncode == 1
     assert tree(project) == before
-    assert "✗ a: the same lines were changed since (line 3)\n" in done.stdout
+    assert "✗ a: the same lines have changed since (line 3)\n" in done.stdout
     assert "  now, line 3:\n  | both of us\n  it would become:\n  | line 3\n" in done.stdout
     assert "Nothing was changed. a: the same lines" in done.stderr
     assert "--path b" in done.stderr
@@ -387,7 +387,7 @@ def test_a_new_file_that_the_person_changed_is_not_removed(run: Run, tell: Tell,
     (project / "notes.txt").write_text("one\nand the person's\n")
     done = run("edits", "revert")
     assert done.returncode == 1
-    assert "notes.txt: it was changed since it was created" in done.stdout
+    assert "notes.txt: it has changed since it was created" in done.stdout
     assert "+and the person's" in done.stdout
     assert "by hand" in done.stderr
     assert (project / "notes.txt").read_text() == "one\nand the person's\n"
@@ -529,7 +529,7 @@ async def test_what_a_pull_brought_is_listed_as_such_and_stays(
     (left,) = [each for each in values(revert(run, "--dry-run", "--json")) if each["type"] == "left"]
     assert (left["path"], left["merged"]) == ("new.txt", True)
     done = revert(run)
-    assert f"Kept, because it came from the remote: new.txt. `cogency-tui edits revert {left['edit']}`" in (
+    assert f"Not reverted, because it came from the remote: new.txt. `cogency-tui edits revert {left['edit']}`" in (
         done.stdout
     )
     assert not (project / "own.txt").exists()
@@ -579,6 +579,6 @@ async def test_an_edit_is_shown_and_taken_back_by_the_name_that_its_file_has_now
     assert "Now: still there, in src/main.py." in shown.stdout
     (planned,) = values(run("edits", "revert", str(first["id"]), "--path", "greet.py", "--dry-run", "--json"))
     assert planned["path"] == "src/main.py"
-    assert planned["diff"].startswith("greet.py is src/main.py now.\n")
+    assert planned["diff"].startswith("greet.py is now src/main.py.\n")
     revert(run, str(first["id"]))
     assert tree(project) == {"src/main.py": (0o644, b'print("hello")\n')}

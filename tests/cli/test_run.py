@@ -61,7 +61,7 @@ def test_a_refusal_says_why_and_that_nobody_could_be_asked(run: Run) -> None:
     [result] = [event for event in events(done.stdout) if event["type"] == "result"]
     assert result["payload"]["refused"] == "it runs a command"
     assert result["payload"]["outcome"] == (
-        "Not allowed: it runs a command; nobody can be asked here. "
+        "Not allowed: it runs a command; no user is available to approve it. "
         "Allowed instead: reading, searching and changing files inside the project."
     )
     assert "--permissions auto" in done.stderr
@@ -74,7 +74,7 @@ def test_no_mode_is_advised_where_none_would_help(run: Run, tmp_path: Path) -> N
     done = run("run", f"run `cat {tmp_path}/notes.txt`", "--permissions", "auto", "--json")
     [line] = [line for line in done.stderr.splitlines() if line.startswith("Refused: ")]
     assert "is outside the project" in line
-    assert line.endswith("No permission mode allows it unasked: run it in a terminal, where you are asked.")
+    assert line.endswith("No permission mode allows it without asking: run it in a terminal to approve it.")
     assert "--permissions" not in line
 
 

@@ -124,7 +124,7 @@ def test_instructions_that_cannot_be_read_are_told(run: Run, project: Path) -> N
     os.mkfifo(project / "AGENTS.md")
     done = run("run", "hello")
     assert done.returncode == 0
-    assert "Instructions are not read: AGENTS.md" in done.stderr
+    assert "Instructions were not read: AGENTS.md" in done.stderr
 
 
 def test_rules_are_listed_and_revoked(run: Run, project: Path, tmp_path: Path) -> None:

@@ -75,7 +75,7 @@ def test_a_project_is_trusted(piped: Piped, run: Run, project: Path) -> None:
     (project / ".cogency").mkdir()
     (project / ".cogency" / "config.toml").write_text('[agents.reviewer]\ndescription = "reads"\n')
     piped("trust", "--yes")
-    assert "It is trusted." in run("trust").stdout
+    assert "Trusted." in run("trust").stdout
 
 
 def test_all_rules_that_are_named_are_revoked(piped: Piped, project: Path) -> None:

@@ -39,7 +39,7 @@ def test_without_a_past_there_is_nothing_to_resume(project: Path) -> None:
 
 def test_the_permissions_that_are_set_count(project: Path) -> None:
     said = piped(project, f"/permissions edits\n{REPLACE}\n/permissions nonsense\n/permissions\n").stdout
-    assert "Permissions are edits. There are: plan, ask, edits, auto." in said
+    assert "Permissions are edits. Choose one of: plan, ask, edits, auto." in said
     assert "Permission needed" not in said
     assert (project / "greet.py").read_text() == 'print("goodbye")\n'
     assert "There is no permissions 'nonsense'." in said
@@ -48,7 +48,7 @@ def test_the_permissions_that_are_set_count(project: Path) -> None:
 def test_the_dialect_and_the_model_that_are_set_are_those_that_answer(project: Path) -> None:
     said = piped(project, "/dialect action\n/dialect klingon\n/model offline\n/model nobody/x\nlist files\n")
     lines = said.stdout.splitlines()
-    assert "The dialect is action. There are: xml, delimiter, action." in lines
+    assert "The dialect is action. Choose one of: xml, delimiter, action." in lines
     assert "There is no dialect 'klingon'." in said.stdout
     assert any(line.startswith("The model is offline/") for line in lines)
     assert "Error: There is no provider 'nobody'" in said.stdout

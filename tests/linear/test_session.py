@@ -72,7 +72,7 @@ def test_where_nobody_can_answer_the_answer_is_no(project: Path) -> None:
     done = piped(project, "replace 'hello' with 'goodbye' in greet.py\n")
 
     assert "Refused: there is nobody to answer." in done.stdout
-    assert "nobody can be asked here" in done.stdout
+    assert "no user is available to approve it" in done.stdout
     assert "They said" not in done.stdout
     assert (project / "greet.py").read_text() == 'print("hello")\n'
 
@@ -96,7 +96,7 @@ def test_a_past_conversation_goes_on(project: Path) -> None:
 def test_what_is_no_command_is_told_with_those_that_there_are(project: Path) -> None:
     said = piped(project, "/bogus\n/mode sideways\n/undo\n").stdout
 
-    assert "Error: There is no command /bogus. Next step: There are: /help" in said
+    assert "Error: There is no command /bogus. Next step: Choose one of: /help" in said
     assert "There is no mode 'sideways'." in said
     assert "This conversation has not begun yet." in said
 

@@ -46,18 +46,17 @@ if TYPE_CHECKING:
     from cogency_tui.agent.edits.journal import Journal
 
 _CURE = (
-    "A command changes such files only where the user agrees. Use edit or write for them, which ask first."
+    "Commands may change such files only with the user's approval. Use edit or write for them, which ask first."
 )
-_CURE_OF_MOVES = "A command moves it only where it names it, and the user agrees."
-_LOST = "the repository that it belongs to is not at its place"
+_CURE_OF_MOVES = "A command may move it only if it names it and the user approves."
+_LOST = "the repository that it belongs to has been moved"
 _UNASKED = (
-    "Nobody can be asked here: leave such files as they are, and say in the answer what should be changed in "
-    "them."
+    "No user is available to approve it: leave such files as they are, and list the changes they need in your answer."
 )
-_NAMED = "A command replaces such a directory only where it names it and the user agrees."
-_UNCOMMITTED = "Do not commit it, and tell the user."
-BY_HAND = "It stays: tell the user, who has to look at it before another shell or program starts."
-_ELSEWHERE = "programs start with it"
+_NAMED = "A command may replace such a directory only if it names it and the user approves."
+_UNCOMMITTED = "Do not commit it, and report it to the user."
+BY_HAND = "It stays changed: report it to the user, who must check it before another shell or program starts."
+_ELSEWHERE = "it decides what programs run"
 _MOST_ROUNDS = 40
 """Nested directories that are put back."""
 
@@ -208,13 +207,12 @@ def settled_repositories(returned: Returned, workspace: Workspace) -> Settled:
         if problem:
             settled.left.append(name)
             settled.notes.append(
-                f"[{name} was {where} without consent, and could not be put back: {problem}. None of its"
-                " files was changed for that. Say so in the answer.]"
+                f"[{name} was {where} without approval, and could not be restored: {problem}. Its files are unchanged. Report this in your answer.]"
             )
         elif (place, now, problem) in returned.put_back:
             settled.put_back.append(name)
             settled.notes.append(
-                f"[Put back as it was before the command: {name}, {where}. {_CURE_OF_MOVES}]"
+                f"[Restored to its state before the command: {name}, {where}. {_CURE_OF_MOVES}]"
             )
     return settled
 
@@ -228,8 +226,7 @@ def settled_unseen(directories: Iterable[str], workspace: Workspace, covers: Col
     for name in (shown(path) for path in directories if not _is_in(path, covered)):
         settled.left.append(name)
         settled.notes.append(
-            f"[{name} could not be looked at after the command: it is closed, or has more than"
-            f" {MOST_ENTRIES:,} entries. What is new in it was not put back. {BY_HAND}]"
+            f"[{name} could not be checked after the command: it is unreadable, or has more than {MOST_ENTRIES:,} entries. New files in it were not reverted. {BY_HAND}]"
         )
     return settled
 
@@ -338,7 +335,7 @@ async def _settle(journal: "Journal", conversation: str, edits: Sequence[Edit], 
         await completed(_put_back(journal, conversation, edits, _CURE))
         raise
     if wanted:
-        return Settled(notes=[f"[The user was asked, and keeps this: {', '.join(named)}]"])
+        return Settled(notes=[f"[The user approved these changes: {', '.join(named)}]"])
     cure = _UNASKED if wanted is None else _CURE
     return await completed(_put_back(journal, conversation, edits, cure))
 
@@ -354,7 +351,7 @@ async def _settle_directories(
         await completed(in_thread(_put_back_directories, directories, _NAMED))
         raise
     if wanted:
-        return Settled(notes=[f"[The user was asked, and keeps this: {'; '.join(told)}]"]), True
+        return Settled(notes=[f"[The user approved these changes: {'; '.join(told)}]"]), True
     cure = _UNASKED if wanted is None else _NAMED
     return await completed(in_thread(_put_back_directories, directories, cure)), False
 
@@ -375,7 +372,7 @@ def _put_back_directories(directories: GuardedDirectories, cure: str) -> Settled
         if not seen:
             break
     if told:
-        settled.notes.insert(0, f"[Put back what it did without consent: {'; '.join(told)}. {cure}]")
+        settled.notes.insert(0, f"[Reverted what it did without approval: {'; '.join(told)}. {cure}]")
     return settled
 
 
@@ -384,12 +381,12 @@ def _is_put_back(directories: GuardedDirectories, change: Replaced, settled: Set
         restored = directories.put_back(change)
     except CogencyError as error:
         settled.left.append(change.name)
-        settled.notes.append(f"[It {change.told}, which could not be put back: {error} {BY_HAND}]")
+        settled.notes.append(f"[It {change.told}, which could not be restored: {error} {BY_HAND}]")
         return False
     settled.put_back.append(change.name)
     if restored.missing:
         settled.left.append(change.name)
-        settled.notes.append(f"[Not all is as it was before the command: {restored.missing}. Tell the user.]")
+        settled.notes.append(f"[Not everything was restored to its state before the command: {restored.missing}. Report it to the user.]")
     if restored.aside:
         settled.notes.append(f"[{_moved_aside(change.name, restored.aside)}]")
     return True
@@ -419,10 +416,10 @@ async def _put_back(journal: "Journal", conversation: str, edits: Sequence[Edit]
     if settled.put_back:
         why = next((text for edit in edits if (text := protected_files.reason(edit.path))), _ELSEWHERE)
         listed = ", ".join(settled.put_back)
-        settled.notes.append(f"[Put back as it was before the command: {listed} ({why}). {cure}]")
+        settled.notes.append(f"[Restored to its state before the command: {listed} ({why}). {cure}]")
     for path, reason in left.items():
         settled.left.append(shown(path))
-        said = f"Changed without consent, and could not be put back: {shown(path)}: {reason}"
+        said = f"Changed without approval, and could not be restored: {shown(path)}: {reason}"
         settled.notes.append(f"[{said}. {BY_HAND}]")
     return settled
 
@@ -460,7 +457,7 @@ def _make_way(edits: Sequence[Edit], workspace: Workspace) -> tuple[dict[str, st
 
 
 def _moved_aside(name: str, aside: str) -> str:
-    return f"What stood in the place of {name} is now {shown(aside)}"
+    return f"What replaced {name} is now {shown(aside)}"
 
 
 def _of_lost_repositories(edits: Sequence[Edit], workspace: Workspace) -> dict[str, str]:

@@ -31,10 +31,10 @@ async def test_a_reopening_that_is_killed_at_any_step_loses_no_notice(tmp_path: 
             first, *others, second = shown
             assert first.startswith("A call of shell")
             assert first.endswith(
-                "was interrupted; what it had changed is recorded: created AGENTS.md, changed a."
+                "was interrupted; its changes are recorded: created AGENTS.md, changed a."
             )
             assert [other.split(" in ")[0] for other in others] in ([], ["A call of guard"])
-            assert "is put back: created AGENTS.md." in second
+            assert "is restored: created AGENTS.md." in second
             assert not (base / "project/AGENTS.md").exists()
             assert (base / "project/a").read_text() == "new a\n"
         assert pending_notices.pending(base / "data") == []

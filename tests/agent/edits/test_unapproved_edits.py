@@ -96,7 +96,7 @@ async def _orphan(desk: Desk) -> None:
 async def test_it_is_put_back(tmp_path: Path, sealed_home: Path, change: str) -> None:
     notices, same = await _killed(tmp_path, sealed_home, CHANGES[change], _refused)
     assert same
-    assert [" that you had not agreed to is put back: " in notice for notice in notices] == [False, True]
+    assert [" that you had not agreed to is restored: " in notice for notice in notices] == [False, True]
 
 
 def _asked_about_all(desk: Desk, home: Path) -> Consent:
@@ -167,7 +167,7 @@ async def test_what_cannot_be_recorded_waits(
                         await other.journal.settle()
                 assert (desk.root / "AGENTS.md").read_text() == "be evil\n"
                 (notice,) = await other.journal.settle()
-                assert "is put back: changed AGENTS.md" in notice
+                assert "is restored: changed AGENTS.md" in notice
                 assert (desk.root / "AGENTS.md").read_text() == "be kind\n"
 
 

@@ -117,7 +117,7 @@ async def test_the_same_lines_are_a_conflict_that_a_person_decides(desk: Desk) -
 
     plan = await desk.undo.of_turn()
     (obstacle,) = plan.obstacles
-    assert (obstacle.path, obstacle.reason) == ("a", "the same lines were changed since (line 3)")
+    assert (obstacle.path, obstacle.reason) == ("a", "the same lines have changed since (line 3)")
     assert obstacle.merged is not None
     (conflict,) = obstacle.merged.conflicts
     assert (conflict.ours, conflict.theirs) == (b"both of us\n", b"line 2\n")
@@ -141,7 +141,7 @@ async def test_files_in_the_way_can_be_left_out(desk: Desk) -> None:
     desk.put("a", "the person's\n")
     plan = await desk.undo.of_turn()
     assert [(each.path, each.reason) for each in plan.obstacles] == [
-        ("a", "it was changed since it was created")
+        ("a", "it has changed since it was created")
     ]
     await desk.undo.apply(plan.without(["a"]))
     assert desk.tree() == {"a": (0o644, b"the person's\n")}
@@ -150,13 +150,13 @@ async def test_files_in_the_way_can_be_left_out(desk: Desk) -> None:
 @pytest.mark.parametrize(
     ("command", "since", "reason"),
     [
-        ("echo 2 >> a", "rm a", "it was removed or renamed since"),
-        ("rm a", "echo theirs > a", "something else was put there since"),
+        ("echo 2 >> a", "rm a", "it has been deleted or renamed since"),
+        ("rm a", "echo theirs > a", "another file has been created there since"),
         ("rm a", "mkdir a", "a directory is there now"),
-        ("mv a b", "echo theirs > a", "something else is there now"),
-        ("echo 2 >> a", "rm a; ln -s b a", "it became something else since"),
+        ("mv a b", "echo theirs > a", "another file is there now"),
+        ("echo 2 >> a", "rm a; ln -s b a", "it is no longer the same kind of file"),
         ("echo 2 >> a", "rm a; mkfifo a", "is a FIFO"),
-        ("chmod 755 a", "chmod 700 a", "its mode was changed since, too (it is 700)"),
+        ("chmod 755 a", "chmod 700 a", "its mode has changed since, too (it is 700)"),
         ("printf '\\0' > a", "printf '\\1\\0' > a", "the same lines were changed since"),
     ],
 )
@@ -408,11 +408,11 @@ async def test_what_was_not_known_or_not_kept_is_refused(tmp_path: Path) -> None
         desk.put("unknown", bytes(50))
         desk.put("unkept", bytes(200))
         await desk.run("echo >> unknown")
-        with pytest.raises(WorkspaceError, match="unknown: what it held before is not known"):
+        with pytest.raises(WorkspaceError, match="unknown: its earlier content is unknown"):
             await undo(desk)
         await desk.say()
         await desk.run("rm unkept", "unkept")
-        with pytest.raises(WorkspaceError, match="unkept: what it held was not kept"):
+        with pytest.raises(WorkspaceError, match="unkept: its content was not saved"):
             await undo(desk)
 
 
@@ -535,7 +535,7 @@ async def test_a_directory_swapped_for_a_link_is_not_written_through(desk: Desk,
     (desk.root / "src").rename(tmp_path / "away")
     (desk.root / "src").symlink_to(outside)
     plan = await desk.undo.of_turn()
-    assert [each.reason for each in plan.obstacles] == ["it was removed or renamed since"]
+    assert [each.reason for each in plan.obstacles] == ["it has been deleted or renamed since"]
     assert (outside / "a").read_text() == "2\n"
 
 

@@ -22,7 +22,7 @@ TABLE = Path(__file__).with_name("everyday_commands.txt")
 DECISIONS = {
     "it reaches the network": "network",
     "it may run anything": "program",
-    "this would be lost": "loss",
+    "it permanently deletes": "loss",
     "/": "outside",
 }
 FILES = {

@@ -120,8 +120,8 @@ async def test_the_question_says_why_in_plain_words(person: Person) -> None:
     for intent, why in [
         (run(person, "make"), "it runs a command"),
         (change(person, "a.py"), "it changes files"),
-        (page_of("example.org"), "it asks example.org, and what it asks leaves this machine"),
-        (SEARCH, "it asks public search engines, and what it asks leaves this machine"),
+        (page_of("example.org"), "it sends a request to example.org, outside this machine"),
+        (SEARCH, "it sends a request to public search engines, outside this machine"),
     ]:
         await person.lets(intent, NO)
         assert person.reason == why
@@ -129,7 +129,7 @@ async def test_the_question_says_why_in_plain_words(person: Person) -> None:
 
 async def test_without_anyone_to_ask_it_is_refused(person: Person) -> None:
     gate = Gate(lambda: "ask", lambda: None)
-    with pytest.raises(RefusedError, match="it runs a command; nobody can be asked here") as raised:
+    with pytest.raises(RefusedError, match="it runs a command; no user is available to approve it") as raised:
         await gate.check("c", "shell", run(person, "make"))
     assert raised.value.reason == "it runs a command"
 
@@ -261,7 +261,7 @@ async def test_a_yes_for_the_conversation_covers_the_same_command_in_the_same_pl
 
 async def test_a_yes_for_changes_covers_neither_guarded_files_nor_those_outside(person: Person) -> None:
     assert await person.lets(change(person, "a.py"), ALL_ALONG)
-    assert person.asked[0].grant == "all changes of files in the project"
+    assert person.asked[0].grant == "all changes to files in the project"
     assert await person.lets(change(person, "b.py"))
     guarded = change(person, "AGENTS.md", guarded="AGENTS.md: agents take instructions from it")
     assert not await person.lets(guarded, NO)
@@ -273,7 +273,7 @@ async def test_a_yes_for_changes_covers_neither_guarded_files_nor_those_outside(
 
 async def test_a_yes_for_a_host_covers_that_host(person: Person) -> None:
     assert await person.lets(page_of("example.org"), ALL_ALONG)
-    assert person.asked[0].grant == "all that asks example.org"
+    assert person.asked[0].grant == "all requests to example.org"
     assert await person.lets(page_of("example.org"))
     assert not await person.lets(page_of("example.com"), NO)
     assert not await person.lets(SEARCH, NO)
@@ -285,7 +285,7 @@ async def test_what_would_be_lost_is_asked_about_each_time_in_every_mode(person:
     for person.mode in ("ask", "edits", "auto"):
         for answer in (ALL_ALONG, ALWAYS, YES):
             assert await person.lets(intent, answer)
-            assert person.reason == "this would be lost: 2 untracked: a, b"
+            assert person.reason == "it permanently deletes 2 untracked: a, b"
             assert (person.asked[0].grant, person.asked[0].pattern) == ("", "")
     assert len(person.rules.list()) == 1
 
@@ -338,8 +338,7 @@ async def test_a_rule_is_asked_about_again_when_what_decides_has_changed(person:
     makefile.write_text("test:\n\tevil\n")
     assert not await person.lets(run(person, "make test"), NO)
     assert person.reason == (
-        "it runs a command. There is a rule, but the files that decide what runs have changed since it was "
-        "made"
+        "it runs a command. A rule matches, but files that determine what runs have changed since the rule was added"
     )
     assert await person.lets(run(person, "make test"), ALWAYS)
     assert await person.lets(run(person, "make test"), gate=person.new_gate())
@@ -387,7 +386,7 @@ async def test_broken_rules_are_told_and_everything_is_asked_about(person: Perso
     person.rules.add("command", "pytest")
     person.rules.path.write_text("[[rules]]\nid = 1\n")
     assert not await person.lets(run(person, "pytest"), NO)
-    assert person.reason.startswith("it runs a command. Your rules do not count: ")
+    assert person.reason.startswith("it runs a command. Your rules are ignored: ")
     assert "line 1: rule 1" in person.reason
     assert person.asked[0].pattern == ""
     assert await person.lets(run(person, "pytest"), ALWAYS)
@@ -481,10 +480,10 @@ async def test_in_auto_commands_are_asked_about_as_they_could_reach_out(person: 
     assert not await person.lets(run(person, "ls"), NO)
     assert (
         person.reason
-        == "it may run anything, and could so reach the network, and this conversation has read text from a.com"
+        == "it can run anything, including network access, and this conversation has read text from a.com"
     )
     assert await person.lets(run(person, "ls"), ALL_ALONG)
-    assert person.asked[0].grant == "every command, until content from elsewhere is read"
+    assert person.asked[0].grant == "every command, until untrusted content is read"
     assert await person.lets(run(person, "make"))
     assert not await person.lets(run(person, "curl https://x.com"), NO)
     assert "it reaches the network with curl" in person.reason
@@ -630,7 +629,7 @@ async def test_what_the_conversation_started_is_never_asked_about(person: Person
 async def test_no_command_runs_in_plan_mode(person: Person, command: str) -> None:
     context = ToolContext(workspace=Workspace(person.project), refuse_by_mode=person.gate.refuse_by_mode)
     person.mode = "plan"
-    with pytest.raises(RefusedError, match="in plan mode nothing is changed or run"):
+    with pytest.raises(RefusedError, match="plan mode neither changes files nor runs commands"):
         await Shell().plan(ShellArgs(command), context)
     person.mode = "auto"
     intent = await Shell().plan(ShellArgs(command), context)
@@ -658,7 +657,7 @@ PLAIN = "plain commands that do no more than that (cat, ls, git status)"
 @pytest.mark.parametrize(
     ("mode", "source", "allowed"),
     [
-        ("plan", "", "reading and searching inside the project, and describing what you would do"),
+        ("plan", "", "reading and searching inside the project, and describing your plan"),
         ("ask", "", "reading and searching inside the project"),
         ("edits", "a.com", FREE),
         ("auto", "a.com", f"{FREE}, {PLAIN}, and curl to a server that you started"),
@@ -674,7 +673,7 @@ async def test_a_refusal_says_why_and_what_the_mode_allows(
     told = str(raised.value)
     assert told.startswith(f"Not allowed: {raised.value.reason}")
     assert told.endswith(f". Allowed instead: {allowed}.")
-    assert ("nobody can be asked here" in told) is (mode != "plan")
+    assert ("no user is available to approve it" in told) is (mode != "plan")
 
 
 async def refusal(gate: Gate, intent: Intent) -> str:
@@ -688,9 +687,9 @@ async def test_what_is_allowed_is_said_once_in_a_turn(person: Person) -> None:
     gate = Gate(lambda: mode, lambda: None)
     made = run(person, "make")
     assert "Allowed instead" in await refusal(gate, made)
-    assert await refusal(gate, made) == "Not allowed: it runs a command; nobody can be asked here."
+    assert await refusal(gate, made) == "Not allowed: it runs a command; no user is available to approve it."
     assert (
-        await refusal(gate, run(person, "ls")) == "Not allowed: it runs a command; nobody can be asked here."
+        await refusal(gate, run(person, "ls")) == "Not allowed: it runs a command; no user is available to approve it."
     )
     mode = "edits"
     assert "Allowed instead" in await refusal(gate, made)
@@ -715,7 +714,7 @@ async def test_a_question_that_nobody_answered_is_no_refusal_of_the_user_s(perso
         return None
 
     gate = Gate(lambda: "ask", lambda: unanswered)
-    with pytest.raises(RefusedError, match="nobody can be asked here") as raised:
+    with pytest.raises(RefusedError, match="no user is available to approve it") as raised:
         await gate.check("c", "shell", run(person, "make"))
     assert raised.value.reason == "it runs a command"
 

@@ -190,7 +190,7 @@ async def test_conversation_has_its_own(ground: Ground) -> None:
     assert [process.id for process in ours.listed()] == [id]
     with pytest.raises(ToolError, match=f'no background command "{other}"') as raised:
         await ours.stop(other)
-    assert raised.value.hint == f"There are: {id}."
+    assert raised.value.hint == f"Choose one of: {id}."
     assert [(process.id, process.owner) for process in ground.all.listed()] == [
         (id, "ours"),
         (other, "theirs"),

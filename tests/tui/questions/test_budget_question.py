@@ -26,7 +26,7 @@ async def test_a_hard_limit_is_asked_about_and_a_no_is_told(project: Path) -> No
             await until(pilot, lambda asked=screen: shown(asked.query_one("#question-body")).strip())
             said = " ".join(shown(screen.query_one("#question-body")).split())
             assert "The next request wants to pass a limit" in said
-            assert "$0 went out in this turn, and the next request takes about $" in said
+            assert "$0 used in this turn; the next request needs about $" in said
             assert provider.sent == []
             await until(pilot, lambda asked=screen: asked.check_action("answer", (True, "once")))
             await pilot.press(key)
