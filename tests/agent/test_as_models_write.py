@@ -51,7 +51,7 @@ SLIPS: list[tuple[str, Dialect, list[Reply], str]] = [
     ("a native block", "xml", ['<function_calls>\n<invoke name="write">\n<parameter name="file">made.txt</parameter>\n</invoke>\n</function_calls>'], "function_calls"),
     ("a native call in a delimiter answer", "delimiter", ['§respond: now\n<tool_call>\n{"name": "write", "arguments": {}}\n</tool_call>\n§end'], "tool_call"),
     ("an array of JSON", "action", ['[{"name": "write", "args": {"file": "made.txt", "content": "x"}}]'], "JSON"),
-    ("a thought that is now never closed", "xml", [f"<think>I write it.\n{GOOD['xml']}"], "thought"),
+    ("a thought that is never closed", "xml", [f"<think>I write it now.\n{GOOD['xml']}"], "thought"),
     ("only a thought", "action", ["<thought>I should write it.</thought>"], "thought"),
     ("only reasoning beside the text", "xml", [ReasoningDelta("I should write it.")], "thought"),
     ("a trailing comma", "xml", ['<execute>[{"name": "write", "args": {"file": "a"},}]</execute>'], "a comma before the closing bracket"),
@@ -149,7 +149,7 @@ async def test_results_made_up_beside_actions_do_not_end_the_turn(
 
 async def test_the_history_closes_nothing_that_the_model_left_open(make_agent: MakeAgent) -> None:
     answers: Mapping[Dialect, str] = {
-        "xml": f"<think>I write it.\n{GOOD['xml']}",
+        "xml": f"<think>I write it now.\n{GOOD['xml']}",
         "delimiter": "I look.\n§think: hm",
         "action": "<thought>hm",
     }

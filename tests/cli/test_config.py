@@ -109,7 +109,7 @@ def test_a_file_that_is_wrong_already_is_told_with_its_line_and_left(run: Run) -
 def test_a_variable_that_cannot_be_used_is_named(run: Run) -> None:
     done = run("run", "hi", COGENCY_MAX_ITERATIONS="many")
     assert done.returncode == 2
-The environment variable     assert "COGENCY_MAX_ITERATIONS is invalid: must be a whole number" in done.stderr
+    assert "The environment variable COGENCY_MAX_ITERATIONS is invalid: must be a whole number" in done.stderr
 
 
 def test_the_environment_counts_in_a_turn(run: Run) -> None:

@@ -211,7 +211,7 @@ def test_the_persons_lines_stay_when_the_agents_are_taken_back(run: Run, tell: T
         project / "greet.py"
     ).read_text() == f'#!/bin/python\nprint("hello")\n{swapped((9, "the person"))}'
     assert '\n-print("goodbye")\n+print("hello")\n' in done.stdout
-    assert "Took back 1 edit in 1 file." in done.stderr
+    assert "Reverted 1 edit in 1 file." in done.stderr
     assert [(each["tool"], each["state"]) for each in listed(run)] == [("undo", ""), ("edit", "undone")]
 
 
@@ -299,7 +299,7 @@ async def test_single_edits_and_single_files_are_taken_back(run: Run, act: Act, 
     assert set(tree(project)) == {"greet.py", "src/b", "src/c", "srcs"}
     done = run("edits", "revert", by_path["a"])
     assert done.returncode == 2
-    assert "taken back already" in done.stderr
+    assert "already reverted" in done.stderr
     revert(run, "--path", "./src", "--path", str(project / "nothing"))
     assert set(tree(project)) == {"greet.py", "srcs"}
     done = run("edits", "revert", "--path", "src")

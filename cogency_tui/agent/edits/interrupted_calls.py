@@ -284,7 +284,7 @@ async def _of_command(
 
 def _answer(intent: Intent, found: _Found) -> ResultEvent:
     """The result of an interrupted call."""
-    lines = ["interrupted: the program ended before the call."]
+    lines = ["interrupted: the program ended before the call completed."]
     if found.problem:
         lines.append(f"Its changes until then are unknown: {found.problem}")
     elif names := found.names:

@@ -143,7 +143,7 @@ async def test_a_change_without_consent_is_put_back(desk: Desk, sealed_home: Pat
     assert asked
     assert found.put_back
     assert guarded_files(desk, sealed_home) == before
-    assert any("Revert as it was" in note and "edit or write" in note for note in found.notes)
+    assert any("Restored to its state" in note and "edit or write" in note for note in found.notes)
 
 
 @pytest.mark.parametrize("command", sampled(CHANGING, quick=7))

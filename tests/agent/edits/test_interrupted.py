@@ -347,7 +347,7 @@ async def test_the_user_and_the_model_are_told_what_an_interrupted_call_had_chan
     }
     (answer,) = [event for event in stored if event["type"] == "result"]
     assert answer["payload"]["content"] == (
-        "interrupted: the program ended before the call.\nIts changes until then:\nchanged greet.py"
+        "interrupted: the program ended before the call completed.\nIts changes until then:\nchanged greet.py"
     )
     kinds = [event["type"] for event in stored]
     assert kinds == ["user", "respond", "call", "result", "user", "respond"]

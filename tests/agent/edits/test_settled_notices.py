@@ -34,7 +34,7 @@ async def test_a_reopening_that_is_killed_at_any_step_loses_no_notice(tmp_path: 
                 "was interrupted; its changes are recorded: created AGENTS.md, changed a."
             )
             assert [other.split(" in ")[0] for other in others] in ([], ["A call of guard"])
-            assert "is restored: created AGENTS.md." in second
+            assert "was reverted: created AGENTS.md." in second
             assert not (base / "project/AGENTS.md").exists()
             assert (base / "project/a").read_text() == "new a\n"
         assert pending_notices.pending(base / "data") == []

@@ -249,7 +249,7 @@ async def test_a_turn_in_the_middle_is_taken_back_alone(desk: Desk) -> None:
     await desk.write(("a", swapped(LINES, (1, "first\n"), (5, "second\n"), (9, "third\n"))))
     await undo(desk, 2)
     assert (desk.root / "a").read_text() == swapped(LINES, (1, "first\n"), (9, "third\n"))
-    with pytest.raises(UsageError, match="taken back already"):
+    with pytest.raises(UsageError, match="already reverted"):
         await desk.undo.of_turn(2)
 
 
