@@ -130,4 +130,4 @@ class _LiveFirst:
 
 
 def _notice(refusal: SessionRefusedError) -> Notice:
-    return Notice(f"{refusal} Going on with Interactions, which stores the conversation at Google.")
+    return Notice(f"{refusal} Continuing with Interactions, which stores the conversation at Google.")

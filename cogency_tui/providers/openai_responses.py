@@ -93,8 +93,8 @@ class EventNumbers:
             return
         if goes_on and self._steps >= _PROVEN:
             raise NetworkError(
-                f"{self._endpoint.name} lost a part of its answer on the way.",
-                "What came before it is kept; try again.",
+                f"A part of the answer of {self._endpoint.name} was lost.",
+                "The text so far is saved; try again.",
             )
         self._steps = 0
 
@@ -391,7 +391,7 @@ class ResponsesSession:
             for name in reported.code.split():
                 if name in _GONE:
                     raise SessionLostError(
-                        f"The session with {self._endpoint.name} {_GONE[name]}.", "Send it again."
+                        f"The session with {self._endpoint.name} {_GONE[name]}.", "Try again."
                     )
         return reader.read_event(event)
 

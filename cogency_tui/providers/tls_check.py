@@ -46,7 +46,7 @@ def without_tls(endpoint: Endpoint) -> NetworkError:
 
 def with_tls(endpoint: Endpoint) -> NetworkError:
     """Build the error for an endpoint that speaks only TLS."""
-    return _wrong(endpoint, "speaks TLS alone", "https")
+    return _wrong(endpoint, "requires TLS", "https")
 
 
 def is_answer_in_plain(error: ssl.SSLError) -> bool:

@@ -45,7 +45,7 @@ _LEVEL = 1
 _DIGEST = re.compile("[0-9a-f]{64}")
 _OTHER = "Set COGENCY_DATA to a directory that you can write to."
 _FREE_SPACE = "Free some space there, or set COGENCY_DATA to a directory on another disk."
-_LOST = "It cannot be brought back from here; other versions of the file may be."
+_LOST = "It cannot be restored; other versions of the file may be available."
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,8 +207,8 @@ class Blobs:
 
     def _replaced(self) -> StoreError:
         return StoreError(
-            f"{self.directory} was removed or replaced while the program runs.",
-            "Put it back to go on. Started again, cogency-tui goes on without what it held.",
+            f"{self.directory} was removed or replaced while the program is running.",
+            "Restore it to continue. After a restart cogency-tui continues without its content.",
         )
 
     def clean(self, referenced: Collection[str], grace: float = GRACE) -> Cleaned:
@@ -282,17 +282,17 @@ class Blobs:
                     hasher.update(piece)
                     yield piece
         except FileNotFoundError as exc:
-            raise StoreError(f"A kept content is gone: {path}.", _LOST) from exc
+            raise StoreError(f"A stored content is missing: {path}.", _LOST) from exc
         except OSError as exc:
             raise StoreError(f"{path} cannot be read: {exc.strerror}.") from exc
         except zlib.error as exc:
-            raise StoreError(f"A kept content is damaged: {path}: {exc}.", _LOST) from exc
+            raise StoreError(f"A stored content is damaged: {path}: {exc}.", _LOST) from exc
         if hasher.hexdigest() != digest or length != (length if size is None else size):
-            raise StoreError(f"A kept content is damaged: {path} is not what was put there.", _LOST)
+            raise StoreError(f"A stored content is damaged: {path} differs from what was stored.", _LOST)
 
     def _path(self, digest: str) -> Path:
         if not _DIGEST.fullmatch(digest):
-            raise StoreError(f"{digest[:80]!r} is no digest of a kept content.", _LOST)
+            raise StoreError(f"{digest[:80]!r} is not a digest of a stored content.", _LOST)
         return self.directory / digest[:2] / digest[2:]
 
     def _files(self) -> Iterator[tuple[Path, os.stat_result]]:

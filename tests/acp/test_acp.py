@@ -235,7 +235,7 @@ async def test_a_session_is_loaded_with_all_that_was(project: Path, data: Path) 
         elsewhere = project.parent
         with pytest.raises(acp.RequestError):
             await connection.load_session(cwd=str(elsewhere), session_id=session)
-        # The one that is open is as it was.
+        # The one that is open is unchanged.
         done = await connection.prompt(session_id=session, prompt=[acp.text_block("read greet.py")])
         assert done.stop_reason == "end_turn"
 

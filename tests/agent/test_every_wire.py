@@ -199,5 +199,5 @@ async def test_no_network_is_one_error_that_says_what_to_do(work: Work) -> None:
         events = await turn(agent, "task one")
     last = events[-2]
     assert last["type"] == "error"
-    assert "Nothing listens at 127.0.0.1" in last["payload"]["error"]
+    assert "Nothing is listening on 127.0.0.1" in last["payload"]["error"]
     assert last["payload"].get("hint")

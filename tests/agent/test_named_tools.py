@@ -230,7 +230,7 @@ def test_the_host_of_a_provider_is_known_where_it_is_elsewhere() -> None:
     ("name", "parameters", "told"),
     [
         ("openai", {"prompt": "x"}, 'llm: there is no "openai". Names: default, broken, scripted.'),
-        ("broken", {"prompt": "x"}, "The provider broken needs a model's name."),
+        ("broken", {"prompt": "x"}, "The provider broken needs a model name."),
         ("default", {}, '"prompt" is missing'),
         ("default", {"prompt": "x", "temperature": 1}, 'unknown argument "temperature"'),
     ],

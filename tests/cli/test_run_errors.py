@@ -66,7 +66,7 @@ def test_no_network(run: Run, way: Way) -> None:
         "run", "hello", "--provider", way.provider, "--mode", way.mode, "--model", way.model, **environ
     )
     assert done.returncode == 1
-    assert "Nothing listens at 127.0.0.1:9" in done.stderr
+    assert "Nothing is listening on 127.0.0.1:9" in done.stderr
     assert "Traceback" not in done.stderr
 
 

@@ -349,7 +349,7 @@ def test_the_cure_for_an_example_is_one_closing_sentence() -> None:
     slip = slip_of(f"```xml\n{EXECUTE}\n```")
     assert slip is not None
     assert slip.cure.endswith(
-        "If it was meant as an example, what you wrote stands: add one closing sentence."
+        "If it was an example, your answer is complete: just add a closing sentence."
     )
 
 

@@ -244,7 +244,7 @@ def test_a_byte_order_mark_is_no_part_of_the_file(own: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("context = 1", 'model "context": its header must be written ["PROVIDER/MODEL"], quotes included.'),
+        ("context = 1", 'model "context": its header must be ["PROVIDER/MODEL"], with the quotes.'),
         ("[openai]", ', line 1: model "openai": its header must be written ["PROVIDER/MODEL"]'),
         ("#\n[openai.gpt-5]\nreasoning = true", ', line 2: model "openai": its header must be written'),
         ('["openai/"]', ', line 1: model "openai/": its header must be written'),

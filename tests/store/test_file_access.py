@@ -128,7 +128,7 @@ async def test_what_may_not_be_read_and_written_is_named_with_the_command_that_l
     async with await Store.open(foreign):
         (path := foreign / name).chmod(0)
         said = await advice(foreign)
-        assert f"{path} may not be read and written" in said
+        assert f"{path} cannot be read and written" in said
         assert f"`chmod u+rwX {path}`" in said
         subprocess.run(["chmod", "u+rwX", str(path)], check=True)  # noqa: ASYNC221 (it is short)
         assert await advice(foreign) == ""

@@ -164,7 +164,7 @@ async def test_a_store_that_is_put_back_goes_on(directory: Path) -> None:
         assert len(await store.events(made.id)) == 4
 
 
-# A store that can only be read.
+# A store that is read-only.
 
 
 @pytest.fixture

@@ -48,7 +48,7 @@ REQUESTS: list[tuple[str, str, list[str]]] = [
     ("explain empty.txt", "0 lines", ["read"]),
     ("explain the project", "2 headings", ["list", "read"]),
     ("count lines of src/app.py and src/util.py", "Together that is 13 lines", ["read", "read"]),
-    ("replace 'App' with 'Shop' in src/app.py", "Replaced 2 of `App` by `Shop`", ["read", "edit"]),
+    ("replace 'App' with 'Shop' in src/app.py", "Replaced 2 of `App` with `Shop`", ["read", "edit"]),
     ("replace 'aps' with 'x' in src/app.py", "I changed nothing there", ["read"]),
     ("replace 'APP' with 'x' in src/app.py", "The closest is line 1", ["read"]),
     ("replace retry by again in all python files", "src/util.py +1", ["replace"]),
@@ -170,7 +170,7 @@ def test_a_refused_edit_is_reported_and_what_depends_on_it_is_not_done() -> None
     project = shop()
     project.refused = frozenset({"edit"})
     text = answer(project, "replace 'App' with 'Shop' in src/app.py then run the tests")
-    assert "I could not change `src/app.py`: `The person said no`. It is as it was." in text
+    assert "I could not change `src/app.py`: `The person said no`. The file is unchanged." in text
     assert "did not go on" in text
     assert [call.name for call in project.made] == ["read", "edit"]
 

@@ -56,7 +56,7 @@ def test_it_looks_where_it_is_told_to(request_: str, expected: str, where: dict[
     ("tool", "expected"),
     [
         ("read", "I could not read `app.py`: `The person said no`. Nothing was undone."),
-        ("edit", "Undoing failed: `The person said no`. `app.py` is as it was."),
+        ("edit", "Undoing failed: `The person said no`. `app.py` is unchanged."),
     ],
 )
 def test_an_undo_that_cannot_be_done_says_so_and_changes_nothing(tool: str, expected: str) -> None:
