@@ -102,7 +102,9 @@ def serve_editor(flags: Mapping[str, Any]) -> int:
     if find_spec("acp") is None:
         raise UsageError("Serving editors needs an extra that is not installed.", EXTRA)
     if not _is_stream(0) or not _is_stream(1):
-        raise UsageError("This command is for editors, over pipes.", "Configure the editor to start `cogency-tui acp`.")
+        raise UsageError(
+            "This command is for editors, over pipes.", "Configure the editor to start `cogency-tui acp`."
+        )
     return asyncio.run(_serve(flags))
 
 

@@ -67,17 +67,15 @@ class _Limit:
 
     def told(self, spent: Spent, expected: Spent) -> str:
         """A sentence on what would pass the limit."""
-        taken, coming, most = map(self._written, (self.of(spent), self.of(expected), self.amount))
-        return (
-            f"{taken} used {_SPANS[self.span]}; the next request needs about {coming}; the limit is {most}"
-        )
+        taken, coming, most = map(self.written, (self.of(spent), self.of(expected), self.amount))
+        return f"{taken} used {_SPANS[self.span]}; the next request needs about {coming}; the limit is {most}"
 
     @property
     def key(self) -> str:
         """The option that sets the limit."""
         return f"budget.{self.span}.{'hard' if self.hard else 'soft'}{'_tokens' if self.in_tokens else ''}"
 
-    def _written(self, amount: float) -> str:
+    def written(self, amount: float) -> str:
         return f"{amount:,.0f} tokens" if self.in_tokens else f"${amount:.4g}"
 
 
@@ -152,12 +150,13 @@ class Budget:
                 "money",
                 said,
                 "",
-                f"it exceeds the limit {}; yes allows as much again",
+                f"it exceeds {limit.key}; yes allows another {limit.written(limit.amount)}",
                 grant=f"all spending {_SPANS[limit.span]}",
             )
         )
         if answer is None or not answer.allow:
-            why = "no user is available to approve it" if answer is None else answer.reason or "the user declined"
+            unasked = "no user is available to approve it"
+            why = unasked if answer is None else answer.reason or "the user declined"
             raise BudgetError(f"Nothing was sent ({why}): {said}.", f"Change {limit.key} to raise the limit.")
         if answer.scope == "conversation":
             self._lifted.add(limit.span)
@@ -171,7 +170,8 @@ class Budget:
             return
         self._told.add(name)
         await note(
-            f"The price of {name} is unknown, so dollar limits do not apply to it. Use token limits (budget.turn.hard_tokens), or add its price to models.toml."
+            f"The price of {name} is unknown, so dollar limits do not apply to it. Use token limits "
+            "(budget.turn.hard_tokens), or add its price to models.toml."
         )
 
     async def _spent(self, span: str) -> Spent:

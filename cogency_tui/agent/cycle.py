@@ -72,7 +72,8 @@ _UNCLOSED = Slip(
 _UNFINISHED = "Not run: the call is incomplete."
 _BROKEN_OFF = "Not run: the connection was lost before the block was complete. Write it again."
 _TOO_MANY_CALLS = (
-    f"Not run: the answer had more than {MOST_WRITTEN_CALLS:,} calls. Write fewer, or one call that does everything."
+    f"Not run: the answer had more than {MOST_WRITTEN_CALLS:,} calls. Write fewer, or one call that does "
+    "everything."
 )
 _GO_ON = (
     "The connection was lost here. What you wrote before it is saved; no call of an unfinished block ran. "
@@ -316,7 +317,7 @@ class Cycle:
         if self._generation is not None:
             self._generation.stop()
         self._scheduler.cancel()
-        await self.answer_open("Cancelled: an action with on_error "fail" failed")
+        await self.answer_open('Cancelled: an action with on_error "fail" failed')
 
     async def _go_on(self) -> bool:
         """Emit a parsed event, or else parse what has arrived; whether there was either."""

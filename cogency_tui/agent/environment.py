@@ -50,7 +50,10 @@ _ASKED_ABOUT: dict[Permissions, str] = {
     "plan": "the network, anything outside the project",
     "ask": "changing files, commands, the network, anything outside the project",
     "edits": "commands, the network, anything outside the project, protected files",
-    "auto": "anything outside the project, protected files, unrecoverable deletions, and the network once untrusted text was read",
+    "auto": (
+        "anything outside the project, protected files, unrecoverable deletions, and the network once "
+        "untrusted text was read"
+    ),
 }
 
 

@@ -370,7 +370,7 @@ class Scheduler:
         self._results.append(self._result(job, outcome, _ENDED[state]))
         if state is State.FAILED and job.on_error == "fail":
             failed = f"{json.dumps(job.action)} failed ({job.tool}: {first_line(outcome.outcome)})"
-            self.failure = f"The action {failed}, and its on_error is "fail""
+            self.failure = f'The action {failed}, and its on_error is "fail"'
 
     def _result(self, job: Job, outcome: Outcome, state: CallState) -> ResultEvent:
         payload = self._payload(job, outcome, state)

@@ -90,8 +90,8 @@ class SubAgents:
         self._agents = parent.delegates.agents
         there = listed({name: agent.description for name, agent in self._agents.items()})
         self.description = (
-            'Have a sub-agent do a task by itself and get its answer: {"name": …, "task": …}. It knows '
-            f"nothing of this conversation: task must say all that it needs. Names: {there}."
+            'Have a sub-agent do a task by itself and get its answer: {"name": …, "task": …}. It cannot '
+            f"see this conversation: task must include everything that it needs. Names: {there}."
         )
 
     def touch(self, args: AgentArgs, _context: ToolContext, /) -> Touch:
@@ -197,8 +197,9 @@ class SubAgents:
 
 def _role(name: str, agent: AgentSettings) -> str:
     return (
-        f"You are the sub-agent {name} of another agent, which sees only your answer: include everything that it needs. No one can answer questions.\n{agent.instructions.strip()}".strip()
-    )
+        f"You are the sub-agent {name} of another agent, which sees only your answer: include everything "
+        f"that it needs. No one can answer questions.\n{agent.instructions.strip()}"
+    ).strip()
 
 
 def _task(args: AgentArgs, agent: AgentSettings) -> str:

@@ -149,7 +149,8 @@ class Turn:
                 return
             if self._gives_up_after(cycle):
                 await self._error(
-                    f"{self._failures.total()} batches in a row only failed, so the turn ended. Last: {self._last_failures()}.",
+                    f"{self._failures.total()} batches in a row only failed, so the turn ended. Last: "
+                    f"{self._last_failures()}.",
                     "Check the last results, and send a message to continue.",
                 )
                 return

@@ -39,7 +39,9 @@ def interface_parser(commands: Iterable[str], *, prompt: bool = True) -> argpars
     parser = _Parser(
         prog="cogency-tui",
         description="A full-screen terminal coding agent. Type a request; watch it read, edit and run.",
-        epilog="Commands: " + ", ".join(commands) + ". `cogency-tui COMMAND --help` shows the options of each.",
+        epilog="Commands: "
+        + ", ".join(commands)
+        + ". `cogency-tui COMMAND --help` shows the options of each.",
     )
     if prompt:
         parser.add_argument("prompt", nargs="?", default="", help="first message", metavar="PROMPT")
@@ -52,7 +54,9 @@ def interface_parser(commands: Iterable[str], *, prompt: bool = True) -> argpars
     )
     _add_agent_options(parser)
     parser.add_argument(
-        "--linear", action="store_true", help="plain lines instead of a full screen, for screen readers and pipes"
+        "--linear",
+        action="store_true",
+        help="plain lines instead of a full screen, for screen readers and pipes",
     )
     parser.add_argument(
         "--tour", action="store_true", help="take the tour, with the offline model in a scratch project"
@@ -74,8 +78,12 @@ def parser_of(name: str, description: str) -> argparse.ArgumentParser:
             "prompt", nargs="?", default="", metavar="PROMPT", help="message; stdin is appended"
         )
         parser.add_argument("--json", action="store_true", help="print one event per line on stdout")
-        parser.add_argument("--json-schema", action="store_true", help="print the JSON schema of the events and exit")
-        parser.add_argument("--chunks", action="store_true", help="with --json: include deltas and previews as they arrive")
+        parser.add_argument(
+            "--json-schema", action="store_true", help="print the JSON schema of the events and exit"
+        )
+        parser.add_argument(
+            "--chunks", action="store_true", help="with --json: include deltas and previews as they arrive"
+        )
         parser.add_argument("--conversation", metavar="ID", help="continue a conversation")
         parser.add_argument(
             "--max-cost",
@@ -113,7 +121,10 @@ def parser_of(name: str, description: str) -> argparse.ArgumentParser:
         parser.add_argument(
             "action",
             choices=("show", "on", "off", "clear"),
-            help="show the stored facts with their sources; turn learning on or off; delete all facts permanently",
+            help=(
+                "show the stored facts with their sources; turn learning on or off; delete all facts "
+                "permanently"
+            ),
         )
         parser.add_argument("--json", action="store_true", help="one JSON object")
     elif name == "permissions":
@@ -165,7 +176,9 @@ def _add_conversation_actions(parser: argparse.ArgumentParser) -> None:
             action.add_argument("id", metavar="ID", help="its id, or a unique prefix")
     added["show"].add_argument("--numbers", action="store_true", help="show the number of each event")
     added["export"].add_argument("--format", choices=("md", "html", "jsonl"), default="md")
-    added["export"].add_argument("--theme", metavar="NAME", help="theme of the HTML; default: the interface's")
+    added["export"].add_argument(
+        "--theme", metavar="NAME", help="theme of the HTML; default: the interface's"
+    )
     added["rename"].add_argument("title", metavar="TITLE")
     added["fork"].add_argument("--at", type=_positive, metavar="NUMBER", help="last event of the fork")
     added["compare"].add_argument("other", metavar="ID")
@@ -178,7 +191,9 @@ def _add_recall_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--all", action="store_true", help="search all projects")
     parser.add_argument("--best", action="store_true", help="best matches first instead of newest")
     parser.add_argument("--limit", type=_positive, default=20, metavar="N")
-    parser.add_argument("--stats", action="store_true", help="show totals instead: of everything, or since:30d before:…")
+    parser.add_argument(
+        "--stats", action="store_true", help="show totals instead: of everything, or since:30d before:…"
+    )
     parser.add_argument("--json", action="store_true", help="one JSON object per line")
 
 
@@ -199,7 +214,9 @@ def _add_edit_actions(parser: argparse.ArgumentParser) -> None:
     what.add_argument("ids", nargs="*", type=_positive, default=[], metavar="ID", help="edits to revert")
     turn = "a turn; default: the last with edits"
     what.add_argument("--turn", nargs="?", type=_positive, const=0, metavar="N", help=turn)
-    what.add_argument("--to", type=_count, metavar="TURN", help="everything after this turn; 0 for the whole conversation")
+    what.add_argument(
+        "--to", type=_count, metavar="TURN", help="everything after this turn; 0 for the whole conversation"
+    )
     what.add_argument("--redo", action="store_true", help="redo the last revert")
     restoring = actions.add_parser("restore", help="restore a file to its state after an edit")
     restoring.add_argument("--before", action="store_true", help="to its state before the edit")
@@ -214,7 +231,9 @@ def _add_edit_actions(parser: argparse.ArgumentParser) -> None:
             "--for-good", action="store_true", help="even if the current content is too large to save"
         )
         action.add_argument(
-            "--yes", action="store_true", help="confirm changes for an imported conversation, or outside the project"
+            "--yes",
+            action="store_true",
+            help="confirm changes for an imported conversation, or outside the project",
         )
     for action in (listing, showing, reverting, restoring):
         action.add_argument("--conversation", metavar="ID", help="default: the latest of this project")

@@ -155,7 +155,9 @@ def _program() -> Iterator[Finding]:
     term = os.environ.get("TERM", "")
     colours = os.environ.get("COLORTERM", "")
     if not sys.stdout.isatty():
-        yield Finding("terminal", "note", "stdout is not a terminal", "The interface needs a terminal; `run` does not.")
+        yield Finding(
+            "terminal", "note", "stdout is not a terminal", "The interface needs a terminal; `run` does not."
+        )
     elif term in ("", "dumb"):
         advice = "Set TERM, for example to xterm-256color."
         yield Finding("terminal", "bad", f"TERM is {term or 'not set'}", advice)
@@ -228,7 +230,9 @@ def _models() -> Finding:
         load_models(path)
     except ConfigError as exc:
         return Finding("models", "bad", str(exc), exc.hint)
-    return Finding("models", "ok", str(path) if path.exists() else f"{path} (none: the built-in list is used)")
+    return Finding(
+        "models", "ok", str(path) if path.exists() else f"{path} (none: the built-in list is used)"
+    )
 
 
 def _provider(provider: KnownProvider, *, chosen: bool) -> Finding:

@@ -276,7 +276,9 @@ class EditCommands:
                 )
             if edit.origin.conversation != first.origin.conversation:
                 both = f"{first.id} and {edit.id}"
-                raise UsageError(f"Edits {both} belong to different conversations.", "Name edits of one conversation.")
+                raise UsageError(
+                    f"Edits {both} belong to different conversations.", "Name edits of one conversation."
+                )
         return await self._store.resolve(first.origin.conversation)
 
     async def _decided(self, conversation: str) -> tuple[list[Mark], set[int]]:

@@ -16,7 +16,10 @@ ACTIONS = ("show", "on", "off", "clear")
 _NOTHING = "Nothing remembered yet."
 _STATES = {
     True: "The profile is on: it learns from your messages, and the model receives the facts.",
-    False: "The profile is off: nothing is learned or sent. `cogency-tui profile on`, or /profile on, learns from your own messages; the facts are stored on this machine and sent to the model in use.",
+    False: (
+        "The profile is off: nothing is learned or sent. `cogency-tui profile on`, or /profile on, learns "
+        "from your own messages; the facts are stored on this machine and sent to the model in use."
+    ),
 }
 
 

@@ -46,7 +46,9 @@ async def print_statistics(recall: Recall, period: str, *, where: Where, as_json
     """
     asked = parse(period)
     if asked.asks_for_content or asked.models or asked.projects or asked.branches or asked.costs:
-        raise UsageError(f"{period!r} is not a period.", "Use since:30d, or since:2026-05-01 before:2026-06-01.")
+        raise UsageError(
+            f"{period!r} is not a period.", "Use since:30d, or since:2026-05-01 before:2026-06-01."
+        )
     found = await recall.statistics(where=where, since=asked.since, before=asked.before)
     if as_json:
         print_json(asdict(found) | {"total": asdict(found.total)})

@@ -76,7 +76,10 @@ async def run_turn(agent: Agent, options: RunOptions) -> int:
         if watch is not None:
             watch.cancel()
         if late.stopped and status == INTERRUPTED:
-            talk(f"Error: the turn was stopped after {options.timeout:g} s. Raise --timeout to allow more time.")
+            talk(
+                f"Error: the turn was stopped after {options.timeout:g} s. Raise --timeout to allow more "
+                "time."
+            )
             status = FAILED
         for problem in agent.instructions(conversation).problems:
             talk(f"Instructions were not read: {problem}")

@@ -12,7 +12,9 @@ from cogency_tui.errors import UsageError
 from cogency_tui.safe_text import one_line
 
 _MEANS = (
-    "Trust adds its sub-agents, workflows, commands and MCP servers (programs that run here) to your own, and a few options (safety options only where they are stricter), until a file changes. It cannot choose a provider, model or key, and grants no permissions."
+    "Trust adds its sub-agents, workflows, commands and MCP servers (programs that run here) to your own, "
+    "and a few options (safety options only where they are stricter), until a file changes. It cannot "
+    "choose a provider, model or key, and grants no permissions."
 )
 
 

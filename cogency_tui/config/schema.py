@@ -90,7 +90,10 @@ class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     hard_tokens: Annotated[
         int,
         Meta(ge=0),
-        _option("Token limit {span}, for a model without a known price; asks before exceeding it; 0: none", project="less"),
+        _option(
+            "Token limit {span}, for a model without a known price; asks before exceeding it; 0: none",
+            project="less",
+        ),
     ] = 0
 
 
@@ -111,18 +114,22 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     model: Annotated[str, _option("Model; empty: the provider's default")] = ""
     mode: Annotated[
         Mode,
-        _option("Session mode: one session (resume), separate requests (replay), or whichever the provider supports", project="any"),
+        _option(
+            "Session mode: one session (resume), separate requests (replay), or whichever the provider "
+            "supports",
+            project="any",
+        ),
     ] = "auto"
-    dialect: Annotated[
-        Dialect, _option("Tool-call format", when="conversation", project="any")
-    ] = "xml"
+    dialect: Annotated[Dialect, _option("Tool-call format", when="conversation", project="any")] = "xml"
     permissions: Annotated[
         Permissions, _option("Actions allowed without asking", group="Safety", project="earlier")
     ] = "ask"
     sandbox: Annotated[
         Literal["off", "auto", "require"],
         _option(
-            "Run commands without network access, with write access to the project only", when="start", project="later"
+            "Run commands without network access, with write access to the project only",
+            when="start",
+            project="later",
         ),
     ] = "off"
     max_iterations: Annotated[
@@ -137,9 +144,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     compact_at: Annotated[
         float,
         Meta(ge=0, le=0.95),
-        _option(
-            "Context share that triggers summarizing; 0: never", when="turn", project="any"
-        ),
+        _option("Context share that triggers summarizing; 0: never", when="turn", project="any"),
     ] = 0.8
     output_limit: Annotated[
         int,
@@ -153,12 +158,12 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         Literal["ask", "off", "on"],
         _option("Remember your preferences from your messages; ask: off, but offered once", group="Profile"),
     ] = "ask"
-    profile_every: Annotated[
-        int, Meta(ge=1, le=20), _option("Messages between profile updates")
-    ] = 5
+    profile_every: Annotated[int, Meta(ge=1, le=20), _option("Messages between profile updates")] = 5
     theme: Annotated[str, _option("Color theme", group="Interface")] = "night"
     footer: Annotated[bool, _option("Footer with key bindings")] = True
-    mouse: Annotated[bool, _option("Mouse support; off: leave the mouse to the terminal", when="start")] = True
+    mouse: Annotated[bool, _option("Mouse support; off: leave the mouse to the terminal", when="start")] = (
+        True
+    )
     animation: Annotated[bool, _option("Animation")] = True
     notify: Annotated[
         Literal["auto", "off", "bell", "osc9"],

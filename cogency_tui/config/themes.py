@@ -150,7 +150,9 @@ def _describe(path: Path, text: str, problem: str) -> str:
     what = problem[: place.start()] if place else problem
     if "matching regex" in what:
         written = "is not a color: write #rrggbb in lowercase, or an ANSI name such as ansi_red"
-        what = "is not one of bold, dim, italic, underline, reverse" if keys[:1] == ("attributes",) else written
+        what = (
+            "is not one of bold, dim, italic, underline, reverse" if keys[:1] == ("attributes",) else written
+        )
         what = f"`{'.'.join(keys)}` {what}"
     elif keys and not unknown:
         what = f"`{'.'.join(keys)}`: {what}"

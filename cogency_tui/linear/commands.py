@@ -77,9 +77,7 @@ async def _resume(session: "Session", argument: str) -> None:
     if not argument:
         for number, each in enumerate(past, 1):
             print_text(f"{number}: {one_line(each.title) or 'Untitled'}, {each.turns} turns")
-        print_text(
-            "Continue one with /resume NUMBER." if past else "No conversations here yet."
-        )
+        print_text("Continue one with /resume NUMBER." if past else "No conversations here yet.")
         return
     known = argument.isdecimal() and 0 < int(argument) <= len(past)
     conversation = past[int(argument) - 1] if known else await store.resolve(argument)
@@ -109,7 +107,9 @@ async def _permissions(session: "Session", argument: str) -> None:
 async def _dialect(session: "Session", argument: str) -> None:
     agent = session.agent
     agent.dialect = _one_of(argument, DIALECTS, "dialect") if argument else agent.dialect
-    print_text(f"The dialect is {agent.dialect or agent.settings.dialect}. Choose one of: {', '.join(DIALECTS)}.")
+    print_text(
+        f"The dialect is {agent.dialect or agent.settings.dialect}. Choose one of: {', '.join(DIALECTS)}."
+    )
 
 
 async def _output(session: "Session", _argument: str) -> None:
@@ -171,7 +171,12 @@ COMMANDS = (
     Command("permissions", "[PERMISSIONS]", "show or choose what runs without asking", _permissions),
     Command("dialect", "[DIALECT]", "show or choose the tool-call format", _dialect),
     Command("compact", "", "summarize the conversation", _compact),
-    Command("profile", "[on, off or clear]", "show, switch on or off, or clear what it remembers about you", _profile),
+    Command(
+        "profile",
+        "[on, off or clear]",
+        "show, switch on or off, or clear what it remembers about you",
+        _profile,
+    ),
     Command("undo", "", "revert the changes of the last turn", _undo),
     Command("redo", "", "redo the last revert", _redo),
     Command("quit", "", "quit (also Ctrl+D, the end of the input)", _quit),

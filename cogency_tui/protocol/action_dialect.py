@@ -316,7 +316,9 @@ def _parse_tag(text: str) -> _Tag:
             raise ValueError(f"{json.dumps(text[index:].strip()[:40])} is not an attribute")
         key = found.group(1)
         if key not in _ATTRIBUTE_KEYS:
-            raise ValueError(f"unknown attribute {json.dumps(key)}; known attributes: {', '.join(_ATTRIBUTE_KEYS)}")
+            raise ValueError(
+                f"unknown attribute {json.dumps(key)}; known attributes: {', '.join(_ATTRIBUTE_KEYS)}"
+            )
         if key in attributes:
             raise ValueError(f"the attribute {json.dumps(key)} occurs twice")
         value = next(group for group in found.groups()[1:] if group is not None)

@@ -722,7 +722,8 @@ _BARE: dict[_Place, str] = {
 def _slip_in_answer(call: _Call, dialect: Dialect) -> Slip:
     if call.answered:
         return Slip(
-            f"Your answer has {call.label} and invented results: nothing ran, and only the engine reports results.",
+            f"Your answer has {call.label} and invented results: nothing ran, and only the engine reports "
+            "results.",
             f"Write the call {_FORMS[dialect]} and stop there; the results come in the next message.",
         )
     example = _ANNOUNCED_EXAMPLE if call.announced else _EXAMPLE
@@ -738,7 +739,8 @@ def _slip_in_answer(call: _Call, dialect: Dialect) -> Slip:
         return Slip(f"{found}, so nothing ran.", cure)
     if dialect == "delimiter":
         return Slip(
-            "§call: is a call only at the start of a line, with only its JSON object after it on that line, so nothing ran.",
+            "§call: is a call only at the start of a line, with only its JSON object after it on that line, "
+            "so nothing ran.",
             f"Write the call {_FORMS[dialect]}. {example}",
         )
     return Slip(

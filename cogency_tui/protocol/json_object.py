@@ -252,7 +252,8 @@ class JsonObjectReader:
             self._reading = _STRING
         else:
             raise JsonError(
-                f"a backslash cannot be followed by {_show(char)} in a string; write two backslashes for a literal one",
+                f"a backslash cannot be followed by {_show(char)} in a string; write two backslashes for a "
+                "literal one",
                 index,
             )
         return index + 1

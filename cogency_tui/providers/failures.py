@@ -279,7 +279,8 @@ def from_exception(endpoint: Endpoint, exc: Exception) -> ProviderError:
         )
     if isinstance(exc, httpx.UnsupportedProtocol | httpx.InvalidURL | httpx.LocalProtocolError):
         return BadRequestError(
-            f"{endpoint.name} cannot be reached at this address: {endpoint.quote(str(exc))}.", "Check base_url."
+            f"{endpoint.name} cannot be reached at this address: {endpoint.quote(str(exc))}.",
+            "Check base_url.",
         )
     return NetworkError(
         f"The connection to {endpoint.name} ({host}) was lost.",

@@ -23,9 +23,7 @@ def check_ending(endpoint: Endpoint, finish: Finish, *, wrote_text: bool, reason
     """
     name = endpoint.name
     if finish == "filter":
-        raise BadRequestError(
-            f"The content filter of {name} cut the answer off.", "Rephrase the request."
-        )
+        raise BadRequestError(f"The content filter of {name} cut the answer off.", "Rephrase the request.")
     if wrote_text:
         return
     if finish == "length":

@@ -236,7 +236,8 @@ class Database:
     def _set_aside(self, what: str) -> None:
         name = set_aside(self.path)
         self._notify(
-            f"{what}: it is preserved as {name}, and a new one was created. Recover the readable part with `cogency-tui doctor --repair`."
+            f"{what}: it is preserved as {name}, and a new one was created. Recover the readable part with "
+            "`cogency-tui doctor --repair`."
         )
 
     def _notify(self, notice: str) -> None:
@@ -279,7 +280,8 @@ class Database:
             self._mended = reindexed(connection, copy)
             if self._mended:
                 self._notify(
-                    f"An index in {self.path} was damaged and has been rebuilt; no data is lost. The earlier file is {copy}."
+                    f"An index in {self.path} was damaged and has been rebuilt; no data is lost. The "
+                    f"earlier file is {copy}."
                 )
         return self._mended
 

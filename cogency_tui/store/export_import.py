@@ -334,7 +334,9 @@ def _edit(record: EditRecord) -> EditRecord:
     for name in ("path", "old_path", "made"):
         path: str = getattr(record, name)
         if (path or name == "path") and not is_portable(path):
-            raise ValueError(f"the {name} of the edit, {path[:200]!r}, is not a plain path inside the project")
+            raise ValueError(
+                f"the {name} of the edit, {path[:200]!r}, is not a plain path inside the project"
+            )
     if record.made and not record.path.startswith(f"{record.made}/"):
         raise ValueError("the directory that was made is not above the path of the edit")
     _ = record.undone

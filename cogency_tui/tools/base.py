@@ -445,7 +445,8 @@ class BoundCall:
         if holds_marker([msgspec.to_builtins(self.args), dict(self.context.variables)]):
             raise ToolError(
                 f"{MARKER} marks a hidden secret, and could be written in its place.",
-                "Leave it out: change the text around it with edit, or let the command read the file itself. To search for the marker use find.",
+                "Leave it out: change the text around it with edit, or let the command read the file "
+                "itself. To search for the marker use find.",
             )
 
     @contextmanager

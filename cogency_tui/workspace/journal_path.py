@@ -179,7 +179,7 @@ def located(workspace: Workspace, path: str) -> Location:
     """
     parts = PurePosixPath(path).parts
     if not parts or ".." in parts or "\0" in path:
-        raise WorkspaceError(f"{shown(path)} is no path of a recorded change.")
+        raise WorkspaceError(f"{shown(path)} is not the path of a recorded change.")
     absolute = Path(workspace.root, *parts)
     inside = any(absolute.is_relative_to(root) for root in (workspace.root, *workspace.added))
     return Location(absolute, shown(path), inside, absolute)

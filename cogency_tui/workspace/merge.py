@@ -74,7 +74,7 @@ class Merged:
             ValueError: there are more conflicts, or fewer.
         """
         if len(chosen) != len(self.conflicts):
-            raise ValueError(f"{len(self.conflicts)} conflicts, and {len(chosen)} were decided.")
+            raise ValueError(f"{len(self.conflicts)} conflicts, but {len(chosen)} decisions.")
         choices = iter(chosen)
         return b"".join(piece if isinstance(piece, bytes) else next(choices) for piece in self.pieces)
 

@@ -161,7 +161,7 @@ def _decoded(data: bytes, encoding: str) -> str | None:
 
 def _binary(name: str, data: bytes) -> WorkspaceError:
     return WorkspaceError(
-        f"{name} is not text ({len(data):,} bytes, binary).", "Look at it with `shell` (file, xxd, strings)."
+        f"{name} is not text ({len(data):,} bytes, binary).", "Inspect it with `shell` (file, xxd, strings)."
     )
 
 

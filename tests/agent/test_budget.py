@@ -101,7 +101,9 @@ async def test_a_no_ends_the_turn_and_nothing_was_sent(project: Path) -> None:
 async def test_where_nobody_can_be_asked_the_turn_ends(project: Path) -> None:
     desk = Desk(project, "Fine.", day=Limits(hard=0.01))
     desk.agent.ask = None
-    assert ended(await desk.turn()).startswith("Nothing was sent (no user is available to approve it): $0 used today")
+    assert ended(await desk.turn()).startswith(
+        "Nothing was sent (no user is available to approve it): $0 used today"
+    )
     assert desk.provider.sent == []
 
 

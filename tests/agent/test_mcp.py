@@ -133,7 +133,7 @@ async def test_what_a_server_says_of_its_tools_counts_from_the_start(project: Pa
         await turn(agent, conversation="c1")
         gate = agent.gate("c1")
         assert gate is not None
-        assert gate.read.possible[:2] == ("what the MCP server demo says of its tools", "make")
+        assert gate.read.possible[:2] == ("the tool descriptions of the MCP server demo", "make")
     (question,) = person.questions
     assert "the MCP server demo" in question.reason
 

@@ -529,8 +529,9 @@ async def test_what_a_pull_brought_is_listed_as_such_and_stays(
     (left,) = [each for each in values(revert(run, "--dry-run", "--json")) if each["type"] == "left"]
     assert (left["path"], left["merged"]) == ("new.txt", True)
     done = revert(run)
-    assert f"Not reverted, because it came from the remote: new.txt. `cogency-tui edits revert {left['edit']}`" in (
-        done.stdout
+    assert (
+        f"Not reverted, because it came from the remote: new.txt. `cogency-tui edits revert {left['edit']}`"
+        in (done.stdout)
     )
     assert not (project / "own.txt").exists()
     assert (project / "new.txt").exists()

@@ -348,9 +348,7 @@ def test_slip(case: Case) -> None:
 def test_the_cure_for_an_example_is_one_closing_sentence() -> None:
     slip = slip_of(f"```xml\n{EXECUTE}\n```")
     assert slip is not None
-    assert slip.cure.endswith(
-        "If it was an example, your answer is complete: just add a closing sentence."
-    )
+    assert slip.cure.endswith("If it was an example, your answer is complete: just add a closing sentence.")
 
 
 @pytest.mark.parametrize("case", NOT_SLIPS, ids=lambda case: case.id)

@@ -96,14 +96,14 @@ async def test_edit_counts_occurrences_that_overlap(bench: Bench) -> None:
         (
             "one = 1\nthree = 3\n",
             "one = 1\ntwo = 2\nthree = 3",
-            "old has a line before line 2 that the file has not:\ntwo = 2",
+            "old has a line before line 2 that the file does not have:\ntwo = 2",
         ),
         (
             "one = 1\ntwo = 2",
             "one = 1\ntwo = 2\nthree",
-            "The file ends after line 2; old goes on with:\nthree",
+            "The file ends after line 2; old continues with:\nthree",
         ),
-        ("x\n", "\n\nx\n", "It is there without the line breaks at its beginning or end."),
+        ("x\n", "\n\nx\n", "It is there, but without the line breaks at its beginning or end."),
         ("a = 1\nb = 2\n", "1\ta = 1\n2\tb = 2", "old has the line numbers that read shows: leave them out."),
         ('print("a")\nb\n', 'print(\\"a\\")\\nb', "old is escaped twice"),
         # The passage with most of the text, not the first line that is alike.

@@ -49,7 +49,7 @@ def test_wrong_value_is_told_with_what_was_expected(bench: Bench) -> None:
         ("read", {"file": "a", "start": "1.5"}, 'an integer of at least 1, not "1.5"'),
         ("read", {"file": "a", "start": "0"}, "an integer of at least 1, not 0"),
         ("read", {"file": "a", "end_line": 9}, 'unknown argument "end_line" (lines says how many to show)'),
-        ("replace", {"file_path": "a", "old_string": "x", "new_string": "y"}, "for one file there is edit"),
+        ("replace", {"file_path": "a", "old_string": "x", "new_string": "y"}, "use edit for a single file"),
         ("shell", {"command": "x", "forever": True}, 'unknown argument "forever"'),
         ("write", {"file": "a", "content": "x", "overwrite": "yes"}, 'must be true or false, not "yes"'),
         ("find", {"context": 21, "content": "x"}, "an integer from 0 to 20"),
@@ -234,7 +234,8 @@ def test_description_names_every_tool_and_argument() -> None:
         for field in msgspec.structs.fields(tool.args):
             assert f"- {field.encode_name}: " in text
     assert (
-        "- timeout: int 1 to 600, default 120 — seconds until it is stopped; none in the background" in text
+        "- timeout: int 1 to 600, default 120 — seconds until it is stopped; not used in the background"
+        in text
     )
     assert "- start: int ≥ 1, default 1" in text
     assert "- pattern: str, optional — " in text

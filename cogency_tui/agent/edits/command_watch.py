@@ -406,7 +406,8 @@ class Commands:
             return Settled()
         listed = _named(paths, _MOST_GUARDED)
         await self._notify(
-            f"A command changed {listed}, which could not be recorded, so it was not restored. Check the change before you start another shell or program."
+            f"A command changed {listed}, which could not be recorded, so it was not restored. Check the "
+            "change before you start another shell or program."
         )
         note = f"[Changed without approval, and could not be restored: {listed}. {BY_HAND}]"
         return Settled(left=[*map(shown, paths)], notes=[note])
@@ -439,9 +440,7 @@ class Commands:
             return
         # As in `_settle_late`.
         for change in await in_thread(self._directories.changes):
-            notice = (
-                f"While a command ran in the background, a program {change.told}. Check the change."
-            )
+            notice = f"While a command ran in the background, a program {change.told}. Check the change."
             (await self._journal.store()).notices.append(notice)
 
     async def _settle_directories(self, begun: Begun, consent: Consent) -> Settled:

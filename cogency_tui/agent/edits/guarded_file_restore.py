@@ -46,12 +46,14 @@ if TYPE_CHECKING:
     from cogency_tui.agent.edits.journal import Journal
 
 _CURE = (
-    "Commands may change such files only with the user's approval. Use edit or write for them, which ask first."
+    "Commands may change such files only with the user's approval. Use edit or write for them, which ask "
+    "first."
 )
 _CURE_OF_MOVES = "A command may move it only if it names it and the user approves."
 _LOST = "the repository that it belongs to has been moved"
 _UNASKED = (
-    "No user is available to approve it: leave such files as they are, and list the changes they need in your answer."
+    "No user is available to approve it: leave such files as they are, and list the changes they need in "
+    "your answer."
 )
 _NAMED = "A command may replace such a directory only if it names it and the user approves."
 _UNCOMMITTED = "Do not commit it, and report it to the user."
@@ -207,7 +209,8 @@ def settled_repositories(returned: Returned, workspace: Workspace) -> Settled:
         if problem:
             settled.left.append(name)
             settled.notes.append(
-                f"[{name} was {where} without approval, and could not be restored: {problem}. Its files are unchanged. Report this in your answer.]"
+                f"[{name} was {where} without approval, and could not be restored: {problem}. Its files are "
+                "unchanged. Report this in your answer.]"
             )
         elif (place, now, problem) in returned.put_back:
             settled.put_back.append(name)
@@ -226,7 +229,8 @@ def settled_unseen(directories: Iterable[str], workspace: Workspace, covers: Col
     for name in (shown(path) for path in directories if not _is_in(path, covered)):
         settled.left.append(name)
         settled.notes.append(
-            f"[{name} could not be checked after the command: it is unreadable, or has more than {MOST_ENTRIES:,} entries. New files in it were not reverted. {BY_HAND}]"
+            f"[{name} could not be checked after the command: it is unreadable, or has more than "
+            f"{MOST_ENTRIES:,} entries. New files in it were not reverted. {BY_HAND}]"
         )
     return settled
 
@@ -386,7 +390,10 @@ def _is_put_back(directories: GuardedDirectories, change: Replaced, settled: Set
     settled.put_back.append(change.name)
     if restored.missing:
         settled.left.append(change.name)
-        settled.notes.append(f"[Not everything was restored to its state before the command: {restored.missing}. Report it to the user.]")
+        settled.notes.append(
+            f"[Not everything was restored to its state before the command: {restored.missing}. Report it "
+            "to the user.]"
+        )
     if restored.aside:
         settled.notes.append(f"[{_moved_aside(change.name, restored.aside)}]")
     return True

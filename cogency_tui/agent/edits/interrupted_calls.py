@@ -148,7 +148,8 @@ def _postpone(journal: "Journal", intents: Sequence[Intent], error: StoreError) 
             journal.postponed.add(intent.id)
             why = str(error).rstrip(".")
             yield (
-                f"{_subject(intent)}; its changes cannot be recorded yet: {why}; it is tried again at the next start."
+                f"{_subject(intent)}; its changes cannot be recorded yet: {why}; it is tried again at the "
+                "next start."
             )
 
 
@@ -293,7 +294,8 @@ def _answer(intent: Intent, found: _Found) -> ResultEvent:
             lines.append(f"and {len(names) - _MOST_LISTED:,} more")
         if found.unagreed:
             lines.append(
-                f"Reverted, because the user had not approved it: {', '.join(sorted(map(shown, found.unagreed)))}"
+                "Reverted, because the user had not approved it: "
+                f"{', '.join(sorted(map(shown, found.unagreed)))}"
             )
     else:
         lines.append("It had changed no files of the project until then.")

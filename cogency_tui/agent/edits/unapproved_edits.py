@@ -37,7 +37,8 @@ async def put_back_unagreed(journal: "Journal") -> list[str]:
             left, aside = await put_back(journal, conversation, changed)
         except StoreError as error:
             notices.append(
-                f"{_subject(conversation)} cannot be reverted yet: {_named(changed)}: {error} It is tried again at the next start."
+                f"{_subject(conversation)} cannot be reverted yet: {_named(changed)}: {error} It is tried "
+                "again at the next start."
             )
             continue
         found = _notices(conversation, changed, await _edits(journal, conversation), left)
@@ -69,7 +70,8 @@ def _notices(
         ]
         cure = f"`cogency-tui edits revert {' '.join(guards)} --conversation {conversation}`"
         notices.append(
-            f"{_subject(conversation)} that you had not approved was reverted: {_named(back)}. {cure} restores it."
+            f"{_subject(conversation)} that you had not approved was reverted: {_named(back)}. {cure} "
+            "restores it."
         )
     notices += [
         f"{_subject(conversation)} cannot be reverted: {_named([edit])}: {left[edit.path]}"

@@ -57,9 +57,7 @@ class Undo:
         edits = await self._edits()
         chosen = to_undo(edits, ids)
         if not chosen:
-            raise UsageError(
-                "Nothing to undo: these edits are already reverted, or changed nothing."
-            )
+            raise UsageError("Nothing to undo: these edits are already reverted, or changed nothing.")
         return await self._plan(UNDO, steps(chosen, edits))
 
     async def of_own(self, ids: Collection[int]) -> Plan:
@@ -193,7 +191,8 @@ class Undo:
             )
         if plan.for_good and not for_good:
             raise LossError(
-                f"Nothing was changed. The current content of {shown(plan.for_good[0])} is too large to save, and would be lost permanently.",
+                f"Nothing was changed. The current content of {shown(plan.for_good[0])} is too large to "
+                "save, and would be lost permanently.",
                 "Confirm this, or leave it out.",
             )
         if not agreed and (question := await self.asks_about(plan)):

@@ -78,7 +78,8 @@ def left_out(edits: Collection[Edit]) -> str:
     others = named_conversations({other for edit in shared for other in edit.shared_with})
     told = [
         f"Not reverted, because it came from the remote: {_names(merged)}. {_reverting(merged)}",
-        f"{_names(shared)} stay{'s' * _is_one(shared)} unchanged: a command of {others} ran at the same time and may have made the change. {_reverting(shared)}",
+        f"{_names(shared)} stay{'s' * _is_one(shared)} unchanged: a command of {others} ran at the same "
+        f"time and may have made the change. {_reverting(shared)}",
     ]
     return " ".join(compress(told, (merged, shared)))
 

@@ -127,7 +127,9 @@ def _below(
         elif stat.S_ISREG(kind):
             yield name, directory, entry.name
         else:
-            raise WorkspaceError(f"{FOLDER}/{shown(name)} is not a regular file.", "Replace it with the file itself.")
+            raise WorkspaceError(
+                f"{FOLDER}/{shown(name)} is not a regular file.", "Replace it with the file itself."
+            )
 
 
 def _text(name: str) -> str:

@@ -157,7 +157,9 @@ def _front_matter(text: str) -> tuple[dict[str, str], str]:
 
 def _command(name: str, text: str, place: Path) -> CustomCommand:
     if not _COMMAND.fullmatch(name):
-        raise ValueError("the name of a command has lowercase letters, digits and -, and begins with a letter")
+        raise ValueError(
+            "the name of a command has lowercase letters, digits and -, and begins with a letter"
+        )
     keys, body = _front_matter(text)
     _check(keys, _COMMAND_KEYS)
     if not body:

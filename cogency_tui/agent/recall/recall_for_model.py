@@ -67,7 +67,9 @@ class PastConversations:
         found = await self._resolved(conversation)
         own = await self._own()
         if (await Edits(store.database).origin(found.id)).conversation == own:
-            raise ToolError("That is this conversation, or one of its sub-agents.", "You already have its text.")
+            raise ToolError(
+                "That is this conversation, or one of its sub-agents.", "You already have its text."
+            )
         if found.trashed is not None:
             raise ToolError("The user moved that conversation to the trash.")
         preview = await self._recall.preview(found.id, at, before=_BEFORE, behind=_BEHIND)

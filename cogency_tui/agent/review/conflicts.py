@@ -115,7 +115,9 @@ def _settled(obstacle: Obstacle, choices: Sequence[Choice], blobs: Blobs) -> Fil
         if isinstance(choice, Text):
             then = blobs.version(choice.text.encode(), obstacle.mode)
         if then.kind != "absent" and not then.kept and not then.holds(ours):
-            raise WorkspaceError(f"The earlier content of {shown(obstacle.path)} was not saved.", "Choose something else.")
+            raise WorkspaceError(
+                f"The earlier content of {shown(obstacle.path)} was not saved.", "Choose something else."
+            )
         return FileChange(obstacle.path, ours, then, undoes=obstacle.undoes)
     present = blobs.read(ours.digest, ours.size)
     pieces: list[bytes] = []

@@ -22,7 +22,8 @@ from cogency_tui.workspace.merge import hunks
 from cogency_tui.workspace.text_files import decode
 
 _HEAD = (
-    "[engine] Since their last message the user reviewed your edits, as follows. The files reflect this. Do not redo what was reverted or replaced, unless they ask for it."
+    "[engine] Since their last message the user reviewed your edits, as follows. The files reflect this. Do "
+    "not redo what was reverted or replaced, unless they ask for it."
 )
 _MOST_LINES = 60
 """Lines of one diff that the model receives."""

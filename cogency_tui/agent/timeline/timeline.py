@@ -71,7 +71,8 @@ def _path(file: PastFile) -> str:
 
 
 REBUILT = (
-    "The request was not recorded. These messages are rebuilt from the events, with the current system prompt, dialect and limits."
+    "The request was not recorded. These messages are rebuilt from the events, with the current system "
+    "prompt, dialect and limits."
 )
 NOT_SENT = "Not sent yet. This is the next request."
 FORGOTTEN = "The part “{}” of the system prompt is omitted: its text has been cleared since."

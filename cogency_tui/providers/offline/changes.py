@@ -49,7 +49,8 @@ def replace_text(request: ReplaceText) -> Plan:
             else:
                 ok = False
                 texts.append(
-                    f"I could not change {code(each.path)}: {code(results.reason(result))}. The file is unchanged."
+                    f"I could not change {code(each.path)}: {code(results.reason(result))}. The file is "
+                    "unchanged."
                 )
     return Answer("\n\n".join(texts), ok)
 
@@ -77,7 +78,8 @@ def create_file(request: CreateFile) -> Plan:
         )
         if not (read.ok or results.is_missing(read)):
             return Answer(
-                f"I could not read {code(request.file)}: {code(results.reason(read))}. The file is unchanged.",
+                f"I could not read {code(request.file)}: {code(results.reason(read))}. The file is "
+                "unchanged.",
                 False,
             )
     overwrite = {"overwrite": True} if request.overwrite else {}
@@ -128,7 +130,8 @@ def append_text(request: AppendText) -> Plan:
     )
     if not done.ok:
         return Answer(
-            f"I could not add to {code(request.file)}: {code(results.reason(done))}. The file is unchanged.", False
+            f"I could not add to {code(request.file)}: {code(results.reason(done))}. The file is unchanged.",
+            False,
         )
     return Answer(
         f"Added {shapes.number(request.text.count(chr(10)) + 1, 'line')} at the end of {code(request.file)}:"
@@ -140,18 +143,18 @@ def undo(past: Sequence[Step]) -> Plan:
     """Reverse the last edit by an inverse one, where that restores the earlier text."""
     edit = _last_change(past)
     if edit is None:
-        return Answer(
-            f"I have no edits left to undo in this conversation. {_ELSEWHERE}", False
-        )
+        return Answer(f"I have no edits left to undo in this conversation. {_ELSEWHERE}", False)
     if edit.tool != "edit":
         return Answer(
-            f"My last change was a {code(edit.tool)} of {code(edit.file)}, which I cannot reverse with an edit."
+            f"My last change was a {code(edit.tool)} of {code(edit.file)}, which I cannot reverse with an "
+            "edit."
             f" {_ELSEWHERE}",
             False,
         )
     if not edit.new:
         return Answer(
-            f"My last edit removed {code(edit.old)} from {code(edit.file)}; its position cannot be determined from the remaining text. {_ELSEWHERE}",
+            f"My last edit removed {code(edit.old)} from {code(edit.file)}; its position cannot be "
+            f"determined from the remaining text. {_ELSEWHERE}",
             False,
         )
     [read] = yield Reply(

@@ -130,9 +130,7 @@ def recall(request: Recall, *, can_recall: bool) -> Plan:
         [Call("recall", {"query": request.query})],
     )
     if not found.ok:
-        return Answer(
-            f"{kept}I could not search other conversations: {code(results.reason(found))}", False
-        )
+        return Answer(f"{kept}I could not search other conversations: {code(results.reason(found))}", False)
     text = results.plain(found)
     if not text.strip() or text.strip() in {"[]", "{}"}:
         return Answer(f"{kept}I found nothing about {code(request.query)} in other conversations.")

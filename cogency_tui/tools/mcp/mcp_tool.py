@@ -89,7 +89,7 @@ class Schema:
         length = 0
         for name, given in self._properties.items():
             if len(lines) == _MOST_LINES or length > _LONGEST:
-                lines.append(f"- {len(self._properties) - len(lines)} more, which are not told here")
+                lines.append(f"- {len(self._properties) - len(lines)} more, not listed here")
                 break
             part = self._resolved(given)
             default = "" if "default" not in part else f", default {_short(part['default'])}"
@@ -98,7 +98,7 @@ class Schema:
             lines.append(f"- {_words(name)}: {self._type(part)}{need}{f' — {meaning}' if meaning else ''}")
             length += len(lines[-1])
         if self._open:
-            lines.append("- others are passed on as they are")
+            lines.append("- others are passed on unchanged")
         return "\n".join(lines)
 
     def usage(self) -> str:
@@ -272,7 +272,7 @@ class McpTool:
         notes = [] if found is None else list(found.notes)
         text = "\n".join([done.text, *notes])
         if done.failed and not text.strip():
-            raise ToolError(f"{self.name} failed, and did not say why.")
+            raise ToolError(f"{self.name} failed without giving a reason.")
         said = f"{len(done.text):,} characters"
         how = "failed" if done.failed else f"answered, {said}"
         return with_guarded(Outcome(f"{self.name} {how}", text, failed=done.failed), found)

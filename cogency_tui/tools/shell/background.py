@@ -175,7 +175,9 @@ class Background:
     def _make_room(self) -> None:
         ended = [process.id for process in self._all.values() if process.ended is not None]
         if len(self._all) - len(ended) >= MOST:
-            raise ToolError(f"{MOST} background commands are already running.", "Stop one first, with processes.")
+            raise ToolError(
+                f"{MOST} background commands are already running.", "Stop one first, with processes."
+            )
         for id in ended[: max(0, len(ended) - MOST + 1)]:
             del self._all[id]
 

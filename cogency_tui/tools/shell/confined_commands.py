@@ -40,7 +40,7 @@ _CHANGING = re.compile(r"(?:^|[\s;&|(])(?:PATH|LD_\w+|BASH_\w+|ENV|HOME|GIT_\w+|
 def alters(command: str) -> str:
     """Name what may replace the programs that a command names; empty where nothing does."""
     if len(command) > LONGEST:
-        return "a command that is too long to be looked through"
+        return "a command that is too long to analyze"
     found = _CHANGING.search(command)
     return f"a command that sets {found[0].strip(' ;&|()+=')}" if found else ""
 
@@ -49,7 +49,7 @@ def unconfined(simple: Simple) -> str:
     """Name the program that could bring untrusted content; empty for one that is known not to."""
     if not simple.words or _is_confined(simple):
         return ""
-    return simple.program or "a command that only the shell knows"
+    return simple.program or "a command known only at run time"
 
 
 def formats_json(simple: Simple) -> bool:

@@ -51,9 +51,9 @@ from cogency_tui.workspace.file_names import shown
 from cogency_tui.workspace.paths import Location, Workspace
 from cogency_tui.workspace.protected_files import Leading, own_files
 
-_TOO_LONG = "the command: it names too much to be looked at"
+_TOO_LONG = "the command: it names too many files to check"
 
-_ODD = "what it is given as names of files may be taken for others, outside the project"
+_ODD = "its file names may refer to other files, outside the project"
 
 _REROUTED = re.compile(r"(?<!--no)proxy|curlrc|wgetrc|curl_home|xdg_config|\bHOME=", re.IGNORECASE)
 """Text in a command that may redirect a client which names this machine."""

@@ -63,13 +63,13 @@ def indirect_reads(
 ) -> IndirectReads:
     """Return the files that a command reads without naming them. `names` are those that the parts before
     list, and `listed` states whether such are piped into it."""
-    unknown = f"files whose names {simple.program or 'the shell'} is given only when it runs"
+    unknown = f"files whose names {simple.program or 'the shell'} receives only at run time"
     takes_names = _takes_names(simple, listed=listed) or _names_files_of(simple, places)
     if _reads_unknown(simple, places, listed=listed) or takes_names:
         return IndirectReads(unknown=unknown)
     words, open_ended = _of_scripts(simple)
     if open_ended:
-        return IndirectReads(words=words, unknown=f"files that only the script of {simple.program} names")
+        return IndirectReads(words=words, unknown=f"files named only in the script of {simple.program}")
     given = [word for word in _given_names(simple) if listed or word is not LISTED]
     follows = _follows(simple) or (simple.program == "find" and _runs_with_links(simple))
     trees, starts = places.lookups.trees, list(_starts(simple, places)) if follows else []
@@ -80,7 +80,7 @@ def indirect_reads(
     links = chain(among, *(trees.outward(start, roots) for start in starts))
     paths = dict.fromkeys(link.path for link in links if link.kind in kinds)
     complete = all(trees.below(start).complete for start in starts)
-    many = "" if complete else f"links that {simple.program} follows and that are too many to look at"
+    many = "" if complete else f"links that {simple.program} follows, too many to check"
     return IndirectReads(tuple(paths), words, many=many)
 
 

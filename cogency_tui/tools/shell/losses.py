@@ -183,7 +183,7 @@ class Stakes:
         moved = list(islice(self._moved.below(path), _NAMED))
         for file, earlier in moved:
             name = shown(self._workspace.name_of(file))
-            self.add(f"{name}, which was {shown(earlier)} and of which no copy is kept", [file])
+            self.add(f"{name}, formerly {shown(earlier)}, which has no saved copy", [file])
         if not moved and self._is_made(path):
             self.keep([path])
             return
@@ -239,7 +239,7 @@ _LABELS = {
     "changed": ("uncommitted changes in {} file", "uncommitted changes in {} files"),
     "untracked": ("{} untracked", "{} untracked"),
     "ignored": ("{} ignored by git", "{} ignored by git"),
-    "bare": ("{} that no version control has", "{} that no version control has"),
+    "bare": ("{} not under version control", "{} not under version control"),
     "whole": ("the directory", "{} directories"),
 }
 
@@ -427,7 +427,7 @@ def _deleted_branch(word: Word, directory: Path, stakes: Stakes) -> None:
     name = shown(word.text[:_LONGEST_NAME])
     commits = stakes.repository(directory).commits_only_in(word.text) if word.known else None
     if not word.known:
-        stakes.add("branches whose names are not known beforehand")
+        stakes.add("branches whose names are known only at run time")
     elif commits is None:
         stakes.add(f"the branch {name}")
     elif commits:
@@ -463,7 +463,7 @@ def _push(command: Simple, _directory: Path, stakes: Stakes) -> None:
     refs = [word.text for word in command.operands("o")]
     if command.has("fd", *names) or any(ref.startswith(("+", ":")) for ref in refs):
         where = f"{shown(refs[0][:_LONGEST_NAME])} has" if refs else "the remote has"
-        stakes.add(f"commits that {where} and that are not in what is pushed")
+        stakes.add(f"commits that {where} but that are not in the push")
 
 
 def _remove_by_git(command: Simple, directory: Path, stakes: Stakes) -> None:
@@ -478,7 +478,7 @@ def _worktree(command: Simple, directory: Path, stakes: Stakes) -> None:
     forced = command.has("f", "force")
     for word in words[1:]:
         if not word.known:
-            stakes.add("a worktree whose name is not known beforehand")
+            stakes.add("a worktree whose name is known only at run time")
             continue
         entries = stakes.repository(joined(directory, word.text)).entries(untracked=True)
         if entries is None:
@@ -492,11 +492,11 @@ def _forget(command: Simple, _directory: Path, stakes: Stakes) -> None:
     words = [word.text for word in command.operands()]
     prunes = any(word.text.startswith("--prune=") for word in command.arguments)
     if command.program == "prune" or prunes or words[:1] in (["expire"], ["delete"]):
-        stakes.add("commits that no branch has any more")
+        stakes.add("commits that are no longer on any branch")
 
 
 def _rewrite(_command: Simple, _directory: Path, stakes: Stakes) -> None:
-    stakes.add("the history of the repository as it is: every commit is written anew")
+    stakes.add("the current history of the repository: every commit is rewritten")
 
 
 def _all_changes(directory: Path, stakes: Stakes) -> None:
@@ -551,10 +551,12 @@ _ENTERING = programs_with("enters")
 _FORMATTING = programs_with("formats")
 _REMOVING = programs_with("removes")
 _COPYING = programs_with("copies")
-UNKNOWN = "files whose names are not known beforehand"
+UNKNOWN = "files whose names are known only at run time"
 _UNREADABLE = {
-    TOO_DEEP: "what it does cannot be told: it is nested too deeply",
-    TOO_MANY: f"what is after its first {MOST_COMMANDS:,} commands or {MOST_WORDS:,} words is not looked at",
+    TOO_DEEP: "unknown files: it is nested too deeply to analyze",
+    TOO_MANY: (
+        f"unknown files: only its first {MOST_COMMANDS:,} commands or {MOST_WORDS:,} words are analyzed"
+    ),
 }
 _BRANCHING = re.compile(r"\|\||\b(?:case|for|if|until|while)\b")
 """Syntax that makes it uncertain whether a part of a command runs."""
@@ -795,7 +797,7 @@ def _rsync(simple: Simple, places: Places, stakes: Stakes) -> None:
     if len(operands) < 2 or not any(word.text.startswith("--del") for word in simple.arguments):
         return
     for path in places.paths(operands[-1]) or ():
-        stakes.add(f"what is in {shown(path.name)}/ and not in what is copied there", [path])
+        stakes.add(f"files in {shown(path.name)}/ that are not in the copied directory", [path])
 
 
 def _format(simple: Simple, places: Places, stakes: Stakes) -> None:

@@ -96,8 +96,8 @@ _OUTWARD = ("/", "../", "~/")
 _LONGEST_BUNDLE = 64
 _BUNDLED_OUTPUT = re.compile(r"-[A-Za-z]+?o")
 
-UNSURE = "where it writes is known only when it runs, and may be outside the project"
-UNSURE_READING = "what it reads is known only when it runs, and may be outside the project"
+UNSURE = "it writes to a place known only at run time, possibly outside the project"
+UNSURE_READING = "it reads files known only at run time, possibly outside the project"
 
 _SCRIPT_OPTION = re.compile(r"-[EHIinoqrsuvwz]*e|--expression|--regexp")
 """Options of these programs before a pattern or a script."""

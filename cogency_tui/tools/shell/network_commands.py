@@ -34,13 +34,13 @@ from cogency_tui.tools.shell.simple_command import Simple, Word
 from cogency_tui.tools.shell.stream_scripts import stream_script
 from cogency_tui.tools.shell.word_paths import Places
 
-_UNWRITTEN = "a command that only the shell knows"
-_RUNS_TEXT = "{}, which runs text that it is given"
+_UNWRITTEN = "a command known only at run time"
+_RUNS_TEXT = "{}, which runs text given to it"
 _ADDRESSED = "{}, which is given an address"
-_MADE = "{}, which this very command makes"
-_NAMES_CLIENT = "{}, which is given the name of a client"
-_MADE_CODE = "{}, which may run code that this very command makes"
-_COPY = "{}, which is a copy of a program of the system"
+_MADE = "{}, which this command creates"
+_NAMES_CLIENT = "{}, which is given the name of a network client"
+_MADE_CODE = "{}, which may run code that this command creates"
+_COPY = "{}, which is a copy of a system program"
 
 _STRING_RUNNERS = programs_with("runs-text")
 _SHELLS = programs_with("shell")
@@ -318,7 +318,7 @@ def _is_addressed(simple: Simple) -> bool:
 _INLINE = re.compile(r"://|\bsocket\b|\burllib\b|\brequests\b|\bhttp\b|\bfetch\(", re.IGNORECASE)
 _DEVICE = re.compile(r"/dev/(?:tcp|udp)/")
 _SERVES_FILES = ("-m", "http.server")
-_SERVES_OTHERS = "{} -m http.server, which serves other machines too without --bind 127.0.0.1"
+_SERVES_OTHERS = "{} -m http.server, which also serves other machines without --bind 127.0.0.1"
 _BINDING = re.compile(r"(?:--bind[= ]|-b ?)(?:localhost|127\.0\.0\.1|::1)")
 
 

@@ -113,7 +113,7 @@ class Sandbox:
         if self._choice == "require":
             raise ToolError(
                 f"Commands may only run in a sandbox, and there is none here: {self._reason}.",
-                'The person can install bubblewrap, or set sandbox = "auto" in the configuration.',
+                'The user can install bubblewrap, or set sandbox = "auto" in the configuration.',
             )
         return []
 

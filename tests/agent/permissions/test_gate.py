@@ -603,11 +603,11 @@ async def test_hosts_in_search_results_are_covered_by_a_yes_to_searching_alone(p
 
 async def test_a_server_s_own_description_does_not_make_its_calls_ask(person: Person) -> None:
     person.mode = "auto"
-    person.gate.note(Sources(possible=("what the MCP server x says of its tools",)), "the MCP server x")
+    person.gate.note(Sources(possible=("the tool descriptions of the MCP server x",)), "the MCP server x")
     tool = Intent("tool", "Call it", network="x.com", brings="the MCP server x", tool="x.y")
     assert await person.lets(tool)
     assert not await person.lets(replace(tool, brings="the MCP server z"), NO)
-    assert "what the MCP server x says of its tools may have brought" in person.reason
+    assert "the tool descriptions of the MCP server x may have brought" in person.reason
 
 
 # What the conversation itself started, and what nobody can be asked about.
@@ -689,7 +689,8 @@ async def test_what_is_allowed_is_said_once_in_a_turn(person: Person) -> None:
     assert "Allowed instead" in await refusal(gate, made)
     assert await refusal(gate, made) == "Not allowed: it runs a command; no user is available to approve it."
     assert (
-        await refusal(gate, run(person, "ls")) == "Not allowed: it runs a command; no user is available to approve it."
+        await refusal(gate, run(person, "ls"))
+        == "Not allowed: it runs a command; no user is available to approve it."
     )
     mode = "edits"
     assert "Allowed instead" in await refusal(gate, made)

@@ -59,7 +59,7 @@ async def test_others_are_found_and_read_the_one_that_asks_is_not(tmp_path: Path
             assert (await ask(query="quince")).content == []
             assert ask.intent.outside == ""
             assert far in (await ask(query="quince", scope="everywhere")).content
-            assert ask.intent.outside == "what was said in other projects"
+            assert ask.intent.outside == "the history of other projects"
             assert "quince far away" in (await ask(conversation=far)).content
             assert ask.intent.outside == str(elsewhere)
             read = await ask(conversation=other)

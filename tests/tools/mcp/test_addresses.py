@@ -95,4 +95,4 @@ async def test_a_header_without_its_variable(bench: Bench) -> None:
     await bench.start(
         far=McpSettings(url="http://127.0.0.1:1/mcp", headers_env={"Authorization": "NOT_SET_X"})
     )
-    assert bench.listed("far").problem == "the variable NOT_SET_X is not set, which headers_env names"
+    assert bench.listed("far").problem == "the variable NOT_SET_X, which headers_env refers to, is not set"
