@@ -161,7 +161,7 @@ async def test_what_is_refused_is_not_done(project: Path, data: Path, choice: st
     failed = next(updates for updates in editor.calls().values() if updates[-1].status == "failed")
     told = failed[-1].content[0].content.text
     assert ("The user declined" if choice == "no" else "no user is available to approve it") in told
-    assert "They said" not in told
+    assert "Their reason" not in told
 
 
 async def test_a_mode_changes_what_is_asked(project: Path, data: Path) -> None:

@@ -330,7 +330,7 @@ async def test_nobody_to_ask_and_somebody_to_ask(make_agent: MakeAgent) -> None:
         assert events[0]["type"] == "user"
         return events[0].get("environment", "")
 
-    assert "Nobody can be asked" in await block_of(make_agent("Yes.", permissions="ask"))
+    assert "No user is available" in await block_of(make_agent("Yes.", permissions="ask"))
     assert "The user is asked first" in await block_of(make_agent("Yes.", permissions="ask", ask=allow))
 
 

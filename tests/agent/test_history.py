@@ -177,7 +177,7 @@ async def test_there_may_be_nothing_to_summarise_or_no_summary_written(tmp_path:
         with pytest.raises(UsageError, match="nothing to summarise"):
             await agent.compact("c")
         await turn(agent, conversation_id="c")
-        with pytest.raises(ProviderProtocolError, match="wrote no summary"):
+        with pytest.raises(ProviderProtocolError, match="returned no summary"):
             await agent.compact("c")
 
 
@@ -223,7 +223,7 @@ def test_a_window_keeps_the_latest_messages_and_the_request() -> None:
     messages = build_messages("s", history_of(10), "xml", 1000, window=6)
     assert len(messages) - 1 <= 6
     assert messages[1]["role"] == "user"
-    assert "earlier messages are left out" in messages[1]["content"]
+    assert "earlier messages are omitted" in messages[1]["content"]
     assert messages[1]["content"].endswith("do it")
     assert "text 9" in messages[-1]["content"]
 

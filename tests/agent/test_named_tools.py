@@ -213,7 +213,7 @@ async def test_what_another_provider_is_asked_leaves_the_machine(
     assert (question.effect, question.detail.endswith("the keys")) == ("network", True)
     assert question.reason.startswith("it asks far.example:8443")
     assert str(outside) in question.reason
-    assert results(events)[-1]["payload"].get("refused") == "the user refused it"
+    assert results(events)[-1]["payload"].get("refused") == "the user declined it"
     assert len(scripted(agent).sent) == 3
 
 

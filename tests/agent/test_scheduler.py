@@ -266,7 +266,7 @@ async def test_a_refused_call_fails_and_is_asked_for_once() -> None:
     await stage.end()
     assert stage.failed(call)
     assert stage.outcome(call) == "The user declined: step a. Their reason: not today"
-    assert stage.results[call]["payload"].get("refused") == "the user refused it: not today"
+    assert stage.results[call]["payload"].get("refused") == "the user declined it: not today"
     assert "+a" not in stage.step.log
     assert not stage.failed(read)
     assert "refused" not in stage.results[read]["payload"]

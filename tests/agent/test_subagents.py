@@ -231,7 +231,7 @@ async def test_a_sub_agent_of_a_sub_agent_has_none_of_the_tools_that_that_one_la
         ({"tester": AgentSettings()}, 'there is no "reviewer". Names: tester.'),
         ({"Reviewer": AgentSettings()}, 'Did you mean "Reviewer"?'),
         ({"reviewer": AgentSettings(tools=["reed"])}, 'its tools include "reed", which does not exist.'),
-        ({"reviewer": AgentSettings(provider="nowhere")}, "There is no provider 'nowhere'"),
+        ({"reviewer": AgentSettings(provider="nowhere")}, "Unknown provider 'nowhere'"),
     ],
 )
 async def test_an_agent_that_cannot_be_is_a_failed_result(

@@ -204,7 +204,7 @@ async def test_the_results_of_all_steps_together_are_cut_for_the_model(bench: Be
             {"source": "a"},
             'the parameter "target" is missing. Form: {"name": "w", "parameters": {"source": …',
         ),
-        ({"source": "a", "target": "b", "text": "c"}, '"text" is what the step "look" makes'),
+        ({"source": "a", "target": "b", "text": "c"}, '"text" is the output of the step "look"'),
     ],
 )
 async def test_parameters_that_cannot_be_are_named(

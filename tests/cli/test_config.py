@@ -126,9 +126,9 @@ def test_a_value_of_the_environment_names_its_variable(run: Run) -> None:
 def test_what_is_not_set_need_not_be_unset(run: Run) -> None:
     done = run("config", "unset", "theme")
     assert done.returncode == 0
-    assert "theme does not stand in" in done.stderr
+    assert "theme is not set in" in done.stderr
     assert not config_path().exists()
 
 
 def test_an_option_of_conversations_says_when_it_counts(run: Run) -> None:
-    assert "conversations that begin from now on" in run("config", "set", "dialect", "action").stderr
+    assert "applies to new conversations" in run("config", "set", "dialect", "action").stderr

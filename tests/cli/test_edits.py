@@ -408,7 +408,7 @@ def test_a_file_is_restored_whatever_became_of_it(run: Run, tell: Tell, project:
     assert (project / "greet.py").read_text() == 'print("goodbye")\n'
     done = run("edits", "restore", id)
     assert (done.returncode, done.stdout) == (0, "")
-    assert "like that already" in done.stderr
+    assert "already in that state" in done.stderr
     change, end = values(run("edits", "restore", id, "--before", "--json"))
     assert (change["type"], end["tool"]) == ("change", "restore")
     assert (project / "greet.py").read_text() == 'print("hello")\n'
@@ -481,7 +481,7 @@ def test_edits_of_another_project_are_shown_and_only_changed_by_name(
     [there] = values(run("edits", "list", "--json", cwd=other))
     done = run("edits", "show", str(there["id"]), "--conversation", owner)
     assert done.returncode == 2
-    assert f"is not of conversation {owner}" in done.stderr
+    assert f"does not belong to conversation {owner}" in done.stderr
 
 
 def test_the_way_back_names_the_conversation_where_it_is_not_the_latest(

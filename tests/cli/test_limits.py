@@ -57,5 +57,5 @@ def test_a_limit_that_is_none_is_a_usage_error(run: Run, flag: str, value: str) 
 
 def test_help_says_what_they_do(run: Run) -> None:
     said = " ".join(run("run", "--help").stdout.split())
-    assert "dollars for the turn" in said
+    assert "spending limit for the turn" in said
     assert "--timeout SECONDS" in said

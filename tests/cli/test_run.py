@@ -122,11 +122,11 @@ def test_stdin_is_added_to_the_prompt(run: Run) -> None:
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["run"], "nothing to ask"),
+        (["run"], "prompt is empty"),
         (["run", "x", "--provider", "nobody"], "nobody"),
         (["run", "x", "--mode", "fast"], "invalid choice"),
         (["run", "x", "--max-iterations", "0"], "--max-iterations"),
-        (["run", "x", "--cwd", "nowhere"], "no directory"),
+        (["run", "x", "--cwd", "nowhere"], "not a directory"),
         (["run", "x", "--conversation", "nope"], "nope"),
         (["conversations", "show", "nope"], "nope"),
         (["parse", "nowhere.txt"], "nowhere.txt"),

@@ -34,7 +34,7 @@ def test_what_is_there_is_shown_and_not_trusted_unasked(run: Run, project: Path)
     assert done.returncode == 1
     assert "not trusted" in done.stdout
     assert "49 bytes  config.toml" in done.stdout
-    assert "--yes agrees to it" in done.stderr
+    assert "use --yes to confirm" in done.stderr
     assert not (config_directory() / "trusted.toml").exists()
 
 
@@ -60,7 +60,7 @@ def test_run_says_once_that_it_is_not_used(run: Run, project: Path) -> None:
     done = run("run", "hello", "--json")
     assert done.returncode == 0
     assert done.stderr.count("Nothing in") == 1
-    assert "`cogency-tui trust` shows it" in done.stderr
+    assert "Review and trust it with `cogency-tui trust`" in done.stderr
     assert all(json.loads(line)["type"] for line in done.stdout.splitlines())
 
 

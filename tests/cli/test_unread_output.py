@@ -63,7 +63,7 @@ def test_edits_are_taken_back_where_stdout_is_closed_and_it_says_that(changed: P
     )
     assert changed.read_text() == 'print("hello")\n'
     assert "Reverted 1 edit" in done.stderr
-    assert (done.returncode, "The output cannot be written" in done.stderr) == (1, True)
+    assert (done.returncode, "Cannot write the output" in done.stderr) == (1, True)
 
 
 def test_what_is_only_looked_at_changes_nothing(piped: Piped, changed: Path) -> None:

@@ -40,8 +40,8 @@ def test_a_command_and_an_address(tmp_path: Path) -> None:
         ('[mcp.a]\nurl = "http://me:word@x/"\n', 2, "must not hold a password"),
         ('[mcp.a]\nurl = "http://x"\nargs = ["y"]\n', 3, '"args" is not allowed for a server with "url"'),
         ('[mcp.a]\nurl = "http://x"\nheaders_env = { A = "sk-1 2" }\n', 3, "must be the name of a variable"),
-        ('[mcp.a]\ncommand = "x"\nenv_from = ["A=B"]\n', 3, "is no name of a variable"),
-        ('[mcp."a.b"]\ncommand = "x"\n', 1, "a name has letters, digits, - and _ only"),
+        ('[mcp.a]\ncommand = "x"\nenv_from = ["A=B"]\n', 3, "is not a variable name"),
+        ('[mcp."a.b"]\ncommand = "x"\n', 1, "a name has only letters, digits, - and _"),
         ("[mcp]\na = 3\n", 2, "it must be a table"),
     ],
 )

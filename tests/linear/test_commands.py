@@ -51,7 +51,7 @@ def test_the_dialect_and_the_model_that_are_set_are_those_that_answer(project: P
     assert "The dialect is action. Choose one of: xml, delimiter, action." in lines
     assert "Unknown dialect 'klingon'." in said.stdout
     assert any(line.startswith("The model is offline/") for line in lines)
-    assert "Error: There is no provider 'nobody'" in said.stdout
+    assert "Error: Unknown provider 'nobody'" in said.stdout
     assert lines[-1] == "Done."
     environ = {**os.environ, "COGENCY_DATA": str(project.parent / "data")}
     listed = forkserver.run(["conversations", "list", "--json"], cwd=project, environ=environ)

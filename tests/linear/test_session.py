@@ -57,14 +57,14 @@ def test_a_command_in_a_file_is_sent(project: Path) -> None:
 def test_what_an_untrusted_project_brings_is_named(project: Path) -> None:
     (project / ".cogency").mkdir()
     (project / ".cogency" / "config.toml").write_text('[agents.reader]\nprompt = "Read."\n')
-    assert "`cogency-tui trust` shows it" in piped(project, "/quit\n").stderr
+    assert "Review and trust it with `cogency-tui trust`" in piped(project, "/quit\n").stderr
 
 
 def test_a_refusal_is_said_and_its_reason_reaches_the_model(project: Path) -> None:
     said = piped(project, "replace 'hello' with 'goodbye' in greet.py\nn leave it\n").stdout
 
     assert "Refused." in said
-    assert "They said: leave it" in said
+    assert "Their reason: leave it" in said
     assert (project / "greet.py").read_text() == 'print("hello")\n'
 
 
@@ -73,7 +73,7 @@ def test_where_nobody_can_answer_the_answer_is_no(project: Path) -> None:
 
     assert "Declined: the input has ended." in done.stdout
     assert "no user is available to approve it" in done.stdout
-    assert "They said" not in done.stdout
+    assert "Their reason" not in done.stdout
     assert (project / "greet.py").read_text() == 'print("hello")\n'
 
 

@@ -46,7 +46,7 @@ REJECTED = [
     ("an unknown attribute", action(BODY, ' when="now"'), 'unknown attribute "when"'),
     ("an unknown mode", action(BODY, ' mode="later"'), "later"),
     ("an unknown type", action(BODY, ' type="magic"'), "magic"),
-    ("an attribute twice", action(BODY, ' id="a" id="b"'), "stands twice"),
+    ("an attribute twice", action(BODY, ' id="a" id="b"'), "occurs twice"),
     ("no attribute", action(BODY, " 17"), "no attribute"),
     ("an empty id", action(BODY, ' id=""'), "id"),
     ("no name", action('{"parameters": {}}'), "`name`"),

@@ -82,8 +82,8 @@ class Case:
 
 
 SLIPS = [
-    Case("hermes-makes-up-the-result-and-answers", "xml", f"{HERMES}\n<tool_response>a</tool_response>\nIt has a line.", "results that you made up"),
-    Case("claude-makes-up-the-results-and-answers", "xml", f"{INVOKE}\n<function_results>a</function_results>\n\nDone.", "results that you made up"),
+    Case("hermes-makes-up-the-result-and-answers", "xml", f"{HERMES}\n<tool_response>a</tool_response>\nIt has a line.", "invented results"),
+    Case("claude-makes-up-the-results-and-answers", "xml", f"{INVOKE}\n<function_results>a</function_results>\n\nDone.", "invented results"),
     # a. In Markdown code
     Case("claude-fence-xml", "xml", f"Let me look.\n\n```xml\n{EXECUTE}\n```", "an <execute> block in a Markdown fence"),
     Case("gpt-fence-bare", "xml", f"```\n{EXECUTE}\n```", "in a Markdown fence"),

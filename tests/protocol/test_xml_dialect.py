@@ -159,9 +159,9 @@ FAILURES = [
         'the key "name" occurs twice',
         0,
     ),
-    ("NaN", '<execute>[{"name":"a","args":{"x":NaN}}]</execute>', '"NaN" is no JSON value', 0),
+    ("NaN", '<execute>[{"name":"a","args":{"x":NaN}}]</execute>', '"NaN" is not a JSON value', 0),
     ("an endless number", '<execute>[{"name":"a","args":{"x":1e999}}]</execute>', "out of range", 0),
-    ("a leading zero", '<execute>[{"name":"a","args":{"x":01}}]</execute>', '"01" is no JSON number', 0),
+    ("a leading zero", '<execute>[{"name":"a","args":{"x":01}}]</execute>', '"01" is not a JSON number', 0),
     ("a bad escape", r'<execute>[{"name":"a","args":{"x":"\q"}}]</execute>', 'cannot be followed by "q"', 0),
     (
         "a bad code point",

@@ -187,7 +187,7 @@ CERTIFICATES = pytest.mark.parametrize(
     [
         ("127.0.0.1", None, False, "is signed by an unknown authority", "SSL_CERT_FILE"),
         ("127.0.0.1", YESTERDAY, True, "has expired", "clock"),
-        ("other.test", None, True, "is for another name", "base_url"),
+        ("other.test", None, True, "is for another host", "base_url"),
     ],
 )
 

@@ -167,11 +167,11 @@ REPORTED: list[tuple[Vendor, Fault, type[ProviderError], str]] = [
             (Fault(body='{"choices": []}'), ProviderProtocolError, "did not stream"),
             (Fault(frame="{not json", after=vendor.opening), ProviderProtocolError, "{not json"),
             (Fault(deltas=[]), ProviderProtocolError, "empty answer"),
-            (Fault(deltas=[], finish=vendor.limit), ProviderProtocolError, "used up the tokens"),
+            (Fault(deltas=[], finish=vendor.limit), ProviderProtocolError, "reached its output token limit"),
             (
                 Fault(deltas=[], finish=vendor.limit, reasoning="hm"),
                 ProviderProtocolError,
-                "used up the tokens",
+                "reached its output token limit",
             ),
             (Fault(deltas=[], finish=vendor.filtered), BadRequestError, f"content filter of {vendor.name}"),
         ]
@@ -205,7 +205,7 @@ REPORTED: list[tuple[Vendor, Fault, type[ProviderError], str]] = [
         "not allow",
     ),
     (ANTHROPIC, anthropic(404, "not_found_error", "model: claude-x"), ModelNotFoundError, "claude-x"),
-    (ANTHROPIC, anthropic(404, "not_found_error", "Not Found"), ProviderProtocolError, "Nothing answers at"),
+    (ANTHROPIC, anthropic(404, "not_found_error", "Not Found"), ProviderProtocolError, "Nothing responds at"),
     (
         ANTHROPIC,
         anthropic(401, "authentication_error", f"invalid x-api-key {KEY}"),

@@ -156,7 +156,7 @@ async def test_a_fact_is_edited_forgotten_and_put_back(tmp_path: Path) -> None:
             await facts.put_back(changed)
         with pytest.raises(UsageError, match="already"):
             await facts.write("who", "likes TEA")
-        with pytest.raises(UsageError, match="not in the profile"):
+        with pytest.raises(UsageError, match="no longer in the profile"):
             await facts.write("who", "New", 99)
         with pytest.raises(UsageError, match="at most 200"):
             await facts.write("who", "x" * 201)

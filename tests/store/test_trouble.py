@@ -149,7 +149,7 @@ async def test_nothing_is_written_to_a_store_that_is_gone(directory: Path, way: 
         with pytest.raises(StoreError, match="removed or replaced") as caught:
             await store.append(made.id, said("into the void"))
         assert str(directory / FILE) in str(caught.value)
-        assert "Put it back" in caught.value.hint
+        assert "Restore it" in caught.value.hint
 
 
 async def test_a_store_that_is_put_back_goes_on(directory: Path) -> None:

@@ -251,7 +251,7 @@ async def test_replace_of_text_takes_it_literally(bench: Bench) -> None:
         ({"pattern": "*.py", "old": "zzz", "new": "y"}, "old is not in the 1 file"),
         ({"pattern": "*.py", "old": "x", "new": "x"}, "the same"),
         ({"pattern": "*.py", "old": "(x", "new": "y", "regex": True}, "no regular expression"),
-        ({"pattern": "*.py", "old": "x", "new": r"\2", "regex": True}, "cannot be filled in"),
+        ({"pattern": "*.py", "old": "x", "new": r"\2", "regex": True}, "is not a valid replacement"),
         ({"pattern": "*.py", "old": "y*", "new": "z", "regex": True}, "empty text"),
         ({"pattern": "*.py", "old": "x+", "new": "x", "regex": True}, "Nothing would change"),
         ({"pattern": "*.py", "old": "x", "new": "\ud800"}, "surrogate"),

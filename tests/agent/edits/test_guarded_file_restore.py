@@ -352,7 +352,7 @@ async def test_a_model_in_auto_is_told_what_was_put_back(make_agent: MakeAgent, 
     assert payload["error"]
     assert payload["outcome"].endswith("restored: AGENTS.md")
     assert "Use edit or write" not in str(payload["content"])
-    assert "Nobody can be asked here" in str(payload["content"])
+    assert "No user is available to approve it" in str(payload["content"])
     assert gate is None
 
 

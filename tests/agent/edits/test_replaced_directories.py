@@ -556,7 +556,7 @@ async def test_what_stays_is_said(small_desk: Desk, sealed_home: Path, name: str
     assert left == name.replace("~", str(sealed_home))
     (note,) = found.notes
     assert f"could not be restored: {left}: its earlier content is unknown" in note
-    assert "tell the user, who has to look at it" in note
+    assert "report it to the user, who must check it" in note
 
 
 async def test_a_call_that_leaves_something_is_a_failure(make_agent: MakeAgent, project: Path) -> None:

@@ -397,7 +397,7 @@ async def test_a_rule_that_could_not_be_kept_is_told_with_the_next_question(pers
     person.rules.path.parent.write_text("in the way")
     assert await person.lets(run(person, "pytest"), ALWAYS)
     assert not await person.lets(run(person, "ls"), NO)
-    assert "The last rule was not stored" in person.reason
+    assert "The last rule was not saved" in person.reason
     assert not await person.lets(run(person, "ls"), NO)
     assert person.reason == "it runs a command"
 
@@ -651,7 +651,7 @@ async def test_a_server_that_was_not_started_here_is_named(person: Person) -> No
 
 
 FREE = "reading, searching and changing files inside the project"
-PLAIN = "plain commands that do no more than that (cat, ls, git status)"
+PLAIN = "plain commands that do only that (cat, ls, git status)"
 
 
 @pytest.mark.parametrize(

@@ -63,7 +63,7 @@ def test_other_files_are_left_alone() -> None:
 @pytest.mark.parametrize(
     ("path", "data", "told"),
     [
-        ("commands/Big.md", b"x", "small letters"),
+        ("commands/Big.md", b"x", "lowercase letters"),
         ("commands/a.md", b"", "no text to send"),
         ("commands/a.md", b"---\ndescription: x\n", "not closed"),
         ("commands/a.md", b"---\nmodel: x\n---\ny", 'unknown key "model"; there are: description, takes'),
@@ -88,7 +88,7 @@ def test_what_is_wrong_is_told_and_the_rest_is_used(path: str, data: bytes, told
 def test_a_project_chooses_no_model() -> None:
     assert 'unknown key "model"' in problem_of("agents/a.md", b"---\nmodel: dear\n---\nx", own=False)
     step = b'[[steps]]\nid = "a"\ntype = "llm"\nname = "dear"\nparameters = { prompt = "x" }\n'
-    assert "not for a project to choose" in problem_of("workflows/a.toml", step, own=False)
+    assert "a project cannot choose" in problem_of("workflows/a.toml", step, own=False)
     own = read_custom({"agents/a.md": b"---\nmodel: dear\n---\nx"}, FOLDER, own=True)
     assert own.agents["a"].model == "dear"
 

@@ -18,7 +18,7 @@ from tests.peers.server import Context
 from tests.peers.ways import KEY, WAYS, Way
 from tests.peers.words import words
 
-FIRST = "[engine] Since their last message the person reviewed your edits"
+FIRST = "[engine] Since their last message the user reviewed your edits"
 
 
 async def told(desk: Desk) -> str:
@@ -109,8 +109,8 @@ async def test_files_that_come_and_go_and_long_diffs_are_said_shortly(desk: Desk
     text = await told(desk)
     assert "- new: your change of turn 1 was reverted.\n    The file no longer exists." in text
     assert "- old: your change of turn 1 was reverted.\n    The file exists again." in text
-    assert "It was 3 bytes, and is 2 bytes now." in text
-    assert "Its mode is 644 now, and was 755." in text
+    assert "It was 3 bytes, and is now 2 bytes." in text
+    assert "Its mode is now 644, and was 755." in text
     assert "more lines)" in text
     assert len(text) < 3_000
 

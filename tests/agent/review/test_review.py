@@ -145,7 +145,7 @@ async def test_a_new_action_ends_redo(desk: Desk) -> None:
     assert (await review.overview()).can_redo
     await review.keep(Target(1, "a", (two,)))
     assert not (await review.overview()).can_redo
-    with pytest.raises(UsageError, match="nothing to do again"):
+    with pytest.raises(UsageError, match="nothing to redo"):
         await review.redo()
 
 

@@ -10,7 +10,7 @@ LONG = "def run():\n    return 1\n" * 2000
 @pytest.mark.parametrize(
     ("name", "content", "expected"),
     [
-        ("half.py", "class App:\n    x = (\n\nasync def go():\n", "it is not complete Python as I see it"),
+        ("half.py", "class App:\n    x = (\n\nasync def go():\n", "it is not complete Python"),
         (
             "half.py",
             "class App:\n    x = (\n\nasync def go():\n",

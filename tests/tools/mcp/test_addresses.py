@@ -55,7 +55,7 @@ async def test_one_at_an_address_that_dies_and_comes_back(bench: Bench) -> None:
         intent = await bench.plan("far.add", a=1)
         assert intent.goes_to == f"127.0.0.1:{http.port}"
         http.stop()
-        with pytest.raises(ToolError, match="The MCP server far cannot be asked"):
+        with pytest.raises(ToolError, match="The MCP server far is unavailable"):
             await bench.run("far.add", a=1)
         await http.start()
         await bench.until_state("far", State.ENDED)

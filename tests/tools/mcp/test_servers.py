@@ -256,5 +256,5 @@ async def test_other_settings_make_another_server(bench: Bench) -> None:
     assert [tool.name for tool in bench.servers.tools] == ["demo.add"]
     await bench.start()
     assert not bench.servers.tools
-    with pytest.raises(UsageError, match="There is no MCP server"):
+    with pytest.raises(UsageError, match="Unknown MCP server"):
         await bench.servers.restart("demo")

@@ -188,9 +188,9 @@ async def test_conversation_has_its_own(ground: Ground) -> None:
     id = await ground.start("sleep 1000", ours)
     other = await ground.start("sleep 1000", theirs)
     assert [process.id for process in ours.listed()] == [id]
-    with pytest.raises(ToolError, match=f'no background command "{other}"') as raised:
+    with pytest.raises(ToolError, match=f'Unknown background command "{other}"') as raised:
         await ours.stop(other)
-    assert raised.value.hint == f"Choose one of: {id}."
+    assert raised.value.hint == f"Running or ended: {id}."
     assert [(process.id, process.owner) for process in ground.all.listed()] == [
         (id, "ours"),
         (other, "theirs"),

@@ -362,7 +362,7 @@ ORDINARY = [
 @pytest.mark.parametrize("command", OUTSIDE)
 def test_nothing_may_be_written_outside_unasked(project: Path, command: str) -> None:
     found = of(project, command)
-    assert found.outside or "known only when it runs" in found.guarded
+    assert found.outside or "known only at run time" in found.guarded
 
 
 @pytest.mark.parametrize("command", ORDINARY)
@@ -379,4 +379,4 @@ def test_what_a_wrapper_runs_elsewhere_is_seen(project: Path) -> None:
 
 def test_values_within_values_do_not_multiply(project: Path) -> None:
     lines = ["V0=" + "x" * 1000, *(f"V{n}=$V{n - 1}$V{n - 1}" for n in range(1, 60)), "touch $V59 src/$V0"]
-    assert "known only when it runs" in of(project, "\n".join(lines)).guarded
+    assert "known only at run time" in of(project, "\n".join(lines)).guarded

@@ -71,7 +71,7 @@ async def test_where_nobody_answers_the_unused_proxy_is_named(
     async with WebPeer() as gone:
         url = gone.url()
     monkeypatch.setenv("HTTPS_PROXY", "http://127.0.0.1:1")
-    with pytest.raises(ToolError, match="There is no connection to") as failed:
+    with pytest.raises(ToolError, match="No connection to") as failed:
         await client.get(url)
     assert "not through the proxy of HTTPS_PROXY" in failed.value.hint
 
@@ -249,7 +249,7 @@ async def test_what_is_no_text_is_refused_before_it_is_read(
     peer: WebPeer, client: WebClient, content_type: str
 ) -> None:
     peer.pages["/"] = Reply(repeat(b"x" * 1000), headers={"content-type": content_type})
-    with pytest.raises(ToolError, match=f"answered 200 OK with {content_type}, which is no text"):
+    with pytest.raises(ToolError, match=f"answered 200 OK with {content_type}, which is not text"):
         await client.get(peer.url())
 
 
@@ -282,7 +282,7 @@ async def test_what_is_packed_is_unpacked(
     [
         ("br", b"\x0b\x02\x80text\x03", "packed with br, which was not asked for"),
         ("gzip, gzip", b"", "packed with gzip, gzip"),
-        ("gzip", b"this is not gzip", "cannot be unpacked"),
+        ("gzip", b"this is not gzip", "cannot be decompressed"),
         ("gzip", gzip.compress(b"text" * 100, mtime=0)[:-9], "not complete"),
     ],
 )
@@ -392,15 +392,15 @@ OK = b"HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\n"
 @pytest.mark.parametrize(
     ("raw", "why"),
     [
-        (OK + b"x-long: " + b"y" * 300_000 + b"\r\n\r\n", "did not answer as HTTP wants it"),
+        (OK + b"x-long: " + b"y" * 300_000 + b"\r\n\r\n", "did not send a valid HTTP response"),
         (OK + b"".join(b"x%d: y\r\n" % number for number in range(50_000)) + b"\r\n", "did not answer"),
-        (b"", "did not answer as HTTP wants it"),
-        (b"SSH-2.0-OpenSSH_9.6\r\n\r\n", "did not answer as HTTP wants it"),
-        (b"\x1b[2J\x1b]0;x\x07" * 5 + b"\r\n\r\n", "did not answer as HTTP wants it"),
-        (OK + b"content-length: 100\r\n\r\nshort", "did not answer as HTTP wants it"),
-        (OK + b"transfer-encoding: chunked\r\n\r\n5\r\nshort\r\n", "did not answer as HTTP wants it"),
-        (OK + b"transfer-encoding: chunked\r\n\r\nzz\r\n", "did not answer as HTTP wants it"),
-        (OK + b"content-length: 1\r\ncontent-length: 2\r\n\r\nxx", "did not answer as HTTP wants it"),
+        (b"", "did not send a valid HTTP response"),
+        (b"SSH-2.0-OpenSSH_9.6\r\n\r\n", "did not send a valid HTTP response"),
+        (b"\x1b[2J\x1b]0;x\x07" * 5 + b"\r\n\r\n", "did not send a valid HTTP response"),
+        (OK + b"content-length: 100\r\n\r\nshort", "did not send a valid HTTP response"),
+        (OK + b"transfer-encoding: chunked\r\n\r\n5\r\nshort\r\n", "did not send a valid HTTP response"),
+        (OK + b"transfer-encoding: chunked\r\n\r\nzz\r\n", "did not send a valid HTTP response"),
+        (OK + b"content-length: 1\r\ncontent-length: 2\r\n\r\nxx", "did not send a valid HTTP response"),
     ],
     ids=[
         "long header",

@@ -196,7 +196,7 @@ async def test_json_is_laid_out_and_nothing_in_it_changed(web: Web) -> None:
 async def test_what_is_no_json_is_left_as_it_is(web: Web, data: str) -> None:
     content = await web.read(page(data, "application/problem+json"))
     assert content["text"] == data
-    assert "none that can be laid out" in content["notes"][0]
+    assert "cannot be formatted as JSON" in content["notes"][0]
 
 
 @pytest.mark.parametrize("content_type", ["text/plain", "text/markdown", "text/css", "application/atom+xml"])
