@@ -133,7 +133,7 @@ async def test_endpoints_are_asked_only_online(run: Run, tmp_path: Path) -> None
 
         found = {finding["name"]: finding for finding in await asyncio.to_thread(ask)}
     assert found["ask mine *"]["state"] == "ok"
-    assert found["ask mine *"]["what"].startswith("answers, and has ")
+    assert found["ask mine *"]["what"].startswith("responds, with ")
     assert found["ask vllm"]["state"] == "note"
     assert found["ask vllm"]["advice"]
 

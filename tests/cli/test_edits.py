@@ -276,7 +276,7 @@ def test_turns_are_taken_back_one_by_one_or_back_to_a_point(run: Run, tell: Tell
     for turn in ([], ["--turn", "1"], ["--turn", "99"]):
         done = run("edits", "revert", *turn)
         assert (done.returncode, done.stdout) == (2, "")
-        assert "nothing to undo" in done.stderr
+        assert "Nothing to undo" in done.stderr
     for number in (1, 2, 3):
         revert(run, "--redo")
         assert tree(project) == trees[number]
@@ -304,7 +304,7 @@ async def test_single_edits_and_single_files_are_taken_back(run: Run, act: Act, 
     assert set(tree(project)) == {"greet.py", "srcs"}
     done = run("edits", "revert", "--path", "src")
     assert done.returncode == 2
-    assert "nothing to take back in src" in done.stderr
+    assert "nothing to revert in src" in done.stderr
     assert set(tree(project)) == {"greet.py", "srcs"}
 
 
@@ -425,7 +425,7 @@ def test_what_would_be_lost_for_good_needs_a_word(run: Run, tell: Tell, project:
 
     done = run("edits", "restore", id)
     assert done.returncode == 1
-    assert "lost for good" in done.stderr
+    assert "lost permanently" in done.stderr
     assert "--for-good" in done.stderr
     assert (project / "greet.py").stat().st_size == (64 << 20) + 1
     assert run("edits", "restore", id, "--for-good").returncode == 0

@@ -27,7 +27,7 @@ async def test_a_turn_that_would_cost_more_is_not_begun(run: Run) -> None:
         assert (done.returncode, done.stdout) == (1, "")
         assert peer.requests == []
         assert "Nothing was sent (no user is available to approve it): $0 used in this turn" in done.stderr
-        assert "budget.turn.hard sets it" in done.stderr
+        assert "Change budget.turn.hard" in done.stderr
         assert "--permissions" not in done.stderr
 
         done = await asyncio.to_thread(run, "run", "hi", "--max-cost", "1000")

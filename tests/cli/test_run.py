@@ -231,7 +231,7 @@ async def test_a_notice_is_talk_and_no_failure(run: Run, tmp_path: Path) -> None
 
     assert done.returncode == 0, done.stderr
     assert done.stdout == "Hi.\n"
-    [line] = [line for line in done.stderr.splitlines() if "Asking again" in line]
+    [line] = [line for line in done.stderr.splitlines() if "Retrying" in line]
     assert line.startswith("◇ ")
     assert "Slow down." in line
     assert "Error" not in done.stderr

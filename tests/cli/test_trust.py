@@ -24,7 +24,7 @@ def put(project: Path, name: str, content: str = AGENTS) -> Path:
 def test_without_anything_there_is_nothing_to_trust(run: Run) -> None:
     done = run("trust")
     assert done.returncode == 2
-    assert "brings nothing to trust" in done.stderr
+    assert "has nothing to trust" in done.stderr
     assert run("run", "hello").stderr == ""
 
 
@@ -68,7 +68,7 @@ def test_run_says_what_is_wrong_with_what_is_trusted(run: Run, project: Path) ->
     put(project, "config.toml", AGENTS + 'permissions = "plan"\n\n[agents.b]\nmodel = "x"\n')
     trusted = run("trust", "--yes")
     assert trusted.returncode == 1
-    assert '"model" is not for a project to set' in trusted.stdout
+    assert 'a project cannot set "model"' in trusted.stdout
     done = run("run", "hello")
     assert done.returncode == 0
     assert f"{project}/.cogency/config.toml, line 6" in done.stderr

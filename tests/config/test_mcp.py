@@ -60,5 +60,5 @@ def test_a_project_may_have_servers_and_names_no_variable_of_the_person(tmp_path
         (b'[mcp.a]\ncommand = "x"\nenv_from = ["OPENAI_API_KEY"]\n', 3),
         (b'[mcp.a]\nurl = "http://evil"\n\nheaders_env = { X = "OPENAI_API_KEY" }\n', 4),
     ):
-        with pytest.raises(ConfigError, match=f"line {line}: .* is not for a project to set"):
+        with pytest.raises(ConfigError, match=f"line {line}: .* a project cannot set"):
             read_delegates(text, path)

@@ -21,7 +21,7 @@ NARROW = Question("c", "edit", "write", "Edit x.py", "", "it is guarded")
 def test_a_question_says_all_that_would_be_done_and_how_to_answer() -> None:
     lines = describe_question(QUESTION)
 
-    assert lines[0] == "Permission needed: shell wants to run a command: Run rm"
+    assert lines[0] == "Permission needed: shell asks to run a command: Run rm"
     assert "  rm -r build⟨U+202E⟩" in lines
     assert "  echo ␛[2J" in lines
     assert lines[-1] == (

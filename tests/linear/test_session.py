@@ -37,7 +37,7 @@ def test_a_piped_session_asks_changes_and_takes_back(project: Path) -> None:
     said = done.stdout.splitlines()
 
     assert done.returncode == 0
-    assert any(line.startswith("Permission needed: edit wants to change files") for line in said)
+    assert any(line.startswith("Permission needed: edit asks to change files") for line in said)
     assert '  -print("hello")' in said
     assert "Allowed." in said
     assert any(line.startswith("Tool edit started: greet.py") for line in said)
@@ -63,7 +63,7 @@ def test_what_an_untrusted_project_brings_is_named(project: Path) -> None:
 def test_a_refusal_is_said_and_its_reason_reaches_the_model(project: Path) -> None:
     said = piped(project, "replace 'hello' with 'goodbye' in greet.py\nn leave it\n").stdout
 
-    assert "Refused." in said
+    assert "Declined." in said
     assert "Their reason: leave it" in said
     assert (project / "greet.py").read_text() == 'print("hello")\n'
 

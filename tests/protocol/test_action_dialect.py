@@ -47,7 +47,7 @@ REJECTED = [
     ("an unknown mode", action(BODY, ' mode="later"'), "later"),
     ("an unknown type", action(BODY, ' type="magic"'), "magic"),
     ("an attribute twice", action(BODY, ' id="a" id="b"'), "occurs twice"),
-    ("no attribute", action(BODY, " 17"), "no attribute"),
+    ("no attribute", action(BODY, " 17"), "not an attribute"),
     ("an empty id", action(BODY, ' id=""'), "id"),
     ("no name", action('{"parameters": {}}'), "`name`"),
     ("no parameters", action('{"name": "a"}'), "`parameters`"),

@@ -151,8 +151,8 @@ FAILURES = [
     ("an unknown key", '<execute>[{"name":"a","args":{},"when":1}]</execute>', 'unknown key "when"', 0),
     ("no name", '<execute>[{"args":{}}]</execute>', 'has no "name"', 0),
     ("no args", '<execute>[{"name":"a"}]</execute>', 'has no "args"', 0),
-    ("a name that is a number", '<execute>[{"name":1,"args":{}}]</execute>', "no string", 0),
-    ("args that are a list", '<execute>[{"name":"a","args":[]}]</execute>', "no object", 0),
+    ("a name that is a number", '<execute>[{"name":1,"args":{}}]</execute>', "not a string", 0),
+    ("args that are a list", '<execute>[{"name":"a","args":[]}]</execute>', "not an object", 0),
     (
         "a duplicate key",
         '<execute>[{"name":"a","name":"b","args":{}}]</execute>',
