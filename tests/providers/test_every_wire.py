@@ -283,7 +283,7 @@ async def test_there_are_no_sessions_where_none_are_given(vendor: Vendor) -> Non
     async with vendor.peer() as peer:
         provider = vendor.provider(peer)
         assert not provider.resumes
-        with pytest.raises(SessionRefusedError, match=f"speaks {vendor.label}, which has no sessions"):
+        with pytest.raises(SessionRefusedError, match=f"uses {vendor.label}, which has no sessions"):
             await provider.connect(MESSAGES)
         await provider.close()
     assert not peer.requests

@@ -254,7 +254,7 @@ FAILED: list[tuple[dict[str, Any], type[ProviderError], str]] = [
     (
         {"always": Fault(frame='{"serverContent": {"interrupted": true, "turnComplete": true}}')},
         NetworkError,
-        "broke",
+        "cut its answer off",
     ),
 ]
 

@@ -168,7 +168,7 @@ async def test_what_is_too_much_in_all_is_refused(tmp_path: Path) -> None:
         facts = Facts(store.database)
         for number in range(MOST // LONGEST):
             await facts.write("misc", str(number) * LONGEST)
-        with pytest.raises(UsageError, match="room for 1,600"):
+        with pytest.raises(UsageError, match="limited to 1,600"):
             await facts.write("misc", "more")
 
 

@@ -134,14 +134,14 @@ def test_an_edit_is_undone_in_the_same_message() -> None:
     project = shop()
     text = answer(project, "replace 'App' with 'Shop' in src/app.py then undo")
     assert project.files["src/app.py"] == APP
-    assert "Took back" in text
+    assert "Reverted" in text
 
 
 @pytest.mark.parametrize(
     ("requests", "why"),
     [
         (["replace 'run' with 'main' in src/app.py", "undo"], "was in it before"),
-        (["remove 'return' from src/util.py", "undo"], "cannot be told"),
+        (["remove 'return' from src/util.py", "undo"], "cannot be determined"),
         (["create x.txt with 'y'", "undo"], "I cannot reverse with an edit"),
         (["replace retry by again in *.py", "undo"], "I cannot reverse with an edit"),
         (["replace 'App' with 'Shop' in src/app.py", "run sabotage", "undo"], "no longer in it"),

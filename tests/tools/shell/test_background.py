@@ -167,7 +167,7 @@ async def test_keys_are_not_in_its_output_even_across_reads(ground: Ground) -> N
 
 async def test_there_is_a_most(ground: Ground) -> None:
     await asyncio.gather(*(ground.start("sleep 1000") for _ in range(MOST)))
-    with pytest.raises(ToolError, match="16 background commands run already"):
+    with pytest.raises(ToolError, match="16 background commands are already running"):
         await ground.start("sleep 1000")
     await ground.all.stop("p3")
     assert await ground.start("sleep 1000") == f"p{MOST + 1}"

@@ -373,7 +373,7 @@ def test_without_git_every_file_counts(tmp_path: Path) -> None:
     (root / "a.txt").write_text("x")
     (root / "b.txt").write_text("x")
     stake = at_stake("rm a.txt b.txt", root, Workspace(root))
-    assert stake.what == "2 that no version control has: a.txt, b.txt"
+    assert stake.what == "2 not under version control: a.txt, b.txt"
     assert at_stake("git reset --hard", root, Workspace(root)).what == "all uncommitted changes"
     assert at_stake("git clean -fd", root, Workspace(root)).what == "untracked files"
 

@@ -210,7 +210,7 @@ GRAMMARS = {
 
 OTHER_WORDS = {
     ("argument_files", "_compares_files"): "commands of git",
-    ("git_checkouts", "_OTHERS"): "options",
+    ("files_from_commits", "_OTHERS"): "options",
     ("listing_commands", "_listed_by_git"): "commands of git",
     ("loopback", "_PORTS"): "schemes of addresses",
     ("loopback", "_PROXIES"): "schemes of addresses",

@@ -448,7 +448,7 @@ async def test_background_command_has_values_but_no_files_of_them(lasting: Bench
     outcome = await lasting.run("shell", command='echo "$name"; sleep 1000', background=True)
     assert outcome.content.endswith("\nit")
     lasting.context.variables = {"name": "x" * 200_000}
-    with pytest.raises(ToolError, match="as long as this"):
+    with pytest.raises(ToolError, match="such a long value"):
         await lasting.run("shell", command='echo "$name"; sleep 1000', background=True)
 
 

@@ -73,7 +73,7 @@ async def test_where_nobody_answers_the_unused_proxy_is_named(
     monkeypatch.setenv("HTTPS_PROXY", "http://127.0.0.1:1")
     with pytest.raises(ToolError, match="No connection to") as failed:
         await client.get(url)
-    assert "not through the proxy of HTTPS_PROXY" in failed.value.hint
+    assert "not through the proxy in HTTPS_PROXY" in failed.value.hint
 
 
 async def test_this_machine_is_not_reached_by_any_name(peer: WebPeer, untrusting: ssl.SSLContext) -> None:
@@ -88,7 +88,7 @@ async def test_a_name_that_leads_to_this_machine_is_refused(
     peer: WebPeer, untrusting: ssl.SSLContext
 ) -> None:
     names = Names(site_test=[["127.0.0.1"]])
-    with pytest.raises(ToolError, match=r"site\.test leads to 127\.0\.0\.1, a loopback address"):
+    with pytest.raises(ToolError, match=r"site\.test resolves to 127\.0\.0\.1, a loopback address"):
         await WebClient(Guard(names), Limits(), untrusting).get(peer.url())
     assert peer.connections == 0
 
@@ -110,7 +110,7 @@ async def test_a_name_that_is_private_the_second_time_is_refused_then(
     peer.pages["/again"] = page("secret")
     names = Names(site_test=[["127.0.0.1"], ["169.254.169.254"]])
     client = WebClient(Guard(names, loopback_passes), Limits(), untrusting)
-    with pytest.raises(ToolError, match=r"leads to 169\.254\.169\.254, a link-local"):
+    with pytest.raises(ToolError, match=r"resolves to 169\.254\.169\.254, a link-local"):
         await client.get(peer.url())
     assert peer.targets == ["/"]
 
@@ -187,11 +187,11 @@ async def test_a_certificate_is_checked_against_the_name(untrusting: ssl.SSLCont
         names = Names(site_test=[["127.0.0.1"]], other_test=[["127.0.0.1"]])
         client = WebClient(local_guard(names), Limits(total=10), trust())
         assert (await client.get(peer.url())).body == b"safe"
-        with pytest.raises(ToolError, match=r"no connection .*certificate"):
+        with pytest.raises(ToolError, match=r"No connection .*certificate"):
             await client.get(peer.url(host="other.test"))
-        with pytest.raises(ToolError, match=r"no connection .*certificate"):
+        with pytest.raises(ToolError, match=r"No connection .*certificate"):
             await client.get(peer.url(host="127.0.0.1"))
-        with pytest.raises(ToolError, match=r"no connection .*certificate"):
+        with pytest.raises(ToolError, match=r"No connection .*certificate"):
             await WebClient(local_guard(), Limits(total=10), untrusting).get(peer.url())
         assert peer.targets == ["/"]
 
@@ -280,10 +280,10 @@ async def test_what_is_packed_is_unpacked(
 @pytest.mark.parametrize(
     ("encoding", "body", "why"),
     [
-        ("br", b"\x0b\x02\x80text\x03", "packed with br, which was not asked for"),
-        ("gzip, gzip", b"", "packed with gzip, gzip"),
+        ("br", b"\x0b\x02\x80text\x03", "compressed with br, which was not requested"),
+        ("gzip, gzip", b"", "compressed with gzip, gzip"),
         ("gzip", b"this is not gzip", "cannot be decompressed"),
-        ("gzip", gzip.compress(b"text" * 100, mtime=0)[:-9], "not complete"),
+        ("gzip", gzip.compress(b"text" * 100, mtime=0)[:-9], "incomplete"),
     ],
 )
 async def test_what_cannot_be_unpacked_is_refused(
@@ -393,7 +393,7 @@ OK = b"HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\n"
     ("raw", "why"),
     [
         (OK + b"x-long: " + b"y" * 300_000 + b"\r\n\r\n", "did not send a valid HTTP response"),
-        (OK + b"".join(b"x%d: y\r\n" % number for number in range(50_000)) + b"\r\n", "did not answer"),
+        (OK + b"".join(b"x%d: y\r\n" % number for number in range(50_000)) + b"\r\n", "did not send"),
         (b"", "did not send a valid HTTP response"),
         (b"SSH-2.0-OpenSSH_9.6\r\n\r\n", "did not send a valid HTTP response"),
         (b"\x1b[2J\x1b]0;x\x07" * 5 + b"\r\n\r\n", "did not send a valid HTTP response"),
