@@ -109,7 +109,7 @@ def serve_editor(flags: Mapping[str, Any]) -> int:
 
 
 def _is_stream(handle: int) -> bool:
-    """Whether a handle can be waited for: a pipe, a socket or a terminal."""
+    """Return whether a handle can be waited for: a pipe, a socket or a terminal."""
     try:
         mode = os.fstat(handle).st_mode
     except OSError:

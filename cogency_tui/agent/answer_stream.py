@@ -88,7 +88,7 @@ class Generation:
 
     @property
     def over(self) -> bool:
-        """Whether the answer has ended or was stopped, and everything was taken."""
+        """True if the answer has ended or was stopped, and everything was taken."""
         if self._ready or not self._task.done():
             return False
         return self._task.cancelled() or self._task.exception() is None

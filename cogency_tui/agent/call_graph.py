@@ -102,7 +102,7 @@ class Job:
         return count if count is not None else _RETRIES if self.on_error == "retry" else 0
 
     def waits_for_turn(self, jobs: Sequence["Job"]) -> bool:
-        """Whether another call that conflicts with this one goes before it."""
+        """Return whether another call that conflicts with this one goes before it."""
         return any(True for _ in self.before(jobs))
 
     def before(self, jobs: Sequence["Job"]) -> "Iterator[Job]":

@@ -187,7 +187,7 @@ class Conversations:
 
     @property
     def learning(self) -> bool:
-        """Whether the profile is being updated."""
+        """True if the profile is being updated."""
         return self._learning is not None and self._learning.at_work
 
     def learner(self) -> "Learner":

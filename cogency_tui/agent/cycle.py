@@ -107,7 +107,7 @@ class Cycle:
         self.meter = Meter(messages, conversation.calibration)
         self.channel = channel
         self.malformed = False
-        """Whether a call could not be parsed, or was written where nothing runs it."""
+        """True if a call could not be parsed, or was written where nothing runs it."""
         self.slip = ""
         """The problem of the last such call."""
         self.broken: ProviderError | None = None
@@ -150,7 +150,7 @@ class Cycle:
 
     @property
     def answered(self) -> bool:
-        """Whether the model has ended its turn with this cycle."""
+        """True if the model has ended its turn with this cycle."""
         if self.malformed:
             return False
         if self._streams:
@@ -159,7 +159,7 @@ class Cycle:
 
     @property
     def failed(self) -> bool:
-        """Whether there were calls and all of them failed."""
+        """True if there were calls and all of them failed."""
         return bool(self._outcomes) and not any(self._outcomes)
 
     @property

@@ -74,7 +74,7 @@ def describe(
 
 
 def is_about(block: str, project: Path) -> bool:
-    """Whether a block was written for this project directory."""
+    """Return whether a block was written for this project directory."""
     return _project(project) in block.split("\n")
 
 

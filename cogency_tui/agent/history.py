@@ -110,7 +110,7 @@ class History:
         )
 
     async def is_due(self, messages: Sequence[Message]) -> bool:
-        """Whether these messages nearly fill the context, and there is an older part to summarise."""
+        """Return whether these messages nearly fill the context, and there is an older part to summarise."""
         size = self._provider().facts.context_size
         used = self._calibration.tokens(characters_in(messages))
         if not size or not self._settings.compact_at or used <= size * self._settings.compact_at:
@@ -254,7 +254,7 @@ class History:
 
 
 def _begins_cycle(events: Sequence[tuple[int, Event]], index: int) -> bool:
-    """Whether the model starts to write here, after results."""
+    """Return whether the model starts to write here, after results."""
     return events[index][1]["type"] != "result" and events[index - 1][1]["type"] == "result"
 
 

@@ -28,7 +28,7 @@ class StoreKeeper:
 
     @property
     def lasting(self) -> bool:
-        """Whether the store outlives the program."""
+        """True if the store outlives the program."""
         return not self._scratch
 
     async def store(self) -> "Store":

@@ -177,7 +177,7 @@ class StreamedText:
         self._awaited = ""
         self._room = LONGEST
         self.waiting = False
-        """Whether text is held back for a pending value."""
+        """True if text is held back for a pending value."""
 
     def feed(self, text: str) -> str:
         """Add a piece; return the text that can be released now."""

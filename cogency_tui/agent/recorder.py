@@ -42,7 +42,7 @@ class Recorder:
         self.unstored: StoreError | None = None
         """The error with which the store first refused an event, if it did."""
         self.is_closing = False
-        """Whether the turn is ending: errors of the store are no longer raised."""
+        """True if the turn is ending: errors of the store are no longer raised."""
         self._unstored_calls: set[str] = set()
 
     async def emit(self, event: Event) -> None:

@@ -163,18 +163,18 @@ class Scheduler:
 
     @property
     def busy(self) -> bool:
-        """Whether a result is pending."""
+        """True if a result is pending."""
         waiting = any(job.state is State.WAITING for job in self._waiting)
         return bool(self._results) or waiting or not self.idle
 
     @property
     def idle(self) -> bool:
-        """Whether nothing runs whose result is reported."""
+        """True if nothing runs whose result is reported."""
         return not any(job.state is State.RUNNING and not job.detached for job in self._jobs)
 
     @property
     def holding(self) -> bool:
-        """Whether a `sync` action holds back what comes after it. Never while nothing runs."""
+        """True if a `sync` action holds back what comes after it. Never while nothing runs."""
         return not self.idle and any(job.state.open and job.sync for job in self._jobs)
 
     @property
@@ -195,7 +195,7 @@ class Scheduler:
         return None if job.state.open else f"({name}: {job.state.value})"
 
     def begun(self, call_id: str) -> bool:
-        """Whether the tool of a call was started."""
+        """Return whether the tool of a call was started."""
         return any(job.begun for job in self._jobs if job.call["id"] == call_id)
 
     def cancel(self) -> None:
@@ -404,7 +404,7 @@ class Scheduler:
 
 
 def _is_cancelled() -> bool:
-    """Whether the running task was cancelled from outside; otherwise the tool raised its cancellation
+    """Return whether the running task was cancelled from outside; otherwise the tool raised its cancellation
     itself.
     """
     task = asyncio.current_task()

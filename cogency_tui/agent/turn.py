@@ -160,7 +160,7 @@ class Turn:
         )
 
     def _gives_up_after(self, cycle: Cycle) -> bool:
-        """Whether repeated failures end the turn after this cycle."""
+        """Return whether repeated failures end the turn after this cycle."""
         if not cycle.failed:
             self._failures.clear()
             return False

@@ -55,7 +55,7 @@ class Paths:
         }
 
     def cover(self, *paths: str) -> bool:
-        """Whether one of these journal paths is selected, or below a selected one."""
+        """Return whether one of these journal paths is selected, or below a selected one."""
         return not self._given or any(
             path == name or path.startswith(f"{name}/") or (name == "." and not path.startswith("/"))
             for path in filter(None, paths)
@@ -83,7 +83,7 @@ class Paths:
         return narrowed
 
     def _cover_in(self, plan: Plan, *paths: str) -> bool:
-        """Whether a plan's paths, or their names when they were changed, are selected."""
+        """Return whether a plan's paths, or their names when they were changed, are selected."""
         return self.cover(*paths, *(name for path in paths for name in plan.former.get(path, ())))
 
 

@@ -89,7 +89,7 @@ def _describe(error: OSError) -> str:
 
 
 def _is_terminal(stream: TextIO | None) -> bool:
-    """Whether `stream` is open, and a terminal."""
+    """Return whether `stream` is open, and a terminal."""
     return stream is not None and stream.isatty()
 
 

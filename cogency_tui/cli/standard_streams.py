@@ -117,7 +117,7 @@ def complain(error: CogencyError) -> None:
 
 
 def agreed(question: str) -> bool:
-    """Whether the user says yes to a question; no, if no user can be asked."""
+    """Return whether the user says yes to a question; no, if no user can be asked."""
     if not (sys.stdin is not None and sys.stdin.isatty()):
         talk("Not a terminal: use --yes to confirm.")
         return False

@@ -55,7 +55,7 @@ class McpSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return urlsplit(self.url).netloc.rpartition("@")[2]
 
     def offers(self, tool: str) -> bool:
-        """Whether a tool of this server, by its name at the server, is offered."""
+        """Return whether a tool of this server, by its name at the server, is offered."""
         return tool not in self.denied and (self.tools is None or tool in self.tools)
 
 

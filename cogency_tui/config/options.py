@@ -84,7 +84,7 @@ class Option(msgspec.Struct, frozen=True):
         return problem_of({name: value}, self.owner).removeprefix(f'"{name}": ')
 
     def narrows(self, value: Any, current: Any) -> bool:
-        """Whether a project may replace `current` with `value`."""
+        """Return whether a project may replace `current` with `value`."""
         if self.project == "any":
             return True
         if self.project == "less":

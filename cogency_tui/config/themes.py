@@ -83,12 +83,12 @@ class Palette(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def ansi(self) -> bool:
-        """Whether the colours are the terminal's own."""
+        """True if the colours are the terminal's own."""
         return self.colors.text.startswith("ansi_")
 
     @property
     def flat(self) -> bool:
-        """Whether surfaces look the same, so that their contents need another distinction."""
+        """True if surfaces look the same, so that their contents need another distinction."""
         colors = self.colors
         return colors.background == colors.surface == colors.raised
 

@@ -94,7 +94,7 @@ class ActionParser(TagMachine):
 
     @property
     def answered(self) -> bool:
-        """Whether the model has begun its `<response>`, and so ends its turn."""
+        """True if the model has begun its `<response>`, and so ends its turn."""
         return self._responses > 0
 
     def _open(self, marker: str) -> None:

@@ -176,7 +176,7 @@ class Block:
 
     @property
     def is_empty(self) -> bool:
-        """Whether only white space was read."""
+        """True if only white space was read."""
         self._count()
         return not self._tail.strip()
 

@@ -338,7 +338,7 @@ def _has_args(record: Mapping[str, Any]) -> bool:
 
 
 def _is_definition(record: Mapping[str, Any]) -> bool:
-    """Whether it declares a function with a JSON Schema rather than calling it."""
+    """Return whether it declares a function with a JSON Schema rather than calling it."""
     schemas = [record.get(key) for key in (*_ARGS_KEYS, "inputSchema", "input_schema")]
     return any(isinstance(schema, dict) and "properties" in schema and "type" in schema for schema in schemas)
 
@@ -559,7 +559,7 @@ class _Text:
         return None
 
     def _in_prose(self, index: int) -> bool:
-        """Whether the text at `index` is outside Markdown code. Call it in rising order."""
+        """Return whether the text at `index` is outside Markdown code. Call it in rising order."""
         if self._text[index] != "<":
             return True
         while self._prose < index:
@@ -683,7 +683,7 @@ class _Text:
 
 
 class _Inside:
-    """Whether positions, in rising order, are in the content of one of these fenced blocks."""
+    """True if positions, in rising order, are in the content of one of these fenced blocks."""
 
     def __init__(self, fences: Sequence[_Fence]) -> None:
         self._rest: Iterator[_Fence] = iter(fences)

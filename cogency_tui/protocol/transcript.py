@@ -118,7 +118,8 @@ def _report(ran: RanCommand) -> str:
 
 
 def _begins_message(event: ModelEvent, said: Sequence[ModelEvent], *, closing: bool) -> bool:
-    """Whether the model began another answer with `event`; `closing`: results have come since the last."""
+    """Return whether the model began another answer with `event`; `closing`: results have come since the
+    last."""
     cycle = event.get("cycle")
     before = said[-1].get("cycle") if said else None
     return closing if cycle is None and before is None else cycle != before

@@ -32,7 +32,7 @@ class Endpoint:
 
     @property
     def is_loopback(self) -> bool:
-        """Whether it runs on this machine."""
+        """True if it runs on this machine."""
         name = urlsplit(self.base_url).hostname or ""
         return name in {"localhost", "::1"} or name.startswith("127.")
 

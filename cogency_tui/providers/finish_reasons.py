@@ -38,8 +38,8 @@ def check_ending(endpoint: Endpoint, finish: Finish, *, wrote_text: bool, reason
 
 
 def ends_alike(text: str, messages: Sequence[Message]) -> bool:
-    """Whether `messages`, as sent to a session, begin with the whole of the answer `text`. The user may
-    have interrupted it, and a dialect discards text after a boundary."""
+    """Return whether `messages`, as sent to a session, begin with the whole of the answer `text`. The user
+    may have interrupted it, and a dialect discards text after a boundary."""
     return _letters(text)[-_TAIL:] == _letters(_stored_answer(messages))[-_TAIL:]
 
 

@@ -232,7 +232,7 @@ class InteractionsSession:
 
     @property
     def reusable(self) -> bool:
-        """Whether it was not closed: there is no connection to lose."""
+        """True if it was not closed: there is no connection to lose."""
         return not self._closed
 
     async def send(self, messages: Sequence[Message]) -> None:

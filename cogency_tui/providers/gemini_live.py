@@ -83,7 +83,7 @@ class LiveLink:
 
     @property
     def is_open(self) -> bool:
-        """Whether it is not known to have ended."""
+        """True if it is not known to have ended."""
         return self._socket.is_open
 
     async def say(self, turns: Sequence[Mapping[str, Any]], *, complete: bool) -> None:
@@ -230,7 +230,7 @@ class LiveSession:
 
     @property
     def reusable(self) -> bool:
-        """Whether its last answer was complete. Whether the connection is open, or another can be opened,
+        """True if its last answer was complete. Whether the connection is open, or another can be opened,
         shows with the next `send`."""
         return self._whole
 

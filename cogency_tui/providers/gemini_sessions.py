@@ -73,7 +73,7 @@ class _LiveFirst:
 
     @property
     def reusable(self) -> bool:
-        """Whether the present session is reusable."""
+        """True if the present session is reusable."""
         return self._session.reusable
 
     async def send(self, messages: Sequence[Message]) -> None:

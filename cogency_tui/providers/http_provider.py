@@ -173,7 +173,7 @@ class HttpProvider:
 
     @property
     def resumes(self) -> bool:
-        """Whether sessions can be opened."""
+        """True if sessions can be opened."""
         return self._sessions is not None
 
     async def stream(self, messages: Sequence[Message]) -> AsyncGenerator[Chunk, None]:

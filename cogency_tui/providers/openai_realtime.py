@@ -200,7 +200,7 @@ class RealtimeSession:
 
     @property
     def reusable(self) -> bool:
-        """Whether the endpoint waits for the next round, and the session's lifetime allows one."""
+        """True if the endpoint waits for the next round, and the session's lifetime allows one."""
         return self._idle and self._socket.is_open and self._clock() < self._until
 
     async def seed(self, messages: Sequence[Message]) -> None:

@@ -63,7 +63,7 @@ class EventNumbers:
         self._text: Hashable = None
 
     def is_new(self, event: Mapping[str, Any], text: Hashable = None) -> bool:
-        """Whether an event is no duplicate; `text` names the text that it continues or ends.
+        """Return whether an event is no duplicate; `text` names the text that it continues or ends.
 
         Events without a number are new, and all are once a number has been used for another event.
 
@@ -310,7 +310,7 @@ class ResponsesSession:
 
     @property
     def reusable(self) -> bool:
-        """Whether the connection is open, and its last answer was complete."""
+        """True if the connection is open, and its last answer was complete."""
         return self._whole and self._socket.is_open
 
     async def send(self, messages: Sequence[Message]) -> None:

@@ -107,7 +107,7 @@ class Socket:
 
     @property
     def is_open(self) -> bool:
-        """Whether it is not known to have ended."""
+        """True if it is not known to have ended."""
         from websockets.protocol import OPEN
 
         return self._link.state is OPEN

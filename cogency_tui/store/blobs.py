@@ -92,7 +92,7 @@ class Blobs:
 
     @property
     def crowded(self) -> bool:
-        """Whether a clean-up is due: nine tenths of the quota are used."""
+        """True if a clean-up is due: nine tenths of the quota are used."""
         return self.used > self._quota * 9 // 10
 
     def put(self, source: BinaryIO, *, limit: int | None = None) -> Stored:
@@ -132,7 +132,7 @@ class Blobs:
         return Version("file", stored.digest, stored.size, mode, stored.kept)
 
     def has(self, digest: str) -> bool:
-        """Whether a content is there and whole. Asking counts as use: the content stays for `GRACE`."""
+        """Return whether a content is there and whole. Asking counts as use: the content stays for `GRACE`."""
         path = self._path(digest)
         try:
             # Before the check, so that a concurrent clean-up leaves it.
@@ -264,7 +264,7 @@ class Blobs:
         return Stored(digest, size, True)
 
     def _there(self, digest: str) -> bool:
-        """Whether a content is there; another process may have stored it without syncing it yet."""
+        """Return whether a content is there; another process may have stored it without syncing it yet."""
         found = self.has(digest)
         if found and digest not in self._synced:
             self._unsynced.add(digest)

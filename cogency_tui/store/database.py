@@ -372,7 +372,7 @@ def open_to_read(path: Path, patience: float, *, untouched: bool = False) -> sql
 
 
 def is_refusal(exc: OSError | sqlite3.Error) -> bool:
-    """Whether the system denies write access."""
+    """Return whether the system denies write access."""
     if isinstance(exc, OSError):
         return exc.errno in _REFUSAL_ERRNOS
     return primary_code(exc) in _REFUSAL_CODES
@@ -457,7 +457,7 @@ def companions(path: Path) -> tuple[Path, Path]:
 
 
 def _is_orphaned(wal: Path, path: Path) -> bool:
-    """Whether a WAL has no database: SQLite would delete it."""
+    """Return whether a WAL has no database: SQLite would delete it."""
     return size_of(wal) > 0 and not size_of(path)
 
 

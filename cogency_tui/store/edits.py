@@ -159,7 +159,7 @@ class Edits:
         return await self._database.read(lambda connection: since(connection, project, id))
 
     async def any_by(self, tools: Iterable[str], conversation: str, id: int) -> bool:
-        """Whether one of these tools made an edit in a conversation after the edit of this number."""
+        """Return whether one of these tools made an edit in a conversation after the edit of this number."""
         names = [to_column(tool) for tool in tools]
         made = f"SELECT 1 FROM edits WHERE {{}} = ? AND tool IN ({', '.join('?' * len(names))}) AND id > ?"
         sql = f"{made.format('conversation')} UNION ALL {made.format('caller')} LIMIT 1"

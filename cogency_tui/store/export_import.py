@@ -255,8 +255,8 @@ def blamed_on(number: int) -> Generator[None]:
 
 
 def is_portable(path: str) -> bool:
-    """Whether an edit of this path is portable to another machine: it is relative and normal, stays inside
-    the project and out of git's own files, and is readable for a user who is asked about it."""
+    """Return whether an edit of this path is portable to another machine: it is relative and normal, stays
+    inside the project and out of git's own files, and is readable for a user who is asked about it."""
     parts = path.split("/")
     try:
         longest = max(len(os.fsencode(part)) for part in parts)

@@ -260,8 +260,8 @@ def _wal(wal: Path) -> Iterator[str]:
 
 
 def _is_of_round(header: bytes, salt: bytes) -> bool:
-    """Whether a frame does not belong to an earlier round of the WAL: each round adds one to the first half
-    of the salt."""
+    """Return whether a frame does not belong to an earlier round of the WAL: each round adds one to the first
+    half of the salt."""
     rounds = (int.from_bytes(salt[:4], "big") - int.from_bytes(header[8:12], "big")) & 0xFFFFFFFF
     return not 0 < rounds < _MOST_ROUNDS
 

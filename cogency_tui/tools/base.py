@@ -91,7 +91,7 @@ class Spellings:
         )
 
     def ignores(self, argument: str, value: Any) -> bool:
-        """Whether an argument with this value has no effect."""
+        """Return whether an argument with this value has no effect."""
         if argument in self.ignored:
             return True
         return argument in self.instead and (
@@ -124,7 +124,7 @@ class Touch:
     writes: bool = False
 
     def conflicts(self, other: "Touch") -> bool:
-        """Whether both may touch the same file, one of them writing, so that their order matters."""
+        """Return whether both may touch the same file, one of them writing, so that their order matters."""
         if not (self.writes or other.writes):
             return False
         if self.everything:

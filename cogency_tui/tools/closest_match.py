@@ -185,8 +185,8 @@ def _compared(lines: list[str], start: int, wanted: list[str]) -> str:
 
 
 def _same(passage: list[str], wanted: list[str], index: int) -> bool:
-    """Whether a line of the passage contains the wanted one: the first may begin before it, the last end
-    after it."""
+    """Return whether a line of the passage contains the wanted one: the first may begin before it, the last
+    end after it."""
     if index >= len(passage):
         return False
     have, want = passage[index], wanted[index]

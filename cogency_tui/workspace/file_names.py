@@ -240,12 +240,12 @@ def protected(parts: Sequence[str]) -> str:
 
 @lru_cache(maxsize=1 << 16)
 def is_guarded_name(name: str) -> bool:
-    """Whether any path with this component at its end is `protected`."""
+    """Return whether any path with this component at its end is `protected`."""
     return bool(protected((name,)))
 
 
 def is_instruction_file(name: str) -> bool:
-    """Whether agents read a file of this name as instructions in its directory, and nothing runs it."""
+    """Return whether agents read a file of this name as instructions in its directory, and nothing runs it."""
     folded = _folded(name)
     return _PROTECTED_FILES.get(folded) == _INSTRUCTIONS and folded.endswith(".md")
 

@@ -65,13 +65,13 @@ class _State(NamedTuple):
         return self.kind == "directory"
 
     def is_as(self, other: "_State | None") -> bool:
-        """Whether it leads to the same place."""
+        """Return whether it leads to the same place."""
         if other is None or self.kind != other.kind:
             return False
         return self.target == other.target if self.is_link else self.identity == other.identity
 
     def is_closed_to(self, before: "_State | None") -> bool:
-        """Whether it is the same directory, with fewer permissions for its owner than before."""
+        """Return whether it is the same directory, with fewer permissions for its owner than before."""
         return self.is_directory and self.is_as(before) and bool((before or self).mode & ~self.mode & _RIGHTS)
 
 

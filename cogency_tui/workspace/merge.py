@@ -80,7 +80,7 @@ class Merged:
 
 
 def is_text(*contents: bytes) -> bool:
-    """Whether these are texts whose lines can be compared."""
+    """Return whether these are texts whose lines can be compared."""
     return _codec(*contents) is not None
 
 
@@ -263,7 +263,7 @@ def _regions(
 
 
 def _collides(change: diff.Difference, end: int, others: list[diff.Difference]) -> bool:
-    """Whether there is a change of lines before `end` here, too, or the other side inserts lines at the
-    very same place."""
+    """Return whether there is a change of lines before `end` here, too, or the other side inserts lines at
+    the very same place."""
     start, stop = change[0], change[1]
     return start < end or any(start == stop == first == last for first, last, *_ in others)

@@ -141,7 +141,7 @@ class Workspace:
                 raise self._missing(location) from None
 
     def exists(self, location: Location) -> bool:
-        """Whether there is anything, of whatever kind."""
+        """Return whether there is anything, of whatever kind."""
         with refusals(location.relative):
             try:
                 with self.open_parent(location) as parent:

@@ -53,7 +53,7 @@ class Text:
 
     @property
     def mixed(self) -> bool:
-        """Whether some lines end in CRLF and others in LF."""
+        """True if some lines end in CRLF and others in LF."""
         windows = self.raw.count("\r\n")
         return 0 < windows < self.raw.count("\n")
 

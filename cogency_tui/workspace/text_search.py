@@ -56,7 +56,7 @@ class Found(msgspec.Struct, tag=True):
 
     @property
     def complete(self) -> bool:
-        """Whether all matches were counted."""
+        """True if all matches were counted."""
         return self.matches < MOST_COUNTED
 
 

@@ -133,7 +133,7 @@ class CommandEdits:
 
     @property
     def going_on(self) -> bool:
-        """Whether files may be changed after the block."""
+        """True if files may be changed after the block."""
         return self.lasting is not None or self.lives_on
 
     @property
@@ -647,7 +647,7 @@ class Commands:
 
     @property
     def _settled(self) -> bool:
-        """Whether no command refers to an earlier shadow than the last: background commands are moved."""
+        """True if no command refers to an earlier shadow than the last: background commands are moved."""
         return not (self._running or self._journal.unfinished)
 
     def _first_time(self, problem: str) -> str:
@@ -744,5 +744,5 @@ def _named(paths: Sequence[str], most: int = _MOST_NAMED) -> str:
 
 
 def _noise(path: str) -> bool:
-    """Whether a path is a cache or a temporary file of a program."""
+    """Return whether a path is a cache or a temporary file of a program."""
     return any(fnmatchcase(part, pattern) for part in path.split("/") for pattern in _NOISE)

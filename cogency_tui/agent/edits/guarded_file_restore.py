@@ -503,21 +503,22 @@ def _is_in(path: str, places: Collection[str]) -> bool:
 
 
 def _is_of_bare(path: str, workspace: Workspace) -> bool:
-    """Whether a path leads to programs in a directory that git takes for a bare repository."""
+    """Return whether a path leads to programs in a directory that git takes for a bare repository."""
     parts = PurePosixPath(path).parts
     leads = parts[-1] in _OF_BARE or "hooks" in parts
     return leads and not path.startswith("/") and bool(in_repository(workspace.root, parts))
 
 
 def _went_with_all(edit: FileChange, workspace: Workspace) -> bool:
-    """Whether a file was removed together with the directory that it was for: nothing is left to guard."""
+    """Return whether a file was removed together with the directory that it was for: nothing is left to
+    guard."""
     directory, _ = _place(edit.path)
     return edit.kind == "deleted" and not Path(workspace.root, directory).exists()
 
 
 def _moved_with_all(edit: FileChange, workspace: Workspace) -> bool:
-    """Whether a file was moved unchanged, together with the directory that it is for, to a place that did
-    not exist before: it applies to nothing else then.
+    """Return whether a file was moved unchanged, together with the directory that it is for, to a place that
+    did not exist before: it applies to nothing else then.
     """
     (former, old_name), (directory, name) = _place(edit.old_path), _place(edit.path)
     unchanged = edit.before.kind == "file" and edit.before == edit.after
@@ -532,7 +533,7 @@ def _moved_with_all(edit: FileChange, workspace: Workspace) -> bool:
 
 
 def _is_fresh(directory: PurePosixPath, edit: FileChange) -> bool:
-    """Whether a directory of the project was made for a file."""
+    """Return whether a directory of the project was made for a file."""
     return bool(edit.made) and directory.is_relative_to(edit.made) and not edit.path.startswith("/")
 
 
@@ -548,7 +549,7 @@ class _Instructions:
         self._root = workspace.root
 
     def has_copy(self, edit: FileChange) -> bool:
-        """Whether an edit made such a copy."""
+        """Return whether an edit made such a copy."""
         directory, name = _place(edit.path)
         if (edit.kind, edit.after.kind) != ("created", "file") or not is_instruction_file(str(name)):
             return False
@@ -610,19 +611,20 @@ def _is_ordinary_configuration(
 
 
 def _is_of_repository(path: Path) -> bool:
-    """Whether a path is the configuration of one repository, which all its working trees share."""
+    """Return whether a path is the configuration of one repository, which all its working trees share."""
     return path.name == "config" and protected_files.is_repository(path.parent)
 
 
 def _is_own_tree(directory: Path, setting: str) -> bool:
-    """Whether a setting names the working tree of a submodule, and that tree leads back to this directory."""
+    """Return whether a setting names the working tree of a submodule, and that tree leads back to this
+    directory."""
     _, is_place, place = setting.partition(_WORKTREE)
     return bool(is_place) and _is_led_back(directory, f"{place}/.git", may_be_gone=False)
 
 
 def _moves_or_removes_submodules(change: FileChange, workspace: Workspace, blobs: Blobs) -> bool:
-    """Whether a list of submodules differs only in their places, and in the absence of submodules whose
-    working trees are gone.
+    """Return whether a list of submodules differs only in their places, and in the absence of submodules
+    whose working trees are gone.
     """
     top, _, name = change.path.rpartition("/")
     if name != _SUBMODULES or change.old_path or change.before.kind != "file":
@@ -644,15 +646,15 @@ def _moves_or_removes_submodules(change: FileChange, workspace: Workspace, blobs
 
 
 def _is_configuration(path: str) -> bool:
-    """Whether only git reads the file: a shell would run what the value of a name may hold."""
+    """Return whether only git reads the file: a shell would run what the value of a name may hold."""
     parts = PurePosixPath(path).parts
     gits = ".git" in parts or not protected_files.reason(path)
     return (parts[-1] in _CONFIGURATIONS and gits) or Path("/", path) in protected_files.user_configurations()
 
 
 def _is_bookkeeping(change: FileChange, known: Collection[str], workspace: Workspace, blobs: Blobs) -> bool:
-    """Whether a change only links a working tree or a submodule to its repository, and everything in it
-    that leads to programs is `known`: watched before, or changed since.
+    """Return whether a change only links a working tree or a submodule to its repository, and everything in
+    it that leads to programs is `known`: watched before, or changed since.
     """
     paths = [Path(workspace.root, each) for each in _paths(change)]
     path = paths[0]
@@ -680,7 +682,7 @@ def _is_bookkeeping(change: FileChange, known: Collection[str], workspace: Works
 
 
 def _is_linked(directory: Path) -> bool:
-    """Whether a directory holds a repository's data of a submodule or of another working tree."""
+    """Return whether a directory holds a repository's data of a submodule or of another working tree."""
     above = Path(os.path.realpath(directory)).parents
     return any(
         each.name in protected_files.LINKED and protected_files.is_repository(each.parent) for each in above
@@ -688,8 +690,8 @@ def _is_linked(directory: Path) -> bool:
 
 
 def _was_linked(path: Path, text: str) -> bool:
-    """Whether this was the `.git` of a submodule or of another working tree whose data the repository no
-    longer has: it is of no use.
+    """Return whether this was the `.git` of a submodule or of another working tree whose data the repository
+    no longer has: it is of no use.
     """
     if path.name != ".git" or not text.startswith(_POINTER) or "\0" in text:
         return False
@@ -698,7 +700,8 @@ def _was_linked(path: Path, text: str) -> bool:
 
 
 def _is_led_back(directory: Path, text: str, *, may_be_gone: bool) -> bool:
-    """Whether the `.git` that this text names leads back to the git directory, or is gone where it may be."""
+    """Return whether the `.git` that this text names leads back to the git directory, or is gone where it may
+    be."""
     place = directory / text.rstrip("\r\n")
     if "\0" in text or place.name != ".git":
         return False
@@ -715,8 +718,8 @@ def _small(version: Version, blobs: Blobs) -> str:
 
 
 def _is_ordinary(setting: str, *, local: bool) -> bool:
-    """Whether a setting is one of ordinary work, with addresses on this machine only where these may be
-    `local`. A value may contain a newline, a key may not.
+    """Return whether a setting is one of ordinary work, with addresses on this machine only where these may
+    be `local`. A value may contain a newline, a key may not.
     """
     key, newline, value = setting.partition("\n")
     if not newline:

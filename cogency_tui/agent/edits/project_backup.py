@@ -222,13 +222,13 @@ def _same(written: Known | None, now: Known) -> bool:
 
 
 def _is_object(name: str, data: bytes) -> bool:
-    """Whether git's object of this name has these bytes."""
+    """Return whether git's object of this name has these bytes."""
     hasher = hashlib.sha1 if len(name) == hashlib.sha1().digest_size * 2 else hashlib.sha256
     return hasher(b"blob %d\0" % len(data) + data).hexdigest() == name
 
 
 def _is_as(before: Snapshot, now: Snapshot) -> bool:
-    """Whether nothing differs but the time; the earlier snapshot finds no less."""
+    """Return whether nothing differs but the time; the earlier snapshot finds no less."""
     return replace(before, began=now.began) == now
 
 

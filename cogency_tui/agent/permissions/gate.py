@@ -167,7 +167,7 @@ class Gate:
 
     @property
     def can_ask(self) -> bool:
-        """Whether a user is available to answer questions."""
+        """True if a user is available to answer questions."""
         return self._ask() is not None
 
     @property
@@ -236,8 +236,8 @@ class Gate:
             return None if ask is None else await ask(question)
 
     async def keeps(self, call_id: str, tool: str, changed: Sequence[str], diff: str) -> bool | None:
-        """Whether the user keeps a call's changes of guarded files that were made without consent; None if
-        no user can be asked.
+        """Return whether the user keeps a call's changes of guarded files that were made without consent;
+        None if no user can be asked.
         """
         summary = f"Keep its changes: {'; '.join(changed)}"
         reason = "it changed files that need your approval"
@@ -258,7 +258,7 @@ class Gate:
             self._reason_of_mode(intent, self._mode())
 
     def is_wary(self) -> bool:
-        """Whether the reach of commands matters: untrusted content was read."""
+        """Return whether the reach of commands matters: untrusted content was read."""
         return bool(self._state.sources)
 
     async def check(self, call_id: str, tool: str, intent: Intent) -> None:
@@ -426,7 +426,7 @@ class Gate:
         return self._state.caution if intent.effect in ("write", "command", "tool") else ""
 
     def _is_own(self, intent: Intent) -> bool:
-        """Whether a call would change the user's configuration, if that is in the project."""
+        """Return whether a call would change the user's configuration, if that is in the project."""
         if self._rules is None or intent.effect != "write":
             return False
         return any(map(self._rules.is_configuration, intent.paths))
@@ -467,14 +467,14 @@ def _narrower(one: Permissions, other: Permissions) -> Permissions:
 
 
 def _is_free(intent: Intent, mode: Permissions) -> bool:
-    """Whether a call concerns only processes that the conversation started, and is no command while none
-    may run.
+    """Return whether a call concerns only processes that the conversation started, and is no command while
+    none may run.
     """
     return intent.own and not (mode == "plan" and intent.everything)
 
 
 def _could_reach(intent: Intent) -> bool:
-    """Whether nothing confines a call to the project, though it names no place outside."""
+    """Return whether nothing confines a call to the project, though it names no place outside."""
     return intent.effect in ("command", "tool") and not intent.confined
 
 

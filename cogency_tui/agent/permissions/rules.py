@@ -97,7 +97,8 @@ def _words(command: str) -> list[str]:
 
 
 def _may_become_option(bare: str, before: str) -> bool:
-    """Whether a glob may match names that are options: they begin with the word's text before the glob."""
+    """Return whether a glob may match names that are options: they begin with the word's text before the
+    glob."""
     glob = _GLOB.search(bare)
     return glob is not None and (before + bare[: glob.start()])[:1] in ("", "-")
 
@@ -223,7 +224,7 @@ class Rules:
         self._directory = Path(os.path.realpath(path.parent))
 
     def is_configuration(self, path: Path) -> bool:
-        """Whether a path (resolved) is part of the user's configuration rather than the project's."""
+        """Return whether a path (resolved) is part of the user's configuration rather than the project's."""
         if not path.is_relative_to(self._directory):
             return False
         if self.project.is_relative_to(self._directory):

@@ -76,7 +76,7 @@ class Learner:
 
     @property
     def at_work(self) -> bool:
-        """Whether a lesson is in progress."""
+        """True if a lesson is in progress."""
         return self._lesson is not None and not self._lesson.done()
 
     async def settle(self) -> None:

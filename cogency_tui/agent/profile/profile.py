@@ -96,7 +96,7 @@ class Profile:
         return Told(describe(await self.facts()) if self.on else "", edition)
 
     async def offers(self, conversation_id: str) -> bool:
-        """Whether to offer the user a profile now; true only once."""
+        """Return whether to offer the user a profile now; true only once."""
         if not self.asks:
             return False
         conversation = await (await self._store()).conversation(conversation_id)

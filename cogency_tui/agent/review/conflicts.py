@@ -98,7 +98,7 @@ async def _plan(book: Book, page: Page, target: Target) -> Plan:
 
 
 def _is_in_conflict(wish: Wish) -> bool:
-    """Whether the whole change was to be reverted, and could not be."""
+    """Return whether the whole change was to be reverted, and could not be."""
     return any(wish.page.standing.marked(Part(edit)) == "conflict" for edit in wish.edits)
 
 

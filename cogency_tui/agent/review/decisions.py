@@ -180,7 +180,7 @@ def reverse(marks: Iterable[MarkChange]) -> tuple[MarkChange, ...]:
 
 
 def _is_whole(wish: Wish) -> bool:
-    """Whether a change is reverted with its name, mode and all, and not hunk by hunk."""
+    """Return whether a change is reverted with its name, mode and all, and not hunk by hunk."""
     return not wish.is_lines and wish.whole
 
 

@@ -44,12 +44,12 @@ class Query:
 
     @property
     def asks_for_content(self) -> bool:
-        """Whether the query has conditions on the events, not on the conversation's row alone."""
+        """True if the query has conditions on the events, not on the conversation's row alone."""
         return bool(self.terms or self.files or self.tools or self.errors)
 
     @property
     def asks_for_rows(self) -> bool:
-        """Whether the query has conditions on the conversation's own row, other than its time."""
+        """True if the query has conditions on the conversation's own row, other than its time."""
         return bool(self.models or self.projects or self.branches or self.costs)
 
 

@@ -75,7 +75,7 @@ class Schema:
         others = top.get("additionalProperties")
         elsewhere = any(key in top for key in _ELSEWHERE)
         self._open = bool(others) or (others is None and (elsewhere or not self._properties))
-        """Whether the tool takes arguments that it does not name. A schema that names some and is silent on
+        """True if the tool takes arguments that it does not name. A schema that names some and is silent on
         others does not, unless other keywords may name more: an unknown name is then reported rather than
         lost."""
 
@@ -197,7 +197,7 @@ def _table(value: Any) -> Mapping[str, Any]:
 
 
 def _fits(value: Any, kind: Any) -> bool:
-    """Whether a value has a plain type; a value fits any other type."""
+    """Return whether a value has a plain type; a value fits any other type."""
     kinds = cast("list[Any]", kind) if isinstance(kind, list) else [kind]
     wanted = [_KINDS[one] for one in kinds if isinstance(one, str) and one in _KINDS]
     if not wanted or len(wanted) < len(kinds):

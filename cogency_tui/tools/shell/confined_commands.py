@@ -53,13 +53,14 @@ def unconfined(simple: Simple) -> str:
 
 
 def formats_json(simple: Simple) -> bool:
-    """Whether Python's own JSON tool prints its input, unless another module has its name."""
+    """Return whether Python's own JSON tool prints its input, unless another module has its name."""
     plain = all(word.known and not word.pattern for word in simple.words)
     return plain and bool(_JSON_TOOL.fullmatch(" ".join(word.text for word in simple.words)))
 
 
 def configures_git(simple: Simple) -> bool:
-    """Whether git reads or changes settings: that brings nothing, though it may redirect later commands."""
+    """Return whether git reads or changes settings: that brings nothing, though it may redirect later
+    commands."""
     texts = [word.text for word in simple.words]
     known = all(word.known for word in simple.words)
     return known and texts[:2] == ["git", "config"] and not simple.has("e", "edit")
@@ -96,5 +97,5 @@ def _script(simple: Simple) -> str:
 
 
 def has_starting_option(simple: Simple) -> bool:
-    """Whether an option of a program starts another one."""
+    """Return whether an option of a program starts another one."""
     return simple.gives(options_of("starting", simple.program))

@@ -85,7 +85,7 @@ def indirect_reads(
 
 
 def _reads_unknown(simple: Simple, places: Places, *, listed: bool) -> bool:
-    """Whether it reads a file whose name only the shell knows."""
+    """Return whether it reads a file whose name only the shell knows."""
     inputs = [each.target for each in simple.redirections if each.operator == "<"]
     words = [*inputs, *_operands(simple)]
     return any(
@@ -149,7 +149,7 @@ def _takes_names(simple: Simple, *, listed: bool) -> bool:
 
 
 def _names_files_of(simple: Simple, places: Places) -> bool:
-    """Whether an argument is a file with more arguments, as compilers and linters take it."""
+    """Return whether an argument is a file with more arguments, as compilers and linters take it."""
     if is_listed(simple):
         return False
     responses = [word.after("@") for word in simple.arguments if word.known and word.text.startswith("@")]
@@ -201,7 +201,7 @@ def _kinds(simple: Simple, given: Sequence[Word]) -> frozenset[str]:
 
 
 def _runs_with_links(simple: Simple) -> bool:
-    """Whether `find` runs a program, on links, that may follow them."""
+    """Return whether `find` runs a program, on links, that may follow them."""
     expression = Expression(simple)
     programs = {command[0].text for command in expression.commands if command}
     follow = any(each not in _NOT_FOLLOWING and "words" not in facts(each) for each in programs)
@@ -209,7 +209,7 @@ def _runs_with_links(simple: Simple) -> bool:
 
 
 def _follows(simple: Simple) -> bool:
-    """Whether a program follows links that it finds on its way."""
+    """Return whether a program follows links that it finds on its way."""
     texts = [word.text for word in simple.arguments]
     match simple.program:
         case "ls":

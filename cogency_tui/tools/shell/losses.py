@@ -76,7 +76,7 @@ class Stakes:
         self, workspace: Workspace, made: Mapping[Path, Version], moved: MovedFiles | None = None
     ) -> None:
         self.stashed = False
-        """Whether a part of the command stashes changes, which a later one may drop."""
+        """True if a part of the command stashes changes, which a later one may drop."""
         self._workspace = workspace
         self._made = made
         self._moved = moved or MovedFiles()
@@ -93,12 +93,12 @@ class Stakes:
         return CachedRepository(directory, self._answers)
 
     def inside(self, path: Path) -> bool:
-        """Whether a path with its links resolved is in the project."""
+        """Return whether a path with its links resolved is in the project."""
         roots = (self._workspace.root, *self._workspace.added)
         return any(path.is_relative_to(root) for root in roots)
 
     def is_temporary(self, path: Path) -> bool:
-        """Whether a path is a temporary file of the user's own, or may become one."""
+        """Return whether a path is a temporary file of the user's own, or may become one."""
         return is_own_temporary(path, self._workspace.root)
 
     def add(self, phrase: str, paths: Iterable[Path] = ()) -> None:
@@ -168,7 +168,7 @@ class Stakes:
                 self._note("whole", target)
 
     def _is_filled(self, directory: Path, entries: Sequence[Entry], root: Path) -> bool:
-        """Whether only programs have filled a directory that git neither has nor ignores."""
+        """Return whether only programs have filled a directory that git neither has nor ignores."""
         untracked = bool(entries) and all(entry.index == "?" for entry in entries)
         if not untracked or not _is_remade("untracked", directory):
             return False
@@ -199,7 +199,7 @@ class Stakes:
             self._paths[path] = None
 
     def _is_made(self, path: Path) -> bool:
-        """Whether all files there are in the agent's version, except those that programs create."""
+        """Return whether all files there are in the agent's version, except those that programs create."""
         if not self._made:
             return False
         if path.is_symlink() or not path.is_dir():
@@ -245,7 +245,7 @@ _LABELS = {
 
 
 def _is_remade(kind: str, path: Path) -> bool:
-    """Whether a build, a test or an installation creates a directory again, and git has nothing of it."""
+    """Return whether a build, a test or an installation creates a directory again, and git has nothing of it."""
     if path.suffix == ".pyc" and path.parent.name == "__pycache__" and path.is_file():
         return kind == "ignored"
     if path.is_symlink() or not path.is_dir() or any(os.path.lexists(path / name) for name in _OWN_WORK):
@@ -263,7 +263,7 @@ def _files_of_work(directory: Path) -> Iterator[Path]:
 
 
 def _holds(path: Path, version: Version) -> bool:
-    """Whether a file or link has the content of a version."""
+    """Return whether a file or link has the content of a version."""
     try:
         if version.kind == "link":
             return hashlib.sha256(os.fsencode(path.readlink())).hexdigest() == version.digest
@@ -639,7 +639,7 @@ class Moves:
 
 
 def _may_be(word: Word, path: Path, places: Places) -> bool:
-    """Whether a word may expand to a path."""
+    """Return whether a word may expand to a path."""
     names = (str(joined(place, word.pattern or word.text)) for place in places.directories)
     return word.known and any(fnmatch.fnmatchcase(str(path), name) for name in names)
 
@@ -663,14 +663,14 @@ def _without_temporary(simple: Simple, places: Places, stakes: Stakes) -> Simple
 
 
 def _is_named_temporary(word: Word, places: Places, stakes: Stakes) -> bool:
-    """Whether a word that only the shell knows surely names a temporary file: `/tmp/x.$$`."""
+    """Return whether a word that only the shell knows surely names a temporary file: `/tmp/x.$$`."""
     begun = word.certain.startswith(("/tmp/", f"{tempfile.gettempdir()}/"))
     found = places.targets(word) if begun and not word.known else None
     return bool(found) and all(map(stakes.is_temporary, found or ()))
 
 
 def _moves_unknown(simple: Simple) -> bool:
-    """Whether a part of a command may move something into a directory that is not known beforehand."""
+    """Return whether a part of a command may move something into a directory that is not known beforehand."""
     words = simple.arguments
     if any(word.text.startswith("--remove") for word in words):
         return True

@@ -169,7 +169,7 @@ def indirect_network(simple: Simple, command: str, places: Places, made: MadeFil
 
 
 def is_local(simple: Simple) -> bool:
-    """Whether a program that may use the network or run text has no argument for which it would."""
+    """Return whether a program that may use the network or run text has no argument for which it would."""
     plain = all(word.known and not word.pattern for word in simple.words)
     first = simple.words[0].text if simple.words else "/"
     texts = [word.text for word in simple.arguments]
@@ -177,7 +177,8 @@ def is_local(simple: Simple) -> bool:
 
 
 def _runs_text(simple: Simple, command: str, made: MadeFiles) -> bool:
-    """Whether a program runs commands from its arguments, its input, or a file that the command creates."""
+    """Return whether a program runs commands from its arguments, its input, or a file that the command
+    creates."""
     program, texts = simple.program, [word.text for word in simple.arguments]
     if program == "trap" and all(word.known for word in simple.arguments):
         # The commands that it runs are examined separately.
@@ -208,7 +209,7 @@ def _runs_text(simple: Simple, command: str, made: MadeFiles) -> bool:
 
 
 def _is_given_as_written(simple: Simple, named: Word | None, made: MadeFiles) -> bool:
-    """Whether a shell's commands are written in the command to the letter."""
+    """Return whether a shell's commands are written in the command to the letter."""
     if named is not None:
         return made.as_written(named)
     if simple.program not in _POSIX or any(word.text != "-" for word in simple.operands()):
@@ -218,7 +219,7 @@ def _is_given_as_written(simple: Simple, named: Word | None, made: MadeFiles) ->
 
 
 def _is_given_code(simple: Simple) -> bool:
-    """Whether a program that may run it gets code which uses the network, or hides whether it does."""
+    """Return whether a program that may run it gets code which uses the network, or hides whether it does."""
     texts = [each.target.text for each in simple.redirections if each.operator == "<<<"]
     texts += ["\n".join(each.body) for each in simple.redirections]
     if "interpreter" in facts(simple.program):
@@ -227,13 +228,13 @@ def _is_given_code(simple: Simple) -> bool:
 
 
 def _unsure_code(simple: Simple) -> bool:
-    """Whether the shell builds the code of an option."""
+    """Return whether the shell builds the code of an option."""
     arguments = simple.arguments
     return any(is_code_option(option.text) and not code.known for option, code in pairwise(arguments))
 
 
 def _git_runs(simple: Simple) -> bool:
-    """Whether git runs the value of an option, an alias or a program beside it."""
+    """Return whether git runs the value of an option, an alias or a program beside it."""
     command = git_command(simple)
     if command is None:
         return False
@@ -256,7 +257,7 @@ def _git_runs(simple: Simple) -> bool:
 
 
 def _starts(option: Word, value: Word | None) -> bool:
-    """Whether an option of git's own may start a program."""
+    """Return whether an option of git's own may start a program."""
     if not option.known or option.text.startswith(("--exec-path=", "--config-env")):
         return True
     setting = option.text[2:] or (value.text if value else "")
@@ -264,7 +265,7 @@ def _starts(option: Word, value: Word | None) -> bool:
 
 
 def _has_literal_command(simple: Simple) -> bool:
-    """Whether the command of a program with many is written out."""
+    """Return whether the command of a program with many is written out."""
     for word in simple.arguments:
         if not word.known or word.pattern:
             return False
@@ -274,19 +275,19 @@ def _has_literal_command(simple: Simple) -> bool:
 
 
 def _evaluates(simple: Simple) -> bool:
-    """Whether the shell evaluates quoted text in an argument."""
+    """Return whether the shell evaluates quoted text in an argument."""
     return simple.program in _SUBSCRIPTS and any(
         re.search(r"\[[^\]]*(?:\$\(|`)", word.text) for word in simple.arguments
     )
 
 
 def _unsure_device(target: Word) -> bool:
-    """Whether a redirection may lead to a server, as far as the text shows."""
+    """Return whether a redirection may lead to a server, as far as the text shows."""
     return not target.known and not target.resolved and target.text.startswith("/dev/")
 
 
 def _is_copy(path: Path) -> bool:
-    """Whether a program is a copy of one of the system's that uses the network."""
+    """Return whether a program is a copy of one of the system's that uses the network."""
     try:
         if path.is_symlink():
             # It is the program that it leads to, whatever its name.
@@ -306,7 +307,7 @@ def _is_copy(path: Path) -> bool:
 
 
 def _is_addressed(simple: Simple) -> bool:
-    """Whether a program that may contact any address is given one elsewhere."""
+    """Return whether a program that may contact any address is given one elsewhere."""
     texts = [word.text for word in simple.arguments]
     if any(not _HERE.fullmatch(found["host"]) for text in texts for found in _ADDRESS.finditer(text)):
         return True
@@ -350,7 +351,7 @@ def network_program(simple: Simple) -> str:
 
 
 def _module_reaches(simple: Simple) -> bool:
-    """Whether a module that is run as a program uses the network."""
+    """Return whether a module that is run as a program uses the network."""
     named = script(simple)
     if named is None or not named.text.startswith("-m"):
         return False
@@ -361,5 +362,5 @@ def _module_reaches(simple: Simple) -> bool:
 
 
 def opens_device(simple: Simple) -> bool:
-    """Whether the shell itself connects to a server."""
+    """Return whether the shell itself connects to a server."""
     return any(_DEVICE.match(redirection.target.text) for redirection in simple.redirections)

@@ -93,7 +93,7 @@ class Sandbox:
         return f"not sandboxed: {self._reason}" if self._reason else "sandboxed"
 
     async def probe(self, workspace: Workspace) -> bool:
-        """Whether commands run in a sandbox; tried once, by running one."""
+        """Return whether commands run in a sandbox; tried once, by running one."""
         async with self._trying:
             if not self._tried:
                 self._reason = await self._problem(workspace)

@@ -158,7 +158,7 @@ def _without_links_in_code(html: str) -> str:
 
 
 def _is_visit(target: str) -> bool:
-    """Whether following this link opens a page or writes a mail, as browsers read it."""
+    """Return whether following this link opens a page or writes a mail, as browsers read it."""
     plain = _SKIPPED_BY_BROWSERS.sub("", target).lower()
     return plain.startswith(_VISITS) or not _SCHEME.match(plain)
 

@@ -34,7 +34,7 @@ _NOTHING = "No results found."
 
 
 def installed() -> bool:
-    """Whether the library is installed; it is not imported."""
+    """Return whether the library is installed; it is not imported."""
     return importlib.util.find_spec("ddgs") is not None
 
 
