@@ -154,7 +154,8 @@ def _changed(text: str, keys: tuple[str, ...], value: Value | None) -> str:
 
 
 def _has_comment_above_tables(document: "TOMLDocument") -> bool:
-    """Return whether a comment, which is about the file or a table, is the last entry before the first table."""
+    """Return whether a comment, which is about the file or a table, is the last entry before the first
+    table."""
     from tomlkit.items import AoT, Comment, Table, Whitespace
 
     top = takewhile(lambda item: not isinstance(item, (AoT, Table)), (item for _key, item in document.body))

@@ -132,7 +132,8 @@ class Blobs:
         return Version("file", stored.digest, stored.size, mode, stored.kept)
 
     def has(self, digest: str) -> bool:
-        """Return whether a content is there and whole. Asking counts as use: the content stays for `GRACE`."""
+        """Return whether a content is there and whole. Asking counts as use: the content stays for
+        `GRACE`."""
         path = self._path(digest)
         try:
             # Before the check, so that a concurrent clean-up leaves it.

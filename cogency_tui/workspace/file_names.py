@@ -245,7 +245,8 @@ def is_guarded_name(name: str) -> bool:
 
 
 def is_instruction_file(name: str) -> bool:
-    """Return whether agents read a file of this name as instructions in its directory, and nothing runs it."""
+    """Return whether agents read a file of this name as instructions in its directory, and nothing runs
+    it."""
     folded = _folded(name)
     return _PROTECTED_FILES.get(folded) == _INSTRUCTIONS and folded.endswith(".md")
 

@@ -794,7 +794,8 @@ def names_its_files(program: str, arguments: Sequence[str]) -> bool:
 
 
 def _listed(table: Mapping[str, Options], program: str, arguments: Sequence[str]) -> bool:
-    """Return whether the longest name of a table that a program and its first words form allows the others."""
+    """Return whether the longest name of a table that a program and its first words form allows the
+    others."""
     lengths = range(min(len(arguments), _MOST_NAMED), -1, -1)
     found = next((length for length in lengths if " ".join((program, *arguments[:length])) in table), None)
     return found is not None and table[" ".join((program, *arguments[:found]))].allow(arguments[found:])

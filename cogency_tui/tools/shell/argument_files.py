@@ -186,7 +186,8 @@ def _program(simple: Simple) -> tuple[_Program | None, tuple[Word, ...]]:
 
 
 def _compares_files(command: str, arguments: tuple[Word, ...]) -> bool:
-    """Return whether git may read files that are not in the repository: it compares two, or is requested to."""
+    """Return whether git may read files that are not in the repository: it compares two, or is requested
+    to."""
     if command not in ("diff", "difftool", "grep"):
         return False
     if any(word.text.startswith(_NO_INDEX) for word in arguments):

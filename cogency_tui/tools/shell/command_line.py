@@ -323,7 +323,8 @@ def _runs_text(word: Word) -> bool:
 
 
 def _takes_next(option: str, program: str) -> bool:
-    """Return whether the last of an option's letters takes the next word; text behind another is its value."""
+    """Return whether the last of an option's letters takes the next word; text behind another is its
+    value."""
     if option.startswith("--") or not option.startswith("-"):
         return False
     valued = letters_of("wrapping", program)

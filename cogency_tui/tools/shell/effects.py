@@ -246,7 +246,8 @@ def _stranger(local: Visit, ports: ListeningPorts) -> tuple[Address | None, str]
 
 
 def _are_of_project(local: Visit, ports: ListeningPorts, workspace: Workspace) -> bool:
-    """Return whether all servers of a visit are the user's that work in the project, or the conversation's."""
+    """Return whether all servers of a visit are the user's that work in the project, or the
+    conversation's."""
     roots = (workspace.root, *workspace.added)
     strange = (each.port for each in local.addresses if ports.stranger(each.port))
     return all(ports.are_of(port, roots) for port in strange)

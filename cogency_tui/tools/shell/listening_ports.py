@@ -111,7 +111,8 @@ def _sockets_of(pid: int) -> set[int]:
 
 
 def _works_in(pid: int, directories: Collection[Path]) -> bool:
-    """Return whether a process is another program of this user, and its working directory is in one of these."""
+    """Return whether a process is another program of this user, and its working directory is in one of
+    these."""
     process = Path(f"/proc/{pid}")
     try:
         place, owner = (process / "cwd").readlink(), process.stat().st_uid

@@ -245,7 +245,8 @@ _LABELS = {
 
 
 def _is_remade(kind: str, path: Path) -> bool:
-    """Return whether a build, a test or an installation creates a directory again, and git has nothing of it."""
+    """Return whether a build, a test or an installation creates a directory again, and git has nothing of
+    it."""
     if path.suffix == ".pyc" and path.parent.name == "__pycache__" and path.is_file():
         return kind == "ignored"
     if path.is_symlink() or not path.is_dir() or any(os.path.lexists(path / name) for name in _OWN_WORK):
