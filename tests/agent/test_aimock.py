@@ -213,7 +213,7 @@ async def test_a_connection_that_dies_in_mid_answer_runs_no_call_twice(
     server: Aimock, work: Work, begun: bool, how: Mapping[str, Any]
 ) -> None:
     dying = says("step 0 done", call(1), chunkSize=5, first=True, **how)
-    server.script(dying, says("broke off", call(1), chunkSize=5), *TASK)
+    server.script(dying, says("was lost", call(1), chunkSize=5), *TASK)
     async with work.agent(work.way.connect(server)) as agent:
         events = await turn(agent, "task one")
         kept = await stored(agent)
@@ -225,7 +225,7 @@ async def test_a_connection_that_dies_in_mid_answer_runs_no_call_twice(
     assert len(done) == STEPS
     seen = server.journal()
     assert [each.interrupted for each in seen].count(True) == 1
-    assert any("broke off" in each.asked for each in seen) == begun
+    assert any("was lost" in each.asked for each in seen) == begun
 
 
 @ways("history")

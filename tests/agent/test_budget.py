@@ -162,9 +162,7 @@ async def test_a_model_without_a_price_is_counted_in_tokens(project: Path) -> No
 async def test_limits_in_dollars_that_cannot_hold_are_told_once(project: Path) -> None:
     desk = Desk(project, "One.", "Two.", facts=replace(PRICED, prices=None), turn=Limits(hard=0.01))
     (told,) = notices(await desk.turn())
-    assert told.startswith(
-        "The price of scripted/scripted-1 is not known: limits in dollars do not hold for it"
-    )
+    assert told.startswith("The price of scripted/scripted-1 is unknown, so dollar limits do not apply to it")
     assert notices(await desk.turn()) == []
     assert desk.asked == []
 

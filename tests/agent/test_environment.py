@@ -92,7 +92,7 @@ def test_it_says_what_the_mode_refuses_and_whether_the_user_can_be_asked(
     assert "The user is asked first:" in asked
     for text in (alone, asked):
         assert ("Refused: changing files, commands." in text) is (mode == "plan")
-        assert "what is outside the project" in text
+        assert "anything outside the project" in text
 
 
 def test_it_has_the_branch_and_what_changed(project: Path) -> None:

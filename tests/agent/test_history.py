@@ -174,7 +174,7 @@ async def test_a_conversation_too_long_to_be_summarised_is_given_in_short(
 async def test_there_may_be_nothing_to_summarise_or_no_summary_written(tmp_path: Path, project: Path) -> None:
     agent, _provider = agent_of(tmp_path, project, "Hello.", READ)
     async with agent:
-        with pytest.raises(UsageError, match="nothing to summarise"):
+        with pytest.raises(UsageError, match="nothing to summarize"):
             await agent.compact("c")
         await turn(agent, conversation_id="c")
         with pytest.raises(ProviderProtocolError, match="returned no summary"):

@@ -116,12 +116,12 @@ REFUSED: dict[str, Callable[[str], tuple[Record, str]]] = {
     "a mark of nothing": lambda p: ({"mark": [9, "", "kept", "", 1.0]}, "9 is missing"),
     "an odd mark": lambda p: ({"mark": [1, "", "spell", "", 1.0]}, "Invalid enum value 'spell'"),
     "a negative time": lambda p: (event(9, type="user", content="x", timestamp=-1.0), ">= 0"),
-    "an endless time": lambda p: (event(9, type="user", content="x", timestamp=float("inf")), "no number"),
+    "an endless time": lambda p: (event(9, type="user", content="x", timestamp=float("inf")), "not a number"),
     "a number as a name": lambda p: (event(9, type="think", content="x", id=5), r"\$.id"),
     "a huge number": lambda p: (event(1 << 70, type="user", content="x"), "not a number that can be stored"),
-    "no number": lambda p: ({"event": {"type": "user", "timestamp": 1.0, "content": "x"}}, "'number' is"),
+    "not a number": lambda p: ({"event": {"type": "user", "timestamp": 1.0, "content": "x"}}, "'number' is"),
     "tokens without end": lambda p: (usage(input=1 << 62), "input"),
-    "a cost that is none": lambda p: (usage(cost=float("nan")), "NaN is no number"),
+    "a cost that is none": lambda p: (usage(cost=float("nan")), "NaN is not a number"),
     "a measure that is none": lambda p: (usage(body='{"cost": 1e999}'), "not a number that can be stored"),
     "a list as a measure": lambda p: (usage(body="[]"), "object"),
     "other bytes": lambda p: ({**content(b"x"), "content": DIGEST}, "does not match its digest"),
@@ -137,7 +137,7 @@ async def test_what_no_export_says_is_refused_with_its_line_and_why(name: str, p
     damaged, why = REFUSED[name](str(project))
     before = [conversation(str(project)), user(1), content(), content(b"a\0b")]
     async with agent_in(project) as agent:
-        with pytest.raises(UsageError, match=f"(?s)^Line 6 is not .*{why}.*\\.$") as caught:
+        with pytest.raises(UsageError, match=f"(?s)^Line 6 has the wrong form: .*{why}.*\\.$") as caught:
             await agent.recall.import_lines(lines(*before, damaged))
         assert "Export it again" in caught.value.hint
         assert await (await agent.store()).count() == 0
@@ -149,7 +149,7 @@ async def test_what_no_export_says_is_refused_with_its_line_and_why(name: str, p
 )
 async def test_an_odd_conversation_is_refused(more: Record, project: Path) -> None:
     async with agent_in(project) as agent:
-        with pytest.raises(UsageError, match="Line 2 is"):
+        with pytest.raises(UsageError, match="Line 2 has the wrong form"):
             await agent.recall.import_lines(lines(conversation(**{"project": str(project), **more})))
 
 
@@ -160,7 +160,7 @@ async def test_what_is_nested_too_deeply_is_refused(project: Path) -> None:
     payload = {"outcome": "o", "content": deep, "error": False, "state": "done"}
     result = event(1, type="result", id="c", tool="x", duration=0.1, payload=payload)
     async with agent_in(project) as agent:
-        with pytest.raises(UsageError, match="nested in more than 100 levels"):
+        with pytest.raises(UsageError, match="nested more than 100 levels deep"):
             await agent.recall.import_lines(lines(conversation(str(project)), result))
 
 

@@ -211,7 +211,7 @@ async def test_what_another_provider_is_asked_leaves_the_machine(
     events = await turn(agent)
     question = asked[-1]
     assert (question.effect, question.detail.endswith("the keys")) == ("network", True)
-    assert question.reason.startswith("it asks far.example:8443")
+    assert question.reason.startswith("it sends a request to far.example:8443")
     assert str(outside) in question.reason
     assert results(events)[-1]["payload"].get("refused") == "the user declined it"
     assert len(scripted(agent).sent) == 3
@@ -262,5 +262,5 @@ async def test_an_answer_without_end_is_stopped(bench: Bench) -> None:
     model = ScriptedProvider(call, "y" * ANSWER_LIMIT + "z<<hang>>", "Ok.", size=60_000)
     payload = await payload_of(bench.agent(llm=model))
     assert payload["content"] == "y" * ANSWER_LIMIT
-    assert payload["outcome"] == "scripted-1 answered in 200,000 characters (stopped there)"
+    assert payload["outcome"] == "scripted-1 answered in 200,000 characters (cut there)"
     assert not model.hanging.is_set()

@@ -139,7 +139,7 @@ async def test_whatever_a_tool_raises_is_a_failed_result(
     a, b = stage.do("a"), stage.do("b")
     await stage.end()
     assert stage.failed(a)
-    assert stage.outcome(a).startswith(f"step broke: {type(fault).__name__}")
+    assert stage.outcome(a).startswith(f"step crashed: {type(fault).__name__}")
     assert not stage.failed(b)
     assert "step broke" in caplog.text
 
@@ -171,7 +171,7 @@ async def test_a_tool_that_breaks_before_it_runs_is_a_failed_result(label: str, 
     stage = Stage([Brittle()])
     call = stage.submit("brittle", {"label": label})
     await stage.end()
-    assert (stage.failed(call), stage.outcome(call)) == (True, f"brittle broke: {told}")
+    assert (stage.failed(call), stage.outcome(call)) == (True, f"brittle crashed: {told}")
 
 
 async def test_a_call_is_announced_and_its_output_shown_while_it_runs() -> None:
@@ -1167,7 +1167,7 @@ async def test_values_that_would_multiply_beyond_measure_fail_the_call() -> None
     call = stage.act("b", {"value": ["$big" * 20] * 2})
     await stage.end()
     assert stage.failed(call)
-    assert "at most 33,554,432" in stage.outcome(call)
+    assert "the limit is 33,554,432" in stage.outcome(call)
 
 
 @pytest.mark.parametrize("backwards", [False, True])

@@ -193,7 +193,7 @@ async def test_the_results_of_all_steps_together_are_cut_for_the_model(bench: Be
     assert all(len(str(content[f"s{number}"])) > 40_000 for number in range(4))
     told = scripted(agent).sent[1][-1]["content"]
     assert len(told) < 40_000
-    assert told.count("left out") == 4
+    assert told.count("omitted") == 4
     assert "whole" in told
 
 

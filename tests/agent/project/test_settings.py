@@ -82,7 +82,7 @@ def test_a_workflow_may_have_the_persons_agents(desk: Desk) -> None:
     desk.brings(step)
     assert list(desk.settings.now.workflows) == ["w"]
     desk.brings(step.replace('"own"', '"nobody"'))
-    assert 'there is no agent "nobody"' in desk.settings.problem
+    assert 'unknown agent "nobody"' in desk.settings.problem
     assert "line 1" in desk.settings.problem
     assert not desk.settings.now.workflows
 
@@ -148,7 +148,7 @@ def test_what_cannot_be_is_told_with_its_line(desk: Desk, text: str, line: int, 
     desk.brings(text)
     assert f"{desk.file}, line {line}: " in desk.settings.problem
     assert told in desk.settings.problem
-    assert "nothing of it is used" in desk.settings.problem
+    assert "none of it is used" in desk.settings.problem
     assert desk.agents == {"own"}
     assert not desk.settings.now.workflows
 

@@ -164,7 +164,7 @@ async def test_later_lines_stay_and_the_same_lines_are_a_conflict_that_is_settle
     (place,) = conflict.merged.conflicts
     assert (place.base, place.ours, place.theirs) == (b"agent 2\n", b"agent 2, and me\n", b"line 2\n")
 
-    with pytest.raises(UsageError, match="1 places"):
+    with pytest.raises(UsageError, match="1 conflicts"):
         await review.resolve(Target(1, "a"), conflict, [])
     await review.resolve(Target(1, "a"), conflict, [Text("both\n")])
     assert read(desk) == "top\n" + swapped((2, "both\n"))
