@@ -481,7 +481,7 @@ def _could_reach(intent: Intent) -> bool:
 def _way_out(intent: Intent) -> str:
     """The way in which a call could carry something out of the project."""
     if intent.effect == "network" or (intent.effect == "tool" and intent.goes_to):
-        return f"it asks {intent.goes_to}"
+        return f"it sends a request to {intent.goes_to}"
     if intent.goes_to and intent.neighbour:
         return f"it reaches {intent.neighbour}"
     return f"it reaches the network with {intent.goes_to}" if intent.goes_to else _MAY_REACH

@@ -368,7 +368,7 @@ async def test_a_tool_reports_a_change_that_was_made_and_not_recorded_as_done(
         monkeypatch.setattr(Edits, "add", add)
         assert not outcome.failed
         assert outcome.content.startswith("created a: 1 line, 4 bytes\n")
-        assert "could not be recorded, and so cannot be reverted: The disk is full." in outcome.content
+        assert "could not be recorded, so it cannot be reverted: The disk is full." in outcome.content
         assert (desk.root / "a").read_text() == "new\n"
         await desk.write(("b", "b\n"))
         assert await desk.told() == [("created", "a"), ("created", "b")]

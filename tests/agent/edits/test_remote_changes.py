@@ -150,7 +150,7 @@ async def test_lines_of_both_that_one_command_wrote_are_the_commands(desk: Desk)
 
 async def test_a_pull_is_taken_back_by_its_numbers(desk: Desk) -> None:
     await watched(desk, "git pull -q")
-    with pytest.raises(UsageError, match="There is nothing to undo"):
+    with pytest.raises(UsageError, match="Nothing to undo"):
         await desk.undo.of_turn()
     with pytest.raises(UsageError, match=r"Not reverted, because it came from the remote: .*a\.txt"):
         await desk.undo.of_turn(1)

@@ -61,7 +61,7 @@ async def test_on_a_full_disk_an_interrupted_command_waits_to_be_settled(
                         assert again == []
                         assert await desk.told() == []
                         told = await desk.journal.settle()
-                    assert ["is recorded: changed a, deleted b." in notice for notice in told] == [True]
+                    assert ["are recorded: changed a, deleted b." in notice for notice in told] == [True]
                     for edit in await desk.edits():
                         await desk.undo.apply(await desk.undo.restore([edit], before=True))
                     assert histories(await desk.edits()) == []

@@ -119,7 +119,7 @@ async def test_ordinary_work_stays(tmp_path: Path, sealed_home: Path) -> None:
         git(desk.root, "config", "remote.origin.fetch", "x")
 
     (notice,), _ = await _killed(tmp_path, sealed_home, change, _refused)
-    assert notice.endswith("what it had changed is recorded: changed a.py.")
+    assert notice.endswith("its changes are recorded: changed a.py.")
     assert "somebody" in (tmp_path / "project/.git/config").read_text()
 
 

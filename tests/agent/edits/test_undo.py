@@ -157,7 +157,7 @@ async def test_files_in_the_way_can_be_left_out(desk: Desk) -> None:
         ("echo 2 >> a", "rm a; ln -s b a", "it is no longer the same kind of file"),
         ("echo 2 >> a", "rm a; mkfifo a", "is a FIFO"),
         ("chmod 755 a", "chmod 700 a", "its mode has changed since, too (it is 700)"),
-        ("printf '\\0' > a", "printf '\\1\\0' > a", "the same lines were changed since"),
+        ("printf '\\0' > a", "printf '\\1\\0' > a", "the same lines have changed since"),
     ],
 )
 async def test_what_cannot_be_taken_back_is_said_and_left_alone(
@@ -227,12 +227,12 @@ async def test_undo_and_redo_go_turn_by_turn(desk: Desk) -> None:
     for number in (2, 1, 0):
         await undo(desk)
         assert desk.tree() == trees[number]
-    with pytest.raises(UsageError, match="nothing to undo"):
+    with pytest.raises(UsageError, match="Nothing to undo"):
         await desk.undo.of_turn()
     for number in (1, 2, 3):
         await redo(desk)
         assert desk.tree() == trees[number]
-    with pytest.raises(UsageError, match="nothing to redo"):
+    with pytest.raises(UsageError, match="Nothing to redo"):
         await desk.undo.redo()
     await undo(desk)
     assert desk.tree() == trees[2]
@@ -322,7 +322,7 @@ async def test_the_hunk_of_a_new_file_is_the_file(desk: Desk) -> None:
     (hunk,) = hunks(b"", b"1\n")
     await desk.revert_hunks(edit, hunk.id)
     assert desk.tree() == {}
-    with pytest.raises(UsageError, match="nothing to undo"):
+    with pytest.raises(UsageError, match="Nothing to undo"):
         await desk.undo.of_turn()
 
 
@@ -372,7 +372,7 @@ async def test_a_renamed_file_that_the_person_removed_stays_away(desk: Desk) -> 
     act(desk, "rm b")
     await undo(desk)
     assert desk.tree() == {}
-    with pytest.raises(UsageError, match="nothing to undo"):
+    with pytest.raises(UsageError, match="Nothing to undo"):
         await desk.undo.of_turn()
 
 
@@ -397,7 +397,7 @@ async def test_what_came_and_went_within_a_turn_is_in_nobodys_way(tmp_path: Path
         desk.put("a", "the person's\n")
         await desk.undo.apply(await desk.undo.of_turn())
         assert desk.tree() == {"a": (0o644, b"the person's\n")}
-        with pytest.raises(UsageError, match="nothing to undo"):
+        with pytest.raises(UsageError, match="Nothing to undo"):
             await desk.undo.of_turn()
 
 
@@ -423,7 +423,7 @@ async def test_what_would_be_lost_for_good_needs_a_word(tmp_path: Path) -> None:
         )
         plan = await desk.undo.of_turn()
         assert plan.for_good == ("big", "d/bigger")
-        with pytest.raises(LossError, match="lost for good"):
+        with pytest.raises(LossError, match="lost permanently"):
             await desk.undo.apply(plan)
         assert (desk.root / "big").exists()
         await desk.undo.apply(plan, for_good=True)
@@ -462,7 +462,7 @@ async def test_what_changed_since_the_plan_is_not_overwritten(desk: Desk) -> Non
     await desk.write(("a", "2\n"), ("b", "2\n"))
     plan = await desk.undo.of_turn()
     desk.put("a", "the person's\n")
-    with pytest.raises(WorkspaceError, match="a has changed since this was planned"):
+    with pytest.raises(WorkspaceError, match="a has changed in the meantime"):
         await desk.undo.apply(plan)
     assert desk.tree() == {"a": (0o644, b"the person's\n"), "b": (0o644, b"2\n")}
 

@@ -136,7 +136,7 @@ async def test_without_anyone_to_ask_it_is_refused(person: Person) -> None:
 
 async def test_a_reason_reaches_the_model(person: Person) -> None:
     person.answers = [Answer(allow=False, reason="use make")]
-    with pytest.raises(ToolError, match="They said: use make"):
+    with pytest.raises(ToolError, match="Their reason: use make"):
         await person.gate.check("c", "shell", run(person, "ls"))
 
 
@@ -411,7 +411,7 @@ async def test_in_auto_the_network_runs_until_something_was_read(person: Person)
     assert not person.asked
     assert not await person.lets(page_of("example.org"), NO)
     assert person.reason == (
-        "it asks example.org, and this conversation has read text from public search engines"
+        "it sends a request to example.org, and this conversation has read text from public search engines"
     )
 
 
@@ -537,7 +537,7 @@ async def test_a_tool_that_says_no_more_than_that_it_uses_the_network(person: Pe
     forecast = Intent("network", "Run forecast")
     await person.reads(forecast)
     assert not await person.lets(forecast, NO)
-    assert person.reason == ("it asks the network, and this conversation has read text from the network")
+    assert person.reason == ("it sends a request to the network, and this conversation has read text from the network")
 
 
 async def test_nothing_read_is_nothing_noted(person: Person) -> None:

@@ -221,7 +221,7 @@ GOOD = '[[rules]]\nid = "a"\neffect = "command"\npattern = "pytest"\n'
         ),
         (GOOD + '[[rules]]\nid = ""\neffect = "command"\npattern = "ls"\n', "must not be empty"),
         (GOOD + '[[rules]]\nid = "b"\neffect = "command"\npattern = "ls"\nproject = "x"\n', "full path"),
-        ("allow = true\n" + GOOD, '"allow" is no key'),
+        ("allow = true\n" + GOOD, 'unknown key "allow"'),
         ('rules = "all"\n', "must be a list of tables"),
         ("rules = [1]\n", "rule 1"),
         ("\xff\xfe".encode("latin-1"), "cannot be read"),
