@@ -282,7 +282,7 @@ def test_turns_are_taken_back_one_by_one_or_back_to_a_point(run: Run, tell: Tell
         assert tree(project) == trees[number]
     done = run("edits", "revert", "--redo")
     assert done.returncode == 2
-    assert "nothing to redo" in done.stderr
+    assert "Nothing to redo" in done.stderr
 
     revert(run, "--to", "1")
     assert tree(project) == trees[1]
