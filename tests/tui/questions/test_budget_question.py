@@ -18,7 +18,7 @@ async def test_a_hard_limit_is_asked_about_and_a_no_is_told(project: Path) -> No
     settings = Settings(budget=BudgetSettings(turn=Limits(hard=0.01)))
     agent = Agent(provider, project=project, data=project.parent / "data", settings=settings)
     async with at_work(agent, (110, 40)) as pilot:
-        for key, told in (("n", "Nothing was sent, it was not allowed"), ("y", "Fine.")):
+        for key, told in (("n", "Nothing was sent (the user declined)"), ("y", "Fine.")):
             await send(pilot, "hi")
             await until(pilot, lambda: isinstance(pilot.app.screen, PermissionQuestion))
             screen = pilot.app.screen
