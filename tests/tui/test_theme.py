@@ -167,7 +167,7 @@ def test_a_theme_gives_the_style_sheets_the_colours_of_the_widgets(name: str) ->
 
 
 def test_an_unknown_theme_says_which_there_are() -> None:
-    with pytest.raises(ConfigError, match="no theme called 'neon'") as caught:
+    with pytest.raises(ConfigError, match="Unknown theme 'neon'") as caught:
         load_palette("neon")
 
     assert "night" in caught.value.hint

@@ -58,7 +58,7 @@ async def test_one_that_cannot_be_read_is_told_once(project: Path) -> None:
     os.mkfifo(project / "AGENTS.md")
     async with at_work(agent_in(project, "Hello.", "Again."), (120, 40)) as pilot:
         await send(pilot, "hi")
-        await until(pilot, lambda: "Instructions were not read: AGENTS.md" in told(pilot))
+        await until(pilot, lambda: "Instructions are not read: AGENTS.md" in told(pilot))
         await finished(pilot)
         await send(pilot, "again")
         await finished(pilot)
