@@ -51,7 +51,7 @@ from cogency_tui.workspace.file_names import shown
 from cogency_tui.workspace.paths import Location, Workspace
 from cogency_tui.workspace.protected_files import Leading, own_files
 
-_TOO_LONG = "the command: it names too many files to check"
+_TOO_LONG = "the command: it names too much to analyze"
 
 _ODD = "its file names may refer to other files, outside the project"
 

@@ -537,7 +537,9 @@ async def test_a_tool_that_says_no_more_than_that_it_uses_the_network(person: Pe
     forecast = Intent("network", "Run forecast")
     await person.reads(forecast)
     assert not await person.lets(forecast, NO)
-    assert person.reason == ("it sends a request to the network, and this conversation has read text from the network")
+    assert person.reason == (
+        "it sends a request to the network, and this conversation has read text from the network"
+    )
 
 
 async def test_nothing_read_is_nothing_noted(person: Person) -> None:
