@@ -108,7 +108,7 @@ def new_session_starting() -> Generator[None]:
 
 
 def is_session_starting() -> bool:
-    """Whether a process may be between its session and its environment."""
+    """Return whether a process may be between its session and its environment."""
     return _starting > 0
 
 
@@ -383,7 +383,8 @@ def _serve_answer(answer: Callable[[bytes], bytes], memory: int) -> NoReturn:
 
 
 def is_abandoned() -> bool:
-    """Whether the program that started this job has ended, where the system does not end the job with it."""
+    """Return whether the program that started this job has ended, where the system does not end the job with
+    it."""
     # Nothing is written to a job with lines: a readable input means that the other end is closed.
     return bool(select.select([sys.stdin], [], [], 0)[0])
 

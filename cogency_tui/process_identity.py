@@ -28,8 +28,8 @@ def start_of(pid: int, proc: Path = _PROC) -> str | None:
 
 
 def is_below(pid: int, above: int) -> bool:
-    """Whether process `above` has started `pid`, or has adopted it, directly or through others; False if
-    that cannot be determined.
+    """Return whether process `above` has started `pid`, or has adopted it, directly or through others; False
+    if that cannot be determined.
     """
     with suppress(OSError):
         while pid > 1:

@@ -30,7 +30,8 @@ def distrust(directories: Iterable[Path]) -> None:
 
 
 def is_outside(path: str, directories: Collection[Path]) -> bool:
-    """Whether a path is absolute, and neither it nor a link on its way is in these directories (resolved)."""
+    """Return whether a path is absolute, and neither it nor a link on its way is in these directories
+    (resolved)."""
     if not path.startswith("/"):
         return False
     tops = tuple(f"{str(each).rstrip('/')}/" for each in directories)

@@ -25,7 +25,7 @@ def owner() -> str:
 
 
 def is_gone(owner: str) -> bool:
-    """Whether the process with this `owner` no longer runs."""
+    """Return whether the process with this `owner` no longer runs."""
     pid = int(owner.partition("-")[0])
     start = start_of(pid)
     return start is None or _named(pid, start) != owner
@@ -46,7 +46,7 @@ def make_directory(kind: str, inside: Path | None = None) -> Path:
 
 
 def is_abandoned(name: str, status: os.stat_result, over: str = "") -> bool:
-    """Whether an entry with this name is ours, and its process is gone, or has the owner `over`."""
+    """Return whether an entry with this name is ours, and its process is gone, or has the owner `over`."""
     found = _OWNED.fullmatch(name)
     plain = any(test(status.st_mode) for test in (stat.S_ISREG, stat.S_ISDIR, stat.S_ISLNK))
     return bool(

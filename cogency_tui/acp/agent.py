@@ -92,7 +92,7 @@ class EditorAgent:
         )
 
     async def authenticate(self, method_id: str, **_more: Any) -> None:
-        raise acp.RequestError.invalid_params({"methodId": f"There is nothing to log in to: {method_id}"})
+        raise acp.RequestError.invalid_params({"methodId": f"Login is not needed: {method_id}"})
 
     @_told
     async def new_session(
@@ -161,7 +161,7 @@ class EditorAgent:
         session = self._session(session_id)
         text = text_of(prompt, session.agent.project)
         if not text:
-            raise acp.RequestError.invalid_params({"prompt": "There is nothing to ask."})
+            raise acp.RequestError.invalid_params({"prompt": "The prompt is empty."})
         return PromptResponse(stop_reason=await session.prompt(text))
 
     async def cancel(self, session_id: str, **_more: Any) -> None:
@@ -183,7 +183,7 @@ class EditorAgent:
     def _session(self, id: str) -> Session:
         session = self._sessions.get(id)
         if session is None:
-            raise acp.RequestError.invalid_params({"sessionId": "There is no such session; load it first."})
+            raise acp.RequestError.invalid_params({"sessionId": "Unknown session; load it first."})
         return session
 
     async def _reopen(self, id: str, cwd: str, servers: Sequence[Any] | None) -> Session:
@@ -194,7 +194,7 @@ class EditorAgent:
             known = await store.conversation(id)
             if known is None or known.project != str(agent.project):
                 where = f" in {cwd}" if known is None else f": it is for {known.project}"
-                said = " ".join([f"There is no such session{where}.", *store.untold()])
+                said = " ".join([f"Unknown session{where}.", *store.untold()])
                 raise acp.RequestError.invalid_params({"sessionId": said})
 
         return await self._open(id, await self._agent(cwd, servers), check)
@@ -228,7 +228,7 @@ class EditorAgent:
 def _directory(cwd: str) -> Path:
     path = Path(cwd)
     if not path.is_absolute() or not path.is_dir():
-        raise acp.RequestError.invalid_params({"cwd": f"{cwd} is no full path of a directory."})
+        raise acp.RequestError.invalid_params({"cwd": f"{cwd} is not the full path of a directory."})
     return path
 
 

@@ -42,7 +42,7 @@ def _text(block: Any, project: Path) -> str:
         if isinstance(block.resource, TextResourceContents):
             return f"\n\n{name}:\n{fenced(Redactor({}).text(block.resource.text, file=name))}\n"
         return f"{name} (not text)"
-    return "(something that is not text)"
+    return "(not text)"
 
 
 def _named(uri: str, project: Path) -> str:

@@ -78,7 +78,7 @@ def _error_in(line: bytes) -> dict[str, object] | None:
     if not line.strip():
         return None
     if line == _TOO_LONG:
-        return {"code": _INVALID_REQUEST, "message": f"A message may have {LONGEST:,} bytes."}
+        return {"code": _INVALID_REQUEST, "message": f"A message has at most {LONGEST:,} bytes."}
     try:
         message: object = json.loads(line)
     except (ValueError, RecursionError):
@@ -100,14 +100,16 @@ def serve_editor(flags: Mapping[str, Any]) -> int:
         UsageError: the SDK is not installed, or no editor is at the other end.
     """
     if find_spec("acp") is None:
-        raise UsageError("Editors are served with an extra that is not installed.", EXTRA)
+        raise UsageError("Serving editors needs an extra that is not installed.", EXTRA)
     if not _is_stream(0) or not _is_stream(1):
-        raise UsageError("An editor speaks with this over pipes.", "Have the editor start `cogency-tui acp`.")
+        raise UsageError(
+            "This command is for editors, over pipes.", "Configure the editor to start `cogency-tui acp`."
+        )
     return asyncio.run(_serve(flags))
 
 
 def _is_stream(handle: int) -> bool:
-    """Whether a handle can be waited for: a pipe, a socket or a terminal."""
+    """Return whether a handle can be waited for: a pipe, a socket or a terminal."""
     try:
         mode = os.fstat(handle).st_mode
     except OSError:

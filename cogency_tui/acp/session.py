@@ -26,9 +26,9 @@ _LIMIT = "The turn reached its limit"
 _log = logging.getLogger(__name__)
 
 _MODES: dict[Permissions, tuple[str, str]] = {
-    "plan": ("Plan", "Reads only; it proposes what it would do"),
+    "plan": ("Plan", "Reads only, and proposes changes"),
     "ask": ("Ask", "Asks before it changes files or runs commands"),
-    "edits": ("Edits", "Changes files of the project; asks before it runs commands"),
+    "edits": ("Edits", "Changes files in the project; asks before it runs commands"),
     "auto": ("Auto", "Works in the project without asking"),
 }
 
@@ -58,7 +58,7 @@ class Session:
         """
         chosen: list[Permissions] = [each for each in PERMISSIONS if each == mode]
         if not chosen:
-            raise acp.RequestError.invalid_params({"modeId": f"There are: {', '.join(PERMISSIONS)}"})
+            raise acp.RequestError.invalid_params({"modeId": f"Choose one of: {', '.join(PERMISSIONS)}"})
         self.agent.permissions = chosen[0]
 
     async def replay(self) -> None:
@@ -124,7 +124,7 @@ class Session:
 
     async def _ask(self, question: Question) -> Answer | None:
         """The user's answer in the editor; None if the editor cannot ask them."""
-        yes, no = ("Keep", "Put back") if question.effect == "changed" else ("Allow once", "Refuse")
+        yes, no = ("Keep", "Revert") if question.effect == "changed" else ("Allow once", "Refuse")
         options = [PermissionOption(option_id="once", name=yes, kind="allow_once")]
         if question.grant:
             name = f"Allow in this conversation: {reveal(question.grant)}"

@@ -216,7 +216,7 @@ class Agent:
 
     @property
     def lasting(self) -> bool:
-        """Whether the store outlives the program."""
+        """True if the store outlives the program."""
         return self._stored.lasting
 
     async def store(self) -> "Store":
@@ -324,7 +324,7 @@ class Agent:
 
     @property
     def learning(self) -> bool:
-        """Whether the profile is being updated."""
+        """True if the profile is being updated."""
         return self._conversations.learning
 
     async def remember(self, conversation_id: str | None) -> None:

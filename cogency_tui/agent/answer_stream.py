@@ -53,8 +53,8 @@ class Generation:
                     length += len(chunk.text)
                     if length > LONGEST:
                         raise ProviderProtocolError(
-                            f"The answer does not end: it has more than {LONGEST:,} characters.",
-                            "What came before it is kept; ask again, or choose another model.",
+                            f"The answer is endless: it has more than {LONGEST:,} characters.",
+                            "The text so far is saved; ask again, or choose another model.",
                         )
                 if isinstance(chunk, Usage):
                     self._usage = chunk
@@ -77,8 +77,8 @@ class Generation:
                 return None
         except TimeoutError as exc:
             raise ProviderTimeoutError(
-                f"Nothing of an answer came for {self._patience:g} s, though the endpoint went on sending.",
-                "What came before it is kept; ask again, or choose another model.",
+                f"No part of an answer arrived for {self._patience:g} s, although the endpoint kept sending.",
+                "The text so far is saved; ask again, or choose another model.",
             ) from exc
 
     @property
@@ -88,7 +88,7 @@ class Generation:
 
     @property
     def over(self) -> bool:
-        """Whether the answer has ended or was stopped, and everything was taken."""
+        """True if the answer has ended or was stopped, and everything was taken."""
         if self._ready or not self._task.done():
             return False
         return self._task.cancelled() or self._task.exception() is None

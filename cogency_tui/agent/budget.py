@@ -67,18 +67,15 @@ class _Limit:
 
     def told(self, spent: Spent, expected: Spent) -> str:
         """A sentence on what would pass the limit."""
-        taken, coming, most = map(self._written, (self.of(spent), self.of(expected), self.amount))
-        return (
-            f"{taken} went out {_SPANS[self.span]}, and the next request takes about {coming}; the limit is "
-            f"{most}"
-        )
+        taken, coming, most = map(self.written, (self.of(spent), self.of(expected), self.amount))
+        return f"{taken} used {_SPANS[self.span]}; the next request needs about {coming}; the limit is {most}"
 
     @property
     def key(self) -> str:
         """The option that sets the limit."""
         return f"budget.{self.span}.{'hard' if self.hard else 'soft'}{'_tokens' if self.in_tokens else ''}"
 
-    def _written(self, amount: float) -> str:
+    def written(self, amount: float) -> str:
         return f"{amount:,.0f} tokens" if self.in_tokens else f"${amount:.4g}"
 
 
@@ -153,13 +150,14 @@ class Budget:
                 "money",
                 said,
                 "",
-                f"it would pass {limit.key}; a yes lets it go on for as much again",
-                grant=f"whatever is spent {_SPANS[limit.span]}",
+                f"it exceeds {limit.key}; yes allows another {limit.written(limit.amount)}",
+                grant=f"all spending {_SPANS[limit.span]}",
             )
         )
         if answer is None or not answer.allow:
-            why = "there was nobody to ask" if answer is None else answer.reason or "it was not allowed"
-            raise BudgetError(f"Nothing was sent, {why}: {said}.", f"{limit.key} sets it.")
+            unasked = "no user is available to approve it"
+            why = unasked if answer is None else answer.reason or "the user declined"
+            raise BudgetError(f"Nothing was sent ({why}): {said}.", f"Change {limit.key} to raise the limit.")
         if answer.scope == "conversation":
             self._lifted.add(limit.span)
         self._ceilings[limit.key] = after + limit.amount
@@ -172,8 +170,8 @@ class Budget:
             return
         self._told.add(name)
         await note(
-            f"The price of {name} is not known: limits in dollars do not hold for it, those in tokens do "
-            "(budget.turn.hard_tokens). models.toml can say its price."
+            f"The price of {name} is unknown, so dollar limits do not apply to it. Use token limits "
+            "(budget.turn.hard_tokens), or add its price to models.toml."
         )
 
     async def _spent(self, span: str) -> Spent:

@@ -102,7 +102,7 @@ class Job:
         return count if count is not None else _RETRIES if self.on_error == "retry" else 0
 
     def waits_for_turn(self, jobs: Sequence["Job"]) -> bool:
-        """Whether another call that conflicts with this one goes before it."""
+        """Return whether another call that conflicts with this one goes before it."""
         return any(True for _ in self.before(jobs))
 
     def before(self, jobs: Sequence["Job"]) -> "Iterator[Job]":
@@ -151,7 +151,7 @@ def blocked_by(job: Job, by_action: Mapping[str, Job], *, complete: bool) -> tup
     for action, other in _dependencies(job, by_action):
         if other is None:
             if complete:
-                return [], f'Skipped: it depends on "{action}", which was never declared'
+                return [], f'Skipped: it depends on "{action}", which is not declared'
             needed.append(action)
         elif other.state.open:
             needed.append(action)
@@ -220,4 +220,4 @@ def _dependencies(job: Job, by_action: Mapping[str, Job]) -> list[tuple[str, Job
     ]
 
 
-_BECAME = {State.FAILED: "failed", State.SKIPPED: "was skipped", State.LOST: "came to no result"}
+_BECAME = {State.FAILED: "failed", State.SKIPPED: "was skipped", State.LOST: "has no result"}

@@ -126,10 +126,10 @@ class ResumeChannel:
                         raise
                     lost = str(exc)
             else:
-                lost = f"The session with {self._provider.name} had ended."
+                lost = f"The session with {self._provider.name} has ended."
         await self.close()
         if lost:
-            yield Notice(f"{lost} A new one is given the conversation.")
+            yield Notice(f"{lost} A new session continues the conversation.")
         session = self._session = await self._provider.connect(messages[:-1])
         self.sent += sum(len(message["content"]) for message in messages[:-1])
         async with aclosing(self._round(session, messages[-1:], messages)) as chunks:
@@ -188,7 +188,7 @@ class AutoChannel:
     def __init__(self, provider: Provider, clock: Callable[[], float] = time.monotonic) -> None:
         self._provider = provider
         self._clock = clock
-        self._resume = ResumeChannel(provider, f"auto: {provider.name} keeps sessions", attempts=1)
+        self._resume = ResumeChannel(provider, f"auto: {provider.name} supports sessions", attempts=1)
         self._replay = ReplayChannel(provider, f"auto: {provider.name} has no sessions")
         self._channel = self._resume if provider.resumes else self._replay
         self._again: float | None = None
@@ -229,7 +229,7 @@ class AutoChannel:
                     raise
                 failure = exc
             await self._fall_back(failure)
-            yield Notice(f"{failure} Going on in replay mode.")
+            yield Notice(f"{failure} Continuing in replay mode.")
         async with aclosing(self._replay.generate(messages)) as chunks:
             async for chunk in chunks:
                 yield chunk

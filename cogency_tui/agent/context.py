@@ -21,7 +21,7 @@ from cogency_tui.store.summaries import Summary
 _COLOURED = frozenset({"shell", "processes"})
 """Tools whose results contain colours for the user."""
 
-_LEFT_OUT = "[engine] {} earlier messages are left out."
+_LEFT_OUT = "[engine] {} earlier messages are omitted."
 
 
 def build_messages(
@@ -84,8 +84,8 @@ def told(summary: Summary | None, environment: str = "") -> str:
         return ""
     before = f"{environment}\n\n" if environment else ""
     return before + (
-        "[engine] The conversation before this point, summarised "
-        f"({'edited by the person' if summary.edited else 'by the model'}):\n\n{summary.text}"
+        "[engine] The conversation before this point, summarized "
+        f"({'edited by the user' if summary.edited else 'by the model'}):\n\n{summary.text}"
     )
 
 
@@ -106,7 +106,7 @@ def _windowed(messages: list[Message], asked: Sequence[UserEvent], window: int) 
     gone = [event for event in asked if user_message(event) not in left]
     told = _LEFT_OUT.format(dropped)
     if asked and asked[-1] in gone:
-        told += f" The person's last message among them was:\n\n{_without_environment(asked[-1])}"
+        told += f" The user's last message among them was:\n\n{_without_environment(asked[-1])}"
     environment = next((event["environment"] for event in reversed(gone) if "environment" in event), "")
     told = f"{environment}\n\n{told}" if environment else told
     return [{"role": "user", "content": told}, *messages[dropped:]]
@@ -169,7 +169,7 @@ def cut(text: str, limit: int) -> str:
         return text
     head = limit * 2 // 3
     tail = limit - head
-    return f"{text[:head]}\n[… {len(text) - limit:,} of {len(text):,} characters left out …]\n{text[-tail:]}"
+    return f"{text[:head]}\n[… {len(text) - limit:,} of {len(text):,} characters omitted …]\n{text[-tail:]}"
 
 
 class Way(NamedTuple):

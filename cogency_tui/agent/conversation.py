@@ -77,7 +77,7 @@ class Conversation:
         self._served = engine.servers.tools
         self.registry = assemble(self)
         self.busy = False
-        """Whether work is running or about to."""
+        """True if work is running or about to."""
         self._interrupted = False
         self._work: Work | None = None
         self.instructions = Instructions()

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 _PATIENCE = 1.5
 """Seconds that a message waits for MCP servers that are starting."""
 
-_NOT_LASTING = "the store cannot be used: once the program ends, no change of a file can be taken back"
+_NOT_LASTING = "the store is unavailable: file changes cannot be reverted after the program ends"
 
 
 class Conversations:
@@ -187,7 +187,7 @@ class Conversations:
 
     @property
     def learning(self) -> bool:
-        """Whether the profile is being updated."""
+        """True if the profile is being updated."""
         return self._learning is not None and self._learning.at_work
 
     def learner(self) -> "Learner":

@@ -59,24 +59,25 @@ _EMPTY_RAW: dict[Dialect, str] = {"xml": "<execute>[]</execute>", "delimiter": "
 
 _FORGED = Slip(
     "You wrote results yourself. They were discarded: only the engine reports results.",
-    "What you concluded from them is not known to be so: correct it. To get results, write calls and stop.",
+    "Your conclusions from them are unverified: correct them. To get results, write calls and stop.",
 )
 _CUT_BY_END = Slip(
-    "Your answer was cut at <end>, which ends a turn wherever it stands outside of backticks.",
+    "Your answer was cut at <end>, which ends the turn anywhere outside backticks.",
     "Write the answer again, with the tag in backticks.",
 )
 _UNCLOSED = Slip(
-    "Your answer ends in a thought that was never closed: what stands in it is not shown to the user.",
-    "Write the answer again, whole, outside of the thought; to mention the tag, put it in backticks.",
+    "Your answer ends in an unclosed thought, whose text is not shown to the user.",
+    "Write the whole answer again, outside the thought; to mention the tag, put it in backticks.",
 )
-_UNFINISHED = "Not run: the call was not written to its end."
-_BROKEN_OFF = "Not run: the connection broke off before the block was complete. Write it again."
+_UNFINISHED = "Not run: the call is incomplete."
+_BROKEN_OFF = "Not run: the connection was lost before the block was complete. Write it again."
 _TOO_MANY_CALLS = (
-    f"Not run: the answer had more than {MOST_WRITTEN_CALLS:,} calls. Write fewer, or one that does it all."
+    f"Not run: the answer had more than {MOST_WRITTEN_CALLS:,} calls. Write fewer, or one call that does "
+    "everything."
 )
 _GO_ON = (
-    "The connection broke off here. What you wrote before it is kept; nothing of an unfinished block ran. "
-    "Go on from there."
+    "The connection was lost here. What you wrote before it is saved; no call of an unfinished block ran. "
+    "Continue from there."
 )
 
 
@@ -106,7 +107,7 @@ class Cycle:
         self.meter = Meter(messages, conversation.calibration)
         self.channel = channel
         self.malformed = False
-        """Whether a call could not be parsed, or was written where nothing runs it."""
+        """True if a call could not be parsed, or was written where nothing runs it."""
         self.slip = ""
         """The problem of the last such call."""
         self.broken: ProviderError | None = None
@@ -149,7 +150,7 @@ class Cycle:
 
     @property
     def answered(self) -> bool:
-        """Whether the model has ended its turn with this cycle."""
+        """True if the model has ended its turn with this cycle."""
         if self.malformed:
             return False
         if self._streams:
@@ -158,7 +159,7 @@ class Cycle:
 
     @property
     def failed(self) -> bool:
-        """Whether there were calls and all of them failed."""
+        """True if there were calls and all of them failed."""
         return bool(self._outcomes) and not any(self._outcomes)
 
     @property
@@ -316,7 +317,7 @@ class Cycle:
         if self._generation is not None:
             self._generation.stop()
         self._scheduler.cancel()
-        await self.answer_open("Cancelled: an action failed that was to end the turn then")
+        await self.answer_open('Cancelled: an action with on_error "fail" failed')
 
     async def _go_on(self) -> bool:
         """Emit a parsed event, or else parse what has arrived; whether there was either."""
@@ -338,8 +339,8 @@ class Cycle:
                 self._generation.stop()
                 self._break_off(
                     ProviderProtocolError(
-                        f"The answer does not end: {endless}.",
-                        "What came before it is kept; ask again, or choose another model.",
+                        f"The answer is endless: {endless}.",
+                        "The text so far is saved; ask again, or choose another model.",
                     )
                 )
                 return True
@@ -484,7 +485,7 @@ class Cycle:
         if isinstance(notice, Notice):
             payload = {"error": notice.text, "notice": True}
         else:
-            message = f"{notice.cause} Asking again in {notice.wait:.0f} s (attempt {notice.attempt})."
+            message = f"{notice.cause} Retrying in {notice.wait:.0f} s (attempt {notice.attempt})."
             payload = {"error": message, "notice": True, "retry": notice.wait}
         await self._recorder.emit({"type": "error", "timestamp": self._clock(), "payload": payload})
 

@@ -47,11 +47,13 @@ _PATIENCE = 1.0
 _ENVIRONMENTS = (".venv", "venv")
 
 _ASKED_ABOUT: dict[Permissions, str] = {
-    "plan": "the network, what is outside the project",
-    "ask": "changing files, commands, the network, what is outside the project",
-    "edits": "commands, the network, what is outside the project, protected files",
-    "auto": "what is outside the project, protected files, destroying what cannot be restored, and the "
-    "network once text from outside was read",
+    "plan": "the network, anything outside the project",
+    "ask": "changing files, commands, the network, anything outside the project",
+    "edits": "commands, the network, anything outside the project, protected files",
+    "auto": (
+        "anything outside the project, protected files, unrecoverable deletions, and the network once "
+        "untrusted text was read"
+    ),
 }
 
 
@@ -72,7 +74,7 @@ def describe(
 
 
 def is_about(block: str, project: Path) -> bool:
-    """Whether a block was written for this project directory."""
+    """Return whether a block was written for this project directory."""
     return _project(project) in block.split("\n")
 
 
@@ -179,5 +181,5 @@ def _named(name: str) -> str:
 
 def _permissions(mode: Permissions, *, can_ask: bool) -> str:
     never = "Refused: changing files, commands. " if mode == "plan" else ""
-    asked = "The user is asked first" if can_ask else "Nobody can be asked, so refused"
+    asked = "The user is asked first" if can_ask else "No user is available to approve anything, so refused"
     return f"Permission mode: {mode}. {never}{asked}: {_ASKED_ABOUT[mode]}."

@@ -25,7 +25,7 @@ class EventQueue:
         self._news = asyncio.Event()
         self._notify = notify
         self.begun = False
-        """Whether an event was ever put into it."""
+        """True if an event was ever put into it."""
         self._closed = False
 
     def put(self, event: Event) -> None:

@@ -27,10 +27,10 @@ SHORT_OUTPUT = 2_000
 """Characters of a result in a conversation that is too long to be summarised otherwise."""
 
 INSTRUCTION = """\
-[engine] The conversation is about to outgrow your context. Write a summary that will stand in its place;
-what is not in it will be forgotten. Keep: what the person asked for, word for word where it is still open;
-decisions and their reasons; what was found, with file names and line numbers; what was changed and why;
-what failed; what is to be done next. Leave out pleasantries and file contents that can be read again.
+[engine] The conversation is about to outgrow your context. Write a summary that replaces it;
+anything not in it is forgotten. Keep: the user's requests, word for word while they are still open;
+decisions and their reasons; findings, with file names and line numbers; changes and their reasons;
+failures; next steps. Leave out pleasantries and file contents that can be read again.
 Answer with the summary alone, in Markdown. Call no tools."""
 
 
@@ -110,7 +110,7 @@ class History:
         )
 
     async def is_due(self, messages: Sequence[Message]) -> bool:
-        """Whether these messages nearly fill the context, and there is an older part to summarise."""
+        """Return whether these messages nearly fill the context, and there is an older part to summarise."""
         size = self._provider().facts.context_size
         used = self._calibration.tokens(characters_in(messages))
         if not size or not self._settings.compact_at or used <= size * self._settings.compact_at:
@@ -129,9 +129,9 @@ class History:
         """
         summary = await self.summary()
         if summary is None:
-            raise UsageError("This conversation has no summary.", "/compact makes one.")
+            raise UsageError("This conversation has no summary.", "Create one with /compact.")
         if not text.strip():
-            raise UsageError("A summary cannot be empty.", "Write what the model is to remember.")
+            raise UsageError("A summary cannot be empty.", "Write what the model should remember.")
         await self._summaries.edit(summary.id, text)
 
     async def context(self) -> list[ContextPart]:
@@ -163,7 +163,7 @@ class History:
         events = await self._events(before)
         count = self._cut(events) if keep else len(events)
         if count == 0:
-            raise UsageError("There is nothing to summarise yet.", "Go on; it is tried again when needed.")
+            raise UsageError("There is nothing to summarize yet.", "Continue; it is tried again when needed.")
         old = [event for _number, event in events[:count]]
         provider = self._provider()
         text = await self._ask(before, old)
@@ -248,13 +248,13 @@ class History:
         text = "".join(event["content"] for event in events if event["type"] == "respond").strip()
         if not text:
             raise ProviderProtocolError(
-                f"{provider.model} wrote no summary.", "Try /compact again, or choose another model."
+                f"{provider.model} returned no summary.", "Try /compact again, or choose another model."
             )
         return text
 
 
 def _begins_cycle(events: Sequence[tuple[int, Event]], index: int) -> bool:
-    """Whether the model starts to write here, after results."""
+    """Return whether the model starts to write here, after results."""
     return events[index][1]["type"] != "result" and events[index - 1][1]["type"] == "result"
 
 

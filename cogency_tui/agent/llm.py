@@ -54,7 +54,7 @@ class Llm:
         self._answer_limit = answer_limit
         self._names = dict.fromkeys((OWN, *parent.engine.settings.providers))
         self.description = (
-            "Ask a model one question; it has no tools and sees nothing of this conversation. "
+            "Ask a model one question; it has no tools and cannot see this conversation. "
             f'parameters {{"prompt", ["system"]}}. Names: {", ".join(self._names)}.'
         )
 
@@ -99,7 +99,7 @@ class Llm:
                     elif isinstance(chunk, Usage):
                         usage = chunk
                     elif isinstance(chunk, Retrying):
-                        context.report(f"[{chunk.cause} Asking again in {chunk.wait:.0f} s.]\n")
+                        context.report(f"[{chunk.cause} Retrying in {chunk.wait:.0f} s.]\n")
         except ProviderError as exc:
             problem = exc.advice
         if usage is not None:
@@ -107,11 +107,11 @@ class Llm:
         text = "".join(pieces)
         if problem:
             return Outcome(
-                problem, f"{text}\n\n[The answer broke off: {problem}]" if text else None, failed=True
+                problem, f"{text}\n\n[The answer was cut off: {problem}]" if text else None, failed=True
             )
         if not text.strip():
             return Outcome(f"{provider.model} gave no answer", failed=True)
-        cut = " (stopped there)" if length == self._answer_limit else ""
+        cut = " (cut there)" if length == self._answer_limit else ""
         return Outcome(f"{provider.model} answered in {length:,} characters{cut}", text)
 
     async def _record(self, provider: Provider, usage: Usage) -> None:

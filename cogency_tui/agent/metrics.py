@@ -77,7 +77,7 @@ class Meter:
 
     @property
     def begun(self) -> bool:
-        """Whether any text has arrived."""
+        """True if any text has arrived."""
         return self._first is not None
 
     def text(self, piece: str) -> None:

@@ -25,7 +25,7 @@ class NamedArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class AgentArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     name: Annotated[str, Meta(min_length=1)]
     task: str = ""
-    parameters: Annotated[dict[str, Any], Meta(description="what else it needs, by name")] = {}
+    parameters: Annotated[dict[str, Any], Meta(description="its other arguments, by name")] = {}
 
 
 def choose(tool: str, name: str, known: Mapping[str, Thing]) -> Thing:
@@ -48,7 +48,7 @@ def require_current(kind: str, name: str, chosen: Thing, known: Mapping[str, Thi
         ToolError: it has, or it is.
     """
     if known.get(name) != chosen:
-        raise ToolError(f"The {kind} {name} is not configured any more as it was when this turn began.")
+        raise ToolError(f"The configuration of the {kind} {name} changed during this turn.")
 
 
 def listed(descriptions: Mapping[str, str]) -> str:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from cogency_tui.store.conversations import Store
 
 
-_FOR_THE_MOMENT = "Until then, conversations last only as long as the program runs."
+_FOR_THE_MOMENT = "Until then, conversations last only until the program ends."
 
 
 class StoreKeeper:
@@ -28,7 +28,7 @@ class StoreKeeper:
 
     @property
     def lasting(self) -> bool:
-        """Whether the store outlives the program."""
+        """True if the store outlives the program."""
         return not self._scratch
 
     async def store(self) -> "Store":

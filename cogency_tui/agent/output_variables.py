@@ -125,7 +125,7 @@ def _check_length(value: Any, values: Mapping[str, Any]) -> None:
     if length > LONGEST:
         names = ", ".join(f"${name}" for name in sorted(counts))
         raise ToolError(
-            f"With the values of {names} the arguments would have {length:,} characters; at most {LONGEST:,}."
+            f"With the values of {names} the arguments have {length:,} characters; the limit is {LONGEST:,}."
         )
 
 
@@ -177,7 +177,7 @@ class StreamedText:
         self._awaited = ""
         self._room = LONGEST
         self.waiting = False
-        """Whether text is held back for a pending value."""
+        """True if text is held back for a pending value."""
 
     def feed(self, text: str) -> str:
         """Add a piece; return the text that can be released now."""

@@ -87,7 +87,7 @@ def read_value(option: Option, text: str, settings: Settings) -> Value:
         from difflib import get_close_matches
 
         near = get_close_matches(str(value), there, n=1)
-        meant = f'Did you mean "{near[0]}"?' if near else f"There are: {', '.join(there)}"
+        meant = f'Did you mean "{near[0]}"?' if near else f"Choose one of: {', '.join(there)}"
         raise ConfigError(f'{option.key}: there is no "{value}".', meant)
     return value
 
@@ -146,7 +146,7 @@ def _keys(key: str) -> tuple[str, ...]:
     try:
         option = find_option(key)
     except KeyError as exc:
-        raise UsageError(f"Nothing can be set: {exc.args[0]}") from exc
+        raise UsageError(f"Nothing can be changed: {exc.args[0]}") from exc
     if option.kind == "table":
         forms = {"keys": "keys.ID", "providers": "providers.NAME.KEY"}
         way = f"Give {forms[key]}." if key in forms else f"Write [{key}.NAME] tables into the file."

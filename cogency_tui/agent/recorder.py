@@ -17,7 +17,7 @@ from cogency_tui.store.conversations import Store
 
 _CHECKPOINT = 0.4
 _FAILURES = 3
-_CONTENT_LOST = "[The call ran to its end; its output could not be stored: {}]"
+_CONTENT_LOST = "[The call completed, but its output could not be stored: {}]"
 
 
 class Recorder:
@@ -42,7 +42,7 @@ class Recorder:
         self.unstored: StoreError | None = None
         """The error with which the store first refused an event, if it did."""
         self.is_closing = False
-        """Whether the turn is ending: errors of the store are no longer raised."""
+        """True if the turn is ending: errors of the store are no longer raised."""
         self._unstored_calls: set[str] = set()
 
     async def emit(self, event: Event) -> None:

@@ -111,12 +111,12 @@ class Relic:
             kept = await relics.get(wanted.key)
             if kept is None:
                 # A failure, so that what depends on the value does not run without it.
-                return Outcome(f"Nothing is kept under {wanted.key} (any more)", failed=True)
+                return Outcome(f"Nothing is stored under {wanted.key}, or it has expired", failed=True)
             left = "" if kept.expires is None else f", for another {kept.expires - self._clock():.0f} s"
             return Outcome(f"Found {wanted.key}{left}", kept.value, sources=_known(kept.sources))
         if isinstance(wanted, _Delete):
             there = await relics.delete(wanted.key)
-            return Outcome(f"Removed {wanted.key}" if there else f"Nothing was kept under {wanted.key}")
+            return Outcome(f"Removed {wanted.key}" if there else f"Nothing was stored under {wanted.key}")
         if isinstance(wanted, _Append):
             await relics.append(wanted.entry, self._gate.read)
             return Outcome("Added to the log")

@@ -35,7 +35,7 @@ MOST_CALLS = 250
 """Calls of one cycle that run."""
 
 _TOO_MANY = (
-    f"Not run: it comes after the first {MOST_CALLS} calls of the answer. Make it again with the next one."
+    f"Not run: it comes after the first {MOST_CALLS} calls of the answer. Repeat it in the next answer."
 )
 
 _ENDED: Mapping[State, CallState] = {
@@ -163,18 +163,18 @@ class Scheduler:
 
     @property
     def busy(self) -> bool:
-        """Whether a result is pending."""
+        """True if a result is pending."""
         waiting = any(job.state is State.WAITING for job in self._waiting)
         return bool(self._results) or waiting or not self.idle
 
     @property
     def idle(self) -> bool:
-        """Whether nothing runs whose result is reported."""
+        """True if nothing runs whose result is reported."""
         return not any(job.state is State.RUNNING and not job.detached for job in self._jobs)
 
     @property
     def holding(self) -> bool:
-        """Whether a `sync` action holds back what comes after it. Never while nothing runs."""
+        """True if a `sync` action holds back what comes after it. Never while nothing runs."""
         return not self.idle and any(job.state.open and job.sync for job in self._jobs)
 
     @property
@@ -195,7 +195,7 @@ class Scheduler:
         return None if job.state.open else f"({name}: {job.state.value})"
 
     def begun(self, call_id: str) -> bool:
-        """Whether the tool of a call was started."""
+        """Return whether the tool of a call was started."""
         return any(job.begun for job in self._jobs if job.call["id"] == call_id)
 
     def cancel(self) -> None:
@@ -344,7 +344,7 @@ class Scheduler:
     @staticmethod
     def _broke(job: Job, exc: BaseException) -> str:
         _log.error("%s broke", job.tool, exc_info=exc)
-        return f"{job.tool} broke: {type(exc).__name__}: {exc}"
+        return f"{job.tool} crashed: {type(exc).__name__}: {exc}"
 
     def _report(self, job: Job, text: str) -> None:
         self._report_progress(
@@ -370,7 +370,7 @@ class Scheduler:
         self._results.append(self._result(job, outcome, _ENDED[state]))
         if state is State.FAILED and job.on_error == "fail":
             failed = f"{json.dumps(job.action)} failed ({job.tool}: {first_line(outcome.outcome)})"
-            self.failure = f"The action {failed}, and was to end the turn then"
+            self.failure = f'The action {failed}, and its on_error is "fail"'
 
     def _result(self, job: Job, outcome: Outcome, state: CallState) -> ResultEvent:
         payload = self._payload(job, outcome, state)
@@ -404,7 +404,7 @@ class Scheduler:
 
 
 def _is_cancelled() -> bool:
-    """Whether the running task was cancelled from outside; otherwise the tool raised its cancellation
+    """Return whether the running task was cancelled from outside; otherwise the tool raised its cancellation
     itself.
     """
     task = asyncio.current_task()

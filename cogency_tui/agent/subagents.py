@@ -99,8 +99,8 @@ class SubAgents:
         self._agents = parent.delegates.agents
         there = listed({name: agent.description for name, agent in self._agents.items()})
         self.description = (
-            'Have a sub-agent do a task by itself and get its answer: {"name": …, "task": …}. It knows '
-            f"nothing of this conversation: task must say all that it needs. Names: {there}."
+            'Have a sub-agent do a task by itself and get its answer: {"name": …, "task": …}. It cannot '
+            f"see this conversation: task must include everything that it needs. Names: {there}."
         )
 
     def touch(self, args: AgentArgs, _context: ToolContext, /) -> Touch:
@@ -205,16 +205,16 @@ class SubAgents:
         missing = [tool for tool in agent.tools or () if tool not in there]
         if missing:
             raise ToolError(
-                f'The sub-agent {name} cannot run: its tools name "{missing[0]}", which there is not.',
-                f"The person can correct [agents.{name}]; tools: {', '.join(sorted(there))}.",
+                f'The sub-agent {name} cannot run: its tools include "{missing[0]}", which does not exist.',
+                f"The user can correct [agents.{name}]; tools: {', '.join(sorted(there))}.",
             )
 
 
 def _role(name: str, agent: AgentSettings) -> str:
     return (
-        f"You are the sub-agent {name} of another agent, which sees nothing but your answer: put all that it "
-        f"needs into it. Nobody can answer questions.\n{agent.instructions.strip()}".strip()
-    )
+        f"You are the sub-agent {name} of another agent, which sees only your answer: include everything "
+        f"that it needs. No one can answer questions.\n{agent.instructions.strip()}"
+    ).strip()
 
 
 def _task(args: AgentArgs, agent: AgentSettings) -> str:

@@ -140,7 +140,7 @@ class Turn:
             await cycle.answer_open(_LAST if number == most else _MALFORMED)
             await self._measure(cycle)
             if cycle.failure:
-                await self._error(f"{cycle.failure}.", "Say how to go on.")
+                await self._error(f"{cycle.failure}.", "Send a message to continue.")
                 return
             if cycle.answered:
                 # Notices of this turn: there may be no other turn to show them.
@@ -149,18 +149,18 @@ class Turn:
                 return
             if self._gives_up_after(cycle):
                 await self._error(
-                    f"{self._failures.total()} batches in a row came to nothing but failures; the turn was "
-                    f"ended. Last: {self._last_failures()}.",
-                    "Look at the last results, and say how to go on.",
+                    f"{self._failures.total()} batches in a row only failed, so the turn ended. Last: "
+                    f"{self._last_failures()}.",
+                    "Check the last results, and send a message to continue.",
                 )
                 return
         await self._error(
             f"The turn reached its limit of {most} cycles.",
-            "Send another message to go on, or raise max_iterations.",
+            "Send another message to continue, or raise max_iterations.",
         )
 
     def _gives_up_after(self, cycle: Cycle) -> bool:
-        """Whether repeated failures end the turn after this cycle."""
+        """Return whether repeated failures end the turn after this cycle."""
         if not cycle.failed:
             self._failures.clear()
             return False
@@ -205,7 +205,7 @@ class Turn:
     async def _compact(self, *, keep: bool) -> bool:
         """Summarise the conversation, with `keep` only its older part; False if that fails."""
         await self._afford((await self._history.prepare("")).messages)
-        await self._note("The conversation fills the model's context: it is summarised.")
+        await self._note("The conversation fills the model's context: summarizing it.")
         work = self._compacting = asyncio.create_task(self._history.compact(keep=keep))
         if self._interrupted:
             work.cancel()
@@ -219,7 +219,7 @@ class Turn:
         if failure := work.exception():
             if not isinstance(failure, CogencyError):
                 raise failure
-            await self._note(f"It could not be summarised: {failure}")
+            await self._note(f"It could not be summarized: {failure}")
             return False
         done = work.result()
         await self._note(
@@ -270,7 +270,7 @@ class Turn:
             raise cause
         await cycle.mend()
         await self._measure(cycle)
-        await self._note(f"{cause} The turn goes on from what came.")
+        await self._note(f"{cause} The turn continues from what arrived.")
 
     async def _measure(self, cycle: Cycle) -> None:
         conversation = self._conversation

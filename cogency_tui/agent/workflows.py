@@ -45,7 +45,7 @@ class Workflow:
             for name, workflow in self._workflows.items()
         }
         self.description = (
-            "Run a sequence of steps that the person has set up; the result has what each step came to. "
+            "Run a sequence of steps that the user has configured; the result has the outcome of each step. "
             f"Names, with {{parameters}}: {listed(there)}."
         )
 
@@ -87,8 +87,8 @@ class Workflow:
         for step in workflow.steps:
             if step.output_key in args.parameters:
                 raise ToolError(
-                    f'workflow {args.name}: "{step.output_key}" is what the step "{step.id}" makes; '
-                    "it cannot be given."
+                    f'workflow {args.name}: "{step.output_key}" is the output of the step "{step.id}"; '
+                    "it cannot be passed."
                 )
         return workflow
 

@@ -12,15 +12,15 @@ from cogency_tui.config.schema import DIALECTS, MODES, PERMISSIONS
 from cogency_tui.safe_text import clean
 
 _ACTIONS = {
-    "list": "the conversations of this project, newest first",
-    "show": "one conversation, event by event",
-    "export": "one conversation as Markdown, HTML or JSON lines",
-    "rename": "give it a title; an empty one lets its next message give it",
-    "fork": "begin a new one with its events, up to one of them",
+    "list": "list the conversations of this project, newest first",
+    "show": "show a conversation, event by event",
+    "export": "export a conversation as Markdown, HTML or JSON Lines",
+    "rename": "set its title; empty: use its next message",
+    "fork": "start a new conversation with its events, or those up to --at",
     "trash": "move it to the trash",
-    "restore": "take it out of the trash",
-    "tree": "its forks, and what it was forked from",
-    "compare": "what two have in common, and what each came to since",
+    "restore": "restore it from the trash",
+    "tree": "show its forks and its origin",
+    "compare": "compare two conversations since their fork",
 }
 
 
@@ -39,28 +39,32 @@ def interface_parser(commands: Iterable[str], *, prompt: bool = True) -> argpars
     parser = _Parser(
         prog="cogency-tui",
         description="A full-screen terminal coding agent. Type a request; watch it read, edit and run.",
-        epilog="Commands: " + ", ".join(commands) + ". `cogency-tui COMMAND --help` says more of each.",
+        epilog="Commands: "
+        + ", ".join(commands)
+        + ". `cogency-tui COMMAND --help` shows the options of each.",
     )
     if prompt:
-        parser.add_argument("prompt", nargs="?", default="", help="what to ask first", metavar="PROMPT")
+        parser.add_argument("prompt", nargs="?", default="", help="first message", metavar="PROMPT")
     chosen = parser.add_mutually_exclusive_group()
     chosen.add_argument(
-        "-c", "--continue", dest="latest", action="store_true", help="the last conversation here"
+        "-c", "--continue", dest="latest", action="store_true", help="continue the last conversation here"
     )
     chosen.add_argument(
-        "-r", "--resume", metavar="ID", help="a conversation, by its id or the beginning of it"
+        "-r", "--resume", metavar="ID", help="continue a conversation, by its id or a unique prefix"
     )
     _add_agent_options(parser)
     parser.add_argument(
-        "--linear", action="store_true", help="plain lines instead of a screen, for screen readers and pipes"
+        "--linear",
+        action="store_true",
+        help="plain lines instead of a full screen, for screen readers and pipes",
     )
     parser.add_argument(
-        "--tour", action="store_true", help="what it can do, on the offline model in a scratch project"
+        "--tour", action="store_true", help="take the tour, with the offline model in a scratch project"
     )
     parser.add_argument("--no-mouse", action="store_true", help="leave the mouse to the terminal")
-    parser.add_argument("--no-animation", action="store_true", help="nothing on the screen moves by itself")
+    parser.add_argument("--no-animation", action="store_true", help="turn off animation")
     parser.add_argument(
-        "--debug", action="store_true", help="keep a log of slow frames, debug.log in the data directory"
+        "--debug", action="store_true", help="log slow frames to debug.log in the data directory"
     )
     parser.add_argument("--version", action="version", version=f"cogency-tui {__version__}")
     return parser
@@ -71,49 +75,56 @@ def parser_of(name: str, description: str) -> argparse.ArgumentParser:
     parser = _Parser(prog=f"cogency-tui {name}", description=description)
     if name == "run":
         parser.add_argument(
-            "prompt", nargs="?", default="", metavar="PROMPT", help="what to ask; stdin is added"
+            "prompt", nargs="?", default="", metavar="PROMPT", help="message; stdin is appended"
         )
-        parser.add_argument("--json", action="store_true", help="an event a line on stdout")
-        parser.add_argument("--json-schema", action="store_true", help="print what those look like, and end")
-        parser.add_argument("--chunks", action="store_true", help="with --json: text and output as they come")
-        parser.add_argument("--conversation", metavar="ID", help="go on with a conversation")
+        parser.add_argument("--json", action="store_true", help="print one event per line on stdout")
+        parser.add_argument(
+            "--json-schema", action="store_true", help="print the JSON schema of the events and exit"
+        )
+        parser.add_argument(
+            "--chunks", action="store_true", help="with --json: include deltas and previews as they arrive"
+        )
+        parser.add_argument("--conversation", metavar="ID", help="continue a conversation")
         parser.add_argument(
             "--max-cost",
             type=_amount,
             metavar="USD",
-            help="dollars for the turn: before a request that would pass it, it asks, or ends with status 1",
+            help="spending limit for the turn, in dollars; asks before exceeding it, or exits with status 1",
         )
         parser.add_argument(
             "--timeout",
             type=_amount,
             metavar="SECONDS",
-            help="after which it is stopped, with status 1",
+            help="stop the turn after this time, with status 1",
         )
         _add_agent_options(parser)
     elif name == "acp":
         # The editor sends the directory of each conversation.
         _add_agent_options(parser, cwd=False)
     elif name == "serve":
-        parser.add_argument("--port", type=_count, default=8765, metavar="N", help="0 for any that is free")
+        parser.add_argument("--port", type=_count, default=8765, metavar="N", help="port; 0 for any free one")
         _add_agent_options(parser)
     elif name == "parse":
-        parser.add_argument("file", nargs="?", type=Path, metavar="FILE", help="wire text; stdin by default")
+        parser.add_argument("file", nargs="?", type=Path, metavar="FILE", help="wire text; default: stdin")
         parser.add_argument("--dialect", choices=DIALECTS, default="xml")
-        parser.add_argument("--chunk", type=_positive, metavar="N", help="feed it in pieces of N characters")
-        parser.add_argument("--chunks", action="store_true", help="print deltas and previews as they come")
+        parser.add_argument("--chunk", type=_positive, metavar="N", help="feed it in chunks of N characters")
+        parser.add_argument("--chunks", action="store_true", help="print deltas and previews as they arrive")
     elif name == "conversations":
         _add_conversation_actions(parser)
     elif name == "recall":
         _add_recall_options(parser)
     elif name == "import":
-        parser.add_argument("file", nargs="?", type=Path, metavar="FILE", help="JSON lines; stdin by default")
+        parser.add_argument("file", nargs="?", type=Path, metavar="FILE", help="JSON Lines; default: stdin")
     elif name == "edits":
         _add_edit_actions(parser)
     elif name == "profile":
         parser.add_argument(
             "action",
             choices=("show", "on", "off", "clear"),
-            help="what is known of you and from where; learn from what you write, or not; forget it for good",
+            help=(
+                "show the stored facts with their sources; turn learning on or off; delete all facts "
+                "permanently"
+            ),
         )
         parser.add_argument("--json", action="store_true", help="one JSON object")
     elif name == "permissions":
@@ -126,22 +137,22 @@ def parser_of(name: str, description: str) -> argparse.ArgumentParser:
         parser.add_argument(
             "what",
             choices=("protocol", "tokens", "render", "store"),
-            help="the parsers, what the modes send, how quick the interface is, or searching a large store",
+            help="the parsers, tokens per session mode, rendering speed, or search in a large store",
         )
-        parser.add_argument("--events", type=_positive, metavar="N", help="of store: 1,000,000 by default")
-        parser.add_argument("--turns", type=_numbers, metavar="N,…", help="of tokens: 8,16,32 by default")
-        parser.add_argument("--json", action="store_true", help="one JSON object a line")
+        parser.add_argument("--events", type=_positive, metavar="N", help="for store; default: 1,000,000")
+        parser.add_argument("--turns", type=_numbers, metavar="N,…", help="for tokens; default: 8,16,32")
+        parser.add_argument("--json", action="store_true", help="one JSON object per line")
     elif name == "completions":
         parser.add_argument("shell", choices=("bash", "zsh", "fish"))
     elif name == "doctor":
-        parser.add_argument("--rebuild", action="store_true", help="make the search index anew")
+        parser.add_argument("--rebuild", action="store_true", help="rebuild the search index")
         parser.add_argument(
-            "--repair", action="store_true", help="recover what can be read of a damaged store"
+            "--repair", action="store_true", help="recover the readable part of a damaged store"
         )
         parser.add_argument(
-            "--online", action="store_true", help="ask the endpoints that have their key, too"
+            "--online", action="store_true", help="also query the endpoints that have an API key"
         )
-        parser.add_argument("--json", action="store_true", help="one JSON object a line")
+        parser.add_argument("--json", action="store_true", help="one JSON object per line")
     return parser
 
 
@@ -157,90 +168,98 @@ def whole_parser(commands: Mapping[str, str]) -> argparse.ArgumentParser:
 def _add_conversation_actions(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", required=True, metavar="|".join(_ACTIONS))
     added = {name: actions.add_parser(name, help=help) for name, help in _ACTIONS.items()}
-    added["list"].add_argument("--all", action="store_true", help="those of every project")
-    added["list"].add_argument("--trash", action="store_true", help="those in the trash, of every project")
+    added["list"].add_argument("--all", action="store_true", help="include all projects")
+    added["list"].add_argument("--trash", action="store_true", help="list the trash of all projects")
     added["list"].add_argument("--limit", type=_positive, default=50, metavar="N")
     for name, action in added.items():
         if name != "list":
-            action.add_argument("id", metavar="ID", help="its id, or the beginning of it")
-    added["show"].add_argument("--numbers", action="store_true", help="with the number of each event")
+            action.add_argument("id", metavar="ID", help="its id, or a unique prefix")
+    added["show"].add_argument("--numbers", action="store_true", help="show the number of each event")
     added["export"].add_argument("--format", choices=("md", "html", "jsonl"), default="md")
-    added["export"].add_argument("--theme", metavar="NAME", help="of the HTML; by default the interface's")
+    added["export"].add_argument(
+        "--theme", metavar="NAME", help="theme of the HTML; default: the interface's"
+    )
     added["rename"].add_argument("title", metavar="TITLE")
-    added["fork"].add_argument("--at", type=_positive, metavar="NUMBER", help="its last event")
+    added["fork"].add_argument("--at", type=_positive, metavar="NUMBER", help="last event of the fork")
     added["compare"].add_argument("other", metavar="ID")
     for name in ("list", "show", "compare"):
-        added[name].add_argument("--json", action="store_true", help="one JSON object a line")
+        added[name].add_argument("--json", action="store_true", help="one JSON object per line")
 
 
 def _add_recall_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("query", nargs="*", metavar="QUERY", help='words, "phrases", file: since: …')
-    parser.add_argument("--all", action="store_true", help="in every project")
-    parser.add_argument("--best", action="store_true", help="the best first, not the newest")
+    parser.add_argument("--all", action="store_true", help="search all projects")
+    parser.add_argument("--best", action="store_true", help="best matches first instead of newest")
     parser.add_argument("--limit", type=_positive, default=20, metavar="N")
-    parser.add_argument("--stats", action="store_true", help="sums instead: of all, or since:30d before:…")
-    parser.add_argument("--json", action="store_true", help="one JSON object a line")
+    parser.add_argument(
+        "--stats", action="store_true", help="show totals instead: of everything, or since:30d before:…"
+    )
+    parser.add_argument("--json", action="store_true", help="one JSON object per line")
 
 
 def _add_edit_actions(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", required=True, metavar="list|show|revert|restore|blame")
-    listing = actions.add_parser("list", help="the edits of a conversation, the latest first")
-    listing.add_argument("--turn", type=_positive, metavar="N", help="those of one turn")
-    showing = actions.add_parser("show", help="what one edit changed, and what became of it")
+    listing = actions.add_parser("list", help="list the edits of a conversation, latest first")
+    listing.add_argument("--turn", type=_positive, metavar="N", help="only this turn")
+    showing = actions.add_parser("show", help="show the changes of an edit and its current state")
     shown = showing.add_mutually_exclusive_group(required=True)
     shown.add_argument("id", nargs="?", type=_positive, metavar="ID")
-    shown.add_argument("--patch", action="store_true", help="all that is kept, as `git apply` takes it")
-    showing.add_argument("--turn", type=_positive, metavar="N", help="with --patch: what is kept of one turn")
-    blaming = actions.add_parser("blame", help="which lines of a file the agent wrote, when and why")
+    shown.add_argument("--patch", action="store_true", help="all kept changes, as a patch for `git apply`")
+    showing.add_argument("--turn", type=_positive, metavar="N", help="with --patch: only this turn")
+    blaming = actions.add_parser("blame", help="show which lines of a file the agent wrote, when and why")
     blaming.add_argument("file", metavar="FILE[:LINE]")
-    blaming.add_argument("--json", action="store_true", help="one JSON object a line")
-    reverting = actions.add_parser("revert", help="take back edits, by default the last turn with any")
+    blaming.add_argument("--json", action="store_true", help="one JSON object per line")
+    reverting = actions.add_parser("revert", help="revert edits; default: the last turn with edits")
     what = reverting.add_mutually_exclusive_group()
-    what.add_argument("ids", nargs="*", type=_positive, default=[], metavar="ID", help="these edits")
-    turn = "a turn, by default the last with edits"
+    what.add_argument("ids", nargs="*", type=_positive, default=[], metavar="ID", help="edits to revert")
+    turn = "a turn; default: the last with edits"
     what.add_argument("--turn", nargs="?", type=_positive, const=0, metavar="N", help=turn)
-    what.add_argument("--to", type=_count, metavar="TURN", help="all after this turn; 0 is the beginning")
-    what.add_argument("--redo", action="store_true", help="do again what was taken back last")
-    restoring = actions.add_parser("restore", help="put a file back as an edit left it")
-    restoring.add_argument("--before", action="store_true", help="as it was before that edit")
+    what.add_argument(
+        "--to", type=_count, metavar="TURN", help="everything after this turn; 0 for the whole conversation"
+    )
+    what.add_argument("--redo", action="store_true", help="redo the last revert")
+    restoring = actions.add_parser("restore", help="restore a file to its state after an edit")
+    restoring.add_argument("--before", action="store_true", help="to its state before the edit")
     restoring.add_argument("id", type=_positive, metavar="ID")
     for action in (listing, reverting):
         action.add_argument(
-            "--path", action="append", default=[], metavar="PATH", help="only there; may be repeated"
+            "--path", action="append", default=[], metavar="PATH", help="only this path; may be repeated"
         )
     for action in (reverting, restoring):
-        action.add_argument("--dry-run", action="store_true", help="only say what would be done")
+        action.add_argument("--dry-run", action="store_true", help="show the changes without making them")
         action.add_argument(
-            "--for-good", action="store_true", help="even if what is there now is too large to be kept"
+            "--for-good", action="store_true", help="even if the current content is too large to save"
         )
         action.add_argument(
-            "--yes", action="store_true", help="also for an imported conversation, or outside the project"
+            "--yes",
+            action="store_true",
+            help="confirm changes for an imported conversation, or outside the project",
         )
     for action in (listing, showing, reverting, restoring):
-        action.add_argument("--conversation", metavar="ID", help="by default the latest of this project")
-        action.add_argument("--json", action="store_true", help="one JSON object a line")
+        action.add_argument("--conversation", metavar="ID", help="default: the latest of this project")
+        action.add_argument("--json", action="store_true", help="one JSON object per line")
 
 
 def _add_permission_actions(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", required=True, metavar="list|revoke")
-    listing = actions.add_parser("list", help="the rules, those of other projects too")
-    revoking = actions.add_parser("revoke", help="ask again about what a rule lets pass")
-    revoking.add_argument("ids", nargs="+", metavar="ID", help="as `list` shows them")
+    listing = actions.add_parser("list", help="list the rules, including those of other projects")
+    revoking = actions.add_parser("revoke", help="remove rules")
+    revoking.add_argument("ids", nargs="+", metavar="ID", help="id as shown by `list`")
     for action in (listing, revoking):
-        action.add_argument("--json", action="store_true", help="one JSON object a line")
+        action.add_argument("--json", action="store_true", help="one JSON object per line")
 
 
 def _add_config_actions(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", required=True, metavar="path|show|set|unset")
-    actions.add_parser("path", help="where your configuration is, or would be")
-    showing = actions.add_parser("show", help="every option, its value, and where that is from")
-    showing.add_argument("--json", action="store_true", help="one JSON object a line")
+    actions.add_parser("path", help="print the path of your configuration")
+    showing = actions.add_parser("show", help="show all options, their values and sources")
+    showing.add_argument("--json", action="store_true", help="one JSON object per line")
     _add_agent_options(showing)
-    setting = actions.add_parser("set", help="write a value into your configuration")
-    unsetting = actions.add_parser("unset", help="take a value out of it, so that the default counts")
+    setting = actions.add_parser("set", help="set an option in your configuration")
+    unsetting = actions.add_parser("unset", help="remove an option from it, so that the default applies")
     for action in (setting, unsetting):
         action.add_argument(
-            "key", metavar="KEY", help="as `show` lists it, or keys.ID, or providers.NAME.KEY"
+            "key", metavar="KEY", help="key as shown by `show`, or keys.ID, or providers.NAME.KEY"
         )
     setting.add_argument("value", metavar="VALUE")
 
@@ -248,27 +267,27 @@ def _add_config_actions(parser: argparse.ArgumentParser) -> None:
 def _add_trust_options(parser: argparse.ArgumentParser) -> None:
     what = parser.add_mutually_exclusive_group()
     what.add_argument("--yes", action="store_true", help="trust it without asking")
-    what.add_argument("--revoke", action="store_true", help="trust it no more, and ask again")
-    what.add_argument("--list", action="store_true", help="all projects that something was decided on")
-    parser.add_argument("--cwd", type=Path, metavar="DIR", help="the project directory, by default this one")
-    parser.add_argument("--json", action="store_true", help="one JSON object a line")
+    what.add_argument("--revoke", action="store_true", help="withdraw the trust, and ask again")
+    what.add_argument("--list", action="store_true", help="list all projects with a decision")
+    parser.add_argument("--cwd", type=Path, metavar="DIR", help="project directory; default: the current one")
+    parser.add_argument("--json", action="store_true", help="one JSON object per line")
 
 
 def _add_agent_options(parser: argparse.ArgumentParser, *, cwd: bool = True) -> None:
     parser.add_argument(
-        "--provider", metavar="NAME", help="offline, openai, ollama, … or one of the configuration"
+        "--provider", metavar="NAME", help="offline, openai, ollama, … or a configured provider"
     )
     parser.add_argument("--model", metavar="NAME")
     parser.add_argument("--mode", choices=MODES)
     parser.add_argument("--dialect", choices=DIALECTS)
     parser.add_argument("--permissions", choices=PERMISSIONS)
-    parser.add_argument("--max-iterations", type=_positive, metavar="N", help="cycles that a turn may have")
+    parser.add_argument("--max-iterations", type=_positive, metavar="N", help="maximum steps per turn")
     if cwd:
         _add_cwd(parser)
 
 
 def _add_cwd(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--cwd", type=Path, metavar="DIR", help="the project directory, by default this one")
+    parser.add_argument("--cwd", type=Path, metavar="DIR", help="project directory; default: the current one")
 
 
 def _amount(text: str) -> float:

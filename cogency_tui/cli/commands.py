@@ -28,7 +28,7 @@ def project_of(options: argparse.Namespace) -> Path:
     """
     project = (options.cwd or Path.cwd()).resolve()
     if not project.is_dir():
-        raise UsageError(f"{project} is no directory.", "Give one with --cwd.")
+        raise UsageError(f"{project} is not a directory.", "Give one with --cwd.")
     return project
 
 
@@ -94,7 +94,7 @@ def _parse(options: argparse.Namespace) -> int:
 
 
 def _conversations(options: argparse.Namespace) -> int:
-    """List past conversations, show them, carry them out, put them in order."""
+    """List, show, export and organize past conversations."""
     from cogency_tui.cli import conversations as commands
 
     async def run(recall: "Recall", store: "Store") -> int:
@@ -126,7 +126,7 @@ def _conversations(options: argparse.Namespace) -> int:
 
 
 def _recall(options: argparse.Namespace) -> int:
-    """Search past conversations: everything that was said, done and changed."""
+    """Search past conversations: messages, calls and changes."""
     from cogency_tui.cli.recall import print_statistics, search_conversations
 
     async def run(recall: "Recall", _store: "Store") -> int:
@@ -142,7 +142,7 @@ def _recall(options: argparse.Namespace) -> int:
 
 
 def _import(options: argparse.Namespace) -> int:
-    """Take in a conversation that was exported as JSON lines."""
+    """Import a conversation that was exported as JSON lines."""
     from cogency_tui.cli.conversations import import_conversation
 
     return _with_recall(lambda recall, _store: import_conversation(recall, options.file))
@@ -167,7 +167,7 @@ def _with_recall(run: "Callable[[Recall, Store], Awaitable[int]]") -> int:
 
 
 def _edits(options: argparse.Namespace) -> int:
-    """List what the agent changed, show it, take it back, or put a file back."""
+    """List, show and revert the agent's edits, or restore a file."""
     from cogency_tui.cli.edit_review import print_blame, print_patch
     from cogency_tui.cli.edits import Choice, Consent, EditCommands
 
@@ -193,7 +193,7 @@ def _edits(options: argparse.Namespace) -> int:
 
 
 def _permissions(options: argparse.Namespace) -> int:
-    """List what runs without being asked about, and take it back."""
+    """List and revoke the rules for what runs without asking."""
     from cogency_tui.cli.permissions import list_permissions, revoke_permissions
 
     project = Path.cwd().resolve()
@@ -203,7 +203,7 @@ def _permissions(options: argparse.Namespace) -> int:
 
 
 def _profile(options: argparse.Namespace) -> int:
-    """Show what is known of you, learn from what you write or not, or forget it."""
+    """Show, switch on or off, or clear what it remembers about you."""
     from cogency_tui.agent.profile.profile import Profile
     from cogency_tui.cli.profile import run_profile
 
@@ -220,7 +220,7 @@ def _profile(options: argparse.Namespace) -> int:
 
 
 def _trust(options: argparse.Namespace) -> int:
-    """Show what a project brings in .cogency/, and say whether it may be used."""
+    """Review and trust a project's .cogency/ files."""
     from cogency_tui.cli.trust import list_trust, revoke_trust, trust_project
 
     if options.list:
@@ -231,7 +231,7 @@ def _trust(options: argparse.Namespace) -> int:
 
 
 def _config(options: argparse.Namespace) -> int:
-    """Show every option and where its value is from, and change it."""
+    """Show and change options."""
     from cogency_tui.cli.config import print_path, set_option, show_config, unset_option
 
     if options.action == "path":
@@ -244,7 +244,7 @@ def _config(options: argparse.Namespace) -> int:
 
 
 def _acp(options: argparse.Namespace) -> int:
-    """Serve an editor over the Agent Client Protocol, on stdin and stdout."""
+    """Serve an editor with the Agent Client Protocol, on stdin and stdout."""
     from cogency_tui.acp.server import serve_editor
 
     return serve_editor(_flags_of(options))
@@ -262,7 +262,7 @@ def _serve(options: argparse.Namespace) -> int:
 
 
 def _doctor(options: argparse.Namespace) -> int:
-    """Say what works here, what does not, and what to do about it."""
+    """Check the installation, and suggest fixes."""
     from cogency_tui.cli.doctor import examine, rebuild, repair
 
     if options.repair:
@@ -275,7 +275,7 @@ def _doctor(options: argparse.Namespace) -> int:
 
 
 def _completions(options: argparse.Namespace) -> int:
-    """Print what makes a shell complete our commands and options."""
+    """Print the completion script for a shell."""
     from cogency_tui.cli.completions import print_completions
 
     commands = {name: run.__doc__ or "" for name, run in COMMANDS.items()}
@@ -284,7 +284,7 @@ def _completions(options: argparse.Namespace) -> int:
 
 
 def _bench(options: argparse.Namespace) -> int:
-    """Measure here what the documentation claims."""
+    """Run the benchmarks of the documentation on this machine."""
     from cogency_tui.cli.bench import run_benchmark
 
     arguments = ["--json"] if options.json else []

@@ -56,7 +56,7 @@ def set_option(key: str, value: str) -> int:
     when = options()[key].when if key in options() else "start"
     print_text(f"{dotted(keys)} = {shown_value(written)}, in {one_line(str(own.path))}.")
     if when == "conversation":
-        talk("It counts for conversations that begin from now on.")
+        talk("It applies to new conversations.")
     return 0
 
 
@@ -69,9 +69,9 @@ def unset_option(key: str) -> int:
     """
     own = Preferences()
     if own.unset(key):
-        print_text(f"{key} is not in {one_line(str(own.path))} any more: the default counts.")
+        print_text(f"Removed {key} from {one_line(str(own.path))}: the default applies.")
         return 0
-    talk(f"{key} does not stand in {one_line(str(own.path))}.")
+    talk(f"{key} is not set in {one_line(str(own.path))}.")
     return 0
 
 

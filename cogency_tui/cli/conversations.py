@@ -35,7 +35,7 @@ async def list_conversations(store: Store, project: Path | None, *, limit: int, 
             print_text(_line(conversation))
     if not conversations and not as_json:
         where = f"in {project}" if project else "in the store"
-        talk(f"No conversations {where} yet. --all lists those of every project.")
+        talk(f"No conversations {where} yet. --all lists all projects.")
     return 0
 
 
@@ -91,9 +91,9 @@ async def import_conversation(recall: Recall, path: Path | None) -> int:
     try:
         text = _read(path)
     except (OSError, UnicodeDecodeError) as exc:
-        raise UsageError(f"{source} cannot be read: {exc}.", "Give a file of JSON lines.") from exc
+        raise UsageError(f"{source} cannot be read: {exc}.", "Give a JSON Lines file.") from exc
     if len(text) > _LARGEST:
-        raise UsageError(f"{source} is too large: at most {_LARGEST >> 20:,} MiB are taken.")
+        raise UsageError(f"{source} is too large: at most {_LARGEST >> 20:,} MiB are allowed.")
     try:
         conversation = await recall.import_lines(text.split("\n"))
     except UsageError as exc:
@@ -111,7 +111,7 @@ async def change_conversation(
         await recall.rename(id, title)
     elif action == "trash":
         await recall.trash(id)
-        talk(f"In the trash. `cogency-tui conversations restore {id}` takes it back.")
+        talk(f"Moved to the trash. `cogency-tui conversations restore {id}` restores it.")
     elif action == "restore":
         await recall.restore(id)
     else:

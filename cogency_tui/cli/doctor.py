@@ -41,7 +41,7 @@ Answer = tuple[str, Literal["ok", "note", "bad"], str, str]
 """A name, a state, a description, and advice."""
 
 _EXTRAS = {
-    "web": ("ddgs", "the agent searches the web"),
+    "web": ("ddgs", "web search for the agent"),
     "mcp": ("mcp", "tools of MCP servers"),
     "acp": ("acp", "the agent in editors"),
     "serve": ("textual_serve", "the interface in a browser"),
@@ -71,18 +71,18 @@ async def _sandbox(project: Path, settings: Settings) -> Answer:
         await sandbox.close()
     if works:
         off = settings.sandbox == "off"
-        advice = "`cogency-tui config set sandbox auto` runs commands in it." if off else ""
-        return ("sandbox", "note" if off else "ok", f"bwrap works here{', and is not used' * off}", advice)
+        advice = "Run commands in it with `cogency-tui config set sandbox auto`." if off else ""
+        return ("sandbox", "note" if off else "ok", f"bwrap works here{', but is not used' * off}", advice)
     state = "bad" if settings.sandbox == "require" else "note"
     reason = sandbox.state.removeprefix("not sandboxed: ")
-    return ("sandbox", state, reason, "Install bubblewrap (Linux) to run commands without network.")
+    return ("sandbox", state, reason, "Install bubblewrap (Linux) to run commands without network access.")
 
 
 def _git() -> Answer:
     path = find_program("git")
     if path:
         return ("git", "ok", path, "")
-    return ("git", "note", "not found", "Install git to see branch and state in the header.")
+    return ("git", "note", "not found", "Install git to show the branch and its state in the header.")
 
 
 def _extra(name: str) -> Answer:
@@ -109,10 +109,10 @@ async def _endpoint(settings: Settings, provider: KnownProvider) -> Answer:
         return (name, "bad" if chosen else "note", str(exc), exc.hint)
     except TimeoutError:
         return (name, "bad" if chosen else "note", f"no answer within {_PATIENCE:.0f} s", "")
-    return (name, "ok", f"answers, and has {len(models)} model{'' if len(models) == 1 else 's'}", "")
+    return (name, "ok", f"responds, with {len(models)} model{'' if len(models) == 1 else 's'}", "")
 
 
-_REPAIR = "`cogency-tui doctor --repair` recovers what can be read, and leaves the damaged file as it is."
+_REPAIR = "Recover the readable part with `cogency-tui doctor --repair`; the damaged file is preserved."
 _MARKS = {"ok": "✓", "note": "·", "bad": "✗"}
 
 
@@ -155,12 +155,14 @@ def _program() -> Iterator[Finding]:
     term = os.environ.get("TERM", "")
     colours = os.environ.get("COLORTERM", "")
     if not sys.stdout.isatty():
-        yield Finding("terminal", "note", "stdout is no terminal", "The interface needs one; `run` does not.")
+        yield Finding(
+            "terminal", "note", "stdout is not a terminal", "The interface needs a terminal; `run` does not."
+        )
     elif term in ("", "dumb"):
         advice = "Set TERM, for example to xterm-256color."
         yield Finding("terminal", "bad", f"TERM is {term or 'not set'}", advice)
     else:
-        yield Finding("terminal", "ok", f"{term}, {colours or '256 colours or fewer'}")
+        yield Finding("terminal", "ok", f"{term}, {colours or '256 colors or fewer'}")
 
 
 def _configuration() -> Iterator[Finding]:
@@ -213,8 +215,8 @@ def _project() -> Iterator[Finding]:
     if survey.standing is Standing.REFUSED:
         yield Finding("project", "note", what)
     elif survey.standing is not Standing.TRUSTED:
-        advice = survey.problem or "`cogency-tui trust` shows it, and lets you use it."
-        yield Finding("project", "note", f"{what}: nothing of it is used", advice)
+        advice = survey.problem or "Review and trust it with `cogency-tui trust`."
+        yield Finding("project", "note", f"{what}: not used", advice)
     elif settings.problem:
         yield Finding("project", "bad", settings.problem)
     else:
@@ -228,7 +230,9 @@ def _models() -> Finding:
         load_models(path)
     except ConfigError as exc:
         return Finding("models", "bad", str(exc), exc.hint)
-    return Finding("models", "ok", str(path) if path.exists() else f"{path} (none: what is shipped is used)")
+    return Finding(
+        "models", "ok", str(path) if path.exists() else f"{path} (none: the built-in list is used)"
+    )
 
 
 def _provider(provider: KnownProvider, *, chosen: bool) -> Finding:
@@ -257,13 +261,13 @@ def _damaged(damage: Damage) -> Finding:
     if damage.of_store:
         return Finding("store", "bad", f"{damage.path} is damaged: {damage.what}", _REPAIR)
     if damage.path.name == INDEX:
-        advice = "It is rebuilt by itself, or by `cogency-tui doctor --rebuild`; nothing is lost."
+        advice = "It is rebuilt automatically, or by `cogency-tui doctor --rebuild`; no data is lost."
         return Finding("search index", "note", f"{damage.path} is damaged: {damage.what}", advice)
     return Finding(
         "contents",
         "bad",
         f"{damage.path} is damaged: {damage.what}",
-        "Other versions of these files may be whole.",
+        "Other versions of these files may be intact.",
     )
 
 

@@ -39,7 +39,7 @@ async def print_patch(store: Store, project: Path, named: str | None, turn: int 
     for each in patch.left_out:
         talk(f"Not in the patch: {reveal(each)}.")
     if not patch.files:
-        talk("Nothing is kept that a patch can carry.")
+        talk("No kept changes can be expressed as a patch.")
     return 0
 
 
@@ -55,7 +55,7 @@ async def print_blame(store: Store, project: Path, file: str, *, as_json: bool) 
     path = workspace.name_of(Path(os.path.realpath(project / name)))
     blame = await blame_of(_journal(store, project), store, path)
     if line is not None and not 0 < line <= len(blame.lines):
-        raise UsageError(f"{name_of(path)} has {len(blame.lines):,} lines, and no line {line}.")
+        raise UsageError(f"{name_of(path)} has {len(blame.lines):,} lines; there is no line {line}.")
     for each in blame.lines if line is None else [blame.lines[line - 1]]:
         if as_json:
             print_json(_value(each, blame))
@@ -115,9 +115,7 @@ def _write(patch: Patch) -> None:
 async def _conversation(store: Store, project: Path, named: str | None) -> StoredConversation:
     found = await (store.latest(str(project)) if named is None else store.resolve(named))
     if found is None:
-        raise UsageError(
-            f"There is no conversation in {name_of(str(project))}.", "Name one of another project."
-        )
+        raise UsageError(f"No conversation in {name_of(str(project))}.", "Name one of another project.")
     return found
 
 

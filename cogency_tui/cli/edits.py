@@ -55,7 +55,7 @@ class Paths:
         }
 
     def cover(self, *paths: str) -> bool:
-        """Whether one of these journal paths is selected, or below a selected one."""
+        """Return whether one of these journal paths is selected, or below a selected one."""
         return not self._given or any(
             path == name or path.startswith(f"{name}/") or (name == "." and not path.startswith("/"))
             for path in filter(None, paths)
@@ -77,13 +77,13 @@ class Paths:
             raise UsageError(f"Nothing was changed. {left_out(narrowed.left)}")
         if left and is_empty:
             raise UsageError(
-                f"There is nothing to take back in {', '.join(map(shown, self._given))}.",
-                "With --dry-run and no --path it says where there is.",
+                f"There is nothing to revert in {', '.join(map(shown, self._given))}.",
+                "Use --dry-run without --path to list the files with edits.",
             )
         return narrowed
 
     def _cover_in(self, plan: Plan, *paths: str) -> bool:
-        """Whether a plan's paths, or their names when they were changed, are selected."""
+        """Return whether a plan's paths, or their names when they were changed, are selected."""
         return self.cover(*paths, *(name for path in paths for name in plan.former.get(path, ())))
 
 
@@ -202,7 +202,7 @@ class EditCommands:
         plan = await Undo(journal, conversation.id).restore([edit], before=before)
         if not plan.changes and not plan.obstacles:
             path = (edit.old_path or edit.path) if before else edit.path
-            talk(f"{name_of(path)} is like that already.")
+            talk(f"{name_of(path)} is already in that state.")
             return 0
         return await self._carry_out(conversation, journal, plan, consent)
 
@@ -219,18 +219,18 @@ class EditCommands:
             complain(_in_the_way(plan, "would be" if consent.dry_run else "was"))
             return 1
         if consent.dry_run:
-            talk("Nothing was changed: this is what would be done" + (", with --for-good." if lost else "."))
+            talk("Nothing was changed: this is a preview" + (", with --for-good." if lost else "."))
             return 0
         if refused:
-            what = f"What is there now is too large to be kept, and would be lost for good: {lost}."
-            complain(WorkspaceError(f"Nothing was changed. {what}", "--for-good does it all the same."))
+            what = f"The current content is too large to save, and would be lost permanently: {lost}."
+            complain(WorkspaceError(f"Nothing was changed. {what}", "Use --for-good to do it anyway."))
             return 1
         question = "" if consent.yes else await undo.asks_about(plan)
         if question:
             with unread():
                 await self._print(plan, blobs)
-            if not agreed(f"{question} Do it?"):
-                complain(ConsentError(f"Nothing was changed. {question}", "--yes does it all the same."))
+            if not agreed(f"{question} Continue?"):
+                complain(ConsentError(f"Nothing was changed. {question}", "Use --yes to do it anyway."))
                 return 1
         made = await undo.apply(plan, for_good=consent.for_good, agreed=True)
         latest = await self._store.latest(str(self._project))
@@ -276,7 +276,9 @@ class EditCommands:
                 )
             if edit.origin.conversation != first.origin.conversation:
                 both = f"{first.id} and {edit.id}"
-                raise UsageError(f"Edits {both} are of different conversations.", "Name those of one.")
+                raise UsageError(
+                    f"Edits {both} belong to different conversations.", "Name edits of one conversation."
+                )
         return await self._store.resolve(first.origin.conversation)
 
     async def _decided(self, conversation: str) -> tuple[list[Mark], set[int]]:
@@ -290,8 +292,8 @@ class EditCommands:
             conversation = await self._store.resolve(self._named)
             if conversation.id not in (edit.origin.conversation, edit.origin.caller):
                 raise UsageError(
-                    f"Edit {id} is not of conversation {conversation.id}.",
-                    f"It is of {edit.origin.conversation}.",
+                    f"Edit {id} does not belong to conversation {conversation.id}.",
+                    f"It belongs to {edit.origin.conversation}.",
                 )
         return edit
 
@@ -310,13 +312,13 @@ def _in_the_way(plan: Plan, verb: str) -> WorkspaceError:
     more = f", and {len(plan.obstacles) - 1} more" if len(plan.obstacles) > 1 else ""
     others = [each.change.path for each in plan.changes]
     if plan.tool == RESTORE:
-        hint = "Another version of it may be in `cogency-tui edits list`."
+        hint = "Look for another version with `cogency-tui edits list`."
     elif others:
         named = " ".join(f"--path {shlex.quote(name_of(path))}" for path in others[:_MOST_NAMED])
         also = " …" if len(others) > _MOST_NAMED else ""
-        hint = f"Take the others with {named}{also}, or choose in the interface what it is to hold."
+        hint = f"Revert the others with {named}{also}, or choose its content in the interface."
     else:
-        hint = "Choose in the interface what it is to hold, or change it by hand."
+        hint = "Choose its content in the interface, or change it by hand."
     return WorkspaceError(f"Nothing {verb} changed. {name_of(first.path)}: {first.reason}{more}.", hint)
 
 
@@ -328,7 +330,7 @@ def _done(plan: Plan, made: Sequence[Edit], conversation: str) -> str:
     if plan.tool == UNDO:
         undone = len({undone.edit for edit in made for undone in edit.undoes})
         edits = "1 edit" if undone == 1 else f"{undone:,} edits"
-        return f"Took back {edits} in {files}. {command} --redo` does it again."
+        return f"Reverted {edits} in {files}. Redo with {command} --redo`."
     # Exactly these: without their numbers the command would revert the last turn.
     ids = " ".join(str(edit.id) for edit in made)
     verb = "Restored" if plan.tool == RESTORE else "Did again what was taken back in"

@@ -47,7 +47,7 @@ def state_of(edit: Edit, marks: Iterable[Mark], undone: Collection[int]) -> str:
 def edit_line(edit: Edit, state: str, counts: Counts) -> str:
     """An edit on one line, its path last."""
     when = time.strftime("%Y-%m-%d %H:%M", time.localtime(edit.timestamp))
-    undoes = f"  (takes back {_numbers(edit.undoes)})" if edit.undoes else ""
+    undoes = f"  (reverts {_numbers(edit.undoes)})" if edit.undoes else ""
     interrupted = "  (interrupted)" if edit.interrupted else ""
     merged = "  (came with commits)" if edit.is_merged else ""
     shared = ""
@@ -101,7 +101,7 @@ def fate_line(fate: EditFate, renamed: str = "") -> str:
     if fate.reason:
         return f"Now: {fate.state}{at} ({name_of(fate.reason).removesuffix('.')})."
     if fate.state == "changed since" and fate.hunks:
-        return f"Now: changed since{at}; {fate.there} of {fate.hunks} hunks are still there."
+        return f"Now: changed since{at}; {fate.there} of {fate.hunks} hunks are still applied."
     return f"Now: {fate.state}{at}."
 
 
@@ -120,11 +120,11 @@ def plan_text(plan: Plan, blobs: Blobs) -> Iterator[str]:
     """A plan, one paragraph for each file: what would change, what would not, and the obstacles. Blocks."""
     for each in plan.changes:
         change = each.change
-        lost = "  (what is there now is lost for good)" if _source(change) in plan.for_good else ""
+        lost = "  (its current content is lost permanently)" if _source(change) in plan.for_good else ""
         head = f"{change.kind}  {_names(change)}  {extent(change, diff.count(each.diff))}{lost}"
         yield f"{head}\n{diff_text(each.diff)}\n"
     for change in plan.unchanged:
-        gone = f"what {_edits(change.undoes)} changed is not there any more"
+        gone = f"the changes of {_edits(change.undoes)} are no longer there"
         yield f"unchanged  {name_of(change.path)}  ({gone})\n"
     for obstacle in plan.obstacles:
         head = f"✗ {name_of(obstacle.path)}: {reveal(obstacle.reason)}"

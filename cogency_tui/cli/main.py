@@ -82,14 +82,14 @@ def _describe(error: OSError) -> str:
     try:
         Path.cwd()
     except OSError:
-        return "The working directory is gone. Change to one that exists."
+        return "The working directory no longer exists. Change to another one."
     if error.filename is None and error.errno in _UNWRITABLE:
-        return f"The output cannot be written: {error.strerror}."
+        return f"Cannot write the output: {error.strerror}."
     return ""
 
 
 def _is_terminal(stream: TextIO | None) -> bool:
-    """Whether `stream` is open, and a terminal."""
+    """Return whether `stream` is open, and a terminal."""
     return stream is not None and stream.isatty()
 
 

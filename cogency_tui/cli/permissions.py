@@ -28,7 +28,7 @@ def list_permissions(project: Path, *, as_json: bool) -> int:
         else:
             print_text(_line(rule, project))
     if not found:
-        talk("There are no rules: everything is asked about as the mode says.")
+        talk("There are no rules: the permission mode alone decides.")
     return 0
 
 
@@ -48,7 +48,7 @@ def revoke_permissions(project: Path, ids: Sequence[str], *, as_json: bool) -> i
             if as_json:
                 print_json(_as_json(there[id], project))
             else:
-                print_text(f"Asked about again: {_line(there[id], project)}")
+                print_text(f"Revoked: {_line(there[id], project)}")
     return 0
 
 
@@ -58,7 +58,7 @@ def _rules(project: Path) -> Rules:
 
 def _require_sound(rules: Rules) -> None:
     if rules.problem:
-        raise ConfigError(f"The rules do not count: {rules.problem}")
+        raise ConfigError(f"The rules are ignored: {rules.problem}")
 
 
 def _where(rule: Rule, project: Path) -> str:

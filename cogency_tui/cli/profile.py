@@ -13,11 +13,13 @@ from cogency_tui.store.profile_material import State
 
 ACTIONS = ("show", "on", "off", "clear")
 
-_NOTHING = "Nothing is known of you."
+_NOTHING = "Nothing remembered yet."
 _STATES = {
-    True: "The profile is on: what you write is learned from, and the model is told what is known.",
-    False: "The profile is off: nothing is learned or told. `cogency-tui profile on`, or /profile on, has "
-    "what you write yourself learned from; it is kept on this machine, and told to the model in use.",
+    True: "The profile is on: it learns from your messages, and the model receives the facts.",
+    False: (
+        "The profile is off: nothing is learned or sent. `cogency-tui profile on`, or /profile on, learns "
+        "from your own messages; the facts are stored on this machine and sent to the model in use."
+    ),
 }
 
 
@@ -30,10 +32,10 @@ async def run_profile(profile: Profile, action: str, *, as_json: bool = False) -
         StoreError: the store cannot be used.
     """
     if action not in ACTIONS:
-        raise UsageError(f"There is no profile {one_line(action)}.", f"There are: {', '.join(ACTIONS)}.")
+        raise UsageError(f"Unknown action {one_line(action)}.", f"Choose one of: {', '.join(ACTIONS)}.")
     if action == "clear":
         count = await profile.clear()
-        told = f"{count} fact{'' if count == 1 else 's'} forgotten, for good." if count else _NOTHING
+        told = f"{count} fact{'' if count == 1 else 's'} permanently forgotten." if count else _NOTHING
         if as_json:
             print_json({"forgotten": count})
         else:
@@ -57,7 +59,7 @@ def _lines(facts: Sequence[Fact], state: State) -> list[str]:
     lines = [f"{fact.kind}: {one_line(fact.text)} ({one_line(source_of(fact))})" for fact in facts]
     lines = lines or [_NOTHING]
     if outcome := outcome_of(state):
-        lines.append(f"Learned last on {_date(state.attempted)}: {one_line(outcome)}.")
+        lines.append(f"Last learned on {_date(state.attempted)}: {one_line(outcome)}.")
     return lines
 
 

@@ -24,7 +24,7 @@ async def search_conversations(
         talk(f"Indexing: {progress.done:,} of {progress.total:,} events.")
     page = await recall.page(query, where=where, order="best" if best else "newest", limit=limit)
     for problem in page.problems:
-        talk(f"Taken as text: {problem}.")
+        talk(f"Searched as text: {problem}.")
     for each in page.listed:
         if as_json:
             print_json(asdict(each))
@@ -34,7 +34,7 @@ async def search_conversations(
         there = "in this project. --all searches every project" if where == "project" else "anywhere"
         talk(f"Nothing matches {there}.")
     if page.next is not None and not as_json:
-        talk(f"There are more; --limit {limit * 2} shows them.")
+        talk(f"More matches: use --limit {limit * 2}.")
     return 0 if page.listed else 1
 
 
@@ -46,7 +46,9 @@ async def print_statistics(recall: Recall, period: str, *, where: Where, as_json
     """
     asked = parse(period)
     if asked.asks_for_content or asked.models or asked.projects or asked.branches or asked.costs:
-        raise UsageError(f"{period!r} is no period.", "Use since:30d, or since:2026-05-01 before:2026-06-01.")
+        raise UsageError(
+            f"{period!r} is not a period.", "Use since:30d, or since:2026-05-01 before:2026-06-01."
+        )
     found = await recall.statistics(where=where, since=asked.since, before=asked.before)
     if as_json:
         print_json(asdict(found) | {"total": asdict(found.total)})

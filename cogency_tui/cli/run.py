@@ -76,10 +76,13 @@ async def run_turn(agent: Agent, options: RunOptions) -> int:
         if watch is not None:
             watch.cancel()
         if late.stopped and status == INTERRUPTED:
-            talk(f"Error: the turn was stopped after {options.timeout:g} s. Raise --timeout to let it go on.")
+            talk(
+                f"Error: the turn was stopped after {options.timeout:g} s. Raise --timeout to allow more "
+                "time."
+            )
             status = FAILED
         for problem in agent.instructions(conversation).problems:
-            talk(f"Instructions are not read: {problem}")
+            talk(f"Instructions were not read: {problem}")
         gate = agent.gate(conversation)
         refusals = gate.refusals if gate is not None else ()
     for refusal in refusals:
@@ -108,16 +111,16 @@ def read_prompt(prompt: str) -> str:
         if not prompt or select.select([sys.stdin], [], [], _STDIN_PATIENCE)[0]:
             piped = sys.stdin.read(_MOST_PIPED + 1)
             if len(piped) > _MOST_PIPED:
-                told = f"More than {_MOST_PIPED:,} characters came on stdin."
-                raise UsageError(told, "No model reads that much: name the file in the prompt instead.")
+                told = f"stdin has more than {_MOST_PIPED:,} characters."
+                raise UsageError(told, "That is too much for a model: name the file in the prompt instead.")
         else:
-            talk("Nothing came on stdin; going on without it.")
+            talk("Nothing arrived on stdin; continuing without it.")
     if prompt.strip():
         # The piped text is not the user's prompt, but its subject.
         piped = Redactor({}).text(piped)
     text = "\n\n".join(part for part in (prompt.strip(), piped.strip()) if part)
     if not text:
-        raise UsageError("There is nothing to ask.", "Give a prompt, or pipe one in.")
+        raise UsageError("The prompt is empty.", "Give a prompt, or pipe one in.")
     return text
 
 
@@ -152,7 +155,7 @@ def _advice(refusal: Refusal) -> str:
     if refusal.enough:
         cure = f"Allow it with --permissions {refusal.enough}."
     else:
-        cure = "No permission mode allows it unasked: run it in a terminal, where you are asked."
+        cure = "No permission mode allows it without asking: run it in a terminal to approve it."
     return f"Refused: {one_line(refusal.summary)} ({refusal.reason}). {cure}"
 
 

@@ -45,13 +45,13 @@ def serve_browser(arguments: Sequence[str], port: int) -> int:
         UsageError: the extra is not installed, or the port is taken.
     """
     if find_spec("textual_serve") is None:
-        raise UsageError("The browser is served with an extra that is not installed.", EXTRA)
+        raise UsageError("Serving a browser needs an extra that is not installed.", EXTRA)
     with socket.socket() as listening:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             listening.bind((HOST, port))
         except (OSError, OverflowError) as exc:
-            raise UsageError(f"Port {port} cannot be used: {exc}.", "Give another with --port.") from exc
+            raise UsageError(f"Port {port} cannot be used: {exc}.", "Choose another with --port.") from exc
         keys = _take_out_keys(os.environ)
         return asyncio.run(_serve(listening, arguments, keys, secrets.token_urlsafe(24)))
 
@@ -85,7 +85,7 @@ async def _serve(
         over = asyncio.Event()
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             on_signal(asyncio.get_running_loop(), number, over.set)
-        talk("Whoever has this address can do here what you can. Ctrl+C ends it.")
+        talk("Anyone with this address has your access here. Ctrl+C stops it.")
         print_text(f"http://{HOST}:{port}/{token}/")
         await over.wait()
     finally:
@@ -165,7 +165,7 @@ class Pages(Server):
 
     async def handle_websocket(self, request: web.Request) -> web.WebSocketResponse:
         if self._open >= MOST:
-            raise web.HTTPServiceUnavailable(text=f"{MOST} pages are open already; close one.")
+            raise web.HTTPServiceUnavailable(text=f"{MOST} pages are already open; close one.")
         self._open += 1
         try:
             return await self._show(request)
@@ -232,11 +232,11 @@ def _problem(request: web.Request, token: str, name: str) -> str:
     """Why a request is refused; empty if it is not."""
     given = request.path.lstrip("/").partition("/")[0]
     if request.headers.get("Host", "") != name:
-        return "Refused: this is served under the address that it was started with, and under no other name."
+        return "Refused: use the exact address that the program printed at its start."
     if not hmac.compare_digest(given.encode(), token.encode()):
-        return "Refused: the address lacks the token. The program says it where it was started."
+        return "Refused: the token is missing from the address. The program printed it at its start."
     origin = request.headers.get("Origin")
     socket = request.headers.get("Upgrade", "").lower() == "websocket"
     if (origin is not None or socket) and origin != f"http://{name}":
-        return "Refused: another page asks for this one."
+        return "Refused: the request comes from another page."
     return ""

@@ -117,9 +117,9 @@ def complain(error: CogencyError) -> None:
 
 
 def agreed(question: str) -> bool:
-    """Whether the user says yes to a question; no, if no user can be asked."""
+    """Return whether the user says yes to a question; no, if no user can be asked."""
     if not (sys.stdin is not None and sys.stdin.isatty()):
-        talk("Nobody can be asked here: --yes agrees to it.")
+        talk("Not a terminal: use --yes to confirm.")
         return False
     talk(f"{question} [y]es, [N]o: ", end="")
     return sys.stdin.readline().strip().lower() in ("y", "yes")

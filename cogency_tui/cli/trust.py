@@ -12,9 +12,9 @@ from cogency_tui.errors import UsageError
 from cogency_tui.safe_text import one_line
 
 _MEANS = (
-    "Trusting it adds its sub-agents, workflows, commands and MCP servers (programs that are started here) "
-    "below your own, and a few options, those of safety only where they are narrower, until a file changes; "
-    "it can choose no provider, model or key, and allows nothing."
+    "Trust adds its sub-agents, workflows, commands and MCP servers (programs that run here) to your own, "
+    "and a few options (safety options only where they are stricter), until a file changes. It cannot "
+    "choose a provider, model or key, and grants no permissions."
 )
 
 
@@ -38,11 +38,11 @@ def trust_project(project: Path, *, yes: bool, as_json: bool) -> int:
     settings = project_settings_of(project)
     survey = settings.survey()
     if survey.standing is Standing.NOTHING:
-        raise UsageError(f"{project} brings nothing to trust: there is no {FOLDER}/ with files in it.")
+        raise UsageError(f"{project} has nothing to trust: it has no {FOLDER}/ folder with files.")
     if not as_json:
         with unread():
             _print_survey(project, survey)
-    if survey.standing is not Standing.TRUSTED and survey.digest and (yes or agreed("Trust it as it is?")):
+    if survey.standing is not Standing.TRUSTED and survey.digest and (yes or agreed("Trust this project?")):
         settings.accept(survey)
         survey = settings.survey()
     settings.refresh()
@@ -52,16 +52,16 @@ def trust_project(project: Path, *, yes: bool, as_json: bool) -> int:
     elif settings.problem:
         print_text(f"✗ {settings.problem}")
     else:
-        print_text("It is trusted." if trusted else "It is not trusted: nothing of it is used.")
+        print_text("Trusted." if trusted else "Not trusted: none of it is used.")
     return 0 if trusted and not settings.problem else 1
 
 
 def revoke_trust(project: Path) -> int:
     """Remove the decision on a project."""
     if Trust(config_directory() / FILE_NAME).revoke(project):
-        print_text(f"{one_line(str(project))} is not trusted any more, and is asked about again.")
+        print_text(f"{one_line(str(project))} is no longer trusted; the next start asks again.")
         return 0
-    raise UsageError(f"Nothing was decided on {project}.", "`cogency-tui trust --list` shows what was.")
+    raise UsageError(f"There is no decision on {project}.", "List decisions with `cogency-tui trust --list`.")
 
 
 def list_trust(*, as_json: bool) -> int:
@@ -88,7 +88,7 @@ def tell_unused(settings: ProjectSettings) -> None:
     if told := settings.problem:
         talk(told)
     elif told := settings.ignored():
-        talk(f"{told} `cogency-tui trust` shows it, and lets you use it.")
+        talk(f"{told} Review and trust it with `cogency-tui trust`.")
 
 
 def _print_survey(project: Path, survey: Survey) -> None:
@@ -100,7 +100,7 @@ def _print_survey(project: Path, survey: Survey) -> None:
         if name not in survey.files:
             print_text(f"  {'gone':>16}  {one_line(name)}")
     for command in survey.unknown:
-        print_text(f"✗ It cannot be told what of the project this starts: {one_line(command)}")
+        print_text(f"✗ Cannot determine which project files this runs: {one_line(command)}")
     if survey.problem:
         print_text(f"✗ {survey.problem}")
     elif survey.standing is not Standing.TRUSTED:

@@ -83,7 +83,7 @@ def changing(path: Path) -> Generator[None]:
         private_files.make_directory(target.parent)
         with file_lock(target.with_name(LOCK), _PATIENCE) as alone:
             if not alone:
-                raise ConfigError(f"{path} is being changed by another process.", "Try again.")
+                raise ConfigError(f"Another process is changing {path}.", "Try again.")
             with noted(target, target.with_name(LOCK)):
                 yield
     except OSError as exc:
@@ -107,10 +107,10 @@ def text_with(path: Path, text: str, keys: tuple[str, ...], value: Value | None)
         _assign(wanted, keys, value)
         if parsed == wanted:
             return changed
-    advice = f"Take {dotted(keys)} out of it."
+    advice = f"Remove {dotted(keys)} from it."
     if value is not None:
-        advice = f"Write {dotted(keys)} = {_literal(value)} in it."
-    raise ConfigError(f"{path} is written in a way that we do not change.", advice)
+        advice = f"Add {dotted(keys)} = {_literal(value)} to it."
+    raise ConfigError(f"{path} has a form that cannot be edited automatically.", advice)
 
 
 def dotted(keys: tuple[str, ...]) -> str:
@@ -154,7 +154,8 @@ def _changed(text: str, keys: tuple[str, ...], value: Value | None) -> str:
 
 
 def _has_comment_above_tables(document: "TOMLDocument") -> bool:
-    """Whether a comment, which is about the file or a table, is the last entry before the first table."""
+    """Return whether a comment, which is about the file or a table, is the last entry before the first
+    table."""
     from tomlkit.items import AoT, Comment, Table, Whitespace
 
     top = takewhile(lambda item: not isinstance(item, (AoT, Table)), (item for _key, item in document.body))

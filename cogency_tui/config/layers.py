@@ -140,7 +140,7 @@ def _environment(environ: Mapping[str, str]) -> Layer:
             try:
                 values[key] = option.read(given)
             except ValueError as exc:
-                message = f"{option.variable} in the environment cannot be used: {exc}."
+                message = f"The environment variable {option.variable} is invalid: {exc}."
                 raise ConfigError(message, "Correct it, or unset it.") from exc
     return Layer(values, lambda key: Origin("environment", options()[key].variable))
 
@@ -166,9 +166,9 @@ def _over(settings: Settings, values: Mapping[str, Any]) -> Settings:
         try:
             settings = msgspec.convert(table, Settings)
         except msgspec.ValidationError as exc:
-            raise ConfigError(f"An option cannot be used: {exc}.") from exc
+            raise ConfigError(f"An option is invalid: {exc}.") from exc
     try:
         check_workflows(settings.workflows, settings.agents)
     except WorkflowError as exc:
-        raise ConfigError(f"A workflow cannot be used: {exc}.", CORRECT) from exc
+        raise ConfigError(f"A workflow is invalid: {exc}.", CORRECT) from exc
     return settings

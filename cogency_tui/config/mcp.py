@@ -55,7 +55,7 @@ class McpSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return urlsplit(self.url).netloc.rpartition("@")[2]
 
     def offers(self, tool: str) -> bool:
-        """Whether a tool of this server, by its name at the server, is offered."""
+        """Return whether a tool of this server, by its name at the server, is offered."""
         return tool not in self.denied and (self.tools is None or tool in self.tools)
 
 
@@ -69,7 +69,7 @@ class Problem(msgspec.Struct, frozen=True):
 def problem_in(name: str, given: object) -> Problem | None:
     """The problem with the table of the server `name`; None if there is none."""
     if not _NAME.fullmatch(name):
-        return Problem("", "a name has letters, digits, - and _ only, at most 32")
+        return Problem("", "a name has only letters, digits, - and _, at most 32 characters")
     if not isinstance(given, dict):
         return Problem("", "it must be a table")
     table = cast("dict[str, Any]", given)
@@ -86,14 +86,14 @@ def _misuse(server: McpSettings, table: Mapping[str, Any]) -> Problem | None:
     wrong = ("url", "headers_env") if server.command else ("command", "args", "env", "env_from", "cwd")
     if other := next((key for key in wrong if key in table), ""):
         way = "command" if server.command else "url"
-        return Problem(other, f'"{other}" is not for a server with a "{way}"')
+        return Problem(other, f'"{other}" is not allowed for a server with "{way}"')
     if server.url:
         return _misused_address(server)
     if any("\0" in text for text in (server.command, *server.args, *server.env.values())):
-        return Problem("", "a NUL character cannot be passed on")
+        return Problem("", "NUL characters are not allowed")
     if odd := next((each for each in (*server.env, *server.env_from) if not _VARIABLE.fullmatch(each)), ""):
         key = "env" if odd in server.env else "env_from"
-        return Problem(key, f'"{key}": {odd!r} is no name of a variable')
+        return Problem(key, f'"{key}": {odd!r} is not a variable name')
     return None
 
 
@@ -104,12 +104,12 @@ def _misused_address(server: McpSettings) -> Problem | None:
     except ValueError:
         usable = False
     if not usable or not server.url.isprintable() or " " in server.url:
-        return Problem("url", '"url" must be a whole address, with http:// or https://')
+        return Problem("url", '"url" must be a full address, with http:// or https://')
     if "@" in urlsplit(server.url).netloc:
         return Problem("url", '"url" must not hold a password: name a variable in "headers_env"')
     for header, variable in server.headers_env.items():
         if not _HEADER.fullmatch(header):
-            return Problem("headers_env", f'"headers_env": {header!r} is no name of a header')
+            return Problem("headers_env", f'"headers_env": {header!r} is not a header name')
         if not _VARIABLE.fullmatch(variable):
             words = f'"headers_env": {header} must be the name of a variable that holds the value'
             return Problem("headers_env", words)

@@ -84,7 +84,7 @@ class Option(msgspec.Struct, frozen=True):
         return problem_of({name: value}, self.owner).removeprefix(f'"{name}": ')
 
     def narrows(self, value: Any, current: Any) -> bool:
-        """Whether a project may replace `current` with `value`."""
+        """Return whether a project may replace `current` with `value`."""
         if self.project == "any":
             return True
         if self.project == "less":
@@ -126,8 +126,8 @@ def find_option(key: str) -> Option:
         return known[key]
     near = get_close_matches(key, [*known, *(each.rpartition(".")[2] for each in known)], n=1)
     full = next((each for each in known if near and near[0] in (each, each.rpartition(".")[2])), "")
-    meant = f'Did you mean "{full}"?' if full else "`cogency-tui config show` lists all of them."
-    raise KeyError(f'there is no option "{key}". {meant}')
+    meant = f'Did you mean "{full}"?' if full else "List all options with `cogency-tui config show`."
+    raise KeyError(f'unknown option "{key}". {meant}')
 
 
 def flattened(table: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:

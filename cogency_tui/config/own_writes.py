@@ -128,7 +128,7 @@ def _heard(held: dict[str, Any] | None) -> Held | None:
 
 
 def _is_another(pid: int, start: str) -> bool:
-    """Whether it is a running process of this program that this one did not start."""
+    """Return whether it is a running process of this program that this one did not start."""
     return (
         pid != os.getpid()
         and start_of(pid) == start

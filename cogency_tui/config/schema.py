@@ -75,111 +75,116 @@ class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     soft: Annotated[
         float,
         Meta(ge=0),
-        _option("Dollars that are told of before they are spent {span}; 0: none", project="less"),
+        _option("Spending warning {span}, in dollars; 0: none", project="less"),
     ] = 0.0
     hard: Annotated[
         float,
         Meta(ge=0),
-        _option("Dollars that are asked about before they are spent {span}; 0: none", project="less"),
+        _option("Spending limit {span}, in dollars; asks before exceeding it; 0: none", project="less"),
     ] = 0.0
     soft_tokens: Annotated[
         int,
         Meta(ge=0),
-        _option("As soft, in tokens {span}, for a model without a known price", project="less"),
+        _option("Token warning {span}, for a model without a known price; 0: none", project="less"),
     ] = 0
     hard_tokens: Annotated[
         int,
         Meta(ge=0),
-        _option("As hard, in tokens {span}, for a model without a known price", project="less"),
+        _option(
+            "Token limit {span}, for a model without a known price; asks before exceeding it; 0: none",
+            project="less",
+        ),
     ] = 0
 
 
 class BudgetSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The `[budget]` tables: of one turn, of one conversation, and of a day in the user's own time zone."""
 
-    turn: Annotated[Limits, _option("in a turn")] = Limits()
-    conversation: Annotated[Limits, _option("in a conversation")] = Limits()
-    day: Annotated[Limits, _option("in a day, by your own clock")] = Limits()
+    turn: Annotated[Limits, _option("per turn")] = Limits()
+    conversation: Annotated[Limits, _option("per conversation")] = Limits()
+    day: Annotated[Limits, _option("per day, in local time")] = Limits()
 
 
 class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """All options. Field names are the keys of the configuration file."""
 
     provider: Annotated[
-        str, _option("Who is asked: offline, a vendor, or a [providers] table", group="Model")
+        str, _option("Provider: offline, a vendor, or a [providers] table", group="Model")
     ] = "offline"
-    model: Annotated[str, _option("Which of its models answers; empty for its own choice")] = ""
+    model: Annotated[str, _option("Model; empty: the provider's default")] = ""
     mode: Annotated[
         Mode,
-        _option("How turns are run: in one session, as new requests, or as each provider can", project="any"),
+        _option(
+            "Session mode: one session (resume), separate requests (replay), or whichever the provider "
+            "supports",
+            project="any",
+        ),
     ] = "auto"
-    dialect: Annotated[
-        Dialect, _option("The language that the model writes calls in", when="conversation", project="any")
-    ] = "xml"
+    dialect: Annotated[Dialect, _option("Tool-call format", when="conversation", project="any")] = "xml"
     permissions: Annotated[
-        Permissions, _option("What the agent may do without asking", group="Safety", project="earlier")
+        Permissions, _option("Actions allowed without asking", group="Safety", project="earlier")
     ] = "ask"
     sandbox: Annotated[
         Literal["off", "auto", "require"],
         _option(
-            "Commands without network and with only the project to write to", when="start", project="later"
+            "Run commands without network access, with write access to the project only",
+            when="start",
+            project="later",
         ),
     ] = "off"
     max_iterations: Annotated[
-        int, Meta(ge=1, le=1000), _option("Cycles that a turn may have", when="turn", project="less")
+        int, Meta(ge=1, le=1000), _option("Maximum steps per turn", when="turn", project="less")
     ] = 50
     budget: Annotated[BudgetSettings, _option("", group="Budget")] = BudgetSettings()
     history_window: Annotated[
         int,
         Meta(ge=0),
-        _option("Turns that the model is sent; 0 for all", group="Context", when="turn", project="any"),
+        _option("Messages sent to the model; 0: all", group="Context", when="turn", project="any"),
     ] = 0
     compact_at: Annotated[
         float,
         Meta(ge=0, le=0.95),
-        _option(
-            "Share of the context after which a summary is made; 0 for never", when="turn", project="any"
-        ),
+        _option("Context share that triggers summarizing; 0: never", when="turn", project="any"),
     ] = 0.8
     output_limit: Annotated[
         int,
         Meta(ge=1000),
-        _option("Characters of a result that the model is sent", when="turn", project="any"),
+        _option("Maximum characters of a result sent to the model", when="turn", project="any"),
     ] = 30_000
     payload_limit: Annotated[
-        int, Meta(ge=1000), _option("Characters that the arguments of a call may have", when="turn")
+        int, Meta(ge=1000), _option("Maximum characters of a call's arguments", when="turn")
     ] = 32 * 1024 * 1024
     profile: Annotated[
         Literal["ask", "off", "on"],
-        _option("It remembers you, from your own words; ask: off, and offered once", group="Profile"),
+        _option("Remember your preferences from your messages; ask: off, but offered once", group="Profile"),
     ] = "ask"
-    profile_every: Annotated[
-        int, Meta(ge=1, le=20), _option("Your messages after which something is learned")
-    ] = 5
-    theme: Annotated[str, _option("The colours of the screen", group="Interface")] = "night"
-    footer: Annotated[bool, _option("The line of keys at the bottom")] = True
-    mouse: Annotated[bool, _option("The mouse is taken; off leaves it to the terminal", when="start")] = True
-    animation: Annotated[bool, _option("Things may move by themselves")] = True
+    profile_every: Annotated[int, Meta(ge=1, le=20), _option("Messages between profile updates")] = 5
+    theme: Annotated[str, _option("Color theme", group="Interface")] = "night"
+    footer: Annotated[bool, _option("Footer with key bindings")] = True
+    mouse: Annotated[bool, _option("Mouse support; off: leave the mouse to the terminal", when="start")] = (
+        True
+    )
+    animation: Annotated[bool, _option("Animation")] = True
     notify: Annotated[
         Literal["auto", "off", "bell", "osc9"],
-        _option("How you are told that the agent waits while you look elsewhere", when="start"),
+        _option("Notification when the agent waits and the terminal is in the background", when="start"),
     ] = "auto"
     first_byte_timeout: Annotated[
-        float, Meta(gt=0), _option("Seconds until a model's first byte", group="Network", when="start")
+        float, Meta(gt=0), _option("Maximum seconds to a model's first byte", group="Network", when="start")
     ] = 120.0
     idle_timeout: Annotated[
-        float, Meta(gt=0), _option("Seconds that a model may be silent after it", when="start")
+        float, Meta(gt=0), _option("Maximum seconds of silence after it", when="start")
     ] = 60.0
     providers: Annotated[
-        dict[str, ProviderSettings], _option("Endpoints of your own", group="Tables", when="start")
+        dict[str, ProviderSettings], _option("Custom endpoints", group="Tables", when="start")
     ] = {}
-    keys: Annotated[dict[str, str], _option("Keys of your own, by the id that /keys shows")] = {}
+    keys: Annotated[dict[str, str], _option("Custom key bindings, by the id shown in /keys")] = {}
     agents: Annotated[dict[str, AgentSettings], _option("Sub-agents", when="start", project="any")] = {}
     workflows: Annotated[
         dict[str, WorkflowSettings], _option("Named sequences of actions", when="start", project="any")
     ] = {}
     mcp: Annotated[
-        dict[str, McpSettings], _option("Servers of the Model Context Protocol", when="start", project="any")
+        dict[str, McpSettings], _option("MCP (Model Context Protocol) servers", when="start", project="any")
     ] = {}
 
 

@@ -26,7 +26,7 @@ COLOURLESS = "mono"
 _ANSI = "default|(bright_)?(black|red|green|yellow|blue|magenta|cyan|white)"
 _PLACE = re.compile(r" - at `\$\.?(?P<keys>[\w.]*)(?:\[\.{3}\])?`$")
 _UNKNOWN = re.compile(r"unknown field `(?P<key>[^`]+)`")
-_HINT = "Correct it, or choose another."
+_HINT = "Correct it, or choose another theme."
 
 Paint = Annotated[str, Meta(pattern=f"^(#[0-9a-f]{{6}}|ansi_({_ANSI}))$")]
 """`#rrggbb`, or one of the terminal's own 16 colours by its name in Textual (`ansi_bright_red`)."""
@@ -83,12 +83,12 @@ class Palette(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def ansi(self) -> bool:
-        """Whether the colours are the terminal's own."""
+        """True if the colours are the terminal's own."""
         return self.colors.text.startswith("ansi_")
 
     @property
     def flat(self) -> bool:
-        """Whether surfaces look the same, so that their contents need another distinction."""
+        """True if surfaces look the same, so that their contents need another distinction."""
         colors = self.colors
         return colors.background == colors.surface == colors.raised
 
@@ -120,7 +120,7 @@ def load_palette(name: str) -> Palette:
         path = directory / f"{name}.toml"
         if path.name == f"{name}.toml" and path.is_file():
             return read_palette(path)
-    raise ConfigError(f"There is no theme called {name!r}.", f"There are: {', '.join(theme_names())}.")
+    raise ConfigError(f"Unknown theme {name!r}.", f"Available themes: {', '.join(theme_names())}.")
 
 
 def read_palette(path: Path) -> Palette:
@@ -149,10 +149,12 @@ def _describe(path: Path, text: str, problem: str) -> str:
         keys = (*keys, unknown["key"])
     what = problem[: place.start()] if place else problem
     if "matching regex" in what:
-        written = "is no colour: write #rrggbb in small letters, or ansi_red and the like"
-        what = "is none of bold, dim, italic, underline, reverse" if keys[:1] == ("attributes",) else written
+        written = "is not a color: write #rrggbb in lowercase, or an ANSI name such as ansi_red"
+        what = (
+            "is not one of bold, dim, italic, underline, reverse" if keys[:1] == ("attributes",) else written
+        )
         what = f"`{'.'.join(keys)}` {what}"
     elif keys and not unknown:
         what = f"`{'.'.join(keys)}`: {what}"
     line = line_of_key(text, keys)
-    return f"The theme {toml.place(path, line)} cannot be used: {what}."
+    return f"The theme {toml.place(path, line)} is invalid: {what}."

@@ -101,7 +101,7 @@ def _read(path: Path) -> str:
     handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY)
     with os.fdopen(handle, "rb") as file:
         if not stat.S_ISREG(os.fstat(handle).st_mode) and str(path) != os.devnull:
-            raise OSError("it is no regular file")
+            raise OSError("it is not a regular file")
         data = file.read(LONGEST + 1)
     if len(data) > LONGEST:
         raise OSError(f"it has more than {LONGEST:,} bytes")

@@ -159,16 +159,16 @@ def _check_names(workflow: str, steps: list[StepSettings], known: Mapping[str, C
         problem = ""
         missing = [other for other in step.depends_on if other not in every_id]
         if step.id in ids:
-            problem = "another step has this id"
+            problem = "another step has the same id"
         elif step.output_key in outputs:
             problem = f'another step has the output_key "{step.output_key}"'
         elif missing:
-            problem = f'depends_on names "{missing[0]}", which is no step; there are {", ".join(every_id)}'
+            problem = f'depends_on refers to the unknown step "{missing[0]}"; steps: {", ".join(every_id)}'
         elif step.type == "tool" and step.name in _TYPES[1:]:
             problem = f'write type = "{step.name}", with the name of the {step.name} as name'
         elif step.type in known and step.name not in known[step.type]:
             there = ", ".join(known[step.type]) or "none"
-            problem = f'there is no {step.type} "{step.name}"; configured: {there}'
+            problem = f'unknown {step.type} "{step.name}"; configured: {there}'
         if problem:
             raise WorkflowError(workflow, index, problem, step.id)
         ids.add(step.id)

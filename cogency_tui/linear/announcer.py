@@ -91,7 +91,7 @@ class Announcer:
         if event["id"] not in self._started:
             # It never ran: it was refused, skipped, or could not be parsed.
             about = f" ({subject})" if subject else ""
-            return [f"Tool {tool}{about} did not run: {outcome or 'no reason is given'}"]
+            return [f"Tool {tool}{about} did not run: {outcome or 'no reason given'}"]
         if payload["state"] == "interrupted":
             return [f"Tool {tool} was interrupted."]
         how = "failed after" if payload["error"] else "done in"
@@ -103,7 +103,7 @@ def _describe_error(payload: ErrorPayload) -> str:
     notice = payload.get("notice")
     text = f"{'Note' if notice else 'Error'}: {payload['error']}"
     if wait := payload.get("retry"):
-        text += f" Asking again in {spoken(wait)}."
+        text += f" Retrying in {spoken(wait)}."
     if hint := payload.get("hint"):
         text += f" Next step: {hint}"
     return text

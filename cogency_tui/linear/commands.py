@@ -46,7 +46,7 @@ async def run_command(session: "Session", text: str) -> None:
             await session.turn(custom.message(argument.strip()))
             return
         names = " ".join(f"/{each}" for each in (*(each.name for each in COMMANDS), *settings.now.commands))
-        raise UsageError(f"There is no command /{one_line(name)}.", f"There are: {names}")
+        raise UsageError(f"Unknown command /{one_line(name)}.", f"Commands: {names}")
     await command.carry(session, argument.strip())
 
 
@@ -68,7 +68,7 @@ async def _status(session: "Session", _argument: str) -> None:
 
 async def _new(session: "Session", _argument: str) -> None:
     session.begin(None)
-    print_text("A new conversation.")
+    print_text("New conversation.")
 
 
 async def _resume(session: "Session", argument: str) -> None:
@@ -77,9 +77,7 @@ async def _resume(session: "Session", argument: str) -> None:
     if not argument:
         for number, each in enumerate(past, 1):
             print_text(f"{number}: {one_line(each.title) or 'Untitled'}, {each.turns} turns")
-        print_text(
-            "/resume and a number goes on with one." if past else "There are no conversations here yet."
-        )
+        print_text("Continue one with /resume NUMBER." if past else "No conversations here yet.")
         return
     known = argument.isdecimal() and 0 < int(argument) <= len(past)
     conversation = past[int(argument) - 1] if known else await store.resolve(argument)
@@ -97,24 +95,26 @@ async def _model(session: "Session", argument: str) -> None:
 async def _mode(session: "Session", argument: str) -> None:
     agent = session.agent
     agent.mode = _one_of(argument, MODES, "mode") if argument else agent.mode
-    print_text(f"The mode is {agent.mode}. There are: {', '.join(MODES)}.")
+    print_text(f"The mode is {agent.mode}. Choose one of: {', '.join(MODES)}.")
 
 
 async def _permissions(session: "Session", argument: str) -> None:
     agent = session.agent
     agent.permissions = _one_of(argument, PERMISSIONS, "permissions") if argument else agent.permissions
-    print_text(f"Permissions are {agent.permissions}. There are: {', '.join(PERMISSIONS)}.")
+    print_text(f"Permissions are {agent.permissions}. Choose one of: {', '.join(PERMISSIONS)}.")
 
 
 async def _dialect(session: "Session", argument: str) -> None:
     agent = session.agent
     agent.dialect = _one_of(argument, DIALECTS, "dialect") if argument else agent.dialect
-    print_text(f"The dialect is {agent.dialect or agent.settings.dialect}. There are: {', '.join(DIALECTS)}.")
+    print_text(
+        f"The dialect is {agent.dialect or agent.settings.dialect}. Choose one of: {', '.join(DIALECTS)}."
+    )
 
 
 async def _output(session: "Session", _argument: str) -> None:
     text = clean(session.last_output).rstrip("\n")
-    print_text(text or "No call has returned any text in this turn.")
+    print_text(text or "No call has returned text in this turn.")
 
 
 async def _compact(session: "Session", _argument: str) -> None:
@@ -151,28 +151,33 @@ def _one_of(argument: str, names: Sequence[Name], noun: str) -> Name:
     for name in names:
         if name == argument:
             return name
-    raise UsageError(f"There is no {noun} {one_line(argument)!r}.", f"There are: {', '.join(names)}.")
+    raise UsageError(f"Unknown {noun} {one_line(argument)!r}.", f"Choose one of: {', '.join(names)}.")
 
 
 def _begun(session: "Session") -> str:
     if session.conversation_id is None:
-        raise UsageError("This conversation has not begun yet.", "Send a message first.")
+        raise UsageError("This conversation has no messages yet.", "Send a message first.")
     return session.conversation_id
 
 
 COMMANDS = (
-    Command("help", "", "these commands", _help),
-    Command("status", "", "model, mode, permissions, and what the conversation took", _status),
-    Command("new", "", "begin a new conversation", _new),
-    Command("resume", "[NUMBER or ID]", "go on with a past conversation, or list them", _resume),
-    Command("output", "", "what the last tool call returned", _output),
-    Command("model", "[PROVIDER/MODEL]", "which model answers", _model),
-    Command("mode", "[MODE]", "how turns are run", _mode),
-    Command("permissions", "[PERMISSIONS]", "what runs without asking", _permissions),
-    Command("dialect", "[DIALECT]", "the language that the model writes calls in", _dialect),
-    Command("compact", "", "have the conversation summarised", _compact),
-    Command("profile", "[on, off or clear]", "what is known of you, and whether anything is", _profile),
-    Command("undo", "", "take back what the last turn changed", _undo),
-    Command("redo", "", "bring back what was taken back", _redo),
-    Command("quit", "", "leave; so does the end of the input (Ctrl+D)", _quit),
+    Command("help", "", "list the commands", _help),
+    Command("status", "", "model, session mode, permissions, tokens and cost", _status),
+    Command("new", "", "start a new conversation", _new),
+    Command("resume", "[NUMBER or ID]", "continue a past conversation, or list them", _resume),
+    Command("output", "", "show the output of the last tool call", _output),
+    Command("model", "[PROVIDER/MODEL]", "show or choose the model", _model),
+    Command("mode", "[MODE]", "show or choose the session mode", _mode),
+    Command("permissions", "[PERMISSIONS]", "show or choose what runs without asking", _permissions),
+    Command("dialect", "[DIALECT]", "show or choose the tool-call format", _dialect),
+    Command("compact", "", "summarize the conversation", _compact),
+    Command(
+        "profile",
+        "[on, off or clear]",
+        "show, switch on or off, or clear what it remembers about you",
+        _profile,
+    ),
+    Command("undo", "", "revert the changes of the last turn", _undo),
+    Command("redo", "", "redo the last revert", _redo),
+    Command("quit", "", "quit (also Ctrl+D, the end of the input)", _quit),
 )

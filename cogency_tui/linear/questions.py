@@ -9,8 +9,8 @@ _VERBS = {
     "write": "change files",
     "command": "run a command",
     "network": "reach the network",
-    "tool": "do its work",
-    "money": "pass a limit",
+    "tool": "run",
+    "money": "exceed a limit",
 }
 _YES, _NO = ("y", "yes"), ("n", "no", "")
 
@@ -29,25 +29,25 @@ class Questions:
             if (answer := read_answer(line, question)) is not None:
                 print_text(_outcome(answer, question))
                 return answer
-            print_text(f"{one_line(line)!r} is no answer. {_choices(question)}")
-        print_text("Refused: there is nobody to answer.")
+            print_text(f"Unknown answer {one_line(line)!r}. {_choices(question)}")
+        print_text("Declined: the input has ended.")
         return None
 
 
 def describe_question(question: Question) -> list[str]:
     """The lines of a question: what would happen, why it is asked, and the possible answers."""
     done = question.effect == "changed"
-    deed = "has changed files" if done else f"wants to {_VERBS.get(question.effect, 'read')}"
+    deed = "has changed files" if done else f"asks to {_VERBS.get(question.effect, 'read')}"
     lines = [f"Permission needed: {one_line(question.tool)} {deed}: {reveal(question.summary)}"]
     lines.append(f"Asked because {reveal(question.reason)}.")
     if question.detail.strip():
-        lines.append("This is what was done:" if done else "This is what would be done:")
+        lines.append("Changes made:" if done else "Details:")
         shown = "".join(text for text, _note in fold_blanks(reveal(question.detail.rstrip("\n"))))
         lines += [f"  {line}" for line in shown.split("\n")]
     if question.grant:
-        lines.append(f"With a: {reveal(question.grant)}")
+        lines.append(f"a allows: {reveal(question.grant)}")
     if question.pattern:
-        lines.append(f"With always: {reveal(question.pattern)}")
+        lines.append(f"always allows: {reveal(question.pattern)}")
     return [*lines, _choices(question)]
 
 
@@ -68,16 +68,16 @@ def read_answer(line: str, question: Question) -> Answer | None:
 
 def _outcome(answer: Answer, question: Question) -> str:
     if question.effect == "changed":
-        return "Kept." if answer.allow else "Put back."
-    return "Allowed." if answer.allow else "Refused."
+        return "Kept." if answer.allow else "Reverted."
+    return "Allowed." if answer.allow else "Declined."
 
 
 def _choices(question: Question) -> str:
     if question.effect == "changed":
-        return "Answer y keep, or n put back:"
-    choices = ["y once"]
+        return "Answer y to keep, or n to revert:"
+    choices = ["y to allow once"]
     if question.grant:
         choices.append("a for this conversation")
     if question.pattern:
-        choices.append("always by a rule in this project")
-    return f"Answer {', '.join(choices)}, n no, or n and a reason:"
+        choices.append("always for a rule in this project")
+    return f"Answer {', '.join(choices)}, n to decline, or n and a reason:"

@@ -103,7 +103,7 @@ class Session:
         print_text(f"cogency in plain lines. Project {one_line(str(agent.project))}.")
         model = f"{one_line(agent.provider.name)}/{one_line(agent.provider.model)}"
         print_text(f"Model {model}, mode {agent.mode}, permissions {agent.permissions}.")
-        print_text("Type a message. /help lists the commands, Ctrl+C interrupts, /quit leaves.")
+        print_text("Type a message. /help lists the commands, Ctrl+C interrupts, /quit quits.")
 
     async def _message(self) -> str | None:
         if self._interactive and not self._lines.queued:
@@ -155,7 +155,7 @@ class Session:
         elif again:
             self._stop()
         else:
-            print_text(f"{os.linesep}Press Ctrl+C again to leave.")
+            print_text(f"{os.linesep}Press Ctrl+C again to quit.")
 
     def _stop(self) -> None:
         self._left = True

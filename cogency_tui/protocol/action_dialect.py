@@ -94,7 +94,7 @@ class ActionParser(TagMachine):
 
     @property
     def answered(self) -> bool:
-        """Whether the model has begun its `<response>`, and so ends its turn."""
+        """True if the model has begun its `<response>`, and so ends its turn."""
         return self._responses > 0
 
     def _open(self, marker: str) -> None:
@@ -106,7 +106,7 @@ class ActionParser(TagMachine):
             self._begin_answer(wrapped=marker == "<response>")
             self._responses += marker == "<response>"
             if marker == "<response>" and self._responses == 2:
-                self._emitter.error("A turn has one <response>; this is another")
+                self._emitter.error("A turn has only one <response>; this is another one")
         else:
             self._begin_action(marker)
             if marker == "<action>":
@@ -303,7 +303,7 @@ def _cure(body: dict[str, Any]) -> str:
         return '; without parameters write "parameters": {}'
     key: Any = body.get("output_key")
     if isinstance(key, str) and not re.fullmatch(_OUTPUT_KEY, key):
-        return "; an output_key has letters, digits and _, and begins with no digit"
+        return "; an output_key has letters, digits and _, and does not begin with a digit"
     return "; depends_on is a list of ids" if isinstance(body.get("depends_on"), str) else ""
 
 
@@ -313,12 +313,14 @@ def _parse_tag(text: str) -> _Tag:
     while text[index:].strip():
         found = _ATTRIBUTE.match(text, index)
         if found is None:
-            raise ValueError(f"{json.dumps(text[index:].strip()[:40])} is no attribute")
+            raise ValueError(f"{json.dumps(text[index:].strip()[:40])} is not an attribute")
         key = found.group(1)
         if key not in _ATTRIBUTE_KEYS:
-            raise ValueError(f"unknown attribute {json.dumps(key)}; there are {', '.join(_ATTRIBUTE_KEYS)}")
+            raise ValueError(
+                f"unknown attribute {json.dumps(key)}; known attributes: {', '.join(_ATTRIBUTE_KEYS)}"
+            )
         if key in attributes:
-            raise ValueError(f"the attribute {json.dumps(key)} stands twice")
+            raise ValueError(f"the attribute {json.dumps(key)} occurs twice")
         value = next(group for group in found.groups()[1:] if group is not None)
         attributes[key] = _ids(value) if key == "depends_on" else value
         index = found.end()
@@ -331,7 +333,7 @@ def _ids(value: str) -> Any:
         try:
             return json.loads(value.replace("'", '"'))
         except ValueError as exc:
-            raise ValueError(f"depends_on is no list of ids: {exc}") from exc
+            raise ValueError(f"depends_on is not a list of ids: {exc}") from exc
     return value.replace(",", " ").split()
 
 

@@ -23,17 +23,17 @@ class Parser(Protocol):
     """True once nothing that follows can count: stop the generation."""
 
     forged: bool
-    """Whether the model has made up results, which were discarded."""
+    """True if the model has made up results, which were discarded."""
 
     rest: str
     """Discarded text of the last piece after the end."""
 
     unclosed: bool
-    """Whether the stream ended within a thought, or without the mark that ends an answer in this dialect."""
+    """True if the stream ended within a thought, or without the mark that ends an answer in this dialect."""
 
     @property
     def answered(self) -> bool:
-        """Whether the model has marked the end of its turn itself."""
+        """True if the model has marked the end of its turn itself."""
         ...
 
     def feed(self, text: str) -> list[Event]:

@@ -21,7 +21,7 @@ _UNCOUNTED = 1024
 _OVERLONG = 10_000
 """Characters that are reported of a block over its limit."""
 
-MENTIONED = "where you only mention the tag, put it in backticks"
+MENTIONED = "to mention the tag, put it in backticks"
 _VISIBLE = {"\n": "⏎", "\r": "␍", "\t": "⇥"}
 _OTHER_ARGS = ("arguments", "parameters", "params", "input")
 
@@ -176,7 +176,7 @@ class Block:
 
     @property
     def is_empty(self) -> bool:
-        """Whether only white space was read."""
+        """True if only white space was read."""
         self._count()
         return not self._tail.strip()
 
@@ -277,9 +277,9 @@ def element_problem(value: dict[str, Any]) -> str:
     if "args" not in value:
         return 'has no "args"; without arguments write "args": {}'
     if not isinstance(value["name"], str):
-        return 'has a "name" that is no string'
+        return 'has a "name" that is not a string'
     if not isinstance(value["args"], dict):
-        return 'has "args" that are no object'
+        return 'has "args" that are not an object'
     return ""
 
 

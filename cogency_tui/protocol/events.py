@@ -290,7 +290,7 @@ PERSISTED = frozenset({"user", "think", "call", "result", "respond"})
 
 
 def begins_turn(event: Event) -> bool:
-    """Whether a turn begins with this event: a message that the model answers, not a command of the
+    """Return whether a turn begins with this event: a message that the model answers, not a command of the
     user's."""
     return event["type"] == "user" and "ran" not in event
 

@@ -338,7 +338,7 @@ def _has_args(record: Mapping[str, Any]) -> bool:
 
 
 def _is_definition(record: Mapping[str, Any]) -> bool:
-    """Whether it declares a function with a JSON Schema rather than calling it."""
+    """Return whether it declares a function with a JSON Schema rather than calling it."""
     schemas = [record.get(key) for key in (*_ARGS_KEYS, "inputSchema", "input_schema")]
     return any(isinstance(schema, dict) and "properties" in schema and "type" in schema for schema in schemas)
 
@@ -559,7 +559,7 @@ class _Text:
         return None
 
     def _in_prose(self, index: int) -> bool:
-        """Whether the text at `index` is outside Markdown code. Call it in rising order."""
+        """Return whether the text at `index` is outside Markdown code. Call it in rising order."""
         if self._text[index] != "<":
             return True
         while self._prose < index:
@@ -683,7 +683,7 @@ class _Text:
 
 
 class _Inside:
-    """Whether positions, in rising order, are in the content of one of these fenced blocks."""
+    """True if positions, in rising order, are in the content of one of these fenced blocks."""
 
     def __init__(self, fences: Sequence[_Fence]) -> None:
         self._rest: Iterator[_Fence] = iter(fences)
@@ -704,8 +704,8 @@ _SLIP_ONLY_THOUGHT = Slip(
     "You wrote only a thought: neither a call nor an answer.",
     "Write the next call, or the answer to the user, after the thought.",
 )
-_ANNOUNCED_EXAMPLE = "If it was meant as an example, end the answer without announcing a next step."
-_EXAMPLE = "If it was meant as an example, what you wrote stands: add one closing sentence."
+_ANNOUNCED_EXAMPLE = "If it was an example, end the answer without announcing a next step."
+_EXAMPLE = "If it was an example, your answer is complete: just add a closing sentence."
 _FORMS: dict[Dialect, str] = {
     "xml": "as an <execute> block",
     "delimiter": "as a §call: line with §execute on the line after it",
@@ -722,8 +722,8 @@ _BARE: dict[_Place, str] = {
 def _slip_in_answer(call: _Call, dialect: Dialect) -> Slip:
     if call.answered:
         return Slip(
-            f"Your answer has {call.label} and results that you made up: nothing ran, and only the engine "
-            "reports results.",
+            f"Your answer has {call.label} and invented results: nothing ran, and only the engine reports "
+            "results.",
             f"Write the call {_FORMS[dialect]} and stop there; the results come in the next message.",
         )
     example = _ANNOUNCED_EXAMPLE if call.announced else _EXAMPLE
@@ -731,7 +731,7 @@ def _slip_in_answer(call: _Call, dialect: Dialect) -> Slip:
     found = f"Your answer {verb} {call.label}{_WHERE[call.place]}"
     if call.dialect != dialect:
         return Slip(
-            f"{found}, which is not how calls are written here, so nothing ran.",
+            f"{found}, which is not the call syntax here, so nothing ran.",
             f"Write the call {_FORMS[dialect]}{_BARE[call.place]}. {example}",
         )
     if call.place != "bare":
@@ -739,12 +739,12 @@ def _slip_in_answer(call: _Call, dialect: Dialect) -> Slip:
         return Slip(f"{found}, so nothing ran.", cure)
     if dialect == "delimiter":
         return Slip(
-            "§call: counts only at the start of a line, and only its JSON object may follow on that line, "
+            "§call: is a call only at the start of a line, with only its JSON object after it on that line, "
             "so nothing ran.",
             f"Write the call {_FORMS[dialect]}. {example}",
         )
     return Slip(
-        f"{found} that an unclosed backtick earlier on its line turns into code, so nothing ran.",
+        f"{found} after an unclosed backtick on the same line, which turns it into code, so nothing ran.",
         f"Write the block at the start of a line, after any prose. {example}",
     )
 

@@ -161,11 +161,11 @@ class JsonObjectReader:
             return "a comma before the closing bracket"
         message = f"expected {_EXPECTED[expected]}, found {_show(char)}"
         if char in "'`“”‘’" and expected != _AFTER_VALUE:
-            return f"{message}; strings and keys take double quotes"
+            return f"{message}; strings and keys need double quotes"
         if char in "/#":
             return f"{message}; JSON has no comments"
         if expected == _AFTER_VALUE and self._after_string:
-            return f"{message}; a quote inside a string takes a backslash before it"
+            return f"{message}; a quote inside a string needs a backslash before it"
         return message
 
     def _open(self, container: dict[str, Any] | list[Any], expected: int, index: int) -> None:
@@ -252,7 +252,8 @@ class JsonObjectReader:
             self._reading = _STRING
         else:
             raise JsonError(
-                f"a backslash cannot be followed by {_show(char)} in a string; write two backslashes for one",
+                f"a backslash cannot be followed by {_show(char)} in a string; write two backslashes for a "
+                "literal one",
                 index,
             )
         return index + 1
@@ -260,7 +261,7 @@ class JsonObjectReader:
     def _read_unicode(self, text: str, index: int) -> int:
         char = text[index]
         if char not in _HEX:
-            raise JsonError(f"\\u takes four hexadecimal digits, found {_show(char)}", index)
+            raise JsonError(f"\\u needs four hexadecimal digits, found {_show(char)}", index)
         self._token += char
         if len(self._token) == 4:
             self._add_code_unit(int(self._token, 16))
@@ -286,7 +287,7 @@ class JsonObjectReader:
             return stop
         number = _NUMBER.fullmatch(self._token)
         if number is None or len(self._token) > _LONGEST_NUMBER:
-            raise JsonError(f"{_show(self._token)} is no JSON number", stop, 0)
+            raise JsonError(f"{_show(self._token)} is not a JSON number", stop, 0)
         value = float(self._token) if number.group(1) or number.group(2) else int(self._token)
         if value in (float("inf"), float("-inf")):
             raise JsonError(f"the number {_show(self._token)} is out of range", stop, 0)
@@ -301,7 +302,7 @@ class JsonObjectReader:
         if self._token not in _WORDS:
             meant = _FOREIGN_WORDS.get(self._token)
             hint = f"; write {meant}" if meant else ""
-            raise JsonError(f"{_show(self._token)} is no JSON value{hint}", stop, 0)
+            raise JsonError(f"{_show(self._token)} is not a JSON value{hint}", stop, 0)
         self._reading = _BETWEEN
         self._add(_WORDS[self._token])
         return stop

@@ -31,9 +31,7 @@ from cogency_tui.protocol.transcript import (
 OPENING = ("<think>", "<execute>", "<results>", "<respond>", "<end>", "<end/>")
 _TAGS = (*OPENING, "</respond>")
 _SPACE = " \t\r\n"
-_MENTIONED_CURE = (
-    "Write the answer again; or, if it was meant as a call: <execute>, one JSON array of calls, </execute>."
-)
+_MENTIONED_CURE = "Write the answer again; or, for a call: <execute>, one JSON array of calls, </execute>."
 
 
 class XmlParser(TagMachine):

@@ -107,7 +107,7 @@ class Provider(Protocol):
 
     @property
     def resumes(self) -> bool:
-        """Whether `connect` can be expected to work."""
+        """True if `connect` can be expected to work."""
         ...
 
     def stream(self, messages: Sequence[Message]) -> AsyncGenerator[Chunk, None]:

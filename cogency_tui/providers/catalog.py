@@ -78,7 +78,7 @@ def create_provider(settings: Settings, environ: Mapping[str, str]) -> Provider:
     if name not in tables:
         known = ", ".join([OFFLINE, *tables])
         raise ConfigError(
-            f"There is no provider {name!r}; known are {known}.",
+            f"Unknown provider {name!r}; known providers: {known}.",
             f"To add it to the configuration:\n[providers.{name}]\n"
             'base_url = "http://127.0.0.1:8000/v1"\nmodel = "MODEL"',
         )
@@ -86,7 +86,7 @@ def create_provider(settings: Settings, environ: Mapping[str, str]) -> Provider:
     model = settings.model or table.model
     if not model:
         raise ConfigError(
-            f"The provider {name} needs a model's name.",
+            f"The provider {name} needs a model name.",
             f'Give one with --model, or set model = "MODEL" under [providers.{name}] in the configuration.',
         )
     _check_address(name, table.base_url)

@@ -32,7 +32,7 @@ class Endpoint:
 
     @property
     def is_loopback(self) -> bool:
-        """Whether it runs on this machine."""
+        """True if it runs on this machine."""
         name = urlsplit(self.base_url).hostname or ""
         return name in {"localhost", "::1"} or name.startswith("127.")
 
@@ -46,12 +46,12 @@ class Endpoint:
             return
         if not self.key:
             raise AuthenticationError(
-                f"{self.name} needs a key, and ${self.key_env} is not set.",
+                f"{self.name} needs an API key, and ${self.key_env} is not set.",
                 f"Set {self.key_env} in the environment, or use --provider offline.",
             )
         if not (self.key.isascii() and self.key.isprintable()):
             raise AuthenticationError(
-                f"${self.key_env} holds characters that no key has.",
+                f"${self.key_env} has characters that are not allowed in a key.",
                 f"Copy the key into {self.key_env} again.",
             )
 

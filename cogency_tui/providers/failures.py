@@ -108,7 +108,7 @@ def from_status(endpoint: Endpoint, status: int, headers: Mapping[str, str], bod
         target = endpoint.quote(headers.get("location", "another address"))
         return ProviderProtocolError(
             f"{endpoint.name} redirects to {target} (HTTP {status}).",
-            "Keys are not sent on to another address: set base_url to the final one.",
+            "Keys are not sent to another address: set base_url to the final one.",
         )
     if status == 400 and not is_secure(endpoint) and is_refusal_of_plain(body):
         return with_tls(endpoint)
@@ -137,7 +137,7 @@ def not_a_stream(endpoint: Endpoint, content_type: str, body: str) -> ProviderEr
     kind = endpoint.quote(content_type) or "no content type"
     return ProviderProtocolError(
         f"{endpoint.name} did not stream its answer ({kind}): {endpoint.quote(body) or 'empty'}",
-        "Check that base_url names the right server, and that it can stream.",
+        "Check that base_url is the right server, and that it supports streaming.",
     )
 
 
@@ -184,50 +184,50 @@ def _classify(endpoint: Endpoint, status: int, reported: Reported, wait: float |
     if status in {400, 413, 422, 500} and _TOO_LONG.search(text):
         return ContextTooLongError(
             f"The conversation is too long for {endpoint.model}{said}",
-            "Start a new one, or choose a model that takes more.",
+            "Start a new conversation, or choose a model with a larger context.",
         )
     # Gemini's rate-limit errors mention plan and billing, and name the wait.
     spent = status in {403, 429} and reported.wait is None and _QUOTA.search(text)
     if status == 402 or spent or (status == 400 and _NO_CREDIT.search(text)):
         return PermissionDeniedError(
-            f"The quota at {name} is used up{said}", "Check the plan and billing there."
+            f"The quota at {name} is exhausted{said}", "Check the plan and billing there."
         )
     if status == 401 or (status == 400 and _BAD_KEY.search(text)):
-        return AuthenticationError(f"{name} does not accept the key{said}", f"Check {where}.")
+        return AuthenticationError(f"{name} rejected the API key{said}", f"Check {where}.")
     if status == 403:
         return PermissionDeniedError(
-            f"{name} does not allow this{said}",
-            f"Check what {where} may do, and that it may use {endpoint.model}.",
+            f"{name} denied access{said}",
+            f"Check the permissions of {where}, and its access to {endpoint.model}.",
         )
     if (status in {404, 410} and _MODEL.search(text)) or (
         status == 400 and "model_not_found" in reported.code
     ):
         return ModelNotFoundError(
             f"{name} does not have the model {endpoint.model}{said}",
-            "Choose another with --model; a local server may have to load it first.",
+            "Choose another with --model; a local server may need to load it first.",
         )
     if status in {404, 405}:
         return ProviderProtocolError(
-            f"Nothing answers at {endpoint.host}{urlsplit(endpoint.base_url).path}{said}",
+            f"Nothing responds at {endpoint.host}{urlsplit(endpoint.base_url).path}{said}",
             'Check base_url, with its version; a server without Responses needs api = "chat".',
         )
     if status == 408:
-        return ProviderTimeoutError(f"{name} gave up waiting{said}", "Try again.")
+        return ProviderTimeoutError(f"{name} timed out{said}", "Try again.")
     if status == 413:
         return ContextTooLongError(
-            f"The request is too large for {name}{said}", "Start a new conversation, or ask for less at once."
+            f"The request is too large for {name}{said}", "Start a new conversation, or send less at once."
         )
     if status == 429:
-        return RateLimitError(f"{name} limits the rate{said}", "Wait a moment, then send again.", wait)
+        return RateLimitError(f"Rate limited by {name}{said}", "Wait a moment, then try again.", wait)
     if status == 409 or status >= 500:
         return OverloadedError(
-            f"{name} cannot answer now{said}", "Try again later, or choose another model.", wait
+            f"{name} is unavailable{said}", "Try again later, or choose another model.", wait
         )
     return _refused(f"{name} refused the request{said}", reported)
 
 
 def _refused(message: str, reported: Reported) -> BadRequestError:
-    hint = "Check the model's name and the provider's settings."
+    hint = "Check the model name and the provider settings."
     if _NO_THINKING.match(reported.message):
         return UnsupportedParameterError(message, hint, THINKING)
     refused = _REFUSAL.search(reported.message) or "unsupported" in reported.code
@@ -240,13 +240,13 @@ def _refused(message: str, reported: Reported) -> BadRequestError:
 
 
 _UNKNOWN = (
-    "is signed by nobody whom this machine knows",
-    "Name the certificate, or that of its authority, in SSL_CERT_FILE if the server is your own.",
+    "is signed by an unknown authority",
+    "If the server is your own, set SSL_CERT_FILE to its certificate or to that of its authority.",
 )
-_ANOTHER = ("is for another name", "Check the host in base_url.")
+_ANOTHER = ("is for another host", "Check the host in base_url.")
 _CERTIFICATES = {
-    9: ("is not valid yet", "Check the clock of this machine."),
-    10: ("has expired", "Renew it if the server is your own; check the clock of this machine."),
+    9: ("is not valid yet", "Check this machine's clock."),
+    10: ("has expired", "If the server is your own, renew it; check this machine's clock."),
     **dict.fromkeys((18, 19, 20, 21), _UNKNOWN),
     62: _ANOTHER,
     64: _ANOTHER,
@@ -264,10 +264,10 @@ def from_exception(endpoint: Endpoint, exc: Exception) -> ProviderError:
             f"No connection to {host} in time.", "Check the network, or try again later."
         )
     if isinstance(exc, httpx.TimeoutException):
-        return ProviderTimeoutError(f"{endpoint.name} ({host}) stopped answering.", "Try again.")
+        return ProviderTimeoutError(f"{endpoint.name} ({host}) stopped responding.", "Try again.")
     if isinstance(exc, httpx.ProxyError):
         return NetworkError(
-            f"The proxy on the way to {host} refused: {endpoint.quote(str(exc))}.",
+            f"The proxy for {host} refused the connection: {endpoint.quote(str(exc))}.",
             "Check HTTPS_PROXY and NO_PROXY.",
         )
     if isinstance(exc, httpx.ConnectError):
@@ -275,15 +275,16 @@ def from_exception(endpoint: Endpoint, exc: Exception) -> ProviderError:
     if isinstance(exc, httpx.DecodingError):
         return ProviderProtocolError(
             f"{endpoint.name} sent an answer that cannot be decoded: {endpoint.quote(str(exc))}.",
-            "Check for a proxy that changes what passes through it.",
+            "Check for a proxy that changes responses.",
         )
     if isinstance(exc, httpx.UnsupportedProtocol | httpx.InvalidURL | httpx.LocalProtocolError):
         return BadRequestError(
-            f"{endpoint.name} cannot be asked at this address: {endpoint.quote(str(exc))}.", "Check base_url."
+            f"{endpoint.name} cannot be reached at this address: {endpoint.quote(str(exc))}.",
+            "Check base_url.",
         )
     return NetworkError(
-        f"The connection to {endpoint.name} ({host}) broke off.",
-        "What came before it is kept; try again.",
+        f"The connection to {endpoint.name} ({host}) was lost.",
+        "The text so far is saved; try again.",
     )
 
 
@@ -310,7 +311,7 @@ def unconnected(endpoint: Endpoint, exc: Exception) -> ProviderError:
     if endpoint.is_loopback:
         # Retrying does not start a server on this machine that is not running.
         error = NetworkError(
-            f"Nothing listens at {host}.", f"Start the server of {endpoint.name}, or check base_url."
+            f"Nothing is listening on {host}.", f"Start the {endpoint.name} server, or check base_url."
         )
         error.retryable = False
         return error
@@ -325,7 +326,7 @@ def _insecure(host: str, tls: ssl.SSLError | None, words: str) -> tuple[str, str
         return f"The certificate of {host} {what}.", hint
     return (
         f"No secure connection to {host}: {words}",
-        "Check the address; SSL_CERT_FILE adds an authority of your own.",
+        "Check the address; add your own authority with SSL_CERT_FILE.",
     )
 
 

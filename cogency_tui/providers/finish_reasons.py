@@ -23,25 +23,23 @@ def check_ending(endpoint: Endpoint, finish: Finish, *, wrote_text: bool, reason
     """
     name = endpoint.name
     if finish == "filter":
-        raise BadRequestError(
-            f"The content filter of {name} cut the answer off.", "Put the request differently."
-        )
+        raise BadRequestError(f"The content filter of {name} cut the answer off.", "Rephrase the request.")
     if wrote_text:
         return
     if finish == "length":
         raise ProviderProtocolError(
-            f"{name} used up the tokens of its answer before it wrote any text.",
-            "Raise the server's limit of output tokens, or choose another model.",
+            f"{name} reached its output token limit before it wrote any text.",
+            "Raise the server's output token limit, or choose another model.",
         )
     if not reasoned:
         raise ProviderProtocolError(
-            f"{name} gave an empty answer.", "Send it again, or choose another model."
+            f"{name} returned an empty answer.", "Try again, or choose another model."
         )
 
 
 def ends_alike(text: str, messages: Sequence[Message]) -> bool:
-    """Whether `messages`, as sent to a session, begin with the whole of the answer `text`. The user may
-    have interrupted it, and a dialect discards text after a boundary."""
+    """Return whether `messages`, as sent to a session, begin with the whole of the answer `text`. The user
+    may have interrupted it, and a dialect discards text after a boundary."""
     return _letters(text)[-_TAIL:] == _letters(_stored_answer(messages))[-_TAIL:]
 
 
@@ -55,8 +53,8 @@ def check_memory(endpoint: Endpoint, text: str, messages: Sequence[Message]) -> 
     stored, written = _letters(_stored_answer(messages))[-_TAIL:], _letters(text)
     if stored and stored in written and not written.endswith(stored):
         raise SessionLostError(
-            f"The session with {endpoint.name} remembers what the model wrote after its end.",
-            "Send it again.",
+            f"The session with {endpoint.name} contains text that the model wrote after its end.",
+            "Try again.",
         )
 
 

@@ -120,8 +120,8 @@ class GeminiWire:
         if reason in _BROKEN:
             said = self._endpoint.quote(text_of(candidate.get("finishMessage")))
             raise ProviderProtocolError(
-                f"{self._endpoint.name} broke its answer off: {reason}{': ' + said if said else ''}.",
-                "Send it again, or choose another model.",
+                f"{self._endpoint.name} cut its answer off: {reason}{': ' + said if said else ''}.",
+                "Try again, or choose another model.",
             )
         return _FINISHES.get(reason, "other") if reason else ""
 

@@ -232,7 +232,7 @@ class InteractionsSession:
 
     @property
     def reusable(self) -> bool:
-        """Whether it was not closed: there is no connection to lose."""
+        """True if it was not closed: there is no connection to lose."""
         return not self._closed
 
     async def send(self, messages: Sequence[Message]) -> None:
@@ -243,7 +243,7 @@ class InteractionsSession:
             SessionLostError: the session was closed, or remembers more than the store.
         """
         if self._closed:
-            raise SessionLostError(f"The session with {self._endpoint.name} was closed.", "Send it again.")
+            raise SessionLostError(f"The session with {self._endpoint.name} was closed.", "Try again.")
         check_memory(self._endpoint, self._answer, messages)
         new = messages if self._pending else unanswered(messages)
         self._usage.sending(new)
@@ -313,6 +313,6 @@ class InteractionsSession:
         named = refused and "interaction" in str(error).lower()
         if self._wire.previous and (unheard or named):
             return SessionLostError(
-                f"{name} no longer has the conversation.", "It is sent again from what is kept here."
+                f"{name} no longer has the conversation.", "It is sent again from the local store."
             )
         return error

@@ -83,7 +83,7 @@ class LiveLink:
 
     @property
     def is_open(self) -> bool:
-        """Whether it is not known to have ended."""
+        """True if it is not known to have ended."""
         return self._socket.is_open
 
     async def say(self, turns: Sequence[Mapping[str, Any]], *, complete: bool) -> None:
@@ -230,7 +230,7 @@ class LiveSession:
 
     @property
     def reusable(self) -> bool:
-        """Whether its last answer was complete. Whether the connection is open, or another can be opened,
+        """True if its last answer was complete. Whether the connection is open, or another can be opened,
         shows with the next `send`."""
         return self._whole
 
@@ -298,7 +298,7 @@ class LiveSession:
                 await self.close()
         if interrupted:
             raise NetworkError(
-                f"{self._endpoint.name} broke its answer off.", "What came before it is kept; try again."
+                f"{self._endpoint.name} cut its answer off.", "The text so far is saved; try again."
             )
         check_ending(self._endpoint, finish, wrote_text=bool(answer), reasoned=bool(written))
 
@@ -334,7 +334,7 @@ class LiveSession:
     async def _move(self) -> None:
         """Continue over another connection."""
         name = self._endpoint.name
-        hint = "What came before it is kept; try again."
+        hint = "The text so far is saved; try again."
         # A handle is refused while the connection that it came over is open.
         await self._link.close()
         if not self._handle:
@@ -347,7 +347,7 @@ class LiveSession:
         self._link.answered = True
         self._leaving = False
         self._usage.repeating()
-        self._notices.append(Notice(f"{name} ended the connection; the session goes on over another."))
+        self._notices.append(Notice(f"{name} ended the connection; the session continues over a new one."))
 
     def _used(self, reported: Mapping[str, Any], written: Sequence[str]) -> Usage:
         billed = count_of(reported.get("promptTokenCount"))

@@ -73,7 +73,7 @@ class _LiveFirst:
 
     @property
     def reusable(self) -> bool:
-        """Whether the present session is reusable."""
+        """True if the present session is reusable."""
         return self._session.reusable
 
     async def send(self, messages: Sequence[Message]) -> None:
@@ -130,4 +130,4 @@ class _LiveFirst:
 
 
 def _notice(refusal: SessionRefusedError) -> Notice:
-    return Notice(f"{refusal} Going on with Interactions, which stores the conversation at Google.")
+    return Notice(f"{refusal} Continuing with Interactions, which stores the conversation at Google.")

@@ -119,8 +119,8 @@ class _Answer:
             yield TextDelta(text)
         if not (self.finish or self._complete):
             raise NetworkError(
-                f"{self._endpoint.name} ended its stream in mid-answer.",
-                "What came before it is kept; try again.",
+                f"{self._endpoint.name} ended its stream in the middle of an answer.",
+                "The text so far is saved; try again.",
             )
 
     def _add(self, text: str) -> None:
@@ -173,7 +173,7 @@ class HttpProvider:
 
     @property
     def resumes(self) -> bool:
-        """Whether sessions can be opened."""
+        """True if sessions can be opened."""
         return self._sessions is not None
 
     async def stream(self, messages: Sequence[Message]) -> AsyncGenerator[Chunk, None]:
@@ -196,7 +196,7 @@ class HttpProvider:
         """
         if self._sessions is None:
             raise SessionRefusedError(
-                f"{self.name} speaks {self._label}, which has no sessions.", "Use replay mode."
+                f"{self.name} uses {self._label}, which has no sessions.", "Use replay mode."
             )
         return await self._sessions(messages)
 

@@ -237,7 +237,7 @@ class HttpTransport:
             last = (last + piece)[1 - _LONGEST_END :]
             if unended > LONGEST_EVENT:
                 raise ProviderProtocolError(
-                    f"{self._endpoint.name} sent {LONGEST_EVENT:,} bytes without the end of an event.",
+                    f"{self._endpoint.name} sent {LONGEST_EVENT:,} bytes without completing an event.",
                     "Check base_url.",
                 )
             yield piece

@@ -234,7 +234,7 @@ def _read_own(path: Path) -> dict[str, dict[str, Any]]:
 def _problem_of(name: str, table: object) -> str:
     provider, _, model = name.partition("/")
     if not provider or not model:
-        return 'its header must be written ["PROVIDER/MODEL"], quotes included'
+        return 'its header must be ["PROVIDER/MODEL"], with the quotes'
     if not isinstance(table, dict):
         return "it must be a table"
     keys = cast("dict[str, Any]", table)

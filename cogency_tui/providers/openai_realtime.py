@@ -80,7 +80,7 @@ def _reported(endpoint: Endpoint, frame: dict[str, Any]) -> ProviderError:
     code, words = text_of(error.get("code")), endpoint.quote(text_of(error.get("message")))
     if code == "session_expired":
         return SessionLostError(
-            f"{endpoint.name} ended the session: {words}", "What came before it is kept; try again."
+            f"{endpoint.name} ended the session: {words}", "The text so far is saved; try again."
         )
     if code in _NO_SESSIONS:
         return SessionRefusedError(
@@ -141,7 +141,7 @@ class Answer:
             raise failures.from_frame(self._endpoint, details)
         if status == "cancelled":
             raise SessionLostError(
-                f"{self._endpoint.name} cancelled the answer.", "What came before it is kept; try again."
+                f"{self._endpoint.name} cancelled the answer.", "The text so far is saved; try again."
             )
         if status == "incomplete":
             return _FINISHES.get(text_of(details.get("reason")), "other")
@@ -200,7 +200,7 @@ class RealtimeSession:
 
     @property
     def reusable(self) -> bool:
-        """Whether the endpoint waits for the next round, and the session's lifetime allows one."""
+        """True if the endpoint waits for the next round, and the session's lifetime allows one."""
         return self._idle and self._socket.is_open and self._clock() < self._until
 
     async def seed(self, messages: Sequence[Message]) -> None:

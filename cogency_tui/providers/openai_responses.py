@@ -63,7 +63,7 @@ class EventNumbers:
         self._text: Hashable = None
 
     def is_new(self, event: Mapping[str, Any], text: Hashable = None) -> bool:
-        """Whether an event is no duplicate; `text` names the text that it continues or ends.
+        """Return whether an event is no duplicate; `text` names the text that it continues or ends.
 
         Events without a number are new, and all are once a number has been used for another event.
 
@@ -93,8 +93,8 @@ class EventNumbers:
             return
         if goes_on and self._steps >= _PROVEN:
             raise NetworkError(
-                f"{self._endpoint.name} lost a part of its answer on the way.",
-                "What came before it is kept; try again.",
+                f"A part of the answer of {self._endpoint.name} was lost.",
+                "The text so far is saved; try again.",
             )
         self._steps = 0
 
@@ -310,7 +310,7 @@ class ResponsesSession:
 
     @property
     def reusable(self) -> bool:
-        """Whether the connection is open, and its last answer was complete."""
+        """True if the connection is open, and its last answer was complete."""
         return self._whole and self._socket.is_open
 
     async def send(self, messages: Sequence[Message]) -> None:
@@ -391,7 +391,7 @@ class ResponsesSession:
             for name in reported.code.split():
                 if name in _GONE:
                     raise SessionLostError(
-                        f"The session with {self._endpoint.name} {_GONE[name]}.", "Send it again."
+                        f"The session with {self._endpoint.name} {_GONE[name]}.", "Try again."
                     )
         return reader.read_event(event)
 

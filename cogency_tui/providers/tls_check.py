@@ -35,7 +35,7 @@ _HELLO = (b"\x16\x03", b"\x15\x03")
 
 
 def is_secure(endpoint: Endpoint) -> bool:
-    """Whether its address requires TLS."""
+    """Return whether its address requires TLS."""
     return urlsplit(endpoint.base_url).scheme == "https"
 
 
@@ -46,16 +46,16 @@ def without_tls(endpoint: Endpoint) -> NetworkError:
 
 def with_tls(endpoint: Endpoint) -> NetworkError:
     """Build the error for an endpoint that speaks only TLS."""
-    return _wrong(endpoint, "speaks TLS alone", "https")
+    return _wrong(endpoint, "requires TLS", "https")
 
 
 def is_answer_in_plain(error: ssl.SSLError) -> bool:
-    """Whether the other side answered a handshake without TLS."""
+    """Return whether the other side answered a handshake without TLS."""
     return getattr(error, "reason", None) in _REASONS
 
 
 def is_refusal_of_plain(words: str) -> bool:
-    """Whether these words of an endpoint refuse a request that was not encrypted."""
+    """Return whether these words of an endpoint refuse a request that was not encrypted."""
     return _PLAIN_REFUSED.search(words) is not None
 
 

@@ -107,7 +107,7 @@ class Socket:
 
     @property
     def is_open(self) -> bool:
-        """Whether it is not known to have ended."""
+        """True if it is not known to have ended."""
         from websockets.protocol import OPEN
 
         return self._link.state is OPEN
@@ -159,7 +159,7 @@ class Socket:
         said = f" ({code}{': ' + reason if reason else ''})"
         if code in LOST:
             return SessionLostError(
-                f"{name} closed the session{said}.", "What came before it is kept; try again."
+                f"{name} closed the session{said}.", "The text so far is saved; try again."
             )
         return SessionRefusedError(
             f"{name} ended the {self._label} session{said}.", "Use replay mode, or choose another model."

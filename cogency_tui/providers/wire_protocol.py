@@ -102,8 +102,8 @@ def read_object(endpoint: Endpoint, label: str, data: str) -> dict[str, Any]:
 def malformed(endpoint: Endpoint, label: str, data: str) -> ProviderProtocolError:
     """Build the error for an event that this wire does not have."""
     return ProviderProtocolError(
-        f"{endpoint.name} sent something that is no {label} frame: {endpoint.quote(data)}",
-        f"Check that base_url names a {label} server; try again.",
+        f"{endpoint.name} sent an invalid {label} frame: {endpoint.quote(data)}",
+        f"Check that base_url is a {label} server; try again.",
     )
 
 

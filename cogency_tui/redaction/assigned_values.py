@@ -101,7 +101,7 @@ class _Walk:
         return Assigned(tuple(self._values), self._end, run if open_ended else None)
 
     def _accepts(self, found: re.Match[str]) -> bool:
-        """Whether to continue behind a token."""
+        """Return whether to continue behind a token."""
         kind = found.lastgroup
         match kind:
             case "blank" | "comment":
@@ -135,7 +135,7 @@ class _Walk:
                 return self._adds_bare(found)
 
     def _is_within(self) -> bool:
-        """Whether the present line belongs to the value: it is indented, or continues it."""
+        """Return whether the present line belongs to the value: it is indented, or continues it."""
         if self._indent < 0:
             return True
         first = self._text.rfind("\n", max(0, self._start - WIDEST), self._start) + 1
@@ -144,7 +144,7 @@ class _Walk:
         return deeper or self._joined or self._brackets > 0 or bool(self._marker)
 
     def _begins_item(self) -> bool:
-        """Whether a dash begins an item of a list, as it does at the beginning of a line."""
+        """Return whether a dash begins an item of a list, as it does at the beginning of a line."""
         if self._indent < 0 or self._brackets:
             return False
         first = self._text.rfind("\n", max(0, self._start - WIDEST), self._start) + 1

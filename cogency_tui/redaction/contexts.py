@@ -38,7 +38,7 @@ _LONGEST_LINE = 512
 
 
 def _is_password(found: re.Match[str]) -> bool:
-    """Whether it is no placeholder."""
+    """Return whether it is no placeholder."""
     user = found["user"] if "user" in found.re.groupindex else ""
     password = found["secret"]
     return (
@@ -51,7 +51,7 @@ def _is_password(found: re.Match[str]) -> bool:
 
 
 def _is_connection(found: re.Match[str]) -> bool:
-    """Whether a password is among the words of a connection to a database."""
+    """Return whether a password is among the words of a connection to a database."""
     text, (start, end) = found.string, found.span("secret")
     line = max(text.rfind("\n", max(0, start - _LONGEST_LINE), start), start - _LONGEST_LINE) + 1
     before = _LIST.split(text[max(line, 0) : start])[-1]

@@ -160,7 +160,7 @@ def issued_keys(text: str) -> Iterator[Span]:
 
 
 def looks_like_key(value: str) -> bool:
-    """Whether a whole value begins like a secret; a short beginning suffices."""
+    """Return whether a whole value begins like a secret; a short beginning suffices."""
     if LOOSE_KEY.match(value):
         return True
     return value.startswith(PREFIXES) and any(

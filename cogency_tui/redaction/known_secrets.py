@@ -37,7 +37,7 @@ class KnownSecrets:
         return bool(self._places)
 
     def is_new(self, source: Hashable) -> bool:
-        """Whether a source of secrets has not been asked about before."""
+        """Return whether a source of secrets has not been asked about before."""
         if source in self._sources or len(self._sources) >= _MOST_SOURCES:
             return source not in self._sources
         self._sources.add(source)

@@ -22,7 +22,7 @@ def markers_in(text: str) -> int:
 
 
 def holds_marker(value: Any) -> bool:
-    """Whether JSON content contains a marker, also in the quotes and escapes of a command."""
+    """Return whether JSON content contains a marker, also in the quotes and escapes of a command."""
     if isinstance(value, str):
         return MARKERS.search(_BLANKS.sub(" ", value.translate(_QUOTES))) is not None
     if isinstance(value, list):

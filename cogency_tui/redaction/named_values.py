@@ -144,12 +144,12 @@ def undecided_value(text: str) -> tuple[int, int] | None:
 
 
 def is_secret_name(name: str) -> bool:
-    """Whether values with this name are secrets."""
+    """Return whether values with this name are secrets."""
     return _shortest_secret(_Named(name, "", ":", '"', "", "")) > 0
 
 
 def is_named_secret(name: str, value: str) -> bool:
-    """Whether a value with this name is a secret."""
+    """Return whether a value with this name is a secret."""
     return _is_secret(_Named(name, "", ":", '"', value, ""))
 
 
@@ -250,7 +250,7 @@ def _is_secret(named: _Named) -> bool:
 
 
 def _looks_like_code(named: _Named) -> bool:
-    """Whether a value without quotes may be an expression."""
+    """Return whether a value without quotes may be an expression."""
     if named.separator.endswith(",") or named.after in tuple("([{"):
         return True
     value = named.value
@@ -292,7 +292,7 @@ def _shortest_secret(named: _Named) -> int:
 
 
 def _is_separated(named: _Named, last: str) -> bool:
-    """Whether the text between the name and the value makes it the value's name."""
+    """Return whether the text between the name and the value makes it the value's name."""
     if named.separator == ">":
         return named.before.endswith(("<", ":"))
     if named.separator.isspace():
@@ -302,7 +302,7 @@ def _is_separated(named: _Named, last: str) -> bool:
 
 
 def _is_login(value: str) -> bool:
-    """Whether it is a name and a password in Base64, as Docker writes them."""
+    """Return whether it is a name and a password in Base64, as Docker writes them."""
     try:
         return b":" in b64decode(value, validate=True)[1:]
     except (Error, ValueError):

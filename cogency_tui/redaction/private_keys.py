@@ -83,7 +83,7 @@ def parts_of_private_keys(text: str, *, public: bool) -> Iterator[Span]:
 
 
 def opens_public(which: str, label: str) -> bool:
-    """Whether the text behind a PEM mark is public."""
+    """Return whether the text behind a PEM mark is public."""
     return which == "BEGIN" and "PRIVATE KEY" not in label
 
 
@@ -143,7 +143,7 @@ def _runs(lines: Iterable[Span], text: str) -> Iterator[list[Span]]:
 
 
 def _is_dense(text: str, span: Span) -> bool:
-    """Whether it contains characters of all kinds, as random bytes do."""
+    """Return whether it contains characters of all kinds, as random bytes do."""
     part = text[slice(*span)]
     return not (part.islower() or part.isupper()) and any(map(str.isdigit, part))
 

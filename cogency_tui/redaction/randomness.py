@@ -41,8 +41,8 @@ _FEWEST_CHANGES_OF_LETTERS = 0.4
 
 
 def is_random(body: str) -> bool:
-    """Whether it is no word, no sequence and no placeholder: it has letters of both cases about as often,
-    or digits throughout."""
+    """Return whether it is no word, no sequence and no placeholder: it has letters of both cases about as
+    often, or digits throughout."""
     characters = body.translate(_SEPARATORS)
     if len(set(characters)) < _FEWEST_DISTINCT or PLACEHOLDER.search(body):
         return False
@@ -56,7 +56,7 @@ def is_random(body: str) -> bool:
 
 
 def is_ordinary(value: str) -> bool:
-    """Whether no secret has this value: a placeholder, a number, an address, a path, a common word."""
+    """Return whether no secret has this value: a placeholder, a number, an address, a path, a common word."""
     return (
         value.lower() in ORDINARY_PASSWORDS
         or len(set(value)) == 1
@@ -66,7 +66,7 @@ def is_ordinary(value: str) -> bool:
 
 
 def is_random_value(value: str) -> bool:
-    """Whether a value with a secret's name looks random.
+    """Return whether a value with a secret's name looks random.
 
     Its characters change often between digits and letters of both cases, and only few of them are in
     possible words: three letters of one case or more, with a vowel and no four consonants in a row.

@@ -15,7 +15,7 @@ from cogency_tui.redaction.spans import Span, merged
 
 
 def has_secret(text: str) -> bool:
-    """Whether text contains something that looks like a secret."""
+    """Return whether text contains something that looks like a secret."""
     return bool(secrets_of(text))
 
 

@@ -33,7 +33,7 @@ _SHORTEST = 6
 
 
 def is_secret_file(path: str) -> bool:
-    """Whether a file's name is that of a file for secrets."""
+    """Return whether a file's name is that of a file for secrets."""
     name = _name(path)
     return _SECRET_FILE.fullmatch(name) is not None and not _TEMPLATE_FILE.search(name)
 

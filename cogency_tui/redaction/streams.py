@@ -123,7 +123,7 @@ def _last_name(text: str, line: int) -> int | None:
 
 
 def _ends_like_sign(text: str) -> bool:
-    """Whether a sign may be about to be completed."""
+    """Return whether a sign may be about to be completed."""
     if text.endswith((":", ":/")):
         return True
     starts = range(max(0, len(text) - _LONGEST_SIGN), len(text))

@@ -45,7 +45,7 @@ _LEVEL = 1
 _DIGEST = re.compile("[0-9a-f]{64}")
 _OTHER = "Set COGENCY_DATA to a directory that you can write to."
 _FREE_SPACE = "Free some space there, or set COGENCY_DATA to a directory on another disk."
-_LOST = "It cannot be brought back from here; other versions of the file may be."
+_LOST = "It cannot be restored; other versions of the file may be available."
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +92,7 @@ class Blobs:
 
     @property
     def crowded(self) -> bool:
-        """Whether a clean-up is due: nine tenths of the quota are used."""
+        """True if a clean-up is due: nine tenths of the quota are used."""
         return self.used > self._quota * 9 // 10
 
     def put(self, source: BinaryIO, *, limit: int | None = None) -> Stored:
@@ -132,7 +132,8 @@ class Blobs:
         return Version("file", stored.digest, stored.size, mode, stored.kept)
 
     def has(self, digest: str) -> bool:
-        """Whether a content is there and whole. Asking counts as use: the content stays for `GRACE`."""
+        """Return whether a content is there and whole. Asking counts as use: the content stays for
+        `GRACE`."""
         path = self._path(digest)
         try:
             # Before the check, so that a concurrent clean-up leaves it.
@@ -207,8 +208,8 @@ class Blobs:
 
     def _replaced(self) -> StoreError:
         return StoreError(
-            f"{self.directory} was removed or replaced while the program runs.",
-            "Put it back to go on. Started again, cogency-tui goes on without what it held.",
+            f"{self.directory} was removed or replaced while the program is running.",
+            "Restore it to continue. After a restart cogency-tui continues without its content.",
         )
 
     def clean(self, referenced: Collection[str], grace: float = GRACE) -> Cleaned:
@@ -264,7 +265,7 @@ class Blobs:
         return Stored(digest, size, True)
 
     def _there(self, digest: str) -> bool:
-        """Whether a content is there; another process may have stored it without syncing it yet."""
+        """Return whether a content is there; another process may have stored it without syncing it yet."""
         found = self.has(digest)
         if found and digest not in self._synced:
             self._unsynced.add(digest)
@@ -282,17 +283,17 @@ class Blobs:
                     hasher.update(piece)
                     yield piece
         except FileNotFoundError as exc:
-            raise StoreError(f"A kept content is gone: {path}.", _LOST) from exc
+            raise StoreError(f"A stored content is missing: {path}.", _LOST) from exc
         except OSError as exc:
             raise StoreError(f"{path} cannot be read: {exc.strerror}.") from exc
         except zlib.error as exc:
-            raise StoreError(f"A kept content is damaged: {path}: {exc}.", _LOST) from exc
+            raise StoreError(f"A stored content is damaged: {path}: {exc}.", _LOST) from exc
         if hasher.hexdigest() != digest or length != (length if size is None else size):
-            raise StoreError(f"A kept content is damaged: {path} is not what was put there.", _LOST)
+            raise StoreError(f"A stored content is damaged: {path} differs from what was stored.", _LOST)
 
     def _path(self, digest: str) -> Path:
         if not _DIGEST.fullmatch(digest):
-            raise StoreError(f"{digest[:80]!r} is no digest of a kept content.", _LOST)
+            raise StoreError(f"{digest[:80]!r} is not a digest of a stored content.", _LOST)
         return self.directory / digest[:2] / digest[2:]
 
     def _files(self) -> Iterator[tuple[Path, os.stat_result]]:

@@ -78,7 +78,7 @@ def new_conversation_id() -> str:
 
 
 def is_conversation_id(id: str) -> bool:
-    """Whether an id has the form of `new_conversation_id`."""
+    """Return whether an id has the form of `new_conversation_id`."""
     return _ID.fullmatch(id) is not None
 
 

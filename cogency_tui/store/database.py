@@ -42,16 +42,16 @@ _OTHER_DIRECTORY = f"{OTHER_DIRECTORY[0].upper()}{OTHER_DIRECTORY[1:]}."
 _FREE_SPACE = "Free some space there, or set COGENCY_DATA to a directory on another disk."
 _NOT_WRITABLE = ("{path} cannot be written", _OTHER_DIRECTORY)
 _FULL = ("The disk that holds {path} is full", _FREE_SPACE)
-_LOCKED = ("{path} is locked by another process", "Try again; end a cogency-tui that hangs.")
+_LOCKED = ("{path} is locked by another process", "Try again; end any cogency-tui that hangs.")
 _DAMAGED = (
     "{path} is damaged",
-    "`cogency-tui doctor --repair` recovers what can be read, and leaves the damaged file as it is.",
+    "Recover the readable part with `cogency-tui doctor --repair`; the damaged file is preserved.",
 )
 _GONE = (
-    "{path} was removed or replaced while the program runs",
-    "Put it back to go on, or start cogency-tui again: what is written now would be lost.",
+    "{path} was removed or replaced while the program is running",
+    "Restore it to continue, or restart cogency-tui: new data would be lost.",
 )
-_READ_ONLY = "{path} can only be read ({why}): nothing new is stored. {hint}"
+_READ_ONLY = "{path} is read-only ({why}): new data is not stored. {hint}"
 
 _READING = ("mode=rw", "mode=ro", "mode=ro&immutable=1")
 """Modes in which a database is opened for reading, the least restricted first."""
@@ -74,11 +74,11 @@ _BY_SQLITE_CODE = {
 _BY_ERRNO = {
     errno.EACCES: _NOT_WRITABLE,
     errno.EPERM: _NOT_WRITABLE,
-    errno.EROFS: ("{path} is on a file system that can only be read", f"Remount it, or {OTHER_DIRECTORY}."),
+    errno.EROFS: ("{path} is on a read-only file system", f"Remount it, or {OTHER_DIRECTORY}."),
     errno.ENOSPC: _FULL,
     errno.EDQUOT: _FULL,
-    errno.EEXIST: ("{path} is in the way: it is no directory", _OTHER_DIRECTORY),
-    errno.ENOTDIR: ("{path} cannot be: a directory above it is none", _OTHER_DIRECTORY),
+    errno.EEXIST: ("{path} is not a directory", _OTHER_DIRECTORY),
+    errno.ENOTDIR: ("{path} cannot be created: its parent is not a directory", _OTHER_DIRECTORY),
 }
 
 
@@ -195,7 +195,7 @@ class Database:
 
     def _open(self) -> sqlite3.Connection:
         if _is_orphaned(wal := companions(self.path)[0], self.path):
-            self._set_aside(f"{self.path} is gone or empty, but {wal} has what was written last")
+            self._set_aside(f"{self.path} is missing or empty, but {wal} has the latest data")
         try:
             connection = _open_file(self.path, self._patience)
         except sqlite3.DatabaseError as exc:
@@ -236,8 +236,8 @@ class Database:
     def _set_aside(self, what: str) -> None:
         name = set_aside(self.path)
         self._notify(
-            f"{what}: it is kept as {name}, and a new one was started."
-            " `cogency-tui doctor --repair` brings back what can be read of it."
+            f"{what}: it is preserved as {name}, and a new one was created. Recover the readable part with "
+            "`cogency-tui doctor --repair`."
         )
 
     def _notify(self, notice: str) -> None:
@@ -256,7 +256,7 @@ class Database:
 
     def _transact(self, work: Work[T], connection: sqlite3.Connection) -> T:
         if self.read_only:
-            raise StoreError(f"{self.path} can only be read.", _OTHER_DIRECTORY)
+            raise StoreError(f"{self.path} is read-only.", _OTHER_DIRECTORY)
         for path, place in self._files.items():
             if private_files.place_of(path) != place:
                 raise StoreError(_GONE[0].format(path=path) + ".", _GONE[1])
@@ -280,8 +280,8 @@ class Database:
             self._mended = reindexed(connection, copy)
             if self._mended:
                 self._notify(
-                    f"An index in {self.path} was damaged: it was rebuilt, and nothing is lost."
-                    f" A copy from before is {copy}."
+                    f"An index in {self.path} was damaged and has been rebuilt; no data is lost. The "
+                    f"earlier file is {copy}."
                 )
         return self._mended
 
@@ -372,7 +372,7 @@ def open_to_read(path: Path, patience: float, *, untouched: bool = False) -> sql
 
 
 def is_refusal(exc: OSError | sqlite3.Error) -> bool:
-    """Whether the system denies write access."""
+    """Return whether the system denies write access."""
     if isinstance(exc, OSError):
         return exc.errno in _REFUSAL_ERRNOS
     return primary_code(exc) in _REFUSAL_CODES
@@ -457,7 +457,7 @@ def companions(path: Path) -> tuple[Path, Path]:
 
 
 def _is_orphaned(wal: Path, path: Path) -> bool:
-    """Whether a WAL has no database: SQLite would delete it."""
+    """Return whether a WAL has no database: SQLite would delete it."""
     return size_of(wal) > 0 and not size_of(path)
 
 

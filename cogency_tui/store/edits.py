@@ -111,7 +111,7 @@ class Edits:
         # Nor is there an edit with a number beyond SQLite's range.
         found = await self._select("WHERE id = ?", id) if 0 < id < 1 << 63 else []
         if not found:
-            raise UsageError(f"There is no edit {id}.", "`cogency-tui edits list` shows their numbers.")
+            raise UsageError(f"There is no edit {id}.", "List their numbers with `cogency-tui edits list`.")
         return found[0]
 
     async def began(self, conversation: str) -> float | None:
@@ -159,7 +159,7 @@ class Edits:
         return await self._database.read(lambda connection: since(connection, project, id))
 
     async def any_by(self, tools: Iterable[str], conversation: str, id: int) -> bool:
-        """Whether one of these tools made an edit in a conversation after the edit of this number."""
+        """Return whether one of these tools made an edit in a conversation after the edit of this number."""
         names = [to_column(tool) for tool in tools]
         made = f"SELECT 1 FROM edits WHERE {{}} = ? AND tool IN ({', '.join('?' * len(names))}) AND id > ?"
         sql = f"{made.format('conversation')} UNION ALL {made.format('caller')} LIMIT 1"

@@ -100,7 +100,7 @@ def read_page(connection: sqlite3.Connection, conversation_id: str, after: int) 
                 events.append((seq, decode(kind, body)))
             except (ValueError, RecursionError) as exc:
                 notices.append(
-                    f"Event {seq} of conversation {conversation_id} cannot be read, left out: {exc}."
+                    f"Event {seq} of conversation {conversation_id} cannot be read and is omitted: {exc}."
                 )
             size += len(body or "")
             if count == PAGE_EVENTS or size >= PAGE_SIZE:
@@ -180,7 +180,7 @@ def checked(value: object) -> Event:
     """
     kind = cast("dict[str, Any]", value).get("type") if isinstance(value, dict) else None
     if kind not in _SHAPES:
-        raise ValueError(f"{kind!r} is no type of event that is stored")
+        raise ValueError(f"{kind!r} is not a stored event type")
     if kind == "result":
         with_state(value)
     msgspec.convert(value, _SHAPES[kind])
@@ -208,7 +208,7 @@ def decode(kind: str, body: str | bytes | None) -> Event:
         ValueError, RecursionError: it cannot be read.
     """
     if kind not in _SHAPES:
-        raise ValueError(f"{kind!r} is no type of event that is stored")
+        raise ValueError(f"{kind!r} is not a stored event type")
     try:
         event: Any = msgspec.json.decode(body or b"")
     except ValueError:

@@ -151,7 +151,7 @@ class ContentRecord(msgspec.Struct, frozen=True):
         try:
             data = base64.b64decode(self.data, validate=True)
         except binascii.Error as exc:
-            raise ValueError("its data is no base64") from exc
+            raise ValueError("its data is not base64") from exc
         if len(data) != self.size:
             raise ValueError(f"its data has {len(data):,} bytes and not {self.size:,}")
         return data
@@ -230,10 +230,10 @@ def decoded(lines: Iterable[str], now: float) -> Iterator[tuple[int, Record]]:
             continue
         with blamed_on(number):
             if number > MOST_LINES or len(line) > LONGEST_LINE:
-                raise ValueError(f"at most {MOST_LINES:,} lines of {LONGEST_LINE:,} characters are taken")
+                raise ValueError(f"at most {MOST_LINES:,} lines of {LONGEST_LINE:,} characters are allowed")
             record = _parsed(line)
             if not isinstance(record, dict):
-                raise ValueError("it is no JSON object")
+                raise ValueError("it is not a JSON object")
             given = cast("dict[str, Any]", record)
             found = _record(given, now) if begun else _head(given)
             begun = True
@@ -251,12 +251,12 @@ def blamed_on(number: int) -> Generator[None]:
         yield
     except (ValueError, KeyError, TypeError, RecursionError, sqlite3.IntegrityError) as exc:
         why = f"{exc.args[0]!r} is missing" if isinstance(exc, KeyError) else str(exc)
-        raise UsageError(f"Line {number} is not as an export has it: {why}.", ADVICE) from exc
+        raise UsageError(f"Line {number} has the wrong form: {why}.", ADVICE) from exc
 
 
 def is_portable(path: str) -> bool:
-    """Whether an edit of this path is portable to another machine: it is relative and normal, stays inside
-    the project and out of git's own files, and is readable for a user who is asked about it."""
+    """Return whether an edit of this path is portable to another machine: it is relative and normal, stays
+    inside the project and out of git's own files, and is readable for a user who is asked about it."""
     parts = path.split("/")
     try:
         longest = max(len(os.fsencode(part)) for part in parts)
@@ -279,10 +279,10 @@ def _is_git(part: str) -> bool:
 
 def _head(record: dict[str, Any]) -> HeadRecord:
     if record.get("format") != FORMAT:
-        raise ValueError("it does not begin as one")
+        raise ValueError("it does not begin with the header of an export")
     version = record.get("version")
     if version not in (OLD_VERSION, VERSION):
-        raise ValueError(f"it is of version {version!r}, this program knows {VERSION}")
+        raise ValueError(f"it has version {version!r}; this program supports {VERSION}")
     return HeadRecord(version)
 
 
@@ -293,7 +293,7 @@ def _record(given: dict[str, Any], now: float) -> Record:
     if kind == "content":
         return msgspec.convert(given, ContentRecord)
     if kind not in _WRAPPED:
-        raise ValueError(f"{kind!r} is nothing that an export has")
+        raise ValueError(f"{kind!r} is not part of an export")
     record = msgspec.convert(given[kind], _WRAPPED[kind])
     if isinstance(record, ConversationRecord):
         _require_project(record.project)
@@ -334,7 +334,9 @@ def _edit(record: EditRecord) -> EditRecord:
     for name in ("path", "old_path", "made"):
         path: str = getattr(record, name)
         if (path or name == "path") and not is_portable(path):
-            raise ValueError(f"the {name} of the edit, {path[:200]!r}, is no plain path inside the project")
+            raise ValueError(
+                f"the {name} of the edit, {path[:200]!r}, is not a plain path inside the project"
+            )
     if record.made and not record.path.startswith(f"{record.made}/"):
         raise ValueError("the directory that was made is not above the path of the edit")
     _ = record.undone
@@ -343,7 +345,7 @@ def _edit(record: EditRecord) -> EditRecord:
         (record.after_kind, record.after_digest, record.after_size),
     ):
         if kind == "absent" and (digest or size):
-            raise ValueError("a side of the edit is absent, and has a content")
+            raise ValueError("a side of the edit is absent, but has content")
     return msgspec.structs.replace(
         record,
         before_mode=record.before_mode & _PERMISSIONS if record.before_kind == "file" else 0,
@@ -354,7 +356,7 @@ def _edit(record: EditRecord) -> EditRecord:
 def _require_project(project: str) -> None:
     odd = any(unicodedata.category(character) == "Cc" for character in project)
     if odd or not project.startswith("/") or os.path.normpath(project) != project:
-        raise ValueError(f"the project, {project[:200]!r}, is no full path of a directory")
+        raise ValueError(f"the project, {project[:200]!r}, is not the full path of a directory")
 
 
 def _require_amounts(measure: Measure) -> None:
@@ -372,7 +374,7 @@ def _require_shallow(value: object) -> None:
         level = [inner for each in level for inner in _inside(each)]
         if not level:
             return
-    raise ValueError(f"it is nested in more than {_DEEPEST} levels")
+    raise ValueError(f"it is nested more than {_DEEPEST} levels deep")
 
 
 def _inside(value: object) -> Iterable[object]:
@@ -387,20 +389,20 @@ def _parsed(text: str) -> Any:
 
 
 def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no number")
+    raise ValueError(f"{name} is not a number")
 
 
 def _finite(text: str) -> float:
     number = float(text)
     if not math.isfinite(number):
-        raise ValueError(f"{text[:40]} is no number that can be stored")
+        raise ValueError(f"{text[:40]} is not a number that can be stored")
     return number
 
 
 def _whole(text: str) -> int:
     # The time for a longer one grows with the square of its digits.
     if len(text) > 20 or not -(1 << 63) <= (number := int(text)) < 1 << 63:
-        raise ValueError(f"{text[:40]} is no number that can be stored")
+        raise ValueError(f"{text[:40]} is not a number that can be stored")
     return number
 
 
@@ -523,7 +525,7 @@ class _Incoming:
             ValueError: it does not fit those before it.
         """
         if not self._current and not isinstance(record, HeadRecord | ConversationRecord):
-            raise ValueError("it stands before the conversation")
+            raise ValueError("it comes before the conversation")
         match record:
             case HeadRecord():
                 self._is_old = record.version == OLD_VERSION
@@ -597,7 +599,7 @@ class _Incoming:
     def _content(self, record: ContentRecord) -> None:
         stored = self._blobs.put(BytesIO(record.decoded()))
         if stored.digest != record.content:
-            raise ValueError("its content is not the one that it names")
+            raise ValueError("its content does not match its digest")
         if stored.kept:
             self._sizes[stored.digest] = stored.size
 
@@ -638,7 +640,7 @@ class _Incoming:
         if kept and kind == "link":
             target = self._blobs.read(digest, size) if size <= _LONGEST_TARGET else b""
             if not target or b"\0" in target:
-                raise ValueError("the content of a side is no target of a symbolic link")
+                raise ValueError("the content of a side is not the target of a symbolic link")
         return Version(kind, digest, size, mode, kept)
 
     def _mark(self, record: MarkRecord) -> None:

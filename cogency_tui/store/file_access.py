@@ -29,9 +29,9 @@ def find_obstacle(files: Iterable[Path]) -> StoreError | None:
     for file in files:
         if what := _other_than_file(file):
             away = f"move it away: `mv {shlex.quote(str(file))} {shlex.quote(f'{file}.away')}`"
-            act = f"bring back what it leads to, or {away}" if file.is_symlink() else away
+            act = f"restore its target, or {away}" if file.is_symlink() else away
             return StoreError(
-                f"{file} is {what}, where the store has a file.",
+                f"{file} is {what} instead of a file.",
                 f"{act[0].upper()}{act[1:]}; or {OTHER_DIRECTORY}.",
             )
     return None
@@ -43,12 +43,12 @@ def find_refusal(files: Iterable[Path]) -> tuple[str, str] | None:
     if refused is None:
         return None
     if os.statvfs(refused).f_flag & os.ST_RDONLY:
-        return f"{refused} is on a file system that can only be read", f"Remount it, or {OTHER_DIRECTORY}."
+        return f"{refused} is on a read-only file system", f"Remount it, or {OTHER_DIRECTORY}."
     is_own = refused.stat().st_uid == os.geteuid()
     command = "chmod u+rwX" if is_own else f"sudo chown {os.geteuid()}"
     return (
-        f"{refused} may not be {'' if os.access(refused, os.R_OK) else 'read and '}written",
-        f"`{command} {shlex.quote(str(refused))}` lets us; or {OTHER_DIRECTORY}.",
+        f"{refused} cannot be {'' if os.access(refused, os.R_OK) else 'read and '}written",
+        f"Allow it with `{command} {shlex.quote(str(refused))}`, or {OTHER_DIRECTORY}.",
     )
 
 

@@ -27,15 +27,15 @@ class Version:
 
     @property
     def known(self) -> bool:
-        """Whether it can be compared: its digest is known, or nothing is there."""
+        """True if it can be compared: its digest is known, or nothing is there."""
         return self.kind == "absent" or bool(self.digest)
 
     def holds(self, other: "Version") -> bool:
-        """Whether both are known and have the same content."""
+        """Return whether both are known and have the same content."""
         return self.known and other.known and (self.kind, self.digest) == (other.kind, other.digest)
 
     def equals(self, other: "Version") -> bool:
-        """Whether both are known and have the same content and mode."""
+        """Return whether both are known and have the same content and mode."""
         return self.holds(other) and self.mode == other.mode
 
 

@@ -89,7 +89,10 @@ def _fork(connection: sqlite3.Connection, id: str, through: int | None) -> Store
     last = "SELECT max(seq) FROM events WHERE conversation_id = ? AND seq <= coalesce(?, seq)"
     (at,) = connection.execute(last, (key, through)).fetchone()
     if at is None or through not in (None, at):
-        raise UsageError(f"The conversation {id!r} has no event {through}.", "Show it to see its events.")
+        raise UsageError(
+            f"The conversation {id!r} has no event {through}.",
+            "List its events with `cogency-tui conversations show`.",
+        )
     turns = f"SELECT count(*) FROM events WHERE conversation_id = ? AND seq <= ? AND {BEGINS_TURN}"
     now = time.time()
     fork = replace(

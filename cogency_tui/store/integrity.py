@@ -123,7 +123,7 @@ def _repaired(path: Path) -> list[str]:
             with closing(sqlite3.connect(path, timeout=_PATIENCE, isolation_level=None)) as connection:
                 if reindexed(connection, copy) and not [*_database(connection)]:
                     return [
-                        f"The indexes of {path} were rebuilt: no row is lost. A copy from before is {copy}."
+                        f"The indexes of {path} were rebuilt; no row is lost. The earlier file is {copy}."
                     ]
         except sqlite3.Error:
             pass
@@ -135,7 +135,7 @@ def _repaired(path: Path) -> list[str]:
     fresh.rename(path)
     gaps = f" Rows are lost in: {', '.join(recovered.broken)}." if recovered.broken else ""
     if recovered.dropped:
-        gaps += f" Damaged rows were left out: {_counted(recovered.dropped)}."
+        gaps += f" Damaged rows were omitted: {_counted(recovered.dropped)}."
     return [f"{recovered.rows:,} rows of {path} were recovered.{gaps} The damaged file is {kept}."]
 
 
@@ -164,7 +164,7 @@ def _brought_back(path: Path, aside: Path) -> Iterator[str]:
         for file in (fresh, *companions(fresh)):
             file.unlink(missing_ok=True)
     if count:
-        yield f"{count:,} conversation{'' if count == 1 else 's'} of {aside} were brought back."
+        yield f"{count:,} conversation{'' if count == 1 else 's'} of {aside} were recovered."
 
 
 def _connected(path: Path) -> sqlite3.Connection:
@@ -255,13 +255,13 @@ def _wal(wal: Path) -> Iterator[str]:
             headers = [data[each : each + 16] for each in range(start, len(data) - frame + 1, frame)]
             lost = [each for each in headers if _is_of_round(each, salt)]
             if any(each[4:8] != bytes(4) for each in lost):
-                yield f"{len(lost)} of its pages cannot be read, and what was written last is in them"
+                yield f"{len(lost)} of its pages cannot be read, and they have the latest data"
             return
 
 
 def _is_of_round(header: bytes, salt: bytes) -> bool:
-    """Whether a frame does not belong to an earlier round of the WAL: each round adds one to the first half
-    of the salt."""
+    """Return whether a frame does not belong to an earlier round of the WAL: each round adds one to the first
+    half of the salt."""
     rounds = (int.from_bytes(salt[:4], "big") - int.from_bytes(header[8:12], "big")) & 0xFFFFFFFF
     return not 0 < rounds < _MOST_ROUNDS
 
@@ -320,7 +320,7 @@ def _contents(connection: sqlite3.Connection, blobs: Blobs) -> Iterator[Damage]:
         except StoreError as exc:
             lost.append(str(exc))
     if lost:
-        what = f"{len(lost):,} contents of files cannot be brought back: {' '.join(lost[:_MOST])}"
+        what = f"{len(lost):,} contents of files cannot be recovered: {' '.join(lost[:_MOST])}"
         yield Damage(blobs.directory, what)
 
 

@@ -50,7 +50,7 @@ class Beside:
     last: int = 0
 
     def made(self, edit: Edit) -> bool:
-        """Whether one of them made an edit."""
+        """Return whether one of them made an edit."""
         return 0 < edit.id <= self.last or (edit.origin.caller, edit.call) in self.calls
 
 
@@ -95,12 +95,12 @@ class Intent:
 
     @property
     def is_own(self) -> bool:
-        """Whether it belongs to this process."""
+        """True if it belongs to this process."""
         return self.pid == os.getpid() and self.started == own_start(self.pid)
 
     @property
     def is_live(self) -> bool:
-        """Whether its process runs."""
+        """True if its process runs."""
         return start_of(self.pid) == self.started
 
 

@@ -122,7 +122,7 @@ class Facts:
 
 
 _FULL = (
-    f"The profile has room for {MOST:,} characters, which this would exceed.",
+    f"The profile is limited to {MOST:,} characters, which this exceeds.",
     "Remove or shorten something first.",
 )
 
@@ -162,7 +162,7 @@ def _write(kind: Kind, text: str, id: int | None, now: float, connection: sqlite
         return insert(connection, Fact(0, kind, text, created=now, edited=True))
     sql = "UPDATE profile_facts SET kind = ?, text = ?, edited = 1 WHERE id = ?"
     if not connection.execute(sql, (kind, to_column(text), id)).rowcount:
-        raise UsageError("That is not in the profile any more.", "Add it anew.")
+        raise UsageError("That is no longer in the profile.", "Add it again.")
     requests.blank(connection, PART)
     return id
 
@@ -171,11 +171,11 @@ def _check(connection: sqlite3.Connection, text: str, id: int | None) -> None:
     """Refuse a text that does not fit into the profile beside the facts other than `id`."""
     others = [fact for fact in read_facts(connection) if fact.id != id]
     if not text:
-        raise UsageError("There is nothing in it.", "Write a fact, or remove it.")
+        raise UsageError("The text is empty.", "Write a fact, or remove it.")
     if len(text) > LONGEST:
         raise UsageError(f"A fact has at most {LONGEST} characters; this has {len(text)}.", "Shorten it.")
     if same(text) in {same(fact.text) for fact in others}:
-        raise UsageError("That is in the profile already.")
+        raise UsageError("That is already in the profile.")
     if sum(len(fact.text) for fact in others) + len(text) > MOST:
         raise UsageError(*_FULL)
 

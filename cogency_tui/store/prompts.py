@@ -34,7 +34,7 @@ LONGEST = 256 << 10
 """Most bytes of a stored entry; a longer one is remembered while the program runs."""
 
 _MOST_DRAFTS = 50
-_HINT = "What is written in the prompt is not kept until this is mended."
+_HINT = "Drafts of the prompt are not saved until this is fixed."
 
 
 class Written(msgspec.Struct, frozen=True):

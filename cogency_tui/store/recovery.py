@@ -60,7 +60,7 @@ class Recovered:
 
     @property
     def is_whole(self) -> bool:
-        """Whether no row is lost."""
+        """True if no row is lost."""
         return not (self.broken or self.dropped)
 
 

@@ -77,7 +77,7 @@ class Relics:
         try:
             return Kept(json.loads(from_column(row[0])), row[1], _sources(row[2]))
         except ValueError as exc:
-            raise StoreError(f"The value of {key!r} in the cache cannot be read.", "Set it anew.") from exc
+            raise StoreError(f"The value of {key!r} in the cache cannot be read.", "Set it again.") from exc
 
     async def delete(self, key: str) -> bool:
         """Remove the value under `key`; return whether there was one."""
@@ -107,7 +107,7 @@ class Relics:
             try:
                 entries.append(Entry(timestamp, json.loads(from_column(entry)), _sources(sources)))
             except ValueError:
-                self._note(f"Entry {seq} of the log cannot be read, left out.")
+                self._note(f"Entry {seq} of the log cannot be read and is omitted.")
         return entries
 
     def _note(self, notice: str) -> None:

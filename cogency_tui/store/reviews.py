@@ -85,7 +85,7 @@ class Reviews:
         )
 
     async def any_after(self, conversation: str, id: int) -> bool:
-        """Whether a conversation's review has an action after that of this number."""
+        """Return whether a conversation's review has an action after that of this number."""
         sql = "SELECT 1 FROM review_actions WHERE conversation = ? AND id > ? LIMIT 1"
         values = (to_column(conversation), id)
         return await self._database.read(lambda connection: bool(connection.execute(sql, values).fetchone()))

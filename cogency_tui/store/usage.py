@@ -89,7 +89,7 @@ def measures(connection: sqlite3.Connection, conversation_id: str) -> list[tuple
 
 
 def is_estimated(connection: sqlite3.Connection, conversation_id: str) -> bool:
-    """Whether the figures of any cycle are an estimate."""
+    """Return whether the figures of any cycle are an estimate."""
     sql = "SELECT 1 FROM usage WHERE conversation_id = ? AND instr(body, '\"estimated\":true') LIMIT 1"
     return connection.execute(sql, (to_column(conversation_id),)).fetchone() is not None
 

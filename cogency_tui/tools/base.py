@@ -54,7 +54,7 @@ class Places:
         if known is not None:
             return known
         if self._settled:
-            raise WorkspaceError(f"{shown(given)} was not there when this was asked.", "Repeat the call.")
+            raise WorkspaceError(f"{shown(given)} did not exist when this was checked.", "Repeat the call.")
         location = self._workspace.pinned(self._workspace.locate(given))
         self._known[given] = location
         return location
@@ -95,7 +95,7 @@ class Spellings:
         )
 
     def ignores(self, argument: str, value: Any) -> bool:
-        """Whether an argument with this value has no effect."""
+        """Return whether an argument with this value has no effect."""
         if argument in self.ignored:
             return True
         return argument in self.instead and (
@@ -128,7 +128,7 @@ class Touch:
     writes: bool = False
 
     def conflicts(self, other: "Touch") -> bool:
-        """Whether both may touch the same file, one of them writing, so that their order matters."""
+        """Return whether both may touch the same file, one of them writing, so that their order matters."""
         if not (self.writes or other.writes):
             return False
         if self.everything:
@@ -238,9 +238,9 @@ def with_guarded(outcome: Outcome, found: Found | None) -> Outcome:
         return outcome
     told = [outcome.outcome]
     if found.put_back:
-        told.append(f"put back: {', '.join(found.put_back)}")
+        told.append(f"restored: {', '.join(found.put_back)}")
     if found.left:
-        told.append(f"could not be put back: {', '.join(found.left)}")
+        told.append(f"could not be restored: {', '.join(found.left)}")
     only_put_back = not (outcome.failed or found.left)
     return replace(
         outcome, outcome="; ".join(told), failed=True, put_back=found.put_back if only_put_back else ()
@@ -449,9 +449,9 @@ class BoundCall:
             return
         if holds_marker([msgspec.to_builtins(self.args), dict(self.context.variables)]):
             raise ToolError(
-                f"{MARKER} stands for a secret that you are not shown, and could be written in its place.",
-                "Leave it out: change what is around it with edit, or let the command read the file itself. "
-                "To look for the marker use find.",
+                f"{MARKER} marks a hidden secret, and could be written in its place.",
+                "Leave it out: change the text around it with edit, or let the command read the file "
+                "itself. To search for the marker use find.",
             )
 
     @contextmanager

@@ -80,8 +80,8 @@ def refuse_markers(name: str, before: bytes, after: bytes) -> None:
     """
     if markers_in(after.decode("utf-8", "replace")) > markers_in(before.decode("utf-8", "replace")):
         raise ToolError(
-            f"{MARKER} would be written into {name} as it is: it stands for a secret that you are not shown.",
-            "Use edit around the secret, with old and new that do not reach over it; the file keeps it.",
+            f"{MARKER} would be written into {name} literally: it marks a hidden secret.",
+            "Use edit around the secret, with old and new that do not include it; the file keeps it.",
         )
 
 
@@ -137,7 +137,7 @@ def apply(workspace: Workspace, changes: Sequence[Change]) -> None:
             staged.append(workspace.stage(one.location, one.after))
         for one in changes:
             if load(workspace, one.location) != one.before:
-                raise ToolError(f"{one.location.relative} changed just now.", "Read it again, then repeat.")
+                raise ToolError(f"{one.location.relative} has just changed.", "Read it again, then repeat.")
     except BaseException:
         _discard(workspace, staged)
         raise

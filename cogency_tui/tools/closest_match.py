@@ -52,21 +52,21 @@ def near_miss(plain: str, old: str) -> str:
     lines = plain.split("\n")[:_MOST_LINES]
     wanted = old.strip("\n").split("\n")
     if not any(line.strip() for line in wanted):
-        return "It is white space only: give the text around it too."
+        return "It is only white space: include the text around it."
     if slip := _slip(plain, old, wanted):
         return slip
     start = _same_but_for_blanks(lines, wanted)
     if start is None:
         start = _most_similar(lines, wanted[:_MOST_WANTED])
     if start is None:
-        return "Nothing in the file is like it: read the file again."
+        return "The file has nothing similar: read the file again."
     return _compared(lines, start, wanted)
 
 
 def _slip(plain: str, old: str, wanted: Sequence[str]) -> str:
     """Describe a change of `old` as a whole, without which the file has it."""
     if "\n".join(wanted) in plain:
-        return "It is there without the line breaks at its beginning or end."
+        return "It is there, but without the line breaks at its beginning or end."
     if all(_NUMBERED.match(line) for line in wanted if line):
         bare = "\n".join(_NUMBERED.sub("", line, count=1) for line in wanted)
         if bare in plain:
@@ -173,7 +173,7 @@ def _compared(lines: list[str], start: int, wanted: list[str]) -> str:
     first = differ[0]
     number = start + first + 1
     if first >= len(passage):
-        return f"The file ends after line {len(lines):,}; old goes on with:\n{_shown(wanted[first], 0)}"
+        return f"The file ends after line {len(lines):,}; old continues with:\n{_shown(wanted[first], 0)}"
     if missing := _missing(lines, start + first, wanted, first):
         return missing
     told = _difference(passage[first], wanted[first], number)
@@ -185,8 +185,8 @@ def _compared(lines: list[str], start: int, wanted: list[str]) -> str:
 
 
 def _same(passage: list[str], wanted: list[str], index: int) -> bool:
-    """Whether a line of the passage contains the wanted one: the first may begin before it, the last end
-    after it."""
+    """Return whether a line of the passage contains the wanted one: the first may begin before it, the last
+    end after it."""
     if index >= len(passage):
         return False
     have, want = passage[index], wanted[index]
@@ -207,7 +207,7 @@ def _missing(lines: list[str], place: int, wanted: list[str], index: int) -> str
         if wanted[index + gap : index + gap + 1] == lines[place : place + 1]:
             more = "\n".join(_shown(line, 0) for line in wanted[index : index + gap])
             what = "a line" if gap == 1 else f"{gap} lines"
-            return f"old has {what} before line {place + 1:,} that the file has not:\n{more}"
+            return f"old has {what} before line {place + 1:,} that the file does not have:\n{more}"
     return ""
 
 

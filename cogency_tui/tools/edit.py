@@ -40,10 +40,10 @@ class EditArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     old: Annotated[
         str,
         msgspec.Meta(
-            min_length=1, description="exact text of the file with its indentation, no line numbers"
+            min_length=1, description="exact text from the file with its indentation, without line numbers"
         ),
     ]
-    new: Annotated[str, msgspec.Meta(description="what is to stand there")]
+    new: Annotated[str, msgspec.Meta(description="replacement text")]
     all: Annotated[bool, msgspec.Meta(description="replace every occurrence")] = False
 
 
@@ -53,8 +53,8 @@ class Edit:
     name = "edit"
     kind: ToolKind = "edit"
     description = (
-        "Replace text in a file; the result is the diff. old must be there exactly once (or all=true): add "
-        "lines around it until it is. Several edits and a test run after them may share one block."
+        "Replace text in a file; the result is the diff. old must occur exactly once (or use all=true): add "
+        "surrounding lines until it does. Several edits and a test run after them may share one block."
     )
     args = EditArgs
     aliases = Aliases(
@@ -85,9 +85,13 @@ class Edit:
 
 
 class ReplaceArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    pattern: Annotated[str, msgspec.Meta(min_length=1, description='files, as "src/**/*.py" or "*.{js,ts}"')]
-    old: Annotated[str, msgspec.Meta(min_length=1, description="text, or with regex=true an expression")]
-    new: Annotated[str, msgspec.Meta(description=r"what is to stand there; \1 is a group with regex=true")]
+    pattern: Annotated[
+        str, msgspec.Meta(min_length=1, description='files, e.g. "src/**/*.py" or "*.{js,ts}"')
+    ]
+    old: Annotated[
+        str, msgspec.Meta(min_length=1, description="text, or a regular expression with regex=true")
+    ]
+    new: Annotated[str, msgspec.Meta(description=r"replacement text; \1 is a group with regex=true")]
     regex: Annotated[bool, msgspec.Meta(description="old is a Python regular expression")] = False
 
 
@@ -96,12 +100,12 @@ class Replace:
 
     name = "replace"
     kind: ToolKind = "edit"
-    description = "Replace text in all files that match a pattern, all or none. Look with find first."
+    description = "Replace text in all files that match a pattern, all or none. Use find first."
     args = ReplaceArgs
     aliases = Aliases(
         Spellings(
             {**_TEXT_SPELLINGS, "glob": "pattern", "include": "pattern"},
-            instead=dict.fromkeys(("file", *FILE_SPELLINGS), "for one file there is edit"),
+            instead=dict.fromkeys(("file", *FILE_SPELLINGS), "use edit for a single file"),
         )
     )
 
@@ -129,8 +133,8 @@ def _edited(args: EditArgs, context: ToolContext) -> changes.Change:
     places = _places(text.plain, old, overlapping=not args.all)
     if not places and markers_in(old):
         raise ToolError(
-            f"old has {MARKER}, which stands for a secret of {location.relative} that you are not shown.",
-            "Give an old that ends before the secret, or begins behind it; the file keeps it.",
+            f"old has {MARKER}, which marks a hidden secret of {location.relative}.",
+            "Use an old that ends before the secret, or begins after it; the file keeps it.",
         )
     if not places:
         near = near_miss(Redactor(context.secrets).text(text.plain, file=location.relative), old)
@@ -177,10 +181,10 @@ async def _replaced(args: ReplaceArgs, context: ToolContext) -> tuple[list[chang
         context.workspace, root, args.pattern, args.old, args.new, args.regex
     )
     if not found.searched:
-        raise ToolError(f"No file matches {shown(args.pattern)}.", "See what there is with list or find.")
+        raise ToolError(f"No file matches {shown(args.pattern)}.", "Use list or find to see the files.")
     if not found.files:
         files = "1 file that matches" if found.searched == 1 else f"{found.searched:,} files that match"
-        raise ToolError(f"old is not in the {files} {shown(args.pattern)}.", "Look with find.")
+        raise ToolError(f"old is not in the {files} {shown(args.pattern)}.", "Use find to search for it.")
     if len(found.files) > MOST_FILES:
         raise ToolError(
             f"{len(found.files):,} files would change; at most {MOST_FILES} at a time.", "Narrow the pattern."
@@ -188,7 +192,7 @@ async def _replaced(args: ReplaceArgs, context: ToolContext) -> tuple[list[chang
     made = await in_thread(lambda: [_rewritten(rewrite, context) for rewrite in found.files])
     made = [change for change in made if change.before != change.after]
     if not made:
-        raise ToolError("Nothing would change: what stands there is what would be put there.")
+        raise ToolError("Nothing would change: the text is already the replacement.")
     return made, sum(len(rewrite.spans) for rewrite in found.files)
 
 
@@ -196,7 +200,7 @@ def _rewritten(rewrite: text_search.Rewrite, context: ToolContext) -> changes.Ch
     location = context.locate(os.fsdecode(rewrite.path))
     before = context.workspace.read_bytes(location, changes.LONGEST)
     if changes.fingerprint(before).hex() != rewrite.digest:
-        raise WorkspaceError(f"{location.relative} changed just now.", "Repeat the call.")
+        raise WorkspaceError(f"{location.relative} has just changed.", "Repeat the call.")
     text = decode(before, location.relative)
     return changes.change(location, before, text, text.with_changes(rewrite.spans))
 

@@ -37,7 +37,7 @@ _DIRECTORY_SPELLINGS: dict[str, str] = dict.fromkeys(
 class ReadArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     file: File
     start: Annotated[int, msgspec.Meta(ge=1, description="first line to show")] = 1
-    lines: Annotated[int, msgspec.Meta(ge=1, description="how many lines to show")] = DEFAULT_LINES
+    lines: Annotated[int, msgspec.Meta(ge=1, description="number of lines to show")] = DEFAULT_LINES
 
 
 class Read:
@@ -47,15 +47,15 @@ class Read:
     kind: ToolKind = "read"
     description = (
         "Show a text file, each line as its number, a tab, and the text. "
-        "Read a file before you change it; go on in a long one with start."
+        "Read a file before you change it; continue a long one with start."
     )
     args = ReadArgs
     aliases = Aliases(
         Spellings(
             {**FILE_SPELLINGS, "offset": "start", "start_line": "start", "limit": "lines"},
             instead={
-                "end_line": "lines says how many to show",
-                "view_range": "start says where to begin, lines how many to show",
+                "end_line": "use lines for the number of lines",
+                "view_range": "use start for the first line, lines for the number of lines",
             },
         ),
         dict.fromkeys(("file_read", "read_file", "view", "view_file", "cat", "open_file"), PLAIN),
@@ -76,8 +76,8 @@ class Read:
 
 class WriteArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     file: File
-    content: Annotated[str, msgspec.Meta(description="the whole content")]
-    overwrite: Annotated[bool, msgspec.Meta(description="replace a file that is there")] = False
+    content: Annotated[str, msgspec.Meta(description="the full content")]
+    overwrite: Annotated[bool, msgspec.Meta(description="replace an existing file")] = False
 
 
 class Write:
@@ -86,8 +86,8 @@ class Write:
     name = "write"
     kind: ToolKind = "edit"
     description = (
-        "Create a file, with the directories that it needs, or replace a whole file with overwrite=true. "
-        "For a change of a part use edit. Encoding and line endings of a replaced file are kept."
+        "Create a file, and its directories if needed, or replace a whole file with overwrite=true. To "
+        "change part of a file use edit. A replaced file keeps its encoding and line endings."
     )
     args = WriteArgs
     aliases = Aliases(
@@ -116,8 +116,8 @@ class Write:
 
 class ListArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     path: Annotated[str, msgspec.Meta(description="directory to list")] = "."
-    pattern: Annotated[str | None, msgspec.Meta(description='only files like this, as "*.py"')] = None
-    depth: Annotated[int, msgspec.Meta(ge=1, le=20, description="how many levels to open")] = 3
+    pattern: Annotated[str | None, msgspec.Meta(description='only matching files, e.g. "*.py"')] = None
+    depth: Annotated[int, msgspec.Meta(ge=1, le=20, description="number of levels to open")] = 3
 
 
 class List:
@@ -126,12 +126,12 @@ class List:
     name = "list"
     kind: ToolKind = "read"
     description = (
-        "Show a directory as a tree with file sizes; what .gitignore names, dependencies and caches only "
-        "where path names them."
+        "Show a directory as a tree with file sizes; ignored files (.gitignore), dependencies and caches "
+        "only if path names them."
     )
     args = ListArgs
     aliases = Aliases(
-        Spellings(_DIRECTORY_SPELLINGS, instead={"recursive": "depth says how deep"}),
+        Spellings(_DIRECTORY_SPELLINGS, instead={"recursive": "use depth for the number of levels"}),
         dict.fromkeys(("file_list", "ls", "list_dir", "list_directory", "list_files"), PLAIN),
     )
 
@@ -253,8 +253,8 @@ def _written(args: WriteArgs, context: ToolContext) -> changes.Change:
         return changes.Change(location, None, Text(args.content).encode(), shown)
     if not args.overwrite:
         raise ToolError(
-            f"{name} is there already ({len(before):,} bytes).",
-            "Change a part of it with edit, or replace it as a whole with overwrite=true.",
+            f"{name} already exists ({len(before):,} bytes).",
+            "Change part of it with edit, or replace all of it with overwrite=true.",
         )
     if context.seen.get(location.path, changes.fingerprint(before)) != changes.fingerprint(before):
         raise ToolError(f"{name} has changed since it was read.", "Read it again first.")

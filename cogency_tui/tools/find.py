@@ -28,15 +28,15 @@ _GREP = Spellings(
     ignored=frozenset({"-n", "output_mode", "head_limit"}),
     instead={
         **dict.fromkeys(("-i", "ignore_case", "case_insensitive"), "begin content with (?i)"),
-        **dict.fromkeys(("-A", "-B"), "context is lines before and after"),
-        "type": 'give include, as "*.py"',
+        **dict.fromkeys(("-A", "-B"), "use context for lines before and after"),
+        "type": 'use include, e.g. "*.py"',
     },
 )
 
 
 class FindArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     pattern: Annotated[
-        str | None, msgspec.Meta(description='files, as "*.py", "src/**/test_*.py" or "*.{js,ts}"')
+        str | None, msgspec.Meta(description='files, e.g. "*.py", "src/**/test_*.py" or "*.{js,ts}"')
     ] = None
     content: Annotated[
         Annotated[str, msgspec.Meta(min_length=1, max_length=_LONGEST_EXPRESSION)] | None,
@@ -53,7 +53,7 @@ class Find:
     kind: ToolKind = "search"
     description = (
         "Find files by name (pattern), lines by content, or lines in certain files (both); "
-        "at least one of the two. Ignored and binary files are passed over."
+        "at least one of the two. Ignored and binary files are skipped."
     )
     args = FindArgs
     aliases = Aliases(
@@ -121,7 +121,7 @@ def _nothing(args: FindArgs, found: Found) -> Iterator[str]:
     yield f'no line matches "{shown(args.content[:_SHOWN])}" in the {files}{which}{place}'
     if found.literal:
         there = "1 file has" if found.literal == 1 else f"{found.literal:,} files have"
-        yield f"{there} it as it is written: to search for that, escape it: {shown(escaped(args.content))}"
+        yield f"{there} it as literal text: to search for that, escape it: {shown(escaped(args.content))}"
     elif args.content.lower() != args.content.upper() and "(?i" not in args.content:
         yield "to ignore case, begin it with (?i)"
 
@@ -143,5 +143,5 @@ def _content(args: FindArgs, found: Found, most: int, what: str) -> str:
     )
     if any(count for count, _ in passed_over):
         named = ", ".join(f"{count:,} {why}" for count, why in passed_over if count)
-        lines.append(f"[files passed over: {named}]")
+        lines.append(f"[files skipped: {named}]")
     return "\n".join(lines)

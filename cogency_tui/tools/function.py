@@ -49,7 +49,8 @@ class FunctionTool:
             raise UsageError(f"The tool {self.name} must be an async function.", "Write `async def`.")
         if not self.description:
             raise UsageError(
-                f"The tool {self.name} has no docstring.", "Say in it what the tool does, and when."
+                f"The tool {self.name} has no docstring.",
+                "Describe in it what the tool does, and when to use it.",
             )
         self.args = _arguments(function)
         self._function = function

@@ -35,7 +35,7 @@ class Consent:
     destinations: Collection[str] = ()
 
     def allows(self, path: Path) -> bool:
-        """Whether the user has allowed any change at a resolved path."""
+        """Return whether the user has allowed any change at a resolved path."""
         return self.keeps is None or not set(self.covers).isdisjoint((path, *path.parents))
 
 

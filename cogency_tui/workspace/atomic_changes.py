@@ -156,7 +156,7 @@ class Batch:
                 (blocked if status(self._workspace, move[1]) else free).append(move)
             if not free:
                 new = left[0][1]
-                raise WorkspaceError(f"{new.relative} is there already.", "Rename it, then try again.")
+                raise WorkspaceError(f"{new.relative} already exists.", "Rename it, then try again.")
             for old, new, _ in free:
                 with refusals(new.relative):
                     made[new.path] = self._move(old, new)

@@ -212,7 +212,7 @@ def require_regular(status: os.stat_result, name: str) -> None:
     if stat.S_ISREG(status.st_mode):
         return
     if stat.S_ISDIR(status.st_mode):
-        raise WorkspaceError(f"{shown(name)} is a directory, not a file.", "Look into it with `list`.")
+        raise WorkspaceError(f"{shown(name)} is a directory, not a file.", "Use `list` to see its content.")
     kinds = (
         (stat.S_ISLNK, "a symbolic link that has just been put there"),
         (stat.S_ISFIFO, "a FIFO"),
@@ -226,7 +226,7 @@ def too_long(name: str, size: int, limit: int) -> WorkspaceError:
     """Build the error for a file that does not fit in memory."""
     return WorkspaceError(
         f"{shown(name)} has {size:,} bytes, and at most {limit:,} can be opened.",
-        "Look at a part of it with `shell` (head, tail, sed -n).",
+        "Show part of it with `shell` (head, tail, sed -n).",
     )
 
 

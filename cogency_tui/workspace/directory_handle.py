@@ -39,7 +39,7 @@ class DirectoryHandle:
 
 
 def is_at(path: Path, identity: Identity) -> bool:
-    """Whether a directory or file is at a path; a link to it is not."""
+    """Return whether a directory or file is at a path; a link to it is not."""
     with suppress(OSError):
         return identity_of(path.lstat()) == identity
     return False

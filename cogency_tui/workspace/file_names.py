@@ -19,23 +19,23 @@ from itertools import pairwise
 from pathlib import Path
 
 _HOOKS = "git runs what is inside as hooks"
-_HOOKS_NAMED = "git's hooks run commands that it names"
-_GIT_NAMES = "git runs commands that it names"
-_REPOSITORY = "git takes its directory for a repository, whose configuration names commands"
-_EDITOR = "an editor runs commands that it names"
-_STARTUP = "a shell runs it when it starts"
-_PROGRAM = "a program runs it, or what it names, when it starts"
+_HOOKS_NAMED = "git hooks run commands listed in it"
+_GIT_NAMES = "git runs commands listed in it"
+_REPOSITORY = "git treats its directory as a repository, whose configuration can run commands"
+_EDITOR = "an editor runs commands listed in it"
+_STARTUP = "a shell runs it at startup"
+_PROGRAM = "a program runs it, or commands listed in it, at startup"
 _INSTRUCTIONS = "agents take instructions from it"
-_SERVERS = "agents start programs that it names"
+_SERVERS = "agents start programs listed in it"
 _OURS = "it holds this program's own configuration"
 
 _PROTECTED_DIRECTORIES = {
     ".git": "git runs what is inside .git",
     "git~1": "git runs what is inside .git",
-    ".hg": "Mercurial runs what its configuration names",
-    ".svn": "Subversion runs what its configuration names",
-    ".jj": "Jujutsu runs what its configuration names",
-    ".ssh": "it says who may come in, and runs commands",
+    ".hg": "Mercurial runs commands in its configuration",
+    ".svn": "Subversion runs commands in its configuration",
+    ".jj": "Jujutsu runs commands in its configuration",
+    ".ssh": "it controls access to this machine, and can run commands",
     ".cogency": _OURS,
     **dict.fromkeys(
         (".husky", ".githooks", ".git-hooks", "githooks", ".lefthook", ".lefthook-local"), _HOOKS
@@ -166,8 +166,8 @@ _PROTECTED_FILES = {
         _HOOKS_NAMED,
     ),
     ".gitconfig": _GIT_NAMES,
-    ".hgrc": "Mercurial runs what its configuration names",
-    "head": "it may make a git repository of its directory, whose configuration names commands",
+    ".hgrc": "Mercurial runs commands in its configuration",
+    "head": "it may turn its directory into a git repository, whose configuration can run commands",
     ".gitmodules": "git goes to addresses that it names",
     ".lfsconfig": "git goes to addresses that it names",
 }
@@ -183,7 +183,7 @@ NAMES = frozenset(
 _PROTECTED_ENDINGS = {
     ".code-workspace": _EDITOR,
     ".instructions.md": _INSTRUCTIONS,
-    ".pth": "Python runs what is inside when it starts",
+    ".pth": "Python runs its content at startup",
 }
 
 _LEFTHOOK = re.compile(r"\.?lefthook(?:-local)?\.(?:ya?ml|toml|jsonc?)")
@@ -240,12 +240,13 @@ def protected(parts: Sequence[str]) -> str:
 
 @lru_cache(maxsize=1 << 16)
 def is_guarded_name(name: str) -> bool:
-    """Whether any path with this component at its end is `protected`."""
+    """Return whether any path with this component at its end is `protected`."""
     return bool(protected((name,)))
 
 
 def is_instruction_file(name: str) -> bool:
-    """Whether agents read a file of this name as instructions in its directory, and nothing runs it."""
+    """Return whether agents read a file of this name as instructions in its directory, and nothing runs
+    it."""
     folded = _folded(name)
     return _PROTECTED_FILES.get(folded) == _INSTRUCTIONS and folded.endswith(".md")
 

@@ -65,13 +65,13 @@ class _State(NamedTuple):
         return self.kind == "directory"
 
     def is_as(self, other: "_State | None") -> bool:
-        """Whether it leads to the same place."""
+        """Return whether it leads to the same place."""
         if other is None or self.kind != other.kind:
             return False
         return self.target == other.target if self.is_link else self.identity == other.identity
 
     def is_closed_to(self, before: "_State | None") -> bool:
-        """Whether it is the same directory, with fewer permissions for its owner than before."""
+        """Return whether it is the same directory, with fewer permissions for its owner than before."""
         return self.is_directory and self.is_as(before) and bool((before or self).mode & ~self.mode & _RIGHTS)
 
 
@@ -236,7 +236,7 @@ class GuardedDirectories:
             return None
         name = shown(self._workspace.name_of(Path(path)))
         if is_closed:
-            return Replaced(Path(path), name, f"took rights away from the directory {name}")
+            return Replaced(Path(path), name, f"removed permissions from the directory {name}")
         leads = _target(path, now)
         where = self._where(path, before, leads)
         moved = "" if where is None else f", which is now {shown(self._workspace.name_of(where))}"
@@ -281,14 +281,14 @@ class GuardedDirectories:
         where = self._where(str(path), before, change.leads)
         if where is None:
             copy = f"; look for the others in {shown(str(change.leads))}" if change.leads else ""
-            return f"{name} itself is gone: only the files in it that are guarded are put back{copy}"
+            return f"{name} itself is gone: only its protected files are restored{copy}"
         try:
             # Otherwise only root could move it.
             where.chmod(before.mode)
             with _in(self._workspace, where) as other:
                 other.move(where.name, place, path.name)
         except (OSError, WorkspaceError):
-            return f"the directory that was {name} cannot be moved back: it is {shown(str(where))}"
+            return f"the former directory {name} cannot be moved back: it is now {shown(str(where))}"
         return ""
 
 
@@ -333,8 +333,8 @@ def _told_of(workspace: Workspace, path: str, state: _State | None, now: Path | 
     where = "" if now is None else shown(workspace.name_of(now))
     if state is not None and state.is_link:
         to = shown(state.target)
-        return f"{name} is a link to {to} now, and the directory that it was is {where or 'not found'}"
-    return f"the directory that was {name} is now {where}" if where else ""
+        return f"{name} is now a link to {to}, and the former directory is {where or 'not found'}"
+    return f"the former directory {name} is now {where}" if where else ""
 
 
 def _found_again(workspace: Workspace, gone: Mapping[str, Identity]) -> dict[Identity, Path]:

@@ -132,7 +132,7 @@ class Tree:
             yield from _walked(directory, prefix, listed, self._source, 1, min(depth, _DEEPEST))
 
     def ignores(self, path: str) -> bool:
-        """Whether a walk leaves out a path of the journal, which need not exist any more.
+        """Return whether a walk leaves out a path of the journal, which need not exist any more.
 
         Raises:
             WorkspaceError: it is no such path.
@@ -279,7 +279,7 @@ class _Source:
 
     @property
     def is_given(self) -> bool:
-        """Whether rules are given, so that present files do not matter."""
+        """True if rules are given, so that present files do not matter."""
         return self._given is not None
 
     def added(self, directory: Directory, prefix: str, layers: "tuple[_Layer, ...]") -> "tuple[_Layer, ...]":

@@ -49,11 +49,11 @@ class Stamp(NamedTuple):
         return 0 if self.is_link else stat.S_IMODE(self.mode) & 0o777
 
     def settled(self, at: int) -> bool:
-        """Whether the last write was so long before `at` that any later write shows in the stamp."""
+        """Return whether the last write was so long before `at` that any later write shows in the stamp."""
         return max(self.changed, self.modified) <= at - TICK
 
     def same_bytes(self, other: "Stamp") -> bool:
-        """Whether it is the same file, not written in between as far as the system knows; modes may
+        """Return whether it is the same file, not written in between as far as the system knows; modes may
         differ."""
         return self[0] == other[0] and self[2] == other[2] and self[4:] == other[4:]
 
@@ -179,7 +179,7 @@ def located(workspace: Workspace, path: str) -> Location:
     """
     parts = PurePosixPath(path).parts
     if not parts or ".." in parts or "\0" in path:
-        raise WorkspaceError(f"{shown(path)} is no path of a recorded change.")
+        raise WorkspaceError(f"{shown(path)} is not the path of a recorded change.")
     absolute = Path(workspace.root, *parts)
     inside = any(absolute.is_relative_to(root) for root in (workspace.root, *workspace.added))
     return Location(absolute, shown(path), inside, absolute)

@@ -74,7 +74,7 @@ class Listing:
 
 
 def is_unseen(path: str, unseen: Collection[str], names: Collection[str]) -> bool:
-    """Whether a file is in an unseen directory, and was not checked by its name, one of `names`."""
+    """Return whether a file is in an unseen directory, and was not checked by its name, one of `names`."""
     above, _, name = path.rpartition("/")
     if f"{above}/" in unseen and name not in names:
         return True

@@ -74,13 +74,13 @@ class Merged:
             ValueError: there are more conflicts, or fewer.
         """
         if len(chosen) != len(self.conflicts):
-            raise ValueError(f"{len(self.conflicts)} conflicts, and {len(chosen)} were decided.")
+            raise ValueError(f"{len(self.conflicts)} conflicts, but {len(chosen)} decisions.")
         choices = iter(chosen)
         return b"".join(piece if isinstance(piece, bytes) else next(choices) for piece in self.pieces)
 
 
 def is_text(*contents: bytes) -> bool:
-    """Whether these are texts whose lines can be compared."""
+    """Return whether these are texts whose lines can be compared."""
     return _codec(*contents) is not None
 
 
@@ -263,7 +263,7 @@ def _regions(
 
 
 def _collides(change: diff.Difference, end: int, others: list[diff.Difference]) -> bool:
-    """Whether there is a change of lines before `end` here, too, or the other side inserts lines at the
-    very same place."""
+    """Return whether there is a change of lines before `end` here, too, or the other side inserts lines at
+    the very same place."""
     start, stop = change[0], change[1]
     return start < end or any(start == stop == first == last for first, last, *_ in others)

@@ -69,7 +69,7 @@ class Workspace:
         # absolute() keeps "..", resolve() follows links: neither is the given path.
         for top in self._roots:
             if not top.is_dir():
-                raise WorkspaceError(f"{shown(str(top))} is no directory.", "Name one that is there.")
+                raise WorkspaceError(f"{shown(str(top))} is not a directory.", "Name an existing one.")
         distrust(self._roots)
 
     def locate(self, given: str) -> Location:
@@ -87,18 +87,18 @@ class Workspace:
             path = Path(os.path.realpath(joined))
         except OSError as exc:
             # A link that is gone, or is none any more, between two checks.
-            raise WorkspaceError(f"{shown(given)} changes while it is looked at.", "Try again.") from exc
+            raise WorkspaceError(f"{shown(given)} changes while it is read.", "Try again.") from exc
         if self._root_of(path) is not None:
             return Location(path, shown(self.name_of(path)), True, asked)
         if any(asked.is_relative_to(top) for top in (*self._roots, *self._spellings)):
             raise WorkspaceError(
                 f"{shown(given)} leads through a symbolic link to {shown(str(path))}, outside the project.",
-                "If that is what is wanted, ask for it by its full path; the person will be asked.",
+                "If that is intended, use its full path; the user will be asked.",
             )
         if not os.path.isabs(expanded):  # noqa: PTH117 (as text)
             raise WorkspaceError(
                 f"{shown(given)} is outside the project.",
-                f"Stay inside, or ask for {shown(str(path))} by its full path; the person will be asked.",
+                f"Stay inside, or use the full path {shown(str(path))}; the user will be asked.",
             )
         return Location(path, shown(str(path)), False, asked)
 
@@ -141,7 +141,7 @@ class Workspace:
                 raise self._missing(location) from None
 
     def exists(self, location: Location) -> bool:
-        """Whether there is anything, of whatever kind."""
+        """Return whether there is anything, of whatever kind."""
         with refusals(location.relative):
             try:
                 with self.open_parent(location) as parent:
@@ -174,7 +174,7 @@ class Workspace:
                 require_regular(status, location.relative)
                 if not status.st_mode & 0o222:
                     # The rename would succeed, against the will of the user who made the file read-only.
-                    raise WorkspaceError(f"{location.relative} is read-only.", "Its mode says so; see chmod.")
+                    raise WorkspaceError(f"{location.relative} is read-only.", "Change its mode with chmod.")
             return Staged(location, parent.write_temporary(data, status))
 
     def commit(self, staged: Staged) -> None:
@@ -237,7 +237,7 @@ class Workspace:
         return next((root for root in self._roots if path.is_relative_to(root)), None)
 
     def _missing(self, location: Location) -> WorkspaceError:
-        hint = "See what is there with `list`, or search with `find`."
+        hint = "Use `list` to see the files, or search with `find`."
         base, parts = self.split(location)
         try:
             with Directory.open(base, parts[:-1]) as parent:
@@ -265,7 +265,7 @@ def _required(directory: Directory, wanted: Identity | None, location: Location)
     if wanted is not None and directory.identity != wanted:
         directory.close()
         raise WorkspaceError(
-            f"{location.relative}: a directory was replaced since this was asked.", "Look again, then repeat."
+            f"{location.relative}: a directory was replaced in the meantime.", "Read it again, then repeat."
         )
     return directory
 

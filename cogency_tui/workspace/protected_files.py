@@ -129,7 +129,7 @@ def hidden(directory: Path, name: str, listing: Listing, *, inside: bool = False
 
 
 def was_unseen(path: str, unseen: Collection[str]) -> bool:
-    """Whether a file was not searched for where these directories were unseen (see `Listing`)."""
+    """Return whether a file was not searched for where these directories were unseen (see `Listing`)."""
     return is_unseen(path, unseen, _BY_NAME)
 
 
@@ -183,7 +183,7 @@ def repository_at(git: Path) -> Path | None:
 
 
 def is_repository(directory: Path) -> bool:
-    """Whether git finds a repository in a directory, or another working tree's part of one."""
+    """Return whether git finds a repository in a directory, or another working tree's part of one."""
     return _is_whole(directory) or (_has_head(directory) and (directory / "commondir").is_file())
 
 
@@ -328,7 +328,7 @@ def _python_packages(home: Path, listing: Listing) -> Iterator[Path]:
 
 
 def _is_file(entry: os.DirEntry[str]) -> bool:
-    """Whether it is a file, or a link that leads to one or to nothing."""
+    """Return whether it is a file, or a link that leads to one or to nothing."""
     return entry.is_file(follow_symlinks=False) or (entry.is_symlink() and not Path(entry.path).is_dir())
 
 
@@ -354,7 +354,7 @@ class _Link:
     name: str
     target: str
     is_directory: bool
-    """Whether it leads to what is below the target, too."""
+    """True if it leads to what is below the target, too."""
 
     def leads_to(self, path: str) -> bool:
         below = self.is_directory and path.startswith(f"{self.target.rstrip('/')}/")
@@ -535,7 +535,7 @@ def _is_whole(directory: Path) -> bool:
 
 
 def _has_head(directory: Path) -> bool:
-    """Whether it has a `HEAD` that git accepts: a link may lead to a branch that has no commit yet."""
+    """Return whether it has a `HEAD` that git accepts: a link may lead to a branch that has no commit yet."""
     head = directory / "HEAD"
     return head.is_file() or head.is_symlink()
 

@@ -337,12 +337,12 @@ def _renamed(gone: dict[str, Stamp], come: dict[str, Stamp], before: Snapshot) -
 
 
 def _was_unseen(path: str, before: Snapshot) -> bool:
-    """Whether a file may have existed before, in a directory that could not be listed."""
+    """Return whether a file may have existed before, in a directory that could not be listed."""
     return _above(path) not in before.directories and protected_files.was_unseen(path, before.unseen)
 
 
 def _rules_changed(paths: Iterable[str]) -> bool:
-    """Whether a change of ignore rules may have revealed a file."""
+    """Return whether a change of ignore rules may have revealed a file."""
     return any(path.endswith(".gitignore") for path in paths)
 
 

@@ -53,7 +53,7 @@ class Text:
 
     @property
     def mixed(self) -> bool:
-        """Whether some lines end in CRLF and others in LF."""
+        """True if some lines end in CRLF and others in LF."""
         windows = self.raw.count("\r\n")
         return 0 < windows < self.raw.count("\n")
 
@@ -161,7 +161,7 @@ def _decoded(data: bytes, encoding: str) -> str | None:
 
 def _binary(name: str, data: bytes) -> WorkspaceError:
     return WorkspaceError(
-        f"{name} is not text ({len(data):,} bytes, binary).", "Look at it with `shell` (file, xxd, strings)."
+        f"{name} is not text ({len(data):,} bytes, binary).", "Inspect it with `shell` (file, xxd, strings)."
     )
 
 

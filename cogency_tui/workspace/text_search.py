@@ -56,7 +56,7 @@ class Found(msgspec.Struct, tag=True):
 
     @property
     def complete(self) -> bool:
-        """Whether all matches were counted."""
+        """True if all matches were counted."""
         return self.matches < MOST_COUNTED
 
 
@@ -138,7 +138,7 @@ def find_replacements(
             spans: list[tuple[int, int, str]] = []
             for match in matcher.finditer(text.plain):
                 if match.end() == match.start():
-                    raise ToolError("old matches the empty text.", "Make it match what is to be replaced.")
+                    raise ToolError("old matches the empty text.", "Make it match the text to replace.")
                 spans.append((match.start(), match.end(), _expanded(match, new) if regex else new))
             total += len(spans)
             if total > MOST_REPLACED:
@@ -159,9 +159,9 @@ def compiled_content(source: str, argument: str) -> re.Pattern[str]:
     except re.error as error:
         place = "" if error.pos is None else f" at position {error.pos}"
         raise ToolError(
-            f"{argument} is no regular expression: {error.msg}{place}: {shown(source[:200])}",
-            r"Put a backslash before characters that stand for themselves: \( \) \[ \{ \. \* \+ \?"
-            f"\nAll of it as it is: {shown(escaped(source[:200]))}",
+            f"{argument} is not a valid regular expression: {error.msg}{place}: {shown(source[:200])}",
+            r"Put a backslash before literal characters: \( \) \[ \{ \. \* \+ \?"
+            f"\nTo match it literally: {shown(escaped(source[:200]))}",
         ) from None
     except (OverflowError, RecursionError):
         raise ToolError(f"{argument} is too large a regular expression.") from None
@@ -186,7 +186,8 @@ def _expanded(match: re.Match[str], template: str) -> str:
         return match.expand(template)
     except (re.error, IndexError) as error:
         raise ToolError(
-            f"new cannot be filled in: {error}.", r"Groups are \1 or \g<name>; a backslash itself is \\."
+            f"new is not a valid replacement: {error}.",
+            r"Groups are \1 or \g<name>; a backslash itself is \\.",
         ) from None
 
 

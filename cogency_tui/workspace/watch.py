@@ -50,7 +50,7 @@ class Watch:
 
         found = sorted((path for path in directories if _is_text(path)), key=lambda path: len(path.parts))
         self.whole = len(found) <= MOST_DIRECTORIES
-        """Whether all of them are watched."""
+        """True if all of them are watched."""
         self._seen: set[str] = set()
         paths = [str(path) for path in found[:MOST_DIRECTORIES] if path.is_dir()]
         with _refusals():

@@ -160,8 +160,8 @@ async def test_what_is_refused_is_not_done(project: Path, data: Path, choice: st
     assert (project / "greet.py").read_text() == 'print("hello")\n'
     failed = next(updates for updates in editor.calls().values() if updates[-1].status == "failed")
     told = failed[-1].content[0].content.text
-    assert ("Refused by the user" if choice == "no" else "nobody can be asked here") in told
-    assert "They said" not in told
+    assert ("The user declined" if choice == "no" else "no user is available to approve it") in told
+    assert "Their reason" not in told
 
 
 async def test_a_mode_changes_what_is_asked(project: Path, data: Path) -> None:
@@ -235,7 +235,7 @@ async def test_a_session_is_loaded_with_all_that_was(project: Path, data: Path) 
         elsewhere = project.parent
         with pytest.raises(acp.RequestError):
             await connection.load_session(cwd=str(elsewhere), session_id=session)
-        # The one that is open is as it was.
+        # The one that is open is unchanged.
         done = await connection.prompt(session_id=session, prompt=[acp.text_block("read greet.py")])
         assert done.stop_reason == "end_turn"
 

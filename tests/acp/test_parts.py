@@ -116,5 +116,5 @@ def test_without_an_editor_it_says_so(tmp_path: Path) -> None:
                 check=False,
             )
         assert done.returncode == 2
-        assert "Have the editor start" in done.stderr
+        assert "Configure the editor to start" in done.stderr
         assert "Traceback" not in done.stderr

@@ -213,19 +213,19 @@ async def test_a_connection_that_dies_in_mid_answer_runs_no_call_twice(
     server: Aimock, work: Work, begun: bool, how: Mapping[str, Any]
 ) -> None:
     dying = says("step 0 done", call(1), chunkSize=5, first=True, **how)
-    server.script(dying, says("broke off", call(1), chunkSize=5), *TASK)
+    server.script(dying, says("was lost", call(1), chunkSize=5), *TASK)
     async with work.agent(work.way.connect(server)) as agent:
         events = await turn(agent, "task one")
         kept = await stored(agent)
     assert types(events)[-1] == "end", events[-1]
     assert work.runs == [0, 1, 2]
-    assert any("goes on from what came" in notice["error"] for notice in problems(events)) == begun
+    assert any("continues from what arrived" in notice["error"] for notice in problems(events)) == begun
     assert kept.count("call") <= kept.count("result")
     done = [e for e in events if e["type"] == "result" and not e["payload"]["error"]]
     assert len(done) == STEPS
     seen = server.journal()
     assert [each.interrupted for each in seen].count(True) == 1
-    assert any("broke off" in each.asked for each in seen) == begun
+    assert any("was lost" in each.asked for each in seen) == begun
 
 
 @ways("history")
@@ -331,7 +331,7 @@ async def told(provider: Provider, way: Way) -> str:
 @ways()
 @pytest.mark.parametrize(
     ("which", "meaning"),
-    [("rate", "limits the rate"), ("broken", "cannot answer now"), ("busy", "cannot answer now")],
+    [("rate", "Rate limited by"), ("broken", "is unavailable"), ("busy", "is unavailable")],
 )
 async def test_a_failure_that_may_pass_is_known_as_one(
     server: Aimock, work: Work, which: str, meaning: str
@@ -364,7 +364,7 @@ async def test_an_endpoint_that_cannot_answer_now_is_asked_again(server: Aimock,
     async with work.agent(work.way.connect(server)) as agent:
         events = await turn(agent, "task one")
     assert without_notices(events) == SAME
-    assert "cannot answer now" in problems(events)[0]["error"]
+    assert "is unavailable" in problems(events)[0]["error"]
     assert work.runs == [0, 1, 2]
 
 
@@ -375,7 +375,7 @@ async def test_a_limit_of_the_rate_is_waited_for_as_long_as_it_says(server: Aimo
         events = await turn(agent, "task one")
     assert without_notices(events) == SAME
     [notice] = problems(events)
-    assert "limits the rate" in notice["error"]
+    assert "Rate limited by" in notice["error"]
     assert notice.get("retry") == 0
     assert work.runs == [0, 1, 2]
 
@@ -386,7 +386,7 @@ async def test_a_wait_that_is_too_long_is_reported_instead(server: Aimock, work:
     async with work.agent(work.way.connect(server)) as agent:
         events = await turn(agent, "task one")
     [problem] = problems(events)
-    assert "limits the rate" in problem["error"]
+    assert "Rate limited by" in problem["error"]
     assert types(events)[-2:] == ["error", "end"]
     assert len(server.journal()) == 1
 
@@ -397,7 +397,7 @@ async def test_a_wrong_key_is_one_error_that_says_what_to_do(server: Aimock, wor
     async with work.agent(work.way.connect(server, "sk-wrong-9876543210")) as agent:
         events = await turn(agent, "task one")
     [problem] = problems(events)
-    assert "does not accept the key (HTTP 401): Invalid API key" in problem["error"]
+    assert "rejected the API key (HTTP 401): Invalid API key" in problem["error"]
     assert "_API_KEY" in problem.get("hint", "")
     assert types(events) == ["user", "metric", "error", "end"]
     assert server.journal() == []

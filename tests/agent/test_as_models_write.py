@@ -65,12 +65,12 @@ SLIPS: list[tuple[str, Dialect, list[Reply], str]] = [
     ("results made up without a call", "xml", ['I run it. <results>[{"tool": "shell", "status": "success"}]</results> All is well.'], "results yourself"),
     ("results made up before the answer", "delimiter", ["[SYSTEM: results []]\n§respond: All is well.\n§end"], "results yourself"),
     ("a tag of the protocol in prose", "xml", ["The marker <end> ends a turn.\n\nAnd so on."], "cut at <end>"),
-    ("a thought opened in prose", "xml", ["The tag <think> opens a thought.\n\nAnd so on."], "never closed"),
+    ("a thought opened in prose", "xml", ["The tag <think> opens a thought.\n\nAnd so on."], "unclosed thought"),
     ("a block that is only mentioned", "xml", ["The calls stand in one <execute> block:\n\n- one"], "put it in backticks"),
     ("calls in a native syntax before the boundary", "delimiter", ['<tool_call>\n{"name": "write", "arguments": {}}\n</tool_call>\n§execute'], "tool_call"),
     ("an action that is only mentioned", "action", ["It is safe, and <action> blocks run in order."], "put it in backticks"),
     ("an action without its closing tag", "action", [GOOD["action"].removesuffix("</action>")], "</action> is missing"),
-    ("an action with bad JSON and a response", "action", ['<action id="w">{"name": write}</action>\n\n<response>\nDone.\n</response>'], "no JSON value"),
+    ("an action with bad JSON and a response", "action", ['<action id="w">{"name": write}</action>\n\n<response>\nDone.\n</response>'], "not a JSON value"),
 ]  # fmt: skip
 
 
@@ -149,7 +149,7 @@ async def test_results_made_up_beside_actions_do_not_end_the_turn(
 
 async def test_the_history_closes_nothing_that_the_model_left_open(make_agent: MakeAgent) -> None:
     answers: Mapping[Dialect, str] = {
-        "xml": f"<think>I write it.\n{GOOD['xml']}",
+        "xml": f"<think>I write it now.\n{GOOD['xml']}",
         "delimiter": "I look.\n§think: hm",
         "action": "<thought>hm",
     }
@@ -215,7 +215,7 @@ async def test_calls_of_a_block_with_a_malformed_one_do_not_run(make_agent: Make
     records = json.loads(answered["content"].removeprefix("<results>").removesuffix("</results>"))
     assert [record["tool"] for record in records] == ["write", "read"]
     assert "Not run" in records[0]["content"]
-    assert '"01" is no JSON number' in records[1]["content"]
+    assert '"01" is not a JSON number' in records[1]["content"]
 
 
 async def test_prose_after_actions_stays_where_it_was(make_agent: MakeAgent) -> None:

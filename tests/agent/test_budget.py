@@ -68,7 +68,7 @@ async def test_a_soft_limit_is_told_of_once_and_nothing_is_asked(project: Path) 
     first = await desk.turn()
     assert ended(first) == "end"
     (told,) = notices(first)
-    assert told.startswith("Budget: $0 went out in this conversation, and the next request takes about $0.")
+    assert told.startswith("Budget: $0 used in this conversation; the next request needs about $0.")
     assert told.endswith("the limit is $0.01 (budget.conversation.soft).")
     assert notices(await desk.turn()) == []
     assert desk.asked == []
@@ -92,7 +92,7 @@ async def test_a_no_ends_the_turn_and_nothing_was_sent(project: Path) -> None:
     desk = Desk(project, "Fine.", turn=Limits(hard=0.01))
     desk.answer = lambda: Answer(allow=False)
     events = await desk.turn()
-    assert ended(events).startswith("Nothing was sent, it was not allowed: $0 went out in this turn")
+    assert ended(events).startswith("Nothing was sent (the user declined): $0 used in this turn")
     assert desk.provider.sent == []
     desk.answer = lambda: Answer(allow=True)
     assert ended(await desk.turn()) == "end"
@@ -101,7 +101,9 @@ async def test_a_no_ends_the_turn_and_nothing_was_sent(project: Path) -> None:
 async def test_where_nobody_can_be_asked_the_turn_ends(project: Path) -> None:
     desk = Desk(project, "Fine.", day=Limits(hard=0.01))
     desk.agent.ask = None
-    assert ended(await desk.turn()).startswith("Nothing was sent, there was nobody to ask: $0 went out today")
+    assert ended(await desk.turn()).startswith(
+        "Nothing was sent (no user is available to approve it): $0 used today"
+    )
     assert desk.provider.sent == []
 
 
@@ -124,7 +126,7 @@ async def test_a_day_counts_every_conversation(project: Path) -> None:
     assert spent.dollars > 0
     desk = Desk(project, "Two.", day=Limits(hard=spent.dollars))
     await desk.turn(conversation="two")
-    assert desk.asked[0].summary.startswith(f"${spent.dollars:.4g} went out today")
+    assert desk.asked[0].summary.startswith(f"${spent.dollars:.4g} used today")
 
 
 async def test_a_turn_counts_its_sub_agents(project: Path) -> None:
@@ -152,7 +154,7 @@ async def test_a_model_without_a_price_is_counted_in_tokens(project: Path) -> No
     assert ended(events) == "end"
     assert notices(events) == []
     (question,) = desk.asked
-    assert "0 tokens went out in this turn" in question.summary
+    assert "0 tokens used in this turn" in question.summary
     assert "the limit is 100 tokens" in question.summary
     assert spent.tokens > 100
 
@@ -160,9 +162,7 @@ async def test_a_model_without_a_price_is_counted_in_tokens(project: Path) -> No
 async def test_limits_in_dollars_that_cannot_hold_are_told_once(project: Path) -> None:
     desk = Desk(project, "One.", "Two.", facts=replace(PRICED, prices=None), turn=Limits(hard=0.01))
     (told,) = notices(await desk.turn())
-    assert told.startswith(
-        "The price of scripted/scripted-1 is not known: limits in dollars do not hold for it"
-    )
+    assert told.startswith("The price of scripted/scripted-1 is unknown, so dollar limits do not apply to it")
     assert notices(await desk.turn()) == []
     assert desk.asked == []
 

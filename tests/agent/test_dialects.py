@@ -418,7 +418,7 @@ async def test_a_turn_that_was_ended_leaves_no_ids_to_the_next(make_agent: MakeA
         dialect="action",
     )
     events = await turn(agent, "go")
-    assert "to end the turn" in str(events[-2])
+    assert "and its on_error is" in str(events[-2])
     assert events[-1]["type"] == "end"
     assert answers(await turn(agent, "again")) == 'print("hello")\n'
 

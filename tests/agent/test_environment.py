@@ -88,11 +88,11 @@ def test_it_says_what_the_mode_refuses_and_whether_the_user_can_be_asked(
     alone = lines_of(project, mode, can_ask=False)["Permission mode"]
     asked = lines_of(project, mode, can_ask=True)["Permission mode"]
     assert alone.startswith(f"{mode}. ")
-    assert "Nobody can be asked, so refused:" in alone
+    assert "No user is available to approve anything, so refused:" in alone
     assert "The user is asked first:" in asked
     for text in (alone, asked):
         assert ("Refused: changing files, commands." in text) is (mode == "plan")
-        assert "what is outside the project" in text
+        assert "anything outside the project" in text
 
 
 def test_it_has_the_branch_and_what_changed(project: Path) -> None:
@@ -330,7 +330,7 @@ async def test_nobody_to_ask_and_somebody_to_ask(make_agent: MakeAgent) -> None:
         assert events[0]["type"] == "user"
         return events[0].get("environment", "")
 
-    assert "Nobody can be asked" in await block_of(make_agent("Yes.", permissions="ask"))
+    assert "No user is available" in await block_of(make_agent("Yes.", permissions="ask"))
     assert "The user is asked first" in await block_of(make_agent("Yes.", permissions="ask", ask=allow))
 
 

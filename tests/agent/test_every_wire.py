@@ -185,7 +185,7 @@ async def test_a_wrong_key_is_one_error_that_says_what_to_do_and_shows_no_key(
     assert len(problems) == 1
     assert events[-2] is problems[0]
     payload = problems[0]["payload"]
-    assert "does not accept the key" in payload["error"]
+    assert "rejected the API key" in payload["error"]
     assert "_API_KEY" in payload.get("hint", "")
     assert "\n" not in payload["error"]
     assert [leak async for leak in leaks(work, events, tmp_path / "data")] == []
@@ -199,5 +199,5 @@ async def test_no_network_is_one_error_that_says_what_to_do(work: Work) -> None:
         events = await turn(agent, "task one")
     last = events[-2]
     assert last["type"] == "error"
-    assert "Nothing listens at 127.0.0.1" in last["payload"]["error"]
+    assert "Nothing is listening on 127.0.0.1" in last["payload"]["error"]
     assert last["payload"].get("hint")

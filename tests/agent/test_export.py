@@ -51,7 +51,7 @@ def test_nothing_foreign_is_markup_in_a_page() -> None:
     assert 'class="failed"' in page
     for theme, scheme in (("night", "dark"), ("day", "light"), ("ansi", "dark")):
         assert f"color-scheme:{scheme}" in as_page(KNOWN, [], theme)
-    with pytest.raises(ConfigError, match="no theme called"):
+    with pytest.raises(ConfigError, match="Unknown theme"):
         as_page(KNOWN, [], "../night")
 
 

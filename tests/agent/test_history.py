@@ -125,7 +125,7 @@ async def test_a_summary_can_be_edited_and_goes_into_the_next_one(tmp_path: Path
     assert summary is not None
     assert summary.text == "Both."
     told = texts(provider.sent[3])
-    assert told[0].endswith("(edited by the person):\n\nThe person is called Ada.")
+    assert told[0].endswith("(edited by the user):\n\nThe person is called Ada.")
     assert told[1] == "again"
 
 
@@ -137,7 +137,7 @@ async def test_a_nearly_full_context_is_compacted_by_itself_and_the_turn_goes_on
     async with agent:
         events = await turn(agent, "read it thrice", conversation_id="c")
     assert types(events)[-1] == "end"
-    assert notices(events)[0] == "The conversation fills the model's context: it is summarised."
+    assert notices(events)[0] == "The conversation fills the model's context: summarizing it."
     assert "events are now a summary" in notices(events)[1]
     after = texts(provider.sent[3])
     assert SUMMARY in after[0]
@@ -174,10 +174,10 @@ async def test_a_conversation_too_long_to_be_summarised_is_given_in_short(
 async def test_there_may_be_nothing_to_summarise_or_no_summary_written(tmp_path: Path, project: Path) -> None:
     agent, _provider = agent_of(tmp_path, project, "Hello.", READ)
     async with agent:
-        with pytest.raises(UsageError, match="nothing to summarise"):
+        with pytest.raises(UsageError, match="nothing to summarize"):
             await agent.compact("c")
         await turn(agent, conversation_id="c")
-        with pytest.raises(ProviderProtocolError, match="wrote no summary"):
+        with pytest.raises(ProviderProtocolError, match="returned no summary"):
             await agent.compact("c")
 
 
@@ -223,7 +223,7 @@ def test_a_window_keeps_the_latest_messages_and_the_request() -> None:
     messages = build_messages("s", history_of(10), "xml", 1000, window=6)
     assert len(messages) - 1 <= 6
     assert messages[1]["role"] == "user"
-    assert "earlier messages are left out" in messages[1]["content"]
+    assert "earlier messages are omitted" in messages[1]["content"]
     assert messages[1]["content"].endswith("do it")
     assert "text 9" in messages[-1]["content"]
 

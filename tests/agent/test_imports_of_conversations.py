@@ -94,40 +94,40 @@ def project(tmp_path: Path) -> Path:
 
 
 REFUSED: dict[str, Callable[[str], tuple[Record, str]]] = {
-    "an absolute path": lambda p: (edit(p, path="/etc/cron.d/x"), "no plain path"),
-    "a path above": lambda p: (edit(p, path="../x"), "no plain path"),
-    "a path that goes up and down": lambda p: (edit(p, path="a/../b"), "no plain path"),
-    "git's own": lambda p: (edit(p, path="src/.GIT/hooks/pre-commit"), "no plain path"),
-    "git's own by another spelling": lambda p: (edit(p, path=".g\u200cit/config"), "no plain path"),
-    "a NUL": lambda p: (edit(p, path="a\0b"), "no plain path"),
-    "a control character": lambda p: (edit(p, path="a\x1b[2Jb"), "no plain path"),
-    "a lone surrogate": lambda p: (edit(p, path="a\ud800b"), "no plain path"),
-    "a long name": lambda p: (edit(p, path="a" * 300), "no plain path"),
-    "the old name outside": lambda p: (edit(p, old_path="/etc/x"), "no plain path"),
-    "a directory made outside": lambda p: (edit(p, made="/etc"), "no plain path"),
+    "an absolute path": lambda p: (edit(p, path="/etc/cron.d/x"), "not a plain path"),
+    "a path above": lambda p: (edit(p, path="../x"), "not a plain path"),
+    "a path that goes up and down": lambda p: (edit(p, path="a/../b"), "not a plain path"),
+    "git's own": lambda p: (edit(p, path="src/.GIT/hooks/pre-commit"), "not a plain path"),
+    "git's own by another spelling": lambda p: (edit(p, path=".g\u200cit/config"), "not a plain path"),
+    "a NUL": lambda p: (edit(p, path="a\0b"), "not a plain path"),
+    "a control character": lambda p: (edit(p, path="a\x1b[2Jb"), "not a plain path"),
+    "a lone surrogate": lambda p: (edit(p, path="a\ud800b"), "not a plain path"),
+    "a long name": lambda p: (edit(p, path="a" * 300), "not a plain path"),
+    "the old name outside": lambda p: (edit(p, old_path="/etc/x"), "not a plain path"),
+    "a directory made outside": lambda p: (edit(p, made="/etc"), "not a plain path"),
     "a directory made elsewhere": lambda p: (edit(p, made="other"), "not above the path"),
     "another project": lambda p: (edit("/"), "another project"),
     "a kind of file": lambda p: (edit(p, before_kind="device"), "before_kind"),
     "a digest": lambda p: (edit(p, before_digest="../../x"), "before_digest"),
     "another size": lambda p: (edit(p, before_size=7), "size of a side is 7"),
     "a mode": lambda p: (edit(p, before_mode=-1), "before_mode"),
-    "a content of nothing": lambda p: (edit(p, after_size=3), "absent, and has a content"),
+    "a content of nothing": lambda p: (edit(p, after_size=3), "absent, but has content"),
     "an odd undoing": lambda p: (edit(p, undoes='[["x", 1]]'), "int"),
     "a mark of nothing": lambda p: ({"mark": [9, "", "kept", "", 1.0]}, "9 is missing"),
     "an odd mark": lambda p: ({"mark": [1, "", "spell", "", 1.0]}, "Invalid enum value 'spell'"),
     "a negative time": lambda p: (event(9, type="user", content="x", timestamp=-1.0), ">= 0"),
-    "an endless time": lambda p: (event(9, type="user", content="x", timestamp=float("inf")), "no number"),
+    "an endless time": lambda p: (event(9, type="user", content="x", timestamp=float("inf")), "not a number"),
     "a number as a name": lambda p: (event(9, type="think", content="x", id=5), r"\$.id"),
-    "a huge number": lambda p: (event(1 << 70, type="user", content="x"), "no number that can be stored"),
-    "no number": lambda p: ({"event": {"type": "user", "timestamp": 1.0, "content": "x"}}, "'number' is"),
+    "a huge number": lambda p: (event(1 << 70, type="user", content="x"), "not a number that can be stored"),
+    "not a number": lambda p: ({"event": {"type": "user", "timestamp": 1.0, "content": "x"}}, "'number' is"),
     "tokens without end": lambda p: (usage(input=1 << 62), "input"),
-    "a cost that is none": lambda p: (usage(cost=float("nan")), "NaN is no number"),
-    "a measure that is none": lambda p: (usage(body='{"cost": 1e999}'), "no number that can be stored"),
+    "a cost that is none": lambda p: (usage(cost=float("nan")), "NaN is not a number"),
+    "a measure that is none": lambda p: (usage(body='{"cost": 1e999}'), "not a number that can be stored"),
     "a list as a measure": lambda p: (usage(body="[]"), "object"),
-    "other bytes": lambda p: ({**content(b"x"), "content": DIGEST}, "not the one that it names"),
+    "other bytes": lambda p: ({**content(b"x"), "content": DIGEST}, "does not match its digest"),
     "a link into nothing": lambda p: (
         edit(p, **side("before", "link", hashlib.sha256(b"a\0b").hexdigest(), 3)),
-        "no target of a symbolic link",
+        "not the target of a symbolic link",
     ),
 }
 
@@ -137,7 +137,7 @@ async def test_what_no_export_says_is_refused_with_its_line_and_why(name: str, p
     damaged, why = REFUSED[name](str(project))
     before = [conversation(str(project)), user(1), content(), content(b"a\0b")]
     async with agent_in(project) as agent:
-        with pytest.raises(UsageError, match=f"(?s)^Line 6 is not .*{why}.*\\.$") as caught:
+        with pytest.raises(UsageError, match=f"(?s)^Line 6 has the wrong form: .*{why}.*\\.$") as caught:
             await agent.recall.import_lines(lines(*before, damaged))
         assert "Export it again" in caught.value.hint
         assert await (await agent.store()).count() == 0
@@ -149,7 +149,7 @@ async def test_what_no_export_says_is_refused_with_its_line_and_why(name: str, p
 )
 async def test_an_odd_conversation_is_refused(more: Record, project: Path) -> None:
     async with agent_in(project) as agent:
-        with pytest.raises(UsageError, match="Line 2 is"):
+        with pytest.raises(UsageError, match="Line 2 has the wrong form"):
             await agent.recall.import_lines(lines(conversation(**{"project": str(project), **more})))
 
 
@@ -160,7 +160,7 @@ async def test_what_is_nested_too_deeply_is_refused(project: Path) -> None:
     payload = {"outcome": "o", "content": deep, "error": False, "state": "done"}
     result = event(1, type="result", id="c", tool="x", duration=0.1, payload=payload)
     async with agent_in(project) as agent:
-        with pytest.raises(UsageError, match="nested in more than 100 levels"):
+        with pytest.raises(UsageError, match="nested more than 100 levels deep"):
             await agent.recall.import_lines(lines(conversation(str(project)), result))
 
 

@@ -69,7 +69,7 @@ async def test_a_tool_is_asked_for_with_all_that_it_is_given(project: Path) -> N
     question = person.questions[0]
     assert (question.tool, question.effect, question.pattern) == ("demo.add", "tool", "demo.add")
     assert question.grant == "all calls of demo.add"
-    assert question.reason == "it is up to the MCP server demo what it does"
+    assert question.reason == "the MCP server demo decides what it does"
     assert question.detail == 'demo.add {\n  "a": 40\n}'
     model = agent.provider
     assert isinstance(model, ScriptedProvider)
@@ -133,7 +133,7 @@ async def test_what_a_server_says_of_its_tools_counts_from_the_start(project: Pa
         await turn(agent, conversation="c1")
         gate = agent.gate("c1")
         assert gate is not None
-        assert gate.read.possible[:2] == ("what the MCP server demo says of its tools", "make")
+        assert gate.read.possible[:2] == ("the tool descriptions of the MCP server demo", "make")
     (question,) = person.questions
     assert "the MCP server demo" in question.reason
 

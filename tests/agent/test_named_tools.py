@@ -101,7 +101,7 @@ async def test_the_flat_names_do_the_same(keeper: Keeper) -> None:
     await keeper.call("cache_store", key="a", value=2, action="set")
     assert (await keeper.call("cache_get", key="a")).content == 2
     assert (await keeper.call("cache_delete", key="a")).outcome == "Removed a"
-    assert (await keeper.call("cache_delete", key="a")).outcome == "Nothing was kept under a"
+    assert (await keeper.call("cache_delete", key="a")).outcome == "Nothing was stored under a"
     await keeper.call("log_append", entry="one")
     await keeper.call("log", action="append", entry={"two": 2})
     last = {"time": "1970-01-12T13:46:40+00:00", "entry": {"two": 2}}
@@ -211,9 +211,9 @@ async def test_what_another_provider_is_asked_leaves_the_machine(
     events = await turn(agent)
     question = asked[-1]
     assert (question.effect, question.detail.endswith("the keys")) == ("network", True)
-    assert question.reason.startswith("it asks far.example:8443")
+    assert question.reason.startswith("it sends a request to far.example:8443")
     assert str(outside) in question.reason
-    assert results(events)[-1]["payload"].get("refused") == "the user refused it"
+    assert results(events)[-1]["payload"].get("refused") == "the user declined it"
     assert len(scripted(agent).sent) == 3
 
 
@@ -230,7 +230,7 @@ def test_the_host_of_a_provider_is_known_where_it_is_elsewhere() -> None:
     ("name", "parameters", "told"),
     [
         ("openai", {"prompt": "x"}, 'llm: there is no "openai". Names: default, broken, scripted.'),
-        ("broken", {"prompt": "x"}, "The provider broken needs a model's name."),
+        ("broken", {"prompt": "x"}, "The provider broken needs a model name."),
         ("default", {}, '"prompt" is missing'),
         ("default", {"prompt": "x", "temperature": 1}, 'unknown argument "temperature"'),
     ],
@@ -253,7 +253,7 @@ async def test_an_endpoint_that_fails_is_a_failed_result_with_what_came(bench: B
     assert [payload["error"] for payload in payloads] == [True, True]
     assert {payload["content"] for payload in payloads} == {
         None,
-        "Half\n\n[The answer broke off: the wire broke]",
+        "Half\n\n[The answer was cut off: the wire broke]",
     }
 
 
@@ -262,5 +262,5 @@ async def test_an_answer_without_end_is_stopped(bench: Bench) -> None:
     model = ScriptedProvider(call, "y" * ANSWER_LIMIT + "z<<hang>>", "Ok.", size=60_000)
     payload = await payload_of(bench.agent(llm=model))
     assert payload["content"] == "y" * ANSWER_LIMIT
-    assert payload["outcome"] == "scripted-1 answered in 200,000 characters (stopped there)"
+    assert payload["outcome"] == "scripted-1 answered in 200,000 characters (cut there)"
     assert not model.hanging.is_set()

@@ -68,7 +68,7 @@ async def test_what_changes_files_is_asked_about_once_where_the_store_cannot_be_
     assert (project / "one.txt").exists()
     assert (project / "two.txt").exists()
     (question,) = asked
-    assert "no change of a file can be taken back" in question.reason
+    assert "file changes cannot be reverted" in question.reason
 
 
 async def test_nothing_is_changed_unasked_where_the_store_cannot_be_used(

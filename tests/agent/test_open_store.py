@@ -19,7 +19,7 @@ async def test_a_store_for_the_moment_is_gone_when_it_is_closed(
     keeper = StoreKeeper(tmp_path / "data")
     store = await keeper.store()
     [notice] = store.notices
-    assert "last only as long as the program runs" in notice
+    assert "last only until the program ends" in notice
     assert len(list(scratch.iterdir())) == 1
     await keeper.close()
     assert list(scratch.iterdir()) == []
@@ -31,7 +31,7 @@ async def test_without_a_place_for_temporary_files_it_says_what_is_wrong_with_th
     (tmp_path / "data").write_text("in the way")
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "no" / "where"))
     keeper = StoreKeeper(tmp_path / "data")
-    with pytest.raises(StoreError, match="data is in the way"):
+    with pytest.raises(StoreError, match="data is not a directory"):
         await keeper.store()
     monkeypatch.undo()
     (tmp_path / "data").unlink()

@@ -45,7 +45,7 @@ async def test_a_turn_goes_on_after_its_connection_broke_in_mid_answer(
         events = await turn(agent, conversation_id="c")
         stored = await (await agent.store()).events("c")
     assert types(events) == ["user", "respond", "result", "metric", "error", "respond", "metric", "end"]
-    assert notices(events) == ["The wire broke. The turn goes on from what came."]
+    assert notices(events) == ["The wire broke. The turn continues from what arrived."]
     assert [event["content"] for event in stored if event["type"] == "respond"] == [
         "It is so that",
         "the rest follows.",
@@ -54,7 +54,7 @@ async def test_a_turn_goes_on_after_its_connection_broke_in_mid_answer(
     asked = provider_of(agent)
     last = asked.sent[-1] if mode == "replay" else [*asked.seeds[-1], *asked.sent[-1]]
     assert last[-2]["content"] == "It is so that"
-    assert "broke off here" in last[-1]["content"]
+    assert "was lost here" in last[-1]["content"]
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -111,7 +111,7 @@ async def test_auto_falls_back_to_replay_and_says_why(make_agent: MakeAgent) -> 
     provider = ScriptedProvider("Hello.", refuse_sessions=True)
     events = await turn(make_agent(llm=provider, mode="auto"))
     assert types(events) == ["user", "error", "respond", "metric", "end"]
-    assert notices(events) == ["no sessions today Going on in replay mode."]
+    assert notices(events) == ["no sessions today Continuing in replay mode."]
     metric = events[-2]
     assert metric["type"] == "metric"
     assert metric["step"].get("mode") == "replay"
@@ -203,7 +203,7 @@ async def test_a_session_that_is_lost_is_seeded_again_at_once() -> None:
     await collect(channel, HISTORY[:2])
     line.sessions[0].failure = SessionLostError("It was evicted.")
     assert await collect(channel, HISTORY) == [
-        Notice("It was evicted. A new one is given the conversation."),
+        Notice("It was evicted. A new session continues the conversation."),
         TextDelta("round of 1"),
     ]
     assert line.sessions[1].seed == HISTORY[:3]
@@ -215,7 +215,7 @@ async def test_a_session_that_cannot_be_used_again_is_seeded_again() -> None:
     await collect(channel, HISTORY[:2])
     line.sessions[0].reusable = False
     [notice, _text] = await collect(channel, HISTORY)
-    assert notice == Notice("The session with line had ended. A new one is given the conversation.")
+    assert notice == Notice("The session with line has ended. A new session continues the conversation.")
 
 
 async def test_opening_a_session_is_tried_again_with_waits() -> None:
@@ -239,7 +239,7 @@ async def test_auto_tries_a_session_again_after_a_failure_that_may_pass() -> Non
     line = Line(opening=[NetworkError("No route.")])
     channel = AutoChannel(line, clock=lambda: now)
     assert await collect(channel, HISTORY) == [
-        Notice("No route. Going on in replay mode."),
+        Notice("No route. Continuing in replay mode."),
         TextDelta("request of 4"),
     ]
     now = PAUSE - 1

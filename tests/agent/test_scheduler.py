@@ -139,7 +139,7 @@ async def test_whatever_a_tool_raises_is_a_failed_result(
     a, b = stage.do("a"), stage.do("b")
     await stage.end()
     assert stage.failed(a)
-    assert stage.outcome(a).startswith(f"step broke: {type(fault).__name__}")
+    assert stage.outcome(a).startswith(f"step crashed: {type(fault).__name__}")
     assert not stage.failed(b)
     assert "step broke" in caplog.text
 
@@ -172,7 +172,7 @@ async def test_a_tool_that_breaks_before_it_runs_is_a_failed_result(label: str, 
     stage = Stage([Brittle()])
     call = stage.submit("brittle", {"label": label})
     await stage.end()
-    assert (stage.failed(call), stage.outcome(call)) == (True, f"brittle broke: {told}")
+    assert (stage.failed(call), stage.outcome(call)) == (True, f"brittle crashed: {told}")
 
 
 async def test_a_call_is_announced_and_its_output_shown_while_it_runs() -> None:
@@ -266,8 +266,8 @@ async def test_a_refused_call_fails_and_is_asked_for_once() -> None:
     read = stage.act("b")
     await stage.end()
     assert stage.failed(call)
-    assert stage.outcome(call) == "Refused by the user: step a. They said: not today"
-    assert stage.results[call]["payload"].get("refused") == "the user refused it: not today"
+    assert stage.outcome(call) == "The user declined: step a. Their reason: not today"
+    assert stage.results[call]["payload"].get("refused") == "the user declined it: not today"
     assert "+a" not in stage.step.log
     assert not stage.failed(read)
     assert "refused" not in stage.results[read]["payload"]
@@ -280,7 +280,7 @@ async def test_without_anyone_to_ask_it_is_refused() -> None:
     call = stage.do("a", writes=True)
     await stage.end()
     assert stage.outcome(call) == (
-        "Not allowed: it changes files; nobody can be asked here. "
+        "Not allowed: it changes files; no user is available to approve it. "
         "Allowed instead: reading and searching inside the project."
     )
     assert stage.results[call]["payload"].get("refused") == "it changes files"
@@ -427,7 +427,7 @@ async def test_an_id_that_is_never_declared_is_reported_when_the_stream_closes()
     assert stage.scheduler.busy
     assert not stage.scheduler.holding
     await stage.end()
-    assert stage.outcome(a) == 'Skipped: it depends on "ghost", which was never declared'
+    assert stage.outcome(a) == 'Skipped: it depends on "ghost", which is not declared'
     assert stage.outcome(b) == 'Skipped: it depends on "a", which was skipped'
 
 
@@ -683,7 +683,7 @@ async def test_another_turn_knows_nothing_of_it() -> None:
     c = other.act("c", depends_on=["a"])
     await other.end()
     assert (other.step.got["b"], other.failed(b)) == ("$one", False)
-    assert other.outcome(c) == 'Skipped: it depends on "a", which was never declared'
+    assert other.outcome(c) == 'Skipped: it depends on "a", which is not declared'
     assert other.scheduler.used_ids == {"b"}, "a skipped action may be written again under its id"
 
 
@@ -737,7 +737,7 @@ async def test_an_id_declared_later_in_the_turn_does_not_save_what_waited_for_it
     stage.act("b")
     c = stage.act("c", depends_on=["a"])
     await stage.end()
-    assert stage.outcome(a) == 'Skipped: it depends on "b", which was never declared'
+    assert stage.outcome(a) == 'Skipped: it depends on "b", which is not declared'
     assert stage.outcome(c) == 'Skipped: it depends on "a", which was skipped'
 
 
@@ -775,7 +775,7 @@ async def test_what_was_forgotten_and_still_runs_is_waited_for_in_its_own_cycle_
     b = stage.act("b", depends_on=["server"])
     c = stage.act("c", {"value": "$port"})
     await stage.next_cycle()
-    wanted = 'Skipped: it depends on "server", which came to no result'
+    wanted = 'Skipped: it depends on "server", which has no result'
     assert (stage.outcome(b), stage.outcome(c)) == (wanted, wanted)
     assert stage.scheduler.value_of("port") == "(port: without a result)"
     stage.step.release("server")
@@ -1169,7 +1169,7 @@ async def test_values_that_would_multiply_beyond_measure_fail_the_call() -> None
     call = stage.act("b", {"value": ["$big" * 20] * 2})
     await stage.end()
     assert stage.failed(call)
-    assert "at most 33,554,432" in stage.outcome(call)
+    assert "the limit is 33,554,432" in stage.outcome(call)
 
 
 @pytest.mark.parametrize("backwards", [False, True])

@@ -63,7 +63,7 @@ async def test_a_sub_agent_does_its_task_in_a_conversation_of_its_own(bench: Ben
     assert [event["type"] for event in stored] == ["user", "respond", "call", "result", "respond"]
     first, second = scripted(agent).sent[1:3]
     assert [message["role"] for message in first] == ["system", "user"]
-    assert first[0]["content"].endswith("Nobody can answer questions.\nBe strict.\n")
+    assert first[0]["content"].endswith("No one can answer questions.\nBe strict.\n")
     assert words(first[1]["content"]) == "Look at greet.py\ndepth: 2"
     assert "hello" in second[-1]["content"]
     assert "It greets." in scripted(agent).sent[3][-1]["content"]
@@ -230,8 +230,8 @@ async def test_a_sub_agent_of_a_sub_agent_has_none_of_the_tools_that_that_one_la
     [
         ({"tester": AgentSettings()}, 'there is no "reviewer". Names: tester.'),
         ({"Reviewer": AgentSettings()}, 'Did you mean "Reviewer"?'),
-        ({"reviewer": AgentSettings(tools=["reed"])}, 'its tools name "reed", which there is not.'),
-        ({"reviewer": AgentSettings(provider="nowhere")}, "There is no provider 'nowhere'"),
+        ({"reviewer": AgentSettings(tools=["reed"])}, 'its tools include "reed", which does not exist.'),
+        ({"reviewer": AgentSettings(provider="nowhere")}, "Unknown provider 'nowhere'"),
     ],
 )
 async def test_an_agent_that_cannot_be_is_a_failed_result(

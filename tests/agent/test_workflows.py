@@ -149,7 +149,7 @@ async def test_each_step_is_asked_for_by_itself_at_the_workflows_call(bench: Ben
     ]
     assert (bench.root / "copy.txt").exists()
     assert not (bench.root / "ran").exists()
-    assert "Refused by the user" in result["payload"]["content"]["run"]["error"]
+    assert "The user declined" in result["payload"]["content"]["run"]["error"]
 
 
 async def test_a_workflow_in_plan_mode_changes_nothing(bench: Bench) -> None:
@@ -193,7 +193,7 @@ async def test_the_results_of_all_steps_together_are_cut_for_the_model(bench: Be
     assert all(len(str(content[f"s{number}"])) > 40_000 for number in range(4))
     told = scripted(agent).sent[1][-1]["content"]
     assert len(told) < 40_000
-    assert told.count("left out") == 4
+    assert told.count("omitted") == 4
     assert "whole" in told
 
 
@@ -204,7 +204,7 @@ async def test_the_results_of_all_steps_together_are_cut_for_the_model(bench: Be
             {"source": "a"},
             'the parameter "target" is missing. Form: {"name": "w", "parameters": {"source": …',
         ),
-        ({"source": "a", "target": "b", "text": "c"}, '"text" is what the step "look" makes'),
+        ({"source": "a", "target": "b", "text": "c"}, '"text" is the output of the step "look"'),
     ],
 )
 async def test_parameters_that_cannot_be_are_named(
@@ -283,7 +283,7 @@ def test_a_workflow_is_read_as_it_is_written(tmp_path: Path) -> None:
             'step "tag": unknown key "retries" (did you mean "retry"?)',
         ),
         ('id = "tag"\n', "", 14, 'workflow "release", step 2: "id" is missing'),
-        ('id = "tag"', 'id = "test"', 14, 'step "test": another step has this id'),
+        ('id = "tag"', 'id = "test"', 14, 'step "test": another step has the same id'),
         (
             'id = "tag"',
             'id = "tag"\ntype = "tol"',
@@ -304,12 +304,12 @@ def test_a_workflow_is_read_as_it_is_written(tmp_path: Path) -> None:
             "timeout = 600",
             'depends_on = ["tga"]',
             7,
-            'depends_on names "tga", which is no step; there are test, tag',
+            'depends_on refers to the unknown step "tga"; steps: test, tag',
         ),
         ("timeout = 600", 'depends_on = ["tag", 3]', 7, '"depends_on": [1]: expected str, got int'),
         ("timeout = 600", 'depends_on = ["test"]', 7, "its dependencies form a cycle (test)"),
-        ('id = "tag"', 'id = "tag"\ntype = "agent"', 14, 'there is no agent "shell"; configured: none'),
-        ("timeout = 600", 'type = "workflow"', 7, 'there is no workflow "shell"; configured: release'),
+        ('id = "tag"', 'id = "tag"\ntype = "agent"', 14, 'unknown agent "shell"; configured: none'),
+        ("timeout = 600", 'type = "workflow"', 7, 'unknown workflow "shell"; configured: release'),
         (
             'name = "shell"\nparameters = { command = "make',
             'name = "llm"\nparameters = { p = "',

@@ -47,7 +47,7 @@ def test_a_project_is_trusted_only_with_a_yes(
     own.parent.mkdir()
     own.write_text('[agents.reviewer]\ndescription = "reads a change"\n')
     with Terminal("trust", cwd=project, data=tmp_path / "data") as terminal:
-        shown = terminal.wait_for("Trust it as it is? [y]es, [N]o:")
+        shown = terminal.wait_for("Trust this project? [y]es, [N]o:")
         assert "config.toml" in shown
         terminal.send(f"{answer}\n")
         assert terminal.process.wait(60) == (0 if trusted else 1)

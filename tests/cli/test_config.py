@@ -77,7 +77,7 @@ def test_set_writes_what_the_program_then_goes_by_and_keeps_comments(run: Run) -
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (["thme", "day"], 'there is no option "thme". Did you mean "theme"?'),
+        (["thme", "day"], 'unknown option "thme". Did you mean "theme"?'),
         (["hard", "1"], 'Did you mean "budget.turn.hard"?'),
         (["theme", "nigt"], 'there is no "nigt". Did you mean "night"?'),
         (["provider", "opnai"], 'there is no "opnai". Did you mean "openai"?'),
@@ -109,7 +109,7 @@ def test_a_file_that_is_wrong_already_is_told_with_its_line_and_left(run: Run) -
 def test_a_variable_that_cannot_be_used_is_named(run: Run) -> None:
     done = run("run", "hi", COGENCY_MAX_ITERATIONS="many")
     assert done.returncode == 2
-    assert "COGENCY_MAX_ITERATIONS in the environment cannot be used: must be a whole number" in done.stderr
+    assert "The environment variable COGENCY_MAX_ITERATIONS is invalid: must be a whole number" in done.stderr
 
 
 def test_the_environment_counts_in_a_turn(run: Run) -> None:
@@ -126,9 +126,9 @@ def test_a_value_of_the_environment_names_its_variable(run: Run) -> None:
 def test_what_is_not_set_need_not_be_unset(run: Run) -> None:
     done = run("config", "unset", "theme")
     assert done.returncode == 0
-    assert "theme does not stand in" in done.stderr
+    assert "theme is not set in" in done.stderr
     assert not config_path().exists()
 
 
 def test_an_option_of_conversations_says_when_it_counts(run: Run) -> None:
-    assert "conversations that begin from now on" in run("config", "set", "dialect", "action").stderr
+    assert "applies to new conversations" in run("config", "set", "dialect", "action").stderr

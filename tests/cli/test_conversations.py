@@ -47,8 +47,8 @@ def test_an_import_that_lies_about_itself_is_refused_whole(run: Run, tmp_path: P
     content = next(number for number, line in enumerate(exported) if '"content"' in line and '"data"' in line)
     record = json.loads(exported[content])
     lies = {
-        "no base64": {**record, "data": "?"},
-        "not the one that it names": {**record, "data": "AAAA", "size": 3},
+        "not base64": {**record, "data": "?"},
+        "does not match its digest": {**record, "data": "AAAA", "size": 3},
     }
     for why, lie in lies.items():
         lines = [*exported[:content], json.dumps(lie), *exported[content + 1 :]]

@@ -39,8 +39,8 @@ def test_each_provider_has_its_model_its_modes_and_the_source_of_its_key(run: Ru
 @pytest.mark.parametrize(
     ("config", "says"),
     [
-        ('provider = "nobody"', "There is no provider 'nobody'"),
-        ('provider = "ollama"', "needs a model's name"),
+        ('provider = "nobody"', "Unknown provider 'nobody'"),
+        ('provider = "ollama"', "needs a model name"),
         ('provider = "mine"\n[providers.mine]\nmodel = "m"', "no usable base_url"),
     ],
 )
@@ -75,7 +75,7 @@ def test_a_file_of_models_that_cannot_be_used_is_found(run: Run, tmp_path: Path)
 @pytest.mark.parametrize(
     ("config", "name", "says"),
     [
-        ('theme = "neon"', "theme", "There is no theme called 'neon'"),
+        ('theme = "neon"', "theme", "Unknown theme 'neon'"),
         ('[keys]\nrecal = "f9"', "keys", 'line 2: unknown key id "recal". Did you mean "recall"?'),
         ('[keys]\nrecall = "ctrl+q"', "keys", '"leave" and "recall" are both bound to Ctrl+Q'),
     ],
@@ -133,7 +133,7 @@ async def test_endpoints_are_asked_only_online(run: Run, tmp_path: Path) -> None
 
         found = {finding["name"]: finding for finding in await asyncio.to_thread(ask)}
     assert found["ask mine *"]["state"] == "ok"
-    assert found["ask mine *"]["what"].startswith("answers, and has ")
+    assert found["ask mine *"]["what"].startswith("responds, with ")
     assert found["ask vllm"]["state"] == "note"
     assert found["ask vllm"]["advice"]
 

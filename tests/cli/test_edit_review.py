@@ -28,13 +28,13 @@ def test_a_patch_of_what_is_kept_applies_to_the_files_before(run: Run, project: 
     run("edits", "revert")
     done = run("edits", "show", "--patch")
     assert (done.returncode, done.stdout) == (0, "")
-    assert "Nothing is kept" in done.stderr
+    assert "No kept changes" in done.stderr
 
 
 def test_a_patch_of_what_is_not_there_says_so(run: Run) -> None:
     done = run("edits", "show", "--patch")
     assert done.returncode == 2
-    assert "no conversation" in done.stderr
+    assert "No conversation" in done.stderr
     ask(run)
     done = run("edits", "show", "--patch", "--turn", "7")
     assert done.returncode == 2

@@ -181,7 +181,7 @@ async def test_of_several_hunks_it_says_how_many_are_left(run: Run, act: Act, pr
     (project / "a").write_text(swapped((1, "first"), (6, "both"), (9, "the person's")))
     [edit] = listed(run)
     shown = run("edits", "show", str(edit["id"]))
-    assert shown.stdout.endswith("Now: changed since; 1 of 3 hunks are still there.\n")
+    assert shown.stdout.endswith("Now: changed since; 1 of 3 hunks are still applied.\n")
 
 
 async def test_a_file_that_is_no_text_is_told_by_size_and_digest(run: Run, act: Act, project: Path) -> None:
@@ -211,7 +211,7 @@ def test_the_persons_lines_stay_when_the_agents_are_taken_back(run: Run, tell: T
         project / "greet.py"
     ).read_text() == f'#!/bin/python\nprint("hello")\n{swapped((9, "the person"))}'
     assert '\n-print("goodbye")\n+print("hello")\n' in done.stdout
-    assert "Took back 1 edit in 1 file." in done.stderr
+    assert "Reverted 1 edit in 1 file." in done.stderr
     assert [(each["tool"], each["state"]) for each in listed(run)] == [("undo", ""), ("edit", "undone")]
 
 
@@ -276,13 +276,13 @@ def test_turns_are_taken_back_one_by_one_or_back_to_a_point(run: Run, tell: Tell
     for turn in ([], ["--turn", "1"], ["--turn", "99"]):
         done = run("edits", "revert", *turn)
         assert (done.returncode, done.stdout) == (2, "")
-        assert "nothing to undo" in done.stderr
+        assert "Nothing to undo" in done.stderr
     for number in (1, 2, 3):
         revert(run, "--redo")
         assert tree(project) == trees[number]
     done = run("edits", "revert", "--redo")
     assert done.returncode == 2
-    assert "nothing to redo" in done.stderr
+    assert "Nothing to redo" in done.stderr
 
     revert(run, "--to", "1")
     assert tree(project) == trees[1]
@@ -299,12 +299,12 @@ async def test_single_edits_and_single_files_are_taken_back(run: Run, act: Act, 
     assert set(tree(project)) == {"greet.py", "src/b", "src/c", "srcs"}
     done = run("edits", "revert", by_path["a"])
     assert done.returncode == 2
-    assert "taken back already" in done.stderr
+    assert "already reverted" in done.stderr
     revert(run, "--path", "./src", "--path", str(project / "nothing"))
     assert set(tree(project)) == {"greet.py", "srcs"}
     done = run("edits", "revert", "--path", "src")
     assert done.returncode == 2
-    assert "nothing to take back in src" in done.stderr
+    assert "nothing to revert in src" in done.stderr
     assert set(tree(project)) == {"greet.py", "srcs"}
 
 
@@ -351,7 +351,7 @@ async def test_where_both_changed_the_same_lines_nothing_is_written_and_both_are
     done = run("edits", "revert")
     assert done.returncode == 1
     assert tree(project) == before
-    assert "✗ a: the same lines were changed since (line 3)\n" in done.stdout
+    assert "✗ a: the same lines have changed since (line 3)\n" in done.stdout
     assert "  now, line 3:\n  | both of us\n  it would become:\n  | line 3\n" in done.stdout
     assert "Nothing was changed. a: the same lines" in done.stderr
     assert "--path b" in done.stderr
@@ -387,7 +387,7 @@ def test_a_new_file_that_the_person_changed_is_not_removed(run: Run, tell: Tell,
     (project / "notes.txt").write_text("one\nand the person's\n")
     done = run("edits", "revert")
     assert done.returncode == 1
-    assert "notes.txt: it was changed since it was created" in done.stdout
+    assert "notes.txt: it has changed since it was created" in done.stdout
     assert "+and the person's" in done.stdout
     assert "by hand" in done.stderr
     assert (project / "notes.txt").read_text() == "one\nand the person's\n"
@@ -408,7 +408,7 @@ def test_a_file_is_restored_whatever_became_of_it(run: Run, tell: Tell, project:
     assert (project / "greet.py").read_text() == 'print("goodbye")\n'
     done = run("edits", "restore", id)
     assert (done.returncode, done.stdout) == (0, "")
-    assert "like that already" in done.stderr
+    assert "already in that state" in done.stderr
     change, end = values(run("edits", "restore", id, "--before", "--json"))
     assert (change["type"], end["tool"]) == ("change", "restore")
     assert (project / "greet.py").read_text() == 'print("hello")\n'
@@ -425,7 +425,7 @@ def test_what_would_be_lost_for_good_needs_a_word(run: Run, tell: Tell, project:
 
     done = run("edits", "restore", id)
     assert done.returncode == 1
-    assert "lost for good" in done.stderr
+    assert "lost permanently" in done.stderr
     assert "--for-good" in done.stderr
     assert (project / "greet.py").stat().st_size == (64 << 20) + 1
     assert run("edits", "restore", id, "--for-good").returncode == 0
@@ -481,7 +481,7 @@ def test_edits_of_another_project_are_shown_and_only_changed_by_name(
     [there] = values(run("edits", "list", "--json", cwd=other))
     done = run("edits", "show", str(there["id"]), "--conversation", owner)
     assert done.returncode == 2
-    assert f"is not of conversation {owner}" in done.stderr
+    assert f"does not belong to conversation {owner}" in done.stderr
 
 
 def test_the_way_back_names_the_conversation_where_it_is_not_the_latest(
@@ -529,8 +529,9 @@ async def test_what_a_pull_brought_is_listed_as_such_and_stays(
     (left,) = [each for each in values(revert(run, "--dry-run", "--json")) if each["type"] == "left"]
     assert (left["path"], left["merged"]) == ("new.txt", True)
     done = revert(run)
-    assert f"Kept, because it came from the remote: new.txt. `cogency-tui edits revert {left['edit']}`" in (
-        done.stdout
+    assert (
+        f"Not reverted, because it came from the remote: new.txt. `cogency-tui edits revert {left['edit']}`"
+        in (done.stdout)
     )
     assert not (project / "own.txt").exists()
     assert (project / "new.txt").exists()
@@ -579,6 +580,6 @@ async def test_an_edit_is_shown_and_taken_back_by_the_name_that_its_file_has_now
     assert "Now: still there, in src/main.py." in shown.stdout
     (planned,) = values(run("edits", "revert", str(first["id"]), "--path", "greet.py", "--dry-run", "--json"))
     assert planned["path"] == "src/main.py"
-    assert planned["diff"].startswith("greet.py is src/main.py now.\n")
+    assert planned["diff"].startswith("greet.py is now src/main.py.\n")
     revert(run, str(first["id"]))
     assert tree(project) == {"src/main.py": (0o644, b'print("hello")\n')}

@@ -46,7 +46,7 @@ def test_before_a_turn(run: Run, tmp_path: Path, configuration: Path, way: list[
     assert done.returncode == 0, done.stderr
     assert configuration.read_text() == _OLD
     assert not (tmp_path / "mark").exists()
-    assert "is put back: changed " in done.stdout + done.stderr
+    assert "was reverted: changed " in done.stdout + done.stderr
 
 
 async def test_before_a_session_of_an_editor(
@@ -57,12 +57,12 @@ async def test_before_a_session_of_an_editor(
     served.on_connect(cast("acp.Client", object()))
     with pytest.raises(acp.RequestError) as raised:
         await served.load_session(str(project), "none")
-    assert "is put back: changed " in str(raised.value.data)
+    assert "was reverted: changed " in str(raised.value.data)
     assert configuration.read_text() == _OLD
 
 
 def test_the_doctor_starts_no_servers_before(run: Run, tmp_path: Path, configuration: Path) -> None:
     done = run("doctor")
-    assert "not started: what a killed program changed is not settled yet" in done.stdout
+    assert "not started: changes of a killed program are not settled yet" in done.stdout
     assert configuration.read_text() != _OLD
     assert not (tmp_path / "mark").exists()

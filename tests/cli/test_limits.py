@@ -26,8 +26,8 @@ async def test_a_turn_that_would_cost_more_is_not_begun(run: Run) -> None:
         done = await asyncio.to_thread(run, "run", "hi", "--max-cost", "0.01")
         assert (done.returncode, done.stdout) == (1, "")
         assert peer.requests == []
-        assert "Nothing was sent, there was nobody to ask: $0 went out in this turn" in done.stderr
-        assert "budget.turn.hard sets it" in done.stderr
+        assert "Nothing was sent (no user is available to approve it): $0 used in this turn" in done.stderr
+        assert "Change budget.turn.hard" in done.stderr
         assert "--permissions" not in done.stderr
 
         done = await asyncio.to_thread(run, "run", "hi", "--max-cost", "1000")
@@ -57,5 +57,5 @@ def test_a_limit_that_is_none_is_a_usage_error(run: Run, flag: str, value: str) 
 
 def test_help_says_what_they_do(run: Run) -> None:
     said = " ".join(run("run", "--help").stdout.split())
-    assert "dollars for the turn" in said
+    assert "spending limit for the turn" in said
     assert "--timeout SECONDS" in said

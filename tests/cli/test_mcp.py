@@ -38,7 +38,7 @@ def test_a_server_that_answers_and_one_that_ends_are_told_apart(run: Run, tmp_pa
     assert "database" in findings["mcp broken"]["what"]
     assert "\x1b" not in done.stdout
     assert findings["mcp missing"]["state"] == "bad"
-    assert findings["mcp missing"]["advice"] == "See to it, or remove [mcp.missing]."
+    assert findings["mcp missing"]["advice"] == "Fix it, or remove [mcp.missing]."
 
 
 def test_a_server_of_a_project_that_is_not_trusted_is_not_started(run: Run, project: Path) -> None:

@@ -198,7 +198,7 @@ async def test_a_server_for_other_machines_is_refused_after_text_of_a_stranger(
 ) -> None:
     read = shell(f"curl -s http://127.0.0.1:{stranger}/")
     _, refused = await desk.run([read, task(port)[0]], "auto")
-    assert "which serves other machines too without --bind 127.0.0.1" in refused.get("refused", "")
+    assert "which also serves other machines without --bind 127.0.0.1" in refused.get("refused", "")
 
 
 async def test_the_server_of_a_stranger_is_refused_by_name(desk: Desk, stranger: int) -> None:
@@ -251,4 +251,4 @@ async def test_what_only_looks_like_an_own_server_is_refused(desk: Desk, port: i
 async def test_fetch_says_what_to_do_for_an_own_server(desk: Desk, port: int) -> None:
     for host in ("127.0.0.1", "localhost", "0.0.0.0"):
         (result,) = await desk.run([("fetch", {"url": f"http://{host}:{port}/"})], "auto")
-        assert result["outcome"].endswith("for a server of your own use shell with curl.")
+        assert result["outcome"].endswith("for a server that you started use shell with curl.")

@@ -31,7 +31,7 @@ def test_it_is_off_and_empty_at_first(run: Run) -> None:
     done = run("profile", "show")
     assert done.returncode == 0
     assert "The profile is off" in done.stdout
-    assert "Nothing is known of you." in done.stdout
+    assert "Nothing remembered yet." in done.stdout
     assert json.loads(run("profile", "show", "--json").stdout) == {
         "on": False,
         "every": 5,
@@ -54,7 +54,7 @@ def test_it_is_learned_shown_with_its_sources_and_cleared(run: Run, project: Pat
     assert name["source"]["conversation"] in ids
     text = run("profile", "show").stdout
     assert "who: Called Ada (from “my name is Ada. I prefer short answers”, turn 1" in text
-    assert run("profile", "clear").stdout == "2 facts forgotten, for good.\n"
+    assert run("profile", "clear").stdout == "2 facts permanently forgotten.\n"
     assert json.loads(run("profile", "clear", "--json").stdout) == {"forgotten": 0}
     assert json.loads(run("profile", "show", "--json").stdout)["who"] == []
 
@@ -86,8 +86,8 @@ def test_plain_lines_have_the_command(run: Run) -> None:
     )
     assert "The profile is off" in done.stdout
     assert "The profile is on" in done.stdout
-    assert "Nothing is known of you." in done.stdout
-    assert "Error: There is no profile frob." in done.stdout
+    assert "Nothing remembered yet." in done.stdout
+    assert "Error: Unknown action frob." in done.stdout
     assert "/profile [on, off or clear]" in done.stdout
 
 

@@ -61,7 +61,7 @@ def test_a_refusal_says_why_and_that_nobody_could_be_asked(run: Run) -> None:
     [result] = [event for event in events(done.stdout) if event["type"] == "result"]
     assert result["payload"]["refused"] == "it runs a command"
     assert result["payload"]["outcome"] == (
-        "Not allowed: it runs a command; nobody can be asked here. "
+        "Not allowed: it runs a command; no user is available to approve it. "
         "Allowed instead: reading, searching and changing files inside the project."
     )
     assert "--permissions auto" in done.stderr
@@ -74,7 +74,7 @@ def test_no_mode_is_advised_where_none_would_help(run: Run, tmp_path: Path) -> N
     done = run("run", f"run `cat {tmp_path}/notes.txt`", "--permissions", "auto", "--json")
     [line] = [line for line in done.stderr.splitlines() if line.startswith("Refused: ")]
     assert "is outside the project" in line
-    assert line.endswith("No permission mode allows it unasked: run it in a terminal, where you are asked.")
+    assert line.endswith("No permission mode allows it without asking: run it in a terminal to approve it.")
     assert "--permissions" not in line
 
 
@@ -122,11 +122,11 @@ def test_stdin_is_added_to_the_prompt(run: Run) -> None:
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["run"], "nothing to ask"),
+        (["run"], "prompt is empty"),
         (["run", "x", "--provider", "nobody"], "nobody"),
         (["run", "x", "--mode", "fast"], "invalid choice"),
         (["run", "x", "--max-iterations", "0"], "--max-iterations"),
-        (["run", "x", "--cwd", "nowhere"], "no directory"),
+        (["run", "x", "--cwd", "nowhere"], "not a directory"),
         (["run", "x", "--conversation", "nope"], "nope"),
         (["conversations", "show", "nope"], "nope"),
         (["parse", "nowhere.txt"], "nowhere.txt"),
@@ -231,7 +231,7 @@ async def test_a_notice_is_talk_and_no_failure(run: Run, tmp_path: Path) -> None
 
     assert done.returncode == 0, done.stderr
     assert done.stdout == "Hi.\n"
-    [line] = [line for line in done.stderr.splitlines() if "Asking again" in line]
+    [line] = [line for line in done.stderr.splitlines() if "Retrying" in line]
     assert line.startswith("◇ ")
     assert "Slow down." in line
     assert "Error" not in done.stderr

@@ -30,7 +30,7 @@ async def test_a_wrong_key(run: Run, way: Way, tmp_path: Path) -> None:
     assert done.returncode == as_json.returncode == 1
     assert done.stdout == ""
     [line] = [line for line in done.stderr.splitlines() if "key" in line]
-    assert "does not accept the key" in line
+    assert "rejected the API key" in line
     assert "Check $" in done.stderr
     for text in (done.stderr, as_json.stdout, as_json.stderr):
         assert KEY not in text
@@ -55,7 +55,7 @@ async def test_a_context_that_is_too_long(run: Run, way: Way) -> None:
         done = await run_at(run, way, peer)
     assert done.returncode == 1
     assert "too long for" in done.stderr
-    assert "Start a new one" in done.stderr
+    assert "Start a new conversation" in done.stderr
 
 
 @vendors
@@ -66,7 +66,7 @@ def test_no_network(run: Run, way: Way) -> None:
         "run", "hello", "--provider", way.provider, "--mode", way.mode, "--model", way.model, **environ
     )
     assert done.returncode == 1
-    assert "Nothing listens at 127.0.0.1:9" in done.stderr
+    assert "Nothing is listening on 127.0.0.1:9" in done.stderr
     assert "Traceback" not in done.stderr
 
 

@@ -205,4 +205,4 @@ def test_a_port_that_is_taken_is_told(run: Run) -> None:
         taken.listen()
         done = run("serve", "--port", str(taken.getsockname()[1]))
     assert done.returncode == 2
-    assert "Give another with --port." in done.stderr
+    assert "Choose another with --port." in done.stderr

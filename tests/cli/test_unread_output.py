@@ -42,7 +42,7 @@ def changed(run: Run, project: Path) -> Path:
 def test_edits_are_taken_back_and_made_again(piped: Piped, changed: Path, as_json: list[str]) -> None:
     done = piped("edits", "revert", "--to", "0", *as_json)
     assert (done.returncode, changed.read_text()) == (0, 'print("hello")\n')
-    assert done.stderr.startswith("Took back 1 edit in 1 file.")
+    assert done.stderr.startswith("Reverted 1 edit in 1 file.")
     done = piped("edits", "revert", "--redo", *as_json)
     assert (done.returncode, changed.read_text()) == (0, 'print("goodbye")\n')
     done = piped("edits", "restore", "1", "--before", *as_json)
@@ -62,8 +62,8 @@ def test_edits_are_taken_back_where_stdout_is_closed_and_it_says_that(changed: P
         check=False,
     )
     assert changed.read_text() == 'print("hello")\n'
-    assert "Took back 1 edit" in done.stderr
-    assert (done.returncode, "The output cannot be written" in done.stderr) == (1, True)
+    assert "Reverted 1 edit" in done.stderr
+    assert (done.returncode, "Cannot write the output" in done.stderr) == (1, True)
 
 
 def test_what_is_only_looked_at_changes_nothing(piped: Piped, changed: Path) -> None:
@@ -75,7 +75,7 @@ def test_a_project_is_trusted(piped: Piped, run: Run, project: Path) -> None:
     (project / ".cogency").mkdir()
     (project / ".cogency" / "config.toml").write_text('[agents.reviewer]\ndescription = "reads"\n')
     piped("trust", "--yes")
-    assert "It is trusted." in run("trust").stdout
+    assert "Trusted." in run("trust").stdout
 
 
 def test_all_rules_that_are_named_are_revoked(piped: Piped, project: Path) -> None:

@@ -157,7 +157,7 @@ def test_a_table_that_cannot_be_extended_is_left_to_the_person(tmp_path: Path, t
     with pytest.raises(ConfigError) as caught:
         set_key(path, ("budget", "day", "hard"), 2)
 
-    assert caught.value.hint == "Write budget.day.hard = 2 in it."
+    assert caught.value.hint == "Add budget.day.hard = 2 to it."
     assert path.read_text() == text
 
 

@@ -36,12 +36,12 @@ def test_a_command_and_an_address(tmp_path: Path) -> None:
         ('[mcp.a]\ncommand = "x"\nurl = "http://y"\n', 1, 'it needs either "command" or "url"'),
         ('[mcp.a]\ncommand = "x"\ncomand = "y"\n', 3, 'unknown key "comand" (did you mean "command"?)'),
         ('[mcp.a]\ncommand = "x"\n\ntimeout = 0\n', 4, '"timeout"'),
-        ('[mcp.a]\nurl = "ftp://x"\n', 2, '"url" must be a whole address, with http:// or https://'),
+        ('[mcp.a]\nurl = "ftp://x"\n', 2, '"url" must be a full address, with http:// or https://'),
         ('[mcp.a]\nurl = "http://me:word@x/"\n', 2, "must not hold a password"),
-        ('[mcp.a]\nurl = "http://x"\nargs = ["y"]\n', 3, '"args" is not for a server with a "url"'),
+        ('[mcp.a]\nurl = "http://x"\nargs = ["y"]\n', 3, '"args" is not allowed for a server with "url"'),
         ('[mcp.a]\nurl = "http://x"\nheaders_env = { A = "sk-1 2" }\n', 3, "must be the name of a variable"),
-        ('[mcp.a]\ncommand = "x"\nenv_from = ["A=B"]\n', 3, "is no name of a variable"),
-        ('[mcp."a.b"]\ncommand = "x"\n', 1, "a name has letters, digits, - and _ only"),
+        ('[mcp.a]\ncommand = "x"\nenv_from = ["A=B"]\n', 3, "is not a variable name"),
+        ('[mcp."a.b"]\ncommand = "x"\n', 1, "a name has only letters, digits, - and _"),
         ("[mcp]\na = 3\n", 2, "it must be a table"),
     ],
 )
@@ -60,5 +60,5 @@ def test_a_project_may_have_servers_and_names_no_variable_of_the_person(tmp_path
         (b'[mcp.a]\ncommand = "x"\nenv_from = ["OPENAI_API_KEY"]\n', 3),
         (b'[mcp.a]\nurl = "http://evil"\n\nheaders_env = { X = "OPENAI_API_KEY" }\n', 4),
     ):
-        with pytest.raises(ConfigError, match=f"line {line}: .* is not for a project to set"):
+        with pytest.raises(ConfigError, match=f"line {line}: .* a project cannot set"):
             read_delegates(text, path)

@@ -27,7 +27,7 @@ def test_a_call_that_fails_or_never_ran_says_so() -> None:
         started("c", "shell"),
         result("c", "shell", "exit 1", error=True, duration=2.04),
         call("d", "edit", file="x.py"),
-        result("d", "edit", "Refused by the user", error=True),
+        result("d", "edit", "The user declined", error=True),
         call("e", "shell", command="sleep 9"),
         started("e", "shell"),
         result("e", "shell", "interrupted", state="interrupted"),
@@ -35,7 +35,7 @@ def test_a_call_that_fails_or_never_ran_says_so() -> None:
     assert said == [
         "Tool shell started: false",
         "Tool shell failed after 2.0 s: exit 1",
-        "Tool edit (x.py) did not run: Refused by the user",
+        "Tool edit (x.py) did not run: The user declined",
         "Tool shell started: sleep 9",
         "Tool shell was interrupted.",
     ]
@@ -64,7 +64,7 @@ def test_thoughts_are_said_to_be_there_and_long_ones_how_long() -> None:
 def test_errors_notices_and_interruptions_are_told_apart_by_words() -> None:
     assert lines(error("It broke.", "Mend it."), end()) == ["Error: It broke. Next step: Mend it."]
     assert lines(error("It broke."), respond("Again."), end())[-1] == "Done."
-    assert lines(notice("Slow.", retry=3.0)) == ["Note: Slow. Asking again in 3.0 s."]
+    assert lines(notice("Slow.", retry=3.0)) == ["Note: Slow. Retrying in 3.0 s."]
     assert lines(respond("half"), interrupt()) == ["Answer:", "half", "Interrupted."]
 
 

@@ -24,8 +24,8 @@ def test_a_new_conversation_begins_and_past_ones_go_on(project: Path) -> None:
     said = piped(
         project, "list files\n/new\n/undo\nread greet.py\n/resume\n/resume 2\n/resume nothing\n"
     ).stdout
-    assert "A new conversation." in said
-    assert "This conversation has not begun yet." in said
+    assert "New conversation." in said
+    assert "This conversation has no messages yet." in said
     assert "1: read greet.py, 1 turns" in said
     assert "2: list files, 1 turns" in said
     assert "Conversation: list files, 1 turns." in said
@@ -34,24 +34,24 @@ def test_a_new_conversation_begins_and_past_ones_go_on(project: Path) -> None:
 
 
 def test_without_a_past_there_is_nothing_to_resume(project: Path) -> None:
-    assert "There are no conversations here yet." in piped(project, "/resume\n").stdout
+    assert "No conversations here yet." in piped(project, "/resume\n").stdout
 
 
 def test_the_permissions_that_are_set_count(project: Path) -> None:
     said = piped(project, f"/permissions edits\n{REPLACE}\n/permissions nonsense\n/permissions\n").stdout
-    assert "Permissions are edits. There are: plan, ask, edits, auto." in said
+    assert "Permissions are edits. Choose one of: plan, ask, edits, auto." in said
     assert "Permission needed" not in said
     assert (project / "greet.py").read_text() == 'print("goodbye")\n'
-    assert "There is no permissions 'nonsense'." in said
+    assert "Unknown permissions 'nonsense'." in said
 
 
 def test_the_dialect_and_the_model_that_are_set_are_those_that_answer(project: Path) -> None:
     said = piped(project, "/dialect action\n/dialect klingon\n/model offline\n/model nobody/x\nlist files\n")
     lines = said.stdout.splitlines()
-    assert "The dialect is action. There are: xml, delimiter, action." in lines
-    assert "There is no dialect 'klingon'." in said.stdout
+    assert "The dialect is action. Choose one of: xml, delimiter, action." in lines
+    assert "Unknown dialect 'klingon'." in said.stdout
     assert any(line.startswith("The model is offline/") for line in lines)
-    assert "Error: There is no provider 'nobody'" in said.stdout
+    assert "Error: Unknown provider 'nobody'" in said.stdout
     assert lines[-1] == "Done."
     environ = {**os.environ, "COGENCY_DATA": str(project.parent / "data")}
     listed = forkserver.run(["conversations", "list", "--json"], cwd=project, environ=environ)
@@ -60,7 +60,7 @@ def test_the_dialect_and_the_model_that_are_set_are_those_that_answer(project: P
 
 def test_the_output_of_the_last_call_is_told(project: Path) -> None:
     said = piped(project, "/output\nread greet.py\n/output\n/new\n/output\n").stdout.splitlines()
-    nothing = "No call has returned any text in this turn."
+    nothing = "No call has returned text in this turn."
     assert said.count(nothing) == 2
     first, last = (index for index, line in enumerate(said) if line == nothing)
     assert 'print("hello")' in "\n".join(said[first:last])
@@ -74,7 +74,7 @@ def test_what_was_taken_back_comes_back(project: Path) -> None:
 
 def test_a_conversation_is_summarised(project: Path) -> None:
     said = piped(project, "/compact\nlist files\nread greet.py\nlist files\n/compact\n").stdout
-    assert "This conversation has not begun yet." in said
+    assert "This conversation has no messages yet." in said
     assert "events are now a summary" in said
 
 

@@ -21,21 +21,21 @@ NARROW = Question("c", "edit", "write", "Edit x.py", "", "it is guarded")
 def test_a_question_says_all_that_would_be_done_and_how_to_answer() -> None:
     lines = describe_question(QUESTION)
 
-    assert lines[0] == "Permission needed: shell wants to run a command: Run rm"
+    assert lines[0] == "Permission needed: shell asks to run a command: Run rm"
     assert "  rm -r build⟨U+202E⟩" in lines
     assert "  echo ␛[2J" in lines
     assert lines[-1] == (
-        "Answer y once, a for this conversation, always by a rule in this project, n no, or n and a reason:"
+        "Answer y to allow once, a for this conversation, always for a rule in this project, n to decline, or n and a reason:"
     )
-    assert describe_question(NARROW)[-1] == "Answer y once, n no, or n and a reason:"
+    assert describe_question(NARROW)[-1] == "Answer y to allow once, n to decline, or n and a reason:"
 
 
 def test_a_question_about_what_was_done_says_so() -> None:
     changed = Question("c", "shell", "changed", "Keep it: changed AGENTS.md", "+x", "it needs your consent")
     lines = describe_question(changed)
     assert lines[0] == "Permission needed: shell has changed files: Keep it: changed AGENTS.md"
-    assert "This is what was done:" in lines
-    assert lines[-1] == "Answer y keep, or n put back:"
+    assert "Changes made:" in lines
+    assert lines[-1] == "Answer y to keep, or n to revert:"
 
 
 @pytest.mark.parametrize(

@@ -37,7 +37,7 @@ def test_a_piped_session_asks_changes_and_takes_back(project: Path) -> None:
     said = done.stdout.splitlines()
 
     assert done.returncode == 0
-    assert any(line.startswith("Permission needed: edit wants to change files") for line in said)
+    assert any(line.startswith("Permission needed: edit asks to change files") for line in said)
     assert '  -print("hello")' in said
     assert "Allowed." in said
     assert any(line.startswith("Tool edit started: greet.py") for line in said)
@@ -57,23 +57,23 @@ def test_a_command_in_a_file_is_sent(project: Path) -> None:
 def test_what_an_untrusted_project_brings_is_named(project: Path) -> None:
     (project / ".cogency").mkdir()
     (project / ".cogency" / "config.toml").write_text('[agents.reader]\nprompt = "Read."\n')
-    assert "`cogency-tui trust` shows it" in piped(project, "/quit\n").stderr
+    assert "Review and trust it with `cogency-tui trust`" in piped(project, "/quit\n").stderr
 
 
 def test_a_refusal_is_said_and_its_reason_reaches_the_model(project: Path) -> None:
     said = piped(project, "replace 'hello' with 'goodbye' in greet.py\nn leave it\n").stdout
 
-    assert "Refused." in said
-    assert "They said: leave it" in said
+    assert "Declined." in said
+    assert "Their reason: leave it" in said
     assert (project / "greet.py").read_text() == 'print("hello")\n'
 
 
 def test_where_nobody_can_answer_the_answer_is_no(project: Path) -> None:
     done = piped(project, "replace 'hello' with 'goodbye' in greet.py\n")
 
-    assert "Refused: there is nobody to answer." in done.stdout
-    assert "nobody can be asked here" in done.stdout
-    assert "They said" not in done.stdout
+    assert "Declined: the input has ended." in done.stdout
+    assert "no user is available to approve it" in done.stdout
+    assert "Their reason" not in done.stdout
     assert (project / "greet.py").read_text() == 'print("hello")\n'
 
 
@@ -96,9 +96,9 @@ def test_a_past_conversation_goes_on(project: Path) -> None:
 def test_what_is_no_command_is_told_with_those_that_there_are(project: Path) -> None:
     said = piped(project, "/bogus\n/mode sideways\n/undo\n").stdout
 
-    assert "Error: There is no command /bogus. Next step: There are: /help" in said
-    assert "There is no mode 'sideways'." in said
-    assert "This conversation has not begun yet." in said
+    assert "Error: Unknown command /bogus. Next step: Commands: /help" in said
+    assert "Unknown mode 'sideways'." in said
+    assert "This conversation has no messages yet." in said
 
 
 @pytest.mark.pty
@@ -122,7 +122,7 @@ def test_in_a_terminal_ctrl_c_twice_leaves(project: Path, tmp_path: Path) -> Non
     with Terminal("--linear", cwd=project, data=tmp_path / "data") as terminal:
         terminal.wait_for("\n>")
         press_ctrl_c(terminal)
-        terminal.wait_for("Press Ctrl+C again to leave.")
+        terminal.wait_for("Press Ctrl+C again to quit.")
         press_ctrl_c(terminal)
         assert terminal.process.wait(20) == 0
 
@@ -132,7 +132,7 @@ def test_in_a_terminal_only_what_is_typed_after_a_question_answers_it(project: P
     with Terminal("--linear", cwd=project, data=tmp_path / "data") as terminal:
         terminal.wait_for("\n>")
         terminal.send("replace 'hello' with 'goodbye' in greet.py\ny\n")
-        terminal.wait_for("Answer y once")
+        terminal.wait_for("Answer y to allow once")
         assert (project / "greet.py").read_text() == 'print("hello")\n'
         terminal.send("y\n")
         terminal.wait_for("Tool edit done in")

@@ -82,8 +82,8 @@ class Case:
 
 
 SLIPS = [
-    Case("hermes-makes-up-the-result-and-answers", "xml", f"{HERMES}\n<tool_response>a</tool_response>\nIt has a line.", "results that you made up"),
-    Case("claude-makes-up-the-results-and-answers", "xml", f"{INVOKE}\n<function_results>a</function_results>\n\nDone.", "results that you made up"),
+    Case("hermes-makes-up-the-result-and-answers", "xml", f"{HERMES}\n<tool_response>a</tool_response>\nIt has a line.", "invented results"),
+    Case("claude-makes-up-the-results-and-answers", "xml", f"{INVOKE}\n<function_results>a</function_results>\n\nDone.", "invented results"),
     # a. In Markdown code
     Case("claude-fence-xml", "xml", f"Let me look.\n\n```xml\n{EXECUTE}\n```", "an <execute> block in a Markdown fence"),
     Case("gpt-fence-bare", "xml", f"```\n{EXECUTE}\n```", "in a Markdown fence"),
@@ -348,9 +348,7 @@ def test_slip(case: Case) -> None:
 def test_the_cure_for_an_example_is_one_closing_sentence() -> None:
     slip = slip_of(f"```xml\n{EXECUTE}\n```")
     assert slip is not None
-    assert slip.cure.endswith(
-        "If it was meant as an example, what you wrote stands: add one closing sentence."
-    )
+    assert slip.cure.endswith("If it was an example, your answer is complete: just add a closing sentence.")
 
 
 @pytest.mark.parametrize("case", NOT_SLIPS, ids=lambda case: case.id)

@@ -45,7 +45,7 @@ class Project:
 
     def _write(self, file: str, content: str, overwrite: bool = False) -> tuple[bool, str]:
         if file in self.files and not overwrite:
-            return False, f"{file} is there already ({len(self.files[file])} bytes). Change it with edit."
+            return False, f"{file} already exists ({len(self.files[file])} bytes). Change it with edit."
         self.files[file] = content
         return True, f"created {file}: {content.count(chr(10))} lines"
 

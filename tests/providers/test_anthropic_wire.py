@@ -275,7 +275,7 @@ def test_each_answer_counts_for_itself() -> None:
     ],
 )
 def test_what_is_no_event_is_an_error_that_shows_it(data: str) -> None:
-    with pytest.raises(ProviderProtocolError, match="no Anthropic Messages frame") as caught:
+    with pytest.raises(ProviderProtocolError, match="invalid Anthropic Messages frame") as caught:
         WIRE.reader().read("message", data)
     assert data[:20] in str(caught.value)
     assert caught.value.hint

@@ -145,7 +145,7 @@ async def test_an_event_without_an_end_is_cut_off(
     async with vendor.peer(always=endless) as peer:
         asked = await vendor.ask(peer)
     assert isinstance(asked.error, ProviderProtocolError)
-    assert "without the end of an event" in str(asked.error)
+    assert "without completing an event" in str(asked.error)
 
 
 @every_wire
@@ -199,7 +199,8 @@ async def test_cancelling_closes_the_response(vendor: Vendor) -> None:
 
 
 @pytest.mark.parametrize(
-    ("key", "words"), [("", "is not set"), ("sk-\nx", "no key has"), ("sk-ü", "no key has")]
+    ("key", "words"),
+    [("", "is not set"), ("sk-\nx", "not allowed in a key"), ("sk-ü", "not allowed in a key")],
 )
 @every_wire
 async def test_a_missing_or_damaged_key_is_reported_before_anything_is_sent(
@@ -258,9 +259,9 @@ async def test_a_server_that_is_not_running_is_reported_at_once(vendor: Vendor) 
     async with vendor.peer() as peer:
         asked = Asked()
         provider = replace(vendor, key_env="").provider(peer, asked, key="")
-    with pytest.raises(NetworkError, match="Nothing listens at 127") as caught:
+    with pytest.raises(NetworkError, match="Nothing is listening on 127") as caught:
         await asked.read(provider.stream(MESSAGES))
-    assert f"Start the server of {vendor.name}" in caught.value.hint
+    assert f"Start the {vendor.name}" in caught.value.hint
     assert not asked.waits
     await provider.close()
 
@@ -282,7 +283,7 @@ async def test_there_are_no_sessions_where_none_are_given(vendor: Vendor) -> Non
     async with vendor.peer() as peer:
         provider = vendor.provider(peer)
         assert not provider.resumes
-        with pytest.raises(SessionRefusedError, match=f"speaks {vendor.label}, which has no sessions"):
+        with pytest.raises(SessionRefusedError, match=f"uses {vendor.label}, which has no sessions"):
             await provider.connect(MESSAGES)
         await provider.close()
     assert not peer.requests

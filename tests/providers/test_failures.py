@@ -214,7 +214,7 @@ def caused(cause: BaseException) -> httpx.ConnectError:
 @pytest.mark.parametrize(
     ("cause", "base_url", "words", "retryable"),
     [
-        (ConnectionRefusedError(), "http://127.0.0.1:1/v1", "Nothing listens at 127.0.0.1:1", False),
+        (ConnectionRefusedError(), "http://127.0.0.1:1/v1", "Nothing is listening on 127.0.0.1:1", False),
         (ConnectionRefusedError(), "https://api.acme.test/v1", "No connection to api.acme.test", True),
         (socket.gaierror(socket.EAI_NONAME, "unknown"), "https://x.test/v1", "x.test has no address", False),
         (socket.gaierror(socket.EAI_AGAIN, "again"), "https://x.test/v1", "x.test has no address", True),

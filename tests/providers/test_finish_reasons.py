@@ -23,7 +23,7 @@ def test_an_answer_with_text_ends_well(finish: Finish) -> None:
     [
         ("filter", True, BadRequestError, "filter of openai"),
         ("filter", False, BadRequestError, "filter of openai"),
-        ("length", False, ProviderProtocolError, "used up the tokens"),
+        ("length", False, ProviderProtocolError, "reached its output token limit"),
         ("stop", False, ProviderProtocolError, "empty answer"),
         ("", False, ProviderProtocolError, "empty answer"),
     ],
@@ -56,11 +56,11 @@ def test_a_session_that_remembers_more_than_the_store_is_given_up(
 ) -> None:
     messages: list[Message] = [{"role": "assistant", "content": stored}] if stored else []
     messages.append({"role": "user", "content": "Go on."})
-    with pytest.raises(SessionLostError, match="remembers") if more else nullcontext():
+    with pytest.raises(SessionLostError, match="contains text") if more else nullcontext():
         check_memory(ENDPOINT, written, messages)
 
 
 def test_a_model_that_only_reasoned_is_for_the_agent_to_deal_with() -> None:
     check_ending(ENDPOINT, "stop", wrote_text=False, reasoned=True)
-    with pytest.raises(ProviderProtocolError, match="used up the tokens"):
+    with pytest.raises(ProviderProtocolError, match="reached its output token limit"):
         check_ending(ENDPOINT, "length", wrote_text=False, reasoned=True)

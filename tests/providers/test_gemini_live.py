@@ -156,7 +156,7 @@ async def test_a_session_that_is_told_to_go_moves_to_another_connection(closes: 
         assert await talk.ask(said("Two."), user("3?")) == "Three."
         # The system prompt had to be sent again.
         assert abs(talk.usage.input - peer.exchanges[2].sent) <= 1
-        assert talk.notices == ["gemini ended the connection; the session goes on over another."]
+        assert talk.notices == ["gemini ended the connection; the session continues over a new one."]
         assert await talk.ask(said("Three."), user("4?")) == "Four."
         assert not talk.notices
         await talk.close()
@@ -254,7 +254,7 @@ FAILED: list[tuple[dict[str, Any], type[ProviderError], str]] = [
     (
         {"always": Fault(frame='{"serverContent": {"interrupted": true, "turnComplete": true}}')},
         NetworkError,
-        "broke",
+        "cut its answer off",
     ),
 ]
 

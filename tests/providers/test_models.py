@@ -244,11 +244,11 @@ def test_a_byte_order_mark_is_no_part_of_the_file(own: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("context = 1", 'model "context": its header must be written ["PROVIDER/MODEL"], quotes included.'),
-        ("[openai]", ', line 1: model "openai": its header must be written ["PROVIDER/MODEL"]'),
-        ("#\n[openai.gpt-5]\nreasoning = true", ', line 2: model "openai": its header must be written'),
-        ('["openai/"]', ', line 1: model "openai/": its header must be written'),
-        ('["/m"]', ', line 1: model "/m": its header must be written'),
+        ("context = 1", 'model "context": its header must be ["PROVIDER/MODEL"], with the quotes.'),
+        ("[openai]", ', line 1: model "openai": its header must be ["PROVIDER/MODEL"]'),
+        ("#\n[openai.gpt-5]\nreasoning = true", ', line 2: model "openai": its header must be'),
+        ('["openai/"]', ', line 1: model "openai/": its header must be'),
+        ('["/m"]', ', line 1: model "/m": its header must be'),
         ('"a/b" = 3', ': model "a/b": it must be a table.'),
         ('["a/b"]\ncontex = 1', ', line 1: model "a/b": unknown key "contex" (did you mean "context"?).'),
         ('["a/b"]\ncontext = 0', 'model "a/b": "context": expected int >= 1.'),

@@ -414,7 +414,7 @@ async def test_a_session_is_not_used_until_the_endpoint_ends_it() -> None:
 async def test_nobody_listens() -> None:
     async with RealtimePeer() as peer:
         endpoint = endpoint_of(peer)
-    with pytest.raises(NetworkError, match="Nothing listens"):
+    with pytest.raises(NetworkError, match="Nothing is listening"):
         await realtime_sessions(endpoint)(HISTORY)
 
 

@@ -362,8 +362,8 @@ class Conversation:
 @pytest.mark.parametrize(
     ("options", "notice"),
     [
-        ({"evicts": {2}}, "has lost its context. A new one"),
-        ({"most_responses": 2}, "has reached its time limit. A new one"),
+        ({"evicts": {2}}, "has lost its context. A new session"),
+        ({"most_responses": 2}, "has reached its time limit. A new session"),
         ({"faults": [None, None, Fault(drop="before")]}, "closed the session (1006)"),
     ],
 )

@@ -177,7 +177,7 @@ def test_reasoning_stays_only_where_the_endpoint_says_so(context: dict[str, str]
     ],
 )
 def test_what_is_no_event_is_an_error_that_shows_it(data: str) -> None:
-    with pytest.raises(ProviderProtocolError, match="no Responses frame") as caught:
+    with pytest.raises(ProviderProtocolError, match="invalid Responses frame") as caught:
         WIRE.reader().read("message", data)
     assert data[:20] in str(caught.value)
 

@@ -170,7 +170,7 @@ async def test_what_is_no_object_is_an_error_that_shows_it(text: str) -> None:
 async def test_nobody_listens() -> None:
     async with EchoPeer() as peer:
         url = peer.base_url
-    with pytest.raises(NetworkError, match="Nothing listens"):
+    with pytest.raises(NetworkError, match="Nothing is listening"):
         await Socket.open(Endpoint("mine", url, "m"), "Echo", socket_url(url, "/"), {}, QUICK)
 
 

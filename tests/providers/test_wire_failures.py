@@ -130,7 +130,7 @@ async def test_a_stream_of_nothing_is_one_that_broke_off(vendor: Vendor, body: s
     async with vendor.peer(always=Fault(body=body, content_type="text/event-stream")) as peer:
         asked = await vendor.ask(peer)
     assert type(asked.error) is NetworkError
-    assert "mid-answer" in str(asked.error)
+    assert "in the middle of an answer" in str(asked.error)
     assert asked.error.hint
     assert len(peer.requests) == 5
 
@@ -167,11 +167,11 @@ REPORTED: list[tuple[Vendor, Fault, type[ProviderError], str]] = [
             (Fault(body='{"choices": []}'), ProviderProtocolError, "did not stream"),
             (Fault(frame="{not json", after=vendor.opening), ProviderProtocolError, "{not json"),
             (Fault(deltas=[]), ProviderProtocolError, "empty answer"),
-            (Fault(deltas=[], finish=vendor.limit), ProviderProtocolError, "used up the tokens"),
+            (Fault(deltas=[], finish=vendor.limit), ProviderProtocolError, "reached its output token limit"),
             (
                 Fault(deltas=[], finish=vendor.limit, reasoning="hm"),
                 ProviderProtocolError,
-                "used up the tokens",
+                "reached its output token limit",
             ),
             (Fault(deltas=[], finish=vendor.filtered), BadRequestError, f"content filter of {vendor.name}"),
         ]
@@ -185,7 +185,7 @@ REPORTED: list[tuple[Vendor, Fault, type[ProviderError], str]] = [
     ),
     (RESPONSES, Fault(status=400, body=LONG), ContextTooLongError, "context window"),
     (RESPONSES, Fault(frame=LONG_EVENT, after=2), ContextTooLongError, "context window"),
-    (RESPONSES, Fault(frame='{"choices": []}', after=1), ProviderProtocolError, "no Responses frame"),
+    (RESPONSES, Fault(frame='{"choices": []}', after=1), ProviderProtocolError, "invalid Responses frame"),
     (ANTHROPIC, anthropic(400, WRONG, TOO_LONG), ContextTooLongError, "213462"),
     (ANTHROPIC, anthropic(400, WRONG, TOO_MUCH), ContextTooLongError, "190000"),
     (
@@ -194,7 +194,7 @@ REPORTED: list[tuple[Vendor, Fault, type[ProviderError], str]] = [
         ContextTooLongError,
         "maximum",
     ),
-    (ANTHROPIC, anthropic(400, WRONG, CREDIT), PermissionDeniedError, "quota at anthropic is used up"),
+    (ANTHROPIC, anthropic(400, WRONG, CREDIT), PermissionDeniedError, "quota at anthropic is exhausted"),
     (ANTHROPIC, anthropic(400, WRONG, LIMIT), PermissionDeniedError, "regain access"),
     (ANTHROPIC, anthropic(402, "billing_error", "Payment required"), PermissionDeniedError, "quota"),
     (ANTHROPIC, anthropic(429, "rate_limit_error", SPENT), PermissionDeniedError, "spend limit"),
@@ -202,10 +202,10 @@ REPORTED: list[tuple[Vendor, Fault, type[ProviderError], str]] = [
         ANTHROPIC,
         anthropic(403, "permission_error", "Your key may not use this"),
         PermissionDeniedError,
-        "not allow",
+        "denied access",
     ),
     (ANTHROPIC, anthropic(404, "not_found_error", "model: claude-x"), ModelNotFoundError, "claude-x"),
-    (ANTHROPIC, anthropic(404, "not_found_error", "Not Found"), ProviderProtocolError, "Nothing answers at"),
+    (ANTHROPIC, anthropic(404, "not_found_error", "Not Found"), ProviderProtocolError, "Nothing responds at"),
     (
         ANTHROPIC,
         anthropic(401, "authentication_error", f"invalid x-api-key {KEY}"),
@@ -223,7 +223,7 @@ REPORTED: list[tuple[Vendor, Fault, type[ProviderError], str]] = [
         ANTHROPIC,
         Fault(frame='{"choices": []}', after=1),
         ProviderProtocolError,
-        "no Anthropic Messages frame",
+        "invalid Anthropic Messages frame",
     ),
     (ANTHROPIC, Fault(frame=error_event(WRONG, TOO_LONG), after=1), ContextTooLongError, "213462"),
     (

@@ -24,7 +24,7 @@ Mend = Callable[[], Awaitable[object]]
 FAULTS: dict[str, str] = {
     "full": "Free some space",
     "locked": "Try again",
-    "removed": "Put it back to go on",
+    "removed": "Restore it to continue",
     "read-only": "Set COGENCY_DATA",
 }
 """What happens to the store, with what the next turn says of it."""

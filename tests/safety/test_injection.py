@@ -83,7 +83,7 @@ async def test_a_project_that_nobody_trusts_decides_nothing(arena: Arena) -> Non
     ran = await arena.converse([calls, "Done."], "--permissions", "ask")
     assert ran.status == 1
     assert len(ran.results) == 2
-    assert all("nobody can be asked here" in result["outcome"] for result in ran.results)
+    assert all("no user is available to approve it" in result["outcome"] for result in ran.results)
     assert not (arena.project / "owned").exists()
 
 
@@ -127,7 +127,7 @@ async def test_nothing_that_lies_in_the_project_is_imported_or_run(arena: Arena)
     destructive = block(("shell", {"command": "git clean -fd"}))
     ran = await arena.converse([calls, destructive, "Done."], environ={"PATH": f"{os.environ['PATH']}:."})
     assert ran.answer == "Done."
-    assert "nobody can be asked here" in ran.results[-1]["outcome"]
+    assert "no user is available to approve it" in ran.results[-1]["outcome"]
     assert not owned.exists(), owned.read_text()
 
 

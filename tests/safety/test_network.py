@@ -118,7 +118,7 @@ async def test_nobody_listens_and_somebody_hangs_up(arena: Arena) -> None:
     go = ["run", "go", "--provider", "mine", "--json"]
     [ran] = await arena.run_each([go])
     assert ran.status == 1
-    assert "Nothing listens" in ran.errors
+    assert "Nothing is listening" in ran.errors
 
     async def hang_up(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(b"\x1b[2J\x15\x03\x01 no http at all\r\n\r\n")

@@ -50,7 +50,7 @@ def trapped(arena: Arena) -> Arena:
 
 def outward(arena: Arena) -> dict[str, str]:
     """Paths to what is outside the project, and what the refusal says."""
-    outside, asked = "outside the project", "nobody can be asked here"
+    outside, asked = "outside the project", "no user is available to approve it"
     name = arena.project.name
     return {
         "../outside/secret.txt": outside,
@@ -257,7 +257,7 @@ async def test_what_is_guarded_is_asked_for_in_every_mode(trapped: Arena) -> Non
     assert ran.status == 1
     for path, result in zip(GUARDED, ran.results, strict=True):
         assert result["error"], path
-        assert "nobody can be asked here" in result["outcome"], (path, result["outcome"])
+        assert "no user is available to approve it" in result["outcome"], (path, result["outcome"])
     assert set(project.rglob("*")) == before
 
 

@@ -146,7 +146,7 @@ async def test_damage_found_later_is_reported_and_the_rest_still_read(directory:
         assert made is not None
         with pytest.raises(StoreError, match="is damaged") as caught:
             await store.record_usage(made.id, {"input": 1, "output": 1})
-        assert "recover" in caught.value.hint
+        assert "Recover" in caught.value.hint
         assert len(await store.events(made.id)) == 20
 
 

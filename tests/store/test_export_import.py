@@ -116,7 +116,7 @@ DAMAGED: list[tuple[Callable[[Lines], Lines], str]] = [
     (lambda lines: [lines[0].replace("2", "3"), *lines[1:]], "Line 1 .*version 3"),
     (lambda lines: [lines[0], *lines[2:]], "Line 2 .*before the conversation"),
     (lambda lines: [*lines[:3], "{", *lines[3:]], "Line 4 "),
-    (lambda lines: [*lines, '{"spell": 1}'], "'spell' is nothing"),
+    (lambda lines: [*lines, '{"spell": 1}'], "'spell' is not part of"),
     (lambda lines: [*lines, lines[1]], "several conversations"),
     (lambda lines: [*lines[:2], '{"event": {"type": "end", "timestamp": 1}, "number": 1}'], "'end'"),
     (lambda _lines: [], "no conversation in it"),

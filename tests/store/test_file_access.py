@@ -71,11 +71,11 @@ async def test_what_has_the_name_of_a_file_of_the_store_is_named_with_the_way_ou
     for act in (check, repair_store):
         with pytest.raises(StoreError) as raised:
             act(directory)
-        assert f"{path} is {kind}, where" in str(raised.value)
+        assert f"{path} is {kind} instead of a file" in str(raised.value)
     with pytest.raises(StoreError) as raised:
         await opened(directory)
-    assert f"{path} is {kind}, where" in str(raised.value)
-    assert ("Bring back what it leads to" in raised.value.hint) == path.is_symlink()
+    assert f"{path} is {kind} instead of a file" in str(raised.value)
+    assert ("Restore its target" in raised.value.hint) == path.is_symlink()
 
     subprocess.run(shlex.split(command_of(raised.value)), check=True)  # noqa: ASYNC221 (it is short)
     assert check(directory) == []
@@ -128,7 +128,7 @@ async def test_what_may_not_be_read_and_written_is_named_with_the_command_that_l
     async with await Store.open(foreign):
         (path := foreign / name).chmod(0)
         said = await advice(foreign)
-        assert f"{path} may not be read and written" in said
+        assert f"{path} cannot be read and written" in said
         assert f"`chmod u+rwX {path}`" in said
         subprocess.run(["chmod", "u+rwX", str(path)], check=True)  # noqa: ASYNC221 (it is short)
         assert await advice(foreign) == ""
@@ -163,7 +163,7 @@ async def test_a_file_system_that_can_only_be_read_is_named(tmp_path: Path) -> N
         for directory in (place, place / "data"):
             with pytest.raises(StoreError) as raised:
                 await opened(directory)
-            assert "can only be read" in str(raised.value)
+            assert "read-only" in str(raised.value)
             assert "Remount it" in raised.value.hint
     finally:
         subprocess.run(["umount", str(place)], check=True)  # noqa: ASYNC221 (it is short)

@@ -156,7 +156,7 @@ async def test_a_fact_is_edited_forgotten_and_put_back(tmp_path: Path) -> None:
             await facts.put_back(changed)
         with pytest.raises(UsageError, match="already"):
             await facts.write("who", "likes TEA")
-        with pytest.raises(UsageError, match="not in the profile"):
+        with pytest.raises(UsageError, match="no longer in the profile"):
             await facts.write("who", "New", 99)
         with pytest.raises(UsageError, match="at most 200"):
             await facts.write("who", "x" * 201)
@@ -168,7 +168,7 @@ async def test_what_is_too_much_in_all_is_refused(tmp_path: Path) -> None:
         facts = Facts(store.database)
         for number in range(MOST // LONGEST):
             await facts.write("misc", str(number) * LONGEST)
-        with pytest.raises(UsageError, match="room for 1,600"):
+        with pytest.raises(UsageError, match="limited to 1,600"):
             await facts.write("misc", "more")
 
 

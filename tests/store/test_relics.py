@@ -131,7 +131,7 @@ async def test_a_damaged_row_costs_that_row_and_no_other(directory: Path) -> Non
             await relics.get("a")
         assert [entry.entry for entry in await relics.read(10)] == ["whole"]
         await relics.read(10)
-        assert store.notices == ["Entry 2 of the log cannot be read, left out."]
+        assert store.notices == ["Entry 2 of the log cannot be read and is omitted."]
 
 
 async def test_sub_agents_conversations_hang_on_their_call_and_are_not_listed(

@@ -91,7 +91,7 @@ async def test_a_damaged_index_of_the_store_is_rebuilt_and_said(
         assert (await store.latest("/p")) is not None
         (notice,) = store.notices
     assert f"{FILE}.damaged-1" in notice
-    assert "nothing is lost" in notice
+    assert "no data is lost" in notice
     copy = (directory / f"{FILE}.damaged-1").read_bytes()
     assert copy[at : at + size] == damaged[at : at + size]
     with sqlite3.connect(directory / FILE) as raw:
@@ -149,7 +149,7 @@ async def test_nothing_is_written_to_a_store_that_is_gone(directory: Path, way: 
         with pytest.raises(StoreError, match="removed or replaced") as caught:
             await store.append(made.id, said("into the void"))
         assert str(directory / FILE) in str(caught.value)
-        assert "Put it back" in caught.value.hint
+        assert "Restore it" in caught.value.hint
 
 
 async def test_a_store_that_is_put_back_goes_on(directory: Path) -> None:
@@ -164,7 +164,7 @@ async def test_a_store_that_is_put_back_goes_on(directory: Path) -> None:
         assert len(await store.events(made.id)) == 4
 
 
-# A store that can only be read.
+# A store that is read-only.
 
 
 @pytest.fixture
@@ -189,7 +189,7 @@ async def test_a_store_that_cannot_be_written_can_be_read(read_only: Path) -> No
 
     async with await Store.open(read_only) as store:
         (notice,) = store.notices
-        assert "can only be read" in notice
+        assert "is read-only" in notice
         assert str(read_only / FILE) in notice
         assert [each.id for each in await store.conversations(limit=9)] == [made.id]
         assert len(await store.events(made.id)) == 300
@@ -202,7 +202,7 @@ async def test_a_store_that_cannot_be_written_can_be_read(read_only: Path) -> No
             await service.close()
         assert [each.conversation.id for each in answer.found] == [made.id]
         assert store.notices == [notice]
-        with pytest.raises(StoreError, match="can only be read"):
+        with pytest.raises(StoreError, match="is read-only"):
             await store.append(made.id, said("more"))
 
 
@@ -227,4 +227,4 @@ async def test_a_file_that_is_read_only_can_be_read(directory: Path) -> None:
 
     async with await Store.open(directory) as store:
         assert len(await store.events(made.id)) == 300
-        assert "can only be read" in store.notices[0]
+        assert "is read-only" in store.notices[0]

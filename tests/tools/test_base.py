@@ -110,7 +110,7 @@ async def test_no_file_is_replaced_in_that_came_after_the_question(project: Path
     (project / "a.md").write_text("old\n")
     await call.plan()
     (project / "AGENTS.md").write_text("old\n")
-    with pytest.raises(ToolError, match=r"AGENTS\.md was not there when this was asked"):
+    with pytest.raises(ToolError, match=r"AGENTS\.md did not exist when this was checked"):
         await call.run()
     assert (project / "AGENTS.md").read_text() == (project / "a.md").read_text() == "old\n"
 

@@ -96,14 +96,14 @@ async def test_edit_counts_occurrences_that_overlap(bench: Bench) -> None:
         (
             "one = 1\nthree = 3\n",
             "one = 1\ntwo = 2\nthree = 3",
-            "old has a line before line 2 that the file has not:\ntwo = 2",
+            "old has a line before line 2 that the file does not have:\ntwo = 2",
         ),
         (
             "one = 1\ntwo = 2",
             "one = 1\ntwo = 2\nthree",
-            "The file ends after line 2; old goes on with:\nthree",
+            "The file ends after line 2; old continues with:\nthree",
         ),
-        ("x\n", "\n\nx\n", "It is there without the line breaks at its beginning or end."),
+        ("x\n", "\n\nx\n", "It is there, but without the line breaks at its beginning or end."),
         ("a = 1\nb = 2\n", "1\ta = 1\n2\tb = 2", "old has the line numbers that read shows: leave them out."),
         ('print("a")\nb\n', 'print(\\"a\\")\\nb', "old is escaped twice"),
         # The passage with most of the text, not the first line that is alike.
@@ -250,8 +250,8 @@ async def test_replace_of_text_takes_it_literally(bench: Bench) -> None:
         ({"pattern": "*.rs", "old": "x", "new": "y"}, "No file matches"),
         ({"pattern": "*.py", "old": "zzz", "new": "y"}, "old is not in the 1 file"),
         ({"pattern": "*.py", "old": "x", "new": "x"}, "the same"),
-        ({"pattern": "*.py", "old": "(x", "new": "y", "regex": True}, "no regular expression"),
-        ({"pattern": "*.py", "old": "x", "new": r"\2", "regex": True}, "cannot be filled in"),
+        ({"pattern": "*.py", "old": "(x", "new": "y", "regex": True}, "not a valid regular expression"),
+        ({"pattern": "*.py", "old": "x", "new": r"\2", "regex": True}, "is not a valid replacement"),
         ({"pattern": "*.py", "old": "y*", "new": "z", "regex": True}, "empty text"),
         ({"pattern": "*.py", "old": "x+", "new": "x", "regex": True}, "Nothing would change"),
         ({"pattern": "*.py", "old": "x", "new": "\ud800"}, "surrogate"),
@@ -295,7 +295,7 @@ def _change(bench: Bench, name: str, before: bytes, after: bytes) -> changes.Cha
 def test_file_that_changed_after_it_was_prepared_is_not_overwritten(bench: Bench) -> None:
     first, second = bench.put("a", "a"), bench.put("b", "theirs")
     wanted = [_change(bench, "a", b"a", b"x"), _change(bench, "b", b"b", b"x")]
-    with pytest.raises(ToolError, match="b changed just now"):
+    with pytest.raises(ToolError, match="b has just changed"):
         changes.apply(bench.context.workspace, wanted)
     assert (first.read_text(), second.read_text()) == ("a", "theirs")
     assert _names(bench.root) == ["a", "b"]

@@ -148,7 +148,7 @@ async def test_write_plan_shows_the_whole_diff_and_writes_nothing(bench: Bench) 
 
 async def test_write_refuses_a_file_that_is_there(bench: Bench) -> None:
     bench.put("a", "old")
-    with pytest.raises(ToolError, match="there already") as caught:
+    with pytest.raises(ToolError, match="already exists") as caught:
         await bench.run("write", file="a", content="new")
     assert "overwrite=true" in caught.value.hint
     assert (bench.root / "a").read_text() == "old"

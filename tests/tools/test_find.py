@@ -57,7 +57,7 @@ async def test_find_of_nothing_is_no_failure(bench: Bench) -> None:
         (
             {"content": "run(x)", "pattern": "*.py"},
             '[no line matches "run(x)" in the 1 file called "*.py"]\n'
-            r"[1 file has it as it is written: to search for that, escape it: run\(x\)]",
+            r"[1 file has it as literal text: to search for that, escape it: run\(x\)]",
         ),
     ],
 )
@@ -75,7 +75,7 @@ async def test_find_says_what_it_leaves_out(bench: Bench) -> None:
     bench.put("b", b"x\0")
     content = (await bench.run("find", content="x")).content
     assert "[250 matches, the first 200 are shown: narrow the search]" in content
-    assert "[files passed over: 1 binary]" in content
+    assert "[files skipped: 1 binary]" in content
 
 
 async def test_find_needs_something_to_look_for(bench: Bench) -> None:
@@ -86,7 +86,7 @@ async def test_find_needs_something_to_look_for(bench: Bench) -> None:
 async def test_find_with_a_bad_expression_says_where(bench: Bench) -> None:
     with pytest.raises(ToolError, match=r"position 1: f\(x") as caught:
         await bench.run("find", content="f(x")
-    assert caught.value.hint.endswith("\nAll of it as it is: f\\(x")
+    assert caught.value.hint.endswith("\nTo match it literally: f\\(x")
 
 
 async def test_find_outside_is_planned_as_such(bench: Bench, tmp_path: Path) -> None:

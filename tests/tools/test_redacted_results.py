@@ -80,7 +80,7 @@ async def test_a_file_about_markers_can_be_changed(bench: Bench) -> None:
     ],
 )
 async def test_no_command_writes_a_marker(shop: Bench, command: str) -> None:
-    with pytest.raises(ToolError, match="stands for a secret"):
+    with pytest.raises(ToolError, match="marks a hidden secret"):
         await shop.run("shell", command=command)
     assert (shop.root / "shop.py").read_text() == FILE
 
@@ -88,7 +88,7 @@ async def test_no_command_writes_a_marker(shop: Bench, command: str) -> None:
 async def test_no_command_is_given_a_value_with_a_marker(shop: Bench) -> None:
     read = await shop.run("read", file="shop.py")
     shop.context.variables = {"text": str(read.value)}
-    with pytest.raises(ToolError, match="stands for a secret"):
+    with pytest.raises(ToolError, match="marks a hidden secret"):
         await shop.run("shell", command='printf %s "$text" > shop.py')
     assert (shop.root / "shop.py").read_text() == FILE
 

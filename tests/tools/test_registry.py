@@ -48,8 +48,12 @@ def test_wrong_value_is_told_with_what_was_expected(bench: Bench) -> None:
         ("read", {"path": 1}, '"file" (given as "path") must be a string, not 1'),
         ("read", {"file": "a", "start": "1.5"}, 'an integer of at least 1, not "1.5"'),
         ("read", {"file": "a", "start": "0"}, "an integer of at least 1, not 0"),
-        ("read", {"file": "a", "end_line": 9}, 'unknown argument "end_line" (lines says how many to show)'),
-        ("replace", {"file_path": "a", "old_string": "x", "new_string": "y"}, "for one file there is edit"),
+        (
+            "read",
+            {"file": "a", "end_line": 9},
+            'unknown argument "end_line" (use lines for the number of lines)',
+        ),
+        ("replace", {"file_path": "a", "old_string": "x", "new_string": "y"}, "use edit for a single file"),
         ("shell", {"command": "x", "forever": True}, 'unknown argument "forever"'),
         ("write", {"file": "a", "content": "x", "overwrite": "yes"}, 'must be true or false, not "yes"'),
         ("find", {"context": 21, "content": "x"}, "an integer from 0 to 20"),
@@ -201,7 +205,7 @@ def test_names_for_background_commands_say_what_to_do() -> None:
         ("MultiEdit", {}, "MultiEdit is edit here, one call for each change."),
         ("apply_patch", {}, "apply_patch is edit here"),
         ("NotebookEdit", {}, "NotebookEdit is edit here"),
-        ("TodoWrite", {}, "No list of tasks is needed"),
+        ("TodoWrite", {}, "No task list is needed"),
         ("codebase_search", {}, "Use find"),
         ("Task", {}, 'There is no tool "Task". Tools: edit'),
         ("BashOutput", {}, 'There is no tool "BashOutput". Tools: edit'),
@@ -234,7 +238,8 @@ def test_description_names_every_tool_and_argument() -> None:
         for field in msgspec.structs.fields(tool.args):
             assert f"- {field.encode_name}: " in text
     assert (
-        "- timeout: int 1 to 600, default 120 — seconds until it is stopped; none in the background" in text
+        "- timeout: int 1 to 600, default 120 — seconds until it is stopped; not used in the background"
+        in text
     )
     assert "- start: int ≥ 1, default 1" in text
     assert "- pattern: str, optional — " in text

@@ -167,7 +167,7 @@ def test_a_theme_gives_the_style_sheets_the_colours_of_the_widgets(name: str) ->
 
 
 def test_an_unknown_theme_says_which_there_are() -> None:
-    with pytest.raises(ConfigError, match="no theme called 'neon'") as caught:
+    with pytest.raises(ConfigError, match="Unknown theme 'neon'") as caught:
         load_palette("neon")
 
     assert "night" in caught.value.hint
@@ -195,19 +195,19 @@ def test_a_theme_of_ones_own_is_found_beside_the_configuration_by_its_file(own: 
 @pytest.mark.parametrize(
     ("written", "instead", "said"),
     [
-        ('text = "#c8d0e7"', 'text = "red"', "line 13 cannot be used: `colors.text` is no colour"),
-        ("dark = true", "dark = 3", "line 3 cannot be used: `dark`: Expected `bool`"),
-        ("rule = ", "ruler = ", "line 12 cannot be used: Object contains unknown field `ruler`"),
+        ('text = "#c8d0e7"', 'text = "red"', "line 13 is invalid: `colors.text` is not a color"),
+        ("dark = true", "dark = 3", "line 3 is invalid: `dark`: Expected `bool`"),
+        ("rule = ", "ruler = ", "line 12 is invalid: Object contains unknown field `ruler`"),
         ('name = "night"', "name = night", "line 2, column"),
         (
             'keyword = "#bb9af7"',
             "",
-            "line 21 cannot be used: `syntax`: Object missing required field `keyword`",
+            "line 21 is invalid: `syntax`: Object missing required field `keyword`",
         ),
         (
             "[syntax]",
             '[attributes]\ndim = "blink"\n[syntax]',
-            "line 21 cannot be used: `attributes` is none of",
+            "line 21 is invalid: `attributes` is not one of",
         ),
     ],
 )

@@ -174,7 +174,7 @@ def test_something_at_the_new_name_is_not_replaced_by_a_move(
 ) -> None:
     fill({"a": "1", "b": "2"})
     batch.move(at(workspace, "a"), at(workspace, "b"))
-    with pytest.raises(WorkspaceError, match="there already"):
+    with pytest.raises(WorkspaceError, match="already exists"):
         batch.commit()
     assert tree(project) == {"a": (0o644, b"1"), "b": (0o644, b"2")}
 

@@ -55,7 +55,7 @@ def test_the_same_lines_are_a_conflict_with_both_versions() -> None:
     assert merged.content is None
     assert merged.conflicts == (Conflict((2, 4), (3, 5), (2, 4), b"2\n3\n", b"ours\n3\n", b"theirs\n3!\n"),)
     assert merged.resolved([b"both\n"]) == b"new\n0\n1\nboth\n4\n5\n"
-    with pytest.raises(ValueError, match="1 conflicts, and 0"):
+    with pytest.raises(ValueError, match="1 conflicts, but 0"):
         merged.resolved([])
 
 

@@ -135,9 +135,9 @@ def test_added_directory_is_inside_under_its_full_path(project: Path, tmp_path: 
 def test_project_that_is_no_directory_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     for path in (tmp_path / "file", tmp_path / "none"):
-        with pytest.raises(WorkspaceError, match="no directory"):
+        with pytest.raises(WorkspaceError, match="not a directory"):
             Workspace(path)
-    with pytest.raises(WorkspaceError, match="no directory"):
+    with pytest.raises(WorkspaceError, match="not a directory"):
         Workspace(tmp_path, [tmp_path / "file"])
 
 

@@ -172,8 +172,8 @@ def rivals(intents: Iterable[Intent], conversation: str) -> list[Intent]:
 def belongs_to(
     rivals: Iterable[Intent], change: FileChange, after: Snapshot, began: float, ended: float
 ) -> bool:
-    """Whether a command of another conversation made a change: the file was written while that command ran,
-    and not while this one did, from `began` to `ended`. The time of a removal is unknown.
+    """Return whether a command of another conversation made a change: the file was written while that command
+    ran, and not while this one did, from `began` to `ended`. The time of a removal is unknown.
     """
     stamp = after.files.get(change.path)
     if stamp is None or _within(stamp, began, ended):

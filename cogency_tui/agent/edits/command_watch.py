@@ -101,7 +101,7 @@ class CommandEdits:
     """The changes of a command, complete when its block ends, and the copies of what is at stake.
 
     `guarded` are those edits that need the user's consent, `settled` the outcome where the user had not
-    given it. `made_and_removed` and `touched` are paths that the command made and removed again, and paths
+    given it. `made_and_removed` and `touched` are paths that the command created and then deleted, and paths
     of files that it wrote or touched without changing the content. `unwatched` is why these are not known,
     if they are not; `unrecorded` why its edits could not be recorded. `signs` is the file whose time is
     that of its last sign of life.
@@ -133,7 +133,7 @@ class CommandEdits:
 
     @property
     def going_on(self) -> bool:
-        """Whether files may be changed after the block."""
+        """True if files may be changed after the block."""
         return self.lasting is not None or self.lives_on
 
     @property
@@ -154,16 +154,16 @@ class CommandEdits:
         return [
             *self.settled.notes,
             *([self.unrecorded] if self.unrecorded else []),
-            *_told("made and removed again", self.made_and_removed),
-            *_told("written or touched, and as before", self.touched),
+            *_told("created and then deleted", self.made_and_removed),
+            *_told("written or touched, but unchanged", self.touched),
             *_shared(self.edits),
-            *([f"[{self.unwatched} What does not last there is not noted.]"] if self.unwatched else []),
+            *([f"[{self.unwatched} Short-lived files there are not recorded.]"] if self.unwatched else []),
         ]
 
 
 def unrecorded(error: StoreError) -> str:
     """The note on a call whose changes were made but not recorded."""
-    return f"[This was done; it could not be recorded, and so cannot be reverted: {error}]"
+    return f"[The change was made but could not be recorded, so it cannot be reverted: {error}]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -406,10 +406,10 @@ class Commands:
             return Settled()
         listed = _named(paths, _MOST_GUARDED)
         await self._notify(
-            f"A command changed {listed}, which could not be recorded, and so was not put back. Look whether"
-            " you want that before you start another shell or program."
+            f"A command changed {listed}, which could not be recorded, so it was not restored. Check the "
+            "change before you start another shell or program."
         )
-        note = f"[Changed without consent, and could not be put back: {listed}. {BY_HAND}]"
+        note = f"[Changed without approval, and could not be restored: {listed}. {BY_HAND}]"
         return Settled(left=[*map(shown, paths)], notes=[note])
 
     async def _notify(self, notice: str) -> None:
@@ -427,7 +427,7 @@ class Commands:
             if edits and self._closing:
                 # No user can be asked any more, and the user may have made the change.
                 named = ", ".join(shown(edit.path) for edit in edits)
-                notice = f"{named} changed while a command ran in the background. Look whether you want that."
+                notice = f"{named} changed while a command ran in the background. Check the change."
                 (await self._journal.store()).notices.append(notice)
             else:
                 found = await settle_guarded(self._journal, begun.call.origin.caller, edits, begun.consent)
@@ -440,9 +440,7 @@ class Commands:
             return
         # As in `_settle_late`.
         for change in await in_thread(self._directories.changes):
-            notice = (
-                f"While a command ran in the background, somebody {change.told}. Look whether you want that."
-            )
+            notice = f"While a command ran in the background, a program {change.told}. Check the change."
             (await self._journal.store()).notices.append(notice)
 
     async def _settle_directories(self, begun: Begun, consent: Consent) -> Settled:
@@ -459,7 +457,7 @@ class Commands:
         self._notes += [f"[{who}: {note[1:]}" for note in found.notes]
         if found.left:
             named = ", ".join(found.left)
-            notice = f"{who} changed {named}, which could not be put back. Look at it."
+            notice = f"{who} changed {named}, which could not be restored. Check the change."
             (await self._journal.store()).notices.append(notice)
 
     @property
@@ -649,7 +647,7 @@ class Commands:
 
     @property
     def _settled(self) -> bool:
-        """Whether no command refers to an earlier shadow than the last: background commands are moved."""
+        """True if no command refers to an earlier shadow than the last: background commands are moved."""
         return not (self._running or self._journal.unfinished)
 
     def _first_time(self, problem: str) -> str:
@@ -746,5 +744,5 @@ def _named(paths: Sequence[str], most: int = _MOST_NAMED) -> str:
 
 
 def _noise(path: str) -> bool:
-    """Whether a path is a cache or a temporary file of a program."""
+    """Return whether a path is a cache or a temporary file of a program."""
     return any(fnmatchcase(part, pattern) for part in path.split("/") for pattern in _NOISE)

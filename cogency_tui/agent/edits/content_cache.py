@@ -161,7 +161,7 @@ class Known(NamedTuple):
     object: str = ""
 
     def holds(self, stamp: Stamp) -> bool:
-        """Whether it is the content of a file with this stamp: no later write can have left the stamp
+        """Return whether it is the content of a file with this stamp: no later write can have left the stamp
         unchanged.
         """
         return self.stamp == stamp and stamp.settled(self.read)
@@ -188,7 +188,7 @@ class Contents:
 
     @property
     def retaining(self) -> bool:
-        """Whether previous contents are also retained."""
+        """True if previous contents are also retained."""
         return self._retaining
 
     @retaining.setter
@@ -478,7 +478,7 @@ def _committed(paths: Sequence[str], workspace: Workspace) -> dict[str, str]:
 
 
 def _is_object(version: Version, name: str | None, blobs: Blobs) -> bool:
-    """Whether git's object of this name has this content."""
+    """Return whether git's object of this name has this content."""
     if name is None or not version.kept or version.size > _LARGEST:
         return False
     data = blobs.read(version.digest, version.size)

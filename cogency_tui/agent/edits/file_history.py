@@ -65,7 +65,7 @@ class FileHistory:
 
 
 def is_agents(edit: Edit) -> bool:
-    """Whether the agent made this edit, and it changed something."""
+    """Return whether the agent made this edit, and it changed something."""
     return edit.tool not in BY_USER and not edit.undoes and edit.kind != "snapshot"
 
 

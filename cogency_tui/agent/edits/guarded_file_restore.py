@@ -46,18 +46,19 @@ if TYPE_CHECKING:
     from cogency_tui.agent.edits.journal import Journal
 
 _CURE = (
-    "A command changes such files only where the user agrees. Use edit or write for them, which ask first."
+    "Commands may change such files only with the user's approval. Use edit or write for them, which ask "
+    "first."
 )
-_CURE_OF_MOVES = "A command moves it only where it names it, and the user agrees."
-_LOST = "the repository that it belongs to is not at its place"
+_CURE_OF_MOVES = "A command may move it only if it names it and the user approves."
+_LOST = "the repository that it belongs to has been moved"
 _UNASKED = (
-    "Nobody can be asked here: leave such files as they are, and say in the answer what should be changed in "
-    "them."
+    "No user is available to approve it: leave such files as they are, and list the changes they need in "
+    "your answer."
 )
-_NAMED = "A command replaces such a directory only where it names it and the user agrees."
-_UNCOMMITTED = "Do not commit it, and tell the user."
-BY_HAND = "It stays: tell the user, who has to look at it before another shell or program starts."
-_ELSEWHERE = "programs start with it"
+_NAMED = "A command may replace such a directory only if it names it and the user approves."
+_UNCOMMITTED = "Do not commit it, and report it to the user."
+BY_HAND = "It stays changed: report it to the user, who must check it before another shell or program starts."
+_ELSEWHERE = "it decides what programs run"
 _MOST_ROUNDS = 40
 """Nested directories that are put back."""
 
@@ -208,13 +209,13 @@ def settled_repositories(returned: Returned, workspace: Workspace) -> Settled:
         if problem:
             settled.left.append(name)
             settled.notes.append(
-                f"[{name} was {where} without consent, and could not be put back: {problem}. None of its"
-                " files was changed for that. Say so in the answer.]"
+                f"[{name} was {where} without approval, and could not be restored: {problem}. Its files are "
+                "unchanged. Report this in your answer.]"
             )
         elif (place, now, problem) in returned.put_back:
             settled.put_back.append(name)
             settled.notes.append(
-                f"[Put back as it was before the command: {name}, {where}. {_CURE_OF_MOVES}]"
+                f"[Restored to its state before the command: {name}, {where}. {_CURE_OF_MOVES}]"
             )
     return settled
 
@@ -228,8 +229,8 @@ def settled_unseen(directories: Iterable[str], workspace: Workspace, covers: Col
     for name in (shown(path) for path in directories if not _is_in(path, covered)):
         settled.left.append(name)
         settled.notes.append(
-            f"[{name} could not be looked at after the command: it is closed, or has more than"
-            f" {MOST_ENTRIES:,} entries. What is new in it was not put back. {BY_HAND}]"
+            f"[{name} could not be checked after the command: it is unreadable, or has more than "
+            f"{MOST_ENTRIES:,} entries. New files in it were not reverted. {BY_HAND}]"
         )
     return settled
 
@@ -338,7 +339,7 @@ async def _settle(journal: "Journal", conversation: str, edits: Sequence[Edit], 
         await completed(_put_back(journal, conversation, edits, _CURE))
         raise
     if wanted:
-        return Settled(notes=[f"[The user was asked, and keeps this: {', '.join(named)}]"])
+        return Settled(notes=[f"[The user approved these changes: {', '.join(named)}]"])
     cure = _UNASKED if wanted is None else _CURE
     return await completed(_put_back(journal, conversation, edits, cure))
 
@@ -354,7 +355,7 @@ async def _settle_directories(
         await completed(in_thread(_put_back_directories, directories, _NAMED))
         raise
     if wanted:
-        return Settled(notes=[f"[The user was asked, and keeps this: {'; '.join(told)}]"]), True
+        return Settled(notes=[f"[The user approved these changes: {'; '.join(told)}]"]), True
     cure = _UNASKED if wanted is None else _NAMED
     return await completed(in_thread(_put_back_directories, directories, cure)), False
 
@@ -375,7 +376,7 @@ def _put_back_directories(directories: GuardedDirectories, cure: str) -> Settled
         if not seen:
             break
     if told:
-        settled.notes.insert(0, f"[Put back what it did without consent: {'; '.join(told)}. {cure}]")
+        settled.notes.insert(0, f"[Reverted what it did without approval: {'; '.join(told)}. {cure}]")
     return settled
 
 
@@ -384,12 +385,15 @@ def _is_put_back(directories: GuardedDirectories, change: Replaced, settled: Set
         restored = directories.put_back(change)
     except CogencyError as error:
         settled.left.append(change.name)
-        settled.notes.append(f"[It {change.told}, which could not be put back: {error} {BY_HAND}]")
+        settled.notes.append(f"[It {change.told}, which could not be restored: {error} {BY_HAND}]")
         return False
     settled.put_back.append(change.name)
     if restored.missing:
         settled.left.append(change.name)
-        settled.notes.append(f"[Not all is as it was before the command: {restored.missing}. Tell the user.]")
+        settled.notes.append(
+            f"[Not everything was restored to its state before the command: {restored.missing}. Report it "
+            "to the user.]"
+        )
     if restored.aside:
         settled.notes.append(f"[{_moved_aside(change.name, restored.aside)}]")
     return True
@@ -419,10 +423,10 @@ async def _put_back(journal: "Journal", conversation: str, edits: Sequence[Edit]
     if settled.put_back:
         why = next((text for edit in edits if (text := protected_files.reason(edit.path))), _ELSEWHERE)
         listed = ", ".join(settled.put_back)
-        settled.notes.append(f"[Put back as it was before the command: {listed} ({why}). {cure}]")
+        settled.notes.append(f"[Restored to its state before the command: {listed} ({why}). {cure}]")
     for path, reason in left.items():
         settled.left.append(shown(path))
-        said = f"Changed without consent, and could not be put back: {shown(path)}: {reason}"
+        said = f"Changed without approval, and could not be restored: {shown(path)}: {reason}"
         settled.notes.append(f"[{said}. {BY_HAND}]")
     return settled
 
@@ -460,7 +464,7 @@ def _make_way(edits: Sequence[Edit], workspace: Workspace) -> tuple[dict[str, st
 
 
 def _moved_aside(name: str, aside: str) -> str:
-    return f"What stood in the place of {name} is now {shown(aside)}"
+    return f"What replaced {name} is now {shown(aside)}"
 
 
 def _of_lost_repositories(edits: Sequence[Edit], workspace: Workspace) -> dict[str, str]:
@@ -499,21 +503,22 @@ def _is_in(path: str, places: Collection[str]) -> bool:
 
 
 def _is_of_bare(path: str, workspace: Workspace) -> bool:
-    """Whether a path leads to programs in a directory that git takes for a bare repository."""
+    """Return whether a path leads to programs in a directory that git takes for a bare repository."""
     parts = PurePosixPath(path).parts
     leads = parts[-1] in _OF_BARE or "hooks" in parts
     return leads and not path.startswith("/") and bool(in_repository(workspace.root, parts))
 
 
 def _went_with_all(edit: FileChange, workspace: Workspace) -> bool:
-    """Whether a file was removed together with the directory that it was for: nothing is left to guard."""
+    """Return whether a file was removed together with the directory that it was for: nothing is left to
+    guard."""
     directory, _ = _place(edit.path)
     return edit.kind == "deleted" and not Path(workspace.root, directory).exists()
 
 
 def _moved_with_all(edit: FileChange, workspace: Workspace) -> bool:
-    """Whether a file was moved unchanged, together with the directory that it is for, to a place that did
-    not exist before: it applies to nothing else then.
+    """Return whether a file was moved unchanged, together with the directory that it is for, to a place that
+    did not exist before: it applies to nothing else then.
     """
     (former, old_name), (directory, name) = _place(edit.old_path), _place(edit.path)
     unchanged = edit.before.kind == "file" and edit.before == edit.after
@@ -528,7 +533,7 @@ def _moved_with_all(edit: FileChange, workspace: Workspace) -> bool:
 
 
 def _is_fresh(directory: PurePosixPath, edit: FileChange) -> bool:
-    """Whether a directory of the project was made for a file."""
+    """Return whether a directory of the project was made for a file."""
     return bool(edit.made) and directory.is_relative_to(edit.made) and not edit.path.startswith("/")
 
 
@@ -544,7 +549,7 @@ class _Instructions:
         self._root = workspace.root
 
     def has_copy(self, edit: FileChange) -> bool:
-        """Whether an edit made such a copy."""
+        """Return whether an edit made such a copy."""
         directory, name = _place(edit.path)
         if (edit.kind, edit.after.kind) != ("created", "file") or not is_instruction_file(str(name)):
             return False
@@ -606,19 +611,20 @@ def _is_ordinary_configuration(
 
 
 def _is_of_repository(path: Path) -> bool:
-    """Whether a path is the configuration of one repository, which all its working trees share."""
+    """Return whether a path is the configuration of one repository, which all its working trees share."""
     return path.name == "config" and protected_files.is_repository(path.parent)
 
 
 def _is_own_tree(directory: Path, setting: str) -> bool:
-    """Whether a setting names the working tree of a submodule, and that tree leads back to this directory."""
+    """Return whether a setting names the working tree of a submodule, and that tree leads back to this
+    directory."""
     _, is_place, place = setting.partition(_WORKTREE)
     return bool(is_place) and _is_led_back(directory, f"{place}/.git", may_be_gone=False)
 
 
 def _moves_or_removes_submodules(change: FileChange, workspace: Workspace, blobs: Blobs) -> bool:
-    """Whether a list of submodules differs only in their places, and in the absence of submodules whose
-    working trees are gone.
+    """Return whether a list of submodules differs only in their places, and in the absence of submodules
+    whose working trees are gone.
     """
     top, _, name = change.path.rpartition("/")
     if name != _SUBMODULES or change.old_path or change.before.kind != "file":
@@ -640,15 +646,15 @@ def _moves_or_removes_submodules(change: FileChange, workspace: Workspace, blobs
 
 
 def _is_configuration(path: str) -> bool:
-    """Whether only git reads the file: a shell would run what the value of a name may hold."""
+    """Return whether only git reads the file: a shell would run what the value of a name may hold."""
     parts = PurePosixPath(path).parts
     gits = ".git" in parts or not protected_files.reason(path)
     return (parts[-1] in _CONFIGURATIONS and gits) or Path("/", path) in protected_files.user_configurations()
 
 
 def _is_bookkeeping(change: FileChange, known: Collection[str], workspace: Workspace, blobs: Blobs) -> bool:
-    """Whether a change only links a working tree or a submodule to its repository, and everything in it
-    that leads to programs is `known`: watched before, or changed since.
+    """Return whether a change only links a working tree or a submodule to its repository, and everything in
+    it that leads to programs is `known`: watched before, or changed since.
     """
     paths = [Path(workspace.root, each) for each in _paths(change)]
     path = paths[0]
@@ -676,7 +682,7 @@ def _is_bookkeeping(change: FileChange, known: Collection[str], workspace: Works
 
 
 def _is_linked(directory: Path) -> bool:
-    """Whether a directory holds a repository's data of a submodule or of another working tree."""
+    """Return whether a directory holds a repository's data of a submodule or of another working tree."""
     above = Path(os.path.realpath(directory)).parents
     return any(
         each.name in protected_files.LINKED and protected_files.is_repository(each.parent) for each in above
@@ -684,8 +690,8 @@ def _is_linked(directory: Path) -> bool:
 
 
 def _was_linked(path: Path, text: str) -> bool:
-    """Whether this was the `.git` of a submodule or of another working tree whose data the repository no
-    longer has: it is of no use.
+    """Return whether this was the `.git` of a submodule or of another working tree whose data the repository
+    no longer has: it is of no use.
     """
     if path.name != ".git" or not text.startswith(_POINTER) or "\0" in text:
         return False
@@ -694,7 +700,8 @@ def _was_linked(path: Path, text: str) -> bool:
 
 
 def _is_led_back(directory: Path, text: str, *, may_be_gone: bool) -> bool:
-    """Whether the `.git` that this text names leads back to the git directory, or is gone where it may be."""
+    """Return whether the `.git` that this text names leads back to the git directory, or is gone where it may
+    be."""
     place = directory / text.rstrip("\r\n")
     if "\0" in text or place.name != ".git":
         return False
@@ -711,8 +718,8 @@ def _small(version: Version, blobs: Blobs) -> str:
 
 
 def _is_ordinary(setting: str, *, local: bool) -> bool:
-    """Whether a setting is one of ordinary work, with addresses on this machine only where these may be
-    `local`. A value may contain a newline, a key may not.
+    """Return whether a setting is one of ordinary work, with addresses on this machine only where these may
+    be `local`. A value may contain a newline, a key may not.
     """
     key, newline, value = setting.partition("\n")
     if not newline:

@@ -148,8 +148,8 @@ def _postpone(journal: "Journal", intents: Sequence[Intent], error: StoreError) 
             journal.postponed.add(intent.id)
             why = str(error).rstrip(".")
             yield (
-                f"{_subject(intent)}; what it had changed cannot be recorded yet: {why}; it is tried again"
-                " at the next start."
+                f"{_subject(intent)}; its changes cannot be recorded yet: {why}; it is tried again at the "
+                "next start."
             )
 
 
@@ -285,19 +285,20 @@ async def _of_command(
 
 def _answer(intent: Intent, found: _Found) -> ResultEvent:
     """The result of an interrupted call."""
-    lines = ["interrupted: the program ended before the call did."]
+    lines = ["interrupted: the program ended before the call completed."]
     if found.problem:
-        lines.append(f"What it had changed by then is not known: {found.problem}")
+        lines.append(f"Its changes until then are unknown: {found.problem}")
     elif names := found.names:
-        lines += ["It had changed by then:", *names[:_MOST_LISTED]]
+        lines += ["Its changes until then:", *names[:_MOST_LISTED]]
         if len(names) > _MOST_LISTED:
             lines.append(f"and {len(names) - _MOST_LISTED:,} more")
         if found.unagreed:
             lines.append(
-                f"Put back, as the user had not agreed to it: {', '.join(sorted(map(shown, found.unagreed)))}"
+                "Reverted, because the user had not approved it: "
+                f"{', '.join(sorted(map(shown, found.unagreed)))}"
             )
     else:
-        lines.append("It had changed no file of the project by then.")
+        lines.append("It had changed no files of the project until then.")
     return {
         "type": "result",
         "timestamp": time.time(),
@@ -322,20 +323,20 @@ def _subject(intent: Intent) -> str:
 def _notice(intent: Intent, found: _Found) -> str:
     what = _subject(intent)
     if found.problem:
-        return f"{what}; what it had changed is not known: {found.problem}"
+        return f"{what}; its changes are unknown: {found.problem}"
     if found.doubtful:
         named = _listed([*map(shown, found.doubtful)], _MOST_TO_LOOK_AT)
-        what += f". Look whether you want what was changed since, by it or by others: {named}"
+        what += f". Check the changes made since, by it or by others: {named}"
     if found.displaced:
-        what += f". Look whether you want that {'; '.join(found.displaced)}"
+        what += f". Check this change: {'; '.join(found.displaced)}"
     names = found.names
     if found.displaced and not found.changes:
         return f"{what}."
     if found.left:
-        return f"{what}; what files held before that are too large to be kept is in {', '.join(found.left)}."
+        return f"{what}; the earlier contents of files too large to save are in {', '.join(found.left)}."
     if not names:
-        return f"{what}; files that it may have changed were changed since, and can be restored as they were."
-    return f"{what}; what it had changed is recorded: {_listed(names, _MOST_NAMED)}."
+        return f"{what}; files that it may have changed have changed since, and can be restored."
+    return f"{what}; its changes are recorded: {_listed(names, _MOST_NAMED)}."
 
 
 def _listed(names: Sequence[str], most: int) -> str:

@@ -161,7 +161,7 @@ class Journal:
         if self.unfinished:
             await self.settle()
         for error in self.unfinished.values():
-            raise StoreError(f"What an earlier call changed cannot be recorded yet: {error}", error.hint)
+            raise StoreError(f"The changes of an earlier call cannot be recorded yet: {error}", error.hint)
 
     async def settle_ended(self) -> None:
         """Record the changes of calls whose process ended while this one runs, so that these are not
@@ -376,5 +376,5 @@ def _beforehand(what: str) -> Generator[None]:
         yield
     except StoreError as error:
         raise JournalError(
-            f"{what}: it could not be recorded, and so not be reverted. {error}", error.hint
+            f"{what}: it could not be recorded, so it could not be reverted either. {error}", error.hint
         ) from error

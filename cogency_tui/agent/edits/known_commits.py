@@ -51,7 +51,7 @@ class History:
         self._first = self._known = self._before = frozenset(known)
         self._made: frozenset[str] = frozenset()
         self._any_made = False
-        """Whether any commit may be one that a command has made."""
+        """True if any commit may be one that a command has made."""
         self._sources: Sequence[str] = ()
         self.stashes: Sequence[str] = ()
         """The commits that the last command with a `Bringing` may take out of the stash."""

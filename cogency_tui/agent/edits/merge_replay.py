@@ -103,7 +103,7 @@ class Search:
     def finds(
         self, first: Iterable[tuple[bytes, Change]], named: Sequence[Change], between: Sequence[Change]
     ) -> bool:
-        """Whether the file results from a merge of the `first`, each a text and a change; by a `named`
+        """Return whether the file results from a merge of the `first`, each a text and a change; by a `named`
         change, by the changes `between` one after the other, or by the change between any two versions.
         """
         self._merge_each(first)

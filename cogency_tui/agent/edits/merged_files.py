@@ -72,7 +72,7 @@ class MergedFiles:
         return found
 
     def has(self, path: Path, merges: Merges, *, marked: bool) -> bool:
-        """Whether a file is one of these merges; `marked`: it may have conflict marks."""
+        """Return whether a file is one of these merges; `marked`: it may have conflict marks."""
         name, repository, sources = self._names[path], self._repository, self.commits
         held = {commit: self._entry(name, commit) for commit in sources}
         mode = mode_of(path)
@@ -136,8 +136,8 @@ class MergedFiles:
         return (path, hashlib.sha256(text).hexdigest()) in self._kept
 
     def _is_label(self, path: Path, label: str) -> bool:
-        """Whether git labels a side of a conflict like this: with a word of the command, or with a commit
-        that changed the file, and its subject.
+        """Return whether git labels a side of a conflict like this: with a word of the command, or with a
+        commit that changed the file, and its subject.
         """
         if label in _LABELS or (label in self._brings.words and " " not in label):
             return True

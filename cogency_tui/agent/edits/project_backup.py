@@ -149,7 +149,7 @@ class ShadowFile:
         except OSError as exc:
             raise store_error(exc, path) from exc
         if not _OWNED.fullmatch(shadow.name) or len(data) != shadow.position:
-            raise StoreError(f"{path} is not as it was written.")
+            raise StoreError(f"The content of {path} is not what was written.")
         try:
             # A command can set one of them to a time in the future, but not the other.
             return *_read(_records(data)), min(status.st_mtime_ns, status.st_ctime_ns)
@@ -222,13 +222,13 @@ def _same(written: Known | None, now: Known) -> bool:
 
 
 def _is_object(name: str, data: bytes) -> bool:
-    """Whether git's object of this name has these bytes."""
+    """Return whether git's object of this name has these bytes."""
     hasher = hashlib.sha1 if len(name) == hashlib.sha1().digest_size * 2 else hashlib.sha256
     return hasher(b"blob %d\0" % len(data) + data).hexdigest() == name
 
 
 def _is_as(before: Snapshot, now: Snapshot) -> bool:
-    """Whether nothing differs but the time; the earlier snapshot finds no less."""
+    """Return whether nothing differs but the time; the earlier snapshot finds no less."""
     return replace(before, began=now.began) == now
 
 
@@ -264,7 +264,7 @@ def _records(data: bytes) -> Iterator[_Look | _Content]:
         length, check = (int.from_bytes(data[at : at + 4], "big") for at in (place, place + 4))
         record = data[place + _HEAD : place + _HEAD + length]
         if len(record) != length or zlib.crc32(record) != check:
-            raise ValueError(f"what it has at byte {place:,} is not what was written")
+            raise ValueError(f"its content at byte {place:,} is not what was written")
         yield _decoder.decode(record)
         place += _HEAD + length
 

@@ -30,7 +30,7 @@ class Lifetime:
         self._roots = frozenset((workspace.root, *workspace.added, *protected_files.home()))
 
     def proves(self, change: FileChange) -> bool:
-        """Whether a change was made within the lifetime, and is still as it was made."""
+        """Return whether a change was made within the lifetime, and is still as it was made."""
         if change.old_path and not self._has_lost(change.old_path, at=change.path):
             return False
         return self._has_lost(change.path) if change.after.kind == "absent" else self._has_got(change.path)
@@ -41,8 +41,8 @@ class Lifetime:
         return not is_led_to and found is not None and self._is_earlier(found) and self._leads_there(path)
 
     def _has_lost(self, path: str, at: str = "") -> bool:
-        """Whether the file at a path was removed within the lifetime; if it is now `at` another path, that
-        file's own time decides.
+        """Return whether the file at a path was removed within the lifetime; if it is now `at` another path,
+        that file's own time decides.
         """
         place = self._workspace.root / path
         there = _status(place)
@@ -55,7 +55,8 @@ class Lifetime:
         return nearest is not None and self._is_earlier(nearest) and self._leads_there(path)
 
     def _leads_there(self, path: str) -> bool:
-        """Whether the directories on the way to a path are those that the command found, or left there."""
+        """Return whether the directories on the way to a path are those that the command found, or left
+        there."""
         return all(self._has_stood(each) for each in self._above(path))
 
     def _above(self, path: str) -> Iterator[Path]:

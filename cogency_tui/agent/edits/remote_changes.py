@@ -36,7 +36,7 @@ class Merging:
         self._before = self._repository.named(_PLACES) if merges else None
 
     def has_moved(self) -> bool:
-        """Whether the command has merged anything, or has begun to."""
+        """Return whether the command has merged anything, or has begun to."""
         return bool(self._before) and self._repository.named(_PLACES) != self._before
 
     def merged(self, edits: Sequence[Edit], recorded: Sequence[Edit]) -> list[Edit]:

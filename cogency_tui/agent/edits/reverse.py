@@ -135,7 +135,7 @@ class Reversal:
         """
         self._place_waiting()
         for path, (_, step) in list(self._waiting.items()):
-            self._block(step, self._sheet(path).then, _Blocked("something else is there now"))
+            self._block(step, self._sheet(path).then, _Blocked("another file is there now"))
         removed = {path for path, sheet in self._sheets.items() if sheet.then.kind == "absent"}
         for path, sheet in list(self._sheets.items()):
             below = self._contents.below(path) if sheet.now.kind == "absent" != sheet.then.kind else None
@@ -208,28 +208,28 @@ class Reversal:
 
     def _content(self, base: Version, ours: Version, theirs: Version) -> Version:
         if not theirs.known:
-            raise _Blocked("what it held before is not known")
+            raise _Blocked("its earlier content is unknown")
         if ours.holds(theirs) or (base.known and base.holds(theirs)):
             return ours
         _require_kept(theirs, ours)
         if not base.known:
-            raise _Blocked("what the change left there is not known, so nobody can tell what came later")
+            raise _Blocked("its content after the change is unknown, so later changes cannot be identified")
         if ours.holds(base):
             return theirs
         if ours.kind == "absent":
-            raise _Blocked("it was removed or renamed since")
+            raise _Blocked("it has been deleted or renamed since")
         if base.kind == "absent":
-            raise _Blocked("something else was put there since")
+            raise _Blocked("another file has been created there since")
         if theirs.kind == "absent":
-            raise _Blocked("it was changed since it was created")
+            raise _Blocked("it has changed since it was created")
         return self._merged(base, ours, theirs)
 
     def _merged(self, base: Version, ours: Version, theirs: Version) -> Version:
         sides = base, ours, theirs
         if any(side.kind != "file" for side in sides):
-            raise _Blocked("it became something else since")
+            raise _Blocked("it is no longer the same kind of file")
         if any(side.size > _LARGEST or not side.kept for side in sides):
-            raise _Blocked("it was changed since, and is too large to be merged")
+            raise _Blocked("it has changed since, and is too large to merge")
         merged = merge(*(self._blobs.read(side.digest, side.size) for side in sides))
         if merged.content is None:
             raise _Blocked(_conflict(merged), merged)
@@ -241,22 +241,22 @@ def _mode(base: Version, ours: Version, theirs: Version) -> int:
         return theirs.mode if theirs.kind == "file" else ours.mode
     if theirs.kind != "file" or theirs.mode in (base.mode, ours.mode):
         return ours.mode
-    raise _Blocked(f"its mode was changed since, too (it is {ours.mode:o})")
+    raise _Blocked(f"its mode has changed since, too (it is {ours.mode:o})")
 
 
 def _require_kept(version: Version, ours: Version) -> None:
     if version.kind != "absent" and not version.kept and not ours.holds(version):
-        why = "what it held is not known" if not version.digest else "what it held was not kept"
+        why = "its content is unknown" if not version.digest else "its content was not saved"
         raise _Blocked(f"{why} ({version.size:,} bytes)")
 
 
 def _conflict(merged: Merged) -> str:
     conflicts = merged.conflicts
     if len(conflicts) != 1:
-        return f"the same lines were changed since, in {len(conflicts)} places"
+        return f"the same lines have changed since, in {len(conflicts)} places"
     first, end = conflicts[0].our_lines
     lines = f"line {first + 1:,}" if end - first <= 1 else f"lines {first + 1:,} to {end:,}"
-    return f"the same lines were changed since ({lines})"
+    return f"the same lines have changed since ({lines})"
 
 
 def _obstacle(

@@ -37,7 +37,7 @@ async def settle_left(data: Path) -> None:
 
 
 def any_left(data: Path) -> bool:
-    """Whether a process that ran commands ended before they were settled."""
+    """Return whether a process that ran commands ended before they were settled."""
     try:
         names = [path.name for path in (data / SHADOWS).iterdir()]
     except OSError:

@@ -37,8 +37,8 @@ async def put_back_unagreed(journal: "Journal") -> list[str]:
             left, aside = await put_back(journal, conversation, changed)
         except StoreError as error:
             notices.append(
-                f"{_subject(conversation)} cannot be put back yet: {_named(changed)}: {error} It is tried"
-                " again at the next start."
+                f"{_subject(conversation)} cannot be reverted yet: {_named(changed)}: {error} It is tried "
+                "again at the next start."
             )
             continue
         found = _notices(conversation, changed, await _edits(journal, conversation), left)
@@ -70,11 +70,11 @@ def _notices(
         ]
         cure = f"`cogency-tui edits revert {' '.join(guards)} --conversation {conversation}`"
         notices.append(
-            f"{_subject(conversation)} that you had not agreed to is put back: {_named(back)}. {cure} makes"
-            " it again."
+            f"{_subject(conversation)} that you had not approved was reverted: {_named(back)}. {cure} "
+            "restores it."
         )
     notices += [
-        f"{_subject(conversation)} cannot be put back: {_named([edit])}: {left[edit.path]}"
+        f"{_subject(conversation)} cannot be reverted: {_named([edit])}: {left[edit.path]}"
         for edit in changed
         if edit.id not in undone and edit.path in left
     ]

@@ -57,9 +57,7 @@ class Undo:
         edits = await self._edits()
         chosen = to_undo(edits, ids)
         if not chosen:
-            raise UsageError(
-                "There is nothing to undo: these edits are taken back already, or changed nothing."
-            )
+            raise UsageError("Nothing to undo: these edits are already reverted, or changed nothing.")
         return await self._plan(UNDO, steps(chosen, edits))
 
     async def of_own(self, ids: Collection[int]) -> Plan:
@@ -89,7 +87,7 @@ class Undo:
         edits = await self._edits()
         turn = latest_turn(edits) if turn is None else turn
         if turn is None:
-            raise UsageError("There is nothing to undo: no edit of this conversation is in effect.")
+            raise UsageError("Nothing to undo: no edit of this conversation is applied.")
         here = [edit for edit in edits if path is None or path in (edit.path, edit.old_path)]
         return await self.of_own(made_in(here, turn))
 
@@ -106,7 +104,7 @@ class Undo:
         edits = await self._edits()
         chosen = to_undo(edits, latest_undo(edits))
         if not chosen:
-            raise UsageError("There is nothing to redo: no undo of this conversation is in effect.")
+            raise UsageError("Nothing to redo: no undo of this conversation is applied.")
         return await self._plan(REDO, steps(chosen, edits))
 
     async def restore(self, edits: Iterable[Edit], *, before: bool = False) -> Plan:
@@ -156,7 +154,7 @@ class Undo:
         if not shared:
             return ""
         others = named_conversations({other for edit in shared for other in edit.shared_with})
-        return f"A command of {others} may have made the changes of {_named([edit.path for edit in shared])}."
+        return f"A command of {others} may have made the changes to {_named([edit.path for edit in shared])}."
 
     async def _asks_about_paths(self, plan: Plan) -> str:
         changes = [each.change for each in plan.changes]
@@ -189,16 +187,16 @@ class Undo:
             more = f" (and {len(plan.obstacles) - 1} more)" if len(plan.obstacles) > 1 else ""
             raise WorkspaceError(
                 f"Nothing was changed. {shown(first.path)}: {first.reason}{more}.",
-                "Decide what these files are to hold, or leave them out.",
+                "Choose the content of these files, or leave them out.",
             )
         if plan.for_good and not for_good:
             raise LossError(
-                f"Nothing was changed. What {shown(plan.for_good[0])} holds now is too large to be kept, "
-                "and would be lost for good.",
-                "Confirm that, or leave it out.",
+                f"Nothing was changed. The current content of {shown(plan.for_good[0])} is too large to "
+                "save, and would be lost permanently.",
+                "Confirm this, or leave it out.",
             )
         if not agreed and (question := await self.asks_about(plan)):
-            raise ConsentError(f"Nothing was changed. {question}", "Look at the changes, and agree to them.")
+            raise ConsentError(f"Nothing was changed. {question}", "Review the changes, and confirm them.")
         return await completed(self._apply(plan, also))
 
     async def _apply(self, plan: Plan, also: Also | None) -> list[Edit]:
@@ -261,7 +259,7 @@ def _require_as_planned(change: FileChange, contents: Contents) -> None:
     for path, version in paths:
         if not contents.now(path).equals(version):
             raise WorkspaceError(
-                f"Nothing was changed. {shown(path)} has changed since this was planned.", "Look at it again."
+                f"Nothing was changed. {shown(path)} has changed in the meantime.", "Look at it again."
             )
 
 

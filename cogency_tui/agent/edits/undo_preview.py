@@ -77,9 +77,9 @@ def left_out(edits: Collection[Edit]) -> str:
     shared = [edit for edit in edits if not edit.is_merged]
     others = named_conversations({other for edit in shared for other in edit.shared_with})
     told = [
-        f"Kept, because it came from the remote: {_names(merged)}. {_reverting(merged)}",
-        f"{_names(shared)} stay{'s' * _is_one(shared)} as now: a command of {others} ran at the same time and"
-        f" may have made the change. {_reverting(shared)}",
+        f"Not reverted, because it came from the remote: {_names(merged)}. {_reverting(merged)}",
+        f"{_names(shared)} stay{'s' * _is_one(shared)} unchanged: a command of {others} ran at the same "
+        f"time and may have made the change. {_reverting(shared)}",
     ]
     return " ".join(compress(told, (merged, shared)))
 
@@ -97,7 +97,7 @@ def _names(edits: Collection[Edit]) -> str:
 def _reverting(edits: Collection[Edit]) -> str:
     numbers = " ".join([str(edit.id) for edit in edits][:_MOST_NUMBERS])
     numbers += " …" if len(edits) > _MOST_NUMBERS else ""
-    return f"`cogency-tui edits revert {numbers}` takes it back all the same."
+    return f"`cogency-tui edits revert {numbers}` reverts it anyway."
 
 
 def plan_of(tool: str, steps: Iterable[Step], contents: Contents, blobs: Blobs) -> Plan:
@@ -128,13 +128,13 @@ def planned(tool: str, reversal: Reversal, blobs: Blobs) -> Plan:
 
 def _shown(change: FileChange, former: Mapping[str, Collection[str]], blobs: Blobs) -> str:
     path = change.old_path or change.path
-    notes = [f"{shown(name)} is {shown(path)} now.\n" for name in former[path]]
+    notes = [f"{shown(name)} is now {shown(path)}.\n" for name in former[path]]
     return "".join((*notes, difference(change, blobs)))
 
 
 def _explained(obstacle: Obstacle, former: Mapping[str, Collection[str]]) -> str:
     names = ", ".join(map(shown, former[obstacle.path]))
-    return f"{obstacle.reason}; it was {names} then" if names else obstacle.reason
+    return f"{obstacle.reason}; its name was {names} then" if names else obstacle.reason
 
 
 def difference(change: FileChange, blobs: Blobs) -> str:
@@ -169,7 +169,7 @@ def _text(version: Version, name: str, blobs: Blobs) -> str | None:
     if version.kind == "absent":
         return None
     if version.kind == "link" or not version.kept or version.size > LARGEST:
-        raise WorkspaceError(f"{name} is not shown line by line.")
+        raise WorkspaceError(f"{name} cannot be shown line by line.")
     return decode(blobs.read(version.digest, version.size), name).plain
 
 

@@ -185,5 +185,5 @@ def _is_to_be_undone(edit: Edit, wanted: Collection[int]) -> bool:
 
 
 def _is_passive(edit: Edit) -> bool:
-    """Whether an edit is no change of the agent's: an undo, or a snapshot."""
+    """Return whether an edit is no change of the agent's: an undo, or a snapshot."""
     return bool(edit.undoes) or edit.kind == "snapshot"

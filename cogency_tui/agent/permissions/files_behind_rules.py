@@ -133,8 +133,8 @@ def basis_of(pattern: str, project: Path) -> str | None:
 
 
 def stays_inside(pattern: str, command: str, project: Path) -> bool:
-    """Whether a command of this pattern runs and changes nothing outside `project` by a path that it names;
-    the paths that others read are for `reach` to judge.
+    """Return whether a command of this pattern runs and changes nothing outside `project` by a path that it
+    names; the paths that others read are for `reach` to judge.
     """
     words = pattern.split(" ")
     while (words[0].rpartition("/")[2], *words[1:2]) in allowed_options.RUNNERS:

@@ -36,23 +36,23 @@ from cogency_tui.tools.threads import in_thread
 _NAMED = 2
 """Sources that a question names."""
 
-_CHANGED = "There is a rule, but the files that decide what runs have changed since it was made"
+_CHANGED = "A rule matches, but files that determine what runs have changed since the rule was added"
 
-_MAY_REACH = "it may run anything, and could so reach the network"
+_MAY_REACH = "it can run anything, including network access"
 
 _POSSIBLE = "what could have brought untrusted content"
 """Represents all possible sources in those of a grant: one more of them is no reason to ask again."""
 
 _ALLOWED: dict[Permissions, str] = {
-    "plan": "reading and searching inside the project, and describing what you would do",
+    "plan": "reading and searching inside the project, and describing your plan",
     "ask": "reading and searching inside the project",
     "edits": "reading, searching and changing files inside the project",
     "auto": "everything else inside the project",
 }
 """The calls that each mode allows without a question, in the words of a refusal."""
 
-_ALLOWED_LOCAL = "whatever stays inside the project and off the network"
-_ALLOWED_COMMANDS = ", plain commands that do no more than that (cat, ls, git status)"
+_ALLOWED_LOCAL = "anything inside the project without network access"
+_ALLOWED_COMMANDS = ", plain commands that do only that (cat, ls, git status)"
 _ALLOWED_OUT = ", and curl to a server that you started"
 _ALLOWED_TRANSFERS = ", and git push, pull and fetch with remotes that were configured before you began"
 """The calls that `auto` allows once untrusted content may have been read."""
@@ -167,7 +167,7 @@ class Gate:
 
     @property
     def can_ask(self) -> bool:
-        """Whether a user is available to answer questions."""
+        """True if a user is available to answer questions."""
         return self._ask() is not None
 
     @property
@@ -236,11 +236,11 @@ class Gate:
             return None if ask is None else await ask(question)
 
     async def keeps(self, call_id: str, tool: str, changed: Sequence[str], diff: str) -> bool | None:
-        """Whether the user keeps a call's changes of guarded files that were made without consent; None if
-        no user can be asked.
+        """Return whether the user keeps a call's changes of guarded files that were made without consent;
+        None if no user can be asked.
         """
-        summary = f"Keep what it has changed: {'; '.join(changed)}"
-        reason = "it changed files that need your consent"
+        summary = f"Keep its changes: {'; '.join(changed)}"
+        reason = "it changed files that need your approval"
         asked = f" ({self._asker} ran it)" if self._asker else ""
         question = Question(self._call_id or call_id, tool, "changed", summary, diff, reason + asked)
         answer = await self.put(question)
@@ -258,7 +258,7 @@ class Gate:
             self._reason_of_mode(intent, self._mode())
 
     def is_wary(self) -> bool:
-        """Whether the reach of commands matters: untrusted content was read."""
+        """Return whether the reach of commands matters: untrusted content was read."""
         return bool(self._state.sources)
 
     async def check(self, call_id: str, tool: str, intent: Intent) -> None:
@@ -309,14 +309,14 @@ class Gate:
                 sources = frozenset((*self._state.sources, *((_POSSIBLE,) if self._state.possible else ())))
                 self._state.granted.give(Grant(case.key, *said, sources, time(), pattern if made else ""))
         if not answer.allow:
-            reason = "the user refused it" + (f": {answer.reason}" if answer.reason else "")
-            said = f" They said: {answer.reason}" if answer.reason else ""
-            raise RefusedError(f"Refused by the user: {intent.summary}.{said}", reason)
+            reason = "the user declined it" + (f": {answer.reason}" if answer.reason else "")
+            said = f" Their reason: {answer.reason}" if answer.reason else ""
+            raise RefusedError(f"The user declined: {intent.summary}.{said}", reason)
 
     def _unasked(self, case: _Case, intent: Intent) -> RefusedError:
         """The refusal of a call for which no user can be asked."""
         self._state.refusals.append(Refusal(intent.summary, case.reason, self._enough(intent)))
-        return self._refusal(f"{case.reason}; nobody can be asked here", case.reason, intent)
+        return self._refusal(f"{case.reason}; no user is available to approve it", case.reason, intent)
 
     def _refusal(self, why: str, reason: str, intent: Intent) -> RefusedError:
         allowed = _ALLOWED[self._mode()]
@@ -358,7 +358,7 @@ class Gate:
             return None
         reason = by_mode = self._reason_of_mode(intent, mode)
         if intent.loss:
-            return _Case(f"this would be lost: {intent.loss}")
+            return _Case(f"it permanently deletes {intent.loss}")
         if not by_mode and (caution := self._caution(intent)):
             return _Case(caution)
         sources = self._state.sources
@@ -405,7 +405,7 @@ class Gate:
     def _reason_of_mode(self, intent: Intent, mode: Permissions) -> str:
         """Why the call is asked about by its nature and the mode; empty if both let it pass."""
         if mode == "plan" and intent.effect in ("write", "command", "tool"):
-            reason = "in plan mode nothing is changed or run"
+            reason = "plan mode neither changes files nor runs commands"
             raise self._refusal(reason, reason, intent)
         if intent.outside:
             return f"{intent.outside} is outside the project"
@@ -414,9 +414,9 @@ class Gate:
         if intent.effect == "read" or mode == "auto":
             return ""
         if intent.effect == "network":
-            return f"it asks {intent.goes_to}, and what it asks leaves this machine"
+            return f"it sends a request to {intent.goes_to}, outside this machine"
         if intent.effect == "tool":
-            return f"it is up to {intent.brings} what it does"
+            return f"{intent.brings} decides what it does"
         if intent.effect == "write":
             return "" if mode == "edits" else "it changes files"
         return "it runs a command" + (f" that reaches {intent.neighbour}" if intent.neighbour else "")
@@ -426,7 +426,7 @@ class Gate:
         return self._state.caution if intent.effect in ("write", "command", "tool") else ""
 
     def _is_own(self, intent: Intent) -> bool:
-        """Whether a call would change the user's configuration, if that is in the project."""
+        """Return whether a call would change the user's configuration, if that is in the project."""
         if self._rules is None or intent.effect != "write":
             return False
         return any(map(self._rules.is_configuration, intent.paths))
@@ -440,13 +440,13 @@ class Gate:
         """The reason as the question shows it: with the asker, and with problems of the rules."""
         reason = case.reason + (f" ({self._asker} asks for it)" if self._asker else "")
         if (caution := self._caution(intent)) and caution != case.reason:
-            reason += f". Besides, {caution}"
+            reason += f". Also, {caution}"
         if ruling.changed:
             reason += f". {_CHANGED}"
         if self._rules is not None and self._rules.problem and ruling.pattern:
-            reason += f". Your rules do not count: {self._rules.problem}".rstrip(".")
+            reason += f". Your rules are ignored: {self._rules.problem}".rstrip(".")
         if self._state.trouble:
-            reason += f". The last rule was not stored: {self._state.trouble}".rstrip(".")
+            reason += f". The last rule was not saved: {self._state.trouble}".rstrip(".")
         return reason
 
     async def _make_rule(self, intent: Intent, ruling: Ruling) -> bool:
@@ -467,21 +467,21 @@ def _narrower(one: Permissions, other: Permissions) -> Permissions:
 
 
 def _is_free(intent: Intent, mode: Permissions) -> bool:
-    """Whether a call concerns only processes that the conversation started, and is no command while none
-    may run.
+    """Return whether a call concerns only processes that the conversation started, and is no command while
+    none may run.
     """
     return intent.own and not (mode == "plan" and intent.everything)
 
 
 def _could_reach(intent: Intent) -> bool:
-    """Whether nothing confines a call to the project, though it names no place outside."""
+    """Return whether nothing confines a call to the project, though it names no place outside."""
     return intent.effect in ("command", "tool") and not intent.confined
 
 
 def _way_out(intent: Intent) -> str:
     """The way in which a call could carry something out of the project."""
     if intent.effect == "network" or (intent.effect == "tool" and intent.goes_to):
-        return f"it asks {intent.goes_to}"
+        return f"it sends a request to {intent.goes_to}"
     if intent.goes_to and intent.neighbour:
         return f"it reaches {intent.neighbour}"
     return f"it reaches the network with {intent.goes_to}" if intent.goes_to else _MAY_REACH

@@ -10,7 +10,7 @@ from cogency_tui.tools.base import Effect, Intent
 Key = tuple[str, str]
 
 ANY_COMMAND: Key = ("command", "")
-EVERY_COMMAND = "every command, until content from elsewhere is read"
+EVERY_COMMAND = "every command, until untrusted content is read"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,13 +63,13 @@ def kept_as(intent: Intent) -> tuple[Key, str]:
     if intent.effect == "command":
         return ("command", f"{paths}\0{intent.detail}"), "this same command"
     if intent.effect == "network":
-        return ("network", intent.goes_to), f"all that asks {intent.goes_to}"
+        return ("network", intent.goes_to), f"all requests to {intent.goes_to}"
     if intent.effect == "tool":
         return ("tool", intent.tool), f"all calls of {intent.tool}"
     if intent.outside or intent.guarded:
-        what = "reading this" if intent.effect == "read" else "changes of the same files"
+        what = "reading this" if intent.effect == "read" else "changes to the same files"
         return (intent.effect, paths or intent.summary), what
-    return (intent.effect, ""), "all changes of files in the project"
+    return (intent.effect, ""), "all changes to files in the project"
 
 
 def about(key: Key, intent: Intent) -> str:

@@ -97,7 +97,8 @@ def _words(command: str) -> list[str]:
 
 
 def _may_become_option(bare: str, before: str) -> bool:
-    """Whether a glob may match names that are options: they begin with the word's text before the glob."""
+    """Return whether a glob may match names that are options: they begin with the word's text before the
+    glob."""
     glob = _GLOB.search(bare)
     return glob is not None and (before + bare[: glob.start()])[:1] in ("", "-")
 
@@ -170,11 +171,11 @@ def _scripted(words: Sequence[str]) -> tuple[str, ...]:
 FILE_NAME = "permissions.toml"
 
 _HEADING = """\
-What runs without being asked about. Written by cogency-tui: comments are not kept.
-A rule without a project holds in all of them."""
+Rules for what runs without asking. Written by cogency-tui, which does not preserve comments.
+A rule without a project applies to all projects."""
 _MOST = 1000
 _MAGIC = frozenset("*?[]{}")
-_MEND = "Correct the file or move it away; until then everything is asked about."
+_MEND = "Correct the file or move it away; until then everything needs approval."
 
 RuleEffect = Literal["command", "write", "network", "tool"]
 
@@ -223,7 +224,7 @@ class Rules:
         self._directory = Path(os.path.realpath(path.parent))
 
     def is_configuration(self, path: Path) -> bool:
-        """Whether a path (resolved) is part of the user's configuration rather than the project's."""
+        """Return whether a path (resolved) is part of the user's configuration rather than the project's."""
         if not path.is_relative_to(self._directory):
             return False
         if self.project.is_relative_to(self._directory):
@@ -281,7 +282,7 @@ class Rules:
             secrets.token_hex(4), effect, pattern, "" if everywhere else str(self.project), day, basis or ""
         )
         if problem := _problem(rule) or _command_problem(rule, basis):
-            raise UsageError(f"There can be no such rule: {problem}.")
+            raise UsageError(f"Invalid rule: {problem}.")
         with self._lock, changing(self.path):
             rules = self._read()
             there = next((each for each in rules if _same(each, rule)), None)
@@ -305,7 +306,9 @@ class Rules:
             rules = self._read()
             left = tuple(rule for rule in rules if rule.id != id)
             if len(left) == len(rules):
-                raise UsageError(f'There is no rule "{id}".', "See which there are.")
+                raise UsageError(
+                    f'There is no rule "{id}".', "List them with `cogency-tui permissions list`."
+                )
             self._write(left)
 
     def put_back(self, rule: Rule, place: int) -> None:
@@ -327,9 +330,9 @@ class Rules:
         table = toml.parse(self.path, text)
         found: Any = table.pop("rules", [])
         if table:
-            raise ConfigError(f'{self.path}: "{next(iter(table))}" is no key of this file.', _MEND)
+            raise ConfigError(f'{self.path}: unknown key "{next(iter(table))}".', _MEND)
         if not isinstance(found, list):
-            raise ConfigError(f'{self.path}: "rules" is no list of tables.', _MEND)
+            raise ConfigError(f'{self.path}: "rules" must be a list of tables.', _MEND)
         entries = cast("list[Any]", found)
         if len(entries) > _MOST:
             raise ConfigError(f"{self.path}: more than {_MOST:,} rules.", _MEND)
@@ -413,7 +416,7 @@ def _problem(rule: Rule) -> str:
     """The problem with a rule; empty if there is none."""
     pattern = rule.pattern
     if not rule.id or not pattern or not pattern.isprintable():
-        return '"id" and "pattern" must say something'
+        return '"id" and "pattern" must not be empty'
     if rule.project and not rule.project.startswith("/"):
         return '"project" must be the full path of a directory'
     if rule.effect == "write":
@@ -429,7 +432,7 @@ def _problem(rule: Rule) -> str:
 def _command_problem(rule: Rule, basis: str | None) -> str:
     """The problem with a new rule for commands; empty if there is none."""
     if rule.effect == "command" and (basis is None or pattern_of(rule.pattern) != rule.pattern):
-        return f'"pattern": what begins with {rule.pattern!r} is always asked about'
+        return f'"pattern": anything that begins with {rule.pattern!r} always needs approval'
     return ""
 
 

@@ -76,7 +76,7 @@ class Learner:
 
     @property
     def at_work(self) -> bool:
-        """Whether a lesson is in progress."""
+        """True if a lesson is in progress."""
         return self._lesson is not None and not self._lesson.done()
 
     async def settle(self) -> None:
@@ -129,7 +129,7 @@ class Learner:
             return "turned off in the meantime"
         learned = await lessons.learn(lot, facts, dropped, model)
         if learned is None:
-            return "you changed the profile in the meantime, and that counts"
+            return "you changed the profile in the meantime, and your change has priority"
         added, gone = learned
         if not (added or gone):
             return "nothing new"
@@ -155,7 +155,7 @@ class Learner:
             )
         text = "".join(pieces)
         if not text.strip():
-            raise ProviderProtocolError(f"{provider.model} wrote nothing")
+            raise ProviderProtocolError(f"{provider.model} returned nothing")
         return text
 
     def _mask(self, text: str) -> str:

@@ -76,7 +76,7 @@ def read_files(project: Path) -> dict[str, bytes]:
         except OSError:
             return {}
         if not stat.S_ISDIR(kind):
-            raise WorkspaceError(f"{FOLDER} is no directory.", "What is in it is not used.")
+            raise WorkspaceError(f"{FOLDER} is not a directory.", "It is not used.")
         found: dict[str, bytes] = {}
         left = _LARGEST
         try:
@@ -119,7 +119,7 @@ def _below(
     for entry in directory.entries():
         name = prefix + _text(entry.name)
         if not depth or next(budget, None) is None:
-            raise WorkspaceError(f"{FOLDER} holds too much.", f"At most {_MOST_FILES} files are looked at.")
+            raise WorkspaceError(f"{FOLDER} has too many files.", f"At most {_MOST_FILES} files are read.")
         kind = directory.status(entry.name).st_mode
         if stat.S_ISDIR(kind):
             with directory.child(entry.name) as child:
@@ -127,7 +127,9 @@ def _below(
         elif stat.S_ISREG(kind):
             yield name, directory, entry.name
         else:
-            raise WorkspaceError(f"{FOLDER}/{shown(name)} is no regular file.", "Put the file itself there.")
+            raise WorkspaceError(
+                f"{FOLDER}/{shown(name)} is not a regular file.", "Replace it with the file itself."
+            )
 
 
 def _text(name: str) -> str:

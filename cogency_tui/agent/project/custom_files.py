@@ -97,7 +97,7 @@ def read_custom(files: Mapping[str, bytes], folder: Path, *, own: bool) -> Custo
         try:
             text = _text(data)
             if not _NAME.fullmatch(name):
-                raise ValueError("a name has letters, digits, - _ and . only, at most 64")
+                raise ValueError("a name has only letters, digits, -, _ and ., at most 64 characters")
             if kind == "commands":
                 commands[name] = _command(name, text, place)
             elif kind == "agents":
@@ -119,7 +119,7 @@ def project_workflow(name: str, table: object) -> WorkflowSettings:
     workflow = read_workflow(name, table)
     for index, step in enumerate(workflow.steps):
         if step.type == "llm" and step.name != _OWN_MODEL:
-            told = f'another model is not for a project to choose: write name = "{_OWN_MODEL}"'
+            told = f'a project cannot choose another model: write name = "{_OWN_MODEL}"'
             raise WorkflowError(name, index, told, step.id)
     return workflow
 
@@ -130,7 +130,7 @@ def _text(data: bytes) -> str:
     try:
         return data.decode("utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError as exc:
-        raise ValueError(f"it is no UTF-8 (at byte {exc.start})") from exc
+        raise ValueError(f"it is not UTF-8 (at byte {exc.start})") from exc
 
 
 def _front_matter(text: str) -> tuple[dict[str, str], str]:
@@ -150,14 +150,16 @@ def _front_matter(text: str) -> tuple[dict[str, str], str]:
         key, colon, value = line.partition(":")
         if line.strip() and not line.startswith("#"):
             if not colon or key != key.strip() or not key:
-                raise ValueError(f"line {number} of its front matter is no `key: value`")
+                raise ValueError(f"line {number} of its front matter is not `key: value`")
             found[key] = value.strip().strip("\"'")
     return found, "\n".join(lines[end + 1 :]).strip()
 
 
 def _command(name: str, text: str, place: Path) -> CustomCommand:
     if not _COMMAND.fullmatch(name):
-        raise ValueError("the name of a command is made of small letters, digits and -, first a letter")
+        raise ValueError(
+            "the name of a command has lowercase letters, digits and -, and begins with a letter"
+        )
     keys, body = _front_matter(text)
     _check(keys, _COMMAND_KEYS)
     if not body:
@@ -172,7 +174,7 @@ def _agent(text: str, *, own: bool) -> AgentSettings:
     fields = [field for field in AgentSettings.__struct_fields__ if field != "instructions"]
     _check(keys, fields if own else [field for field in fields if field not in _MODEL_KEYS])
     if not body:
-        raise ValueError("it has no text: that is what the agent is told to do")
+        raise ValueError("it has no text: write the agent's instructions there")
     values: dict[str, Any] = {**keys, "instructions": body}
     if tools := keys.get("tools"):
         values["tools"] = [tool.strip() for tool in tools.strip("[]").split(",") if tool.strip()]
@@ -186,4 +188,4 @@ def _agent(text: str, *, own: bool) -> AgentSettings:
 def _check(keys: Mapping[str, str], known: Sequence[str]) -> None:
     for key in keys:
         if key not in known:
-            raise ValueError(f'its front matter has an unknown key "{key}"; there are: {", ".join(known)}')
+            raise ValueError(f'its front matter has an unknown key "{key}"; known keys: {", ".join(known)}')

@@ -67,7 +67,7 @@ class TooMuchError(Exception):
 
 
 def is_source(path: Path) -> bool:
-    """Whether a file is a program, or part of one."""
+    """Return whether a file is a program, or part of one."""
     return path.suffix.casefold() in _ENDINGS or os.access(path, os.X_OK)
 
 

@@ -36,7 +36,7 @@ from cogency_tui.config.toml import line_of, line_of_key
 from cogency_tui.config.workflows import WorkflowError, WorkflowSettings, check_workflows, problem_of
 from cogency_tui.errors import ConfigError
 
-_MEND = "Until it is corrected, nothing of it is used."
+_MEND = "Until it is corrected, none of it is used."
 _NAME = re.compile(r"[\w.-]{1,64}", re.ASCII)
 _TABLES = ("agents", "workflows", "mcp")
 
@@ -246,7 +246,7 @@ def _line(text: str, key: str, value: Any) -> int:
 
 def _told(key: str) -> str:
     if key in Settings.__struct_fields__:
-        return f'"{key}" is not for a project to set, only for your own configuration'
+        return f'"{key}" can only be set in your own configuration, not by a project'
     may = dict.fromkeys(option.path[0] for option in options().values() if option.project)
     return f'unknown key "{key}"; a project may have {", ".join(may)}'
 
@@ -268,11 +268,11 @@ def _options(table: dict[str, Any], text: str, path: Path) -> dict[str, Any]:
 def _tables(table: dict[str, Any], key: str, text: str, path: Path) -> list[tuple[str, Any]]:
     found: Any = table.get(key, {})
     if not isinstance(found, dict):
-        raise ConfigError(f'{toml.place(path, line_of_key(text, (key,)))}: "{key}" is no table.', _MEND)
+        raise ConfigError(f'{toml.place(path, line_of_key(text, (key,)))}: "{key}" is not a table.', _MEND)
     entries = cast("dict[str, Any]", found)
     for name in entries:
         if not _NAME.fullmatch(name):
-            told = "a name has letters, digits, - _ and . only, at most 64"
+            told = "a name has only letters, digits, -, _ and ., at most 64 characters"
             raise ConfigError(f"{toml.place(path, line_of(text, (key, name)))}: {key}: {told}.", _MEND)
     return list(entries.items())
 
@@ -286,7 +286,7 @@ def _agent(name: str, agent: Any, text: str, path: Path) -> AgentSettings:
         if not chosen:
             return msgspec.convert(agent, AgentSettings)
         line = line_of_key(text, (*keys, chosen)) or line
-        problem = f'"{chosen}" is not for a project to set: its agents have the model of who calls them'
+        problem = f'a project cannot set "{chosen}": its agents use the model of their caller'
     raise ConfigError(f'{toml.place(path, line)}: agent "{name}": {problem}.', _MEND)
 
 
@@ -295,6 +295,6 @@ def _server(name: str, server: Any, text: str, path: Path) -> McpSettings:
     key = wrong.key if wrong else next((each for each in _KEYS_FOR_SERVERS if each in server), "")
     if not key and not wrong:
         return msgspec.convert(server, McpSettings)
-    told = wrong.words if wrong else f'"{key}" is not for a project to set: it names variables of yours'
+    told = wrong.words if wrong else f'a project cannot set "{key}": it names your environment variables'
     line = line_of_key(text, ("mcp", name, key) if key else ("mcp", name))
     raise ConfigError(f'{toml.place(path, line)}: MCP server "{name}": {told}.', _MEND)

@@ -27,8 +27,8 @@ from cogency_tui.errors import ConfigError, UsageError, WorkspaceError
 FILE_NAME = "trusted.toml"
 
 _HEADING = """\
-Projects whose .cogency/ files may be used, and those that are not to be asked about.
-Written by cogency-tui: comments are not kept."""
+Projects whose .cogency/ files may be used, and those never to ask about.
+Written by cogency-tui, which does not preserve comments."""
 _MEND = "Correct the file or move it away; until then no project is trusted."
 
 
@@ -39,7 +39,7 @@ class Standing(Enum):
     UNKNOWN = "not trusted"
     CHANGED = "changed since it was trusted"
     TRUSTED = "trusted"
-    REFUSED = "not trusted, and not to be asked about"
+    REFUSED = "not trusted, never asked"
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +153,7 @@ class Trust:
         contents = read_files(project)
         found = _digests(contents, programs_of(project, contents))
         if _digest(found) != seen.digest:
-            raise UsageError(f"{project / FOLDER} has just changed.", "Look at it again.")
+            raise UsageError(f"{project / FOLDER} has changed.", "Look at it again.")
         trusted = Trusted(str(project), project.stat().st_ino, found, _today())
         with changing(self.path):
             others = self.decisions().without(project)
@@ -195,7 +195,7 @@ class Trust:
         projects = self._entries(text, table, "projects", Trusted)
         refused = self._entries(text, table, "refused", Refused)
         if table:
-            raise ConfigError(f'{self.path}: "{next(iter(table))}" is no key of this file.', _MEND)
+            raise ConfigError(f'{self.path}: unknown key "{next(iter(table))}".', _MEND)
         return Decisions(
             [msgspec.convert(entry, Trusted) for entry in projects],
             [msgspec.convert(entry, Refused) for entry in refused],
@@ -205,7 +205,7 @@ class Trust:
         """Remove the tables under a key from `table`; each is valid as a `kind`."""
         found: Any = table.pop(key, [])
         if not isinstance(found, list):
-            raise ConfigError(f'{self.path}: "{key}" is no list of tables.', _MEND)
+            raise ConfigError(f'{self.path}: "{key}" must be a list of tables.', _MEND)
         entries = cast("list[Any]", found)
         for index, entry in enumerate(entries):
             if problem := problem_of(entry, kind):

@@ -260,7 +260,7 @@ class Recall:
             if held:
                 raise UsageError(
                     f"This conversation is open in process {held[0].pid}.",
-                    "Close it there (`/new`, or leave the program), or go on in a copy:"
+                    "Close it there (`/new`, or quit the program), or continue in a fork:"
                     f" cogency-tui conversations fork {id}",
                 )
         try:

@@ -67,9 +67,11 @@ class PastConversations:
         found = await self._resolved(conversation)
         own = await self._own()
         if (await Edits(store.database).origin(found.id)).conversation == own:
-            raise ToolError("That is this conversation, or one that works for it.", "You know what it says.")
+            raise ToolError(
+                "That is this conversation, or one of its sub-agents.", "You already have its text."
+            )
         if found.trashed is not None:
-            raise ToolError("The person has moved that conversation to the trash.")
+            raise ToolError("The user moved that conversation to the trash.")
         preview = await self._recall.preview(found.id, at, before=_BEFORE, behind=_BEHIND)
         lines = [f"{found.title or 'Untitled'} ({found.id}, {_date(found.updated)})"]
         lines += [f"[earlier events: at={preview.events[0][0]}]"] if preview.before and preview.events else []
@@ -81,7 +83,7 @@ class PastConversations:
         try:
             return await (await self._store()).resolve(conversation)
         except PersonError as exc:
-            raise ToolError(str(exc), "Use an id that recall has given.") from exc
+            raise ToolError(str(exc), "Use an id from a result of recall.") from exc
 
     async def _own(self) -> str:
         store = await self._store()
@@ -104,7 +106,7 @@ def _hit(hit: Hit) -> str:
 
 def _told(event: Event) -> str:
     if event["type"] == "user":
-        return f"person: {_cut(user_text(event))}"
+        return f"user: {_cut(user_text(event))}"
     if event["type"] == "think" or event["type"] == "respond":
         return f"{'thought' if event['type'] == 'think' else 'answer'}: {_cut(event['content'])}"
     if event["type"] == "call":

@@ -53,12 +53,12 @@ async def resolve(book: Book, target: Target, conflict: Obstacle, choices: Seque
     plan = await _plan(book, page, target)
     found = next((each for each in plan.obstacles if each.path == conflict.path), None)
     if found is None:
-        raise UsageError(f"There is nothing to settle in {shown(conflict.path)} any more.")
+        raise UsageError(f"{shown(conflict.path)} has no conflict left to resolve.")
     if found.ours != conflict.ours:
         raise WorkspaceError(f"Nothing was changed. {shown(found.path)} has changed since.", "Look again.")
     places = len(found.merged.conflicts) if found.merged else 1
     if len(choices) != places:
-        raise UsageError(f"There are {places} places to settle, and {len(choices)} choices.")
+        raise UsageError(f"There are {places} conflicts to resolve, and {len(choices)} choices.")
     blobs = await book.journal.blobs()
     change = await in_thread(_settled, found, choices, blobs)
     state: State = "reverted" if all(choice == "theirs" for choice in choices) else "edited"
@@ -98,7 +98,7 @@ async def _plan(book: Book, page: Page, target: Target) -> Plan:
 
 
 def _is_in_conflict(wish: Wish) -> bool:
-    """Whether the whole change was to be reverted, and could not be."""
+    """Return whether the whole change was to be reverted, and could not be."""
     return any(wish.page.standing.marked(Part(edit)) == "conflict" for edit in wish.edits)
 
 
@@ -115,7 +115,9 @@ def _settled(obstacle: Obstacle, choices: Sequence[Choice], blobs: Blobs) -> Fil
         if isinstance(choice, Text):
             then = blobs.version(choice.text.encode(), obstacle.mode)
         if then.kind != "absent" and not then.kept and not then.holds(ours):
-            raise WorkspaceError(f"What {shown(obstacle.path)} held was not kept.", "Choose something else.")
+            raise WorkspaceError(
+                f"The earlier content of {shown(obstacle.path)} was not saved.", "Choose something else."
+            )
         return FileChange(obstacle.path, ours, then, undoes=obstacle.undoes)
     present = blobs.read(ours.digest, ours.size)
     pieces: list[bytes] = []

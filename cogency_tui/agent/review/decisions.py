@@ -57,7 +57,7 @@ class Decisions:
         if not back:
             return await self._mark(page, target, wishes, wish.parts)
         if not wish.is_lines or any(outline.mixed for outline in back):
-            raise UsageError("It was taken back as a whole.", "Undo brings it back.")
+            raise UsageError("It was reverted as a whole.", "Undo to restore it.")
 
         def plan(_contents: Contents, blobs: Blobs) -> _Trial:
             undoes = [Undone(*part) for outline in back for part in outline.parts]
@@ -94,7 +94,7 @@ class Decisions:
         page = await self._book.page()
         wishes = await wishes_of(self._book, page, target)
         if len(wishes) != 1 or len(wishes[0].chosen) != 1:
-            raise UsageError("One hunk at a time is edited.", "Choose one that has lines.")
+            raise UsageError("Edit one hunk at a time.", "Choose one that has lines.")
         wish, outline = wishes[0], wishes[0].chosen[0]
         if wish.history.change.after.kind != "file":
             raise UsageError(f"{shown(wish.path)} was deleted: there are no lines to edit.", "Revert it.")
@@ -110,7 +110,7 @@ class Decisions:
     async def comment(self, target: Target, text: str) -> None:
         """Add a comment for the agent about hunks, a file or a turn; it is sent with the next message."""
         if not text.strip():
-            raise UsageError("A comment cannot be empty.", "Write what the agent is to know.")
+            raise UsageError("A comment cannot be empty.", "Write a comment for the agent.")
         page = await self._book.page()
         wishes = await wishes_of(self._book, page, target)
         about = [wish.parts if target.hunks else [*map(Part, wish.edits)] for wish in wishes]
@@ -150,7 +150,7 @@ class Decisions:
         if all(each.before == each.after for each in changes) and not plan.changes:
             if "conflict" in marks.values():
                 return []
-            raise UsageError("There is nothing to do: all of it stands like that already.")
+            raise UsageError("There is nothing to do: everything is already in that state.")
         parts = tuple(part for wish in wishes for part in wish.parts)
         return await applied(self._book, replace(action, parts=parts, marks=changes), plan, for_good=for_good)
 
@@ -180,7 +180,7 @@ def reverse(marks: Iterable[MarkChange]) -> tuple[MarkChange, ...]:
 
 
 def _is_whole(wish: Wish) -> bool:
-    """Whether a change is reverted with its name, mode and all, and not hunk by hunk."""
+    """Return whether a change is reverted with its name, mode and all, and not hunk by hunk."""
     return not wish.is_lines and wish.whole
 
 

@@ -180,7 +180,7 @@ def content(version: Version, blobs: Blobs) -> bytes:
 
 
 def is_readable(version: Version) -> bool:
-    """Whether the lines of a version can be read."""
+    """Return whether the lines of a version can be read."""
     is_small_file = version.kind == "file" and version.kept and version.size <= LARGEST
     return is_small_file or version.kind == "absent"
 

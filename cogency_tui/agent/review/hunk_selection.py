@@ -30,7 +30,7 @@ class Wish:
 
     @property
     def whole(self) -> bool:
-        """Whether all hunks are chosen."""
+        """True if all hunks are chosen."""
         return len(self.chosen) == len(self.outlines.hunks)
 
     @property
@@ -47,7 +47,7 @@ class Wish:
 
     @property
     def is_lines(self) -> bool:
-        """Whether the change is one of lines alone, in a file that exists before and after."""
+        """True if the change is one of lines alone, in a file that exists before and after."""
         change = self.history.change
         before, after = change.before, change.after
         plain = before.kind == after.kind == "file" and before.mode == after.mode

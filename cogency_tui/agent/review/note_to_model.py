@@ -22,8 +22,8 @@ from cogency_tui.workspace.merge import hunks
 from cogency_tui.workspace.text_files import decode
 
 _HEAD = (
-    "[engine] Since their last message the person reviewed your edits, as follows. The files are like that"
-    " now. Do not make again what was taken back or replaced, unless they ask for it."
+    "[engine] Since their last message the user reviewed your edits, as follows. The files reflect this. Do "
+    "not redo what was reverted or replaced, unless they ask for it."
 )
 _MOST_LINES = 60
 """Lines of one diff that the model receives."""
@@ -32,11 +32,11 @@ _MOST = 12_000
 """Characters of diffs in all; beyond that the model receives only the names."""
 
 _VERBS: dict[ActionKind, str] = {
-    "edit": "was replaced by the person's own text",
-    "keep": "was brought back",
-    "resolve": "was settled by the person, whose later lines were in its way",
-    "redo": "was changed back by the person, who first undid this and then did it again",
-    "undo": "was changed back by the person, who undid their own decision",
+    "edit": "was replaced by the user's own text",
+    "keep": "was restored",
+    "resolve": "was resolved by the user, whose later lines conflicted with it",
+    "redo": "was changed back by the user, who undid and then redid this",
+    "undo": "was changed back by the user, who undid their own decision",
 }
 
 
@@ -81,7 +81,7 @@ def _entries(
             continue
         room -= len(what)
         if room < 0:
-            what = "    (read the file to see what it holds now)"
+            what = "    (read the file to see its content)"
         yield f"- {shown(edit.path)}: {_of(edit, edits)}{_verb(edit, kinds.get(edit.id))}.\n{what}"
     effective = {action.id for action in page.effective}
     for action in actions:
@@ -90,7 +90,7 @@ def _entries(
     by_id = {action.id: action for action in page.actions}
     for undone in filter(None, (by_id.get(action.undoes) for action in actions)):
         if undone.kind == "comment" and undone.id <= told and undone.id not in effective:
-            yield f"- {_where(undone)}: the person's comment was withdrawn:\n{_quoted(undone.text)}"
+            yield f"- {_where(undone)}: the user's comment was withdrawn:\n{_quoted(undone.text)}"
 
 
 def _lasting(own: Sequence[Edit]) -> list[Edit]:
@@ -116,10 +116,10 @@ def _of(edit: Edit, edits: dict[int, Edit]) -> str:
 
 def _verb(edit: Edit, kind: ActionKind | None) -> str:
     if edit.tool == RESTORE:
-        return "was put back to an earlier version"
+        return "was restored to an earlier version"
     if edit.tool == REDO and kind is None:
-        return "was brought back"
-    return _VERBS.get(kind, "was taken back") if kind is not None else "was taken back"
+        return "was restored"
+    return _VERBS.get(kind, "was reverted") if kind is not None else "was reverted"
 
 
 def _change(edit: Edit, blobs: Blobs) -> str:
@@ -127,9 +127,9 @@ def _change(edit: Edit, blobs: Blobs) -> str:
     before, after = edit.before, edit.after
     said: list[str] = []
     if edit.old_path:
-        said.append(f"    {shown(edit.old_path)} is {shown(edit.path)} now.")
+        said.append(f"    {shown(edit.old_path)} is now {shown(edit.path)}.")
     if before.kind == after.kind == "file" and before.mode != after.mode:
-        said.append(f"    Its mode is {after.mode:o} now, and was {before.mode:o}.")
+        said.append(f"    Its mode is now {after.mode:o}, and was {before.mode:o}.")
     if not before.holds(after):
         said.append(_lines(edit, blobs))
     return "\n".join(said)
@@ -137,13 +137,13 @@ def _change(edit: Edit, blobs: Blobs) -> str:
 
 def _lines(change: FileChange, blobs: Blobs) -> str:
     if change.after.kind == "absent":
-        return "    The file is not there any more."
+        return "    The file no longer exists."
     if change.before.kind == "absent":
-        return "    The file is there again."
+        return "    The file exists again."
     try:
         old, new = _plain(change.before, blobs), _plain(change.after, blobs)
     except (StoreError, WorkspaceError):
-        return f"    It was {change.before.size:,} bytes, and is {change.after.size:,} bytes now."
+        return f"    It was {change.before.size:,} bytes, and is now {change.after.size:,} bytes."
     return _indented(diff.body(old, new, 1)) or "    Only line endings or the encoding changed."
 
 
@@ -156,7 +156,7 @@ def _plain(version: Version, blobs: Blobs) -> str:
 def _comment(action: Action, edits: dict[int, Edit], blobs: Blobs) -> str:
     turns = sorted({edits[part.edit].origin.turn for part in action.parts if part.edit in edits})
     of = f" (your change of turn {', '.join(map(str, turns))})" if turns else ""
-    pieces = [f"- {_where(action)}{of}: the person says:\n{_quoted(action.text)}"]
+    pieces = [f"- {_where(action)}{of}: the user says:\n{_quoted(action.text)}"]
     about = _about(action.parts, edits, blobs)
     if about:
         pieces.append(f"  That is about:\n{about}")

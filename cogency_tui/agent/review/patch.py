@@ -72,7 +72,7 @@ def _is_taken_back(history: FileHistory, outlines: Outlines, standing: Standing)
 
 def _why_not(change: FileChange, outlines: Outlines) -> str:
     if change.path.startswith("/") or change.old_path.startswith("/"):
-        return "outside of the project"
+        return "outside the project"
     if outlines.no_lines == "link":
         return "a symbolic link"
     return outlines.no_lines

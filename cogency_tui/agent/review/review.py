@@ -69,7 +69,7 @@ async def undo(book: Book) -> tuple[Action, list[Edit]]:
     page = await book.page()
     action = next_undo(page)
     if action is None:
-        raise UsageError("There is nothing to undo in the review.")
+        raise UsageError("Nothing to undo in the review.")
     return action, await _take_back(book, page, action, NewAction("undo", action.path, undoes=action.id))
 
 
@@ -78,7 +78,7 @@ async def redo(book: Book) -> tuple[Action, list[Edit]]:
     page = await book.page()
     last = next_redo(page)
     if last is None:
-        raise UsageError("There is nothing to do again in the review.")
+        raise UsageError("Nothing to redo in the review.")
     made = await _take_back(book, page, last, NewAction("redo", last.path, undoes=last.id))
     return next(each for each in page.actions if each.id == last.undoes), made
 

@@ -78,7 +78,7 @@ class Page:
             where = f"In turn {target.turn} the agent" if target.turn is not None else "The agent"
             what = shown(target.path) if target.path else "no file"
             verb = "did not change" if target.path else "changed"
-            raise UsageError(f"{where} {verb} {what}.", "The list of the review says what it changed.")
+            raise UsageError(f"{where} {verb} {what}.", "The review lists its changes.")
         return found
 
 

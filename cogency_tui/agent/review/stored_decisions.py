@@ -37,7 +37,7 @@ class Standing:
         return joint([self.part(part) for part in outline.parts])
 
     def settled(self, outline: Outline) -> bool:
-        """Whether all parts of a hunk have the same state, so that its current lines are known."""
+        """Return whether all parts of a hunk have the same state, so that its current lines are known."""
         return len({self.part(part) for part in outline.parts}) == 1
 
     def states(self, hunks: Sequence[Outline], edits: Iterable[int]) -> tuple[State, ...]:

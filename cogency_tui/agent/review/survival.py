@@ -145,7 +145,7 @@ def _found(
 
 
 def _hits(change: Difference, start: int, end: int) -> bool:
-    """Whether a change touches these lines, or the place if there are none."""
+    """Return whether a change touches these lines, or the place if there are none."""
     first, last = change[0], change[1]
     if start == end:
         return first <= start <= last

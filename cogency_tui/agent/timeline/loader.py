@@ -30,7 +30,7 @@ async def read_past(store: Store, journal: Journal, id: str, frame: CurrentFrame
     pages = numbered_with_progress(store, id)
     points = _points([each async for page in pages for each in page]) if conversation else []
     if conversation is None or not points:
-        raise UsageError("Nothing was said in this conversation yet.", "Send a message first.")
+        raise UsageError("This conversation has no messages yet.", "Send a message first.")
     lineage = await _lineage(store, conversation)
     callers = [await _callers(store, each.id) for each in lineage]
     delegated = [figure for child in callers[0] for figure in await _figures(store, child)]

@@ -71,12 +71,12 @@ def _path(file: PastFile) -> str:
 
 
 REBUILT = (
-    "What was sent here was not recorded. The messages are made from the events, with the system prompt, the "
-    "dialect and the limits of today."
+    "The request was not recorded. These messages are rebuilt from the events, with the current system "
+    "prompt, dialect and limits."
 )
-NOT_SENT = "Nothing was sent for this yet. This is what the next request would say."
-FORGOTTEN = "The part “{}” of the system prompt is left out: what it said was cleared since."
-UNFINISHED = "The request came to no end that was recorded; how much of it was sent is not known."
+NOT_SENT = "Not sent yet. This is the next request."
+FORGOTTEN = "The part “{}” of the system prompt is omitted: its text has been cleared since."
+UNFINISHED = "The end of the request was not recorded; how much of it was sent is unknown."
 
 
 class Timeline:
@@ -165,7 +165,7 @@ class Timeline:
         if then.kind == "absent":
             raise UsageError(f"{shown(file.path)} was not there.")
         if then.kind == "link" or not then.kept:
-            what = "It was a symbolic link" if then.kind == "link" else "It was too large to be kept"
+            what = "It was a symbolic link" if then.kind == "link" else "It was too large to save"
             raise UsageError(f"{what}: {shown(file.path)}.")
         blobs = await self._journal.blobs()
         return await in_thread(blobs.read, then.digest, then.size)
@@ -179,11 +179,11 @@ class Timeline:
         """
         if not past.here:
             raise UsageError(
-                "This conversation is about another project.", "Open it there to restore its files."
+                "This conversation belongs to another project.", "Open it there to restore its files."
             )
         own = [edit for edit in past.edits_after(index) if self._is_own(edit)]
         if not own:
-            raise UsageError("There is nothing to restore: nothing was changed after this point.")
+            raise UsageError("There is nothing to restore: no files changed after this point.")
         return await Undo(self._journal, self._conversation).of_own({edit.id for edit in own})
 
     async def redo(self) -> Plan:

@@ -18,13 +18,13 @@ DIFF_SHOWN = 40
 COMPARED = 2000
 """Lines that are compared with text that was not found."""
 
-_ELSEWHERE = "The diffs of this conversation show what stood there."
+_ELSEWHERE = "The diffs of this conversation show the earlier text."
 
 
 def replace_text(request: ReplaceText) -> Plan:
     """Read the files, then edit those that contain the text."""
     names = ", ".join(request.files)
-    fetched = yield from fetch(request.files, f"Before I change {names} I read what is there.")
+    fetched = yield from fetch(request.files, f"Before I change {names}, I read the current content.")
     edits = [each for each in fetched if each.result.ok and _may_hold(file_text(each.result), request.old)]
     texts = [_not_replaced(each, request) for each in fetched if each not in edits]
     ok = not texts
@@ -41,7 +41,7 @@ def replace_text(request: ReplaceText) -> Plan:
         for each, count, result in zip(edits, counts, done, strict=True):
             if result.ok:
                 what = (
-                    f"Replaced {count} of {code(request.old)} by {code(request.new)}"
+                    f"Replaced {count} of {code(request.old)} with {code(request.new)}"
                     if request.new
                     else f"Removed {count} of {code(request.old)}"
                 )
@@ -49,7 +49,8 @@ def replace_text(request: ReplaceText) -> Plan:
             else:
                 ok = False
                 texts.append(
-                    f"I could not change {code(each.path)}: {code(results.reason(result))}. It is as it was."
+                    f"I could not change {code(each.path)}: {code(results.reason(result))}. The file is "
+                    "unchanged."
                 )
     return Answer("\n\n".join(texts), ok)
 
@@ -63,7 +64,7 @@ def replace_across(request: ReplaceAcross) -> Plan:
     if not done.ok:
         return Answer(f"Nothing was replaced in {code(request.pattern)}: {code(results.reason(done))}", False)
     return Answer(
-        f"Replaced {code(request.old)} by {code(request.new) if request.new else 'nothing'}"
+        f"Replaced {code(request.old)} with {code(request.new) if request.new else 'nothing'}"
         f" in the files that match {code(request.pattern)}:\n\n{shown(results.plain(done), DIFF_SHOWN)}"
     )
 
@@ -77,7 +78,8 @@ def create_file(request: CreateFile) -> Plan:
         )
         if not (read.ok or results.is_missing(read)):
             return Answer(
-                f"I could not read {code(request.file)}: {code(results.reason(read))}. It is as it was.",
+                f"I could not read {code(request.file)}: {code(results.reason(read))}. The file is "
+                "unchanged.",
                 False,
             )
     overwrite = {"overwrite": True} if request.overwrite else {}
@@ -95,7 +97,7 @@ def create_file(request: CreateFile) -> Plan:
         )
     if results.is_taken(done) and not request.overwrite:
         return Answer(
-            f"{code(request.file)} is there already, so I wrote nothing. To replace it, say:"
+            f"{code(request.file)} already exists, so I wrote nothing. To replace it, say:"
             f" {code(f'overwrite {request.file} with …')}",
             False,
         )
@@ -111,7 +113,7 @@ def append_text(request: AppendText) -> Plan:
     if read.ok and not content.complete:
         start = max(1, content.total - 20)
         [read] = yield Reply(
-            f"It goes on beyond what I saw, so I read its end from line {start} on.",
+            f"It is longer than the part I saw, so I read its end from line {start}.",
             [Call("read", {"file": request.file, "start": start})],
         )
         content = file_text(read)
@@ -128,7 +130,8 @@ def append_text(request: AppendText) -> Plan:
     )
     if not done.ok:
         return Answer(
-            f"I could not add to {code(request.file)}: {code(results.reason(done))}. It is as it was.", False
+            f"I could not add to {code(request.file)}: {code(results.reason(done))}. The file is unchanged.",
+            False,
         )
     return Answer(
         f"Added {shapes.number(request.text.count(chr(10)) + 1, 'line')} at the end of {code(request.file)}:"
@@ -140,23 +143,22 @@ def undo(past: Sequence[Step]) -> Plan:
     """Reverse the last edit by an inverse one, where that restores the earlier text."""
     edit = _last_change(past)
     if edit is None:
-        return Answer(
-            f"There is no edit of mine in this conversation that is left to undo. {_ELSEWHERE}", False
-        )
+        return Answer(f"I have no edits left to undo in this conversation. {_ELSEWHERE}", False)
     if edit.tool != "edit":
         return Answer(
-            f"My last change was a {code(edit.tool)} of {code(edit.file)}, which no edit of mine can reverse."
+            f"My last change was a {code(edit.tool)} of {code(edit.file)}, which I cannot reverse with an "
+            "edit."
             f" {_ELSEWHERE}",
             False,
         )
     if not edit.new:
         return Answer(
-            f"My last edit removed {code(edit.old)} from {code(edit.file)}; where it stood cannot be told"
-            f" from what is left. {_ELSEWHERE}",
+            f"My last edit removed {code(edit.old)} from {code(edit.file)}; its position cannot be "
+            f"determined from the remaining text. {_ELSEWHERE}",
             False,
         )
     [read] = yield Reply(
-        f"My last edit was in {edit.file}; I read it as it is now.", [Call("read", {"file": edit.file})]
+        f"My last edit was in {edit.file}; I read its current content.", [Call("read", {"file": edit.file})]
     )
     if not read.ok:
         return Answer(
@@ -166,12 +168,12 @@ def undo(past: Sequence[Step]) -> Plan:
         return Answer(f"I cannot undo my last edit of {code(edit.file)}: {why}. {_ELSEWHERE}", False)
     args = {"file": edit.file, "old": edit.new, "new": edit.old}
     [done] = yield Reply(
-        "What I put there is still there, so I put the old text back.",
+        "My text is still there, so I restore the old text.",
         [Call("edit", args | ({"all": True} if edit.all else {}))],
     )
     if not done.ok:
-        return Answer(f"Undoing failed: {code(results.reason(done))}. {code(edit.file)} is as it was.", False)
-    return Answer(f"Took back my last edit of {code(edit.file)}:\n\n{_diff(done)}")
+        return Answer(f"Undoing failed: {code(results.reason(done))}. {code(edit.file)} is unchanged.", False)
+    return Answer(f"Reverted my last edit of {code(edit.file)}:\n\n{_diff(done)}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,13 +220,13 @@ def _last_change(past: Sequence[Step]) -> _Change | None:
 def _irreversible(edit: _Change, now: FileText) -> str:
     """Explain why replacing the new text by the old one would not restore the file; empty where it would."""
     if now.complete and edit.new not in now.text:
-        return "what I put there is no longer in it"
+        return "my text is no longer in it"
     if not edit.all:
         return ""
     if edit.before is None or not (edit.before.complete and now.complete):
         return "I have not seen all of it, and the new text may have been in it before"
     if edit.new in edit.before.text:
-        return f"{code(edit.new)} was in it before, and I could not tell which ones are mine"
+        return f"{code(edit.new)} was in it before, and I cannot tell which occurrences are mine"
     if _times(now, edit.new) != _times(edit.before, edit.old):
         return "it has changed since"
     return ""
@@ -232,7 +234,7 @@ def _irreversible(edit: _Change, now: FileText) -> str:
 
 def _append_to_nothing(request: AppendText, *, exists: bool) -> Plan:
     args: dict[str, str | bool] = {"file": request.file, "content": f"{request.text}\n"}
-    state = "is empty" if exists else "is not there yet"
+    state = "is empty" if exists else "does not exist yet"
     [done] = yield Reply(
         f"{request.file} {state}, so I write it with this line.",
         [Call("write", args | ({"overwrite": True} if exists else {}))],

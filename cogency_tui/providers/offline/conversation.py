@@ -68,10 +68,10 @@ class Conversation:
     tools: str
     turns: tuple[Turn, ...]
     is_last: bool = False
-    """Whether the engine asked to conclude: no more calls can run."""
+    """True if the engine asked to conclude: no more calls can run."""
 
     def has_tool(self, name: str) -> bool:
-        """Whether the system prompt lists a tool by this name."""
+        """Return whether the system prompt lists a tool by this name."""
         return re.search(rf"^\W*{re.escape(name)}\W?\s*[:(]", self.tools, re.MULTILINE) is not None
 
     @property

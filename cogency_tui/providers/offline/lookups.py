@@ -54,7 +54,7 @@ def explain_files(request: ExplainFiles) -> Plan:
 def explain_project() -> Plan:
     """List the project, then read the files that usually describe it."""
     [listing] = yield Reply(
-        "I list the project first, to see what it has to tell about itself.", [Call("list", {"depth": 2})]
+        "I list the project first, to see its documentation.", [Call("list", {"depth": 2})]
     )
     if not listing.ok:
         return Answer(f"I could not list the project: {code(results.reason(listing))}", False)
@@ -65,7 +65,7 @@ def explain_project() -> Plan:
     text = f"The project has this shape:\n\n{shown(tree, 30)}"
     if not files:
         return Answer(f"{text}\n\nIt has no README and no build file at its top that I know.")
-    fetched = yield from fetch(files, f"{' and '.join(files)} should say what it is, so I read that.")
+    fetched = yield from fetch(files, f"{' and '.join(files)} should describe it, so I read that.")
     told = _each(fetched, lambda each: shapes.describe(each.path, results.file_text(each.result)))
     return Answer(f"{text}\n\n{told.text}", told.ok)
 
@@ -91,14 +91,14 @@ def find_text(request: FindText) -> Plan:
     )
     if found.ok and not results.hits(found):
         [found] = yield Reply(
-            "There is no match as it is written, so I look for it in upper and lower case.",
+            "There is no exact match, so I search without regard to case.",
             [Call("find", {"content": f"(?i){escaped}"} | place)],
         )
     if not found.ok:
         return Answer(f"I could not search{where}: {code(results.reason(found))}", False)
     hits = results.hits(found)
     if not hits:
-        return Answer(f"{code(request.text)} does not occur{where}, in upper or lower case.")
+        return Answer(f"{code(request.text)} does not occur{where}, regardless of case.")
     text = results.plain(found)
     count = shapes.number(hits, "line")
     return Answer(f"{code(request.text)} occurs in {count}{where}:\n\n{shown(text, MATCHES_SHOWN)}")
@@ -119,24 +119,22 @@ def find_files(request: FindFiles) -> Plan:
 
 def recall(request: Recall, *, can_recall: bool) -> Plan:
     """Search other conversations, where there is a tool for it."""
-    kept = "This conversation is kept, so it can be found again later. " if request.keep else ""
+    kept = "This conversation is saved, so it can be found later. " if request.keep else ""
     if not can_recall:
         return Answer(
-            f"{kept}I have no tool here that looks into other conversations (`recall` is not listed),"
+            f"{kept}I have no tool here to search other conversations (`recall` is not listed),"
             " and I know only the messages of this one."
         )
     [found] = yield Reply(
-        f"Other conversations may have something about {request.query}, so I look there.",
+        f"Other conversations may mention {request.query}, so I search them.",
         [Call("recall", {"query": request.query})],
     )
     if not found.ok:
-        return Answer(
-            f"{kept}I could not look into other conversations: {code(results.reason(found))}", False
-        )
+        return Answer(f"{kept}I could not search other conversations: {code(results.reason(found))}", False)
     text = results.plain(found)
     if not text.strip() or text.strip() in {"[]", "{}"}:
         return Answer(f"{kept}I found nothing about {code(request.query)} in other conversations.")
-    head = f"{kept}This is what other conversations have about {code(request.query)}"
+    head = f"{kept}Other conversations mention {code(request.query)}"
     return Answer(f"{head}:\n\n{shown(text, MATCHES_SHOWN)}")
 
 
@@ -154,7 +152,7 @@ def _show(each: Fetched) -> str:
 
 def _count(each: Fetched, content: results.FileText) -> str:
     blank = sum(not line.strip() for line in content.lines)
-    detail = f", {blank:,} of them blank" if content.complete else " (not all of them were shown to me)"
+    detail = f", {blank:,} of them blank" if content.complete else " (I did not see all of them)"
     return f"{each.note}{code(each.path)} has {shapes.number(content.total, 'line')}{detail}."
 
 

@@ -20,9 +20,9 @@ MOST_CYCLES = 40
 """Batches in one turn after which the model gives up, whatever is left."""
 
 _TOO_LONG = (
-    "I have made {cycles} batches of calls in this turn and stop here, so that I do not go round in circles."
+    "I have made {cycles} batches of calls in this turn, and stop here to avoid going round in circles."
 )
-_CUT_SHORT = "I was told to conclude here."
+_CUT_SHORT = "The engine asked me to conclude here."
 
 
 def next_text(messages: Sequence[Message]) -> str:
@@ -49,7 +49,7 @@ def next_reply(conversation: Conversation) -> Reply:
             if not (conversation.is_last or turn.cycles >= MOST_CYCLES):
                 return outcome
             told = _CUT_SHORT if conversation.is_last else _TOO_LONG.format(cycles=turn.cycles)
-            answers.append(f"{told} What would have come next: {code(outcome.thought)}")
+            answers.append(f"{told} The next step would have been: {code(outcome.thought)}")
             break
         answers.append(outcome.text)
         if not outcome.ok and index + 1 < len(requests):
@@ -88,4 +88,4 @@ class _Record:
 
 def _not_done(count: int) -> str:
     rest = "request" if count == 1 else f"{count} requests"
-    return f"Because of that I did not go on to the {rest} after it."
+    return f"Because of that I did not continue with the {rest} after it."

@@ -41,7 +41,7 @@ _WHOLE_PROJECT = re.compile(
 
 
 def is_file(word: str) -> bool:
-    """Whether a word looks like the name of a file: a suffix, a slash, or a well-known name."""
+    """Return whether a word looks like the name of a file: a suffix, a slash, or a well-known name."""
     return bool(re.search(r"[^\s./]\.\w{1,12}$|/|^\.\w", word)) or word.lower() in _KNOWN_NAMES
 
 

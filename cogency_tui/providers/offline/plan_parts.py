@@ -47,7 +47,7 @@ class Fetched:
         """Note on another path than the requested one, where that is so."""
         if self.path == self.asked:
             return ""
-        return f"There is no {code(self.asked)}; I took the only file of that name, {code(self.path)}.\n\n"
+        return f"There is no {code(self.asked)}; I used the only file with that name, {code(self.path)}.\n\n"
 
     @property
     def failure(self) -> str:
@@ -55,7 +55,7 @@ class Fetched:
         if self.candidates:
             return f"There is no {code(self.asked)}. Did you mean {listed(self.candidates)}?"
         if results.is_missing(self.result):
-            return f"There is no {code(self.asked)}, nor another file with that in its name."
+            return f"There is no {code(self.asked)}, and no other file has that in its name."
         return f"I could not read {code(self.asked)}: {code(results.reason(self.result))}"
 
 
@@ -69,7 +69,7 @@ def fetch(
     if not missing:
         return fetched
     found = yield Reply(
-        f"{_names(missing)} cannot be read under that name, so I look for it by name.",
+        f"{_names(missing)} cannot be read, so I search for it by name.",
         [Call("find", {"pattern": f"*{_base(each.asked)}*"}) for each in missing],
     )
     matches = {each.asked: _matches(each.asked, result) for each, result in zip(missing, found, strict=True)}

@@ -156,6 +156,6 @@ def _command_answer(command: str, done: Result) -> Answer:
 
 def _unclear(request: Unclear) -> Answer:
     if request.lacks:
-        return Answer(f"I understood {code(request.text)}, but for that I lack {request.lacks}.", False)
-    asked = f"I do not understand {code(request.text[:200])}, and I did nothing. " if request.text else ""
+        return Answer(f"I understood {code(request.text)}, but I need {request.lacks}.", False)
+    asked = f"I do not understand {code(request.text[:200])}, so I did nothing. " if request.text else ""
     return Answer(f"{asked}{_SELF}\n\nI can:\n\n{_ABILITIES}\n\n{_EXAMPLES}\n\n{_MORE}", False)

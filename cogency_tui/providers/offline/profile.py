@@ -38,7 +38,7 @@ _FORMS: tuple[tuple[str, str, re.Pattern[str]], ...] = tuple(
 
 
 def is_profile_task(messages: Sequence[Message]) -> bool:
-    """Whether the messages ask for a profile, and for nothing else."""
+    """Return whether the messages ask for a profile, and for nothing else."""
     return len(messages) == 2 and messages[0]["content"].startswith(_TASK)
 
 

@@ -37,7 +37,7 @@ def offline_delay(environ: Mapping[str, str]) -> float:
         seconds = math.nan
     if not 0 <= seconds < math.inf:
         raise ConfigError(
-            f"{DELAY_VARIABLE} is {given!r}, which is no number of seconds.", "Use 0 for no delay."
+            f"{DELAY_VARIABLE} is {given!r}, which is not a number of seconds.", "Use 0 for no delay."
         )
     return seconds
 
@@ -124,7 +124,7 @@ class OfflineSession:
 
     def _check_open(self) -> None:
         if self._closed:
-            raise ProviderError("The offline session is closed.", "Open another one.")
+            raise ProviderError("The offline session is closed.", "Open a new one.")
 
 
 async def generate(messages: Sequence[Message], sent: int, delay: float) -> AsyncGenerator[Chunk, None]:

@@ -53,7 +53,7 @@ class Quoted:
         return self._quote(mark) if mark else None
 
     def has_fence(self, text: str) -> bool:
-        """Whether `text` contains a fenced block."""
+        """Return whether `text` contains a fenced block."""
         return any(self._quote(mark).kind == "fence" for mark in _MARKED.finditer(text))
 
     def _quote(self, mark: re.Match[str]) -> Quote:

@@ -60,12 +60,12 @@ def file_text(result: Result) -> FileText:
 
 
 def is_missing(result: Result) -> bool:
-    """Whether a call failed because its file does not exist."""
+    """Return whether a call failed because its file does not exist."""
     return not result.ok and bool(_MISSING.search(plain(result)))
 
 
 def is_taken(result: Result) -> bool:
-    """Whether a write failed because the file exists already."""
+    """Return whether a write failed because the file exists already."""
     return not result.ok and bool(_TAKEN.search(plain(result)))
 
 

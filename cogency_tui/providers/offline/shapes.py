@@ -109,7 +109,7 @@ def _python(content: FileText) -> list[str]:
 
 
 def _python_by_lines(content: FileText) -> list[str]:
-    facts = ["it is not complete Python as I see it, so this is by its lines only"]
+    facts = ["it is not complete Python, so this is based on its lines only"]
     for index, line in enumerate(content.lines):
         if match := _PYTHON_NAME.match(line):
             facts.append(f"{match[1]} {code(match[2])} (line {content.first + index})")

@@ -57,7 +57,7 @@ def _parts(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _joins(character: str) -> bool:
-    """Whether a character may compose with the one before it: a mark, or a later letter of a Korean
+    """Return whether a character may compose with the one before it: a mark, or a later letter of a Korean
     syllable."""
     return "\u1160" <= character <= "\u11ff" or unicodedata.category(character)[0] == "M"
 

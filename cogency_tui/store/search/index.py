@@ -107,7 +107,7 @@ def extent_of(connection: sqlite3.Connection, schema: str, identity: str) -> Ext
 
 
 def is_damage(exc: Exception) -> bool:
-    """Whether an error of `DAMAGE` means a damaged file, rather than a busy one or a full disk."""
+    """Return whether an error of `DAMAGE` means a damaged file, rather than a busy one or a full disk."""
     return not isinstance(exc, sqlite3.Error) or primary_code(exc) not in _NO_DAMAGE
 
 

@@ -40,7 +40,7 @@ def conditions_of(query: Query) -> list[Condition]:
 
 
 def admits(query: Query, conversation: StoredConversation) -> bool:
-    """Whether the conversation's own row meets the query."""
+    """Return whether the conversation's own row meets the query."""
     if query.since is not None and conversation.updated < query.since:
         return False
     if query.before is not None and conversation.updated >= query.before:

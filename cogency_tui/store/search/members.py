@@ -105,7 +105,7 @@ class Members:
 
 
 def _narrows(condition: Condition, earlier: Condition) -> bool:
-    """Whether every slice that meets this condition meets the earlier one."""
+    """Return whether every slice that meets this condition meets the earlier one."""
     return earlier.text in condition.text and earlier.fact in ("", condition.fact)
 
 

@@ -44,12 +44,12 @@ class Query:
 
     @property
     def asks_for_content(self) -> bool:
-        """Whether the query has conditions on the events, not on the conversation's row alone."""
+        """True if the query has conditions on the events, not on the conversation's row alone."""
         return bool(self.terms or self.files or self.tools or self.errors)
 
     @property
     def asks_for_rows(self) -> bool:
-        """Whether the query has conditions on the conversation's own row, other than its time."""
+        """True if the query has conditions on the conversation's own row, other than its time."""
         return bool(self.models or self.projects or self.branches or self.costs)
 
 
@@ -71,7 +71,7 @@ def parse(text: str, now: float | None = None) -> Query:
             costs.append((cost[1] or "=", float(cost[2])))
         elif name in ("since", "before", "cost") and value:
             form = "a date (2026-05-01), an age (30d, 2w, 6h), today or yesterday"
-            problems.append(f"{match[0]}: {'a comparison (>0.5)' if name == 'cost' else form} is wanted")
+            problems.append(f"{match[0]}: expected {'a comparison, e.g. >0.5' if name == 'cost' else form}")
             found["term"].append(fold(match[0]))
         elif name in (*_TEXTS, "since", "before", "cost"):
             # Still being typed: the name of a filter without its value filters nothing.

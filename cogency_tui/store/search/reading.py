@@ -84,7 +84,7 @@ class View:
 
     @property
     def has_index(self) -> bool:
-        """Whether there is an index that is not distrusted."""
+        """True if there is an index that is not distrusted."""
         return self._index() not in (None, self._distrusted)
 
     def distrust(self) -> None:

@@ -66,7 +66,7 @@ class SearchService:
 
     def _run(self, work: Callable[[Searcher], T], cancelled: threading.Event) -> T:
         if cancelled.is_set():
-            raise StoreError("The search was given up.")
+            raise StoreError("The search was cancelled.")
         try:
             searcher = self._opened()
             searcher.view.cancelled = cancelled.is_set
@@ -78,7 +78,7 @@ class SearchService:
                 with self._lock:
                     self._current = None
         except CancelledError as exc:
-            raise StoreError("The search was given up.") from exc
+            raise StoreError("The search was cancelled.") from exc
         except (OSError, sqlite3.Error) as exc:
             raise store_error(exc, self._directory / FILE) from exc
 
@@ -108,10 +108,10 @@ class SearchService:
                     return
                 discard(self._directory)
         except OSError as exc:
-            self.notices.append(f"{what} It cannot be removed ({exc}): searches do without it.")
+            self.notices.append(f"{what} It cannot be removed ({exc}): searches work without it.")
         else:
             searcher.view.trust()
-            self.notices.append(f"{what} It is rebuilt in the background; searches go on meanwhile.")
+            self.notices.append(f"{what} It is being rebuilt in the background; searches still work.")
 
     def _opened(self) -> Searcher:
         if self._searcher is None:

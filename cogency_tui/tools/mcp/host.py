@@ -34,11 +34,11 @@ _LONGEST_NAME = 128
 def why_unusable(tool: "types.Tool") -> str:
     """Explain why a tool cannot be offered; empty where it can."""
     if not 0 < len(tool.name) <= _LONGEST_NAME:
-        return f"its name has {len(tool.name):,} characters; there may be 1 to {_LONGEST_NAME}"
+        return f"its name has {len(tool.name):,} characters; allowed are 1 to {_LONGEST_NAME}"
     if not set(tool.name) <= _NAME:
-        return "its name has characters that no tool's name has"
+        return "its name has characters that are not allowed"
     if len(msgspec.json.encode(tool.input_schema)) > wire.LARGEST_SCHEMA:
-        return "what it says of its arguments is too long"
+        return "its schema is too long"
     return ""
 
 
@@ -211,7 +211,7 @@ class Host:
                 if problem := why_unusable(tool):
                     left_out.append(f"{tool.name[:64]}: {problem}"[:200])
                 elif len(offers) >= wire.MOST_TOOLS:
-                    left_out.append(f"{tool.name[:64]}: there are {wire.MOST_TOOLS} others")
+                    left_out.append(f"{tool.name[:64]}: the server has {wire.MOST_TOOLS} others")
                 else:
                     text = (tool.description or tool.title or "")[: wire.LONGEST_DESCRIPTION]
                     offers[tool.name] = wire.Offer(tool.name, text, tool.input_schema)
@@ -265,7 +265,7 @@ class Host:
             line = wire.encode(report)
         except UnicodeEncodeError:
             # A lone surrogate, which JSON can express and UTF-8 cannot.
-            line = wire.encode(wire.Lost("the server writes text that is no Unicode"))
+            line = wire.encode(wire.Lost("the server writes text that is not valid Unicode"))
         self._writer.write(line)
 
 
@@ -290,7 +290,7 @@ class _Flood:
         self._count += 1
         if self._count <= MOST:
             return ""
-        what = "lines that are no MCP" if isinstance(message, Exception) else "messages that nobody asked for"
+        what = "lines that are not MCP" if isinstance(message, Exception) else "unsolicited messages"
         return f"the server floods us with {what}"
 
 

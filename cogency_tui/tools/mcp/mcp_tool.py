@@ -75,7 +75,7 @@ class Schema:
         others = top.get("additionalProperties")
         elsewhere = any(key in top for key in _ELSEWHERE)
         self._open = bool(others) or (others is None and (elsewhere or not self._properties))
-        """Whether the tool takes arguments that it does not name. A schema that names some and is silent on
+        """True if the tool takes arguments that it does not name. A schema that names some and is silent on
         others does not, unless other keywords may name more: an unknown name is then reported rather than
         lost."""
 
@@ -89,7 +89,7 @@ class Schema:
         length = 0
         for name, given in self._properties.items():
             if len(lines) == _MOST_LINES or length > _LONGEST:
-                lines.append(f"- {len(self._properties) - len(lines)} more, which are not told here")
+                lines.append(f"- {len(self._properties) - len(lines)} more, not listed here")
                 break
             part = self._resolved(given)
             default = "" if "default" not in part else f", default {_short(part['default'])}"
@@ -98,7 +98,7 @@ class Schema:
             lines.append(f"- {_words(name)}: {self._type(part)}{need}{f' — {meaning}' if meaning else ''}")
             length += len(lines[-1])
         if self._open:
-            lines.append("- others are passed on as they are")
+            lines.append("- others are passed on unchanged")
         return "\n".join(lines)
 
     def usage(self) -> str:
@@ -197,7 +197,7 @@ def _table(value: Any) -> Mapping[str, Any]:
 
 
 def _fits(value: Any, kind: Any) -> bool:
-    """Whether a value has a plain type; a value fits any other type."""
+    """Return whether a value has a plain type; a value fits any other type."""
     kinds = cast("list[Any]", kind) if isinstance(kind, list) else [kind]
     wanted = [_KINDS[one] for one in kinds if isinstance(one, str) and one in _KINDS]
     if not wanted or len(wanted) < len(kinds):
@@ -273,7 +273,7 @@ class McpTool:
         notes = [] if found is None else list(found.notes)
         text = "\n".join([done.text, *notes])
         if done.failed and not text.strip():
-            raise ToolError(f"{self.name} failed, and did not say why.")
+            raise ToolError(f"{self.name} failed without giving a reason.")
         said = f"{len(done.text):,} characters"
         how = "failed" if done.failed else f"answered, {said}"
         return with_guarded(Outcome(f"{self.name} {how}", text, failed=done.failed), found)

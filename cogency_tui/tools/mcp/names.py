@@ -20,4 +20,4 @@ def source_of(tool: str) -> str:
 def described_by(tool: str) -> str:
     """Name the source of a tool's description in the system prompt; empty for a tool of no server."""
     server = source_of(tool)
-    return f"what {server} says of its tools" if server else ""
+    return f"the tool descriptions of {server}" if server else ""

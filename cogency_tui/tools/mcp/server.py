@@ -112,7 +112,7 @@ async def next_report(reader: asyncio.StreamReader) -> wire.Report:
     try:
         line = await reader.readline()
     except ValueError:
-        raise Gone("it answers more than can be taken") from None
+        raise Gone("its answers are too long") from None
     except ConnectionError:
         line = b""
     if not line:
@@ -120,7 +120,7 @@ async def next_report(reader: asyncio.StreamReader) -> wire.Report:
     try:
         return wire.read_report(line)
     except msgspec.DecodeError:
-        raise Gone("what came from it cannot be read") from None
+        raise Gone("its output cannot be read") from None
 
 
 def _hear(source: int, errors: Callable[[bytes], None]) -> None:
@@ -254,7 +254,7 @@ class Server:
                 return await self._call(tool, args, report)
         except TimeoutError:
             told = f"The MCP server {self.name} did not answer within {self.settings.timeout:g} s."
-            raise ToolError(told, "It may still be at work; the person can restart it with /mcp.") from None
+            raise ToolError(told, "It may still be working; the user can restart it with /mcp.") from None
 
     async def _call(self, tool: str, args: Mapping[str, Any], report: Callable[[str], None]) -> wire.Done:
         if self.state in (State.ENDED, State.IDLE):
@@ -342,9 +342,9 @@ class Server:
         self._changed()
 
     def _gone(self) -> ToolError:
-        why = "it is not configured any more" if self._closed else self._why or self.state.value
+        why = "it is no longer configured" if self._closed else self._why or self.state.value
         return ToolError(
-            f"The MCP server {self.name} cannot be asked: {why}.", "The person can see to it with /mcp."
+            f"The MCP server {self.name} is unavailable: {why}.", "The user can check it with /mcp."
         )
 
     def _connect(self, cwd: Path) -> wire.Connect:
@@ -352,7 +352,7 @@ class Server:
         if settings.url:
             missing = [name for name in settings.headers_env.values() if not environ.get(name)]
             if missing:
-                raise Gone(f"the variable {missing[0]} is not set, which headers_env names")
+                raise Gone(f"the variable {missing[0]}, which headers_env refers to, is not set")
             headers = {header: environ[name] for header, name in settings.headers_env.items()}
             return wire.Connect(url=settings.url, headers=headers)
         given = {name: environ[name] for name in settings.env_from if name in environ}

@@ -105,9 +105,11 @@ class Servers:
             if server.state is said:
                 continue
             if server.state is State.FAILED:
-                lines.append(f"The MCP server {server.name} cannot be used: {server.problem}. /mcp shows it.")
+                lines.append(
+                    f"The MCP server {server.name} cannot be used: {server.problem}. Check it with /mcp."
+                )
             elif server.state is State.STARTING:
-                told = "is still starting; its tools come with a later message"
+                told = "is still starting; its tools will be available with a later message"
                 lines.append(f"The MCP server {server.name} {told}.")
         return lines
 
@@ -119,7 +121,7 @@ class Servers:
         """
         if name not in self._servers:
             there = ", ".join(self._servers) or "none"
-            raise UsageError(f"There is no MCP server {name!r}.", f"Configured: {there}.")
+            raise UsageError(f"Unknown MCP server {name!r}.", f"Configured: {there}.")
         await self._servers[name].restart()
 
     async def close(self) -> None:

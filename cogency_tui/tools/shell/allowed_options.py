@@ -35,7 +35,7 @@ class Options:
     barred: str = "\0"
 
     def allow(self, arguments: Sequence[str]) -> bool:
-        """Whether each option is known, and each operand is nothing else."""
+        """Return whether each option is known, and each operand is nothing else."""
         if self.every:
             return True
         if any(self.barred in word for word in arguments):
@@ -96,7 +96,7 @@ class Options:
 
     @property
     def _clusters(self) -> bool:
-        """Whether several letters may share a dash; not where names have one dash too."""
+        """True if several letters may share a dash; not where names have one dash too."""
         return not any(len(name) > 2 and name[1] != "-" for name in self.kinds)
 
 
@@ -109,7 +109,7 @@ _KINDS: Mapping[str, Kind] = {"=": "value", "?": "optional", ":": "name"}
 
 
 def _fits(kind: Kind, value: str) -> bool:
-    """Whether an option of this kind may have this value attached."""
+    """Return whether an option of this kind may have this value attached."""
     return kind != "flag" and (kind != "name" or bool(_NAME.fullmatch(value)))
 
 
@@ -742,7 +742,7 @@ _OFFLINE: Mapping[str, frozenset[str]] = {
 
 
 def stays_local(program: str, arguments: Sequence[str]) -> bool:
-    """Whether a program that may use the network, given these words, does not."""
+    """Return whether a program that may use the network, given these words, does not."""
     if len(arguments) == 1 and arguments[0] in _INFORMING:
         return True
     own = arguments[: arguments.index("--")] if "--" in arguments else arguments
@@ -785,8 +785,8 @@ _BUNDLE = re.compile(r"[A-Za-z]+")
 
 
 def names_its_files(program: str, arguments: Sequence[str]) -> bool:
-    """Whether a program, given these words, reads and writes the files that they name, and runs none of
-    them."""
+    """Return whether a program, given these words, reads and writes the files that they name, and runs none
+    of them."""
     given = list(arguments)
     if program == "tar" and given and _BUNDLE.fullmatch(given[0]):
         given[0] = f"-{given[0]}"
@@ -794,7 +794,8 @@ def names_its_files(program: str, arguments: Sequence[str]) -> bool:
 
 
 def _listed(table: Mapping[str, Options], program: str, arguments: Sequence[str]) -> bool:
-    """Whether the longest name of a table that a program and its first words form allows the others."""
+    """Return whether the longest name of a table that a program and its first words form allows the
+    others."""
     lengths = range(min(len(arguments), _MOST_NAMED), -1, -1)
     found = next((length for length in lengths if " ".join((program, *arguments[:length])) in table), None)
     return found is not None and table[" ".join((program, *arguments[:found]))].allow(arguments[found:])

@@ -170,7 +170,7 @@ _PROGRAMS: Mapping[str, _Program] = {
 
 
 def is_listed(simple: Simple) -> bool:
-    """Whether the file arguments of a program are known."""
+    """Return whether the file arguments of a program are known."""
     return _program(simple)[0] is not None
 
 
@@ -186,7 +186,8 @@ def _program(simple: Simple) -> tuple[_Program | None, tuple[Word, ...]]:
 
 
 def _compares_files(command: str, arguments: tuple[Word, ...]) -> bool:
-    """Whether git may read files that are not in the repository: it compares two, or is requested to."""
+    """Return whether git may read files that are not in the repository: it compares two, or is requested
+    to."""
     if command not in ("diff", "difftool", "grep"):
         return False
     if any(word.text.startswith(_NO_INDEX) for word in arguments):
@@ -214,8 +215,8 @@ def files_in_arguments(simple: Simple) -> Iterator[Word]:
 
 
 def names_more(simple: Simple, *, listed: bool) -> bool:
-    """Whether a program receives names of files only when it runs. `listed` marks names of files in the
-    project that are piped into it."""
+    """Return whether a program receives names of files only when it runs. `listed` marks names of files in
+    the project that are piped into it."""
     values = [each for each in _values(simple) if not (each[1] is LISTED and listed)]
     known, _ = _program(simple)
     if known and known.converses and not any(pattern is _SCRIPT for pattern, _ in values):
@@ -234,7 +235,7 @@ def addressed(word: Word) -> Word | None:
 
 
 def _has_choices(text: str) -> bool:
-    """Whether a program may expand a name to several, as curl does."""
+    """Return whether a program may expand a name to several, as curl does."""
     return bool(_CHOICE.search(text)) and not _NO_CHOICE.search(text)
 
 
@@ -249,8 +250,8 @@ def _path_of_address(text: str) -> str:
 
 
 def _may_name(pattern: re.Pattern[str], word: Word) -> bool:
-    """Whether a part of a word that only the shell, or the program itself, expands may be the name of a
-    file."""
+    """Return whether a part of a word that only the shell, or the program itself, expands may be the name of
+    a file."""
     if pattern is _NAMES:
         return True
     if word.sure:

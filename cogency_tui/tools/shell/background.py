@@ -168,14 +168,16 @@ class Background:
     def _process(self, id: str) -> "_Process":
         there = {process.id: process for process in self._processes()}
         if id not in there:
-            known = f"There are: {', '.join(there)}." if there else "There are none."
-            raise ToolError(f'There is no background command "{shown(id[:40])}".', known)
+            known = f"Running or ended: {', '.join(there)}." if there else "There are no background commands."
+            raise ToolError(f'Unknown background command "{shown(id[:40])}".', known)
         return there[id]
 
     def _make_room(self) -> None:
         ended = [process.id for process in self._all.values() if process.ended is not None]
         if len(self._all) - len(ended) >= MOST:
-            raise ToolError(f"{MOST} background commands run already.", "Stop one with processes first.")
+            raise ToolError(
+                f"{MOST} background commands are already running.", "Stop one first, with processes."
+            )
         for id in ended[: max(0, len(ended) - MOST + 1)]:
             del self._all[id]
 

@@ -54,7 +54,7 @@ class Ended:
         if self.stopped:
             return "stopped"
         if self.status is None:
-            return "how it ended is not known: the process that watches over it was killed"
+            return "its result is unknown: its supervisor process was killed"
         if self.status < 0:
             return f"killed by {_signal_name(-self.status)}"
         # The shell's status of a command of its own that a signal killed.
@@ -65,7 +65,7 @@ class Ended:
     def notes(self) -> list[str]:
         """Return notes on its processes that had not ended by themselves."""
         return [
-            *(["[processes that it left in the background were stopped]"] if self.left_behind else []),
+            *(["[background processes that it left were stopped]"] if self.left_behind else []),
             *([f"[{_unended(self.stuck)}]"] if self.stuck else []),
         ]
 

@@ -133,7 +133,7 @@ def printed(simple: Simple) -> str:
 
 
 def prints_as_written(simple: Simple) -> bool:
-    """Whether the result of `printed` is a program's whole output, to the letter."""
+    """Return whether the result of `printed` is a program's whole output, to the letter."""
     words = simple.arguments
     if simple.program in ("echo", "printf"):
         plain = all(word.known and not word.pattern for word in words)
@@ -145,7 +145,7 @@ def prints_as_written(simple: Simple) -> bool:
 
 
 def reads_as_written(simple: Simple) -> bool:
-    """Whether a program's input is redirected to text that is written in the command to the letter."""
+    """Return whether a program's input is redirected to text that is written in the command to the letter."""
     given = [each for each in simple.redirections if each.operator.startswith("<")]
     if len(given) != 1 or given[0].operator == "<<<":
         return len(given) == 1 and given[0].target.known
@@ -261,7 +261,7 @@ def _found(word: Word, starts: Sequence[Word]) -> Word:
 
 
 def is_found(word: Word) -> bool:
-    """Whether a word consists of a path that `find` inserts."""
+    """Return whether a word consists of a path that `find` inserts."""
     return not word.known and word.text == "{}" and bool(word.resolved) and "{}" not in word.resolved
 
 
@@ -317,13 +317,14 @@ def inside(simple: Simple) -> Simple | None:
 
 
 def _runs_text(word: Word) -> bool:
-    """Whether a word names a program that runs its arguments."""
+    """Return whether a word names a program that runs its arguments."""
     name = word.text.rpartition("/")[2]
     return name in _SHELLS or is_interpreter(name) or name in _CODE or " " in word.text
 
 
 def _takes_next(option: str, program: str) -> bool:
-    """Whether the last of an option's letters takes the next word; text behind another is its value."""
+    """Return whether the last of an option's letters takes the next word; text behind another is its
+    value."""
     if option.startswith("--") or not option.startswith("-"):
         return False
     valued = letters_of("wrapping", program)

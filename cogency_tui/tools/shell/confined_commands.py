@@ -40,7 +40,7 @@ _CHANGING = re.compile(r"(?:^|[\s;&|(])(?:PATH|LD_\w+|BASH_\w+|ENV|HOME|GIT_\w+|
 def alters(command: str) -> str:
     """Name what may replace the programs that a command names; empty where nothing does."""
     if len(command) > LONGEST:
-        return "a command that is too long to be looked through"
+        return "a command that is too long to analyze"
     found = _CHANGING.search(command)
     return f"a command that sets {found[0].strip(' ;&|()+=')}" if found else ""
 
@@ -49,17 +49,18 @@ def unconfined(simple: Simple) -> str:
     """Name the program that could bring untrusted content; empty for one that is known not to."""
     if not simple.words or _is_confined(simple):
         return ""
-    return simple.program or "a command that only the shell knows"
+    return simple.program or "a command known only at run time"
 
 
 def formats_json(simple: Simple) -> bool:
-    """Whether Python's own JSON tool prints its input, unless another module has its name."""
+    """Return whether Python's own JSON tool prints its input, unless another module has its name."""
     plain = all(word.known and not word.pattern for word in simple.words)
     return plain and bool(_JSON_TOOL.fullmatch(" ".join(word.text for word in simple.words)))
 
 
 def configures_git(simple: Simple) -> bool:
-    """Whether git reads or changes settings: that brings nothing, though it may redirect later commands."""
+    """Return whether git reads or changes settings: that brings nothing, though it may redirect later
+    commands."""
     texts = [word.text for word in simple.words]
     known = all(word.known for word in simple.words)
     return known and texts[:2] == ["git", "config"] and not simple.has("e", "edit")
@@ -96,5 +97,5 @@ def _script(simple: Simple) -> str:
 
 
 def has_starting_option(simple: Simple) -> bool:
-    """Whether an option of a program starts another one."""
+    """Return whether an option of a program starts another one."""
     return simple.gives(options_of("starting", simple.program))

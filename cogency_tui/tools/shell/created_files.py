@@ -21,9 +21,9 @@ class MadeFiles:
         self.piped = ""
         """Output of the part before, which the next one reads."""
         self.reaches = False
-        """Whether written text may be code that uses the network."""
+        """True if written text may be code that uses the network."""
         self.piped_as_written = False
-        """Whether the piped text is known to the letter."""
+        """True if the piped text is known to the letter."""
         self._texts: dict[str, dict[str, None]] = {}
         self._as_written: dict[str, bool] = {}
 
@@ -40,7 +40,7 @@ class MadeFiles:
         return self.piped if names.isdisjoint(self._texts) else f"{self.piped}\n{self.text}"
 
     def as_written(self, path: Word) -> bool:
-        """Whether a file is created once, and its text is written in the command to the letter."""
+        """Return whether a file is created once, and its text is written in the command to the letter."""
         return self._as_written.get(_path(path), False)
 
     @property
@@ -70,7 +70,7 @@ class MadeFiles:
 
 
 def is_patching(simple: Simple) -> bool:
-    """Whether a program changes the files that a text names."""
+    """Return whether a program changes the files that a text names."""
     if simple.program == "git":
         return git_name(simple) in _PATCHING or simple.has("", "pathspec-from-file")
     return simple.program == "patch"

@@ -60,7 +60,7 @@ def _all_runners(text: str, depth: int) -> Iterator[str]:
 
 def _runners(simple: Simple, depth: int) -> Iterator[str]:
     if simple == TOO_DEEP or depth > DEEPEST:
-        yield "what is nested too deeply"
+        yield "deeply nested code"
         return
     if not simple.words:
         return

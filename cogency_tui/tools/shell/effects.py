@@ -51,9 +51,9 @@ from cogency_tui.workspace.file_names import shown
 from cogency_tui.workspace.paths import Location, Workspace
 from cogency_tui.workspace.protected_files import Leading, own_files
 
-_TOO_LONG = "the command: it names too much to be looked at"
+_TOO_LONG = "the command: it names too much to analyze"
 
-_ODD = "what it is given as names of files may be taken for others, outside the project"
+_ODD = "its file names may refer to other files, outside the project"
 
 _REROUTED = re.compile(r"(?<!--no)proxy|curlrc|wgetrc|curl_home|xdg_config|\bHOME=", re.IGNORECASE)
 """Text in a command that may redirect a client which names this machine."""
@@ -203,7 +203,7 @@ def _unconfined(simple: Simple, made: MadeFiles, places: Places, workspace: Work
 
 
 def _writes_listed(simple: Simple) -> bool:
-    """Whether a command may write the files whose names are piped into it."""
+    """Return whether a command may write the files whose names are piped into it."""
     redirected = any(each.target is LISTED and each.writes for each in simple.redirections)
     return redirected or (any(word is LISTED for word in simple.words) and not only_reads(simple))
 
@@ -213,7 +213,7 @@ def _targets(words: Iterable[Word], places: Places) -> set[Path]:
 
 
 def _is_free(path: Path, simple: Simple, workspace: Workspace, *, read: bool) -> bool:
-    """Whether a path outside needs no question."""
+    """Return whether a path outside needs no question."""
     if read and is_public(path, simple.program):
         return True
     lists_home = read and simple.program == "ls" and not simple.has("R", "recursive") and is_home(path)
@@ -246,7 +246,8 @@ def _stranger(local: Visit, ports: ListeningPorts) -> tuple[Address | None, str]
 
 
 def _are_of_project(local: Visit, ports: ListeningPorts, workspace: Workspace) -> bool:
-    """Whether all servers of a visit are the user's that work in the project, or the conversation's."""
+    """Return whether all servers of a visit are the user's that work in the project, or the
+    conversation's."""
     roots = (workspace.root, *workspace.added)
     strange = (each.port for each in local.addresses if ports.stranger(each.port))
     return all(ports.are_of(port, roots) for port in strange)

@@ -44,7 +44,8 @@ def check(command: str, values: Mapping[str, str]) -> None:
     for name, value in values.items():
         if name in os.environ or name == name.upper() or _RESERVED.fullmatch(name):
             raise ToolError(
-                f"${name} cannot be given to a command: bash or programs may act on a variable of that name.",
+                f"${name} cannot be passed to a command: a variable of that name may affect bash or "
+                "programs.",
                 "Choose another output_key, in lower case.",
             )
         try:
@@ -57,8 +58,8 @@ def check(command: str, values: Mapping[str, str]) -> None:
     names = [name for name, value in values.items() if not _NUMBER.fullmatch(value)]
     if names and (runner := runs_unwritten(command, names)):
         raise ToolError(
-            f"A value cannot be run as a command, and {runner} would run what is not written out here.",
-            "Write the value to a file and look at it first. As an argument it stands in double quotes: "
+            f"A value cannot be run as a command, and {runner} would run text that is not visible here.",
+            "Write the value to a file and check it first. As an argument write it in double quotes: "
             f'"${names[0]}".',
         )
 

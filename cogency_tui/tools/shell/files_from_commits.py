@@ -62,7 +62,7 @@ def bringing(command: str) -> Bringing | None:
 
 
 def _takes_paths(simple: Simple) -> bool:
-    """Whether it may take files out of a commit by their names."""
+    """Return whether it may take files out of a commit by their names."""
     command = git_command(simple)
     if command is None or command.name != "checkout":
         return command is not None and command.name == "restore"
@@ -101,8 +101,8 @@ _OTHERS = ("patch", "source", "staged")
 
 
 def settles_conflict(simple: Simple) -> bool:
-    """Whether a git command writes only one side of a conflict, or both with marks between them, as git
-    itself has them."""
+    """Return whether a git command writes only one side of a conflict, or both with marks between them, as
+    git itself has them."""
     texts = [word.text for word in simple.arguments]
     if simple.program != "git" or texts[:1] not in (["checkout"], ["restore"]):
         return False

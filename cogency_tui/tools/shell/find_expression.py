@@ -54,7 +54,7 @@ _DEEPEST_TREE = 10_000
 _LONGEST_NUMBER = 9
 
 _Holds = bool | None
-"""Whether a test holds; None where that is not known."""
+"""True if a test holds; None where that is not known."""
 
 
 class _UnreadableError(Exception):
@@ -126,12 +126,12 @@ class Expression:
         except _UnreadableError:
             self.known = False
         self.follows = follows or any(token.option == "-follow" for token in tokens)
-        """Whether it follows links."""
+        """True if it follows links."""
         self.known = self.known and not self.follows
 
     @property
     def selects(self) -> bool:
-        """Whether it selects by names or paths."""
+        """True if it selects by names or paths."""
         return any(node.option in _NAMING for node in _tests(self._root))
 
     def passed_over(self) -> list[Word]:
@@ -145,15 +145,15 @@ class Expression:
         return [value for value in values if value is not None and not value.pattern]
 
     def _reaches_if(self, given: _Test) -> bool:
-        """Whether an action may reach a file for which this test holds, whatever the others yield."""
+        """Return whether an action may reach a file for which this test holds, whatever the others yield."""
         return self._outcome(lambda node: True if node is given else None, _ACTIONS).reached
 
     def may_reach_links(self, actions: Set[str]) -> bool:
-        """Whether one of these actions may reach a link."""
+        """Return whether one of these actions may reach a link."""
         return not self.known or self._outcome(_holds_for_link, actions).reached
 
     def removes_only_empty_directories(self) -> bool:
-        """Whether it removes nothing but directories, and these only if they are empty."""
+        """Return whether it removes nothing but directories, and these only if they are empty."""
         if not self.known or self.actions & REMOVING != frozenset(("-delete",)):
             return False
         tests = list(_tests(self._root))
@@ -163,7 +163,7 @@ class Expression:
         return few and all(any(map(self._removes_only_if, group)) for group in (directory, empty))
 
     def _removes_only_if(self, given: _Test) -> bool:
-        """Whether a file for which this test does not hold remains, whatever the others yield."""
+        """Return whether a file for which this test does not hold remains, whatever the others yield."""
         return not self._outcome(lambda node: False if node is given else None, REMOVING).reached
 
     def walk(self, written: str, start: Path, actions: Set[str]) -> Iterator[tuple[Path, bool]]:
@@ -235,7 +235,7 @@ def _result(option: str) -> _Holds:
 
 
 def _begins(word: Word) -> bool:
-    """Whether the expression begins with a word."""
+    """Return whether the expression begins with a word."""
     return word.known and word.text.startswith(("-", "(", ")", "!", ","))
 
 
@@ -251,7 +251,7 @@ def _tests(node: _Node) -> Iterator[_Test]:
 
 
 def _holds(node: _Test, written: str, path: Path, depth: int) -> _Holds:
-    """Whether a test holds for a file."""
+    """Return whether a test holds for a file."""
     value = node.value.text if node.value else ""
     match node.option:
         case "-true":
@@ -281,7 +281,7 @@ def _matches(name: str, node: _Test) -> _Holds:
 
 
 def _holds_for_link(node: _Test) -> _Holds:
-    """Whether a test holds for a link; None where that depends on the link."""
+    """Return whether a test holds for a link; None where that depends on the link."""
     if node.option == "-type" and node.value is not None and not node.value.pattern:
         return "l" in node.value.text.split(",")
     return True if node.option in _GLOBAL else None
@@ -319,7 +319,7 @@ def _command(token: _Test) -> Sequence[Word]:
 
 
 def _may_be_token(word: Word) -> bool:
-    """Whether a pattern of the shell may expand to a token."""
+    """Return whether a pattern of the shell may expand to a token."""
     return bool(word.pattern) and any(fnmatch.fnmatchcase(token, word.pattern) for token in _TOKENS)
 
 

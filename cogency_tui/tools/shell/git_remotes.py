@@ -57,8 +57,8 @@ class Remotes:
                 self._learned = _common(self._root), _settings(self._root)
 
     def lead(self, command: str, cwd: Path) -> bool:
-        """Whether `command`, run in `cwd` (resolved), uses the network only through git, and only learned
-        remotes."""
+        """Return whether `command`, run in `cwd` (resolved), uses the network only through git, and only
+        learned remotes."""
         if self._learned is None or "git" not in command or alters(command):
             return False
         places = Places(cwd)
@@ -79,7 +79,7 @@ class Remotes:
         return all(self._as_learned(directory, names) for directory in places.directories)
 
     def _as_learned(self, directory: Path, names: list[str]) -> bool:
-        """Whether git's settings for these remotes are unchanged there."""
+        """Return whether git's settings for these remotes are unchanged there."""
         assert self._learned is not None
         common, before = self._learned
         if common is None or _common(directory) != common:
@@ -96,7 +96,7 @@ def _remotes_in(settings: Settings) -> set[str]:
 
 
 def _matters(key: str, value: str, names: list[str], known: set[str]) -> bool:
-    """Whether an added setting may redirect a transfer with these remotes."""
+    """Return whether an added setting may redirect a transfer with these remotes."""
     if _IRRELEVANT.fullmatch(key):
         return False
     if _TRACKED.fullmatch(key):

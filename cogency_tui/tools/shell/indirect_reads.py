@@ -63,13 +63,13 @@ def indirect_reads(
 ) -> IndirectReads:
     """Return the files that a command reads without naming them. `names` are those that the parts before
     list, and `listed` states whether such are piped into it."""
-    unknown = f"files whose names {simple.program or 'the shell'} is given only when it runs"
+    unknown = f"files whose names {simple.program or 'the shell'} receives only at run time"
     takes_names = _takes_names(simple, listed=listed) or _names_files_of(simple, places)
     if _reads_unknown(simple, places, listed=listed) or takes_names:
         return IndirectReads(unknown=unknown)
     words, open_ended = _of_scripts(simple)
     if open_ended:
-        return IndirectReads(words=words, unknown=f"files that only the script of {simple.program} names")
+        return IndirectReads(words=words, unknown=f"files named only in the script of {simple.program}")
     given = [word for word in _given_names(simple) if listed or word is not LISTED]
     follows = _follows(simple) or (simple.program == "find" and _runs_with_links(simple))
     trees, starts = places.lookups.trees, list(_starts(simple, places)) if follows else []
@@ -80,12 +80,12 @@ def indirect_reads(
     links = chain(among, *(trees.outward(start, roots) for start in starts))
     paths = dict.fromkeys(link.path for link in links if link.kind in kinds)
     complete = all(trees.below(start).complete for start in starts)
-    many = "" if complete else f"links that {simple.program} follows and that are too many to look at"
+    many = "" if complete else f"links that {simple.program} follows, too many to check"
     return IndirectReads(tuple(paths), words, many=many)
 
 
 def _reads_unknown(simple: Simple, places: Places, *, listed: bool) -> bool:
-    """Whether it reads a file whose name only the shell knows."""
+    """Return whether it reads a file whose name only the shell knows."""
     inputs = [each.target for each in simple.redirections if each.operator == "<"]
     words = [*inputs, *_operands(simple)]
     return any(
@@ -149,7 +149,7 @@ def _takes_names(simple: Simple, *, listed: bool) -> bool:
 
 
 def _names_files_of(simple: Simple, places: Places) -> bool:
-    """Whether an argument is a file with more arguments, as compilers and linters take it."""
+    """Return whether an argument is a file with more arguments, as compilers and linters take it."""
     if is_listed(simple):
         return False
     responses = [word.after("@") for word in simple.arguments if word.known and word.text.startswith("@")]
@@ -201,7 +201,7 @@ def _kinds(simple: Simple, given: Sequence[Word]) -> frozenset[str]:
 
 
 def _runs_with_links(simple: Simple) -> bool:
-    """Whether `find` runs a program, on links, that may follow them."""
+    """Return whether `find` runs a program, on links, that may follow them."""
     expression = Expression(simple)
     programs = {command[0].text for command in expression.commands if command}
     follow = any(each not in _NOT_FOLLOWING and "words" not in facts(each) for each in programs)
@@ -209,7 +209,7 @@ def _runs_with_links(simple: Simple) -> bool:
 
 
 def _follows(simple: Simple) -> bool:
-    """Whether a program follows links that it finds on its way."""
+    """Return whether a program follows links that it finds on its way."""
     texts = [word.text for word in simple.arguments]
     match simple.program:
         case "ls":

@@ -27,7 +27,7 @@ _INPUTS = ("/dev/fd/", "/proc/self/fd/")
 
 
 def is_code_option(text: str) -> bool:
-    """Whether the next word is code."""
+    """Return whether the next word is code."""
     return _OPTION.fullmatch(text) is not None
 
 
@@ -60,12 +60,12 @@ def inline_code(simple: Simple) -> list[str]:
 
 @lru_cache(maxsize=8)
 def has_reaching_code(code: str) -> bool:
-    """Whether code may use the network, or hides whether it does."""
+    """Return whether code may use the network, or hides whether it does."""
     return bool(_CODE.search(code))
 
 
 def has_unknown_code(simple: Simple) -> bool:
-    """Whether the code behind an option is expanded by the shell as a whole, and not known."""
+    """Return whether the code behind an option is expanded by the shell as a whole, and not known."""
     return any(
         is_code_option(option.text) and not code.sure and not code.text and code is not LISTED
         for option, code in pairwise(simple.arguments)

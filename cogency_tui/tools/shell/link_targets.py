@@ -10,7 +10,7 @@ _MOVING = programs_with("moves-links")
 
 
 def moves_links(simple: Simple) -> bool:
-    """Whether a command may move a link after creating it."""
+    """Return whether a command may move a link after creating it."""
     if simple.program == "git":
         return any(word.text in ("mv", "stash") for word in simple.arguments)
     return simple.program in _MOVING or (simple.program == "ln" and not _is_symbolic(simple))
@@ -37,7 +37,7 @@ def link_targets(simple: Simple) -> Mapping[int, Sequence[Word]]:
 
 
 def _may_be_above(link: str) -> bool:
-    """Whether a name for a link may be that of a directory further up."""
+    """Return whether a name for a link may be that of a directory further up."""
     return link.rpartition("/")[2] in ("", ".", "..")
 
 

@@ -41,8 +41,8 @@ class ListeningPorts:
         return "" if _is_free(port) else _described(_names_by_lsof(port))
 
     def are_of(self, port: int, directories: Collection[Path]) -> bool:
-        """Whether only programs of this user that work in these directories (resolved) listen on `port`,
-        and none that contacts other machines itself; False where that cannot be known. Blocks."""
+        """Return whether only programs of this user that work in these directories (resolved) listen on
+        `port`, and none that contacts other machines itself; False where that cannot be known. Blocks."""
         try:
             foreign = self._foreign(port)
         except OSError:
@@ -111,7 +111,8 @@ def _sockets_of(pid: int) -> set[int]:
 
 
 def _works_in(pid: int, directories: Collection[Path]) -> bool:
-    """Whether a process is another program of this user, and its working directory is in one of these."""
+    """Return whether a process is another program of this user, and its working directory is in one of
+    these."""
     process = Path(f"/proc/{pid}")
     try:
         place, owner = (process / "cwd").readlink(), process.stat().st_uid
@@ -130,7 +131,7 @@ def _name_of(pid: int) -> str:
 
 
 def _is_free(port: int) -> bool:
-    """Whether the port is free."""
+    """Return whether the port is free."""
     try:
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", port))

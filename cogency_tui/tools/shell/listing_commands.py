@@ -22,12 +22,12 @@ class Listing:
     starts: tuple[Word, ...] = ()
     of_git: bool = False
     others: bool = False
-    """Whether files that git does not have may be among its names."""
+    """True if files that git does not have may be among its names."""
     revisions: tuple[str, ...] = ()
     """As they are written, ranges among them, and paths that may be none."""
     prefixed: bool = False
     chosen: bool = False
-    """Whether they are some of the names listed before."""
+    """True if they are some of the names listed before."""
     ends: str = "\n"
 
 
@@ -184,7 +184,7 @@ def _below(given: Arguments | None, patterns: int = 0, *, prefixed: bool = True)
 
 
 def _is_place(word: Word) -> bool:
-    """Whether the path of a word is known: it is written, or inserted by lists or `find`."""
+    """Return whether the path of a word is known: it is written, or inserted by lists or `find`."""
     return word.known or is_listed(word) or (word.text == "{}" and word.sure)
 
 

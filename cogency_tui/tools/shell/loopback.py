@@ -78,13 +78,13 @@ class _Options:
     values: frozenset[str] = frozenset()
 
     def takes_value(self, name: str) -> bool | None:
-        """Whether an option takes a value; None where it is not known."""
+        """Return whether an option takes a value; None where it is not known."""
         if name in self.printing:
             return self.printing[name] is not None
         return True if name in self.values else False if name in self.flags else None
 
     def only_prints(self, name: str, value: str) -> bool:
-        """Whether an option only changes the output."""
+        """Return whether an option only changes the output."""
         if name not in self.printing:
             return False
         pattern = self.printing[name]
@@ -198,7 +198,7 @@ def visit(simple: Simple, environ: Mapping[str, str] = os.environ) -> Visit | No
 
 
 def only_probes(simple: Simple) -> bool:
-    """Whether a client checks whether a server answers, and prints nothing of the answer."""
+    """Return whether a client checks whether a server answers, and prints nothing of the answer."""
     texts = _told(simple)
     if texts is None:
         return False
@@ -387,7 +387,7 @@ def _split(text: str, rest: Iterator[str], known: _Options) -> Iterator[tuple[st
 
 
 def _proxied(visit: Visit, environ: Mapping[str, str]) -> bool:
-    """Whether a proxy would be used, which is elsewhere."""
+    """Return whether a proxy would be used, which is elsewhere."""
     if not any(environ.get(name) or environ.get(name.upper()) for name in _PROXIES):
         return False
     listed = environ.get("no_proxy") or environ.get("NO_PROXY") or ""
@@ -396,7 +396,7 @@ def _proxied(visit: Visit, environ: Mapping[str, str]) -> bool:
 
 
 def _leads_elsewhere(files: Sequence[Path]) -> bool:
-    """Whether a client's own configuration may redirect it, or cannot be read."""
+    """Return whether a client's own configuration may redirect it, or cannot be read."""
     for file in files:
         try:
             if not stat.S_ISREG(file.stat().st_mode):

@@ -76,7 +76,7 @@ class Stakes:
         self, workspace: Workspace, made: Mapping[Path, Version], moved: MovedFiles | None = None
     ) -> None:
         self.stashed = False
-        """Whether a part of the command stashes changes, which a later one may drop."""
+        """True if a part of the command stashes changes, which a later one may drop."""
         self._workspace = workspace
         self._made = made
         self._moved = moved or MovedFiles()
@@ -93,12 +93,12 @@ class Stakes:
         return CachedRepository(directory, self._answers)
 
     def inside(self, path: Path) -> bool:
-        """Whether a path with its links resolved is in the project."""
+        """Return whether a path with its links resolved is in the project."""
         roots = (self._workspace.root, *self._workspace.added)
         return any(path.is_relative_to(root) for root in roots)
 
     def is_temporary(self, path: Path) -> bool:
-        """Whether a path is a temporary file of the user's own, or may become one."""
+        """Return whether a path is a temporary file of the user's own, or may become one."""
         return is_own_temporary(path, self._workspace.root)
 
     def add(self, phrase: str, paths: Iterable[Path] = ()) -> None:
@@ -168,7 +168,7 @@ class Stakes:
                 self._note("whole", target)
 
     def _is_filled(self, directory: Path, entries: Sequence[Entry], root: Path) -> bool:
-        """Whether only programs have filled a directory that git neither has nor ignores."""
+        """Return whether only programs have filled a directory that git neither has nor ignores."""
         untracked = bool(entries) and all(entry.index == "?" for entry in entries)
         if not untracked or not _is_remade("untracked", directory):
             return False
@@ -183,7 +183,7 @@ class Stakes:
         moved = list(islice(self._moved.below(path), _NAMED))
         for file, earlier in moved:
             name = shown(self._workspace.name_of(file))
-            self.add(f"{name}, which was {shown(earlier)} and of which no copy is kept", [file])
+            self.add(f"{name}, formerly {shown(earlier)}, which has no saved copy", [file])
         if not moved and self._is_made(path):
             self.keep([path])
             return
@@ -199,7 +199,7 @@ class Stakes:
             self._paths[path] = None
 
     def _is_made(self, path: Path) -> bool:
-        """Whether all files there are in the agent's version, except those that programs create."""
+        """Return whether all files there are in the agent's version, except those that programs create."""
         if not self._made:
             return False
         if path.is_symlink() or not path.is_dir():
@@ -239,13 +239,14 @@ _LABELS = {
     "changed": ("uncommitted changes in {} file", "uncommitted changes in {} files"),
     "untracked": ("{} untracked", "{} untracked"),
     "ignored": ("{} ignored by git", "{} ignored by git"),
-    "bare": ("{} that no version control has", "{} that no version control has"),
+    "bare": ("{} not under version control", "{} not under version control"),
     "whole": ("the directory", "{} directories"),
 }
 
 
 def _is_remade(kind: str, path: Path) -> bool:
-    """Whether a build, a test or an installation creates a directory again, and git has nothing of it."""
+    """Return whether a build, a test or an installation creates a directory again, and git has nothing of
+    it."""
     if path.suffix == ".pyc" and path.parent.name == "__pycache__" and path.is_file():
         return kind == "ignored"
     if path.is_symlink() or not path.is_dir() or any(os.path.lexists(path / name) for name in _OWN_WORK):
@@ -263,7 +264,7 @@ def _files_of_work(directory: Path) -> Iterator[Path]:
 
 
 def _holds(path: Path, version: Version) -> bool:
-    """Whether a file or link has the content of a version."""
+    """Return whether a file or link has the content of a version."""
     try:
         if version.kind == "link":
             return hashlib.sha256(os.fsencode(path.readlink())).hexdigest() == version.digest
@@ -427,7 +428,7 @@ def _deleted_branch(word: Word, directory: Path, stakes: Stakes) -> None:
     name = shown(word.text[:_LONGEST_NAME])
     commits = stakes.repository(directory).commits_only_in(word.text) if word.known else None
     if not word.known:
-        stakes.add("branches whose names are not known beforehand")
+        stakes.add("branches whose names are known only at run time")
     elif commits is None:
         stakes.add(f"the branch {name}")
     elif commits:
@@ -463,7 +464,7 @@ def _push(command: Simple, _directory: Path, stakes: Stakes) -> None:
     refs = [word.text for word in command.operands("o")]
     if command.has("fd", *names) or any(ref.startswith(("+", ":")) for ref in refs):
         where = f"{shown(refs[0][:_LONGEST_NAME])} has" if refs else "the remote has"
-        stakes.add(f"commits that {where} and that are not in what is pushed")
+        stakes.add(f"commits that {where} but that are not in the push")
 
 
 def _remove_by_git(command: Simple, directory: Path, stakes: Stakes) -> None:
@@ -478,7 +479,7 @@ def _worktree(command: Simple, directory: Path, stakes: Stakes) -> None:
     forced = command.has("f", "force")
     for word in words[1:]:
         if not word.known:
-            stakes.add("a worktree whose name is not known beforehand")
+            stakes.add("a worktree whose name is known only at run time")
             continue
         entries = stakes.repository(joined(directory, word.text)).entries(untracked=True)
         if entries is None:
@@ -492,11 +493,11 @@ def _forget(command: Simple, _directory: Path, stakes: Stakes) -> None:
     words = [word.text for word in command.operands()]
     prunes = any(word.text.startswith("--prune=") for word in command.arguments)
     if command.program == "prune" or prunes or words[:1] in (["expire"], ["delete"]):
-        stakes.add("commits that no branch has any more")
+        stakes.add("commits that are no longer on any branch")
 
 
 def _rewrite(_command: Simple, _directory: Path, stakes: Stakes) -> None:
-    stakes.add("the history of the repository as it is: every commit is written anew")
+    stakes.add("the current history of the repository: every commit is rewritten")
 
 
 def _all_changes(directory: Path, stakes: Stakes) -> None:
@@ -551,10 +552,12 @@ _ENTERING = programs_with("enters")
 _FORMATTING = programs_with("formats")
 _REMOVING = programs_with("removes")
 _COPYING = programs_with("copies")
-UNKNOWN = "files whose names are not known beforehand"
+UNKNOWN = "files whose names are known only at run time"
 _UNREADABLE = {
-    TOO_DEEP: "what it does cannot be told: it is nested too deeply",
-    TOO_MANY: f"what is after its first {MOST_COMMANDS:,} commands or {MOST_WORDS:,} words is not looked at",
+    TOO_DEEP: "unknown files: it is nested too deeply to analyze",
+    TOO_MANY: (
+        f"unknown files: only its first {MOST_COMMANDS:,} commands or {MOST_WORDS:,} words are analyzed"
+    ),
 }
 _BRANCHING = re.compile(r"\|\||\b(?:case|for|if|until|while)\b")
 """Syntax that makes it uncertain whether a part of a command runs."""
@@ -637,7 +640,7 @@ class Moves:
 
 
 def _may_be(word: Word, path: Path, places: Places) -> bool:
-    """Whether a word may expand to a path."""
+    """Return whether a word may expand to a path."""
     names = (str(joined(place, word.pattern or word.text)) for place in places.directories)
     return word.known and any(fnmatch.fnmatchcase(str(path), name) for name in names)
 
@@ -661,14 +664,14 @@ def _without_temporary(simple: Simple, places: Places, stakes: Stakes) -> Simple
 
 
 def _is_named_temporary(word: Word, places: Places, stakes: Stakes) -> bool:
-    """Whether a word that only the shell knows surely names a temporary file: `/tmp/x.$$`."""
+    """Return whether a word that only the shell knows surely names a temporary file: `/tmp/x.$$`."""
     begun = word.certain.startswith(("/tmp/", f"{tempfile.gettempdir()}/"))
     found = places.targets(word) if begun and not word.known else None
     return bool(found) and all(map(stakes.is_temporary, found or ()))
 
 
 def _moves_unknown(simple: Simple) -> bool:
-    """Whether a part of a command may move something into a directory that is not known beforehand."""
+    """Return whether a part of a command may move something into a directory that is not known beforehand."""
     words = simple.arguments
     if any(word.text.startswith("--remove") for word in words):
         return True
@@ -795,7 +798,7 @@ def _rsync(simple: Simple, places: Places, stakes: Stakes) -> None:
     if len(operands) < 2 or not any(word.text.startswith("--del") for word in simple.arguments):
         return
     for path in places.paths(operands[-1]) or ():
-        stakes.add(f"what is in {shown(path.name)}/ and not in what is copied there", [path])
+        stakes.add(f"files in {shown(path.name)}/ that are not in the copied directory", [path])
 
 
 def _format(simple: Simple, places: Places, stakes: Stakes) -> None:

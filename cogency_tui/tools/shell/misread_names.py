@@ -40,28 +40,28 @@ _PLAIN = re.compile(r"[\w.+@=,:%][\w.+@=,:%-]*")
 
 
 def is_plain(name: str) -> bool:
-    """Whether a name is the same in every list."""
+    """Return whether a name is the same in every list."""
     return bool(_PLAIN.fullmatch(name))
 
 
 def is_odd(name: str) -> bool:
-    """Whether a name may be odd in any list."""
+    """Return whether a name may be odd in any list."""
     return bool(_ODD_NAME.match(name))
 
 
 def leads_elsewhere(name: str, splitting: str, *, first: bool) -> bool:
-    """Whether a name in a list may become an option or a path that begins elsewhere; `first`: even without
-    text before it."""
+    """Return whether a name in a list may become an option or a path that begins elsewhere; `first`: even
+    without text before it."""
     return bool(_ODD[splitting].search(name)) or (first and name.startswith("-"))
 
 
 def may_break(name: str) -> bool:
-    """Whether a name may become anything but itself in the words of a command."""
+    """Return whether a name may become anything but itself in the words of a command."""
     return breaks(name, "shell") or breaks(name, "xargs")
 
 
 def breaks(path: str, splitting: str) -> bool:
-    """Whether a path in a list may become anything but itself."""
+    """Return whether a path in a list may become anything but itself."""
     return bool(_BREAKS[splitting].search(path))
 
 
@@ -174,6 +174,6 @@ def _part(tree: Tree, start: Path) -> Tree:
 
 
 def _is_interpreter(link: Path, target: Path) -> bool:
-    """Whether a link is the interpreter of a virtual environment, which contains no untrusted text."""
+    """Return whether a link is the interpreter of a virtual environment, which contains no untrusted text."""
     named = _PYTHON.fullmatch(link.name) and _PYTHON.fullmatch(target.name)
     return bool(named) and (link.parent.parent / "pyvenv.cfg").is_file()

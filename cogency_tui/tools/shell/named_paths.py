@@ -96,8 +96,8 @@ _OUTWARD = ("/", "../", "~/")
 _LONGEST_BUNDLE = 64
 _BUNDLED_OUTPUT = re.compile(r"-[A-Za-z]+?o")
 
-UNSURE = "where it writes is known only when it runs, and may be outside the project"
-UNSURE_READING = "what it reads is known only when it runs, and may be outside the project"
+UNSURE = "it writes to a place known only at run time, possibly outside the project"
+UNSURE_READING = "it reads files known only at run time, possibly outside the project"
 
 _SCRIPT_OPTION = re.compile(r"-[EHIinoqrsuvwz]*e|--expression|--regexp")
 """Options of these programs before a pattern or a script."""
@@ -169,12 +169,12 @@ def _assigned(simple: Simple) -> Iterator[Word]:
 
 
 def _takes_commits(simple: Simple) -> bool:
-    """Whether `HEAD` is a commit for a program, though a file of a repository has the same name."""
+    """Return whether `HEAD` is a commit for a program, though a file of a repository has the same name."""
     return simple.program == "git" and git_name(simple) != "mv"
 
 
 def only_reads(simple: Simple) -> bool:
-    """Whether a program is known to write none of the files that its arguments name."""
+    """Return whether a program is known to write none of the files that its arguments name."""
     program = base_name(simple.program)
     if program == "git":
         return git_name(simple) in _GIT_READING
@@ -229,7 +229,7 @@ def _is_code(simple: Simple) -> bool:
 
 
 def _writes(simple: Simple) -> bool:
-    """Whether a program writes files that its arguments name."""
+    """Return whether a program writes files that its arguments name."""
     in_place = simple.program != "sed" or simple.has("i", "in-place")
     return in_place and "writer" in facts(simple.program)
 
@@ -327,12 +327,13 @@ def located(word: Word, places: Places, workspace: Workspace, *, written: bool) 
 
 
 def _may_be(path: Path, text: str) -> bool:
-    """Whether a path outside is one, rather than a word with a slash: its beginning exists, or shows that."""
+    """Return whether a path outside is one, rather than a word with a slash: its beginning exists, or shows
+    that."""
     chain = (path, *path.parents)
     above = next(each for each in chain if os.path.exists(each))  # noqa: PTH110 (it may be forbidden)
     return above != Path(path.anchor) or text.startswith(("../", "~/")) or text == path.anchor
 
 
 def runs_files(simple: Simple) -> bool:
-    """Whether a program runs the file that is its first operand."""
+    """Return whether a program runs the file that is its first operand."""
     return simple.program in _SHELLS or is_interpreter(simple.program)

@@ -56,8 +56,8 @@ _TAKING_TEXT = programs_with("text")
 
 
 def are_certain(command: str, commands: Sequence[Simple]) -> bool:
-    """Whether the input of a part of a command is the output of the part before, and each program is the
-    one of its name."""
+    """Return whether the input of a part of a command is the output of the part before, and each program is
+    the one of its name."""
     blocks = (simple for simple in commands if not simple.words)
     redirected = any(each.operator.startswith("<") for simple in blocks for each in simple.redirections)
     replaced = any(name in PROGRAMS for name in functions_in(command))
@@ -88,7 +88,7 @@ class ListedNames:
         self._revisions = tuple({each: None for listing in listings if listing for each in listing.revisions})
         """Revisions of all lists: git is asked once."""
         self._known = len(self._revisions) <= _MOST_REVISIONS
-        """Whether the directories of all names are known."""
+        """True if the directories of all names are known."""
         self._of_git: dict[Path, _GitNames | None] = {}
         self._git_names: dict[tuple[Path, ...], _GitNames | None] = {}
         self._git_links: dict[tuple[Path, ...], Sequence[Link]] = {}
@@ -116,7 +116,7 @@ class ListedNames:
         self._refs_moved |= _moves_refs(simple)
 
     def lead_elsewhere(self, simple: Simple, splitting: Splitting, places: Places) -> bool:
-        """Whether a part may take names that are misread, or not known. `splitting` is how its list is
+        """Return whether a part may take names that are misread, or not known. `splitting` is how its list is
         split."""
         words = [word for word in _words(simple) if is_name(word)]
         as_text = "words" in facts(simple.program) or simple.program in _TAKING_TEXT
@@ -249,7 +249,7 @@ class _List:
         return self.starts or self.directories
 
     def moves(self, places: Places) -> bool:
-        """Whether its names may be relative to more than one directory."""
+        """Return whether its names may be relative to more than one directory."""
         return len({*self.directories, *places.directories}) > 1
 
     def around(self, places: Places) -> tuple[Path, ...]:
@@ -284,7 +284,7 @@ class _GitNames:
 
     @cached_property
     def may_break(self) -> bool:
-        """Whether one of the paths may become anything but itself."""
+        """True if one of the paths may become anything but itself."""
         return any(map(may_break, self.odd))
 
 
@@ -310,7 +310,7 @@ def _through(link: Link) -> Link:
 
 
 def _glues(before: str) -> bool:
-    """Whether a name behind this text may become a path that begins elsewhere."""
+    """Return whether a name behind this text may become a path that begins elsewhere."""
     return before.endswith(".") or (before != "" and not before.strip("/"))
 
 
@@ -324,8 +324,8 @@ def _parts(word: Word) -> list[str]:
 
 
 def _makes_names(simple: Simple) -> bool:
-    """Whether a part may create files with names that are odd, or not known beforehand. A program that runs
-    code of its own may do so, too, but also anything else."""
+    """Return whether a part may create files with names that are odd, or not known beforehand. A program that
+    runs code of its own may do so, too, but also anything else."""
     git = git_command(simple)
     command = git.words[0].text if git and git.words else ""
     branches = [word.text for word in simple.arguments[:-1]] in (["checkout", "-b"], ["switch", "-c"])

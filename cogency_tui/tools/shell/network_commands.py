@@ -34,13 +34,13 @@ from cogency_tui.tools.shell.simple_command import Simple, Word
 from cogency_tui.tools.shell.stream_scripts import stream_script
 from cogency_tui.tools.shell.word_paths import Places
 
-_UNWRITTEN = "a command that only the shell knows"
-_RUNS_TEXT = "{}, which runs text that it is given"
+_UNWRITTEN = "a command known only at run time"
+_RUNS_TEXT = "{}, which runs text given to it"
 _ADDRESSED = "{}, which is given an address"
-_MADE = "{}, which this very command makes"
-_NAMES_CLIENT = "{}, which is given the name of a client"
-_MADE_CODE = "{}, which may run code that this very command makes"
-_COPY = "{}, which is a copy of a program of the system"
+_MADE = "{}, which this command creates"
+_NAMES_CLIENT = "{}, which is given the name of a network client"
+_MADE_CODE = "{}, which may run code that this command creates"
+_COPY = "{}, which is a copy of a system program"
 
 _STRING_RUNNERS = programs_with("runs-text")
 _SHELLS = programs_with("shell")
@@ -169,7 +169,7 @@ def indirect_network(simple: Simple, command: str, places: Places, made: MadeFil
 
 
 def is_local(simple: Simple) -> bool:
-    """Whether a program that may use the network or run text has no argument for which it would."""
+    """Return whether a program that may use the network or run text has no argument for which it would."""
     plain = all(word.known and not word.pattern for word in simple.words)
     first = simple.words[0].text if simple.words else "/"
     texts = [word.text for word in simple.arguments]
@@ -177,7 +177,8 @@ def is_local(simple: Simple) -> bool:
 
 
 def _runs_text(simple: Simple, command: str, made: MadeFiles) -> bool:
-    """Whether a program runs commands from its arguments, its input, or a file that the command creates."""
+    """Return whether a program runs commands from its arguments, its input, or a file that the command
+    creates."""
     program, texts = simple.program, [word.text for word in simple.arguments]
     if program == "trap" and all(word.known for word in simple.arguments):
         # The commands that it runs are examined separately.
@@ -208,7 +209,7 @@ def _runs_text(simple: Simple, command: str, made: MadeFiles) -> bool:
 
 
 def _is_given_as_written(simple: Simple, named: Word | None, made: MadeFiles) -> bool:
-    """Whether a shell's commands are written in the command to the letter."""
+    """Return whether a shell's commands are written in the command to the letter."""
     if named is not None:
         return made.as_written(named)
     if simple.program not in _POSIX or any(word.text != "-" for word in simple.operands()):
@@ -218,7 +219,7 @@ def _is_given_as_written(simple: Simple, named: Word | None, made: MadeFiles) ->
 
 
 def _is_given_code(simple: Simple) -> bool:
-    """Whether a program that may run it gets code which uses the network, or hides whether it does."""
+    """Return whether a program that may run it gets code which uses the network, or hides whether it does."""
     texts = [each.target.text for each in simple.redirections if each.operator == "<<<"]
     texts += ["\n".join(each.body) for each in simple.redirections]
     if "interpreter" in facts(simple.program):
@@ -227,13 +228,13 @@ def _is_given_code(simple: Simple) -> bool:
 
 
 def _unsure_code(simple: Simple) -> bool:
-    """Whether the shell builds the code of an option."""
+    """Return whether the shell builds the code of an option."""
     arguments = simple.arguments
     return any(is_code_option(option.text) and not code.known for option, code in pairwise(arguments))
 
 
 def _git_runs(simple: Simple) -> bool:
-    """Whether git runs the value of an option, an alias or a program beside it."""
+    """Return whether git runs the value of an option, an alias or a program beside it."""
     command = git_command(simple)
     if command is None:
         return False
@@ -256,7 +257,7 @@ def _git_runs(simple: Simple) -> bool:
 
 
 def _starts(option: Word, value: Word | None) -> bool:
-    """Whether an option of git's own may start a program."""
+    """Return whether an option of git's own may start a program."""
     if not option.known or option.text.startswith(("--exec-path=", "--config-env")):
         return True
     setting = option.text[2:] or (value.text if value else "")
@@ -264,7 +265,7 @@ def _starts(option: Word, value: Word | None) -> bool:
 
 
 def _has_literal_command(simple: Simple) -> bool:
-    """Whether the command of a program with many is written out."""
+    """Return whether the command of a program with many is written out."""
     for word in simple.arguments:
         if not word.known or word.pattern:
             return False
@@ -274,19 +275,19 @@ def _has_literal_command(simple: Simple) -> bool:
 
 
 def _evaluates(simple: Simple) -> bool:
-    """Whether the shell evaluates quoted text in an argument."""
+    """Return whether the shell evaluates quoted text in an argument."""
     return simple.program in _SUBSCRIPTS and any(
         re.search(r"\[[^\]]*(?:\$\(|`)", word.text) for word in simple.arguments
     )
 
 
 def _unsure_device(target: Word) -> bool:
-    """Whether a redirection may lead to a server, as far as the text shows."""
+    """Return whether a redirection may lead to a server, as far as the text shows."""
     return not target.known and not target.resolved and target.text.startswith("/dev/")
 
 
 def _is_copy(path: Path) -> bool:
-    """Whether a program is a copy of one of the system's that uses the network."""
+    """Return whether a program is a copy of one of the system's that uses the network."""
     try:
         if path.is_symlink():
             # It is the program that it leads to, whatever its name.
@@ -306,7 +307,7 @@ def _is_copy(path: Path) -> bool:
 
 
 def _is_addressed(simple: Simple) -> bool:
-    """Whether a program that may contact any address is given one elsewhere."""
+    """Return whether a program that may contact any address is given one elsewhere."""
     texts = [word.text for word in simple.arguments]
     if any(not _HERE.fullmatch(found["host"]) for text in texts for found in _ADDRESS.finditer(text)):
         return True
@@ -318,7 +319,7 @@ def _is_addressed(simple: Simple) -> bool:
 _INLINE = re.compile(r"://|\bsocket\b|\burllib\b|\brequests\b|\bhttp\b|\bfetch\(", re.IGNORECASE)
 _DEVICE = re.compile(r"/dev/(?:tcp|udp)/")
 _SERVES_FILES = ("-m", "http.server")
-_SERVES_OTHERS = "{} -m http.server, which serves other machines too without --bind 127.0.0.1"
+_SERVES_OTHERS = "{} -m http.server, which also serves other machines without --bind 127.0.0.1"
 _BINDING = re.compile(r"(?:--bind[= ]|-b ?)(?:localhost|127\.0\.0\.1|::1)")
 
 
@@ -350,7 +351,7 @@ def network_program(simple: Simple) -> str:
 
 
 def _module_reaches(simple: Simple) -> bool:
-    """Whether a module that is run as a program uses the network."""
+    """Return whether a module that is run as a program uses the network."""
     named = script(simple)
     if named is None or not named.text.startswith("-m"):
         return False
@@ -361,5 +362,5 @@ def _module_reaches(simple: Simple) -> bool:
 
 
 def opens_device(simple: Simple) -> bool:
-    """Whether the shell itself connects to a server."""
+    """Return whether the shell itself connects to a server."""
     return any(_DEVICE.match(redirection.target.text) for redirection in simple.redirections)

@@ -80,8 +80,8 @@ _FILTERING = re.compile(r"filter\..*\.(?:smudge|process)", re.DOTALL)
 
 
 def is_offline(command: str, cwd: Path, workspace: Workspace, ports: ListeningPorts) -> bool:
-    """Whether `command`, run in `cwd` (resolved), reaches no network and runs no untrusted code, unless a
-    path that it names leads there."""
+    """Return whether `command`, run in `cwd` (resolved), reaches no network and runs no untrusted code,
+    unless a path that it names leads there."""
     if not _is_plain(command) or alters(command):
         return False
     outer = [simple for simple in scan(command) if simple.words]
@@ -104,7 +104,7 @@ def is_offline(command: str, cwd: Path, workspace: Workspace, ports: ListeningPo
 
 
 def _is_plain(command: str) -> bool:
-    """Whether a text has only unambiguous syntax."""
+    """Return whether a text has only unambiguous syntax."""
     if len(command) > _LONGEST or not command.replace("\t", " ").replace("\n", " ").isprintable():
         return False
     at = 0
@@ -130,7 +130,7 @@ def _behind(command: str, at: int, delimiter: str) -> int:
 
 
 def _wraps_plainly(simple: Simple) -> bool:
-    """Whether a program that starts another one does nothing else."""
+    """Return whether a program that starts another one does nothing else."""
     texts = [word.text for word in simple.arguments]
     if simple.program not in _WRAPPERS and simple.program != "find":
         return True
@@ -143,13 +143,13 @@ def _wraps_plainly(simple: Simple) -> bool:
 
 
 def _sets_plainly(simple: Simple) -> bool:
-    """Whether it sets no variable that redirects programs."""
+    """Return whether it sets no variable that redirects programs."""
     names = (word.text.partition("=")[0].removesuffix("+") for word in simple.assignments)
     return all(map(_VARIABLE.fullmatch, names))
 
 
 def _is_known(simple: Simple, ports: ListeningPorts) -> bool:
-    """Whether a program's effects are known, given these words."""
+    """Return whether a program's effects are known, given these words."""
     program = simple.program
     if program in _ACTING or not simple.words[0].known or "/" in simple.words[0].text:
         return False
@@ -177,7 +177,7 @@ def _is_known(simple: Simple, ports: ListeningPorts) -> bool:
 
 
 def _reads_own_server(simple: Simple, ports: ListeningPorts) -> bool:
-    """Whether a client only reads from servers that the conversation started, or from none."""
+    """Return whether a client only reads from servers that the conversation started, or from none."""
     found = visit(simple)
     return (
         found is not None and found.prints and not any(ports.stranger(each.port) for each in found.addresses)
@@ -185,7 +185,7 @@ def _reads_own_server(simple: Simple, ports: ListeningPorts) -> bool:
 
 
 def _writes(simple: Simple) -> bool:
-    """Whether a command may change files other than those of the repository."""
+    """Return whether a command may change files other than those of the repository."""
     if any(each.writes and each.target.text != _NOWHERE for each in simple.redirections):
         return True
     if not simple.words or simple.program in _BUILTIN | _CLIENTS or formats_json(simple):
@@ -207,7 +207,7 @@ def _git_form(simple: Simple) -> str | None:
 
 
 def _may_be_shadowed(running: Sequence[Simple], cwd: Path, workspace: Workspace) -> bool:
-    """Whether Python may load a module of the project in place of its own."""
+    """Return whether Python may load a module of the project in place of its own."""
     places = _places(running, cwd)
     return not places.known or any(shadows_modules(place, workspace) for place in places.directories)
 
@@ -220,8 +220,8 @@ def _places(running: Sequence[Simple], cwd: Path) -> Places:
 
 
 def _git_is_offline(running: Sequence[Simple], cwd: Path, workspace: Workspace) -> bool:
-    """Whether git starts no program and fetches nothing for the project's repository, and is used on no
-    other one."""
+    """Return whether git starts no program and fetches nothing for the project's repository, and is used on
+    no other one."""
     forms = {_git_form(simple) or "" for simple in running if simple.program == "git"}
     repository = Repository(workspace.root)
     several = sum(simple.program == "git" for simple in running) > 1
@@ -245,12 +245,12 @@ def _git_is_offline(running: Sequence[Simple], cwd: Path, workspace: Workspace) 
 
 
 def _brings_repositories(forms: Set[str], repository: Repository) -> bool:
-    """Whether one of these commands may record a repository, whose settings another command would then
+    """Return whether one of these commands may record a repository, whose settings another command would then
     use."""
     return not forms <= _LOOKING | _COMMITTING or ("git add" in forms and repository.has_unrecorded())
 
 
 def _stays_in(common: Path, places: Places) -> bool:
-    """Whether all places are in the repository with this directory."""
+    """Return whether all places are in the repository with this directory."""
     found = (Repository(place).common_directory() for place in places.directories)
     return places.known and all(each is not None and each.resolve() == common.resolve() for each in found)

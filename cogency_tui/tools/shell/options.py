@@ -96,15 +96,15 @@ def _short(text: str, rest: Iterator[Word], known: Table) -> set[str] | None:
 
 
 def is_listed(word: Word) -> bool:
-    """Whether a word is a name out of a list, or several."""
+    """Return whether a word is a name out of a list, or several."""
     return word is LISTED or (not word.known and word.resolved in (SOME_NAME, NAME_OR_NOTHING))
 
 
 def _is_value(word: Word | None) -> bool:
-    """Whether a word is surely exactly one, and so the value of the option before it."""
+    """Return whether a word is surely exactly one, and so the value of the option before it."""
     return word is not None and not word.splits and not _expands(word)
 
 
 def _expands(word: Word) -> bool:
-    """Whether the shell may expand it to other words."""
+    """Return whether the shell may expand it to other words."""
     return bool(_EXPANDING.search(word.pattern))

@@ -112,7 +112,7 @@ def sweep(since: int, mark: str) -> list[int]:
 
 
 def _is_stray(pid: int, since: int) -> bool:
-    """Whether this child of ours runs, and is a stray."""
+    """Return whether this child of ours runs, and is a stray."""
     bears_mark = "=".join(child_processes.MARK).encode() in _environment(pid)
     # After the environment, which is gone before the process is.
     fields = _stat(pid)

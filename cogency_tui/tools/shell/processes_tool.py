@@ -22,8 +22,8 @@ class Processes:
     name = "processes"
     kind: ToolKind = "execute"
     description = (
-        "List the commands that shell has started in the background, read what is new in the output of one, "
-        "or stop it, by the id that shell reported."
+        "List the background commands that shell has started, read the new output of one, or stop it, by "
+        "the id that shell reported."
     )
     brief = True
     args = ProcessesArgs

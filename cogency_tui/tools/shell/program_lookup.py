@@ -17,22 +17,22 @@ _MODULES = (".py", ".pyc", ".so")
 
 
 def is_of_system(program: str, workspace: Workspace) -> bool:
-    """Whether the name of a program leads to a file outside the project, wherever it is started."""
+    """Return whether the name of a program leads to a file outside the project, wherever it is started."""
     return "/" not in program and _found_outside(program, workspace) is True
 
 
 def are_replaced(programs: Iterable[str], workspace: Workspace) -> bool:
-    """Whether one of these names of programs may lead to a file of the project."""
+    """Return whether one of these names of programs may lead to a file of the project."""
     return any(_found_outside(program, workspace) is False for program in programs)
 
 
 def looks_in_project(workspace: Workspace) -> bool:
-    """Whether the search path of programs includes the project."""
+    """Return whether the search path of programs includes the project."""
     return not all(_lies_outside(directory, workspace) for directory in os.get_exec_path())
 
 
 def shadows_modules(directory: Path, workspace: Workspace) -> bool:
-    """Whether Python, run there, may load a file of the project in place of a module of its own."""
+    """Return whether Python, run there, may load a file of the project in place of a module of its own."""
     for name in _PYTHON_PATHS:
         given = os.environ.get(name)
         if given and not all(_lies_outside(path, workspace) for path in given.split(os.pathsep)):
@@ -41,7 +41,7 @@ def shadows_modules(directory: Path, workspace: Workspace) -> bool:
 
 
 def _found_outside(program: str, workspace: Workspace) -> bool | None:
-    """Whether the program of a name is certainly outside the project; None where there is none."""
+    """Return whether the program of a name is certainly outside the project; None where there is none."""
     for entry in os.get_exec_path():
         if not Path(entry).is_absolute():
             return False

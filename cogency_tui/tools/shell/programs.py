@@ -581,7 +581,7 @@ def base_name(program: str) -> str:
 
 
 def is_known(program: str) -> bool:
-    """Whether the table has the effects of a program of this exact name."""
+    """Return whether the table has the effects of a program of this exact name."""
     return not PROGRAMS.get(program, _NO_FACTS) <= _OF_RULES
 
 
@@ -593,7 +593,7 @@ NETWORK_COMMANDS: Mapping[str, frozenset[str]] = {
 
 
 def goes_to_network(program: str, arguments: Sequence[str]) -> bool:
-    """Whether the command of a program with many uses the network.
+    """Return whether the command of a program with many uses the network.
 
     The word after an option may be its value, so that the next one may be the command.
     """
@@ -610,5 +610,5 @@ def goes_to_network(program: str, arguments: Sequence[str]) -> bool:
 
 
 def is_interpreter(program: str) -> bool:
-    """Whether a program runs code in an argument or in a file of its language."""
+    """Return whether a program runs code in an argument or in a file of its language."""
     return bool(_INTERPRETERS.fullmatch(program))

@@ -93,7 +93,7 @@ class Sandbox:
         return f"not sandboxed: {self._reason}" if self._reason else "sandboxed"
 
     async def probe(self, workspace: Workspace) -> bool:
-        """Whether commands run in a sandbox; tried once, by running one."""
+        """Return whether commands run in a sandbox; tried once, by running one."""
         async with self._trying:
             if not self._tried:
                 self._reason = await self._problem(workspace)
@@ -113,7 +113,7 @@ class Sandbox:
         if self._choice == "require":
             raise ToolError(
                 f"Commands may only run in a sandbox, and there is none here: {self._reason}.",
-                'The person can install bubblewrap, or set sandbox = "auto" in the configuration.',
+                'The user can install bubblewrap, or set sandbox = "auto" in the configuration.',
             )
         return []
 

@@ -97,16 +97,16 @@ class _Scanner:
         self._reserved = 0
         """Reserved words with which the command begins."""
         self._is_case = False
-        """Whether the command begins with `case`, not in quotes."""
+        """True if the command begins with `case`, not in quotes."""
         self._cases = 0
         self._in_pattern = False
-        """Whether a pattern of `case` is next."""
+        """True if a pattern of `case` is next."""
         self._bodies: list[tuple[str, bool, list[str]]] = []
         self._variables = Variables(text, outer)
 
     @property
     def too_long(self) -> bool:
-        """Whether it has more words than are examined."""
+        """True if it has more words than are examined."""
         return self._count > MOST_WORDS
 
     def scan(self) -> None:
@@ -315,7 +315,7 @@ class _Scanner:
         self._redirections.clear()
 
     def _ends_pattern(self, operator: str) -> bool:
-        """Whether the present word is a part of a pattern of `case`, which runs nothing."""
+        """Return whether the present word is a part of a pattern of `case`, which runs nothing."""
         words = self._words
         if not self._in_pattern or (words and words[0].text == "esac"):
             self._in_pattern = False

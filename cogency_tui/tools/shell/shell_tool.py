@@ -60,7 +60,7 @@ LONGEST_VALUE = 8 << 20
 
 _OF_GIT = programs_with("of-git")
 
-_IN_SANDBOX = "[it ran in a sandbox: no network, and only the project and /tmp can be written]"
+_IN_SANDBOX = "[it ran in a sandbox: no network, write access only to the project and /tmp]"
 
 
 class ShellArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -68,10 +68,10 @@ class ShellArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     cwd: Annotated[str, msgspec.Meta(description="directory inside the project")] = "."
     timeout: Annotated[
         int,
-        msgspec.Meta(ge=1, le=600, description="seconds until it is stopped; none in the background"),
+        msgspec.Meta(ge=1, le=600, description="seconds until it is stopped; not used in the background"),
     ] = 120
     background: Annotated[
-        bool, msgspec.Meta(description="for servers and the like: go on at once; see processes")
+        bool, msgspec.Meta(description="for servers and similar: return at once; see processes")
     ] = False
 
 
@@ -84,9 +84,10 @@ class Shell:
     name = "shell"
     kind: ToolKind = "execute"
     description = (
-        "Run a command with bash and see its exit status and output (stderr included). Nobody can answer a "
-        "question and there is no terminal: use flags like --yes. What it started is stopped when it ends; "
-        "with background=true it goes on. To look at files, read, list and find are better."
+        "Run a command with bash; the result has its exit status and output (with stderr). It has no "
+        "terminal, and no one can answer its questions: use flags like --yes. Its child processes are "
+        "stopped when it ends; with background=true it continues. To inspect files prefer read, list and "
+        "find."
     )
     args = ShellArgs
     aliases = Aliases(
@@ -98,7 +99,7 @@ class Shell:
                 **dict.fromkeys(("workdir", "working_directory", "directory"), "cwd"),
             },
             instead={
-                "restart": "each command has a shell of its own",
+                "restart": "each command has its own shell",
                 "timeout_ms": "timeout is in seconds",
             },
         ),
@@ -182,13 +183,11 @@ class Shell:
                 environ |= values.environ
                 if args.background:
                     if values.notes:
-                        raise ToolError(
-                            "A command in the background cannot be given a value as long as this."
-                        )
+                        raise ToolError("A background command cannot receive such a long value.")
                     return await self._start(args.command, cwd, environ, wrapper, context, stake)
                 return await self._run(args, cwd, environ, wrapper, context, stake, values.notes)
         except OSError as error:
-            long = "it, or the values that it is given, is too long: put it into a file"
+            long = "the command or its values are too long: put them into a file"
             reason = long if error.errno == errno.E2BIG else error.strerror
             raise ToolError(f"The command could not be started: {reason}.") from error
 
@@ -238,7 +237,7 @@ class Shell:
     ) -> Outcome:
         background = self._background
         if background is None:
-            raise ToolError("Commands cannot run in the background here.", "Leave background out.")
+            raise ToolError("Commands cannot run in the background here.", "Omit background.")
         async with await in_thread(_recorded, context, self.name, stake, command) as found:
             id = await background.start(command, cwd, environ, wrapper, context.secrets, context.known)
             try:
@@ -296,7 +295,7 @@ def _leads_to_remotes(command: str, cwd: Path, context: ToolContext) -> bool:
 
 def _require_text(command: str) -> None:
     if "\0" in command:
-        raise ToolError("The command has a NUL character, which no command can have.")
+        raise ToolError("The command has a NUL character, which is not allowed.")
     try:
         os.fsencode(command)
     except UnicodeEncodeError:
@@ -307,7 +306,8 @@ def _directory(given: str, context: ToolContext) -> Location:
     location = context.locate(given)
     if not location.inside:
         raise WorkspaceError(
-            f"cwd={location.relative} is outside the project.", "Commands run inside; use cd in the command."
+            f"cwd={location.relative} is outside the project.",
+            "Commands start inside the project; use cd in the command.",
         )
     context.workspace.open_directory(location).close()
     return location

@@ -114,7 +114,7 @@ class Variables:
         return value if self._command._left >= 0 else None
 
     def is_set_once(self, name: str) -> bool:
-        """Whether the command names a variable once where it may set it."""
+        """Return whether the command names a variable once where it may set it."""
         return not self._is_hidden() and self._command._mentions[name] == 1
 
     def _found(self, name: str) -> Value | None:
@@ -188,7 +188,7 @@ def _taken(word: Word) -> str:
 
 
 def _is_plain(value: str, word: Word) -> bool:
-    """Whether a value is the same word wherever it is inserted."""
+    """Return whether a value is the same word wherever it is inserted."""
     if not word.known:
         for pattern in (NAME_OR_NOTHING, SOME_NAME, TOPMOST):
             value = value.replace(pattern, _NUMBER)
@@ -306,7 +306,7 @@ def _temporary_name() -> str:
 
 
 def is_one_word(word: Word) -> bool:
-    """Whether a word is surely one, whatever the shell expands."""
+    """Return whether a word is surely one, whatever the shell expands."""
     if word.known or not word.splits:
         return True
     named = SOME_NAME in word.resolved or NAME_OR_NOTHING in word.resolved
@@ -314,13 +314,13 @@ def is_one_word(word: Word) -> bool:
 
 
 def is_new_temporary(word: Word) -> bool:
-    """Whether a word is a path that `mktemp` created for the same command. A path below it begins at the
-    root if that failed."""
+    """Return whether a word is a path that `mktemp` created for the same command. A path below it begins at
+    the root if that failed."""
     return not word.known and word.resolved == _temporary_name() and not os.path.lexists(word.resolved)
 
 
 def is_name(word: Word) -> bool:
-    """Whether a word is or contains a name that a command lists."""
+    """Return whether a word is or contains a name that a command lists."""
     return word is LISTED or SOME_NAME in word.resolved or NAME_OR_NOTHING in word.resolved
 
 
@@ -341,7 +341,7 @@ class NameLoop:
 
     def __init__(self, command: str) -> None:
         self.entered = False
-        """Whether the loop has begun."""
+        """True if the loop has begun."""
         head = _READING_LOOP.search(command)
         known = (
             head and Variables(command).is_set_once(head["name"]) and not _READING_ELSEWHERE.search(command)

@@ -32,7 +32,7 @@ class Word:
 
     @property
     def sure(self) -> bool:
-        """Whether its paths can be determined."""
+        """True if its paths can be determined."""
         return self.known or bool(self.resolved)
 
     def after(self, beginning: str) -> "Word":
@@ -59,12 +59,12 @@ class Redirection:
 
     @property
     def overwrites(self) -> bool:
-        """Whether it discards the content of an existing file."""
+        """True if it discards the content of an existing file."""
         return self.operator in (">", ">|", "&>", ">&") and not self.target.text.isdecimal()
 
     @property
     def writes(self) -> bool:
-        """Whether it writes a file."""
+        """True if it writes a file."""
         return self.overwrites or self.operator in (">>", "&>>", "<>")
 
 
@@ -82,7 +82,7 @@ class Simple:
 
     @property
     def piped(self) -> bool:
-        """Whether its output goes to the next one."""
+        """True if its output goes to the next one."""
         return self.then in ("|", "|&")
 
     @property
@@ -113,7 +113,7 @@ class Simple:
         return found
 
     def has(self, letters: str = "", *names: str) -> bool:
-        """Whether an option of one of these letters, or a long one of these names, is given.
+        """Return whether an option of one of these letters, or a long one of these names, is given.
 
         A long one may be abbreviated, as programs allow.
         """
@@ -129,7 +129,7 @@ class Simple:
         return False
 
     def gives(self, options: Sequence[str]) -> bool:
-        """Whether one of these options, with their dashes, is given."""
+        """Return whether one of these options, with their dashes, is given."""
         letters = "".join(option[1:] for option in options if not option.startswith("--"))
         return self.has(letters, *(option[2:] for option in options if option.startswith("--")))
 
@@ -193,6 +193,6 @@ def _innermost(pattern: str) -> list[str] | None:
 
 
 def _may_expand(name: str) -> bool:
-    """Whether the shell may expand braces in it."""
+    """Return whether the shell may expand braces in it."""
     start, end = name.find("{"), name.rfind("}")
     return 0 <= start < end and ("," in name[start:end] or ".." in name[start:end])

@@ -70,7 +70,7 @@ def stream_script(simple: Simple) -> StreamScript:
 
 
 def _connects(simple: Simple) -> bool:
-    """Whether a file name in awk's arguments is that of a connection."""
+    """Return whether a file name in awk's arguments is that of a connection."""
     return any(_CONNECTION in word.text for word in simple.arguments)
 
 
@@ -236,7 +236,7 @@ def _unescaped(escape: re.Match[str]) -> str:
 
 
 def _is_named(target: Sequence[str], beginning: str, variables: frozenset[str]) -> bool:
-    """Whether a target is known: it is written out, or its beginning is, which is no directory."""
+    """Return whether a target is known: it is written out, or its beginning is, which is no directory."""
     if beginning:
         return beginning[-1] != "/"
     first = target[0] if target else ""

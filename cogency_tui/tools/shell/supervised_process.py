@@ -23,7 +23,7 @@ from cogency_tui.tools.supervision.supervisor import GUARD_PATIENCE, command_lin
 from cogency_tui.tools.threads import in_thread
 
 TREE = sys.platform == "linux"
-"""Whether all descendants of a command can be ended; else only the process group."""
+"""True if all descendants of a command can be ended; else only the process group."""
 
 _PATIENCE = 1.0
 _STARTING = 5.0
@@ -259,7 +259,7 @@ def _opened(path: Path | None) -> Generator[tuple[int, ...]]:
 
 
 async def _within(seconds: float, event: asyncio.Event) -> bool:
-    """Whether the event comes within `seconds`."""
+    """Return whether the event comes within `seconds`."""
     with suppress(TimeoutError):
         async with asyncio.timeout(seconds):
             await event.wait()

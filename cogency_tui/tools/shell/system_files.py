@@ -48,7 +48,7 @@ _STARTED = time.time()
 
 
 def is_public(path: Path, program: str = "") -> bool:
-    """Whether a resolved path is a public one of the system's.
+    """Return whether a resolved path is a public one of the system's.
 
     The programs of the system are public only where `program` does not read their content: a copy of one
     could run under another name.
@@ -72,7 +72,7 @@ def is_public(path: Path, program: str = "") -> bool:
 
 
 def is_own_temporary(path: Path, project: Path) -> bool:
-    """Whether a resolved path is a temporary file of the user's own, or may become one.
+    """Return whether a resolved path is a temporary file of the user's own, or may become one.
 
     Files beside a project that is in the temporary directory itself are none.
     """
@@ -104,7 +104,7 @@ def is_home(path: Path) -> bool:
 
 
 def _holds_own(directory: Path) -> bool:
-    """Whether all files in a directory are the user's own, and new; False where there are too many."""
+    """Return whether all files in a directory are the user's own, and new; False where there are too many."""
     left = _MOST_ENTRIES
     pending = [directory]
     while pending:

@@ -58,13 +58,13 @@ class Lookups:
         self._entries = MOST_ENTRIES
 
     def path(self) -> bool:
-        """Whether one more path may be resolved."""
+        """Return whether one more path may be resolved."""
         self._paths -= 1
         self.used_up = self.used_up or self._paths < 0
         return not self.used_up
 
     def entry(self) -> bool:
-        """Whether one more entry of a directory may be read."""
+        """Return whether one more entry of a directory may be read."""
         self._entries -= 1
         self.used_up = self.used_up or self._entries < 0
         return not self.used_up
@@ -90,7 +90,7 @@ class Places:
         self._after_pipe = False
         self.lookups = Lookups()
         self.known = True
-        """Whether every directory is known that it changed to."""
+        """True if every directory is known that it changed to."""
         self._led = commands is None or any(map(leads_git, commands))
         self._topmost: dict[Path, Path | None] = {}
 
@@ -123,7 +123,7 @@ class Places:
             self._add(there)
 
     def _goes_there(self, simple: Simple, there: Sequence[Path]) -> bool:
-        """Whether the following commands are in one of these directories only."""
+        """Return whether the following commands are in one of these directories only."""
         follows = simple.then == "&&" or (self._is_first and simple.then in (";", "\n", "||"))
         plain = simple.program == "cd" and len(simple.arguments) == 1 and not simple.redirections
         exists = 0 < len(there) <= _MOST_PLACES and all(
@@ -186,7 +186,7 @@ class Places:
         return self._topmost.get(place)
 
     def _gives_up(self, pattern: str) -> bool:
-        """Whether this is not resolved, for its length or because the budget is used up."""
+        """Return whether this is not resolved, for its length or because the budget is used up."""
         if len(pattern) > LONGEST_PATH:
             self.lookups.used_up = True
         return self.lookups.used_up
@@ -214,7 +214,7 @@ class Places:
 
 
 def leads_git(simple: Simple) -> bool:
-    """Whether a command may make git use another directory as the working tree."""
+    """Return whether a command may make git use another directory as the working tree."""
     if git := git_command(simple):
         return git.words[:1] == (Word("config"),) or simple.has("c")
     words = (*simple.words, *simple.assignments)

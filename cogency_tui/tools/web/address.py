@@ -75,21 +75,21 @@ def parse(url: str, base: WebAddress | None = None) -> WebAddress:
         parts = urlsplit(urljoin(str(base), url) if base else url)
         port = parts.port
     except ValueError as error:
-        raise ToolError(f"{named} is no address: {error}.") from None
+        raise ToolError(f"{named} is not an address: {error}.") from None
     if parts.scheme not in _PORTS:
         what = f"{parts.scheme}: is not" if parts.scheme else "it does not begin with"
         raise ToolError(
-            f"{named} cannot be fetched: {what} http or https.", "Give the whole address of a web page."
+            f"{named} cannot be fetched: {what} http or https.", "Give the full address of a web page."
         )
     if "@" in parts.netloc:
         # Not quoted: it may contain a password.
-        raise ToolError("The address has a user name before its host.", "Give the address without it.")
+        raise ToolError(
+            "The address has a user name before its host.", "Give the address without the user name."
+        )
     try:
         host = _ipv6(parts.hostname or "") if "[" in parts.netloc else _host(parts.hostname or "")
     except ValueError:
-        raise ToolError(
-            f"{named} has no host that can be read.", "Give the whole address of a web page."
-        ) from None
+        raise ToolError(f"{named} has no valid host.", "Give the full address of a web page.") from None
     port = _PORTS[parts.scheme] if port is None else port
     if port in _OTHER_PROTOCOLS:
         raise ToolError(f"{named} cannot be fetched: port {port} is not for web pages.")

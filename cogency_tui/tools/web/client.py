@@ -109,7 +109,7 @@ class WebClient:
                 before = way[-1]
                 if (before.scheme, address.scheme) == ("https", "http"):
                     notes.append(
-                        f"{before} redirected to http: what came could have been changed on the way."
+                        f"{before} redirected to http: the content could have been changed in transit."
                     )
                 way.append(address)
         except ToolError as error:
@@ -128,7 +128,7 @@ class WebClient:
         if following.authority != way[0].authority:
             # Only the host of the first address was allowed.
             raise StrangerError(
-                f"{way[-1]} redirects to another host: {following}", "Fetch that address to go on."
+                f"{way[-1]} redirects to another host: {following}", "Fetch that address to continue."
             )
         if following in way:
             raise StrangerError(f"{way[0]} redirects in a circle: {way[-1]} leads back to {following}.")
@@ -209,12 +209,13 @@ class _Body:
         if kind_of(answer.content_type) is None:
             kind = one_line(media_type(answer.content_type)[:_SHOWN])
             raise StrangerError(
-                f"{answer.url} answered {answer.status_line} with {kind}, which is no text.",
+                f"{answer.url} answered {answer.status_line} with {kind}, which is not text.",
                 "Only HTML, text, JSON and XML can be read.",
             )
         if self._encoding not in ("", "identity", "gzip", "x-gzip", "deflate"):
             raise StrangerError(
-                f"{answer.url} is packed with {one_line(self._encoding[:_SHOWN])}, which was not asked for."
+                f"{answer.url} is compressed with {one_line(self._encoding[:_SHOWN])}, which was not "
+                "requested."
             )
 
     def expect(self, length: str) -> None:
@@ -239,14 +240,14 @@ class _Body:
             # One byte more than the limit shows that there is more.
             self._body += self._unpacking.decompress(piece, self._limit - len(self._body) + 1)
         except zlib.error as error:
-            raise ToolError(f"{self._answer.url} cannot be unpacked: {error}.") from error
+            raise ToolError(f"{self._answer.url} cannot be decompressed: {error}.") from error
         if len(self._body) > self._limit:
             raise self._too_large("unpacked more")
 
     def close(self) -> bytes:
         """Return the whole body."""
         if self._unpacking is not None and not self._unpacking.eof:
-            raise ToolError(f"{self._answer.url} broke off: what was packed is not complete.")
+            raise ToolError(f"{self._answer.url} was cut off: the compressed data is incomplete.")
         return bytes(self._body)
 
     def _too_large(self, than: str) -> ToolError:
@@ -272,11 +273,11 @@ def _failure(address: WebAddress, error: Exception) -> ToolError:
     said = one_line(str(error)[:_SHOWN])
     reason = f": {said}" if said else ""
     proxy = next((name for name in _PROXIES if os.environ.get(name)), "")
-    hint = f"It is asked directly, not through the proxy of {proxy}." if proxy else ""
+    hint = f"The request is direct, not through the proxy in {proxy}." if proxy else ""
     if isinstance(error, httpcore.ConnectTimeout):
         return ToolError(f"{address} did not accept a connection in time.", hint)
     if isinstance(error, httpcore.ConnectError):
-        return ToolError(f"There is no connection to {address}{reason}", hint)
+        return ToolError(f"No connection to {address}{reason}", hint)
     if isinstance(error, httpcore.ProtocolError):
-        return StrangerError(f"{address} did not answer as HTTP wants it{reason}")
-    return ToolError(f"{address} broke the connection off{reason}")
+        return StrangerError(f"{address} did not send a valid HTTP response{reason}")
+    return ToolError(f"{address} closed the connection{reason}")

@@ -84,7 +84,7 @@ def to_markdown(html: str, url: str, notes: list[str]) -> tuple[str, str]:
     if len(text) < _SHORTEST_MAIN:
         text, deep = _converted(html, at, [*_UNWANTED, *_AROUND])
     if deep:
-        notes.append("What is nested too deep is left out.")
+        notes.append("Deeply nested parts are omitted.")
     return title, text
 
 
@@ -158,7 +158,7 @@ def _without_links_in_code(html: str) -> str:
 
 
 def _is_visit(target: str) -> bool:
-    """Whether following this link opens a page or writes a mail, as browsers read it."""
+    """Return whether following this link opens a page or writes a mail, as browsers read it."""
     plain = _SKIPPED_BY_BROWSERS.sub("", target).lower()
     return plain.startswith(_VISITS) or not _SCHEME.match(plain)
 
@@ -266,7 +266,7 @@ def read_page(body: bytes, content_type: str, url: str) -> Page:
     elif kind == "json":
         text = _laid_out(text, notes)
     if len(text) > LONGEST:
-        notes.append(f"Cut: the first {LONGEST:,} of {len(text):,} characters are here.")
+        notes.append(f"Cut: these are the first {LONGEST:,} of {len(text):,} characters.")
         text = text[:LONGEST]
     return Page(title, text, notes)
 
@@ -284,12 +284,12 @@ def _decoded(body: bytes, content_type: str, notes: list[str]) -> str:
         try:
             return body.decode()
         except UnicodeDecodeError:
-            notes.append("No encoding was stated, and it is not UTF-8: read as windows-1252.")
+            notes.append("No encoding was stated, and it is not UTF-8: decoded as windows-1252.")
             return body.decode("cp1252", "replace")
     try:
         return body.decode(stated)
     except UnicodeDecodeError:
-        notes.append(f"Some of it is not the {stated} that it says it is: � stands for each such byte.")
+        notes.append(f"Some bytes are not valid {stated}, the stated encoding: � replaces each of them.")
         return body.decode(stated, "replace")
 
 
@@ -308,5 +308,5 @@ def _laid_out(text: str, notes: list[str]) -> str:
     try:
         return msgspec.json.format(text, indent=2)
     except (msgspec.DecodeError, RecursionError, UnicodeEncodeError):
-        notes.append("It is sent as JSON, but is none that can be laid out: this is the text as it came.")
+        notes.append("It was sent as JSON but cannot be formatted as JSON: this is the unchanged text.")
         return text

@@ -19,7 +19,7 @@ IPAddress = IPv4Address | IPv6Address
 
 _LOOPBACK = "a loopback address"
 _PRIVATE = "a private address"
-_LINK_LOCAL = "a link-local address, where clouds keep their metadata"
+_LINK_LOCAL = "a link-local address, where clouds serve their metadata"
 _MULTICAST = "a multicast address"
 _EXAMPLE = "an address for documentation"
 _RESERVED = "a reserved address"
@@ -62,9 +62,9 @@ _GLOBAL = ip_network("2000::/3")
 _EMBEDDING = (ip_network("::ffff:0:0/96"), ip_network("64:ff9b::/96"))
 """IPv4-mapped addresses and those of NAT64: the last four bytes are the IPv4 address."""
 
-_ONLY_PUBLIC = "Only what is public on the internet can be reached, not this machine or its network."
+_ONLY_PUBLIC = "Only public internet addresses can be reached, not this machine or its network."
 _OWN_SERVER = (
-    "Only what is public on the internet can be reached; for a server of your own use shell with curl."
+    "Only public internet addresses can be reached; for a server that you started use shell with curl."
 )
 
 
@@ -111,7 +111,7 @@ class Guard:
         literal = _literal(host)
         if literal is None and "." not in host:
             hint = _OWN_SERVER if host == "localhost" else _ONLY_PUBLIC
-            raise ToolError(f"Refused: {host} is a name of the local network.", hint)
+            raise ToolError(f"Refused: {host} is a name in the local network.", hint)
         if literal is not None and (reason := self._refuse(literal)):
             raise ToolError(f"Refused: {host} is {reason}.", _hint(reason))
 
@@ -137,7 +137,7 @@ class Guard:
             literal = _literal(address)
             reason = self._refuse(literal) if literal else "no IP address"
             if reason:
-                raise ToolError(f"Refused: {host} leads to {one_line(address)}, {reason}.", _hint(reason))
+                raise ToolError(f"Refused: {host} resolves to {one_line(address)}, {reason}.", _hint(reason))
         return found
 
 

@@ -25,7 +25,7 @@ _HEADS = {
     "command": ("Allow ", " to run a command?"),
     "network": ("Allow ", " to access the network?"),
     "tool": ("Allow ", " to run?"),
-    "money": ("", ": limit reached"),
+    "money": ("", " reaches a limit"),
     "changed": ("", " changed files"),
 }
 

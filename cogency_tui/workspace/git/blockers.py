@@ -12,8 +12,8 @@ _MOST_ENTRIES = 50_000
 
 
 def blocked(directory: Path, paths: Sequence[Path] = (), *, below: bool = False) -> bool:
-    """Whether git would wait forever for a FIFO, a socket or a device if it was asked in `directory` about
-    `paths`; with `below`, about everything in them. Opens none of these files."""
+    """Return whether git would wait forever for a FIFO, a socket or a device if it was asked in `directory`
+    about `paths`; with `below`, about everything in them. Opens none of these files."""
     tops = paths or (directory,)
     places = dict.fromkeys(place for top in (directory, *tops) for place in (top, *top.parents))
     if any(_waits(place / name) for place in places for name in _READ_BY_GIT):
@@ -46,7 +46,7 @@ def _ignore_files(tops: Iterable[Path]) -> Iterator[Path]:
 
 
 def _waits(path: Path) -> bool:
-    """Whether opening it may wait."""
+    """Return whether opening it may wait."""
     try:
         mode = path.stat().st_mode
     except OSError:

@@ -96,7 +96,7 @@ def _hooks_in(directory: Path) -> Iterator[Path]:
 
 
 def _is_plain(key: str, value: str, inner: bool) -> bool:
-    """Whether a setting starts nothing; an `inner` repository names its working tree."""
+    """Return whether a setting starts nothing; an `inner` repository names its working tree."""
     if key == "core.fsmonitor":
         return value.casefold() in _SWITCHES
     if key == "core.worktree":

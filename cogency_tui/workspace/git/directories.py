@@ -141,7 +141,7 @@ def _return(place: Path, now: Path | None, above: Identity) -> None:
 
 
 def _went_along(place: Path, now: Path, held: _Held) -> bool:
-    """Whether the directory around it was moved, or git has turned it into a submodule's."""
+    """Return whether the directory around it was moved, or git has turned it into a submodule's."""
     if now.name == place.name and is_at(now.parent, held.above):
         return True
     return "modules" in now.parts and protected_files.repository_at(place) == now

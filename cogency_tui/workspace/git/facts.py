@@ -75,7 +75,7 @@ class Repository(SafeGit):
 
     @property
     def dirty(self) -> bool:
-        """Whether a tracked file differs from the commit; False where git has no answer."""
+        """True if a tracked file differs from the commit; False where git has no answer."""
         return bool(self.entries())
 
     def status(self) -> bytes | None:
@@ -205,7 +205,7 @@ class Repository(SafeGit):
         return self.named(line.partition("\t")[0] for line in text.split("\n") if line)
 
     def is_half_way(self) -> bool:
-        """Whether git has stopped within a command that can continue."""
+        """Return whether git has stopped within a command that can continue."""
         return bool(self.named(_STOPPED))
 
     def named(self, words: Iterable[str]) -> list[str] | None:
@@ -310,13 +310,13 @@ class Repository(SafeGit):
         return text if found.hexdigest() == name else None
 
     def is_pack_sound(self, index: Path) -> bool:
-        """Whether a pack contains the objects of its index."""
+        """Return whether a pack contains the objects of its index."""
         algorithm = self._run(["rev-parse", "--show-object-format"])
         flags = [f"--object-format={algorithm.decode().strip()}"] if algorithm else []
         return self._run(["verify-pack", *flags, "--", str(index)]) is not None
 
     def merges_lines(self, path: str) -> bool:
-        """Whether git merges the lines of both sides in a file without marks."""
+        """Return whether git merges the lines of both sides in a file without marks."""
         answer = self._ask_bytes("check-attr", "-z", "merge", "--", path, literal=True, filters=False)
         return (answer or b"").split(b"\0")[2:3] == [b"union"]
 
@@ -346,7 +346,7 @@ class Repository(SafeGit):
         return [root / os.fsdecode(link.partition(b"\t")[2]) for link in links]
 
     def has_unrecorded(self) -> bool:
-        """Whether `git add` may record repositories inside this one."""
+        """Return whether `git add` may record repositories inside this one."""
         answer = self._run(["ls-files", "--others", "--exclude-standard", "-z", "--full-name", ":/"])
         # Git lists no file of another repository, but its directory.
         return answer is None or any(entry.endswith(b"/") for entry in answer.split(b"\0"))

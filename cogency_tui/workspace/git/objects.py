@@ -47,7 +47,7 @@ class ObjectStore:
         self._packs: Sequence[Path] = ()
 
     def is_sound(self) -> bool:
-        """Whether all objects that were added since have the hash of their name."""
+        """Return whether all objects that were added since have the hash of their name."""
         if self._directories != _with_alternates(self._own):
             return False
         for path, stamp in self._found():
@@ -88,7 +88,7 @@ class ObjectStore:
                         yield path, _stamp(path, path.with_suffix(".pack"))
 
     def _is_named(self, path: Path) -> bool:
-        """Whether a loose object is a blob, or has the hash of its content as its name."""
+        """Return whether a loose object is a blob, or has the hash of its content as its name."""
         unpacker = zlib.decompressobj()
         packed = read_regular(path, _LONGEST)
         try:
@@ -103,7 +103,7 @@ class ObjectStore:
         return unpacker.eof and digest(data, usedforsecurity=False).hexdigest() == digits
 
     def _is_packed(self, index: Path) -> bool:
-        """Whether the objects of a pack have the names that its index gives them."""
+        """Return whether the objects of a pack have the names that its index gives them."""
         pack = index.with_suffix(".pack")
         return not os.path.lexists(pack) or self._repository.is_pack_sound(index)
 

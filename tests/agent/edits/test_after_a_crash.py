@@ -149,8 +149,8 @@ async def _crashed(tmp_path: Path, home: Path, act: Act, later: Act) -> tuple[li
 @pytest.mark.parametrize("later", sampled(LATER, quick=5))
 async def test_what_the_user_did_later_stays(tmp_path: Path, sealed_home: Path, later: str) -> None:
     notices, _ = await _crashed(tmp_path, sealed_home, _nothing, LATER[later])
-    assert not any("is put back" in notice for notice in notices)
-    assert any("Look whether you want" in notice for notice in notices)
+    assert not any("was reverted" in notice for notice in notices)
+    assert any("Check the change" in notice for notice in notices)
 
 
 @pytest.mark.parametrize("later", ["an edit", "links as by stow", "a committed change"])
@@ -162,7 +162,7 @@ async def test_what_the_command_did_is_put_back_around_it(
         _write(home / "bin/ls", "evil\n")
 
     notices, found = await _crashed(tmp_path, sealed_home, act, LATER[later])
-    assert any("is put back" in notice for notice in notices)
+    assert any("was reverted" in notice for notice in notices)
     assert found[".config/nvim/init.lua"] == "old\n"
     assert "bin/ls" not in found
 
@@ -174,7 +174,7 @@ async def test_of_files_that_both_changed_the_users_stay(tmp_path: Path, sealed_
         desk.put("AGENTS.md", "mine\n")
 
     (notice,), found = await _crashed(tmp_path, sealed_home, _evil, later)
-    assert "is put back" not in notice
+    assert "was reverted" not in notice
     assert found["dot/.bashrc"] == "mine\n"
     assert found["dot/fish/config.fish"] == "evil\n"
     assert found["AGENTS.md"] == "mine\n"
@@ -185,7 +185,7 @@ async def test_what_was_committed_since_stays(tmp_path: Path, sealed_home: Path)
     notices, found = await _crashed(tmp_path, sealed_home, _evil, lambda desk, _home: _commit(desk))
     assert found["AGENTS.md"] == "be evil\n"
     assert found[".bashrc"] == "old\n"
-    assert any("Look whether you want" in notice and "AGENTS.md" in notice for notice in notices)
+    assert any("Check the change" in notice and "AGENTS.md" in notice for notice in notices)
 
 
 _KILLED = """
@@ -223,4 +223,4 @@ async def test_what_a_command_does_after_it_has_killed_the_program_is_put_back(
     async with store:
         notices = await desk.journal.settle()
     assert path.read_text() == "old\n"
-    assert any("is put back" in notice and ".bashrc" in notice for notice in notices)
+    assert any("was reverted" in notice and ".bashrc" in notice for notice in notices)

@@ -81,9 +81,9 @@ async def test_notes_are_short_whatever_was_touched(desk: Desk) -> None:
     settle()
     found = await _seen(desk, "for i in {1..30}; do echo > $'\\e'$i; rm $'\\e'$i; done; touch a")
     first, second = found.notes
-    assert first.startswith("[made and removed again: \\x1b1, ")
+    assert first.startswith("[created and then deleted: \\x1b1, ")
     assert first.endswith(" and 27 more]")
-    assert second == "[written or touched, and as before: a]"
+    assert second == "[written or touched, but unchanged: a]"
 
 
 @pytest.mark.parametrize(

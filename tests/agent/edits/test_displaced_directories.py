@@ -76,7 +76,7 @@ async def _said(tmp_path: Path, home: Path, act: Callable[[Desk, Path], object],
 async def test_where_it_is_now_is_said(tmp_path: Path, sealed_home: Path, move: str) -> None:
     act, name, now = MOVES[move]
     said = await _said(tmp_path, sealed_home, act, Consent(refuse_all))
-    assert "Look whether you want that" in said
+    assert "Check this change" in said
     assert name in said
     assert now in said
 

@@ -143,7 +143,7 @@ async def test_a_change_without_consent_is_put_back(desk: Desk, sealed_home: Pat
     assert asked
     assert found.put_back
     assert guarded_files(desk, sealed_home) == before
-    assert any("Put back as it was" in note and "edit or write" in note for note in found.notes)
+    assert any("Restored to its state" in note and "edit or write" in note for note in found.notes)
 
 
 @pytest.mark.parametrize("command", sampled(CHANGING, quick=7))
@@ -350,9 +350,9 @@ async def test_a_model_in_auto_is_told_what_was_put_back(make_agent: MakeAgent, 
     payload = results[-1]["payload"]
     assert not (project / "AGENTS.md").exists()
     assert payload["error"]
-    assert payload["outcome"].endswith("put back: AGENTS.md")
+    assert payload["outcome"].endswith("restored: AGENTS.md")
     assert "Use edit or write" not in str(payload["content"])
-    assert "Nobody can be asked here" in str(payload["content"])
+    assert "No user is available to approve it" in str(payload["content"])
     assert gate is None
 
 
@@ -367,7 +367,7 @@ async def test_a_command_that_did_its_work_is_no_failed_batch(
         events = [event async for event in agent("go")]
     results = [event["payload"] for event in events if event["type"] == "result"]
     assert len(results) == min(cycles, 4)
-    assert all(each["error"] and "put back: AGENTS.md" in each["outcome"] for each in results)
+    assert all(each["error"] and "restored: AGENTS.md" in each["outcome"] for each in results)
     assert all(each.get("put_back", []) == ([] if status else ["AGENTS.md"]) for each in results)
     assert [event["type"] for event in events].count("metric") == cycles
 

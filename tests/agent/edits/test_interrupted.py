@@ -342,13 +342,12 @@ async def test_the_user_and_the_model_are_told_what_an_interrupted_call_had_chan
                 stored = await (await agent.store()).events("c")
     (notice,) = [event["payload"] for event in events if event["type"] == "error"]
     assert notice == {
-        "error": "A call of shell in conversation c was interrupted; what it had changed is recorded: "
-        "changed greet.py.",
+        "error": "A call of shell in conversation c was interrupted; its changes are recorded: changed greet.py.",
         "notice": True,
     }
     (answer,) = [event for event in stored if event["type"] == "result"]
     assert answer["payload"]["content"] == (
-        "interrupted: the program ended before the call did.\nIt had changed by then:\nchanged greet.py"
+        "interrupted: the program ended before the call completed.\nIts changes until then:\nchanged greet.py"
     )
     kinds = [event["type"] for event in stored]
     assert kinds == ["user", "respond", "call", "result", "user", "respond"]
@@ -369,7 +368,7 @@ async def test_a_tool_reports_a_change_that_was_made_and_not_recorded_as_done(
         monkeypatch.setattr(Edits, "add", add)
         assert not outcome.failed
         assert outcome.content.startswith("created a: 1 line, 4 bytes\n")
-        assert "could not be recorded, and so cannot be reverted: The disk is full." in outcome.content
+        assert "could not be recorded, so it cannot be reverted: The disk is full." in outcome.content
         assert (desk.root / "a").read_text() == "new\n"
         await desk.write(("b", "b\n"))
         assert await desk.told() == [("created", "a"), ("created", "b")]

@@ -64,7 +64,7 @@ async def test_a_write_that_is_refused_records_nothing(desk: Desk) -> None:
     location = desk.workspace.locate("a")
     stale = changes.Change(location, b"as it was read", b"new", "")
     desk.put("a", "the person's")
-    with pytest.raises(ToolError, match="changed just now"):
+    with pytest.raises(ToolError, match="has just changed"):
         async with desk.calls.writing("c", "write", [stale]):
             await in_thread(changes.apply, desk.workspace, [stale])
     assert await desk.edits() == []

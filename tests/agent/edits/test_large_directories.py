@@ -78,7 +78,7 @@ async def test_a_flood_is_a_failure_that_names_the_directory(
     found, asked = await watched(desk, flood)
     (name,) = found.left
     assert f"{sealed_home / place}/".startswith(f"{name}/")
-    assert any("could not be looked at" in note and name in note for note in found.notes)
+    assert any("could not be checked" in note and name in note for note in found.notes)
     assert asked == [f"changed {sealed_home / place / 'old0'}"]
     assert (sealed_home / place / "old0").read_text() == "0\n"
 
@@ -204,5 +204,5 @@ async def test_a_flood_by_a_command_in_the_background_is_told(desk: Desk, sealed
     over.set()
     after, _ = await watched(desk, ":")
     await desk.journal.commands.close()
-    assert any("could not be looked at" in note for note in after.notes)
+    assert any("could not be checked" in note for note in after.notes)
     assert any(".local/bin" in notice for notice in desk.store.notices)

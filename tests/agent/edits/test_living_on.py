@@ -127,7 +127,7 @@ async def test_it_is_put_back_after_a_kill(server: Server, tmp_path: Path) -> No
     store, other = await reopened(tmp_path)
     async with store:
         (_, notice) = await other.journal.settle()
-    assert "is put back: " in notice
+    assert "was reverted: " in notice
     assert is_as_before(server)
 
 
@@ -157,6 +157,6 @@ async def test_a_turn_finds_what_a_servers_thread_does(project: Path) -> None:
             "write",
             "demo.write_later",
         ]
-        assert asked[-1].summary == "Keep what it has changed: created AGENTS.md"
+        assert asked[-1].summary == "Keep its changes: created AGENTS.md"
         assert not (project / "AGENTS.md").exists()
         assert (project / "more").exists()

@@ -56,7 +56,7 @@ async def loss(desk: Desk, command: str) -> str:
 async def test_a_directory_with_a_file_of_the_user_is_a_loss(desk: Desk, moves: str, removes: str) -> None:
     assert "big.dat" not in await loss(desk, "rm -rf build")
     await desk.run(moves)
-    assert "big.dat and of which no copy is kept" in await loss(desk, removes)
+    assert "big.dat, which has no saved copy" in await loss(desk, removes)
 
 
 async def test_what_builds_made_is_none(desk: Desk) -> None:

@@ -267,7 +267,7 @@ async def test_the_model_is_told_that_it_could_not_be_put_back(make_agent: MakeA
         results = [event async for event in agent("go") if event["type"] == "result"]
     payload = results[-1]["payload"]
     assert payload["error"]
-    assert "could not be put back: .git" in payload["outcome"]
+    assert "could not be restored: .git" in payload["outcome"]
     assert "put_back" not in payload
 
 

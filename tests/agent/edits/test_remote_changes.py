@@ -63,7 +63,7 @@ async def test_only_the_agents_lines_go(desk: Desk, command: str) -> None:
     await desk.say()
     plan = await desk.undo.of_turn()
     said = left_out(plan.left)
-    assert said.startswith("Kept, because it came from the remote: ")
+    assert said.startswith("Not reverted, because it came from the remote: ")
     assert all(name in said for name in PULLED)
     await desk.undo.apply(plan)
     assert (desk.root / "a.txt").read_text() == THEIRS
@@ -150,9 +150,9 @@ async def test_lines_of_both_that_one_command_wrote_are_the_commands(desk: Desk)
 
 async def test_a_pull_is_taken_back_by_its_numbers(desk: Desk) -> None:
     await watched(desk, "git pull -q")
-    with pytest.raises(UsageError, match="There is nothing to undo"):
+    with pytest.raises(UsageError, match="Nothing to undo"):
         await desk.undo.of_turn()
-    with pytest.raises(UsageError, match=r"Kept, because it came from the remote: .*a\.txt"):
+    with pytest.raises(UsageError, match=r"Not reverted, because it came from the remote: .*a\.txt"):
         await desk.undo.of_turn(1)
     await desk.undo.apply(await desk.undo.of_edits({edit.id for edit in await desk.edits()}))
     assert (desk.root / "a.txt").read_text() == TEXT

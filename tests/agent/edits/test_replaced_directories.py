@@ -555,8 +555,8 @@ async def test_what_stays_is_said(small_desk: Desk, sealed_home: Path, name: str
     (left,) = found.left
     assert left == name.replace("~", str(sealed_home))
     (note,) = found.notes
-    assert f"could not be put back: {left}: what it held before is not known" in note
-    assert "tell the user, who has to look at it" in note
+    assert f"could not be restored: {left}: its earlier content is unknown" in note
+    assert "report it to the user, who must check it" in note
 
 
 async def test_a_call_that_leaves_something_is_a_failure(make_agent: MakeAgent, project: Path) -> None:
@@ -567,7 +567,7 @@ async def test_a_call_that_leaves_something_is_a_failure(make_agent: MakeAgent, 
     async with make_agent(call, "Done.") as agent:
         payloads = [event["payload"] async for event in agent("go") if event["type"] == "result"]
     assert payloads[0]["error"]
-    assert payloads[0]["outcome"].endswith("could not be put back: AGENTS.md")
+    assert payloads[0]["outcome"].endswith("could not be restored: AGENTS.md")
     assert "put_back" not in payloads[0]
 
 
@@ -578,7 +578,7 @@ def test_what_an_mcp_server_leaves_is_a_failure() -> None:
     found = CommandEdits(KeptPaths(), settled=Settled(put_back=["a"], left=["b"]))
     failed = with_guarded(outcome, found)
     assert (failed.failed, failed.put_back) == (True, ())
-    assert failed.outcome == "x answered; put back: a; could not be put back: b"
+    assert failed.outcome == "x answered; restored: a; could not be restored: b"
 
 
 # What the file tools ask about.

@@ -61,7 +61,7 @@ async def test_on_a_full_disk_an_interrupted_command_waits_to_be_settled(
                         assert again == []
                         assert await desk.told() == []
                         told = await desk.journal.settle()
-                    assert ["is recorded: changed a, deleted b." in notice for notice in told] == [True]
+                    assert ["are recorded: changed a, deleted b." in notice for notice in told] == [True]
                     for edit in await desk.edits():
                         await desk.undo.apply(await desk.undo.restore([edit], before=True))
                     assert histories(await desk.edits()) == []
@@ -83,7 +83,7 @@ async def test_a_damaged_shadow_is_settled_as_unknown(tmp_path: Path) -> None:
             store, desk = await reopened(tmp_path)
             async with store:
                 (notice,) = await desk.journal.settle()
-                assert "was interrupted; what it had changed is not known: " in notice
+                assert "was interrupted; its changes are unknown: " in notice
                 assert await (await desk.journal.intents()).below(desk.journal.root) == []
 
 
@@ -100,8 +100,7 @@ async def test_a_call_of_this_process_is_not_said_to_be_interrupted(
                 faults.armed = True
             assert await desk.journal.settle() == []
         assert await desk.journal.settle() == [
-            f"A call of shell in conversation {desk.conversation} could not be recorded when it was made; what"
-            " it had changed is recorded: changed a."
+            f"A call of shell in conversation {desk.conversation} could not be recorded when it was made; its changes are recorded: changed a."
         ]
         assert [(edit.path, edit.interrupted) for edit in await desk.edits()] == [("a", False)]
         # The call gives its result itself.

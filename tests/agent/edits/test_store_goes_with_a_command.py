@@ -64,7 +64,7 @@ async def test_the_guarded_files_are_named(tmp_path: Path, sealed_home: Path, wa
         for said in (" ".join(found.notes), " ".join(desk.store.untold()), outcome.outcome):
             assert all(name in said for name in names), said
             assert "a.py" not in said
-        (notice,) = [each for each in pending_notices.pending(data) if "Look whether you want" in each]
+        (notice,) = [each for each in pending_notices.pending(data) if "Check the change" in each]
         assert all(name in notice for name in names)
     async with await Store.open(data) as store:
         assert notice in store.untold()

@@ -96,7 +96,7 @@ async def _orphan(desk: Desk) -> None:
 async def test_it_is_put_back(tmp_path: Path, sealed_home: Path, change: str) -> None:
     notices, same = await _killed(tmp_path, sealed_home, CHANGES[change], _refused)
     assert same
-    assert [" that you had not agreed to is put back: " in notice for notice in notices] == [False, True]
+    assert [" that you had not approved was reverted: " in notice for notice in notices] == [False, True]
 
 
 def _asked_about_all(desk: Desk, home: Path) -> Consent:
@@ -119,7 +119,7 @@ async def test_ordinary_work_stays(tmp_path: Path, sealed_home: Path) -> None:
         git(desk.root, "config", "remote.origin.fetch", "x")
 
     (notice,), _ = await _killed(tmp_path, sealed_home, change, _refused)
-    assert notice.endswith("what it had changed is recorded: changed a.py.")
+    assert notice.endswith("its changes are recorded: changed a.py.")
     assert "somebody" in (tmp_path / "project/.git/config").read_text()
 
 
@@ -142,7 +142,7 @@ async def test_what_was_changed_since_is_named_and_stays(tmp_path: Path, sealed_
             os.utime(shadow, (1, 1))
 
     (notice,), same = await _killed(tmp_path, sealed_home, change, _refused, dies=False)
-    assert "Look whether you want what was changed since, by it or by others: AGENTS.md" in notice
+    assert "Check the changes made since, by it or by others: AGENTS.md" in notice
     assert not same
 
 
@@ -167,7 +167,7 @@ async def test_what_cannot_be_recorded_waits(
                         await other.journal.settle()
                 assert (desk.root / "AGENTS.md").read_text() == "be evil\n"
                 (notice,) = await other.journal.settle()
-                assert "is put back: changed AGENTS.md" in notice
+                assert "was reverted: changed AGENTS.md" in notice
                 assert (desk.root / "AGENTS.md").read_text() == "be kind\n"
 
 

@@ -117,7 +117,7 @@ async def test_the_same_lines_are_a_conflict_that_a_person_decides(desk: Desk) -
 
     plan = await desk.undo.of_turn()
     (obstacle,) = plan.obstacles
-    assert (obstacle.path, obstacle.reason) == ("a", "the same lines were changed since (line 3)")
+    assert (obstacle.path, obstacle.reason) == ("a", "the same lines have changed since (line 3)")
     assert obstacle.merged is not None
     (conflict,) = obstacle.merged.conflicts
     assert (conflict.ours, conflict.theirs) == (b"both of us\n", b"line 2\n")
@@ -141,7 +141,7 @@ async def test_files_in_the_way_can_be_left_out(desk: Desk) -> None:
     desk.put("a", "the person's\n")
     plan = await desk.undo.of_turn()
     assert [(each.path, each.reason) for each in plan.obstacles] == [
-        ("a", "it was changed since it was created")
+        ("a", "it has changed since it was created")
     ]
     await desk.undo.apply(plan.without(["a"]))
     assert desk.tree() == {"a": (0o644, b"the person's\n")}
@@ -150,14 +150,14 @@ async def test_files_in_the_way_can_be_left_out(desk: Desk) -> None:
 @pytest.mark.parametrize(
     ("command", "since", "reason"),
     [
-        ("echo 2 >> a", "rm a", "it was removed or renamed since"),
-        ("rm a", "echo theirs > a", "something else was put there since"),
+        ("echo 2 >> a", "rm a", "it has been deleted or renamed since"),
+        ("rm a", "echo theirs > a", "another file has been created there since"),
         ("rm a", "mkdir a", "a directory is there now"),
-        ("mv a b", "echo theirs > a", "something else is there now"),
-        ("echo 2 >> a", "rm a; ln -s b a", "it became something else since"),
+        ("mv a b", "echo theirs > a", "another file is there now"),
+        ("echo 2 >> a", "rm a; ln -s b a", "it is no longer the same kind of file"),
         ("echo 2 >> a", "rm a; mkfifo a", "is a FIFO"),
-        ("chmod 755 a", "chmod 700 a", "its mode was changed since, too (it is 700)"),
-        ("printf '\\0' > a", "printf '\\1\\0' > a", "the same lines were changed since"),
+        ("chmod 755 a", "chmod 700 a", "its mode has changed since, too (it is 700)"),
+        ("printf '\\0' > a", "printf '\\1\\0' > a", "the same lines have changed since"),
     ],
 )
 async def test_what_cannot_be_taken_back_is_said_and_left_alone(
@@ -227,12 +227,12 @@ async def test_undo_and_redo_go_turn_by_turn(desk: Desk) -> None:
     for number in (2, 1, 0):
         await undo(desk)
         assert desk.tree() == trees[number]
-    with pytest.raises(UsageError, match="nothing to undo"):
+    with pytest.raises(UsageError, match="Nothing to undo"):
         await desk.undo.of_turn()
     for number in (1, 2, 3):
         await redo(desk)
         assert desk.tree() == trees[number]
-    with pytest.raises(UsageError, match="nothing to redo"):
+    with pytest.raises(UsageError, match="Nothing to redo"):
         await desk.undo.redo()
     await undo(desk)
     assert desk.tree() == trees[2]
@@ -249,7 +249,7 @@ async def test_a_turn_in_the_middle_is_taken_back_alone(desk: Desk) -> None:
     await desk.write(("a", swapped(LINES, (1, "first\n"), (5, "second\n"), (9, "third\n"))))
     await undo(desk, 2)
     assert (desk.root / "a").read_text() == swapped(LINES, (1, "first\n"), (9, "third\n"))
-    with pytest.raises(UsageError, match="taken back already"):
+    with pytest.raises(UsageError, match="already reverted"):
         await desk.undo.of_turn(2)
 
 
@@ -322,7 +322,7 @@ async def test_the_hunk_of_a_new_file_is_the_file(desk: Desk) -> None:
     (hunk,) = hunks(b"", b"1\n")
     await desk.revert_hunks(edit, hunk.id)
     assert desk.tree() == {}
-    with pytest.raises(UsageError, match="nothing to undo"):
+    with pytest.raises(UsageError, match="Nothing to undo"):
         await desk.undo.of_turn()
 
 
@@ -372,7 +372,7 @@ async def test_a_renamed_file_that_the_person_removed_stays_away(desk: Desk) -> 
     act(desk, "rm b")
     await undo(desk)
     assert desk.tree() == {}
-    with pytest.raises(UsageError, match="nothing to undo"):
+    with pytest.raises(UsageError, match="Nothing to undo"):
         await desk.undo.of_turn()
 
 
@@ -397,7 +397,7 @@ async def test_what_came_and_went_within_a_turn_is_in_nobodys_way(tmp_path: Path
         desk.put("a", "the person's\n")
         await desk.undo.apply(await desk.undo.of_turn())
         assert desk.tree() == {"a": (0o644, b"the person's\n")}
-        with pytest.raises(UsageError, match="nothing to undo"):
+        with pytest.raises(UsageError, match="Nothing to undo"):
             await desk.undo.of_turn()
 
 
@@ -408,11 +408,11 @@ async def test_what_was_not_known_or_not_kept_is_refused(tmp_path: Path) -> None
         desk.put("unknown", bytes(50))
         desk.put("unkept", bytes(200))
         await desk.run("echo >> unknown")
-        with pytest.raises(WorkspaceError, match="unknown: what it held before is not known"):
+        with pytest.raises(WorkspaceError, match="unknown: its earlier content is unknown"):
             await undo(desk)
         await desk.say()
         await desk.run("rm unkept", "unkept")
-        with pytest.raises(WorkspaceError, match="unkept: what it held was not kept"):
+        with pytest.raises(WorkspaceError, match="unkept: its content was not saved"):
             await undo(desk)
 
 
@@ -423,7 +423,7 @@ async def test_what_would_be_lost_for_good_needs_a_word(tmp_path: Path) -> None:
         )
         plan = await desk.undo.of_turn()
         assert plan.for_good == ("big", "d/bigger")
-        with pytest.raises(LossError, match="lost for good"):
+        with pytest.raises(LossError, match="lost permanently"):
             await desk.undo.apply(plan)
         assert (desk.root / "big").exists()
         await desk.undo.apply(plan, for_good=True)
@@ -462,7 +462,7 @@ async def test_what_changed_since_the_plan_is_not_overwritten(desk: Desk) -> Non
     await desk.write(("a", "2\n"), ("b", "2\n"))
     plan = await desk.undo.of_turn()
     desk.put("a", "the person's\n")
-    with pytest.raises(WorkspaceError, match="a has changed since this was planned"):
+    with pytest.raises(WorkspaceError, match="a has changed in the meantime"):
         await desk.undo.apply(plan)
     assert desk.tree() == {"a": (0o644, b"the person's\n"), "b": (0o644, b"2\n")}
 
@@ -535,7 +535,7 @@ async def test_a_directory_swapped_for_a_link_is_not_written_through(desk: Desk,
     (desk.root / "src").rename(tmp_path / "away")
     (desk.root / "src").symlink_to(outside)
     plan = await desk.undo.of_turn()
-    assert [each.reason for each in plan.obstacles] == ["it was removed or renamed since"]
+    assert [each.reason for each in plan.obstacles] == ["it has been deleted or renamed since"]
     assert (outside / "a").read_text() == "2\n"
 
 

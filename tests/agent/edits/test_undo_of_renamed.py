@@ -134,14 +134,14 @@ async def test_the_plan_says_what_the_file_was_called(desk: Desk) -> None:
     plan = await desk.undo.of_turn(1)
     (planned,) = plan.changes
     assert planned.change.path == "lib/a"
-    assert planned.diff.startswith("src/a is lib/a now.\n--- ")
+    assert planned.diff.startswith("src/a is now lib/a.\n--- ")
     assert plan.former == {"lib/a": ("src/a",)}
 
     desk.put("lib/a", CHANGED.replace("LINE 3", "the person's"))
     (obstacle,) = (await desk.undo.of_turn(1)).obstacles
     assert (obstacle.path, obstacle.reason) == (
         "lib/a",
-        "the same lines were changed since (line 4); it was src/a then",
+        "the same lines have changed since (line 4); its name was src/a then",
     )
 
 
@@ -198,7 +198,7 @@ async def test_a_renaming_of_the_users_own_is_not_followed(desk: Desk) -> None:
     await desk.write(("src/a", CHANGED))
     in_terminal(desk.root, "mv src lib")
     plan = await desk.undo.of_turn(1)
-    assert [each.reason for each in plan.obstacles] == ["it was removed or renamed since"]
+    assert [each.reason for each in plan.obstacles] == ["it has been deleted or renamed since"]
 
 
 @pytest.mark.parametrize("seed", sampled(range(24), quick=3))

@@ -21,8 +21,8 @@ from tests.exhaustive import sampled
 TABLE = Path(__file__).with_name("everyday_commands.txt")
 DECISIONS = {
     "it reaches the network": "network",
-    "it may run anything": "program",
-    "this would be lost": "loss",
+    "it can run anything": "program",
+    "it permanently deletes": "loss",
     "/": "outside",
 }
 FILES = {

@@ -120,8 +120,8 @@ async def test_the_question_says_why_in_plain_words(person: Person) -> None:
     for intent, why in [
         (run(person, "make"), "it runs a command"),
         (change(person, "a.py"), "it changes files"),
-        (page_of("example.org"), "it asks example.org, and what it asks leaves this machine"),
-        (SEARCH, "it asks public search engines, and what it asks leaves this machine"),
+        (page_of("example.org"), "it sends a request to example.org, outside this machine"),
+        (SEARCH, "it sends a request to public search engines, outside this machine"),
     ]:
         await person.lets(intent, NO)
         assert person.reason == why
@@ -129,14 +129,14 @@ async def test_the_question_says_why_in_plain_words(person: Person) -> None:
 
 async def test_without_anyone_to_ask_it_is_refused(person: Person) -> None:
     gate = Gate(lambda: "ask", lambda: None)
-    with pytest.raises(RefusedError, match="it runs a command; nobody can be asked here") as raised:
+    with pytest.raises(RefusedError, match="it runs a command; no user is available to approve it") as raised:
         await gate.check("c", "shell", run(person, "make"))
     assert raised.value.reason == "it runs a command"
 
 
 async def test_a_reason_reaches_the_model(person: Person) -> None:
     person.answers = [Answer(allow=False, reason="use make")]
-    with pytest.raises(ToolError, match="They said: use make"):
+    with pytest.raises(ToolError, match="Their reason: use make"):
         await person.gate.check("c", "shell", run(person, "ls"))
 
 
@@ -261,7 +261,7 @@ async def test_a_yes_for_the_conversation_covers_the_same_command_in_the_same_pl
 
 async def test_a_yes_for_changes_covers_neither_guarded_files_nor_those_outside(person: Person) -> None:
     assert await person.lets(change(person, "a.py"), ALL_ALONG)
-    assert person.asked[0].grant == "all changes of files in the project"
+    assert person.asked[0].grant == "all changes to files in the project"
     assert await person.lets(change(person, "b.py"))
     guarded = change(person, "AGENTS.md", guarded="AGENTS.md: agents take instructions from it")
     assert not await person.lets(guarded, NO)
@@ -273,7 +273,7 @@ async def test_a_yes_for_changes_covers_neither_guarded_files_nor_those_outside(
 
 async def test_a_yes_for_a_host_covers_that_host(person: Person) -> None:
     assert await person.lets(page_of("example.org"), ALL_ALONG)
-    assert person.asked[0].grant == "all that asks example.org"
+    assert person.asked[0].grant == "all requests to example.org"
     assert await person.lets(page_of("example.org"))
     assert not await person.lets(page_of("example.com"), NO)
     assert not await person.lets(SEARCH, NO)
@@ -285,7 +285,7 @@ async def test_what_would_be_lost_is_asked_about_each_time_in_every_mode(person:
     for person.mode in ("ask", "edits", "auto"):
         for answer in (ALL_ALONG, ALWAYS, YES):
             assert await person.lets(intent, answer)
-            assert person.reason == "this would be lost: 2 untracked: a, b"
+            assert person.reason == "it permanently deletes 2 untracked: a, b"
             assert (person.asked[0].grant, person.asked[0].pattern) == ("", "")
     assert len(person.rules.list()) == 1
 
@@ -338,8 +338,7 @@ async def test_a_rule_is_asked_about_again_when_what_decides_has_changed(person:
     makefile.write_text("test:\n\tevil\n")
     assert not await person.lets(run(person, "make test"), NO)
     assert person.reason == (
-        "it runs a command. There is a rule, but the files that decide what runs have changed since it was "
-        "made"
+        "it runs a command. A rule matches, but files that determine what runs have changed since the rule was added"
     )
     assert await person.lets(run(person, "make test"), ALWAYS)
     assert await person.lets(run(person, "make test"), gate=person.new_gate())
@@ -387,7 +386,7 @@ async def test_broken_rules_are_told_and_everything_is_asked_about(person: Perso
     person.rules.add("command", "pytest")
     person.rules.path.write_text("[[rules]]\nid = 1\n")
     assert not await person.lets(run(person, "pytest"), NO)
-    assert person.reason.startswith("it runs a command. Your rules do not count: ")
+    assert person.reason.startswith("it runs a command. Your rules are ignored: ")
     assert "line 1: rule 1" in person.reason
     assert person.asked[0].pattern == ""
     assert await person.lets(run(person, "pytest"), ALWAYS)
@@ -398,7 +397,7 @@ async def test_a_rule_that_could_not_be_kept_is_told_with_the_next_question(pers
     person.rules.path.parent.write_text("in the way")
     assert await person.lets(run(person, "pytest"), ALWAYS)
     assert not await person.lets(run(person, "ls"), NO)
-    assert "The last rule was not stored" in person.reason
+    assert "The last rule was not saved" in person.reason
     assert not await person.lets(run(person, "ls"), NO)
     assert person.reason == "it runs a command"
 
@@ -412,7 +411,7 @@ async def test_in_auto_the_network_runs_until_something_was_read(person: Person)
     assert not person.asked
     assert not await person.lets(page_of("example.org"), NO)
     assert person.reason == (
-        "it asks example.org, and this conversation has read text from public search engines"
+        "it sends a request to example.org, and this conversation has read text from public search engines"
     )
 
 
@@ -481,10 +480,10 @@ async def test_in_auto_commands_are_asked_about_as_they_could_reach_out(person: 
     assert not await person.lets(run(person, "ls"), NO)
     assert (
         person.reason
-        == "it may run anything, and could so reach the network, and this conversation has read text from a.com"
+        == "it can run anything, including network access, and this conversation has read text from a.com"
     )
     assert await person.lets(run(person, "ls"), ALL_ALONG)
-    assert person.asked[0].grant == "every command, until content from elsewhere is read"
+    assert person.asked[0].grant == "every command, until untrusted content is read"
     assert await person.lets(run(person, "make"))
     assert not await person.lets(run(person, "curl https://x.com"), NO)
     assert "it reaches the network with curl" in person.reason
@@ -538,7 +537,9 @@ async def test_a_tool_that_says_no_more_than_that_it_uses_the_network(person: Pe
     forecast = Intent("network", "Run forecast")
     await person.reads(forecast)
     assert not await person.lets(forecast, NO)
-    assert person.reason == ("it asks the network, and this conversation has read text from the network")
+    assert person.reason == (
+        "it sends a request to the network, and this conversation has read text from the network"
+    )
 
 
 async def test_nothing_read_is_nothing_noted(person: Person) -> None:
@@ -604,11 +605,11 @@ async def test_hosts_in_search_results_are_covered_by_a_yes_to_searching_alone(p
 
 async def test_a_server_s_own_description_does_not_make_its_calls_ask(person: Person) -> None:
     person.mode = "auto"
-    person.gate.note(Sources(possible=("what the MCP server x says of its tools",)), "the MCP server x")
+    person.gate.note(Sources(possible=("the tool descriptions of the MCP server x",)), "the MCP server x")
     tool = Intent("tool", "Call it", network="x.com", brings="the MCP server x", tool="x.y")
     assert await person.lets(tool)
     assert not await person.lets(replace(tool, brings="the MCP server z"), NO)
-    assert "what the MCP server x says of its tools may have brought" in person.reason
+    assert "the tool descriptions of the MCP server x may have brought" in person.reason
 
 
 # What the conversation itself started, and what nobody can be asked about.
@@ -630,7 +631,7 @@ async def test_what_the_conversation_started_is_never_asked_about(person: Person
 async def test_no_command_runs_in_plan_mode(person: Person, command: str) -> None:
     context = ToolContext(workspace=Workspace(person.project), refuse_by_mode=person.gate.refuse_by_mode)
     person.mode = "plan"
-    with pytest.raises(RefusedError, match="in plan mode nothing is changed or run"):
+    with pytest.raises(RefusedError, match="plan mode neither changes files nor runs commands"):
         await Shell().plan(ShellArgs(command), context)
     person.mode = "auto"
     intent = await Shell().plan(ShellArgs(command), context)
@@ -652,13 +653,13 @@ async def test_a_server_that_was_not_started_here_is_named(person: Person) -> No
 
 
 FREE = "reading, searching and changing files inside the project"
-PLAIN = "plain commands that do no more than that (cat, ls, git status)"
+PLAIN = "plain commands that do only that (cat, ls, git status)"
 
 
 @pytest.mark.parametrize(
     ("mode", "source", "allowed"),
     [
-        ("plan", "", "reading and searching inside the project, and describing what you would do"),
+        ("plan", "", "reading and searching inside the project, and describing your plan"),
         ("ask", "", "reading and searching inside the project"),
         ("edits", "a.com", FREE),
         ("auto", "a.com", f"{FREE}, {PLAIN}, and curl to a server that you started"),
@@ -674,7 +675,7 @@ async def test_a_refusal_says_why_and_what_the_mode_allows(
     told = str(raised.value)
     assert told.startswith(f"Not allowed: {raised.value.reason}")
     assert told.endswith(f". Allowed instead: {allowed}.")
-    assert ("nobody can be asked here" in told) is (mode != "plan")
+    assert ("no user is available to approve it" in told) is (mode != "plan")
 
 
 async def refusal(gate: Gate, intent: Intent) -> str:
@@ -688,9 +689,10 @@ async def test_what_is_allowed_is_said_once_in_a_turn(person: Person) -> None:
     gate = Gate(lambda: mode, lambda: None)
     made = run(person, "make")
     assert "Allowed instead" in await refusal(gate, made)
-    assert await refusal(gate, made) == "Not allowed: it runs a command; nobody can be asked here."
+    assert await refusal(gate, made) == "Not allowed: it runs a command; no user is available to approve it."
     assert (
-        await refusal(gate, run(person, "ls")) == "Not allowed: it runs a command; nobody can be asked here."
+        await refusal(gate, run(person, "ls"))
+        == "Not allowed: it runs a command; no user is available to approve it."
     )
     mode = "edits"
     assert "Allowed instead" in await refusal(gate, made)
@@ -715,7 +717,7 @@ async def test_a_question_that_nobody_answered_is_no_refusal_of_the_user_s(perso
         return None
 
     gate = Gate(lambda: "ask", lambda: unanswered)
-    with pytest.raises(RefusedError, match="nobody can be asked here") as raised:
+    with pytest.raises(RefusedError, match="no user is available to approve it") as raised:
         await gate.check("c", "shell", run(person, "make"))
     assert raised.value.reason == "it runs a command"
 

@@ -89,7 +89,7 @@ async def test_after_a_page_plain_commands_run_and_what_may_run_anything_asks(tu
     found = await turns.run(fetch, ("write", {"file": "n.txt", "content": "echo x\n"}), *calls)
     assert [each["payload"]["error"] for each in found] == [False, False, False, False, True, True]
     assert [question.detail for question in turns.asked] == ["sh n.txt", "PATH=. ls"]
-    assert turns.asked[0].reason.startswith("it may run anything, and could so reach the network, and this")
+    assert turns.asked[0].reason.startswith("it can run anything, including network access, and this")
 
 
 async def test_a_page_that_could_not_be_read_changes_nothing(turns: Turns) -> None:

@@ -63,12 +63,12 @@ def test_other_files_are_left_alone() -> None:
 @pytest.mark.parametrize(
     ("path", "data", "told"),
     [
-        ("commands/Big.md", b"x", "small letters"),
+        ("commands/Big.md", b"x", "lowercase letters"),
         ("commands/a.md", b"", "no text to send"),
         ("commands/a.md", b"---\ndescription: x\n", "not closed"),
-        ("commands/a.md", b"---\nmodel: x\n---\ny", 'unknown key "model"; there are: description, takes'),
+        ("commands/a.md", b"---\nmodel: x\n---\ny", 'unknown key "model"; known keys: description, takes'),
         ("commands/a.md", b"---\nok: x\nnonsense\n---\ny", "line 3 of its front matter"),
-        ("commands/a.md", b"\xff", "no UTF-8 (at byte 0)"),
+        ("commands/a.md", b"\xff", "not UTF-8 (at byte 0)"),
         ("commands/a.md", b"x" * (300 << 10), "more than 256 KB"),
         ("agents/a.md", b"---\npermissions: all\n---\nx", "permissions"),
         ("agents/a.md", b"---\nmax_iterations: many\n---\nx", "max_iterations"),
@@ -88,7 +88,7 @@ def test_what_is_wrong_is_told_and_the_rest_is_used(path: str, data: bytes, told
 def test_a_project_chooses_no_model() -> None:
     assert 'unknown key "model"' in problem_of("agents/a.md", b"---\nmodel: dear\n---\nx", own=False)
     step = b'[[steps]]\nid = "a"\ntype = "llm"\nname = "dear"\nparameters = { prompt = "x" }\n'
-    assert "not for a project to choose" in problem_of("workflows/a.toml", step, own=False)
+    assert "a project cannot choose" in problem_of("workflows/a.toml", step, own=False)
     own = read_custom({"agents/a.md": b"---\nmodel: dear\n---\nx"}, FOLDER, own=True)
     assert own.agents["a"].model == "dear"
 

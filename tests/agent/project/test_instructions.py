@@ -58,7 +58,7 @@ def test_each_says_where_it_comes_from(desk: Desk) -> None:
     found = desk.read()
     own = f"{desk.config}/AGENTS.md"
     assert blocks(found.text) == [
-        (own, "the person", "Answer in verse."),
+        (own, "the user", "Answer in verse."),
         ("AGENTS.md", "the project", "Use tabs."),
     ]
     assert found.sources == (Source(own, own=True), Source("AGENTS.md", own=False))

@@ -82,7 +82,7 @@ def test_a_workflow_may_have_the_persons_agents(desk: Desk) -> None:
     desk.brings(step)
     assert list(desk.settings.now.workflows) == ["w"]
     desk.brings(step.replace('"own"', '"nobody"'))
-    assert 'there is no agent "nobody"' in desk.settings.problem
+    assert 'unknown agent "nobody"' in desk.settings.problem
     assert "line 1" in desk.settings.problem
     assert not desk.settings.now.workflows
 
@@ -114,28 +114,32 @@ def test_a_project_that_is_not_to_be_asked_about_is_not(desk: Desk) -> None:
 @pytest.mark.parametrize("key", [option.key for option in options().values() if not option.project])
 def test_nothing_else_is_for_a_project_to_set(desk: Desk, key: str) -> None:
     desk.brings(f"# no\n{key} = 1\n{REVIEWER}")
-    assert f'{desk.file}, line 2: "{key}" is not for a project to set' in desk.settings.problem
+    assert f'{desk.file}, line 2: "{key}" can only be set in your own configuration' in desk.settings.problem
     assert desk.agents == {"own"}
 
 
 @pytest.mark.parametrize(
     ("text", "line", "told"),
     [
-        ('[agents.a]\nprovider = "evil"\n', 2, '"provider" is not for a project'),
-        ('[agents.a]\ndescription = "x"\nmodel = "dear"\n', 3, '"model" is not for a project'),
+        ('[agents.a]\nprovider = "evil"\n', 2, 'a project cannot set "provider"'),
+        ('[agents.a]\ndescription = "x"\nmodel = "dear"\n', 3, 'a project cannot set "model"'),
         ('\n[agents.a]\npermission = "auto"\n', 2, 'unknown key "permission"'),
         ('[agents.a]\npermissions = "all"\n', 1, "must be one of plan"),
-        ('[providers.x]\nbase_url = "http://evil"\n', 1, '"providers" is not for a project'),
+        (
+            '[providers.x]\nbase_url = "http://evil"\n',
+            1,
+            '"providers" can only be set in your own configuration',
+        ),
         ("agent = 1\n", 1, 'unknown key "agent"'),
-        ("agents = 1\n", 1, '"agents" is no table'),
-        ('[agents."a\\u001b[2J"]\n', 1, "a name has letters"),
-        ('[workflows."../x"]\nsteps = []\n', 1, "a name has letters"),
+        ("agents = 1\n", 1, '"agents" is not a table'),
+        ('[agents."a\\u001b[2J"]\n', 1, "a name has only letters"),
+        ('[workflows."../x"]\nsteps = []\n', 1, "a name has only letters"),
         ("[workflows.w]\n", 1, "it needs steps"),
         (
             '[[workflows.w.steps]]\nid = "a"\nname = "shell"\n[[workflows.w.steps]]\nid = "b"\ntype = "llm"\n'
             'name = "openai"\nparameters = { prompt = "x" }\n',
             4,
-            "another model is not for a project",
+            "a project cannot choose another model",
         ),
         ('[[workflows.w.steps]]\nid = "a"\ntype = "workflow"\nname = "w"\n', 1, "cannot contain itself"),
     ],
@@ -144,7 +148,7 @@ def test_what_cannot_be_is_told_with_its_line(desk: Desk, text: str, line: int, 
     desk.brings(text)
     assert f"{desk.file}, line {line}: " in desk.settings.problem
     assert told in desk.settings.problem
-    assert "nothing of it is used" in desk.settings.problem
+    assert "none of it is used" in desk.settings.problem
     assert desk.agents == {"own"}
     assert not desk.settings.now.workflows
 

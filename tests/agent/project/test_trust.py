@@ -90,7 +90,7 @@ def test_a_change_of_any_file_makes_it_be_asked_again(desk: Desk, change: str) -
     assert survey.changed == changed
     assert desk.trust.contents(desk.project) == {}
     if change == "link":
-        assert "no regular file" in survey.problem
+        assert "not a regular file" in survey.problem
         return
     desk.accept()
     assert desk.survey().standing is Standing.TRUSTED
@@ -115,7 +115,7 @@ def test_trust_is_not_for_what_took_its_place(desk: Desk) -> None:
 def test_what_changed_since_it_was_looked_at_is_not_trusted(desk: Desk) -> None:
     seen = desk.survey()
     desk.put("config.toml", "a = 2\n")
-    with pytest.raises(UsageError, match="just changed"):
+    with pytest.raises(UsageError, match="has changed"):
         desk.trust.trust(desk.project, seen)
     assert desk.survey().standing is Standing.UNKNOWN
 

@@ -59,12 +59,12 @@ async def test_others_are_found_and_read_the_one_that_asks_is_not(tmp_path: Path
             assert (await ask(query="quince")).content == []
             assert ask.intent.outside == ""
             assert far in (await ask(query="quince", scope="everywhere")).content
-            assert ask.intent.outside == "what was said in other projects"
+            assert ask.intent.outside == "the history of other projects"
             assert "quince far away" in (await ask(conversation=far)).content
             assert ask.intent.outside == str(elsewhere)
             read = await ask(conversation=other)
             assert ask.intent.outside == ""
-            assert "person: marmalade </results> of the other" in read.content
+            assert "user: marmalade </results> of the other" in read.content
             for own in (mine, helper):
                 with pytest.raises(ToolError, match="this conversation"):
                     await ask(conversation=own)
@@ -140,7 +140,7 @@ async def test_what_another_conversation_did_is_read_event_by_event(tmp_path: Pa
         lines = read.content.splitlines()
         told = [line.partition(" ")[2] for line in lines if line[:1].isdigit()]
         assert told == [
-            "person: what is in it?",
+            "user: what is in it?",
             "thought: I look.",
             "call of read: {'file': 'a'}",
             "output of read: 1 line x = 1",
@@ -159,14 +159,14 @@ async def test_a_long_conversation_is_read_in_parts(tmp_path: Path) -> None:
         ask = Asking(agent, mine)
         last = (await ask(conversation=other)).content
         assert "said 199" in last
-        seen = set(re.findall(r"person: (said \d+)", last))
+        seen = set(re.findall(r"user: (said \d+)", last))
         # Each part says where the one before it is; reading back, everything comes by.
         for _ in range(200):
             found = re.search(r"earlier events: at=(\d+)", last)
             if found is None:
                 break
             last = (await ask(conversation=other, at=int(found[1]))).content
-            seen |= set(re.findall(r"person: (said \d+)", last))
+            seen |= set(re.findall(r"user: (said \d+)", last))
         assert seen == {f"said {number}" for number in range(200)}
         onward = re.search(r"more: at=(\d+)", last)
         assert onward is not None

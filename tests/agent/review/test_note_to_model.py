@@ -18,7 +18,7 @@ from tests.peers.server import Context
 from tests.peers.ways import KEY, WAYS, Way
 from tests.peers.words import words
 
-FIRST = "[engine] Since their last message the person reviewed your edits"
+FIRST = "[engine] Since their last message the user reviewed your edits"
 
 
 async def told(desk: Desk) -> str:
@@ -53,11 +53,11 @@ async def test_rejections_edits_and_comments_are_told_once(desk: Desk, hunks: li
     await review.edit(Target(1, "a", (hunks[1],)), "mine\n")
     await review.comment(Target(1, "a", (hunks[1],)), "Use my words.\nAlways.")
     assert await told(desk) == (
-        "- a: your change of turn 1 was taken back.\n"
+        "- a: your change of turn 1 was reverted.\n"
         "    @@ -2,3 +2,3 @@\n     line 1\n    -agent 2\n    +line 2\n     line 3\n\n"
-        "- a: your change of turn 1 was replaced by the person's own text.\n"
+        "- a: your change of turn 1 was replaced by the user's own text.\n"
         "    @@ -20,3 +20,3 @@\n     line 19\n    -agent 20\n    +mine\n     line 21\n\n"
-        "- a (your change of turn 1): the person says:\n  > Use my words.\n  > Always.\n"
+        "- a (your change of turn 1): the user says:\n  > Use my words.\n  > Always.\n"
         "  That is about:\n    @@ line 21 @@\n    -line 20\n    +agent 20"
     )
     assert await told(desk) == ""
@@ -82,7 +82,7 @@ async def test_what_was_undone_after_it_was_told_is_told(desk: Desk, hunks: list
     await review.undo()
     await review.undo()
     text = await told(desk)
-    assert "a: the person's comment was withdrawn:\n  > no" in text
+    assert "a: the user's comment was withdrawn:\n  > no" in text
     assert (
         "who undid their own decision.\n    @@ -2,3 +2,3 @@\n     line 1\n    -line 2\n    +agent 2" in text
     )
@@ -90,12 +90,12 @@ async def test_what_was_undone_after_it_was_told_is_told(desk: Desk, hunks: list
 
 async def test_what_undo_and_restore_did_is_told_too(desk: Desk, hunks: list[str]) -> None:
     await desk.undo.apply(await desk.undo.of_turn())
-    assert (await told(desk)).startswith("- a: your change of turn 1 was taken back.\n    @@")
+    assert (await told(desk)).startswith("- a: your change of turn 1 was reverted.\n    @@")
     await desk.undo.apply(await desk.undo.redo())
-    assert (await told(desk)).startswith("- a: it was brought back.\n    @@")
+    assert (await told(desk)).startswith("- a: it was restored.\n    @@")
     edits = [edit for edit in await desk.edits() if not edit.undoes]
     await desk.undo.apply(await desk.undo.restore(edits, before=True))
-    assert (await told(desk)).startswith("- a: it was put back to an earlier version.\n")
+    assert (await told(desk)).startswith("- a: it was restored to an earlier version.\n")
     assert hunks
 
 
@@ -107,10 +107,10 @@ async def test_files_that_come_and_go_and_long_diffs_are_said_shortly(desk: Desk
     await desk.run("rm old; chmod 755 long")
     await review_of(desk).revert(Target(1))
     text = await told(desk)
-    assert "- new: your change of turn 1 was taken back.\n    The file is not there any more." in text
-    assert "- old: your change of turn 1 was taken back.\n    The file is there again." in text
-    assert "It was 3 bytes, and is 2 bytes now." in text
-    assert "Its mode is 644 now, and was 755." in text
+    assert "- new: your change of turn 1 was reverted.\n    The file no longer exists." in text
+    assert "- old: your change of turn 1 was reverted.\n    The file exists again." in text
+    assert "It was 3 bytes, and is now 2 bytes." in text
+    assert "Its mode is now 644, and was 755." in text
     assert "more lines)" in text
     assert len(text) < 3_000
 

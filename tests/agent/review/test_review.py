@@ -143,7 +143,7 @@ async def test_marks_and_undo_survive_a_restart(tmp_path: Path) -> None:
         assert kinds == ["comment", "edit", "revert"]
         assert read(desk) == swapped((2, "agent 2\n"), (20, "agent 20\n"))
         assert await states(desk) == ("new", "new")
-        with pytest.raises(UsageError, match="nothing to undo"):
+        with pytest.raises(UsageError, match="Nothing to undo"):
             await review_of(desk).undo()
         kinds = [(await review_of(desk).redo())[0] for _ in range(3)]
         assert kinds == ["revert", "edit", "comment"]
@@ -160,7 +160,7 @@ async def test_a_new_action_ends_redo(desk: Desk) -> None:
     assert (await review.overview()).can_redo
     await review.keep(Target(1, "a", (two,)))
     assert not (await review.overview()).can_redo
-    with pytest.raises(UsageError, match="nothing to do again"):
+    with pytest.raises(UsageError, match="Nothing to redo"):
         await review.redo()
 
 
@@ -179,12 +179,12 @@ async def test_later_lines_stay_and_the_same_lines_are_a_conflict_that_is_settle
     (place,) = conflict.merged.conflicts
     assert (place.base, place.ours, place.theirs) == (b"agent 2\n", b"agent 2, and me\n", b"line 2\n")
 
-    with pytest.raises(UsageError, match="1 places"):
+    with pytest.raises(UsageError, match="1 conflicts"):
         await review.resolve(Target(1, "a"), conflict, [])
     await review.resolve(Target(1, "a"), conflict, [Text("both\n")])
     assert read(desk) == "top\n" + swapped((2, "both\n"))
     assert await states(desk) == ("edited", "reverted")
-    with pytest.raises(UsageError, match="nothing to settle"):
+    with pytest.raises(UsageError, match="no conflict left to resolve"):
         await review.resolve(Target(1, "a"), conflict, ["ours"])
     assert (await review.undo())[0] == "resolve"
     assert read(desk) == "top\n" + swapped((2, "agent 2, and me\n"))

@@ -1,4 +1,4 @@
-"""The timeline of a conversation about another project, and of files that have no text to show."""
+"""The timeline of a conversation belongs to another project, and of files that have no text to show."""
 
 from pathlib import Path
 
@@ -28,7 +28,7 @@ async def test_from_elsewhere_files_are_as_they_were_and_are_not_restored(tmp_pa
         [(file, still)] = await timeline.files(past, len(past.points) - 1)
         assert (file.path, still) == ("a.txt", None)
         assert await timeline.content(file) == b"one\n"
-        with pytest.raises(UsageError, match="about another project"):
+        with pytest.raises(UsageError, match="belongs to another project"):
             await timeline.restore(past, 0)
     assert (tmp_path / "there" / "a.txt").read_text() == "another file of this name\n"
 

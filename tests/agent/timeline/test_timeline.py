@@ -240,7 +240,7 @@ async def test_files_are_restored_to_a_point_and_that_can_be_undone(
         await undo.apply(await undo.redo())
         assert (project / "a.txt").read_text() == "two\n"
         assert (project / "b.txt").read_text() == "b\n"
-        with pytest.raises(UsageError, match="nothing was changed after this point"):
+        with pytest.raises(UsageError, match="no files changed after this point"):
             await timeline.restore(await timeline.read(), len(past.points) - 1)
 
 
@@ -263,7 +263,7 @@ async def test_figures_grow_with_the_cycles(make_agent: MakeAgent) -> None:
 
 async def test_an_empty_conversation_has_no_timeline(make_agent: MakeAgent) -> None:
     async with make_agent() as agent:
-        with pytest.raises(UsageError, match="Nothing was said"):
+        with pytest.raises(UsageError, match="has no messages yet"):
             await agent.timeline("none").read()
 
 

@@ -48,13 +48,13 @@ REQUESTS: list[tuple[str, str, list[str]]] = [
     ("explain empty.txt", "0 lines", ["read"]),
     ("explain the project", "2 headings", ["list", "read"]),
     ("count lines of src/app.py and src/util.py", "Together that is 13 lines", ["read", "read"]),
-    ("replace 'App' with 'Shop' in src/app.py", "Replaced 2 of `App` by `Shop`", ["read", "edit"]),
+    ("replace 'App' with 'Shop' in src/app.py", "Replaced 2 of `App` with `Shop`", ["read", "edit"]),
     ("replace 'aps' with 'x' in src/app.py", "I changed nothing there", ["read"]),
     ("replace 'APP' with 'x' in src/app.py", "The closest is line 1", ["read"]),
     ("replace retry by again in all python files", "src/util.py +1", ["replace"]),
     ("replace nothing_like_it by x everywhere", "Nothing was replaced", ["replace"]),
     ("create notes.md with 'hello'", "Created `notes.md` with 1 line", ["write"]),
-    ("create README.md with 'hello'", "is there already, so I wrote nothing", ["write"]),
+    ("create README.md with 'hello'", "already exists, so I wrote nothing", ["write"]),
     ("overwrite README.md with 'hello'", "Wrote `README.md`", ["read", "write"]),
     ("append 'x = 1' to src/util.py", "Added 1 line at the end", ["read", "edit"]),
     ("append 'x' to new.txt", "did not exist, so I created it", ["read", "write"]),
@@ -62,7 +62,7 @@ REQUESTS: list[tuple[str, str, list[str]]] = [
     ("run echo hi", "exited with status 0", ["shell"]),
     ("run false", "exited with status 1 and printed nothing", ["shell"]),
     ("run the tests", "1 passed", ["list", "shell"]),
-    ("undo", "no edit of mine", []),
+    ("undo", "no edits left to undo", []),
     ("what did we say about x", "`recall` is not listed", []),
     ("help", "I need no key and no network", []),
     ("sing", "I do not understand `sing`", []),
@@ -134,16 +134,16 @@ def test_an_edit_is_undone_in_the_same_message() -> None:
     project = shop()
     text = answer(project, "replace 'App' with 'Shop' in src/app.py then undo")
     assert project.files["src/app.py"] == APP
-    assert "Took back" in text
+    assert "Reverted" in text
 
 
 @pytest.mark.parametrize(
     ("requests", "why"),
     [
         (["replace 'run' with 'main' in src/app.py", "undo"], "was in it before"),
-        (["remove 'return' from src/util.py", "undo"], "cannot be told"),
-        (["create x.txt with 'y'", "undo"], "no edit of mine can reverse"),
-        (["replace retry by again in *.py", "undo"], "no edit of mine can reverse"),
+        (["remove 'return' from src/util.py", "undo"], "cannot be determined"),
+        (["create x.txt with 'y'", "undo"], "I cannot reverse with an edit"),
+        (["replace retry by again in *.py", "undo"], "I cannot reverse with an edit"),
         (["replace 'App' with 'Shop' in src/app.py", "run sabotage", "undo"], "no longer in it"),
     ],
 )
@@ -170,8 +170,8 @@ def test_a_refused_edit_is_reported_and_what_depends_on_it_is_not_done() -> None
     project = shop()
     project.refused = frozenset({"edit"})
     text = answer(project, "replace 'App' with 'Shop' in src/app.py then run the tests")
-    assert "I could not change `src/app.py`: `The person said no`. It is as it was." in text
-    assert "did not go on" in text
+    assert "I could not change `src/app.py`: `The person said no`. The file is unchanged." in text
+    assert "did not continue" in text
     assert [call.name for call in project.made] == ["read", "edit"]
 
 
@@ -236,7 +236,7 @@ def test_no_turn_goes_on_for_ever_when_results_do_not_fit_the_calls() -> None:
         messages.append({"role": "assistant", "content": stranger})
         messages.append(results("xml", [{"tool": "other", "status": "success", "content": ""}]))
     text = next_text(messages)
-    assert "do not go round in circles" in text or "I stop here" in text
+    assert "to avoid going round in circles" in text or "I stop here" in text
     assert not read_calls(text, "xml")
 
 
@@ -263,7 +263,7 @@ def test_it_concludes_when_it_is_told_that_no_more_calls_can_run() -> None:
     messages: list[Message] = [system(), {"role": "user", "content": f"list the files\n\n{notice}"}]
     text = next_text(messages)
     assert not read_calls(text, "xml")
-    assert "told to conclude" in text
+    assert "asked me to conclude" in text
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)

@@ -10,7 +10,7 @@ LONG = "def run():\n    return 1\n" * 2000
 @pytest.mark.parametrize(
     ("name", "content", "expected"),
     [
-        ("half.py", "class App:\n    x = (\n\nasync def go():\n", "it is not complete Python as I see it"),
+        ("half.py", "class App:\n    x = (\n\nasync def go():\n", "it is not complete Python"),
         (
             "half.py",
             "class App:\n    x = (\n\nasync def go():\n",
@@ -56,7 +56,7 @@ def test_it_looks_where_it_is_told_to(request_: str, expected: str, where: dict[
     ("tool", "expected"),
     [
         ("read", "I could not read `app.py`: `The person said no`. Nothing was undone."),
-        ("edit", "Undoing failed: `The person said no`. `app.py` is as it was."),
+        ("edit", "Undoing failed: `The person said no`. `app.py` is unchanged."),
     ],
 )
 def test_an_undo_that_cannot_be_done_says_so_and_changes_nothing(tool: str, expected: str) -> None:

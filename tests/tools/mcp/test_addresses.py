@@ -55,7 +55,7 @@ async def test_one_at_an_address_that_dies_and_comes_back(bench: Bench) -> None:
         intent = await bench.plan("far.add", a=1)
         assert intent.goes_to == f"127.0.0.1:{http.port}"
         http.stop()
-        with pytest.raises(ToolError, match="The MCP server far cannot be asked"):
+        with pytest.raises(ToolError, match="The MCP server far is unavailable"):
             await bench.run("far.add", a=1)
         await http.start()
         await bench.until_state("far", State.ENDED)
@@ -95,4 +95,4 @@ async def test_a_header_without_its_variable(bench: Bench) -> None:
     await bench.start(
         far=McpSettings(url="http://127.0.0.1:1/mcp", headers_env={"Authorization": "NOT_SET_X"})
     )
-    assert bench.listed("far").problem == "the variable NOT_SET_X is not set, which headers_env names"
+    assert bench.listed("far").problem == "the variable NOT_SET_X, which headers_env refers to, is not set"

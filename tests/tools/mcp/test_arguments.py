@@ -112,6 +112,4 @@ def test_a_refusal_is_of_bounded_length_and_has_no_control_characters() -> None:
 
 
 def test_more_arguments_than_are_told_are_counted() -> None:
-    assert described(**{f"a{number}": {} for number in range(70)}).endswith(
-        "\n- 10 more, which are not told here"
-    )
+    assert described(**{f"a{number}": {} for number in range(70)}).endswith("\n- 10 more, not listed here")

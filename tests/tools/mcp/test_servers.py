@@ -166,7 +166,7 @@ async def test_one_that_is_wanted_no_more_is_not_started_by_a_call(bench: Bench)
     registry = Registry(bench.servers.tools)
     bench.servers.configure({})
     await bench.until(lambda: not any(task.get_name() == "mcp demo" for task in asyncio.all_tasks()))
-    with pytest.raises(ToolError, match="it is not configured any more"):
+    with pytest.raises(ToolError, match="it is no longer configured"):
         await registry.bind("demo.add", {"a": 1}, bench.context).run()
     assert not any(task.get_name() == "mcp demo" for task in asyncio.all_tasks())
 
@@ -192,7 +192,7 @@ async def test_one_that_is_silent_is_given_up(bench: Bench) -> None:
     listed = bench.listed("demo")
     assert (listed.state, listed.problem) == (State.FAILED, "it did not answer within 1 s")
     assert bench.servers.untold() == [
-        "The MCP server demo cannot be used: it did not answer within 1 s. /mcp shows it."
+        "The MCP server demo cannot be used: it did not answer within 1 s. Check it with /mcp."
     ]
     assert bench.servers.untold() == []
     assert bench.servers.tools == ()
@@ -200,8 +200,8 @@ async def test_one_that_is_silent_is_given_up(bench: Bench) -> None:
 
 NONSENSE = {
     "gone": "ended",
-    "garbage": "the server floods us with lines that are no MCP",
-    "chatter": "the server floods us with messages that nobody asked for",
+    "garbage": "the server floods us with lines that are not MCP",
+    "chatter": "the server floods us with unsolicited messages",
     "line": "the server sends a line of more than 16 MiB",
 }
 
@@ -256,5 +256,5 @@ async def test_other_settings_make_another_server(bench: Bench) -> None:
     assert [tool.name for tool in bench.servers.tools] == ["demo.add"]
     await bench.start()
     assert not bench.servers.tools
-    with pytest.raises(UsageError, match="There is no MCP server"):
+    with pytest.raises(UsageError, match="Unknown MCP server"):
         await bench.servers.restart("demo")

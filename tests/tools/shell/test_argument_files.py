@@ -223,7 +223,7 @@ def test_a_file_outside_that_a_client_names_is_outside(project: Path, command: s
 
 @pytest.mark.parametrize("command", UNKNOWN)
 def test_a_file_that_a_client_is_told_only_when_it_runs_is_asked_about(project: Path, command: str) -> None:
-    assert "known only when it runs" in of(project, command).guarded
+    assert "known only at run time" in of(project, command).guarded
 
 
 @pytest.mark.parametrize("command", FREE)

@@ -167,7 +167,7 @@ async def test_keys_are_not_in_its_output_even_across_reads(ground: Ground) -> N
 
 async def test_there_is_a_most(ground: Ground) -> None:
     await asyncio.gather(*(ground.start("sleep 1000") for _ in range(MOST)))
-    with pytest.raises(ToolError, match="16 background commands run already"):
+    with pytest.raises(ToolError, match="16 background commands are already running"):
         await ground.start("sleep 1000")
     await ground.all.stop("p3")
     assert await ground.start("sleep 1000") == f"p{MOST + 1}"
@@ -188,9 +188,9 @@ async def test_conversation_has_its_own(ground: Ground) -> None:
     id = await ground.start("sleep 1000", ours)
     other = await ground.start("sleep 1000", theirs)
     assert [process.id for process in ours.listed()] == [id]
-    with pytest.raises(ToolError, match=f'no background command "{other}"') as raised:
+    with pytest.raises(ToolError, match=f'Unknown background command "{other}"') as raised:
         await ours.stop(other)
-    assert raised.value.hint == f"There are: {id}."
+    assert raised.value.hint == f"Running or ended: {id}."
     assert [(process.id, process.owner) for process in ground.all.listed()] == [
         (id, "ours"),
         (other, "theirs"),

@@ -106,7 +106,7 @@ git merge "$X"
 
 @pytest.mark.parametrize("command", UNKNOWN)
 def test_a_name_that_only_running_shows_is_asked_about(project: Path, command: str) -> None:
-    assert "known only when it runs" in of(project, command).guarded
+    assert "known only at run time" in of(project, command).guarded
 
 
 @pytest.mark.parametrize("command", KNOWN)

@@ -223,7 +223,7 @@ async def test_command_that_kills_its_supervision_is_a_clear_failure(
     assert (ended.output.partition("\n")[0], ended.started, ended.timed_out) == ("out", True, False)
     # It may also be that the supervisor saw the end of the guard before its own, and ended the command.
     if ended.status != -signal.SIGTERM:
-        assert ended.told == "how it ended is not known: the process that watches over it was killed"
+        assert ended.told == "its result is unknown: its supervisor process was killed"
     assert not survivors(mark)
 
 

@@ -152,10 +152,10 @@ def test_what_only_looks_like_a_path_outside_is_none(project: Path, command: str
         ("rm -rf .git", "git runs what is inside .git"),
         ("sed -i s/a/b/ AGENTS.md", "agents take instructions from it"),
         ("mv src/a.py CLAUDE.md", "agents take instructions from it"),
-        ("touch .bashrc", "a shell runs it when it starts"),
+        ("touch .bashrc", "a shell runs it at startup"),
         ("install -m 755 a .cogency/config.toml", "this program's own configuration"),
         ("chmod +x .git/hooks/x", "git runs what is inside .git"),
-        ("tee .envrc < a", "a shell runs it when it starts"),
+        ("tee .envrc < a", "a shell runs it at startup"),
         ("cogency-tui trust --yes", "only the user decides"),
         ("env X=1 .venv/bin/cogency-tui --debug permissions remove 1", "only the user decides"),
         ("sudo python3.12 -m cogency_tui config set permissions auto", "only the user decides"),
@@ -362,7 +362,7 @@ ORDINARY = [
 @pytest.mark.parametrize("command", OUTSIDE)
 def test_nothing_may_be_written_outside_unasked(project: Path, command: str) -> None:
     found = of(project, command)
-    assert found.outside or "known only when it runs" in found.guarded
+    assert found.outside or "known only at run time" in found.guarded
 
 
 @pytest.mark.parametrize("command", ORDINARY)
@@ -379,4 +379,4 @@ def test_what_a_wrapper_runs_elsewhere_is_seen(project: Path) -> None:
 
 def test_values_within_values_do_not_multiply(project: Path) -> None:
     lines = ["V0=" + "x" * 1000, *(f"V{n}=$V{n - 1}$V{n - 1}" for n in range(1, 60)), "touch $V59 src/$V0"]
-    assert "known only when it runs" in of(project, "\n".join(lines)).guarded
+    assert "known only at run time" in of(project, "\n".join(lines)).guarded

@@ -170,7 +170,7 @@ ORDINARY = [
 @pytest.mark.parametrize("command", SED_AND_AWK + CODE + MADE + WRAPPED)
 def test_code_that_names_a_path_outside_is_asked_about(project: Path, command: str) -> None:
     found = of(project, command)
-    assert found.outside or "known only when it runs" in found.guarded
+    assert found.outside or "known only at run time" in found.guarded
 
 
 @pytest.mark.parametrize("command", ORDINARY)

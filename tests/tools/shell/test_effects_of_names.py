@@ -129,7 +129,7 @@ diff <(sort a.py) <(sort src/b.py)
 @pytest.mark.parametrize("command", READING)
 def test_a_command_that_reads_outside_is_asked_about(project: Path, command: str) -> None:
     found = of(project, command)
-    assert found.outside or "known only when it runs" in found.guarded
+    assert found.outside or "known only at run time" in found.guarded
     ran = subprocess.run(
         ["bash", "-c", command], cwd=project, stdin=subprocess.DEVNULL, capture_output=True, check=False
     )
@@ -139,7 +139,7 @@ def test_a_command_that_reads_outside_is_asked_about(project: Path, command: str
 @pytest.mark.parametrize("command", COMPUTING)
 def test_what_only_running_would_name_is_asked_about(project: Path, command: str) -> None:
     found = of(project, command)
-    assert found.outside or "what it reads is known only when it runs" in found.guarded
+    assert found.outside or "it reads files known only at run time" in found.guarded
 
 
 @pytest.mark.parametrize("command", ORDINARY)

@@ -77,7 +77,7 @@ def test_what_a_substitution_comes_to_in_the_project_is_known(project: Path, com
 @pytest.mark.parametrize("command", OUTSIDE)
 def test_what_it_may_lead_to_outside_is_asked_about(project: Path, command: str) -> None:
     found = of(project, command)
-    assert found.outside or "known only when it runs" in found.guarded
+    assert found.outside or "known only at run time" in found.guarded
     ran = subprocess.run(
         ["bash", "-c", command], cwd=project, stdin=subprocess.DEVNULL, capture_output=True, check=False
     )

@@ -72,8 +72,7 @@ LOST = {
     r"find . \( -name x -o -iname .ENV \) -exec rm -rf {} +": "1 ignored by git: .env",
     r"find . -path ./a -prune -o -name '*.env' -print | xargs rm": "1 ignored by git: .env",
     r"find . -depth -path ./a -prune -o -name '*.env' -print | xargs rm": "2 ignored by git: .env, a/deep/keep.env",
-    r"find . -path ./a -prune -o -name '*.orig' -exec echo {} \; -o -name .env -exec rm {} \;": "files whose "
-    "names are not known beforehand",
+    r"find . -path ./a -prune -o -name '*.orig' -exec echo {} \; -o -name .env -exec rm {} \;": "files whose names are known only at run time",
     r"find . ! ! -name '*.orig' | xargs rm": "1 ignored by git: f.orig",
     r"find ./a ./f* -path './a/*.env' -delete": "2 ignored by git: a/deep/keep.env, f.orig",
     r"find src -name '*' -exec rm -rf {} +": "the directory: src/ (2 files)",

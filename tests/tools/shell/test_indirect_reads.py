@@ -178,7 +178,7 @@ def test_a_tree_too_large_to_look_through_is_a_source(project: Path, monkeypatch
     monkeypatch.setattr("cogency_tui.tools.shell.word_paths.MOST_LINK_ENTRIES", 3)
     for number in range(5):
         (project / "src" / str(number)).mkdir()
-    assert "too many to look at" in of(project, "grep -R x src").brings
+    assert "too many to check" in of(project, "grep -R x src").brings
 
 
 def test_a_pipe_in_the_tree_is_not_opened(project: Path) -> None:

@@ -317,18 +317,18 @@ def test_what_only_has_the_name_of_a_build_is_a_loss(repo: Repo) -> None:
         ("rm changed.py new.txt", "uncommitted changes in 1 file: changed.py; 1 untracked: new.txt"),
         ("rm -rf build", ""),
         ("rm -rf src", "uncommitted changes in 1 file: src/changed.py; the directory: src/ (2 files)"),
-        ("rm -rf $DIR", "files whose names are not known beforehand"),
-        ("ls | xargs rm", "files whose names are not known beforehand"),
+        ("rm -rf $DIR", "files whose names are known only at run time"),
+        ("ls | xargs rm", "files whose names are known only at run time"),
         ("rm -rf /etc", "/etc, outside the project"),
-        ("git push --force origin main", "commits that origin has and that are not in what is pushed"),
-        ("git push -f", "commits that the remote has and that are not in what is pushed"),
-        ("git push origin +main", "commits that origin has and that are not in what is pushed"),
-        ("git push origin :old", "commits that origin has and that are not in what is pushed"),
-        ("git push --force-with-lease", "commits that the remote has and that are not in what is pushed"),
-        ("git reflog expire --all", "commits that no branch has any more"),
-        ("git gc --prune=now", "commits that no branch has any more"),
-        ("git filter-branch x", "the history of the repository as it is: every commit is written anew"),
-        ("dd if=x of=$DISK", "files whose names are not known beforehand"),
+        ("git push --force origin main", "commits that origin has but that are not in the push"),
+        ("git push -f", "commits that the remote has but that are not in the push"),
+        ("git push origin +main", "commits that origin has but that are not in the push"),
+        ("git push origin :old", "commits that origin has but that are not in the push"),
+        ("git push --force-with-lease", "commits that the remote has but that are not in the push"),
+        ("git reflog expire --all", "commits that are no longer on any branch"),
+        ("git gc --prune=now", "commits that are no longer on any branch"),
+        ("git filter-branch x", "the current history of the repository: every commit is rewritten"),
+        ("dd if=x of=$DISK", "files whose names are known only at run time"),
     ],
 )
 def test_what_would_be_lost_is_told(repo: Repo, command: str, what: str) -> None:
@@ -364,7 +364,7 @@ def test_stashes_and_branches(repo: Repo) -> None:
     assert repo.stake("git branch --delete --force feature").what
     repo.git("tag", "keep", "feature")
     assert repo.stake("git branch -D feature") == AtStake()
-    assert repo.stake("git branch -D $B").what == "branches whose names are not known beforehand"
+    assert repo.stake("git branch -D $B").what == "branches whose names are known only at run time"
 
 
 def test_without_git_every_file_counts(tmp_path: Path) -> None:
@@ -373,7 +373,7 @@ def test_without_git_every_file_counts(tmp_path: Path) -> None:
     (root / "a.txt").write_text("x")
     (root / "b.txt").write_text("x")
     stake = at_stake("rm a.txt b.txt", root, Workspace(root))
-    assert stake.what == "2 that no version control has: a.txt, b.txt"
+    assert stake.what == "2 not under version control: a.txt, b.txt"
     assert at_stake("git reset --hard", root, Workspace(root)).what == "all uncommitted changes"
     assert at_stake("git clean -fd", root, Workspace(root)).what == "untracked files"
 

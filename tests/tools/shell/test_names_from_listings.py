@@ -345,7 +345,7 @@ def test_a_link_that_is_moved_may_lead_elsewhere(project: Path) -> None:
 
 def test_what_a_name_is_taken_apart_into_is_lost_too(project: Path) -> None:
     set_up(project, "mkdir d; touch 'd/a zzz' zzz 'My zzz'")
-    unknown = "files whose names are not known beforehand"
+    unknown = "files whose names are known only at run time"
     assert unknown in at_stake("find d -name '*zzz' | xargs rm -f", project, Workspace(project)).what
     assert unknown in at_stake("find d -type f | xargs rm -f", project, Workspace(project)).what
     kept = "find d -name '*zzz' -print0 | xargs -0 rm -f"

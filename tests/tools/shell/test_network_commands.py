@@ -211,8 +211,8 @@ def test_a_copy_of_a_system_s_client_is_known_by_its_bytes(project: Path) -> Non
     assert client is not None
     shutil.copy(client, project / "x")
     (project / "y").symlink_to(client)
-    assert "a copy of a program of the system" in network(project, "./x fetch")
-    assert "a copy of a program of the system" in network(project, "./y fetch")
+    assert "a copy of a system program" in network(project, "./x fetch")
+    assert "a copy of a system program" in network(project, "./y fetch")
     assert network(project, "./tool fetch") == ""
 
 

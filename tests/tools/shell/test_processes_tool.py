@@ -75,9 +75,9 @@ async def test_stop_ends_it_and_gives_its_last_output(server: Bench, background:
 
 @pytest.mark.parametrize("action", ["read", "stop"])
 async def test_unknown_or_missing_id_is_told(server: Bench, action: str) -> None:
-    with pytest.raises(ToolError, match='no background command "p9"') as raised:
+    with pytest.raises(ToolError, match='Unknown background command "p9"') as raised:
         await server.run("processes", id="p9", action=action)
-    assert raised.value.hint == "There are: p1."
+    assert raised.value.hint == "Running or ended: p1."
     with pytest.raises(ToolError, match=f"cannot {action} without an id"):
         await server.run("processes", action=action)
 

@@ -75,7 +75,7 @@ def test_both_uses_agree_on_each_program(program: str, workspace: Workspace) -> 
     if "network" in known and program not in WRAPPERS:
         assert goes == program
     elif program not in NETWORK_COMMANDS:
-        assert not goes or f"{program}, which runs text that it is given" == goes
+        assert not goes or f"{program}, which runs text given to it" == goes
     if "reader" in known:
         assert "network" in known
 

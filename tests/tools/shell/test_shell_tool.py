@@ -174,7 +174,7 @@ async def test_processes_that_ignore_the_signal_are_killed(quick: Bench) -> None
 async def test_background_process_neither_holds_the_result_nor_stays(quick: Bench, text: str) -> None:
     outcome = await quick.run("shell", command=f"{text}\necho $! >pid")
     assert not outcome.failed
-    assert "left in the background were stopped" in outcome.content
+    assert "processes that it left were stopped" in outcome.content
     assert await _gone(quick.root / "pid")
 
 
@@ -338,7 +338,7 @@ async def test_a_name_that_means_something_already_is_refused(
 ) -> None:
     monkeypatch.setenv("here_now", "1")
     bench.context.variables = {name: "x"}
-    with pytest.raises(ToolError, match=re.escape(f"${name} cannot be given to a command")) as caught:
+    with pytest.raises(ToolError, match=re.escape(f"${name} cannot be passed to a command")) as caught:
         await bench.plan("shell", command=f"echo ${name}")
     assert "another output_key" in caught.value.hint
 
@@ -382,7 +382,7 @@ async def test_the_file_of_a_value_goes_with_a_command_that_is_cancelled(quick: 
 
 async def test_values_that_are_too_long_together_are_told(bench: Bench) -> None:
     bench.context.variables = {f"name{number}": "x" * 120_000 for number in range(60)}
-    with pytest.raises(ToolError, match="the values that it is given, is too long"):
+    with pytest.raises(ToolError, match="its values are too long"):
         await bench.run("shell", command="true")
 
 
@@ -448,7 +448,7 @@ async def test_background_command_has_values_but_no_files_of_them(lasting: Bench
     outcome = await lasting.run("shell", command='echo "$name"; sleep 1000', background=True)
     assert outcome.content.endswith("\nit")
     lasting.context.variables = {"name": "x" * 200_000}
-    with pytest.raises(ToolError, match="as long as this"):
+    with pytest.raises(ToolError, match="such a long value"):
         await lasting.run("shell", command='echo "$name"; sleep 1000', background=True)
 
 
@@ -496,7 +496,7 @@ async def test_background_without_a_place_for_it_is_refused(bench: Bench) -> Non
 async def test_command_that_kills_what_watches_over_it_failed(quick: Bench) -> None:
     outcome = await quick.run("shell", command="echo $$ >pid; kill -9 $PPID; sleep 1000")
     assert outcome.failed
-    assert "the process that watches over it was killed" in outcome.outcome
+    assert "its supervisor process was killed" in outcome.outcome
     assert await _gone(quick.root / "pid")
 
 

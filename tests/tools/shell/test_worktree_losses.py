@@ -49,7 +49,7 @@ def test_without_force_only_what_git_ignores_goes(repo: Repo) -> None:
 @pytest.mark.parametrize(
     ("command", "told"),
     [
-        ("git worktree remove --force $WHERE", "a worktree whose name is not known beforehand"),
+        ("git worktree remove --force $WHERE", "a worktree whose name is known only at run time"),
         ("git worktree remove --force ../nowhere", "the worktree ../nowhere"),
         ("git branch -D nowhere", "the branch nowhere"),
         ("git -C .. stash clear", "stashed changes"),

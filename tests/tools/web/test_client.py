@@ -71,9 +71,9 @@ async def test_where_nobody_answers_the_unused_proxy_is_named(
     async with WebPeer() as gone:
         url = gone.url()
     monkeypatch.setenv("HTTPS_PROXY", "http://127.0.0.1:1")
-    with pytest.raises(ToolError, match="There is no connection to") as failed:
+    with pytest.raises(ToolError, match="No connection to") as failed:
         await client.get(url)
-    assert "not through the proxy of HTTPS_PROXY" in failed.value.hint
+    assert "not through the proxy in HTTPS_PROXY" in failed.value.hint
 
 
 async def test_this_machine_is_not_reached_by_any_name(peer: WebPeer, untrusting: ssl.SSLContext) -> None:
@@ -88,7 +88,7 @@ async def test_a_name_that_leads_to_this_machine_is_refused(
     peer: WebPeer, untrusting: ssl.SSLContext
 ) -> None:
     names = Names(site_test=[["127.0.0.1"]])
-    with pytest.raises(ToolError, match=r"site\.test leads to 127\.0\.0\.1, a loopback address"):
+    with pytest.raises(ToolError, match=r"site\.test resolves to 127\.0\.0\.1, a loopback address"):
         await WebClient(Guard(names), Limits(), untrusting).get(peer.url())
     assert peer.connections == 0
 
@@ -110,7 +110,7 @@ async def test_a_name_that_is_private_the_second_time_is_refused_then(
     peer.pages["/again"] = page("secret")
     names = Names(site_test=[["127.0.0.1"], ["169.254.169.254"]])
     client = WebClient(Guard(names, loopback_passes), Limits(), untrusting)
-    with pytest.raises(ToolError, match=r"leads to 169\.254\.169\.254, a link-local"):
+    with pytest.raises(ToolError, match=r"resolves to 169\.254\.169\.254, a link-local"):
         await client.get(peer.url())
     assert peer.targets == ["/"]
 
@@ -187,11 +187,11 @@ async def test_a_certificate_is_checked_against_the_name(untrusting: ssl.SSLCont
         names = Names(site_test=[["127.0.0.1"]], other_test=[["127.0.0.1"]])
         client = WebClient(local_guard(names), Limits(total=10), trust())
         assert (await client.get(peer.url())).body == b"safe"
-        with pytest.raises(ToolError, match=r"no connection .*certificate"):
+        with pytest.raises(ToolError, match=r"No connection .*certificate"):
             await client.get(peer.url(host="other.test"))
-        with pytest.raises(ToolError, match=r"no connection .*certificate"):
+        with pytest.raises(ToolError, match=r"No connection .*certificate"):
             await client.get(peer.url(host="127.0.0.1"))
-        with pytest.raises(ToolError, match=r"no connection .*certificate"):
+        with pytest.raises(ToolError, match=r"No connection .*certificate"):
             await WebClient(local_guard(), Limits(total=10), untrusting).get(peer.url())
         assert peer.targets == ["/"]
 
@@ -249,7 +249,7 @@ async def test_what_is_no_text_is_refused_before_it_is_read(
     peer: WebPeer, client: WebClient, content_type: str
 ) -> None:
     peer.pages["/"] = Reply(repeat(b"x" * 1000), headers={"content-type": content_type})
-    with pytest.raises(ToolError, match=f"answered 200 OK with {content_type}, which is no text"):
+    with pytest.raises(ToolError, match=f"answered 200 OK with {content_type}, which is not text"):
         await client.get(peer.url())
 
 
@@ -280,10 +280,10 @@ async def test_what_is_packed_is_unpacked(
 @pytest.mark.parametrize(
     ("encoding", "body", "why"),
     [
-        ("br", b"\x0b\x02\x80text\x03", "packed with br, which was not asked for"),
-        ("gzip, gzip", b"", "packed with gzip, gzip"),
-        ("gzip", b"this is not gzip", "cannot be unpacked"),
-        ("gzip", gzip.compress(b"text" * 100, mtime=0)[:-9], "not complete"),
+        ("br", b"\x0b\x02\x80text\x03", "compressed with br, which was not requested"),
+        ("gzip, gzip", b"", "compressed with gzip, gzip"),
+        ("gzip", b"this is not gzip", "cannot be decompressed"),
+        ("gzip", gzip.compress(b"text" * 100, mtime=0)[:-9], "incomplete"),
     ],
 )
 async def test_what_cannot_be_unpacked_is_refused(
@@ -392,15 +392,15 @@ OK = b"HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\n"
 @pytest.mark.parametrize(
     ("raw", "why"),
     [
-        (OK + b"x-long: " + b"y" * 300_000 + b"\r\n\r\n", "did not answer as HTTP wants it"),
-        (OK + b"".join(b"x%d: y\r\n" % number for number in range(50_000)) + b"\r\n", "did not answer"),
-        (b"", "did not answer as HTTP wants it"),
-        (b"SSH-2.0-OpenSSH_9.6\r\n\r\n", "did not answer as HTTP wants it"),
-        (b"\x1b[2J\x1b]0;x\x07" * 5 + b"\r\n\r\n", "did not answer as HTTP wants it"),
-        (OK + b"content-length: 100\r\n\r\nshort", "did not answer as HTTP wants it"),
-        (OK + b"transfer-encoding: chunked\r\n\r\n5\r\nshort\r\n", "did not answer as HTTP wants it"),
-        (OK + b"transfer-encoding: chunked\r\n\r\nzz\r\n", "did not answer as HTTP wants it"),
-        (OK + b"content-length: 1\r\ncontent-length: 2\r\n\r\nxx", "did not answer as HTTP wants it"),
+        (OK + b"x-long: " + b"y" * 300_000 + b"\r\n\r\n", "did not send a valid HTTP response"),
+        (OK + b"".join(b"x%d: y\r\n" % number for number in range(50_000)) + b"\r\n", "did not send"),
+        (b"", "did not send a valid HTTP response"),
+        (b"SSH-2.0-OpenSSH_9.6\r\n\r\n", "did not send a valid HTTP response"),
+        (b"\x1b[2J\x1b]0;x\x07" * 5 + b"\r\n\r\n", "did not send a valid HTTP response"),
+        (OK + b"content-length: 100\r\n\r\nshort", "did not send a valid HTTP response"),
+        (OK + b"transfer-encoding: chunked\r\n\r\n5\r\nshort\r\n", "did not send a valid HTTP response"),
+        (OK + b"transfer-encoding: chunked\r\n\r\nzz\r\n", "did not send a valid HTTP response"),
+        (OK + b"content-length: 1\r\ncontent-length: 2\r\n\r\nxx", "did not send a valid HTTP response"),
     ],
     ids=[
         "long header",

@@ -180,7 +180,7 @@ async def test_what_is_odd_is_noted(web: Web) -> None:
     assert content["text"] == "café"
     assert [note.partition(" redirected to http:")[0] for note in content["notes"]] == [
         url,
-        "No encoding was stated, and it is not UTF-8: read as windows-1252.",
+        "No encoding was stated, and it is not UTF-8: decoded as windows-1252.",
     ]
 
 
@@ -196,7 +196,7 @@ async def test_json_is_laid_out_and_nothing_in_it_changed(web: Web) -> None:
 async def test_what_is_no_json_is_left_as_it_is(web: Web, data: str) -> None:
     content = await web.read(page(data, "application/problem+json"))
     assert content["text"] == data
-    assert "none that can be laid out" in content["notes"][0]
+    assert "cannot be formatted as JSON" in content["notes"][0]
 
 
 @pytest.mark.parametrize("content_type", ["text/plain", "text/markdown", "text/css", "application/atom+xml"])
@@ -301,7 +301,7 @@ def test_links_are_relative_to_the_base_that_the_page_names() -> None:
 def test_a_text_that_is_too_long_is_cut_and_says_so() -> None:
     read = read_page(b"x" * (LONGEST + 1), "text/plain", "http://site.test/")
     assert len(read.text) == LONGEST
-    assert read.notes == ["Cut: the first 1,000,000 of 1,000,001 characters are here."]
+    assert read.notes == ["Cut: these are the first 1,000,000 of 1,000,001 characters."]
 
 
 @pytest.mark.parametrize("tag", sampled(["div", "b", "table><tr><td", "ul><li", "pre", "main"], quick=2))

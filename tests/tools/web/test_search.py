@@ -140,7 +140,7 @@ async def test_the_real_library_takes_our_arguments_and_its_failure_is_told(
     async with WebPeer({}) as proxy:
         # Every engine is asked through a proxy that connects to none of them.
         monkeypatch.setenv("DDGS_PROXY", proxy.url(host="127.0.0.1"))
-        with pytest.raises(ToolError, match="No search engine answered") as failed:
+        with pytest.raises(ToolError, match="No search engine responded") as failed:
             await Searching(Search(), tmp_path).run(query="x y")
         assert failed.value.hint == "Try again later."
         assert proxy.connections > 0

@@ -109,8 +109,8 @@ def test_a_broken_file_of_models_names_the_place(tmp_path: Path, environ: dict[s
     ("key", "told"),
     [
         (KEY, "mine/m: OK — first token in"),
-        ("sk-wrong", "mine does not accept the key (HTTP 401): Incorrect API key provided: [key]"),
-        ("", "needs a key, and $MY_KEY is not set"),
+        ("sk-wrong", "mine rejected the API key (HTTP 401): Incorrect API key provided: [key]"),
+        ("", "needs an API key, and $MY_KEY is not set"),
     ],
 )
 async def test_an_endpoint_is_tested_with_the_key_that_there_is(

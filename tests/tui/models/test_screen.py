@@ -153,7 +153,7 @@ async def test_an_endpoint_that_cannot_be_asked_says_why(project: Path) -> None:
     async with ChatPeer() as peer, at_work(agent_at(peer.base_url, project)) as pilot:
         screen = await pick_provider(pilot, "keyed")
         await until(pilot, lambda: "✗" in note_in(screen))
-        assert "keyed needs a key, and $A_KEY_THAT_IS_NOT_SET is not set." in note_in(screen)
+        assert "keyed needs an API key, and $A_KEY_THAT_IS_NOT_SET is not set." in note_in(screen)
         assert "→ Set A_KEY_THAT_IS_NOT_SET" in note_in(screen)
         assert models_in(screen).split() == ["m", "replay"]
 
@@ -197,8 +197,8 @@ async def test_the_mouse_chooses_as_well(project: Path) -> None:
         ("/model mine", "mine/house", "Switched to mine/house."),
         ("/model mine/a/b", "mine/a/b", "Switched to mine/a/b."),
         ("/model keyed", "keyed/m", "Set A_KEY_THAT_IS_NOT_SET and restart."),
-        ("/model nobody", "offline/offline-1", "There is no provider 'nobody'"),
-        ("/model ollama", "offline/offline-1", "needs a model's name"),
+        ("/model nobody", "offline/offline-1", "Unknown provider 'nobody'"),
+        ("/model ollama", "offline/offline-1", "needs a model name"),
         ("/model offline", "offline/offline-1", "Already using offline/offline-1."),
     ],
 )
@@ -232,7 +232,7 @@ async def test_an_endpoint_is_tested_when_the_person_says_so(project: Path) -> N
         screen = await picker(pilot)
         await type_text(pilot, "keyed")
         await pilot.press("ctrl+t")
-        await until(pilot, lambda: "✗ keyed needs a key, and $A_KEY_THAT_IS_NOT_SET" in note_in(screen))
+        await until(pilot, lambda: "✗ keyed needs an API key, and $A_KEY_THAT_IS_NOT_SET" in note_in(screen))
         await pilot.press(*["backspace"] * 5)
         await type_text(pilot, "mine")
         await pilot.press("ctrl+t")

@@ -131,7 +131,7 @@ async def test_a_fact_is_added_and_what_cannot_be_kept_is_told(project: Path) ->
         field = screen.query_one(Input)
         assert not field.display
         await pilot.press("a", *"focus:", "enter")
-        await until(pilot, lambda: "There is nothing in it." in told(pilot))
+        await until(pilot, lambda: "The text is empty." in told(pilot))
         assert field.display
         await pilot.press("space", *"parsers", "enter")
         await until(pilot, lambda: "parsers" in listed(pilot))

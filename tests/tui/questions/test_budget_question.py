@@ -18,15 +18,15 @@ async def test_a_hard_limit_is_asked_about_and_a_no_is_told(project: Path) -> No
     settings = Settings(budget=BudgetSettings(turn=Limits(hard=0.01)))
     agent = Agent(provider, project=project, data=project.parent / "data", settings=settings)
     async with at_work(agent, (110, 40)) as pilot:
-        for key, told in (("n", "Nothing was sent, it was not allowed"), ("y", "Fine.")):
+        for key, told in (("n", "Nothing was sent (the user declined)"), ("y", "Fine.")):
             await send(pilot, "hi")
             await until(pilot, lambda: isinstance(pilot.app.screen, PermissionQuestion))
             screen = pilot.app.screen
             assert isinstance(screen, PermissionQuestion)
             await until(pilot, lambda asked=screen: shown(asked.query_one("#question-body")).strip())
             said = " ".join(shown(screen.query_one("#question-body")).split())
-            assert "The next request: limit reached" in said
-            assert "$0 went out in this turn, and the next request takes about $" in said
+            assert "The next request reaches a limit" in said
+            assert "$0 used in this turn; the next request needs about $" in said
             assert provider.sent == []
             await until(pilot, lambda asked=screen: asked.check_action("answer", (True, "once")))
             await pilot.press(key)

@@ -198,11 +198,11 @@ async def test_a_conflict_is_shown_with_both_sides_and_settled_in_place(
 
 async def test_what_cannot_be_done_is_said(three: Reviewer) -> None:
     await three.press("u")
-    assert "nothing to undo" in told(three.pilot)
+    assert "Nothing to undo" in told(three.pilot)
     await three.press("1")
     assert "No conflict here" in told(three.pilot)
     await three.press("y", "k", "y")
-    assert "stands like that already" in told(three.pilot)
+    assert "already in that state" in told(three.pilot)
 
 
 async def test_a_hunk_is_copied_as_a_patch(three: Reviewer) -> None:
@@ -268,6 +268,6 @@ async def test_in_a_conflict_without_lines_it_is_said_that_none_can_be_written(p
         await reviewer.press("n")
         assert reviewer.states == ("conflict",)
         assert "The reasons are shown there" in told(reviewer.pilot)
-        assert "it was removed or renamed since" in shown(reviewer.view)
+        assert "it has been deleted or renamed since" in shown(reviewer.view)
         await reviewer.press("e")
         assert "1 uses the current version" in told(reviewer.pilot)

@@ -45,7 +45,7 @@ async def test_servers_are_listed_and_started_again(project: Path) -> None:
         await pilot.press("escape")
         await until(pilot, lambda: not isinstance(pilot.app.screen, ServersScreen))
         await send(pilot, "/mcp nothing")
-        await until(pilot, lambda: "There is no MCP server 'nothing'. Configured: demo, bad." in told(pilot))
+        await until(pilot, lambda: "Unknown MCP server 'nothing'. Configured: demo, bad." in told(pilot))
 
 
 async def test_without_servers_it_says_how_to_have_one(project: Path) -> None:

@@ -60,7 +60,7 @@ async def test_a_file_that_cannot_be_used_changes_nothing_and_is_told(project: P
     async with app.run_test(size=SIZE, notifications=True) as pilot:
         (own / "mine.toml").write_text(NIGHT.replace('text = "#c8d0e7"', 'text = "red"'))
         app.appearance.reload()
-        await until(pilot, lambda: "no colour" in told(pilot))
+        await until(pilot, lambda: "not a color" in told(pilot))
         assert "mine.toml, line 13" in told(pilot).replace("\n", " ")
         assert {"#14161f", "#c8d0e7"} <= colours_of(pilot)
 

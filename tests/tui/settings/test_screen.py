@@ -181,7 +181,7 @@ async def test_a_file_that_cannot_be_changed_says_why(project: Path) -> None:
         await pilot.press("enter")
         await until(pilot, lambda: pilot.app.screen.query_one("#settings-field").display)
         await pilot.press("5", "enter")
-        await until(pilot, lambda: "is written in a way that we do not change" in note(pilot))
+        await until(pilot, lambda: "has a form that cannot be edited automatically" in note(pilot))
         assert written() == "budget = { turn = { hard = 1 } }\n"
 
 
@@ -214,6 +214,6 @@ async def test_looks(project: Path, size: tuple[int, int], theme: str) -> None:
     async def prepare(pilot: Pilot[Any]) -> None:
         listed = await settings(pilot)
         await select(pilot, listed, "budget.turn.hard")
-        await until(pilot, lambda: "Dollars that are asked" in note(pilot))
+        await until(pilot, lambda: "Spending limit per" in note(pilot))
 
     await check_looks("settings", make, prepare, sizes=[size], themes=[theme])

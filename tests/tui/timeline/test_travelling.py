@@ -140,7 +140,7 @@ async def test_r_restores_the_files_after_it_was_shown_and_u_takes_that_back(
 async def test_where_nothing_came_after_there_is_nothing_to_restore(agent: Agent) -> None:
     async with travelling(agent, *QUERIES) as timeline:
         await timeline.press("r")
-        await timeline.until(lambda: "nothing was changed after this point" in told(timeline.pilot))
+        await timeline.until(lambda: "no files changed after this point" in told(timeline.pilot))
 
 
 async def test_f_forks_from_a_moment(agent: Agent) -> None:
@@ -215,7 +215,7 @@ async def test_the_timeline_of_a_past_conversation_opens_from_recall(project: Pa
         await timeline.until(lambda: isinstance(timeline.app.screen, TimelineScreen))
         await timeline.until(lambda: "event 2 of 2" in timeline.facts)
         await timeline.press("left")
-        assert "What was sent here was not recorded." in timeline.messages
+        assert "The request was not recorded." in timeline.messages
         await timeline.pilot.press("o")
         await timeline.until(lambda: main_of(pilot).bridge.conversation_id == made.id)
         await settled(pilot)

@@ -218,7 +218,7 @@ async def test_what_was_changed_since_it_was_shown_is_not_trusted(project: Path)
         await trust_screen(pilot)
         put(project, "config.toml", 'provider = "evil"\n')
         await pilot.press("t")
-        await until(pilot, lambda: "has just changed" in told(pilot))
+        await until(pilot, lambda: "has changed" in told(pilot))
         assert agent.project_settings.survey().standing is Standing.UNKNOWN
 
 
@@ -228,7 +228,7 @@ async def test_a_key_that_is_not_for_a_project_is_told_with_its_line(project: Pa
     async with working(agent) as pilot:
         await trust_screen(pilot)
         await pilot.press("t")
-        await until(pilot, lambda: '"providers" is not for a project to set' in told(pilot))
+        await until(pilot, lambda: '"providers" can only be set in your own configuration' in told(pilot))
         assert "line 4" in told(pilot)
         await send(pilot, "one")
         await finished(pilot)

@@ -76,7 +76,7 @@ def test_git_is_not_asked(project: Path, name: str, kind: str, monkeypatch: pyte
 def test_what_is_at_stake_is_known_without_git(project: Path) -> None:
     place(project / ".gitignore", "fifo")
     stake = at_stake("rm -rf a src", project, Workspace(project))
-    assert stake.what == "2 that no version control has: a, src/ (1 file)"
+    assert stake.what == "2 not under version control: a, src/ (1 file)"
 
 
 def test_ordinary_files_block_nothing(project: Path) -> None:
