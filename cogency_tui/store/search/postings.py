@@ -5,8 +5,8 @@ A set is the numbers within one block, each a bit of a Python integer.
 A block has `WIDTH` slices. Few numbers are stored as two bytes each, many as one bit each; the length alone
 distinguishes the two. Both carry a checksum. Intersections and unions are integer operations.
 
-SQLite's own trigram index (FTS5) builds in a quarter of the CPU time, but in a million events its look-up of a
-rare word or a phrase alone takes 30 to 90 ms; the target of a whole search is 10 ms.
+SQLite's own trigram index (FTS5) builds in a quarter of the CPU time. But in a million events its look-up
+alone takes 30 to 90 ms for a rare word or a phrase, where a whole search has a target of 10 ms.
 """
 
 import sqlite3
