@@ -15,11 +15,12 @@ from cogency_tui.store.blobs import Blobs
 from cogency_tui.store.column_text import from_column, to_column
 from cogency_tui.store.database import DAMAGE_CODES, FILE, primary_code, store_error
 from cogency_tui.store.search import documents
-from cogency_tui.store.search.folding import key
-from cogency_tui.store.search.gathering import Block, Gathering, grouped
+from cogency_tui.store.search.documents import Document
+from cogency_tui.store.search.folding import PAD, fold, key, probes_of
 from cogency_tui.store.search.index import (
     BLOBS,
     DAMAGE,
+    FACT,
     INDEX,
     LOCK,
     SCHEMA,
@@ -28,17 +29,21 @@ from cogency_tui.store.search.index import (
     Extent,
     discard,
     extent_of,
+    group_of,
     identity_of,
     is_damage,
     root_of,
     seal,
     unseal,
 )
-from cogency_tui.store.search.postings import decode, encode, numbers_of
+from cogency_tui.store.search.postings import SHIFT, WIDTH, decode, encode, numbers_of
 
 _STEP_TEXT = 12_000_000
 _STEP_ROWS = 40_000
 _READ = 500
+_SLICE = 1536
+"""Characters from which on a slice is closed."""
+
 _EDIT_OWNER = "SELECT conversation FROM edits WHERE id = ?"
 
 
@@ -135,7 +140,7 @@ class _Builder:
     def step(self, stopped: Callable[[], bool]) -> Progress | None:
         """Index the next rows of the store; None when there are none."""
         connection = self._connection
-        gathering = Gathering(self._next_slice())
+        gathering = _Gathering(self._next_slice())
         events, edits = self._extent.events, self._extent.edits
         rows = 0
         for schema_rows in _chunks(documents.read_events, connection, events):
@@ -194,7 +199,7 @@ class _Builder:
             self._members[id] = row[0]
         return self._members[id]
 
-    def _write(self, gathering: "Gathering") -> None:
+    def _write(self, gathering: "_Gathering") -> None:
         connection = self._connection
         connection.executemany(
             "INSERT INTO slices VALUES (?, ?, ?)",
@@ -216,10 +221,10 @@ class _Builder:
                 self._postings(block, found, begun=row is not None),
             )
 
-    def _postings(self, block: int, found: "Block", *, begun: bool) -> Iterator[tuple[int, bytes, bytes]]:
+    def _postings(self, block: int, found: "_Block", *, begun: bool) -> Iterator[tuple[int, bytes, bytes]]:
         keyed = sorted(
             [(key("".join(gram)), numbers) for gram, numbers in found.grams.items()]
-            + [*found.facts.items(), *grouped(found.probes)]
+            + [*found.facts.items(), *_grouped(found.probes)]
         )
         earlier: dict[bytes, bytes] = {}
         if begun:
@@ -231,6 +236,75 @@ class _Builder:
             if gram in earlier:
                 numbers = [*numbers_of(decode(earlier[gram])), *numbers]
             yield block, gram, encode(numbers)
+
+
+class _Block:
+    """The new part of one block: the conversations of its new slices, and the slices with each gram."""
+
+    def __init__(self) -> None:
+        self.roots: list[str] = []
+        self.grams: dict[tuple[str, ...], list[int]] = {}
+        self.facts: dict[bytes, list[int]] = {}
+        self.probes: dict[str, list[int]] = {}
+
+
+class _Gathering:
+    """Collects documents into slices, which are numbered from `first` on."""
+
+    def __init__(self, first: int) -> None:
+        self.slices: list[tuple[int, str, bytes, bytes]] = []
+        self.blocks: dict[int, _Block] = {}
+        self.size = 0
+        self._next = first
+        self._open: dict[str, list[Document]] = {}
+        self._lengths: dict[str, int] = {}
+
+    def add(self, root: str, document: Document) -> None:
+        """Add a document of the conversation `root` to its slice."""
+        self._open.setdefault(root, []).append(document)
+        self.size += len(document.text) + 1
+        length = self._lengths.get(root, 0) + len(document.text)
+        self._lengths[root] = length
+        if length >= _SLICE:
+            self._close(root)
+
+    def close(self) -> None:
+        """Close the slices that are still open."""
+        for root in list(self._open):
+            self._close(root)
+
+    def _close(self, root: str) -> None:
+        gathered = self._open.pop(root)
+        del self._lengths[root]
+        number = self._next
+        self._next += 1
+        text = PAD.join(each.folded for each in gathered) + PAD
+        sources = array("q", [each.source for each in gathered])
+        self.slices.append((number, root, sources.tobytes(), key(text)))
+        block = self.blocks.setdefault(number >> SHIFT, _Block())
+        block.roots.append(root)
+        position = number & (WIDTH - 1)
+        for gram in set(zip(text, text[1:], text[2:], strict=False)):
+            block.grams.setdefault(gram, []).append(position)
+        for probe in probes_of(text):
+            block.probes.setdefault(probe, []).append(position)
+        for fact in {fact for each in gathered for fact in _facts(each)}:
+            block.facts.setdefault(fact, []).append(position)
+
+
+def _grouped(probes: dict[str, list[int]]) -> Iterator[tuple[bytes, list[int]]]:
+    """Yield the slices with each group of probes."""
+    groups: dict[bytes, set[int]] = {}
+    for probe, numbers in probes.items():
+        groups.setdefault(group_of(probe), set()).update(numbers)
+    return ((group, sorted(numbers)) for group, numbers in groups.items())
+
+
+def _facts(document: Document) -> Iterator[bytes]:
+    if document.kind == "call" and document.tool:
+        yield FACT + b"t" + key(fold(document.tool))
+    if document.failed:
+        yield FACT + b"e"
 
 
 def _chunks(

@@ -13,7 +13,7 @@ from pathlib import Path
 from cogency_tui.store.blobs import Blobs
 from cogency_tui.store.column_text import from_column, to_column
 from cogency_tui.store.conversations import COLUMNS, StoredConversation, conversation_of
-from cogency_tui.store.search.candidates import Candidates
+from cogency_tui.store.search.candidates import Candidates, Members
 from cogency_tui.store.search.documents import Document, all_of, read_documents
 from cogency_tui.store.search.folding import PAD, key
 from cogency_tui.store.search.index import (
@@ -28,7 +28,6 @@ from cogency_tui.store.search.index import (
     unseal,
 )
 from cogency_tui.store.search.matching import Condition, title_of
-from cogency_tui.store.search.members import Members
 
 _TAIL = 4000
 """Events outside the index above which every conversation is assumed to have some."""
