@@ -14,7 +14,7 @@ from tests.tui.driving import app_over, conversation_of, finished, live_line_of,
 from tests.tui.scripted import EPOCH, ScriptedAgent, notice, paused, respond
 
 LOST = "The session with openai had ended. A new one is given the conversation."
-SLOW = "openai limits the rate. Asking again in 30 s (attempt 2)."
+SLOW = "Rate limited by openai. Retrying in 30 s (attempt 2)."
 
 
 def now() -> float:
