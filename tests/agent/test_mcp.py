@@ -103,7 +103,7 @@ async def test_in_plan_mode_nothing_of_it_runs(project: Path) -> None:
     agent = agent_with(project, block(("demo.add", {"a": 1})), "done", demo=command())
     agent.permissions = "plan"
     events = await turn(agent)
-    assert results(events)[0]["outcome"].startswith("Not allowed: in plan mode")
+    assert results(events)[0]["outcome"].startswith("Not allowed: plan mode")
 
 
 async def test_what_it_brings_makes_the_way_out_ask_again(project: Path) -> None:
