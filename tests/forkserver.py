@@ -31,7 +31,7 @@ _HANDLES = 4
 """The socket for the reply and the three standard streams."""
 
 _INTERFACE = "cogency_tui.tui."
-_LAZY = ("platformdirs", "watchfiles", "cogency_tui.tui.interface_checks")
+_LAZY = ("platformdirs", "watchfiles", "cogency_tui.tui.doctor_checks")
 """Modules that a command imports only once it needs them."""
 
 

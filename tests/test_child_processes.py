@@ -151,10 +151,10 @@ from types import SimpleNamespace
 from cogency_tui.agent.agent import Agent
 from cogency_tui.agent.environment import describe
 from cogency_tui.config.mcp import McpSettings
-from cogency_tui.store.search.child import lines as _  # it is there
+from cogency_tui.store.search.index_process import lines as _  # it is there
 from cogency_tui.tools.base import ToolContext
 from cogency_tui.tools.shell.background import Background
-from cogency_tui.workspace.git.facts import Repository
+from cogency_tui.workspace.git.repository_queries import Repository
 from cogency_tui.tools.mcp.server import Surroundings
 from cogency_tui.tools.mcp.servers import Servers
 from cogency_tui.tools.registry import Registry, default_tools

@@ -13,7 +13,7 @@ from cogency_tui.search_paths import (
     require_program,
     with_own_search_paths,
 )
-from cogency_tui.workspace.git.facts import Repository
+from cogency_tui.workspace.git.repository_queries import Repository
 
 
 @pytest.fixture(autouse=True)

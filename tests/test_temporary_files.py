@@ -9,7 +9,7 @@ import pytest
 
 from cogency_tui import temporary_files
 from cogency_tui.workspace.atomic_changes import sweep
-from cogency_tui.workspace.directory import unused_name
+from cogency_tui.workspace.nofollow_access import unused_name
 from cogency_tui.workspace.paths import Workspace
 
 GONE = "999999999-0123456789ab"

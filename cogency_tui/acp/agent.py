@@ -41,7 +41,7 @@ from cogency_tui.agent.edits.startup_recovery import settle_left
 from cogency_tui.config.mcp import McpSettings
 from cogency_tui.config.schema import data_path
 from cogency_tui.errors import CogencyError
-from cogency_tui.store.conversations import new_conversation_id
+from cogency_tui.store.store import new_conversation_id
 
 _LISTED = 100
 _LONGEST_NAME = 28

@@ -14,7 +14,7 @@ from acp.schema import (
 )
 
 from cogency_tui.redaction import Redactor
-from cogency_tui.workspace.file_names import shown
+from cogency_tui.workspace.protected_names import shown
 
 
 def fenced(text: str) -> str:

@@ -11,17 +11,17 @@ from acp import tool_diff_content
 from acp.schema import FileEditToolCallContent, ToolCallLocation
 
 from cogency_tui.acp.content import fenced
-from cogency_tui.agent.llm import Llm
-from cogency_tui.agent.relics import Relic
+from cogency_tui.agent.llm_tool import Llm
+from cogency_tui.agent.relic_tool import Relic
 from cogency_tui.errors import StoreError, WorkspaceError
 from cogency_tui.protocol.events import CallEvent, ErrorPayload, Event, ResultEvent
 from cogency_tui.protocol.transcript import as_tool_call, call_record, user_text
 from cogency_tui.safe_text import one_line
 from cogency_tui.store.blobs import Blobs
-from cogency_tui.store.conversations import Store
+from cogency_tui.store.edit_records import Edit, Version
 from cogency_tui.store.edits import Edits
-from cogency_tui.store.file_versions import Edit, Version
-from cogency_tui.store.search.index import BLOBS
+from cogency_tui.store.search.index_file import BLOBS
+from cogency_tui.store.store import Store
 from cogency_tui.tools.base import ToolKind
 from cogency_tui.tools.recall import Recall
 from cogency_tui.tools.registry import OWN_TOOLS, own_arguments, own_tool

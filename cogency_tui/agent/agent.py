@@ -14,8 +14,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from cogency_tui.agent.conversations import Conversations
-from cogency_tui.agent.open_store import StoreKeeper
+from cogency_tui.agent.conversation_runner import Conversations
+from cogency_tui.agent.store_fallback import StoreKeeper
 from cogency_tui.child_processes import keep_from_children, without_secrets
 from cogency_tui.config.layers import Configured, Layer, configure, load_settings
 from cogency_tui.config.mcp import McpSettings
@@ -31,7 +31,7 @@ from cogency_tui.config.schema import (
 from cogency_tui.protocol.events import Event
 from cogency_tui.providers.base import Provider
 from cogency_tui.providers.catalog import create_provider, secrets
-from cogency_tui.tools.shell.concealed_environment import conceal
+from cogency_tui.tools.shell.concealed_proc_environ import conceal
 from cogency_tui.workspace.paths import Workspace
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from cogency_tui.agent.recall.recall import Recall
     from cogency_tui.agent.review.review import Review
     from cogency_tui.agent.timeline.timeline import Timeline
-    from cogency_tui.store.conversations import Store
+    from cogency_tui.store.store import Store
     from cogency_tui.tools.base import Tool
     from cogency_tui.tools.function import Function
     from cogency_tui.tools.mcp.servers import Servers

@@ -18,7 +18,7 @@ from cogency_tui.errors import BudgetError
 from cogency_tui.protocol.events import Measure
 from cogency_tui.providers.base import Provider
 from cogency_tui.providers.catalog import OFFLINE
-from cogency_tui.store.conversations import Store
+from cogency_tui.store.store import Store
 from cogency_tui.store.usage import Spent
 
 ANSWER = 500

@@ -7,7 +7,7 @@ from enum import Enum
 from typing import Any
 
 from cogency_tui.protocol.events import CallEvent
-from cogency_tui.protocol.untrusted_sources import Sources
+from cogency_tui.protocol.taint_sources import Sources
 from cogency_tui.tools.base import Touch
 
 _RETRIES = 3

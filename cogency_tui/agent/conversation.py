@@ -11,13 +11,13 @@ from typing import Protocol
 
 from cogency_tui.agent.budget import Budget
 from cogency_tui.agent.call_graph import TurnActions
-from cogency_tui.agent.channels import AutoChannel, Channel, ReplayChannel, ResumeChannel
 from cogency_tui.agent.context import MessageLog
 from cogency_tui.agent.engine import Engine
 from cogency_tui.agent.history import History
 from cogency_tui.agent.metrics import Calibration
+from cogency_tui.agent.model_channels import AutoChannel, Channel, ReplayChannel, ResumeChannel
 from cogency_tui.agent.permissions.gate import Gate
-from cogency_tui.agent.permissions.taint import sources_of
+from cogency_tui.agent.permissions.stored_taint import sources_of
 from cogency_tui.agent.profile.profile import Told
 from cogency_tui.agent.project.instructions import Instructions, read_instructions
 from cogency_tui.agent.project.settings import Delegates
@@ -25,10 +25,10 @@ from cogency_tui.agent.prompt import ACTION_TYPES, system_parts
 from cogency_tui.agent.scheduler import Preview, Scheduler
 from cogency_tui.config.schema import Dialect, Mode, Settings
 from cogency_tui.errors import UsageError
-from cogency_tui.protocol.untrusted_sources import Sources
+from cogency_tui.protocol.taint_sources import Sources
 from cogency_tui.providers.base import Provider
 from cogency_tui.redaction import Redactor
-from cogency_tui.store.conversations import Store
+from cogency_tui.store.store import Store
 from cogency_tui.tools.base import ToolContext
 from cogency_tui.tools.mcp.names import described_by, source_of
 from cogency_tui.tools.registry import Registry

@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import cast
 
 from cogency_tui.agent.answer_stream import PATIENCE, PIECE, Generation
-from cogency_tui.agent.channels import Channel
 from cogency_tui.agent.conversation import Conversation
 from cogency_tui.agent.metrics import Meter
+from cogency_tui.agent.model_channels import Channel
 from cogency_tui.agent.output_variables import StreamedText
 from cogency_tui.agent.recorder import Recorder
 from cogency_tui.agent.scheduler import Preview, Scheduler
@@ -33,9 +33,9 @@ from cogency_tui.protocol.events import (
     ResultEvent,
     ThinkEvent,
 )
-from cogency_tui.protocol.foreign_calls import Slip, find_slip
+from cogency_tui.protocol.stray_calls import Slip, find_slip
+from cogency_tui.protocol.taint_sources import Sources
 from cogency_tui.protocol.transcript import as_tool_call, call_record
-from cogency_tui.protocol.untrusted_sources import Sources
 from cogency_tui.providers.base import Chunk, Notice, ReasoningDelta, Retrying, TextDelta
 
 MOST_WRITTEN_CALLS = 1000

@@ -12,7 +12,7 @@ from cogency_tui.agent.project.settings import ProjectSettings
 from cogency_tui.agent.recall.recall import Recall
 from cogency_tui.config.schema import Mode, Settings
 from cogency_tui.providers.base import Provider
-from cogency_tui.store.conversations import Store
+from cogency_tui.store.store import Store
 from cogency_tui.tools.base import Tool
 from cogency_tui.tools.mcp.servers import Servers
 from cogency_tui.tools.shell.background import Background

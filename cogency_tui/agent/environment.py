@@ -21,12 +21,12 @@ from cogency_tui.child_processes import run_helper
 from cogency_tui.config.schema import Permissions
 from cogency_tui.errors import WorkspaceError
 from cogency_tui.redaction import Redactor
-from cogency_tui.tools.shell.command import shell_path
-from cogency_tui.workspace.file_names import shown
+from cogency_tui.tools.shell.command_execution import shell_path
 from cogency_tui.workspace.git.branch import branch_of, head_of
-from cogency_tui.workspace.git.facts import Repository
-from cogency_tui.workspace.ignore import Entry, Tree
+from cogency_tui.workspace.git.repository_queries import Repository
+from cogency_tui.workspace.gitignore_walk import Entry, Tree
 from cogency_tui.workspace.paths import Workspace
+from cogency_tui.workspace.protected_names import shown
 
 LONGEST = 1_600
 """Characters of a block."""

@@ -16,8 +16,8 @@ from cogency_tui.protocol import create_parser
 from cogency_tui.protocol.events import Event, Message
 from cogency_tui.protocol.transcript import user_message
 from cogency_tui.providers.base import Provider, TextDelta, Usage
-from cogency_tui.store.conversations import Store
 from cogency_tui.store.requests import Frame
+from cogency_tui.store.store import Store
 from cogency_tui.store.summaries import Summaries, Summary
 
 KEPT = 0.25

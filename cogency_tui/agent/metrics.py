@@ -11,7 +11,7 @@ from operator import itemgetter
 from cogency_tui.protocol.events import Measure, Message
 from cogency_tui.providers.base import Usage
 from cogency_tui.providers.models import ModelFacts, Prices
-from cogency_tui.providers.token_usage import CHARACTERS_PER_TOKEN
+from cogency_tui.providers.token_counting import CHARACTERS_PER_TOKEN
 
 _CONTENT: Callable[[Message], str] = itemgetter("content")
 

@@ -13,7 +13,7 @@ from cogency_tui.agent.event_queue import EventQueue
 from cogency_tui.errors import StoreError
 from cogency_tui.protocol.accumulator import Accumulator
 from cogency_tui.protocol.events import PERSISTED, Event, RespondEvent, ResultEvent, ThinkEvent
-from cogency_tui.store.conversations import Store
+from cogency_tui.store.store import Store
 
 _CHECKPOINT = 0.4
 _FAILURES = 3

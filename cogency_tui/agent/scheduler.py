@@ -20,8 +20,8 @@ from cogency_tui.agent.permissions.gate import Gate
 from cogency_tui.agent.subagent_progress import first_line, progress_payload
 from cogency_tui.errors import RefusedError, StrangerError, ToolError
 from cogency_tui.protocol.events import CallEvent, CallState, ResultEvent, ResultPayload, Step
+from cogency_tui.protocol.taint_sources import Sources
 from cogency_tui.protocol.transcript import as_tool_call, call_record
-from cogency_tui.protocol.untrusted_sources import Sources
 from cogency_tui.tools.base import BoundCall, Intent, Outcome, ToolContext, Touch
 from cogency_tui.tools.journal_protocol import Consent
 from cogency_tui.tools.registry import Registry

@@ -11,8 +11,8 @@ from typing import Any, cast
 from cogency_tui.protocol.accumulator import Accumulator
 from cogency_tui.protocol.events import Event, ResultEvent, ResultPayload, Step, StepState
 from cogency_tui.protocol.transcript import as_tool_call, call_record
-from cogency_tui.store.conversations import Store
-from cogency_tui.workspace.file_names import shown
+from cogency_tui.store.store import Store
+from cogency_tui.workspace.protected_names import shown
 
 _WIDTH = 80
 

@@ -14,20 +14,20 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
+from cogency_tui.agent.call_by_name import AgentArgs, choose, listed, require_current, told_to_model
 from cogency_tui.agent.conversation import Conversation
 from cogency_tui.agent.event_queue import EventQueue
-from cogency_tui.agent.llm import Llm, asking
-from cogency_tui.agent.named_tools import AgentArgs, choose, listed, require_current, told_to_model
+from cogency_tui.agent.llm_tool import Llm, asking
 from cogency_tui.agent.output_variables import as_text
-from cogency_tui.agent.permissions.taint import sources_below
+from cogency_tui.agent.permissions.stored_taint import sources_below
 from cogency_tui.agent.recorder import Recorder
-from cogency_tui.agent.relics import Relic
+from cogency_tui.agent.relic_tool import Relic
 from cogency_tui.agent.subagent_progress import Progress, ended
 from cogency_tui.agent.turn import Turn
 from cogency_tui.agent.workflows import Workflow
 from cogency_tui.config.schema import AgentSettings
 from cogency_tui.errors import ToolError
-from cogency_tui.protocol.untrusted_sources import Sources
+from cogency_tui.protocol.taint_sources import Sources
 from cogency_tui.providers.base import Provider
 from cogency_tui.redaction import Redactor
 from cogency_tui.tools.base import (

@@ -25,8 +25,8 @@ from cogency_tui.config.schema import Dialect
 from cogency_tui.errors import CogencyError, ContextTooLongError, ProviderError, StoreError
 from cogency_tui.protocol.events import CallState, Message, ReviewNote, UserEvent, error_event, notice_event
 from cogency_tui.protocol.transcript import INTERRUPTED
-from cogency_tui.store.conversations import Store
 from cogency_tui.store.requests import Requests
+from cogency_tui.store.store import Store
 
 FAILED_BATCHES = 3
 """Consecutive cycles in which all calls failed in the same way, after which the turn ends."""

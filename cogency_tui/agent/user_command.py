@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING
 
 from cogency_tui.errors import CogencyError, StoreError
 from cogency_tui.protocol.events import CallState, Event, RanCommand, UserEvent, error_event
+from cogency_tui.protocol.taint_sources import Sources
 from cogency_tui.protocol.transcript import INTERRUPTED
-from cogency_tui.protocol.untrusted_sources import Sources
 
 if TYPE_CHECKING:
     from cogency_tui.agent.conversation import Conversation
-    from cogency_tui.store.conversations import Store
+    from cogency_tui.store.store import Store
     from cogency_tui.tools.base import Outcome
 
 NAME = "!"
@@ -124,8 +124,8 @@ class UserCommand:
 
     async def _note_sources(self) -> None:
         """Record the outside sources of the command: they count, no matter who ran it."""
-        from cogency_tui.tools.shell.effects import reach
-        from cogency_tui.tools.shell.listening_ports import ListeningPorts
+        from cogency_tui.tools.shell.outside_effects import reach
+        from cogency_tui.tools.shell.port_owners import ListeningPorts
         from cogency_tui.tools.threads import in_thread
 
         engine = self._conversation.engine

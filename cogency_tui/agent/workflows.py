@@ -14,8 +14,8 @@ from typing import Any
 
 import msgspec
 
+from cogency_tui.agent.call_by_name import NamedArgs, choose, listed, require_current
 from cogency_tui.agent.conversation import Conversation
-from cogency_tui.agent.named_tools import NamedArgs, choose, listed, require_current
 from cogency_tui.agent.output_variables import substitute
 from cogency_tui.agent.scheduler import Scheduler
 from cogency_tui.agent.subagent_progress import ended, step_begun, step_ended
@@ -23,7 +23,7 @@ from cogency_tui.config.workflows import StepSettings, WorkflowSettings
 from cogency_tui.errors import ToolError
 from cogency_tui.protocol.dialects import new_id
 from cogency_tui.protocol.events import CallEvent, ResultEvent, Step
-from cogency_tui.protocol.untrusted_sources import Sources, recorded
+from cogency_tui.protocol.taint_sources import Sources, recorded
 from cogency_tui.tools.base import NO_ALIASES, Intent, Outcome, ToolContext, ToolKind, Touch
 
 

@@ -15,7 +15,7 @@ from cogency_tui.errors import UsageError
 if TYPE_CHECKING:
     from cogency_tui.agent.agent import Agent
     from cogency_tui.agent.recall.recall import Recall
-    from cogency_tui.store.conversations import Store
+    from cogency_tui.store.store import Store
 
 Command = Callable[[argparse.Namespace], int]
 
@@ -57,7 +57,7 @@ async def opened_store() -> "AsyncGenerator[Store]":
         StoreError: it cannot even be read.
     """
     from cogency_tui.cli.standard_streams import talk
-    from cogency_tui.store.conversations import Store
+    from cogency_tui.store.store import Store
 
     async with await Store.open(data_path()) as store:
         try:
@@ -168,8 +168,8 @@ def _with_recall(run: "Callable[[Recall, Store], Awaitable[int]]") -> int:
 
 def _edits(options: argparse.Namespace) -> int:
     """List, show and revert the agent's edits, or restore a file."""
-    from cogency_tui.cli.edit_review import print_blame, print_patch
     from cogency_tui.cli.edits import Choice, Consent, EditCommands
+    from cogency_tui.cli.patch_and_blame import print_blame, print_patch
 
     async def run() -> int:
         async with opened_store() as store:
@@ -269,7 +269,7 @@ def _doctor(options: argparse.Namespace) -> int:
         return repair()
     if options.rebuild:
         return rebuild()
-    from cogency_tui.tui.interface_checks import examine_interface
+    from cogency_tui.tui.doctor_checks import examine_interface
 
     return asyncio.run(examine(as_json=options.json, online=options.online, interface=examine_interface))
 

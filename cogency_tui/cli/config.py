@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from cogency_tui.agent.preferences import APPLIED, Preference, Preferences, preferences, shown_value
+from cogency_tui.agent.editable_options import APPLIED, Preference, Preferences, preferences, shown_value
 from cogency_tui.cli.standard_streams import print_json, print_text, talk
 from cogency_tui.cli.trust import project_settings_of, tell_unused
 from cogency_tui.config.edit import dotted

@@ -15,7 +15,7 @@ from cogency_tui.errors import UsageError
 from cogency_tui.protocol.events import Event
 from cogency_tui.protocol.transcript import call_record, user_text
 from cogency_tui.safe_text import one_line
-from cogency_tui.store.conversations import Store, StoredConversation
+from cogency_tui.store.store import Store, StoredConversation
 from cogency_tui.store.trash import Trash
 
 Form = Literal["md", "html", "jsonl"]

@@ -27,13 +27,13 @@ from cogency_tui.errors import CogencyError, ConfigError, WorkspaceError
 from cogency_tui.providers.catalog import KnownProvider, create_provider, known_providers
 from cogency_tui.providers.models import load_models
 from cogency_tui.search_paths import find_program
-from cogency_tui.store.conversations import Store
+from cogency_tui.store.check_and_repair import Damage, check
+from cogency_tui.store.check_and_repair import repair as repair_store
 from cogency_tui.store.database import FILE
-from cogency_tui.store.integrity import Damage, check
-from cogency_tui.store.integrity import repair as repair_store
 from cogency_tui.store.search.building import Progress, update
-from cogency_tui.store.search.index import INDEX
-from cogency_tui.store.search.service import SearchService
+from cogency_tui.store.search.index_file import INDEX
+from cogency_tui.store.search.search_thread import SearchService
+from cogency_tui.store.store import Store
 from cogency_tui.tools.shell.sandbox import Sandbox
 from cogency_tui.workspace.paths import Workspace
 

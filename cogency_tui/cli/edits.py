@@ -10,9 +10,9 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from cogency_tui.agent.edits.content_cache import Contents
 from cogency_tui.agent.edits.file_history import RESTORE, UNDO, path_today, renames
 from cogency_tui.agent.edits.journal import Journal
+from cogency_tui.agent.edits.prior_contents import Contents
 from cogency_tui.agent.edits.undo import Undo
 from cogency_tui.agent.edits.undo_preview import Plan, difference, left_out
 from cogency_tui.agent.edits.undo_selection import taken_back
@@ -32,13 +32,13 @@ from cogency_tui.cli.edits_output import (
 from cogency_tui.cli.standard_streams import agreed, complain, print_json, print_text, talk, unread
 from cogency_tui.errors import ConsentError, UsageError, WorkspaceError
 from cogency_tui.store.blobs import Blobs
-from cogency_tui.store.conversations import Store, StoredConversation
+from cogency_tui.store.edit_records import Edit, Mark
 from cogency_tui.store.edits import Edits
-from cogency_tui.store.file_versions import Edit, Mark
+from cogency_tui.store.store import Store, StoredConversation
 from cogency_tui.tools.threads import in_thread
 from cogency_tui.workspace import diff
-from cogency_tui.workspace.file_names import shown
 from cogency_tui.workspace.paths import Workspace
+from cogency_tui.workspace.protected_names import shown
 
 
 class Paths:

@@ -14,10 +14,10 @@ from cogency_tui.agent.review.survival import EditFate
 from cogency_tui.errors import StoreError, WorkspaceError
 from cogency_tui.safe_text import reveal
 from cogency_tui.store.blobs import Blobs
-from cogency_tui.store.file_versions import Edit, FileChange, Mark, Undone, Version
+from cogency_tui.store.edit_records import Edit, FileChange, Mark, Undone, Version
 from cogency_tui.workspace import diff
-from cogency_tui.workspace.file_names import shown
 from cogency_tui.workspace.merge import Conflict
+from cogency_tui.workspace.protected_names import shown
 from cogency_tui.workspace.text_files import decode
 
 _MOST_LINES = 40

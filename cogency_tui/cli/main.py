@@ -70,11 +70,11 @@ def _carry_out(arguments: list[str]) -> int:
 
 def _report_notices(arguments: Sequence[str]) -> None:
     """Print the notices of the store that no screen, turn or command has shown."""
-    from cogency_tui.store import pending_notices
+    from cogency_tui.store import unseen_notices
 
     # The output of an editor's or a browser page's program is not read: a turn there shows the notices.
     if arguments[:1] != ["acp"] and not _is_in_browser():
-        pending_notices.report(data_path(), lambda notice: standard_streams.remark(clean(notice)))
+        unseen_notices.report(data_path(), lambda notice: standard_streams.remark(clean(notice)))
 
 
 def _describe(error: OSError) -> str:
@@ -127,7 +127,7 @@ def _interface(options: argparse.Namespace) -> int:
 def _tour(options: argparse.Namespace) -> int:
     from cogency_tui.cli.standard_streams import talk
     from cogency_tui.safe_text import one_line
-    from cogency_tui.tui.tour.start import run_tour
+    from cogency_tui.tui.tour.runner import run_tour
 
     status, kept = run_tour(mouse=not options.no_mouse, animation=not options.no_animation)
     if kept is not None:
@@ -162,7 +162,7 @@ def _chosen(options: argparse.Namespace) -> str | None:
     """The conversation to open, if one was asked for."""
     if not options.latest and options.resume is None:
         return None
-    from cogency_tui.store.conversations import Store
+    from cogency_tui.store.store import Store
 
     async def choose() -> str | None:
         async with await Store.open(data_path()) as store:

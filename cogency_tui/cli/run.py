@@ -18,8 +18,8 @@ from cogency_tui.protocol.events import Event, error_event
 from cogency_tui.protocol.transcript import as_tool_call, call_record
 from cogency_tui.redaction import Redactor
 from cogency_tui.safe_text import one_line, reveal
-from cogency_tui.signals import on_signal
-from cogency_tui.store.conversations import new_conversation_id
+from cogency_tui.signal_delivery import on_signal
+from cogency_tui.store.store import new_conversation_id
 
 DONE, FAILED, INTERRUPTED = 0, 1, 130
 

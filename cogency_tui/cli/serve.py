@@ -30,8 +30,8 @@ from cogency_tui.cli.standard_streams import print_text, talk
 from cogency_tui.config.layers import load_settings
 from cogency_tui.errors import UsageError
 from cogency_tui.providers import catalog
-from cogency_tui.signals import on_signal
-from cogency_tui.tools.shell.concealed_environment import conceal
+from cogency_tui.signal_delivery import on_signal
+from cogency_tui.tools.shell.concealed_proc_environ import conceal
 
 EXTRA = "pip install 'cogency-tui[serve]'"
 

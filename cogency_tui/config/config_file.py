@@ -7,7 +7,7 @@ import msgspec
 
 from cogency_tui.config.mcp import problem_in
 from cogency_tui.config.schema import AgentSettings, BudgetSettings, Limits, ProviderSettings, Settings
-from cogency_tui.config.toml import line_of, line_of_key, parse, place
+from cogency_tui.config.toml_reader import line_of, line_of_key, parse, place
 from cogency_tui.config.workflows import WorkflowError, check_workflows, problem_of, read_workflow
 from cogency_tui.errors import ConfigError
 

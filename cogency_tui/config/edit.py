@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from cogency_tui import private_files
-from cogency_tui.config import toml
+from cogency_tui.config import toml_reader
 from cogency_tui.config.own_writes import noted
 from cogency_tui.errors import ConfigError
 from cogency_tui.file_lock import file_lock
@@ -49,7 +49,7 @@ def set_key(
         ConfigError: the file cannot be read or written, or the key is written in a way that we cannot change.
     """
     with changing(path):
-        text = toml.read_text(path)
+        text = toml_reader.read_text(path)
         changed = text_with(path, text, (key,) if isinstance(key, str) else key, value)
         check(changed)
         if changed != text:
@@ -96,14 +96,14 @@ def text_with(path: Path, text: str, keys: tuple[str, ...], value: Value | None)
     Raises:
         ConfigError: it is no TOML, or the key is written in a way that we cannot change.
     """
-    wanted = toml.parse(path, text)
+    wanted = toml_reader.parse(path, text)
     if value is None and not _has(wanted, keys):
         return text
     from tomlkit.exceptions import TOMLKitError
 
     with suppress(TOMLKitError, ValueError, TypeError, LookupError, RecursionError):
         changed = _changed(text, keys, value)
-        parsed = toml.loads(changed)
+        parsed = toml_reader.loads(changed)
         _assign(wanted, keys, value)
         if parsed == wanted:
             return changed

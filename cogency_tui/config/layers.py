@@ -13,7 +13,7 @@ import msgspec
 
 from cogency_tui.config.config_file import CORRECT, read_settings
 from cogency_tui.config.schema import Settings, config_path
-from cogency_tui.config.toml import line_of_key, parse, read_text
+from cogency_tui.config.toml_reader import line_of_key, parse, read_text
 from cogency_tui.config.workflows import WorkflowError, check_workflows
 from cogency_tui.errors import ConfigError
 

@@ -12,9 +12,9 @@ import msgspec
 from msgspec import Meta
 from msgspec.structs import replace
 
-from cogency_tui.config import toml
+from cogency_tui.config import toml_reader
 from cogency_tui.config.schema import config_directory
-from cogency_tui.config.toml import line_of_key
+from cogency_tui.config.toml_reader import line_of_key
 from cogency_tui.errors import ConfigError
 
 DEFAULT = "night"
@@ -130,8 +130,8 @@ def read_palette(path: Path) -> Palette:
         ConfigError: it cannot be read or is invalid; the message names the line.
     """
     try:
-        text = toml.read_text(path)
-        table = toml.parse(path, text)
+        text = toml_reader.read_text(path)
+        table = toml_reader.parse(path, text)
     except ConfigError as exc:
         raise ConfigError(f"The theme {exc}", _HINT) from exc
     try:
@@ -157,4 +157,4 @@ def _describe(path: Path, text: str, problem: str) -> str:
     elif keys and not unknown:
         what = f"`{'.'.join(keys)}`: {what}"
     line = line_of_key(text, keys)
-    return f"The theme {toml.place(path, line)} is invalid: {what}."
+    return f"The theme {toml_reader.place(path, line)} is invalid: {what}."

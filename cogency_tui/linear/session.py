@@ -22,7 +22,7 @@ from cogency_tui.linear.questions import Questions
 from cogency_tui.protocol.events import Event, Measure
 from cogency_tui.protocol.transcript import user_text
 from cogency_tui.safe_text import one_line
-from cogency_tui.signals import on_signal
+from cogency_tui.signal_delivery import on_signal
 
 _TWICE = 2.0
 """Seconds within which a second Ctrl+C leaves."""
@@ -122,7 +122,7 @@ class Session:
             print_text(f"Error: {exc} Next step: {exc.hint}" if exc.hint else f"Error: {exc}")
 
     async def turn(self, text: str) -> None:
-        from cogency_tui.store.conversations import new_conversation_id
+        from cogency_tui.store.store import new_conversation_id
 
         self.conversation_id = self.conversation_id or new_conversation_id()
         announcer = Announcer()

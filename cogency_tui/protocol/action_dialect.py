@@ -24,7 +24,7 @@ from cogency_tui.protocol.event_emitter import (
 )
 from cogency_tui.protocol.events import CallEvent, ErrorPayload
 from cogency_tui.protocol.json_object import MAX_DEPTH
-from cogency_tui.protocol.parser import TagMachine
+from cogency_tui.protocol.parser_base import TagMachine
 from cogency_tui.protocol.scanner import JOINER, LiteralScanner, MarkerScanner, shield
 from cogency_tui.protocol.transcript import (
     Answered,

@@ -13,7 +13,7 @@ from typing import Literal
 from cogency_tui.protocol.event_emitter import Block, CallReader, Clock, JsonError, NewId, element_problem
 from cogency_tui.protocol.events import ErrorPayload
 from cogency_tui.protocol.json_object import MAX_DEPTH
-from cogency_tui.protocol.parser import Machine
+from cogency_tui.protocol.parser_base import Machine
 from cogency_tui.protocol.scanner import JOINER, LineMarkerScanner
 from cogency_tui.protocol.transcript import Answered, ModelEvent, call_text, result_records
 

@@ -17,7 +17,7 @@ from cogency_tui.protocol.event_emitter import (
 )
 from cogency_tui.protocol.events import ErrorPayload
 from cogency_tui.protocol.json_object import MAX_DEPTH
-from cogency_tui.protocol.parser import Step, TagMachine
+from cogency_tui.protocol.parser_base import Step, TagMachine
 from cogency_tui.protocol.scanner import JOINER, LiteralScanner, shield
 from cogency_tui.protocol.transcript import (
     Answered,

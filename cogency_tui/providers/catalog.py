@@ -160,7 +160,7 @@ def _assemble(
 
         wire = GeminiWire(endpoint, thoughts=facts.reasoning)
         if table.resume:
-            from cogency_tui.providers.gemini_sessions import gemini_sessions
+            from cogency_tui.providers.gemini_session_choice import gemini_sessions
 
             sessions = gemini_sessions(endpoint, timeouts, live=facts.live_text, thoughts=facts.reasoning)
     else:

@@ -27,7 +27,7 @@ from cogency_tui.errors import (
     RateLimitError,
 )
 from cogency_tui.providers.endpoint import Endpoint, Reported, read_error
-from cogency_tui.providers.tls_check import (
+from cogency_tui.providers.tls_mismatch import (
     is_answer_in_plain,
     is_refusal_of_plain,
     is_secure,

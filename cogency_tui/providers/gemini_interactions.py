@@ -32,7 +32,7 @@ from cogency_tui.providers.gemini import VERSION, key_header, models_in, version
 from cogency_tui.providers.http_provider import Answers, Opener
 from cogency_tui.providers.http_transport import Timeouts, Wait, with_retries
 from cogency_tui.providers.surrogates import whole_text
-from cogency_tui.providers.token_usage import RepeatingUsage
+from cogency_tui.providers.token_counting import RepeatingUsage
 from cogency_tui.providers.wire_protocol import (
     Finish,
     Frame,

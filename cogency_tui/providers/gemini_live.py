@@ -42,8 +42,8 @@ from cogency_tui.providers.gemini import (
 from cogency_tui.providers.http_provider import Opener
 from cogency_tui.providers.http_transport import Timeouts
 from cogency_tui.providers.surrogates import SurrogateJoiner
-from cogency_tui.providers.token_usage import RepeatingUsage
-from cogency_tui.providers.websocket import Socket, socket_url
+from cogency_tui.providers.token_counting import RepeatingUsage
+from cogency_tui.providers.websocket_transport import Socket, socket_url
 from cogency_tui.providers.wire_protocol import Finish, count_of, table, text_of
 
 LABEL = "Live"

@@ -20,7 +20,7 @@ from cogency_tui.providers.finish_reasons import check_ending
 from cogency_tui.providers.http_transport import HttpTransport, Timeouts, Wait, with_retries
 from cogency_tui.providers.models import ModelFacts
 from cogency_tui.providers.surrogates import SurrogateJoiner
-from cogency_tui.providers.token_usage import estimate_tokens, tokens_of
+from cogency_tui.providers.token_counting import estimate_tokens, tokens_of
 from cogency_tui.providers.wire_protocol import Finish, Reader, Wire
 
 if TYPE_CHECKING:

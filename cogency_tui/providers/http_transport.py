@@ -28,7 +28,7 @@ from cogency_tui.providers import failures
 from cogency_tui.providers.base import Chunk, ReasoningDelta, Retrying, TextDelta
 from cogency_tui.providers.endpoint import Endpoint
 from cogency_tui.providers.failures import from_exception
-from cogency_tui.providers.tls_check import mismatch
+from cogency_tui.providers.tls_mismatch import mismatch
 from cogency_tui.providers.wire_protocol import read_object
 
 if TYPE_CHECKING:

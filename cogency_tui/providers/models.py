@@ -15,7 +15,7 @@ import msgspec
 from msgspec import Meta
 from msgspec.structs import replace
 
-from cogency_tui.config import toml
+from cogency_tui.config import toml_reader
 from cogency_tui.config.workflows import problem_of
 from cogency_tui.errors import ConfigError
 
@@ -220,13 +220,13 @@ def _prices(tariff: _Tariff) -> Prices:
 
 
 def _read_own(path: Path) -> dict[str, dict[str, Any]]:
-    text = toml.read_text(path)
-    tables: dict[str, Any] = toml.parse(path, text)
+    text = toml_reader.read_text(path)
+    tables: dict[str, Any] = toml_reader.parse(path, text)
     for name, table in tables.items():
         if problem := _problem_of(name, table):
             # The first key locates a header whose quotes were forgotten, [openai.gpt-5].
             first = list(cast("dict[str, Any]", table))[:1] if isinstance(table, dict) else []
-            place = toml.place(path, toml.line_of(text, (name, *first)))
+            place = toml_reader.place(path, toml_reader.line_of(text, (name, *first)))
             raise ConfigError(f'{place}: model "{name}": {problem}.', _MEND)
     return tables
 

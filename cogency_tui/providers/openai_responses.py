@@ -25,8 +25,8 @@ from cogency_tui.providers.finish_reasons import check_ending, check_memory
 from cogency_tui.providers.http_provider import Opener
 from cogency_tui.providers.http_transport import Timeouts
 from cogency_tui.providers.surrogates import SurrogateJoiner, whole_text
-from cogency_tui.providers.token_usage import SessionUsage
-from cogency_tui.providers.websocket import Socket, socket_url
+from cogency_tui.providers.token_counting import SessionUsage
+from cogency_tui.providers.websocket_transport import Socket, socket_url
 from cogency_tui.providers.wire_protocol import (
     Finish,
     Frame,

@@ -1,7 +1,7 @@
 """The contract of an HTTP wire protocol: it encodes requests and reads the events of answers.
 
-Wires are pure: they know no sockets. Retries and time-outs (`http_transport`), estimates (`token_usage`) and
-the errors that the user sees (`failures`) are the same for all of them.
+Wires are pure: they know no sockets. Retries and time-outs (`http_transport`), estimates (`token_counting`)
+and the errors that the user sees (`failures`) are the same for all of them.
 """
 
 import json

@@ -4,11 +4,11 @@ Invariant: whatever a text contains, the time is linear in its length, and the n
 change: each line shows what of it can be shown. A secret is not shown however a stream of text is cut,
 unless it is longer than the part that a stream holds back.
 
-A secret is recognised by the prefix of its issuer (`issuers`), by its surroundings (`contexts`), by the
-name beside it (`named_values`) or the name of its file (`secret_files`), as a private key or a part of one
-(`private_keys`), or because it is known: one of ours (`environment_secrets`), or one that was found in a file
-(`known_secrets`). Length and randomness count, so that hashes, identifiers and placeholders of ordinary
-code stay. `redact` processes whole texts, `streams` text in pieces.
+A secret is recognised by the prefix of its issuer (`issuers`), by its surroundings (`contextual_secrets`), by
+the name beside it (`named_values`) or the name of its file (`secret_files`), as a private key or a part of
+one (`private_keys`), or because it is known: one of ours (`environment_secrets`), or one that was found in a
+file (`remembered_secrets`). Length and randomness count, so that hashes, identifiers and placeholders of
+ordinary code stay. `redact` processes whole texts, `streams` text in pieces.
 
 Each public name is resolved on first use: the start needs `looks_like_key` alone, and the patterns of the
 others take longer to compile than its own.
@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from cogency_tui.redaction.environment_secrets import Veil
     from cogency_tui.redaction.issuers import LOOSE_KEY, looks_like_key
-    from cogency_tui.redaction.known_secrets import KnownSecrets
     from cogency_tui.redaction.markers import MARKER, holds_marker, markers_in
     from cogency_tui.redaction.redact import Redactor, has_secret, secrets_of
+    from cogency_tui.redaction.remembered_secrets import KnownSecrets
     from cogency_tui.redaction.secret_files import is_secret_file
     from cogency_tui.redaction.streams import RedactedStream
 

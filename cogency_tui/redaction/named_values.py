@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from functools import cache
 from typing import NamedTuple
 
-from cogency_tui.redaction.assigned_values import Assigned, Value, assigned_values
 from cogency_tui.redaction.markers import NO_VALUE
+from cogency_tui.redaction.multiline_values import Assigned, Value, assigned_values
 from cogency_tui.redaction.randomness import is_random_value
 from cogency_tui.redaction.spans import Span
 

@@ -3,13 +3,13 @@
 from collections.abc import Mapping
 from typing import Any, cast
 
-from cogency_tui.redaction.contexts import secrets_by_context
+from cogency_tui.redaction.contextual_secrets import secrets_by_context
 from cogency_tui.redaction.environment_secrets import Veil
 from cogency_tui.redaction.issuers import issued_keys
-from cogency_tui.redaction.known_secrets import KnownSecrets
 from cogency_tui.redaction.markers import MARKER, replaced
 from cogency_tui.redaction.named_values import is_named_secret, named_values
 from cogency_tui.redaction.private_keys import PEM_BEGIN, parts_of_private_keys, whole_private_keys
+from cogency_tui.redaction.remembered_secrets import KnownSecrets
 from cogency_tui.redaction.secret_files import is_secret_file, secrets_in_secret_file
 from cogency_tui.redaction.spans import Span, merged
 

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 
 from cogency_tui.redaction.environment_secrets import Veil
 from cogency_tui.redaction.issuers import PREFIXES
-from cogency_tui.redaction.known_secrets import KnownSecrets
 from cogency_tui.redaction.markers import replaced
 from cogency_tui.redaction.named_values import LONGEST_NAME, STEMS, undecided_value
 from cogency_tui.redaction.private_keys import PEM_BEGIN, PEM_END, PEM_MARK, opens_public, undecided_lines
 from cogency_tui.redaction.redact import secrets_of
+from cogency_tui.redaction.remembered_secrets import KnownSecrets
 from cogency_tui.redaction.spans import MOST_HELD, WIDEST
 
 _SIGNS = (

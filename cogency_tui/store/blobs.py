@@ -22,7 +22,7 @@ from typing import BinaryIO
 
 from cogency_tui import private_files
 from cogency_tui.errors import StoreError
-from cogency_tui.store.file_versions import Version
+from cogency_tui.store.edit_records import Version
 from cogency_tui.temporary_files import is_abandoned, prefix
 
 LIMIT = 64 << 20

@@ -24,8 +24,8 @@ import aiosqlite
 from cogency_tui import private_files
 from cogency_tui.errors import StoreError
 from cogency_tui.file_lock import file_lock
-from cogency_tui.store import pending_notices, schema_copy
-from cogency_tui.store.file_access import OTHER_DIRECTORY, find_obstacle, find_refusal
+from cogency_tui.store import schema_backup, unseen_notices
+from cogency_tui.store.file_access_errors import OTHER_DIRECTORY, find_obstacle, find_refusal
 from cogency_tui.store.migrations import NewerSchemaError, migrate, pending
 from cogency_tui.store.recovery import rebuilt
 
@@ -154,7 +154,7 @@ class Database:
 
     async def acknowledge(self, seen: Collection[str]) -> None:
         """Remove the notices that the user has seen."""
-        await asyncio.to_thread(pending_notices.acknowledge, self.path.parent, seen)
+        await asyncio.to_thread(unseen_notices.acknowledge, self.path.parent, seen)
 
     async def write(self, work: Work[T], *, durable: bool = False) -> T:
         """Return the result of `work`, and commit its changes; roll them back if it raises.
@@ -186,7 +186,7 @@ class Database:
                 if not alone:
                     raise StoreError(_LOCKED[0].format(path=directory / LOCK) + ".", _LOCKED[1])
                 connection = self._open()
-            self.notices += [each for each in pending_notices.pending(directory) if each not in self.notices]
+            self.notices += [each for each in unseen_notices.pending(directory) if each not in self.notices]
         except (OSError, sqlite3.Error) as exc:
             connection = self._opened_to_read(exc)
             if connection is None:
@@ -243,7 +243,7 @@ class Database:
     def _notify(self, notice: str) -> None:
         """Report to the user, now or in the next program that can."""
         self.notices.append(notice)
-        pending_notices.add(self.path.parent, notice)
+        unseen_notices.add(self.path.parent, notice)
 
     def _run(self, work: Work[T], connection: sqlite3.Connection) -> T:
         """Run `work`; rebuild damaged indexes once. Runs on the worker."""
@@ -394,7 +394,7 @@ def _open_file(path: Path, patience: float) -> sqlite3.Connection:
         pending(connection)  # a newer schema is refused before anything is changed
         connection.execute("PRAGMA journal_mode = WAL")
         migrate(connection)
-        schema_copy.store(connection, path)
+        schema_backup.store(connection, path)
         for file in (path, *companions(path)):
             if file.exists() and file.stat().st_mode & 0o077:
                 file.chmod(0o600)
@@ -443,7 +443,7 @@ def free_name(path: Path) -> Path:
 
 def _files_of(path: Path) -> tuple[Path, ...]:
     """Return a database and the files that belong to it."""
-    return path, *companions(path), schema_copy.path_of(path)
+    return path, *companions(path), schema_backup.path_of(path)
 
 
 def _all_of(path: Path) -> tuple[Path, ...]:

@@ -15,8 +15,8 @@ from typing import Any
 from cogency_tui.errors import UsageError
 from cogency_tui.store.column_text import from_column, to_column
 from cogency_tui.store.database import Database
+from cogency_tui.store.edit_records import Edit, FileChange, Mark, Origin, State, Undone, Version
 from cogency_tui.store.events import BEGINS_TURN, encode, missing
-from cogency_tui.store.file_versions import Edit, FileChange, Mark, Origin, State, Undone, Version
 
 _ORIGIN = ("conversation", "caller", "turn", "project")
 _TEXTS = ("call", "tool", "path", "old_path", "made", "kind")

@@ -37,7 +37,10 @@ from cogency_tui.redaction import Redactor, has_secret
 from cogency_tui.store import events
 from cogency_tui.store.blobs import Blobs
 from cogency_tui.store.column_text import from_column, to_column
-from cogency_tui.store.conversations import (
+from cogency_tui.store.edit_records import FileChange, State, Version
+from cogency_tui.store.edits import COLUMNS as EDIT_COLUMNS
+from cogency_tui.store.migrations import convert_user_commands
+from cogency_tui.store.store import (
     COLUMNS,
     StoredConversation,
     conversation_of,
@@ -45,9 +48,6 @@ from cogency_tui.store.conversations import (
     is_conversation_id,
     new_conversation_id,
 )
-from cogency_tui.store.edits import COLUMNS as EDIT_COLUMNS
-from cogency_tui.store.file_versions import FileChange, State, Version
-from cogency_tui.store.migrations import convert_user_commands
 
 FORMAT = "cogency-tui conversation"
 VERSION = 2

@@ -10,15 +10,15 @@ from dataclasses import dataclass, replace
 from cogency_tui.errors import UsageError
 from cogency_tui.store import requests
 from cogency_tui.store.column_text import to_column
-from cogency_tui.store.conversations import (
+from cogency_tui.store.database import Database
+from cogency_tui.store.events import BEGINS_TURN, missing
+from cogency_tui.store.store import (
     COLUMNS,
     StoredConversation,
     conversation_of,
     insert,
     new_conversation_id,
 )
-from cogency_tui.store.database import Database
-from cogency_tui.store.events import BEGINS_TURN, missing
 
 _ONE = f"SELECT {COLUMNS} FROM conversations WHERE id = ?"
 _COPY = (

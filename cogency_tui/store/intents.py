@@ -16,11 +16,11 @@ from typing import Any
 
 from cogency_tui.process_identity import own_start, start_of
 from cogency_tui.protocol.events import ResultEvent
-from cogency_tui.store import drafts, edits, events
+from cogency_tui.store import edits, events, streaming_units
 from cogency_tui.store.column_text import from_column, to_column
 from cogency_tui.store.database import Database
+from cogency_tui.store.edit_records import Edit, FileChange, Origin, Undone, Version
 from cogency_tui.store.edits import Also
-from cogency_tui.store.file_versions import Edit, FileChange, Origin, Undone, Version
 
 _TEXTS = ("root", "conversation", "caller", "project", "call", "tool", "started", "shadow", "files", "beside")
 _COLUMNS = (
@@ -260,7 +260,7 @@ class Intents:
             if _has(connection, caller, intent.call, "call") and not _has(
                 connection, caller, intent.call, "result"
             ):
-                drafts.seal(connection, caller)
+                streaming_units.seal(connection, caller)
                 events.append(connection, caller, answer)
             return made
 

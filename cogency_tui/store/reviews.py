@@ -13,8 +13,8 @@ from typing import Any, Literal, NamedTuple, TypeVar, cast
 
 from cogency_tui.store.column_text import from_column, to_column
 from cogency_tui.store.database import Database
+from cogency_tui.store.edit_records import State
 from cogency_tui.store.events import BEGINS_TURN, encode
-from cogency_tui.store.file_versions import State
 
 ActionKind = Literal["keep", "revert", "edit", "comment", "resolve", "undo", "redo"]
 

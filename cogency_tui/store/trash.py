@@ -3,9 +3,9 @@
 import time
 
 from cogency_tui.store.column_text import to_column
-from cogency_tui.store.conversations import COLUMNS, StoredConversation, conversation_of
 from cogency_tui.store.database import Database
 from cogency_tui.store.events import missing
+from cogency_tui.store.store import COLUMNS, StoredConversation, conversation_of
 
 _LISTED = f"SELECT {COLUMNS} FROM conversations WHERE trashed IS NOT NULL"
 

@@ -19,12 +19,12 @@ import msgspec
 
 from cogency_tui.errors import ToolError, WorkspaceError
 from cogency_tui.protocol.events import Step
-from cogency_tui.protocol.untrusted_sources import Sources
+from cogency_tui.protocol.taint_sources import Sources
 from cogency_tui.redaction import MARKER, KnownSecrets, RedactedStream, Redactor, holds_marker
 from cogency_tui.tools.journal_protocol import ALL, Consent, Found, Journal
 from cogency_tui.tools.shell.git_remotes import Remotes
-from cogency_tui.workspace.file_names import shown
 from cogency_tui.workspace.paths import Location, Workspace
+from cogency_tui.workspace.protected_names import shown
 
 
 class Places:

@@ -12,13 +12,13 @@ import msgspec
 
 from cogency_tui.errors import ToolError, WorkspaceError
 from cogency_tui.redaction import MARKER, Redactor, markers_in
-from cogency_tui.tools import changes
+from cogency_tui.tools import file_writes
 from cogency_tui.tools.base import PLAIN, Aliases, Intent, Outcome, Spellings, ToolContext, ToolKind, Touch
 from cogency_tui.tools.closest_match import near_miss
 from cogency_tui.tools.files import FILE_SPELLINGS, File
 from cogency_tui.tools.threads import in_thread
 from cogency_tui.workspace import search_worker, text_search
-from cogency_tui.workspace.file_names import shown
+from cogency_tui.workspace.protected_names import shown
 from cogency_tui.workspace.text_files import decode
 
 MOST_FILES = 500
@@ -74,11 +74,11 @@ class Edit:
     async def plan(self, args: EditArgs, context: ToolContext) -> Intent:
         change = await in_thread(_edited, args, context)
         summary = f"Edit {change.location.relative} ({change.size})"
-        return changes.intent(summary, [change], context.workspace)
+        return file_writes.intent(summary, [change], context.workspace)
 
     async def run(self, args: EditArgs, context: ToolContext) -> Outcome:
         change = await in_thread(_edited, args, context)
-        notes = await changes.make(context, self.name, [change])
+        notes = await file_writes.make(context, self.name, [change])
         shown = await in_thread(change.redacted_diff, context.secrets)
         content = "\n".join([*notes, shown])
         return Outcome(f"Edited {change.location.relative} {change.size}", content, redacted=True)
@@ -114,18 +114,18 @@ class Replace:
 
     async def plan(self, args: ReplaceArgs, context: ToolContext) -> Intent:
         made, count = await _replaced(args, context)
-        return changes.intent(f"Replace {_extent(made, count)}", made, context.workspace)
+        return file_writes.intent(f"Replace {_extent(made, count)}", made, context.workspace)
 
     async def run(self, args: ReplaceArgs, context: ToolContext) -> Outcome:
         made, count = await _replaced(args, context)
-        notes = await changes.make(context, self.name, made)
+        notes = await file_writes.make(context, self.name, made)
         report = await in_thread(_report, made, context.secrets)
         return Outcome(f"Replaced {_extent(made, count)}", "\n".join([*notes, report]), redacted=True)
 
 
-def _edited(args: EditArgs, context: ToolContext) -> changes.Change:
+def _edited(args: EditArgs, context: ToolContext) -> file_writes.Change:
     location = context.locate(args.file)
-    before = context.workspace.read_bytes(location, changes.LONGEST)
+    before = context.workspace.read_bytes(location, file_writes.LONGEST)
     text = decode(before, location.relative)
     old = args.old.replace("\r\n", "\n")
     if old == args.new.replace("\r\n", "\n"):
@@ -142,7 +142,7 @@ def _edited(args: EditArgs, context: ToolContext) -> changes.Change:
     if len(places) > 1 and not args.all:
         raise _ambiguous(text.plain, places, location.relative, context)
     spans = [(place, place + len(old), args.new) for place in places]
-    return changes.change(location, before, text, text.with_changes(spans))
+    return file_writes.change(location, before, text, text.with_changes(spans))
 
 
 def _ambiguous(plain: str, places: list[int], name: str, context: ToolContext) -> ToolError:
@@ -172,7 +172,7 @@ def _places(plain: str, old: str, *, overlapping: bool) -> list[int]:
     return found
 
 
-async def _replaced(args: ReplaceArgs, context: ToolContext) -> tuple[list[changes.Change], int]:
+async def _replaced(args: ReplaceArgs, context: ToolContext) -> tuple[list[file_writes.Change], int]:
     """Return every change to write, and the number of replaced places."""
     if args.old == args.new and not args.regex:
         raise ToolError("old and new are the same.", "Nothing would change.")
@@ -196,21 +196,21 @@ async def _replaced(args: ReplaceArgs, context: ToolContext) -> tuple[list[chang
     return made, sum(len(rewrite.spans) for rewrite in found.files)
 
 
-def _rewritten(rewrite: text_search.Rewrite, context: ToolContext) -> changes.Change:
+def _rewritten(rewrite: text_search.Rewrite, context: ToolContext) -> file_writes.Change:
     location = context.locate(os.fsdecode(rewrite.path))
-    before = context.workspace.read_bytes(location, changes.LONGEST)
-    if changes.fingerprint(before).hex() != rewrite.digest:
+    before = context.workspace.read_bytes(location, file_writes.LONGEST)
+    if file_writes.fingerprint(before).hex() != rewrite.digest:
         raise WorkspaceError(f"{location.relative} has just changed.", "Repeat the call.")
     text = decode(before, location.relative)
-    return changes.change(location, before, text, text.with_changes(rewrite.spans))
+    return file_writes.change(location, before, text, text.with_changes(rewrite.spans))
 
 
-def _extent(made: list[changes.Change], count: int) -> str:
+def _extent(made: list[file_writes.Change], count: int) -> str:
     places = "1 place" if count == 1 else f"{count:,} places"
     return f"{places} in {made[0].location.relative if len(made) == 1 else f'{len(made):,} files'}"
 
 
-def _report(made: list[changes.Change], secrets: Mapping[str, str]) -> str:
+def _report(made: list[file_writes.Change], secrets: Mapping[str, str]) -> str:
     """List each file with its counts, then the diffs, as far as they fit."""
     pieces = ["\n".join(f"{change.location.relative} {change.size}" for change in made)]
     room = LONGEST_DIFFS

@@ -10,14 +10,14 @@ import msgspec
 
 from cogency_tui.errors import ToolError, WorkspaceError
 from cogency_tui.redaction import Redactor, secrets_of
-from cogency_tui.tools import changes
+from cogency_tui.tools import file_writes
 from cogency_tui.tools.base import PLAIN, Aliases, Intent, Outcome, Spellings, ToolContext, ToolKind, Touch
-from cogency_tui.tools.listing import render
-from cogency_tui.tools.shell.system_files import is_own_temporary, is_public
+from cogency_tui.tools.directory_tree import render
+from cogency_tui.tools.shell.files_outside_project import is_own_temporary, is_public
 from cogency_tui.tools.threads import in_thread
 from cogency_tui.workspace import diff
-from cogency_tui.workspace.file_names import unusual
 from cogency_tui.workspace.paths import Location
+from cogency_tui.workspace.protected_names import unusual
 from cogency_tui.workspace.text_files import Text, decode, lines_of
 
 DEFAULT_LINES = 2000
@@ -102,11 +102,11 @@ class Write:
         change = await in_thread(_written, args, context)
         verb = "Create" if change.before is None else "Replace"
         summary = f"{verb} {change.location.relative} ({change.size})"
-        return changes.intent(summary, [change], context.workspace)
+        return file_writes.intent(summary, [change], context.workspace)
 
     async def run(self, args: WriteArgs, context: ToolContext) -> Outcome:
         change = await in_thread(_written, args, context)
-        notes = await changes.make(context, self.name, [change])
+        notes = await file_writes.make(context, self.name, [change])
         lines = len(lines_of(args.content.replace("\r\n", "\n")))
         verb = "Created" if change.before is None else "Replaced"
         size = f"{lines:,} line{'' if lines == 1 else 's'}, {len(change.after):,} bytes"
@@ -172,8 +172,8 @@ def look(path: str, verb: str, context: ToolContext) -> Intent:
 
 
 def _read(args: ReadArgs, location: Location, context: ToolContext) -> tuple[bytes, Outcome]:
-    data = context.workspace.read_bytes(location, changes.LONGEST)
-    digest = changes.fingerprint(data)
+    data = context.workspace.read_bytes(location, file_writes.LONGEST)
+    digest = file_writes.fingerprint(data)
     name = location.relative
     text = decode(data, name)
     # The whole file is redacted: a part of it may not show the secret that it belongs to.
@@ -244,28 +244,28 @@ def _notes(text: Text, first: int, last: int, total: int, cut: tuple[int, int]) 
     return notes
 
 
-def _written(args: WriteArgs, context: ToolContext) -> changes.Change:
+def _written(args: WriteArgs, context: ToolContext) -> file_writes.Change:
     location = context.locate(args.file)
     name = location.relative
-    before = changes.load(context.workspace, location)
+    before = file_writes.load(context.workspace, location)
     if before is None:
         shown = diff.unified(None, args.content.replace("\r\n", "\n"), name)
-        return changes.Change(location, None, Text(args.content).encode(), shown)
+        return file_writes.Change(location, None, Text(args.content).encode(), shown)
     if not args.overwrite:
         raise ToolError(
             f"{name} already exists ({len(before):,} bytes).",
             "Change part of it with edit, or replace all of it with overwrite=true.",
         )
-    if context.seen.get(location.path, changes.fingerprint(before)) != changes.fingerprint(before):
+    if context.seen.get(location.path, file_writes.fingerprint(before)) != file_writes.fingerprint(before):
         raise ToolError(f"{name} has changed since it was read.", "Read it again first.")
     try:
         old = decode(before, name)
     except WorkspaceError:
         shown = f"Binary file {name} ({len(before):,} bytes) is replaced.\n"
         shown += diff.unified(None, args.content, name)
-        return changes.Change(location, before, Text(args.content).encode(), shown)
+        return file_writes.Change(location, before, Text(args.content).encode(), shown)
     try:
-        return changes.change(location, before, old, old.replaced_by(args.content))
+        return file_writes.change(location, before, old, old.replaced_by(args.content))
     except ToolError:
         # The old encoding cannot represent the new content: use UTF-8, or fail.
-        return changes.change(location, before, old, Text(args.content))
+        return file_writes.change(location, before, old, Text(args.content))

@@ -13,7 +13,7 @@ from cogency_tui.tools.base import PLAIN, Aliases, Intent, Outcome, Spellings, T
 from cogency_tui.tools.files import look
 from cogency_tui.tools.threads import in_thread
 from cogency_tui.workspace import search_worker, text_search
-from cogency_tui.workspace.file_names import shown
+from cogency_tui.workspace.protected_names import shown
 from cogency_tui.workspace.text_search import Found, escaped
 
 _LONGEST_EXPRESSION = 10_000

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from cogency_tui.store.file_versions import Version
+from cogency_tui.store.edit_records import Version
 from cogency_tui.tools.shell.files_from_commits import Bringing
-from cogency_tui.tools.shell.moved_files import MovedFiles
+from cogency_tui.tools.shell.moved_sole_copies import MovedFiles
 
 if TYPE_CHECKING:
-    from cogency_tui.tools.changes import Change
+    from cogency_tui.tools.file_writes import Change
 
 
 Keeps = Callable[[Sequence[str], str], Awaitable[bool | None]]

@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Meta
 
 from cogency_tui.errors import StoreError, ToolError
-from cogency_tui.protocol.untrusted_sources import Sources
+from cogency_tui.protocol.taint_sources import Sources
 from cogency_tui.tools.base import NO_ALIASES, Intent, Outcome, ToolContext, ToolKind
 
 Scope = Literal["project", "everywhere"]

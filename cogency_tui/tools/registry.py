@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from cogency_tui.errors import ToolError
-from cogency_tui.tools import schema
+from cogency_tui.tools import arguments
 from cogency_tui.tools.base import (
     PLAIN,
     Aliases,
@@ -35,7 +35,7 @@ from cogency_tui.tools.shell.sandbox import Sandbox
 from cogency_tui.tools.shell.shell_tool import Shell
 from cogency_tui.tools.web.fetch import Fetch
 from cogency_tui.tools.web.search import Search, installed, missing
-from cogency_tui.workspace.file_names import shown
+from cogency_tui.workspace.protected_names import shown
 
 _ELSEWHERE = {
     "multi_edit": ("edit", "MultiEdit is edit here, one call for each change."),
@@ -129,7 +129,7 @@ class Registry:
         else:
             ours = _folded(name) == _folded(tool.name)
             label = tool.name if ours else f"{shown(name[:80])} is {tool.name} here"
-            converted = schema.convert(label, args, tool.args, spellings.over(tool.aliases.arguments))
+            converted = arguments.convert(label, args, tool.args, spellings.over(tool.aliases.arguments))
         context = replace(context, places=Places(context.workspace))
         touch = Touch()
         if isinstance(tool, Touching):
@@ -193,7 +193,7 @@ def own_arguments(called: str, tool: str, args: Mapping[str, Any]) -> dict[str, 
     wanted, aliases = _OWN[tool]
     others = {_folded(name): spellings for name, spellings in aliases.tools.items()}
     spellings = others.get(_folded(called), PLAIN).over(aliases.arguments)
-    return schema.own_names(args, wanted, spellings)
+    return arguments.own_names(args, wanted, spellings)
 
 
 OWN_TOOLS = (Read, Write, Edit, List, Find, Replace, Shell, Processes, Fetch, Search)
@@ -212,9 +212,9 @@ def _is_brief(tool: Tool[Any]) -> bool:
 
 
 def _in_a_line(tool: Tool[Any]) -> str:
-    return f"{tool.name}({schema.usage(tool.args)}): {tool.description}"
+    return f"{tool.name}({arguments.usage(tool.args)}): {tool.description}"
 
 
 def _described(tool: Tool[Any]) -> str:
-    arguments = tool.described_arguments() if isinstance(tool, SelfDescribed) else schema.described(tool.args)
-    return f"{tool.name}: {tool.description}{chr(10) if arguments else ''}{arguments}"
+    own = tool.described_arguments() if isinstance(tool, SelfDescribed) else arguments.described(tool.args)
+    return f"{tool.name}: {tool.description}{chr(10) if own else ''}{own}"

@@ -37,16 +37,16 @@ from textual.worker_manager import WorkerManager
 
 from cogency_tui.config.themes import DEFAULT, load_palette
 from cogency_tui.safe_text import clean
-from cogency_tui.signals import on_signal
+from cogency_tui.signal_delivery import on_signal
 from cogency_tui.tui.kit.lines import TerminalGuard
 from cogency_tui.tui.main.screen import MainScreen
 from cogency_tui.tui.memory_arenas import share_arena
-from cogency_tui.tui.settings.appearance import Appearance
+from cogency_tui.tui.settings.active_theme import Appearance
 from cogency_tui.tui.terminal.capabilities import Terminal
 from cogency_tui.tui.terminal.driver import TerminalDriver, when_hung_up
 from cogency_tui.tui.terminal.input import PendingInput
 from cogency_tui.tui.terminal.title_and_notifications import Presence
-from cogency_tui.tui.theme import variables
+from cogency_tui.tui.theme_styles import variables
 
 if TYPE_CHECKING:
     from textual.command import Provider

@@ -20,7 +20,7 @@ from textual.widget import Widget
 from cogency_tui.agent.event_queue import EventQueue
 from cogency_tui.errors import CogencyError
 from cogency_tui.protocol.events import Event, Measure, error_event, notice_event
-from cogency_tui.store.prompts import Written
+from cogency_tui.store.prompts_and_drafts import Written
 from cogency_tui.tui.kit.number_format import plural, tokens
 from cogency_tui.tui.message_queue import MessageQueue, is_own_command
 from cogency_tui.tui.transcript.units import Transcript, read_transcript
@@ -227,7 +227,7 @@ class Bridge:
 
     async def _turn(self, message: Written) -> None:
         if self.conversation_id is None:
-            from cogency_tui.store.conversations import new_conversation_id
+            from cogency_tui.store.store import new_conversation_id
 
             self.conversation_id = new_conversation_id()
         queue = self._pacer.renew()

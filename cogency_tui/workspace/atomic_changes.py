@@ -16,8 +16,8 @@ from typing import BinaryIO, NamedTuple
 
 from cogency_tui.errors import WorkspaceError
 from cogency_tui.temporary_files import is_abandoned
-from cogency_tui.workspace.directory import SPARE, TEMPORARY_PREFIX, Directory, refusals, unused_name
-from cogency_tui.workspace.journal_path import Place, content, holding, located, missing_above, status
+from cogency_tui.workspace.file_or_link import Place, content, holding, located, missing_above, status
+from cogency_tui.workspace.nofollow_access import SPARE, TEMPORARY_PREFIX, Directory, refusals, unused_name
 from cogency_tui.workspace.paths import Location, Workspace
 
 

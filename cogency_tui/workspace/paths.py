@@ -15,11 +15,11 @@ from msgspec.structs import replace
 
 from cogency_tui.errors import WorkspaceError
 from cogency_tui.search_paths import distrust
-from cogency_tui.workspace.directory import Directory, refusals, require_regular
-from cogency_tui.workspace.file_names import closest, in_repository, protected, shown, unusual
+from cogency_tui.workspace.nofollow_access import Directory, refusals, require_regular
+from cogency_tui.workspace.protected_names import closest, in_repository, protected, shown, unusual
 
 if TYPE_CHECKING:
-    from cogency_tui.workspace.protected_files import Leading
+    from cogency_tui.workspace.protected_file_discovery import Leading
 
 _LONGEST_PATH = 4096
 _LONGEST_NAME = 255
@@ -113,7 +113,7 @@ class Workspace:
         Checks of many locations share one `leading`.
         """
         # Not needed for the first frame.
-        from cogency_tui.workspace.protected_files import Leading
+        from cogency_tui.workspace.protected_file_discovery import Leading
 
         for path in (location.path, location.asked):
             root = self._root_of(path)

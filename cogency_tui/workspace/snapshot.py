@@ -1,9 +1,9 @@
 """Snapshots of the project at one moment, by file status alone, and their differences.
 
-Invariant: a file counts as deleted only if it is really gone, and as created only if it was not merely
-hidden before (by an ignore rule that has gone since, or in a directory that could not be read). Ignored
-files, repositories and special files are left out, except for guarded ones (see `protected_files`). The calls
-block: run them in a thread.
+Invariant: a file counts as deleted only if it is really gone, and as created only if it was not merely hidden
+before (by an ignore rule that has gone since, or in a directory that could not be read). Ignored files,
+repositories and special files are left out, except for guarded ones (see `protected_file_discovery`). The
+calls block: run them in a thread.
 """
 
 import os
@@ -16,12 +16,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from cogency_tui.errors import WorkspaceError
-from cogency_tui.workspace import held_directories, protected_files
-from cogency_tui.workspace.file_names import is_guarded_name
-from cogency_tui.workspace.ignore import Level, Tree
-from cogency_tui.workspace.journal_path import TICK, Stamp, located, stamp_of, status
-from cogency_tui.workspace.listing import Listing
+from cogency_tui.workspace import protected_directories, protected_file_discovery
+from cogency_tui.workspace.directory_listing import Listing
+from cogency_tui.workspace.file_or_link import TICK, Stamp, located, stamp_of, status
+from cogency_tui.workspace.gitignore_walk import Level, Tree
 from cogency_tui.workspace.paths import Identity, Workspace
+from cogency_tui.workspace.protected_names import is_guarded_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +100,7 @@ def take(
     return Snapshot(
         *(files, frozenset(directories), frozenset(closed), began, watched, tree.rules),
         *(frozenset(found.led - found.placed), tuple(found.repositories), found.unseen),
-        held_directories.places(workspace, watched),
+        protected_directories.places(workspace, watched),
     )
 
 
@@ -170,7 +170,7 @@ def relocated(
         workspace.name_of(path)
         for new in moves.values()
         if new is not None
-        for path in protected_files.of_repository(new, Listing())
+        for path in protected_file_discovery.of_repository(new, Listing())
     }
     new_places = [new for new in places.values() if new]
     left = {
@@ -222,9 +222,9 @@ class _Guarded:
 
     def add(self, level: Level) -> None:
         """Collect the guarded files in one directory."""
-        inside = bool(level.path) and bool(protected_files.reason(level.path))
+        inside = bool(level.path) and bool(protected_file_discovery.reason(level.path))
         candidates = (each for each in level.others if inside or is_guarded_name(each.name))
-        found = [each for each in candidates if protected_files.reason(each.path)]
+        found = [each for each in candidates if protected_file_discovery.reason(each.path)]
         self.named += [each.path for each in found]
         leading = (each.name for each in found if each.kind == "link" or each.name == ".envrc")
         for name in leading:
@@ -248,9 +248,12 @@ class _Guarded:
     def add_elsewhere(self) -> None:
         """Collect guarded files outside the project's directories."""
         roots = (self._workspace.root, *self._workspace.added)
-        for git in filter(None, map(protected_files.around, roots)):
+        for git in filter(None, map(protected_file_discovery.around, roots)):
             self._hide_at(git.parent, git.name)
-        self._hide(protected_files.at_home(self._listing, roots), protected_files.led_to_from_home())
+        self._hide(
+            protected_file_discovery.at_home(self._listing, roots),
+            protected_file_discovery.led_to_from_home(),
+        )
         self.led.update(map(self._named, self._listing_led.unseen))
 
     def _hide_at(self, directory: Path, name: str, *, inside: bool = False) -> None:
@@ -258,13 +261,13 @@ class _Guarded:
         if name == ".git":
             self.repositories.append(directory / name)
         self._hide(
-            protected_files.hidden(directory, name, self._listing, inside=inside),
+            protected_file_discovery.hidden(directory, name, self._listing, inside=inside),
             lambda path: str(path) != place and not str(path).startswith(f"{place}/"),
         )
 
     def _hide_led_to(self, path: Path) -> None:
-        self._hide(protected_files.beside(path), lambda _path: False, follow=False)
-        self._hide(protected_files.led_to(path, self._listing_led), lambda _path: True, follow=False)
+        self._hide(protected_file_discovery.beside(path), lambda _path: False, follow=False)
+        self._hide(protected_file_discovery.led_to(path, self._listing_led), lambda _path: True, follow=False)
 
     def _named(self, directory: str) -> str:
         """Return the name of a directory, with its final slash."""
@@ -338,7 +341,7 @@ def _renamed(gone: dict[str, Stamp], come: dict[str, Stamp], before: Snapshot) -
 
 def _was_unseen(path: str, before: Snapshot) -> bool:
     """Return whether a file may have existed before, in a directory that could not be listed."""
-    return _above(path) not in before.directories and protected_files.was_unseen(path, before.unseen)
+    return _above(path) not in before.directories and protected_file_discovery.was_unseen(path, before.unseen)
 
 
 def _rules_changed(paths: Iterable[str]) -> bool:

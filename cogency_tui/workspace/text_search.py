@@ -17,11 +17,11 @@ import msgspec
 
 from cogency_tui.errors import ToolError, WorkspaceError
 from cogency_tui.redaction import Redactor
-from cogency_tui.workspace.directory import Directory, refusals
-from cogency_tui.workspace.file_names import shown
+from cogency_tui.workspace.gitignore_walk import Entry, Tree
 from cogency_tui.workspace.globs import compiled
-from cogency_tui.workspace.ignore import Entry, Tree
+from cogency_tui.workspace.nofollow_access import Directory, refusals
 from cogency_tui.workspace.paths import Location, Workspace
+from cogency_tui.workspace.protected_names import shown
 from cogency_tui.workspace.text_files import Text, decode
 
 LONGEST_FILE = 16 << 20

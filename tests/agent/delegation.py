@@ -11,7 +11,7 @@ from cogency_tui.config.schema import AgentSettings, Settings
 from cogency_tui.config.workflows import read_workflow
 from cogency_tui.protocol.events import Event, Message, ResultEvent
 from cogency_tui.providers.base import Chunk
-from cogency_tui.store.conversations import StoredConversation
+from cogency_tui.store.store import StoredConversation
 from tests.peers.scripted import Reply, ScriptedProvider
 
 Steps = list[dict[str, Any]]

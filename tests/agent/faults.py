@@ -18,9 +18,9 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from cogency_tui.agent.edits.content_cache import Limits
-from cogency_tui.store.conversations import Store
+from cogency_tui.agent.edits.prior_contents import Limits
 from cogency_tui.store.database import Database
+from cogency_tui.store.store import Store
 from tests.agent.journaling import Desk, desk_at
 
 CONVERSATION = "c"

@@ -9,15 +9,15 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from cogency_tui.agent.edits.content_cache import Limits
 from cogency_tui.agent.edits.journal import CallJournal, Journal
+from cogency_tui.agent.edits.prior_contents import Limits
 from cogency_tui.agent.edits.undo import Undo
 from cogency_tui.agent.review.model import FileKey, Target
 from cogency_tui.agent.review.review import Review
-from cogency_tui.store.conversations import Store
-from cogency_tui.store.file_versions import Edit
+from cogency_tui.store.edit_records import Edit
 from cogency_tui.store.reviews import Part
-from cogency_tui.tools import changes
+from cogency_tui.store.store import Store
+from cogency_tui.tools import file_writes
 from cogency_tui.tools.threads import in_thread
 from cogency_tui.workspace import diff
 from cogency_tui.workspace.paths import Workspace
@@ -54,15 +54,15 @@ class Desk:
 
     async def write(self, *files: tuple[str, bytes | str]) -> None:
         """What a tool does that writes files."""
-        made: list[changes.Change] = []
+        made: list[file_writes.Change] = []
         for name, data in files:
             location = self.workspace.locate(name)
-            before = changes.load(self.workspace, location)
+            before = file_writes.load(self.workspace, location)
             after = data.encode() if isinstance(data, str) else data
-            made.append(changes.Change(location, before, after, diff.unified(None, None, name)))
+            made.append(file_writes.Change(location, before, after, diff.unified(None, None, name)))
         self._number += 1
         async with self.calls.writing(f"call-{self._number}", "write", made):
-            await in_thread(changes.apply, self.workspace, made)
+            await in_thread(file_writes.apply, self.workspace, made)
 
     async def run(self, command: str, *at_stake: str, timeout: float = 60.0) -> list[Edit]:
         """What the shell does; what it changed."""

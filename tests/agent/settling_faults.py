@@ -9,7 +9,7 @@ from functools import partial
 from itertools import count
 from pathlib import Path
 
-from cogency_tui.agent.edits.guarded_file_restore import refuse_all
+from cogency_tui.agent.edits.protected_file_restore import refuse_all
 from cogency_tui.tools.journal_protocol import Consent
 from tests.agent.faults import CALL, Faults, kill, prepare, reopened
 from tests.agent.journaling import desk_at

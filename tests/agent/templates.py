@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from threading import Thread
 
-from cogency_tui.store.conversations import Store
+from cogency_tui.store.store import Store
 
 _LINKS_OF_GIT = ("config", "gitdir", ".git")
 """Files in which git names directories by their absolute paths."""

@@ -13,7 +13,7 @@ from cogency_tui.agent.export import as_markdown, as_page, fenced
 from cogency_tui.errors import ConfigError
 from cogency_tui.protocol.events import Event
 from cogency_tui.redaction import MARKER
-from cogency_tui.store.conversations import StoredConversation
+from cogency_tui.store.store import StoredConversation
 
 HOSTILE = '</style><script>fetch("{url}/s")</script><img src="{url}/i" onerror=alert(1)>\x1b]0;t\x07 `` ``` x'
 KNOWN = StoredConversation("id", "/p", HOSTILE, "xml", "o", "m", 1.0, 2.0, 1, 1200, 0.5, None)

@@ -11,8 +11,8 @@ import pytest
 from cogency_tui.agent.agent import Agent
 from cogency_tui.agent.permissions.gate import Answer, Question
 from cogency_tui.errors import CogencyError, UsageError
-from cogency_tui.store.conversations import Store
 from cogency_tui.store.open_locks import Presence
+from cogency_tui.store.store import Store
 from tests.agent.conftest import MakeAgent
 from tests.agent.delegation import block
 

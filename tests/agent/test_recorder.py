@@ -8,7 +8,7 @@ import pytest
 from cogency_tui.agent.event_queue import EventQueue
 from cogency_tui.agent.recorder import Recorder
 from cogency_tui.protocol.events import CallEvent, Event, RespondEvent, ResultEvent
-from cogency_tui.store.conversations import Store
+from cogency_tui.store.store import Store
 
 
 def respond(at: float) -> RespondEvent:

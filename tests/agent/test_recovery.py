@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from cogency_tui.agent.channels import PAUSE, AutoChannel, ResumeChannel
+from cogency_tui.agent.model_channels import PAUSE, AutoChannel, ResumeChannel
 from cogency_tui.config.schema import Dialect, Mode
 from cogency_tui.errors import (
     AuthenticationError,

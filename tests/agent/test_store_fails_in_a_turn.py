@@ -14,7 +14,7 @@ from cogency_tui.agent.agent import Agent
 from cogency_tui.config.schema import Dialect
 from cogency_tui.errors import CogencyError, JournalError, StoreError
 from cogency_tui.protocol.events import Event
-from cogency_tui.store.conversations import Store
+from cogency_tui.store.store import Store
 from tests.agent.conftest import MakeAgent
 from tests.agent.delegation import block
 from tests.agent.faults import Faults, fill

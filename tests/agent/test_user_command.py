@@ -7,15 +7,15 @@ from pathlib import Path
 import pytest
 
 from cogency_tui.agent.agent import Agent
-from cogency_tui.agent.permissions.taint import sources_in
+from cogency_tui.agent.permissions.stored_taint import sources_in
 from cogency_tui.agent.user_command import NAME
 from cogency_tui.config.schema import Mode
 from cogency_tui.errors import UsageError
 from cogency_tui.protocol.events import Event, RanCommand, UserEvent
 from cogency_tui.protocol.transcript import user_message, user_text
 from cogency_tui.redaction import MARKER
-from cogency_tui.store.conversations import new_conversation_id
 from cogency_tui.store.edits import Edits
+from cogency_tui.store.store import new_conversation_id
 from cogency_tui.workspace.paths import Workspace
 from tests.agent.conftest import MakeAgent
 from tests.agent.test_turns import block, provider_of, turn

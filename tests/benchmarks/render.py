@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from cogency_tui.protocol.events import Event
-from cogency_tui.store.conversations import Store, new_conversation_id
+from cogency_tui.store.store import Store, new_conversation_id
 from tests.benchmarks.driven import ROOT, Driven
 from tests.benchmarks.stream_server import END
 

@@ -13,8 +13,8 @@ from itertools import accumulate
 from pathlib import Path
 
 from cogency_tui.protocol.events import Event
-from cogency_tui.store.conversations import Store, StoredConversation, insert
 from cogency_tui.store.events import encode, title_of
+from cogency_tui.store.store import Store, StoredConversation, insert
 
 SEED = 20260501
 

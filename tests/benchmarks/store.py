@@ -17,11 +17,11 @@ from functools import partial
 from pathlib import Path
 
 from cogency_tui.cli.standard_streams import print_json, print_text, talk
-from cogency_tui.store.conversations import Store
 from cogency_tui.store.search.building import update
 from cogency_tui.store.search.query import parse
+from cogency_tui.store.search.search_thread import SearchService
 from cogency_tui.store.search.searcher import Answer, Order, Scope, Searcher
-from cogency_tui.store.search.service import SearchService
+from cogency_tui.store.store import Store
 from cogency_tui.temporary_files import prefix
 from tests.benchmarks.sample_store import Sample, make_store, vocabulary
 

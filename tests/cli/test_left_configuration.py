@@ -8,7 +8,7 @@ import acp
 import pytest
 
 from cogency_tui.acp.agent import EditorAgent
-from cogency_tui.agent.edits.guarded_file_restore import refuse_all
+from cogency_tui.agent.edits.protected_file_restore import refuse_all
 from cogency_tui.tools.journal_protocol import Consent
 from tests.agent.journaling import desk_at, orphan, settle
 from tests.cli.conftest import Run

@@ -18,7 +18,7 @@ from cogency_tui.agent.agent import Agent
 from cogency_tui.agent.permissions.gate import Answer, Question
 from cogency_tui.config.schema import Permissions, Settings
 from cogency_tui.protocol.events import ResultPayload
-from cogency_tui.tools.shell.listening_ports import STRANGER
+from cogency_tui.tools.shell.port_owners import STRANGER
 from tests.cli.conftest import Run
 from tests.peers.chat import ChatPeer
 from tests.peers.scripted import ScriptedProvider

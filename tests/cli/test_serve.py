@@ -20,7 +20,7 @@ from websockets.exceptions import InvalidStatus
 from websockets.typing import Origin
 
 from cogency_tui.child_processes import interpreter
-from cogency_tui.store.conversations import Store
+from cogency_tui.store.store import Store
 from tests.cli.conftest import Run
 from tests.peers import browser
 from tests.peers.chat import ChatPeer

@@ -7,7 +7,7 @@ from cogency_tui.errors import NetworkError, ProviderError
 from cogency_tui.protocol.events import Message
 from cogency_tui.providers.base import Chunk, ReasoningDelta, TextDelta, Usage, unanswered
 from cogency_tui.providers.models import ModelFacts
-from cogency_tui.providers.token_usage import estimate_tokens
+from cogency_tui.providers.token_counting import estimate_tokens
 
 Reply = str | ProviderError | ReasoningDelta | Callable[[], str]
 

@@ -2,7 +2,7 @@
 
 from cogency_tui.protocol.events import Message
 from cogency_tui.providers.base import Usage
-from cogency_tui.providers.token_usage import RepeatingUsage
+from cogency_tui.providers.token_counting import RepeatingUsage
 
 SEED: list[Message] = [
     {"role": "system", "content": "s" * 300},

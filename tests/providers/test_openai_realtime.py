@@ -30,7 +30,7 @@ from cogency_tui.providers.base import Chunk, Session, TextDelta, Usage
 from cogency_tui.providers.endpoint import Endpoint
 from cogency_tui.providers.http_transport import Timeouts
 from cogency_tui.providers.openai_realtime import LIFETIME, RealtimeSession, realtime_sessions
-from cogency_tui.providers.websocket import Socket, socket_url
+from cogency_tui.providers.websocket_transport import Socket, socket_url
 from tests.peers.realtime import RealtimePeer
 from tests.peers.server import Fault, Peer
 from tests.providers.asked import SHORT

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from cogency_tui.agent.channels import ResumeChannel
+from cogency_tui.agent.model_channels import ResumeChannel
 from cogency_tui.errors import (
     AuthenticationError,
     BadRequestError,

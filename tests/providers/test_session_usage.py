@@ -1,7 +1,7 @@
 """What a session sent, from what it is billed."""
 
 from cogency_tui.providers.base import Usage
-from cogency_tui.providers.token_usage import SessionUsage
+from cogency_tui.providers.token_counting import SessionUsage
 
 
 def test_what_is_sent_is_the_difference_of_what_is_billed() -> None:

@@ -21,9 +21,9 @@ from typing import Any, cast
 
 import pytest
 
-from cogency_tui.store.conversations import Store
+from cogency_tui.store.edit_records import ABSENT
 from cogency_tui.store.edits import Edits
-from cogency_tui.store.file_versions import ABSENT
+from cogency_tui.store.store import Store
 from tests import forkserver
 from tests.peers.server import Context, Peer
 from tests.peers.ways import WAYS, Way

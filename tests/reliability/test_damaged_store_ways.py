@@ -16,8 +16,8 @@ from websockets.typing import Origin
 from cogency_tui.acp.agent import EditorAgent
 from cogency_tui.agent.agent import Agent
 from cogency_tui.cli.main import main
-from cogency_tui.store import pending_notices
-from cogency_tui.store.conversations import Store
+from cogency_tui.store import unseen_notices
+from cogency_tui.store.store import Store
 from tests.acp.test_acp import Editor
 from tests.cli.conftest import Run
 from tests.cli.test_serve import Screen, served
@@ -112,7 +112,7 @@ def test_a_damaged_store_is_named_once_and_kept(
     said = "".join(capsys.readouterr())
     assert "Traceback" not in said
     assert said.count(notice_of(damaged)) == 1
-    assert pending_notices.pending(damaged) == []
+    assert unseen_notices.pending(damaged) == []
     check_kept(damaged)
 
 
@@ -138,7 +138,7 @@ async def test_the_full_screen_says_it_before_the_first_message(project: Path, d
     async with at_work(Agent("offline", project=project, data=data), (160, 40)) as pilot:
         await until(pilot, lambda: notice_of(data) in told(pilot))
     # The screen has it for a while only: the shell's gets it, too.
-    assert pending_notices.pending(data)
+    assert unseen_notices.pending(data)
 
 
 async def test_a_page_of_the_browser_shows_it(project: Path, data: Path) -> None:
@@ -148,7 +148,7 @@ async def test_a_page_of_the_browser_shows_it(project: Path, data: Path) -> None
     ):
         await Screen(link).until("--repair")
         # It is there for a while only: the next turn has it, or who ends what serves.
-        assert pending_notices.pending(data)
+        assert unseen_notices.pending(data)
 
 
 class Pane(Editor):
@@ -172,7 +172,7 @@ async def test_an_editor_is_shown_it_with_the_sessions(project: Path, data: Path
     [notice] = cast("dict[str, Any]", listed.field_meta)["notices"]
     assert notice_of(data) in notice
     # The list of an editor need not show it: a session does.
-    assert pending_notices.pending(data)
+    assert unseen_notices.pending(data)
 
 
 @pytest.mark.usefixtures("here")
@@ -196,7 +196,7 @@ async def test_an_editor_is_shown_it_in_a_session_that_goes_on(project: Path, da
     await getattr(pane.program, how)(cwd=str(project), session_id=there.id)
     await pane.program.close_all()
     assert pane.thoughts.count(notice_of(data)) == 1
-    assert pending_notices.pending(data) == []
+    assert unseen_notices.pending(data) == []
 
 
 @pytest.mark.usefixtures("here")
@@ -206,5 +206,5 @@ async def test_an_editor_is_shown_it_in_a_new_session(project: Path, data: Path)
     await pane.program.prompt(session_id=session.session_id, prompt=[acp.text_block("hello")])
     await pane.program.close_all()
     assert pane.thoughts.count(notice_of(data)) == 1
-    assert pending_notices.pending(data) == []
+    assert unseen_notices.pending(data) == []
     check_kept(data)

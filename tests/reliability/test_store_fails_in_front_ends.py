@@ -15,7 +15,7 @@ from acp.schema import AgentMessageChunk
 from cogency_tui.acp.agent import EditorAgent
 from cogency_tui.agent.agent import Agent
 from cogency_tui.config.schema import Settings
-from cogency_tui.store.conversations import Store
+from cogency_tui.store.store import Store
 from tests.acp.test_acp import Editor
 from tests.agent.delegation import block
 from tests.peers.scripted import ScriptedProvider

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from cogency_tui.store.conversations import Store
+from cogency_tui.store.store import Store
 from tests.peers.server import Context
 from tests.peers.ways import WAYS
 from tests.tui.pty import Terminal

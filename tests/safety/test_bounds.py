@@ -9,19 +9,19 @@ from pathlib import Path
 
 import pytest
 
-from cogency_tui.config import toml
+from cogency_tui.config import toml_reader
 from cogency_tui.config.schema import Dialect
-from cogency_tui.config.toml import line_of, line_of_key
+from cogency_tui.config.toml_reader import line_of, line_of_key
 from cogency_tui.protocol import create_parser
 from cogency_tui.protocol.accumulator import Accumulator
 from cogency_tui.safe_text import Sanitizer, clean, disarm, reveal, without_escapes
 from cogency_tui.tools.shell.command_line import MOST
 from cogency_tui.tools.shell.dynamic_code import runs_unwritten
-from cogency_tui.tools.shell.effects import reach
 from cogency_tui.tools.shell.losses import UNKNOWN, at_stake
+from cogency_tui.tools.shell.outside_effects import reach
 from cogency_tui.tui.kit.output import Output
+from cogency_tui.workspace.gitignore_walk import Tree
 from cogency_tui.workspace.globs import compiled
-from cogency_tui.workspace.ignore import Tree
 from cogency_tui.workspace.paths import Workspace
 from tests.exhaustive import sampled
 from tests.growth import assert_linear
@@ -147,7 +147,7 @@ TABLES: dict[str, tuple[Callable[[int], str], int]] = {
 
 def _read_table(text: str) -> None:
     with suppress(ValueError):
-        toml.loads(text)
+        toml_reader.loads(text)
     line_of(text, ("a", "c"))
     line_of_key(text, ("a", "c"))
 
@@ -159,11 +159,11 @@ def test_a_table_is_read_in_linear_time(build: Callable[[int], str], size: int) 
 
 def test_keys_and_files_of_tables_have_a_bound() -> None:
     with pytest.raises(ValueError, match="more than 32 parts"):
-        toml.loads("x = 1\n" + "a." * 32 + "a = 1")
-    dotted = ".".join("a" * toml.MOST_PARTS)
-    assert toml.loads(f"{dotted} = '{'.' * 100}' # {'.' * 100}\n[x]\n{dotted} = 1")
+        toml_reader.loads("x = 1\n" + "a." * 32 + "a = 1")
+    dotted = ".".join("a" * toml_reader.MOST_PARTS)
+    assert toml_reader.loads(f"{dotted} = '{'.' * 100}' # {'.' * 100}\n[x]\n{dotted} = 1")
     with pytest.raises(ValueError, match="more than 1,048,576 characters"):
-        toml.loads("#" * (toml.LONGEST + 1))
+        toml_reader.loads("#" * (toml_reader.LONGEST + 1))
 
 
 ANSWERS = [

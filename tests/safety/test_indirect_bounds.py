@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from cogency_tui.tools.shell.effects import reach
+from cogency_tui.tools.shell.outside_effects import reach
 from cogency_tui.workspace.paths import Workspace
 from tests.exhaustive import sampled
 from tests.growth import assert_linear

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from cogency_tui.tools.shell.dynamic_code import runs_unwritten
-from cogency_tui.tools.shell.effects import reach
 from cogency_tui.tools.shell.losses import at_stake
+from cogency_tui.tools.shell.outside_effects import reach
 from cogency_tui.tools.shell.scanner import LONGEST, MOST_WORDS
 from cogency_tui.workspace.paths import Workspace
 from tests.exhaustive import sampled

@@ -17,11 +17,11 @@ from textual.widgets import TextArea
 from cogency_tui.agent.permissions.gate import Question
 from cogency_tui.config.themes import DEFAULT
 from cogency_tui.protocol.events import Event
-from cogency_tui.store.conversations import StoredConversation as Listed
+from cogency_tui.store.store import StoredConversation as Listed
 from cogency_tui.tui.kit.dialogs import Confirmation
 from cogency_tui.tui.kit.filter_line import FilterField
 from cogency_tui.tui.questions.screen import PermissionQuestion
-from cogency_tui.tui.theme import theme_styles_of
+from cogency_tui.tui.theme_styles import theme_styles_of
 from cogency_tui.tui.transcript.document import Document
 from cogency_tui.tui.transcript.units import Transcript
 from tests.safety.hostile import ALL, CONTROLS, HIDDEN, LONG, MARKUP, SEVERAL

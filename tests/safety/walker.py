@@ -22,7 +22,7 @@ PRINTERS = ("cli/standard_streams.py",)
 CLEANING_PRINTERS = ("cli/main.py", "cli/arguments.py")
 """They print before `cli/standard_streams.py` is worth importing, and clean what they print."""
 
-STREAM_WRITERS = (*PRINTERS, "tui/app.py", "cli/edit_review.py")
+STREAM_WRITERS = (*PRINTERS, "tui/app.py", "cli/patch_and_blame.py")
 """The application gives the window its title back when the driver is gone; a patch has bytes, which are
 written where no terminal is."""
 

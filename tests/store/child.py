@@ -8,7 +8,7 @@ import sys
 import time
 from pathlib import Path
 
-from cogency_tui.store.conversations import Store
+from cogency_tui.store.store import Store
 
 
 def _say(what: object) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from cogency_tui.store.conversations import Store, StoredConversation
+from cogency_tui.store.store import Store, StoredConversation
 from tests import ROOT
 
 Spawn = Callable[..., "subprocess.Popen[str]"]

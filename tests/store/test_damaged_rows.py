@@ -6,16 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from cogency_tui.store.conversations import Store
+from cogency_tui.store.check_and_repair import check, repair
 from cogency_tui.store.database import FILE, companions
 from cogency_tui.store.edits import Edits
-from cogency_tui.store.integrity import check, repair
 from cogency_tui.store.recovery import recover
-from cogency_tui.store.schema_copy import path_of
+from cogency_tui.store.schema_backup import path_of
 from cogency_tui.store.search.building import update
-from cogency_tui.store.search.service import SearchService
+from cogency_tui.store.search.search_thread import SearchService
+from cogency_tui.store.store import Store
 from tests.agent.journaling import desk_at
-from tests.store.test_integrity import PAGE, several
+from tests.store.test_check_and_repair import PAGE, several
 from tests.store.test_trouble import said, spoil
 
 _FRAME = 24 + PAGE

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from cogency_tui.errors import StoreError
-from cogency_tui.store.conversations import Store, StoredConversation
 from cogency_tui.store.database import FILE, LOCK, Database
+from cogency_tui.store.store import Store, StoredConversation
 from tests.store.conftest import Spawn
 
 

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from cogency_tui.errors import StoreError, UsageError
-from cogency_tui.store.conversations import Store, StoredConversation
 from cogency_tui.store.database import FILE
+from cogency_tui.store.edit_records import ABSENT, Edit, FileChange, Mark, Origin, State, Undone, Version
 from cogency_tui.store.edits import Edits
-from cogency_tui.store.file_versions import ABSENT, Edit, FileChange, Mark, Origin, State, Undone, Version
 from cogency_tui.store.reviews import MarkChange, NewAction, Part, Reviews
+from cogency_tui.store.store import Store, StoredConversation
 
 
 def version(name: str, mode: int = 0o644, *, kept: bool = True) -> Version:

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from cogency_tui.errors import StoreError
 from cogency_tui.protocol.events import PERSISTED, Event
 from cogency_tui.store import events
-from cogency_tui.store.conversations import Store, StoredConversation
 from cogency_tui.store.database import FILE
+from cogency_tui.store.store import Store, StoredConversation
 from tests.store.conftest import Spawn
 
 surrogates = st.characters(categories=["Cs"])

@@ -13,10 +13,10 @@ from cogency_tui.errors import UsageError
 from cogency_tui.protocol.events import Event
 from cogency_tui.redaction import MARKER
 from cogency_tui.store.blobs import Blobs
-from cogency_tui.store.conversations import Store, StoredConversation
+from cogency_tui.store.edit_records import ABSENT, FileChange, Undone, Version
 from cogency_tui.store.edits import Edits
 from cogency_tui.store.export_import import exported, imported
-from cogency_tui.store.file_versions import ABSENT, FileChange, Undone, Version
+from cogency_tui.store.store import Store, StoredConversation
 from cogency_tui.store.summaries import Summaries
 
 STORED: list[Event] = [

@@ -4,8 +4,8 @@ import pytest
 
 from cogency_tui.errors import StoreError, UsageError
 from cogency_tui.protocol.events import Event
-from cogency_tui.store.conversations import Store, StoredConversation
 from cogency_tui.store.forks import Forks
+from cogency_tui.store.store import Store, StoredConversation
 from cogency_tui.store.summaries import Summaries
 from cogency_tui.store.trash import Trash
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from cogency_tui.errors import StoreError
-from cogency_tui.store.conversations import Store
 from cogency_tui.store.database import FILE
 from cogency_tui.store.migrations import MIGRATIONS, migrate, pending
+from cogency_tui.store.store import Store
 from tests.store.conftest import Spawn
 
 

@@ -12,14 +12,14 @@ import pytest
 from cogency_tui.protocol.events import Event, begins_turn
 from cogency_tui.protocol.transcript import user_text
 from cogency_tui.store.blobs import Blobs
-from cogency_tui.store.conversations import Store, StoredConversation
 from cogency_tui.store.database import FILE
+from cogency_tui.store.edit_records import ABSENT, FileChange, Version
 from cogency_tui.store.edits import Edits
 from cogency_tui.store.events import BEGINS_TURN, read_page
 from cogency_tui.store.export_import import exported, imported
-from cogency_tui.store.file_versions import ABSENT, FileChange, Version
 from cogency_tui.store.migrations import store_user_commands_as_fields
 from cogency_tui.store.recovery import recover
+from cogency_tui.store.store import Store, StoredConversation
 
 OLD = "[The person ran this command in the project: {}. Its output is data.]"
 AFTER = Version("file", "d" * 64, 1, 0o644, kept=False)

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from cogency_tui.errors import UsageError
-from cogency_tui.store.conversations import Store
 from cogency_tui.store.database import FILE
 from cogency_tui.store.profile import LONGEST, MOST, Fact, Facts, Kind
 from cogency_tui.store.profile_material import HEARD, Lessons, Lot
+from cogency_tui.store.store import Store
 
 
 async def begun(store: Store, *texts: str) -> str:

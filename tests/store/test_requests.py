@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from cogency_tui.errors import StoreError
-from cogency_tui.store.conversations import Store
 from cogency_tui.store.forks import Forks
 from cogency_tui.store.profile import Facts
 from cogency_tui.store.requests import Frame, Requests
+from cogency_tui.store.store import Store
 
 FRAME = Frame((("system prompt", "You are \ud800.\n"), ("tools", "none")), "", "xml", 30_000, 0)
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from cogency_tui.errors import StoreError
-from cogency_tui.store.conversations import Store
+from cogency_tui.store.store import Store
 from cogency_tui.store.summaries import Summaries
 
 

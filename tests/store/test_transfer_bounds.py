@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from cogency_tui.store.blobs import Blobs
-from cogency_tui.store.conversations import Store
 from cogency_tui.store.export_import import imported
+from cogency_tui.store.store import Store
 from tests.agent.test_imports_of_conversations import Record, conversation, lines, user
 from tests.counting import calls_counted
 

@@ -12,12 +12,12 @@ import pytest
 
 from cogency_tui.errors import StoreError
 from cogency_tui.protocol.events import UserEvent
-from cogency_tui.store import pending_notices
-from cogency_tui.store.conversations import Store, StoredConversation
+from cogency_tui.store import unseen_notices
 from cogency_tui.store.database import FILE
 from cogency_tui.store.search.query import parse
+from cogency_tui.store.search.search_thread import SearchService
 from cogency_tui.store.search.searcher import Scope
-from cogency_tui.store.search.service import SearchService
+from cogency_tui.store.store import Store, StoredConversation
 
 
 def said(content: str) -> UserEvent:
@@ -61,17 +61,17 @@ async def test_the_notice_of_a_damaged_store_stays_until_it_was_seen(directory: 
         await store.acknowledge()
     async with await Store.open(directory) as store:
         assert store.notices == []
-    assert not (directory / pending_notices.FILE).exists()
+    assert not (directory / unseen_notices.FILE).exists()
 
 
 async def test_only_what_was_seen_is_forgotten(directory: Path) -> None:
     directory.mkdir()
-    pending_notices.add(directory, "one")
+    unseen_notices.add(directory, "one")
     async with await Store.open(directory) as store:
         assert store.untold() == ["one"]
-        pending_notices.add(directory, "two")
+        unseen_notices.add(directory, "two")
         await store.acknowledge()
-    assert pending_notices.pending(directory) == ["two"]
+    assert unseen_notices.pending(directory) == ["two"]
 
 
 @pytest.mark.parametrize("data", ["zero", "garbage", "half"])

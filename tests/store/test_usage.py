@@ -3,7 +3,7 @@
 import pytest
 
 from cogency_tui.errors import StoreError
-from cogency_tui.store.conversations import Store, StoredConversation
+from cogency_tui.store.store import Store, StoredConversation
 
 
 async def test_nothing_recorded_is_zero(store: Store, conversation: StoredConversation) -> None:

@@ -13,7 +13,7 @@ import pytest
 from cogency_tui.errors import ToolError
 from cogency_tui.tools.base import BoundCall, ToolContext
 from cogency_tui.tools.registry import Registry, default_tools
-from cogency_tui.workspace.directory import TEMPORARY_PREFIX
+from cogency_tui.workspace.nofollow_access import TEMPORARY_PREFIX
 from cogency_tui.workspace.paths import Workspace
 
 _HERE = -100

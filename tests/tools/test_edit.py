@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from cogency_tui.errors import ToolError
-from cogency_tui.tools import changes
+from cogency_tui.tools import file_writes
 from tests.tools.conftest import Bench
 
 
@@ -288,15 +288,15 @@ async def test_replace_shows_diffs_as_far_as_they_fit(bench: Bench) -> None:
     assert len(content) < 25_000
 
 
-def _change(bench: Bench, name: str, before: bytes, after: bytes) -> changes.Change:
-    return changes.Change(bench.context.workspace.locate(name), before, after, "")
+def _change(bench: Bench, name: str, before: bytes, after: bytes) -> file_writes.Change:
+    return file_writes.Change(bench.context.workspace.locate(name), before, after, "")
 
 
 def test_file_that_changed_after_it_was_prepared_is_not_overwritten(bench: Bench) -> None:
     first, second = bench.put("a", "a"), bench.put("b", "theirs")
     wanted = [_change(bench, "a", b"a", b"x"), _change(bench, "b", b"b", b"x")]
     with pytest.raises(ToolError, match="b has just changed"):
-        changes.apply(bench.context.workspace, wanted)
+        file_writes.apply(bench.context.workspace, wanted)
     assert (first.read_text(), second.read_text()) == ("a", "theirs")
     assert _names(bench.root) == ["a", "b"]
 
@@ -309,7 +309,7 @@ def test_change_that_fails_half_way_is_taken_back(
     wanted = [_change(bench, "one/a", b"a", b"x"), _change(bench, "two/b", b"b", b"x")]
     commit = workspace.commit
 
-    def swapped(staged: changes.Staged) -> None:
+    def swapped(staged: file_writes.Staged) -> None:
         if staged.location.path == second:
             (bench.root / "two").rename(bench.root / "away")
             (bench.root / "two").symlink_to(tmp_path)
@@ -317,7 +317,7 @@ def test_change_that_fails_half_way_is_taken_back(
 
     monkeypatch.setattr(workspace, "commit", swapped)
     with pytest.raises(ToolError):
-        changes.apply(workspace, wanted)
+        file_writes.apply(workspace, wanted)
     assert first.read_text() == "a"
     assert (bench.root / "away" / "b").read_text() == "b"
 

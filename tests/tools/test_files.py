@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from cogency_tui.errors import ToolError, WorkspaceError
-from cogency_tui.tools import listing
+from cogency_tui.tools import directory_tree
 from cogency_tui.tools.files import LONGEST_LINE
 from tests.tools.conftest import Bench
 
@@ -236,7 +236,7 @@ async def test_list_with_a_pattern_shows_only_what_matches(bench: Bench) -> None
 
 
 async def test_list_of_a_large_tree_is_less_deep(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(listing, "MOST", 20)
+    monkeypatch.setattr(directory_tree, "MOST", 20)
     for number in range(30):
         bench.put(f"d{number % 6}/{number}", "")
     content = (await bench.run("list")).content

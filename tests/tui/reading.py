@@ -17,7 +17,7 @@ from cogency_tui.protocol.events import Event
 from cogency_tui.tui.conversation.find_bar import FindBar, FindCount
 from cogency_tui.tui.conversation.pane import ConversationPane
 from cogency_tui.tui.conversation.view import Conversation
-from cogency_tui.tui.theme import textual_theme, variables
+from cogency_tui.tui.theme_styles import textual_theme, variables
 from cogency_tui.tui.transcript.units import Transcript
 from tests.tui.scripted import EPOCH
 

@@ -21,7 +21,7 @@ from cogency_tui.config.schema import Dialect, Mode, Permissions, Settings
 from cogency_tui.protocol.events import CallState, ErrorPayload, Event, Measure, StepState
 from cogency_tui.protocol.events import Step as StepFields
 from cogency_tui.providers.models import ModelFacts
-from cogency_tui.store.conversations import StoredConversation
+from cogency_tui.store.store import StoredConversation
 from cogency_tui.workspace.paths import Workspace
 
 EPOCH = 1_790_000_000.0

@@ -7,7 +7,7 @@ from textual.widget import Widget
 
 from cogency_tui.tui.app import CogencyApp
 from cogency_tui.tui.kit.bar import Surface
-from cogency_tui.tui.theme import DEFAULT, load_palette, textual_theme, variables
+from cogency_tui.tui.theme_styles import DEFAULT, load_palette, textual_theme, variables
 
 
 class Stand(App[None]):

@@ -9,7 +9,7 @@ import pytest
 
 from cogency_tui.errors import StoreError, WorkspaceError
 from cogency_tui.workspace.atomic_changes import Batch
-from cogency_tui.workspace.journal_path import content, located
+from cogency_tui.workspace.file_or_link import content, located
 from cogency_tui.workspace.paths import Location, Workspace
 from tests.workspace.conftest import Fill
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from cogency_tui.errors import WorkspaceError
-from cogency_tui.workspace.directory import Directory
+from cogency_tui.workspace.nofollow_access import Directory
 from cogency_tui.workspace.paths import Workspace
 
 LIMIT = 1 << 20
@@ -211,7 +211,7 @@ def test_no_handle_is_left_open(workspace: Workspace) -> None:
 def test_without_directory_handles_the_same_is_refused(
     workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("cogency_tui.workspace.directory._RELATIVE", False)
+    monkeypatch.setattr("cogency_tui.workspace.nofollow_access._RELATIVE", False)
     workspace.write_bytes(workspace.locate("src/a"), b"x")
     location = workspace.locate("src/a")
     assert workspace.read_bytes(location, LIMIT) == b"x"

@@ -7,15 +7,15 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import takewhile
 
-from cogency_tui.agent.edits.content_cache import Contents
+from cogency_tui.agent.edits.prior_contents import Contents
 from cogency_tui.config.edit import LOCK
 from cogency_tui.config.own_writes import Held, writes
 from cogency_tui.errors import WorkspaceError
 from cogency_tui.store.blobs import Blobs
-from cogency_tui.store.file_versions import ABSENT, Edit, FileChange, Version
+from cogency_tui.store.edit_records import ABSENT, Edit, FileChange, Version
 from cogency_tui.store.intents import Beside, Intent
-from cogency_tui.workspace import protected_files
-from cogency_tui.workspace.journal_path import TICK, Stamp
+from cogency_tui.workspace import protected_file_discovery
+from cogency_tui.workspace.file_or_link import TICK, Stamp
 from cogency_tui.workspace.paths import Workspace
 from cogency_tui.workspace.snapshot import Difference, Snapshot
 
@@ -145,7 +145,7 @@ def written_by_us(
     """
     by_path = {change.path: change for change in changes}
     found: list[Edit] = []
-    for place in protected_files.own_files():
+    for place in protected_file_discovery.own_files():
         path = workspace.name_of(place)
         if path not in by_path:
             continue

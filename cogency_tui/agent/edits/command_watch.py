@@ -30,7 +30,8 @@ from cogency_tui.agent.edits.change_attribution import (
     unread_changes_of,
     written_by_us,
 )
-from cogency_tui.agent.edits.guarded_file_restore import (
+from cogency_tui.agent.edits.crash_snapshot import ShadowFile
+from cogency_tui.agent.edits.protected_file_restore import (
     BY_HAND,
     Settled,
     of_guarded,
@@ -40,20 +41,19 @@ from cogency_tui.agent.edits.guarded_file_restore import (
     settled_unseen,
     without_ordinary,
 )
-from cogency_tui.agent.edits.project_backup import ShadowFile
 from cogency_tui.errors import CogencyError, StoreError, ToolError, WorkspaceError
-from cogency_tui.store import pending_notices
+from cogency_tui.store import unseen_notices
 from cogency_tui.store.blobs import Blobs
-from cogency_tui.store.file_versions import Edit, FileChange, Origin
+from cogency_tui.store.edit_records import Edit, FileChange, Origin
 from cogency_tui.store.intents import Beside, Claim, Intent, Shadow, dropping
 from cogency_tui.tools.journal_protocol import ALL, Consent
-from cogency_tui.tools.shell.moved_files import MovedFiles
+from cogency_tui.tools.shell.moved_sole_copies import MovedFiles
 from cogency_tui.tools.threads import completed, in_thread
-from cogency_tui.workspace import protected_files, snapshot
-from cogency_tui.workspace.file_names import shown
-from cogency_tui.workspace.git.directories import GitDirectories, Returned
-from cogency_tui.workspace.held_directories import GuardedDirectories
+from cogency_tui.workspace import protected_file_discovery, snapshot
+from cogency_tui.workspace.git.directory_restore import GitDirectories, Returned
 from cogency_tui.workspace.paths import Workspace
+from cogency_tui.workspace.protected_directories import GuardedDirectories
+from cogency_tui.workspace.protected_names import shown
 from cogency_tui.workspace.watch import MOST_DIRECTORIES, Watch
 
 if TYPE_CHECKING:
@@ -418,7 +418,7 @@ class Commands:
             store = await self._journal.store()
             if notice not in store.notices:
                 store.notices.append(notice)
-                await in_thread(pending_notices.add, store.database.path.parent, notice)
+                await in_thread(unseen_notices.add, store.database.path.parent, notice)
 
     async def _settle_late(self) -> None:
         """Settle the changes of guarded files by background commands."""
@@ -661,7 +661,7 @@ def _hold(before: snapshot.Snapshot) -> GitDirectories:
     return GitDirectories(
         directory
         for git in before.repositories
-        for directory in protected_files.directories_of_repository(git)
+        for directory in protected_file_discovery.directories_of_repository(git)
     )
 
 

@@ -12,7 +12,7 @@ from functools import reduce
 from pathlib import PurePosixPath
 from typing import TypeVar
 
-from cogency_tui.store.file_versions import ABSENT, Edit, FileChange, Version
+from cogency_tui.store.edit_records import ABSENT, Edit, FileChange, Version
 
 UNDO = "undo"
 REDO = "redo"

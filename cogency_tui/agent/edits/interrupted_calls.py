@@ -4,8 +4,8 @@ Invariant: the disk decides. A planned change was made if its file holds what wa
 what differs from its shadow. If a file was changed by others since, its previous content is recorded as a
 snapshot, which can be restored. What the store cannot record now remains to be settled. Provable changes of
 guarded files by a command while it ran (see `proven_changes`) are put back, once they are recorded (see
-`unapproved_edits`). All other differences of these files may be the user's work: they are reported, and
-stay.
+`unapproved_edit_rollback`). All other differences of these files may be the user's work: they are reported,
+and stay.
 """
 
 import sqlite3
@@ -24,26 +24,26 @@ from cogency_tui.agent.edits.change_attribution import (
     written_by_us,
 )
 from cogency_tui.agent.edits.command_watch import COLLECTING
-from cogency_tui.agent.edits.committed_files import brought
-from cogency_tui.agent.edits.content_cache import Contents, Known
-from cogency_tui.agent.edits.guarded_file_restore import of_guarded, without_ordinary
+from cogency_tui.agent.edits.committed_protected_files import brought
+from cogency_tui.agent.edits.prior_contents import Contents, Known
+from cogency_tui.agent.edits.protected_file_restore import of_guarded, without_ordinary
 from cogency_tui.agent.edits.proven_changes import Lifetime
-from cogency_tui.agent.edits.unapproved_edits import put_back_unagreed
+from cogency_tui.agent.edits.unapproved_edit_rollback import put_back_unagreed
 from cogency_tui.errors import StoreError, WorkspaceError
 from cogency_tui.protocol.events import ResultEvent
 from cogency_tui.protocol.transcript import INTERRUPTED
-from cogency_tui.store import pending_notices
+from cogency_tui.store import unseen_notices
 from cogency_tui.store.blobs import Blobs
-from cogency_tui.store.file_versions import ABSENT, Edit, FileChange, Version
+from cogency_tui.store.edit_records import ABSENT, Edit, FileChange, Version
 from cogency_tui.store.intents import Intent, add_unagreed
 from cogency_tui.temporary_files import owner
 from cogency_tui.tools.shell.files_from_commits import Bringing
 from cogency_tui.tools.threads import in_thread
 from cogency_tui.workspace import snapshot
 from cogency_tui.workspace.atomic_changes import sweep
-from cogency_tui.workspace.file_names import shown
-from cogency_tui.workspace.held_directories import displaced
 from cogency_tui.workspace.paths import Workspace
+from cogency_tui.workspace.protected_directories import displaced
+from cogency_tui.workspace.protected_names import shown
 
 if TYPE_CHECKING:
     from cogency_tui.agent.edits.journal import Journal
@@ -127,13 +127,13 @@ async def _settle(journal: "Journal", intent: Intent) -> list[str]:
         add_unagreed(connection, intent, [edit.id for edit in made if edit.path in found.unagreed])
         if made or found.problem or found.left or found.displaced:
             # The notice outlives a process that ends before it is shown.
-            pending_notices.add(directory, notice)
+            unseen_notices.add(directory, notice)
             reported.append(notice)
 
     try:
         await (await journal.intents()).settle(intent, found.to_record, answer, report)
     except StoreError:
-        await in_thread(pending_notices.acknowledge, directory, reported)
+        await in_thread(unseen_notices.acknowledge, directory, reported)
         raise
     journal.unfinished.pop(intent.id, None)
     return reported

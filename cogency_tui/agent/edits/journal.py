@@ -1,6 +1,6 @@
 """The journal: records what tools change in a project, together with the previous contents.
 
-Invariant: the content of a file is stored before it is changed, as far as possible (see `content_cache`),
+Invariant: the content of a file is stored before it is changed, as far as possible (see `prior_contents`),
 and is on the disk for good, with an intent that describes what is about to happen, before anything happens.
 Without an intent nothing is changed (`JournalError`). Whatever ends a call (a failure, a time-out, a
 cancellation), the changes that it made by then are recorded; if the process ends first, or the store fails,
@@ -35,25 +35,25 @@ from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from cogency_tui.agent.edits import content_cache
+from cogency_tui.agent.edits import prior_contents
+from cogency_tui.agent.edits.agent_commits import KnownCommits
 from cogency_tui.agent.edits.command_watch import Call, CommandEdits, Commands, KeptPaths, unrecorded
-from cogency_tui.agent.edits.content_cache import Contents, Limits
+from cogency_tui.agent.edits.crash_snapshot import ShadowFile
 from cogency_tui.agent.edits.file_history import histories
-from cogency_tui.agent.edits.guarded_file_restore import refuse_all, settle_guarded
 from cogency_tui.agent.edits.interrupted_calls import settle
-from cogency_tui.agent.edits.known_commits import KnownCommits
-from cogency_tui.agent.edits.project_backup import ShadowFile
+from cogency_tui.agent.edits.prior_contents import Contents, Limits
+from cogency_tui.agent.edits.protected_file_restore import refuse_all, settle_guarded
 from cogency_tui.agent.edits.remote_changes import Merging
 from cogency_tui.errors import JournalError, StoreError
 from cogency_tui.store.blobs import Blobs, Cleaned
-from cogency_tui.store.conversations import Store
+from cogency_tui.store.edit_records import Edit, FileChange, Origin, Version
 from cogency_tui.store.edits import Also, Edits
-from cogency_tui.store.file_versions import Edit, FileChange, Origin, Version
 from cogency_tui.store.intents import Intents, dropping
+from cogency_tui.store.store import Store
 from cogency_tui.temporary_files import sweep
-from cogency_tui.tools.changes import Change
+from cogency_tui.tools.file_writes import Change
 from cogency_tui.tools.journal_protocol import ALL, Consent
-from cogency_tui.tools.shell.moved_files import MovedFiles
+from cogency_tui.tools.shell.moved_sole_copies import MovedFiles
 from cogency_tui.tools.threads import Result, completed, in_thread
 from cogency_tui.workspace import snapshot
 from cogency_tui.workspace.paths import Workspace
@@ -265,7 +265,7 @@ class CallJournal:
         found = histories(await edits.of_conversation(origin.conversation, turn=origin.turn))
         found = [each for each in found if not each.is_replaced]
         blobs = await journal.blobs()
-        return await in_thread(content_cache.made_since, began, found, journal.workspace, blobs)
+        return await in_thread(prior_contents.made_since, began, found, journal.workspace, blobs)
 
     @asynccontextmanager
     async def writing(self, call: str, tool: str, changes: Sequence[Change]) -> AsyncGenerator[Recorded]:
@@ -281,13 +281,13 @@ class CallJournal:
             with _beforehand("Nothing was changed"):
                 blobs, intents = await journal.blobs(), await journal.intents()
                 origin = await (await journal.edits()).origin(self._conversation)
-                planned = await in_thread(content_cache.planned, changes, journal.workspace, blobs)
+                planned = await in_thread(prior_contents.planned, changes, journal.workspace, blobs)
                 intent = await intents.begin(journal.root, origin, call, tool, planned)
             recorded = Recorded()
 
             async def record(*, failed: bool) -> None:
                 try:
-                    made = await in_thread(content_cache.made, changes, planned, failed, journal.workspace)
+                    made = await in_thread(prior_contents.made, changes, planned, failed, journal.workspace)
                     await journal.record(origin, call, tool, made, dropping(intent))
                 except StoreError as error:
                     journal.unfinished[intent] = error
@@ -364,7 +364,7 @@ class CallJournal:
         origin = await (await journal.edits()).origin(self._conversation)
         async with journal.lock:
             found, left_out, size = await in_thread(
-                content_cache.at_stake, paths, journal.workspace, contents, journal.limits
+                prior_contents.at_stake, paths, journal.workspace, contents, journal.limits
             )
             return KeptPaths(await journal.record(origin, call, tool, found), left_out, size)
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain, combinations
 
-from cogency_tui.workspace.git.merges import MergingRepository
+from cogency_tui.workspace.git.merge_repository import MergingRepository
 
 _MOST = 400
 _SECONDS = 10.0

@@ -10,9 +10,9 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
-from cogency_tui.store.file_versions import FileChange
-from cogency_tui.workspace import protected_files
-from cogency_tui.workspace.directory_handle import identity_of
+from cogency_tui.store.edit_records import FileChange
+from cogency_tui.workspace import protected_file_discovery
+from cogency_tui.workspace.directory_identity import identity_of
 from cogency_tui.workspace.paths import Workspace
 from cogency_tui.workspace.snapshot import Snapshot
 
@@ -27,7 +27,7 @@ class Lifetime:
         self._before = before
         self._after = after
         self._until = until
-        self._roots = frozenset((workspace.root, *workspace.added, *protected_files.home()))
+        self._roots = frozenset((workspace.root, *workspace.added, *protected_file_discovery.home()))
 
     def proves(self, change: FileChange) -> bool:
         """Return whether a change was made within the lifetime, and is still as it was made."""

@@ -9,9 +9,9 @@ import os
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
-from cogency_tui.store.file_versions import Edit
+from cogency_tui.store.edit_records import Edit
 from cogency_tui.tools.shell.files_from_commits import Bringing
-from cogency_tui.workspace.git.facts import Repository
+from cogency_tui.workspace.git.repository_queries import Repository
 
 _PLACES = ("HEAD", "MERGE_HEAD")
 """The last commit, and the one whose merge has stopped for a conflict."""

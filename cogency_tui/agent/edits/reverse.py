@@ -8,14 +8,14 @@ beforehand, including the current contents, so that the undo can be undone. Bloc
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from cogency_tui.agent.edits.content_cache import Contents
 from cogency_tui.agent.edits.file_history import topmost
+from cogency_tui.agent.edits.prior_contents import Contents
 from cogency_tui.agent.edits.undo_selection import Step
 from cogency_tui.errors import WorkspaceError
 from cogency_tui.store.blobs import Blobs
-from cogency_tui.store.file_versions import ABSENT, FileChange, Undone, Version
-from cogency_tui.workspace.file_names import shown
+from cogency_tui.store.edit_records import ABSENT, FileChange, Undone, Version
 from cogency_tui.workspace.merge import Merged, merge
+from cogency_tui.workspace.protected_names import shown
 
 _LARGEST = 16 << 20
 """The most bytes of a file whose lines are merged."""

@@ -19,8 +19,8 @@ async def settle_left(data: Path) -> None:
     if not any_left(data):
         return
     from cogency_tui.agent.edits.journal import Journal
-    from cogency_tui.store.conversations import Store
     from cogency_tui.store.intents import Intents
+    from cogency_tui.store.store import Store
     from cogency_tui.workspace.paths import Workspace
 
     with suppress(CogencyError):

@@ -11,8 +11,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from cogency_tui.agent.edits.change_attribution import named_conversations
-from cogency_tui.agent.edits.content_cache import Contents
 from cogency_tui.agent.edits.file_history import GUARD, REDO, RESTORE, UNDO
+from cogency_tui.agent.edits.prior_contents import Contents
 from cogency_tui.agent.edits.reverse import Obstacle, Reversal
 from cogency_tui.agent.edits.undo_preview import Plan, Planned, difference, left_out, plan_of, planned
 from cogency_tui.agent.edits.undo_selection import (
@@ -26,14 +26,14 @@ from cogency_tui.agent.edits.undo_selection import (
 )
 from cogency_tui.errors import ConsentError, LossError, UsageError, WorkspaceError
 from cogency_tui.store.blobs import Blobs
+from cogency_tui.store.edit_records import ABSENT, Edit, FileChange
 from cogency_tui.store.edits import Also
-from cogency_tui.store.file_versions import ABSENT, Edit, FileChange
 from cogency_tui.store.intents import ending
 from cogency_tui.tools.threads import completed, in_thread
 from cogency_tui.workspace.atomic_changes import Batch
-from cogency_tui.workspace.file_names import shown
-from cogency_tui.workspace.journal_path import located
+from cogency_tui.workspace.file_or_link import located
 from cogency_tui.workspace.paths import Workspace
+from cogency_tui.workspace.protected_names import shown
 
 if TYPE_CHECKING:
     from cogency_tui.agent.edits.journal import Journal

@@ -5,14 +5,14 @@ from dataclasses import dataclass, field, replace
 from itertools import compress
 
 from cogency_tui.agent.edits.change_attribution import named_conversations
-from cogency_tui.agent.edits.content_cache import Contents
+from cogency_tui.agent.edits.prior_contents import Contents
 from cogency_tui.agent.edits.reverse import Obstacle, Reversal
 from cogency_tui.agent.edits.undo_selection import Step
 from cogency_tui.errors import StoreError, WorkspaceError
 from cogency_tui.store.blobs import Blobs
-from cogency_tui.store.file_versions import Edit, FileChange, Version
+from cogency_tui.store.edit_records import Edit, FileChange, Version
 from cogency_tui.workspace import diff
-from cogency_tui.workspace.file_names import shown
+from cogency_tui.workspace.protected_names import shown
 from cogency_tui.workspace.text_files import decode
 
 LARGEST = 4 << 20

@@ -12,8 +12,8 @@ from functools import reduce
 from pathlib import PurePosixPath
 
 from cogency_tui.agent.edits.file_history import UNDO, by_file, change_of, joined, renames, unbroken
-from cogency_tui.store.file_versions import Edit, FileChange, Undone
-from cogency_tui.workspace.file_names import shown
+from cogency_tui.store.edit_records import Edit, FileChange, Undone
+from cogency_tui.workspace.protected_names import shown
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from cogency_tui.protocol.events import Event, ResultEvent
 from cogency_tui.protocol.transcript import as_tool_call, call_record, user_text
 from cogency_tui.redaction import Redactor
 from cogency_tui.safe_text import clean
-from cogency_tui.store.conversations import StoredConversation
+from cogency_tui.store.store import StoredConversation
 
 
 @dataclass(frozen=True, slots=True)

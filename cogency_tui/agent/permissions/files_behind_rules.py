@@ -16,8 +16,8 @@ from pathlib import Path
 
 from cogency_tui.errors import WorkspaceError
 from cogency_tui.tools.shell import allowed_options, programs
-from cogency_tui.workspace.directory import Directory
 from cogency_tui.workspace.git.configured_programs import UndecidedError, hooks_of
+from cogency_tui.workspace.nofollow_access import Directory
 
 _SCRIPTS = programs.programs_with("scripts")
 _LARGEST = 64 << 20

@@ -29,7 +29,7 @@ from cogency_tui.agent.permissions.grants import (
 from cogency_tui.agent.permissions.rules import RuleEffect, Rules, Ruling
 from cogency_tui.config.schema import PERMISSIONS, Permissions
 from cogency_tui.errors import PersonError, RefusedError
-from cogency_tui.protocol.untrusted_sources import Sources
+from cogency_tui.protocol.taint_sources import Sources
 from cogency_tui.tools.base import Effect, Intent
 from cogency_tui.tools.threads import in_thread
 

@@ -31,7 +31,7 @@ import msgspec
 from msgspec.structs import replace
 
 from cogency_tui.agent.permissions.files_behind_rules import basis_of, stays_inside
-from cogency_tui.config import toml
+from cogency_tui.config import toml_reader
 from cogency_tui.config.edit import changing, write_table
 from cogency_tui.config.workflows import problem_of
 from cogency_tui.errors import ConfigError, ToolError, UsageError
@@ -326,8 +326,8 @@ class Rules:
         return basis_of(pattern, self.project) if effect == "command" else ""
 
     def _read(self) -> tuple[Rule, ...]:
-        text = toml.read_text(self.path)
-        table = toml.parse(self.path, text)
+        text = toml_reader.read_text(self.path)
+        table = toml_reader.parse(self.path, text)
         found: Any = table.pop("rules", [])
         if table:
             raise ConfigError(f'{self.path}: unknown key "{next(iter(table))}".', _MEND)
@@ -345,7 +345,7 @@ class Rules:
             problem = _problem(rule)
             if not problem:
                 return rule
-        place = toml.place(self.path, toml.line_of(text, ("rules",), index))
+        place = toml_reader.place(self.path, toml_reader.line_of(text, ("rules",), index))
         raise ConfigError(f"{place}: rule {index + 1}: {problem}.", _MEND)
 
     def _write(self, rules: tuple[Rule, ...]) -> None:

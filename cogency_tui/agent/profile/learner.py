@@ -14,9 +14,9 @@ from cogency_tui.agent.profile.profile import Profile
 from cogency_tui.errors import CogencyError, ProviderProtocolError, StoreError
 from cogency_tui.protocol.events import Message
 from cogency_tui.providers.base import Provider, TextDelta, Usage
-from cogency_tui.store.conversations import Store
 from cogency_tui.store.profile_material import HEARD, Lessons, Lot
-from cogency_tui.tools.shell.environment_secrets import masked
+from cogency_tui.store.store import Store
+from cogency_tui.tools.shell.environment_scrubbing import masked
 
 LONGEST_ANSWER = 20_000
 """Characters after which the model is stopped."""

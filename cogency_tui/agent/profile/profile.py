@@ -18,7 +18,7 @@ from cogency_tui.store.profile import KINDS, Fact, Facts, Kind
 from cogency_tui.store.profile_material import Lessons, State
 
 if TYPE_CHECKING:
-    from cogency_tui.store.conversations import Store
+    from cogency_tui.store.store import Store
 
 OFFER_AFTER = 3
 """Turns of a conversation after which a profile is offered, once."""

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cogency_tui.errors import WorkspaceError
-from cogency_tui.workspace.directory import Directory
-from cogency_tui.workspace.file_names import shown
+from cogency_tui.workspace.nofollow_access import Directory
+from cogency_tui.workspace.protected_names import shown
 
 FOLDER = ".cogency"
 CONFIG = "config.toml"

@@ -12,11 +12,11 @@ from typing import Any
 
 import msgspec
 
-from cogency_tui.config import toml
+from cogency_tui.config import toml_reader
 from cogency_tui.config.schema import AgentSettings
 from cogency_tui.config.workflows import WorkflowError, WorkflowSettings, problem_of, read_workflow
 from cogency_tui.redaction import Redactor
-from cogency_tui.workspace.file_names import short_path
+from cogency_tui.workspace.protected_names import short_path
 
 FOLDERS = {"commands": ".md", "agents": ".md", "workflows": ".toml"}
 """The folders of such files, and their extensions."""
@@ -103,7 +103,7 @@ def read_custom(files: Mapping[str, bytes], folder: Path, *, own: bool) -> Custo
             elif kind == "agents":
                 agents[name] = _agent(text, own=own)
             else:
-                table = toml.loads(text)
+                table = toml_reader.loads(text)
                 workflows[name] = read_workflow(name, table) if own else project_workflow(name, table)
         except (ValueError, RecursionError) as exc:
             problems.append(f"{place}: {str(exc).rstrip('.')}. It is not used.")

@@ -20,11 +20,11 @@ from pathlib import Path
 
 from cogency_tui.errors import WorkspaceError
 from cogency_tui.safe_text import clean
-from cogency_tui.workspace.directory import Directory, refusals, require_regular
-from cogency_tui.workspace.file_names import short_path, shown
-from cogency_tui.workspace.ignore import Tree
-from cogency_tui.workspace.journal_path import Place
+from cogency_tui.workspace.file_or_link import Place
+from cogency_tui.workspace.gitignore_walk import Tree
+from cogency_tui.workspace.nofollow_access import Directory, refusals, require_regular
 from cogency_tui.workspace.paths import Workspace
+from cogency_tui.workspace.protected_names import short_path, shown
 
 NAMES = ("AGENTS.md", "CLAUDE.md")
 """Names of instruction files; in each directory the first that exists counts."""

@@ -26,13 +26,13 @@ from cogency_tui.agent.project.custom_files import (
     read_custom,
 )
 from cogency_tui.agent.project.trust import Standing, Survey, Trust
-from cogency_tui.config import toml
+from cogency_tui.config import toml_reader
 from cogency_tui.config.config_file import check_options, place_of_workflow
 from cogency_tui.config.layers import Layer, file_layer
 from cogency_tui.config.mcp import McpSettings, problem_in
 from cogency_tui.config.options import flattened, options
 from cogency_tui.config.schema import AgentSettings, Settings
-from cogency_tui.config.toml import line_of, line_of_key
+from cogency_tui.config.toml_reader import line_of, line_of_key
 from cogency_tui.config.workflows import WorkflowError, WorkflowSettings, check_workflows, problem_of
 from cogency_tui.errors import ConfigError
 
@@ -175,7 +175,7 @@ def read_delegates(data: bytes, path: Path) -> Delegates:
     text, table = _parse(data, path)
     for key, value in table.items():
         if key not in _TABLES and not _may_give(key):
-            raise ConfigError(f"{toml.place(path, _line(text, key, value))}: {_told(key)}.", _MEND)
+            raise ConfigError(f"{toml_reader.place(path, _line(text, key, value))}: {_told(key)}.", _MEND)
     agents = {name: _agent(name, agent, text, path) for name, agent in _tables(table, "agents", text, path)}
     workflows: dict[str, WorkflowSettings] = {}
     for name, workflow in _tables(table, "workflows", text, path):
@@ -233,7 +233,7 @@ def _parse(data: bytes, path: Path) -> tuple[str, dict[str, Any]]:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as exc:
         raise ConfigError(f"{path} is not valid TOML: {exc}.", _MEND) from exc
-    return text, toml.parse(path, text, _MEND)
+    return text, toml_reader.parse(path, text, _MEND)
 
 
 def _line(text: str, key: str, value: Any) -> int:
@@ -268,12 +268,14 @@ def _options(table: dict[str, Any], text: str, path: Path) -> dict[str, Any]:
 def _tables(table: dict[str, Any], key: str, text: str, path: Path) -> list[tuple[str, Any]]:
     found: Any = table.get(key, {})
     if not isinstance(found, dict):
-        raise ConfigError(f'{toml.place(path, line_of_key(text, (key,)))}: "{key}" is not a table.', _MEND)
+        raise ConfigError(
+            f'{toml_reader.place(path, line_of_key(text, (key,)))}: "{key}" is not a table.', _MEND
+        )
     entries = cast("dict[str, Any]", found)
     for name in entries:
         if not _NAME.fullmatch(name):
             told = "a name has only letters, digits, -, _ and ., at most 64 characters"
-            raise ConfigError(f"{toml.place(path, line_of(text, (key, name)))}: {key}: {told}.", _MEND)
+            raise ConfigError(f"{toml_reader.place(path, line_of(text, (key, name)))}: {key}: {told}.", _MEND)
     return list(entries.items())
 
 
@@ -287,7 +289,7 @@ def _agent(name: str, agent: Any, text: str, path: Path) -> AgentSettings:
             return msgspec.convert(agent, AgentSettings)
         line = line_of_key(text, (*keys, chosen)) or line
         problem = f'a project cannot set "{chosen}": its agents use the model of their caller'
-    raise ConfigError(f'{toml.place(path, line)}: agent "{name}": {problem}.', _MEND)
+    raise ConfigError(f'{toml_reader.place(path, line)}: agent "{name}": {problem}.', _MEND)
 
 
 def _server(name: str, server: Any, text: str, path: Path) -> McpSettings:
@@ -297,4 +299,4 @@ def _server(name: str, server: Any, text: str, path: Path) -> McpSettings:
         return msgspec.convert(server, McpSettings)
     told = wrong.words if wrong else f'a project cannot set "{key}": it names your environment variables'
     line = line_of_key(text, ("mcp", name, key) if key else ("mcp", name))
-    raise ConfigError(f'{toml.place(path, line)}: MCP server "{name}": {told}.', _MEND)
+    raise ConfigError(f'{toml_reader.place(path, line)}: MCP server "{name}": {told}.', _MEND)

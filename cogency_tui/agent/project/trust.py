@@ -18,8 +18,8 @@ from typing import Any, cast
 import msgspec
 
 from cogency_tui.agent.project.cogency_folder import FOLDER, Entry, list_files, read_files
-from cogency_tui.agent.project.server_files import Programs, programs_of
-from cogency_tui.config import toml
+from cogency_tui.agent.project.mcp_server_sources import Programs, programs_of
+from cogency_tui.config import toml_reader
 from cogency_tui.config.edit import changing, write_table
 from cogency_tui.config.workflows import problem_of
 from cogency_tui.errors import ConfigError, UsageError, WorkspaceError
@@ -190,8 +190,8 @@ class Trust:
         Raises:
             ConfigError: the file cannot be read, or is invalid.
         """
-        text = toml.read_text(self.path)
-        table = toml.parse(self.path, text)
+        text = toml_reader.read_text(self.path)
+        table = toml_reader.parse(self.path, text)
         projects = self._entries(text, table, "projects", Trusted)
         refused = self._entries(text, table, "refused", Refused)
         if table:
@@ -209,7 +209,7 @@ class Trust:
         entries = cast("list[Any]", found)
         for index, entry in enumerate(entries):
             if problem := problem_of(entry, kind):
-                place = toml.place(self.path, toml.line_of(text, (key,), index))
+                place = toml_reader.place(self.path, toml_reader.line_of(text, (key,), index))
                 raise ConfigError(f"{place}: {key}, entry {index + 1}: {problem}.", _MEND)
         return entries
 

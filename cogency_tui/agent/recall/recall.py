@@ -21,16 +21,16 @@ from cogency_tui.errors import UsageError
 from cogency_tui.protocol.transcript import user_text
 from cogency_tui.store import events, export_import, usage
 from cogency_tui.store.blobs import Blobs
-from cogency_tui.store.conversations import Store, StoredConversation
+from cogency_tui.store.edit_records import Kind
 from cogency_tui.store.edits import Edits
 from cogency_tui.store.events import missing
-from cogency_tui.store.file_versions import Kind
 from cogency_tui.store.forks import Forks, Tree
 from cogency_tui.store.open_locks import Mark, Presence
-from cogency_tui.store.search.index import BLOBS
+from cogency_tui.store.search.index_file import BLOBS
 from cogency_tui.store.search.query import parse
+from cogency_tui.store.search.search_thread import SearchService
 from cogency_tui.store.search.searcher import Cursor, Order, Scope, Searcher
-from cogency_tui.store.search.service import SearchService
+from cogency_tui.store.store import Store, StoredConversation
 from cogency_tui.store.trash import Trash
 from cogency_tui.store.usage import Statistics, statistics
 
@@ -99,7 +99,7 @@ _WORK = "work"
 BACKLOG = 300
 """Events missing from the index from which on an update in a separate process pays off."""
 
-_UPDATE = Job("cogency_tui.store.search.child", nice=10)
+_UPDATE = Job("cogency_tui.store.search.index_process", nice=10)
 
 
 class Recall:

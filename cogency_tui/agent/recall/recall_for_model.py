@@ -7,15 +7,15 @@ another conversation comes with the sources of all that conversation has read.
 import time
 from collections.abc import Awaitable, Callable
 
-from cogency_tui.agent.permissions.taint import sources_of
+from cogency_tui.agent.permissions.stored_taint import sources_of
 from cogency_tui.agent.recall.recall import Recall
 from cogency_tui.agent.recall.results import Hit, Listed
 from cogency_tui.errors import PersonError, ToolError
 from cogency_tui.protocol.events import Event
+from cogency_tui.protocol.taint_sources import Sources
 from cogency_tui.protocol.transcript import as_tool_call, call_record, user_text
-from cogency_tui.protocol.untrusted_sources import Sources
-from cogency_tui.store.conversations import Store, StoredConversation
 from cogency_tui.store.edits import Edits
+from cogency_tui.store.store import Store, StoredConversation
 from cogency_tui.tools.recall import Passages, Scope
 from cogency_tui.workspace.paths import Workspace
 

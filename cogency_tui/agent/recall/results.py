@@ -4,13 +4,13 @@ from dataclasses import dataclass
 
 from cogency_tui.protocol.events import Event
 from cogency_tui.store.column_text import to_column
-from cogency_tui.store.conversations import StoredConversation
 from cogency_tui.store.open_locks import Mark
 from cogency_tui.store.search.documents import Document, Kind
 from cogency_tui.store.search.matching import Match
 from cogency_tui.store.search.query import Query
 from cogency_tui.store.search.searcher import Cursor, Searcher
 from cogency_tui.store.search.snippets import Marks, snippet
+from cogency_tui.store.store import StoredConversation
 
 _FILES = "SELECT count(DISTINCT path) FROM edits WHERE conversation = ? AND kind != 'snapshot'"
 _FORKS = "SELECT count(*) FROM conversations WHERE parent = ? AND call IS NULL AND trashed IS NULL"

@@ -10,15 +10,15 @@ from dataclasses import dataclass
 
 from cogency_tui.agent.edits.file_history import history_at, is_agents
 from cogency_tui.agent.edits.journal import Journal
-from cogency_tui.agent.review.hunk_cache import content, is_readable
+from cogency_tui.agent.review.hunk_composition import content, is_readable
 from cogency_tui.agent.review.model import LARGEST
 from cogency_tui.errors import WorkspaceError
 from cogency_tui.store.blobs import Blobs
-from cogency_tui.store.conversations import Store
-from cogency_tui.store.file_versions import Edit, Version
+from cogency_tui.store.edit_records import Edit, Version
 from cogency_tui.store.reviews import Reviews
-from cogency_tui.workspace.file_names import shown
+from cogency_tui.store.store import Store
 from cogency_tui.workspace.merge import line_differences, lines
+from cogency_tui.workspace.protected_names import shown
 
 
 @dataclass(frozen=True, slots=True)

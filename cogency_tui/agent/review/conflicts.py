@@ -6,22 +6,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from cogency_tui.agent.edits.content_cache import Contents
 from cogency_tui.agent.edits.file_history import REVIEW, UNDO
+from cogency_tui.agent.edits.prior_contents import Contents
 from cogency_tui.agent.edits.reverse import Obstacle
 from cogency_tui.agent.edits.undo_preview import Plan, Planned, difference, plan_of
 from cogency_tui.agent.edits.undo_selection import Step
+from cogency_tui.agent.review.decision_target import Wish, wishes_of
 from cogency_tui.agent.review.decisions import applied
-from cogency_tui.agent.review.hunk_patch import Replaced, encoded, undone
-from cogency_tui.agent.review.hunk_selection import Wish, wishes_of
+from cogency_tui.agent.review.hunk_transitions import Replaced, encoded, undone
 from cogency_tui.agent.review.model import Target
 from cogency_tui.agent.review.snapshot import Book, Page
 from cogency_tui.errors import UsageError, WorkspaceError
 from cogency_tui.store.blobs import Blobs
-from cogency_tui.store.file_versions import Edit, FileChange, State
+from cogency_tui.store.edit_records import Edit, FileChange, State
 from cogency_tui.store.reviews import NewAction, Part
 from cogency_tui.tools.threads import in_thread
-from cogency_tui.workspace.file_names import shown
+from cogency_tui.workspace.protected_names import shown
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,20 +10,20 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from cogency_tui.agent.edits.content_cache import Contents
 from cogency_tui.agent.edits.file_history import REVIEW, UNDO
+from cogency_tui.agent.edits.prior_contents import Contents
 from cogency_tui.agent.edits.undo import Undo
 from cogency_tui.agent.edits.undo_preview import Plan, plan_of
 from cogency_tui.agent.edits.undo_selection import Step, taken_back
-from cogency_tui.agent.review.hunk_patch import Replaced, undone
-from cogency_tui.agent.review.hunk_selection import Wish, wishes_of
+from cogency_tui.agent.review.decision_target import Wish, wishes_of
+from cogency_tui.agent.review.hunk_transitions import Replaced, undone
 from cogency_tui.agent.review.model import Target
 from cogency_tui.agent.review.snapshot import Book, Page
 from cogency_tui.errors import UsageError, WorkspaceError
 from cogency_tui.store.blobs import Blobs
-from cogency_tui.store.file_versions import Edit, State, Undone
+from cogency_tui.store.edit_records import Edit, State, Undone
 from cogency_tui.store.reviews import MarkChange, NewAction, Part
-from cogency_tui.workspace.file_names import shown
+from cogency_tui.workspace.protected_names import shown
 
 
 @dataclass(slots=True)

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from cogency_tui.agent.edits.file_history import FileHistory
-from cogency_tui.agent.review.hunk_cache import content
+from cogency_tui.agent.review.current_decisions import Standing
+from cogency_tui.agent.review.hunk_composition import content
 from cogency_tui.agent.review.intraline import Span, marks, twins
 from cogency_tui.agent.review.model import ChangedFile, Hunk, Row
-from cogency_tui.agent.review.stored_decisions import Standing
 from cogency_tui.errors import WorkspaceError
 from cogency_tui.store.blobs import Blobs
 from cogency_tui.workspace.diff import Check, Difference

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from cogency_tui.agent.edits.reverse import Obstacle
-from cogency_tui.store.file_versions import Edit, Kind, State
+from cogency_tui.store.edit_records import Edit, Kind, State
 from cogency_tui.store.reviews import Part
 from cogency_tui.workspace.diff import Difference
 from cogency_tui.workspace.merge import Range

@@ -7,18 +7,18 @@ a file can pass for words of the engine or of the user.
 from collections.abc import Collection, Iterator, Sequence
 
 from cogency_tui.agent.edits.file_history import BY_USER, REDO, RESTORE
-from cogency_tui.agent.review.hunk_cache import content
+from cogency_tui.agent.review.hunk_composition import content
 from cogency_tui.agent.review.model import LARGEST
 from cogency_tui.agent.review.snapshot import Book, Page
 from cogency_tui.errors import StoreError, WorkspaceError
 from cogency_tui.protocol.events import ReviewNote
 from cogency_tui.store.blobs import Blobs
-from cogency_tui.store.file_versions import Edit, FileChange, Version
+from cogency_tui.store.edit_records import Edit, FileChange, Version
 from cogency_tui.store.reviews import Action, ActionKind, Part
 from cogency_tui.tools.threads import in_thread
 from cogency_tui.workspace import diff
-from cogency_tui.workspace.file_names import shown
 from cogency_tui.workspace.merge import hunks
+from cogency_tui.workspace.protected_names import shown
 from cogency_tui.workspace.text_files import decode
 
 _HEAD = (

@@ -17,13 +17,14 @@ from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from typing import Literal
 
-from cogency_tui.agent.edits.content_cache import Contents
 from cogency_tui.agent.edits.file_history import REDO, UNDO, path_today
 from cogency_tui.agent.edits.journal import Journal
+from cogency_tui.agent.edits.prior_contents import Contents
 from cogency_tui.agent.edits.reverse import Obstacle
 from cogency_tui.agent.edits.undo_preview import plan_of
 from cogency_tui.agent.review import conflicts
 from cogency_tui.agent.review.conflicts import Choice
+from cogency_tui.agent.review.current_decisions import counted
 from cogency_tui.agent.review.decisions import Decisions, applied, reverse
 from cogency_tui.agent.review.file_diff import FileDiff, load
 from cogency_tui.agent.review.model import (
@@ -36,15 +37,14 @@ from cogency_tui.agent.review.model import (
     Overview,
     Target,
 )
-from cogency_tui.agent.review.patch import Patch, chosen, patch_of
+from cogency_tui.agent.review.patch_export import Patch, chosen, patch_of
 from cogency_tui.agent.review.snapshot import Book, Page, stoppable
-from cogency_tui.agent.review.stored_decisions import counted
 from cogency_tui.agent.review.survival import fates_of
 from cogency_tui.errors import UsageError
 from cogency_tui.store.blobs import Blobs
-from cogency_tui.store.conversations import Store
-from cogency_tui.store.file_versions import Edit
+from cogency_tui.store.edit_records import Edit
 from cogency_tui.store.reviews import Action, ActionKind, NewAction
+from cogency_tui.store.store import Store
 
 
 def next_undo(page: Page) -> Action | None:

@@ -11,17 +11,17 @@ from typing import TypeVar
 from cogency_tui.agent.edits.file_history import FileHistory, Renames, agents_histories, renames
 from cogency_tui.agent.edits.journal import Journal
 from cogency_tui.agent.edits.undo_selection import Step, steps, to_undo
-from cogency_tui.agent.review.hunk_cache import Outlines, cache_key, outlines_of, packed, unpacked
+from cogency_tui.agent.review.current_decisions import Standing
+from cogency_tui.agent.review.hunk_composition import Outlines, cache_key, outlines_of, packed, unpacked
 from cogency_tui.agent.review.model import ChangedFile, FileKey, Target
-from cogency_tui.agent.review.stored_decisions import Standing
 from cogency_tui.errors import UsageError
 from cogency_tui.store.blobs import Blobs
-from cogency_tui.store.conversations import Store
-from cogency_tui.store.file_versions import Edit
+from cogency_tui.store.edit_records import Edit
 from cogency_tui.store.reviews import Action, Reviews, in_effect
+from cogency_tui.store.store import Store
 from cogency_tui.tools.threads import in_thread
 from cogency_tui.workspace.diff import Check
-from cogency_tui.workspace.file_names import shown
+from cogency_tui.workspace.protected_names import shown
 
 Result = TypeVar("Result")
 

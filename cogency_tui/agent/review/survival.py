@@ -6,12 +6,12 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from cogency_tui.agent.edits.content_cache import Contents
-from cogency_tui.agent.review.hunk_cache import content, is_readable
+from cogency_tui.agent.edits.prior_contents import Contents
+from cogency_tui.agent.review.hunk_composition import content, is_readable
 from cogency_tui.agent.review.model import LARGEST, Fate, HunkFate, Outline
 from cogency_tui.errors import WorkspaceError
 from cogency_tui.store.blobs import Blobs
-from cogency_tui.store.file_versions import FileChange, Version
+from cogency_tui.store.edit_records import FileChange, Version
 from cogency_tui.workspace.diff import Check, Difference
 from cogency_tui.workspace.merge import Range, hunks, line_differences, lines
 

@@ -11,8 +11,8 @@ from cogency_tui.agent.timeline.model import Asked, Figures, Past, Placed, Point
 from cogency_tui.errors import UsageError
 from cogency_tui.protocol.events import Event, begins_turn
 from cogency_tui.store import usage
-from cogency_tui.store.conversations import Store, StoredConversation
 from cogency_tui.store.requests import Frame, Request, Requests
+from cogency_tui.store.store import Store, StoredConversation
 from cogency_tui.store.summaries import Summaries, Summary
 
 CurrentFrame = Callable[[StoredConversation, Summary | None], Awaitable[Frame]]

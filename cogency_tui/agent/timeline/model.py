@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from cogency_tui.protocol.events import Event, Measure, Message, begins_turn
-from cogency_tui.store.conversations import StoredConversation
-from cogency_tui.store.file_versions import Edit, FileChange, Version
+from cogency_tui.store.edit_records import Edit, FileChange, Version
 from cogency_tui.store.requests import Request
+from cogency_tui.store.store import StoredConversation
 
 
 @dataclass(frozen=True, slots=True)

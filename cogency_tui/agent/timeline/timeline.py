@@ -12,9 +12,9 @@ Invariant: only `apply` changes anything. The event loop is never blocked.
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 
 from cogency_tui.agent.context import messages_of
-from cogency_tui.agent.edits.content_cache import Contents
 from cogency_tui.agent.edits.file_history import histories, path_today, renames
 from cogency_tui.agent.edits.journal import Journal
+from cogency_tui.agent.edits.prior_contents import Contents
 from cogency_tui.agent.edits.undo import Undo
 from cogency_tui.agent.edits.undo_preview import Plan, difference
 from cogency_tui.agent.timeline.loader import CurrentFrame, read_past
@@ -23,12 +23,12 @@ from cogency_tui.errors import StoreError, UsageError, WorkspaceError
 from cogency_tui.protocol.events import Message
 from cogency_tui.providers.base import unanswered
 from cogency_tui.store.blobs import Blobs
-from cogency_tui.store.conversations import Store
-from cogency_tui.store.file_versions import Edit, FileChange
+from cogency_tui.store.edit_records import Edit, FileChange
 from cogency_tui.store.requests import Request
+from cogency_tui.store.store import Store
 from cogency_tui.store.summaries import Summaries
 from cogency_tui.tools.threads import in_thread
-from cogency_tui.workspace.file_names import shown
+from cogency_tui.workspace.protected_names import shown
 
 
 def files_at(past: Past, index: int) -> list[PastFile]:

@@ -9,9 +9,9 @@ import re
 from collections.abc import Callable
 from typing import TypeAlias
 
-from cogency_tui.providers.offline import names
+from cogency_tui.providers.offline import file_mentions
 from cogency_tui.providers.offline.quoting import MARK, Quoted, mark_quotes
-from cogency_tui.providers.offline.requests import (
+from cogency_tui.providers.offline.request_types import (
     AppendText,
     CountLines,
     CreateFile,
@@ -125,7 +125,7 @@ class _Part:
         return self.quoted.whole(self.group(name)) is not None
 
     def files(self, name: str, *, any_word: bool = False) -> tuple[str, ...]:
-        return names.read_files(self.quoted, self.group(name), self.known_file, any_word=any_word)
+        return file_mentions.read_files(self.quoted, self.group(name), self.known_file, any_word=any_word)
 
 
 def read_requests(message: str, known_file: str = "") -> list[Request]:
@@ -135,7 +135,7 @@ def read_requests(message: str, known_file: str = "") -> list[Request]:
     for part in parts:
         request = _read_part(quoted, part, known_file)
         requests.append(request)
-        known_file = names.named_file(request) or known_file
+        known_file = file_mentions.named_file(request) or known_file
     if len(requests) > 1 and all(isinstance(request, Unclear) for request in requests):
         return [Unclear(message.strip())]
     return requests
@@ -228,13 +228,13 @@ def _replace(part: _Part) -> Request | None:
     old, new, target = part.value("old"), part.value("new"), part.group("target")
     if not old or old == new:
         return None
-    if not target and names.is_file(old) and names.is_file(new) and not part.is_quoted("old"):
+    if not target and file_mentions.is_file(old) and file_mentions.is_file(new) and not part.is_quoted("old"):
         return Unclear(
             f"rename {old} to {new}", f"a tool that renames files; you could say: run `mv {old} {new}`"
         )
     if part.group("everywhere") and not target:
-        return ReplaceAcross(old, new, names.EVERYWHERE)
-    glob = names.read_glob(part.quoted.value(target))
+        return ReplaceAcross(old, new, file_mentions.EVERYWHERE)
+    glob = file_mentions.read_glob(part.quoted.value(target))
     if glob:
         return ReplaceAcross(old, new, glob)
     files = part.files("target", any_word=True) if target else tuple(filter(None, [part.known_file]))
@@ -246,7 +246,7 @@ def _replace(part: _Part) -> Request | None:
 @_rule(r"(?:delete|remove)\s+(?:the\s+)?(?:file\s+)?(?P<file>\S+)")
 def _delete(part: _Part) -> Request | None:
     file = part.value("file").removeprefix("@")
-    if not names.is_file(file):
+    if not file_mentions.is_file(file):
         return None
     return Unclear(f"delete {file}", f"a tool that deletes files; you could say: run `rm {file}`")
 
@@ -262,7 +262,7 @@ def _delete(part: _Part) -> Request | None:
 )
 def _create(part: _Part) -> Request | None:
     files = part.files("file", any_word=bool(part.group("kind")))
-    if len(files) != 1 or part.group("file").lower() in names.PRONOUNS:
+    if len(files) != 1 or part.group("file").lower() in file_mentions.PRONOUNS:
         return None
     content = part.value("content")
     if content and not content.endswith("\n"):
@@ -311,7 +311,7 @@ def _read_lines(part: _Part) -> Request | None:
     r"|(?:this|the) (?:project|directory|folder|repo(?:sitory)?))\b.*)",
 )
 def _list(part: _Part) -> Request | None:
-    found = names.read_listing(part.quoted, part.group("rest"))
+    found = file_mentions.read_listing(part.quoted, part.group("rest"))
     return ListFiles(*found) if found else None
 
 
@@ -334,7 +334,7 @@ def _read(part: _Part) -> Request | None:
     r"(?: contain)?"
 )
 def _list_directory(part: _Part) -> Request | None:
-    found = names.read_listing(part.quoted, part.group("rest"))
+    found = file_mentions.read_listing(part.quoted, part.group("rest"))
     return ListFiles(*found) if found else None
 
 
@@ -369,9 +369,11 @@ def _explain(part: _Part) -> Request | None:
 )
 def _find_files(part: _Part) -> Request | None:
     pattern = part.value("pattern")
-    if part.is_quoted("pattern") or not (names.is_file(pattern) or "*" in pattern):
+    if part.is_quoted("pattern") or not (file_mentions.is_file(pattern) or "*" in pattern):
         return None
-    return FindFiles(pattern.removeprefix("./").removeprefix("@"), names.read_place(part.value("where")))
+    return FindFiles(
+        pattern.removeprefix("./").removeprefix("@"), file_mentions.read_place(part.value("where"))
+    )
 
 
 @_rule(
@@ -389,5 +391,5 @@ def _find_text(part: _Part) -> Request | None:
             r"^(?:the|a|an|function|class|method|variable|word|text|string)\s+(?=\S)", "", text, flags=re.I
         )
         text = re.sub(r"(?i)(?<=\S)\s+(?:comments?|function|class|method)$", "", text)
-    where = names.read_place(part.value("place") or part.value("where"))
+    where = file_mentions.read_place(part.value("place") or part.value("where"))
     return FindText(text, where) if text.strip() else None

@@ -2,10 +2,10 @@
 
 import re
 
-from cogency_tui.providers.offline import changes, lookups, results
+from cogency_tui.providers.offline import change_plans, lookup_plans, results
 from cogency_tui.providers.offline.conversation import Call, Result
-from cogency_tui.providers.offline.plan_parts import Answer, Past, Plan, shown
-from cogency_tui.providers.offline.requests import (
+from cogency_tui.providers.offline.plan_base import Answer, Past, Plan, shown
+from cogency_tui.providers.offline.request_types import (
     AppendText,
     CountLines,
     CreateFile,
@@ -65,31 +65,31 @@ def plan_for(request: Request, past: Past) -> Plan:
     """Return the plan that carries out `request`."""
     match request:
         case ListFiles():
-            return lookups.list_files(request)
+            return lookup_plans.list_files(request)
         case ReadFiles():
-            return lookups.read_files(request)
+            return lookup_plans.read_files(request)
         case ExplainFiles():
-            return lookups.explain_files(request)
+            return lookup_plans.explain_files(request)
         case ExplainProject():
-            return lookups.explain_project()
+            return lookup_plans.explain_project()
         case CountLines():
-            return lookups.count_lines(request)
+            return lookup_plans.count_lines(request)
         case FindText():
-            return lookups.find_text(request)
+            return lookup_plans.find_text(request)
         case FindFiles():
-            return lookups.find_files(request)
+            return lookup_plans.find_files(request)
         case Recall():
-            return lookups.recall(request, can_recall=past.can_recall)
+            return lookup_plans.recall(request, can_recall=past.can_recall)
         case ReplaceText():
-            return changes.replace_text(request)
+            return change_plans.replace_text(request)
         case ReplaceAcross():
-            return changes.replace_across(request)
+            return change_plans.replace_across(request)
         case CreateFile():
-            return changes.create_file(request)
+            return change_plans.create_file(request)
         case AppendText():
-            return changes.append_text(request)
+            return change_plans.append_text(request)
         case Undo():
-            return changes.undo(past.steps)
+            return change_plans.undo(past.steps)
         case RunCommand():
             return run_command(request.command)
         case RunTests():

@@ -14,7 +14,7 @@ from cogency_tui.errors import ConfigError, ProviderError
 from cogency_tui.protocol.events import Message
 from cogency_tui.providers.base import Chunk, TextDelta, Usage, unanswered
 from cogency_tui.providers.models import ModelFacts
-from cogency_tui.providers.token_usage import estimate_tokens
+from cogency_tui.providers.token_counting import estimate_tokens
 
 DELAY = 0.005
 """Seconds between tokens: about 200 a second, the speed of a quick hosted model."""

@@ -17,7 +17,7 @@ from cogency_tui.store.database import DAMAGE_CODES, FILE, primary_code, store_e
 from cogency_tui.store.search import documents
 from cogency_tui.store.search.documents import Document
 from cogency_tui.store.search.folding import PAD, fold, key, probes_of
-from cogency_tui.store.search.index import (
+from cogency_tui.store.search.index_file import (
     BLOBS,
     DAMAGE,
     FACT,

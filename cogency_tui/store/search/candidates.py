@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from cogency_tui.store.column_text import from_column
 from cogency_tui.store.search.folding import key
-from cogency_tui.store.search.index import text_of_slice, unseal
+from cogency_tui.store.search.index_file import text_of_slice, unseal
 from cogency_tui.store.search.matching import Condition
 from cogency_tui.store.search.postings import SHIFT, WIDTH, bits_of, grams_of, picked
 

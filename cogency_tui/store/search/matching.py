@@ -3,10 +3,10 @@
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
-from cogency_tui.store.conversations import StoredConversation
 from cogency_tui.store.search.documents import Document
 from cogency_tui.store.search.folding import fold
 from cogency_tui.store.search.query import Query
+from cogency_tui.store.store import StoredConversation
 
 Test = Callable[[Document], bool]
 

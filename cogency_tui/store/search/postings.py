@@ -16,7 +16,7 @@ from itertools import compress
 from typing import TypeVar
 
 from cogency_tui.store.search.folding import LENGTH, grams_of_term, key, probes_of
-from cogency_tui.store.search.index import FACT, group_of, seal, unseal
+from cogency_tui.store.search.index_file import FACT, group_of, seal, unseal
 from cogency_tui.store.search.matching import Condition
 
 T = TypeVar("T")

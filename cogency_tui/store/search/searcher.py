@@ -16,7 +16,7 @@ from cogency_tui.store.search.documents import Document
 from cogency_tui.store.search.matching import Match, admits, conditions_of, match, title_of
 from cogency_tui.store.search.query import Query
 from cogency_tui.store.search.ranking import closeness, score
-from cogency_tui.store.search.reading import View
+from cogency_tui.store.search.read_snapshot import View
 
 Order = Literal["newest", "best"]
 

@@ -19,10 +19,10 @@ import msgspec
 from cogency_tui.errors import ToolError
 from cogency_tui.safe_text import clean
 from cogency_tui.tools.base import NO_ALIASES, Intent, Outcome, ToolContext, ToolKind, Touch, with_guarded
+from cogency_tui.tools.mcp.host_protocol import Offer
 from cogency_tui.tools.mcp.names import full_name, source_of
 from cogency_tui.tools.mcp.server import Server
-from cogency_tui.tools.mcp.wire import Offer
-from cogency_tui.workspace.file_names import shown
+from cogency_tui.workspace.protected_names import shown
 
 _DEEPEST = 3
 _LONGEST_MEANING = 400

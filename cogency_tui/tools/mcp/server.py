@@ -27,9 +27,9 @@ from cogency_tui.errors import ToolError
 from cogency_tui.redaction import Veil
 from cogency_tui.safe_text import clean, one_line
 from cogency_tui.tools.bounded_output import Kept
-from cogency_tui.tools.mcp import wire
-from cogency_tui.tools.shell.concealed_environment import conceal
-from cogency_tui.tools.shell.environment_secrets import scrubbed
+from cogency_tui.tools.mcp import host_protocol
+from cogency_tui.tools.shell.concealed_proc_environ import conceal
+from cogency_tui.tools.shell.environment_scrubbing import scrubbed
 from cogency_tui.tools.shell.supervised_process import Supervised
 from cogency_tui.tools.threads import completed, in_thread
 
@@ -39,7 +39,7 @@ _LEAVE = 1.0
 _GRACE = 1.0
 """Seconds between TERM and KILL for a server that did not."""
 
-_HOST = "from cogency_tui.tools.mcp.host import main; main()"
+_HOST = "from cogency_tui.tools.mcp.host_process import main; main()"
 
 
 class Gone(Exception):
@@ -79,7 +79,7 @@ async def hosted(
     writer: asyncio.StreamWriter | None = None
     try:
         await host.ready()
-        reader, writer = await asyncio.open_connection(sock=ours, limit=wire.LONGEST)
+        reader, writer = await asyncio.open_connection(sock=ours, limit=host_protocol.LONGEST)
         yield reader, writer
     finally:
         # Closing its input first lets a server end by itself.
@@ -103,7 +103,7 @@ async def _end(host: Supervised, leave: float) -> None:
         host.close()
 
 
-async def next_report(reader: asyncio.StreamReader) -> wire.Report:
+async def next_report(reader: asyncio.StreamReader) -> host_protocol.Report:
     """Return the host's next report.
 
     Raises:
@@ -118,7 +118,7 @@ async def next_report(reader: asyncio.StreamReader) -> wire.Report:
     if not line:
         raise Gone("it has ended")
     try:
-        return wire.read_report(line)
+        return host_protocol.read_report(line)
     except msgspec.DecodeError:
         raise Gone("its output cannot be read") from None
 
@@ -183,7 +183,7 @@ class Server:
         """Reason why it does not answer, in one line, for the user; includes the server's own words."""
         self.title = ""
         self.version = ""
-        self.offers: tuple[wire.Offer, ...] = ()
+        self.offers: tuple[host_protocol.Offer, ...] = ()
         self.left_out: tuple[str, ...] = ()
         self._around = around
         self._changed = changed
@@ -195,7 +195,7 @@ class Server:
         content."""
         self._settled = asyncio.Event()
         self._writer: asyncio.StreamWriter | None = None
-        self._waiting: dict[int, tuple[asyncio.Future[wire.Done], Callable[[str], None]]] = {}
+        self._waiting: dict[int, tuple[asyncio.Future[host_protocol.Done], Callable[[str], None]]] = {}
         self._number = 0
         own = [*settings.env_from, *settings.headers_env.values()]
         given = {name: around.environ[name] for name in own if around.environ.get(name)}
@@ -242,7 +242,9 @@ class Server:
         self.problem = self._why = ""
         self._set(State.IDLE)
 
-    async def call(self, tool: str, args: Mapping[str, Any], report: Callable[[str], None]) -> wire.Done:
+    async def call(
+        self, tool: str, args: Mapping[str, Any], report: Callable[[str], None]
+    ) -> host_protocol.Done:
         """Call a tool; `report` receives its progress.
 
         Raises:
@@ -256,7 +258,9 @@ class Server:
             told = f"The MCP server {self.name} did not answer within {self.settings.timeout:g} s."
             raise ToolError(told, "It may still be working; the user can restart it with /mcp.") from None
 
-    async def _call(self, tool: str, args: Mapping[str, Any], report: Callable[[str], None]) -> wire.Done:
+    async def _call(
+        self, tool: str, args: Mapping[str, Any], report: Callable[[str], None]
+    ) -> host_protocol.Done:
         if self.state in (State.ENDED, State.IDLE):
             self.start()
         await self.settle()
@@ -268,12 +272,14 @@ class Server:
         self._number += 1
         id = self._number
         try:
-            line = wire.encode(wire.Call(id, tool, dict(args)))
+            line = host_protocol.encode(host_protocol.Call(id, tool, dict(args)))
         except UnicodeEncodeError:
             raise ToolError("The arguments have a lone surrogate, which is half a character.") from None
-        if len(line) > wire.LONGEST:
-            raise ToolError(f"The arguments have {len(line):,} bytes; {wire.LONGEST:,} can be passed on.")
-        answer: asyncio.Future[wire.Done] = asyncio.get_running_loop().create_future()
+        if len(line) > host_protocol.LONGEST:
+            raise ToolError(
+                f"The arguments have {len(line):,} bytes; {host_protocol.LONGEST:,} can be passed on."
+            )
+        answer: asyncio.Future[host_protocol.Done] = asyncio.get_running_loop().create_future()
         self._waiting[id] = (answer, report)
         try:
             writer.write(line)
@@ -283,8 +289,8 @@ class Server:
         finally:
             del self._waiting[id]
             if not answer.done() or answer.cancelled():
-                writer.write(wire.encode(wire.Cancel(id)))
-        return wire.Done(done.id, self._veil.over(done.text), done.failed)
+                writer.write(host_protocol.encode(host_protocol.Cancel(id)))
+        return host_protocol.Done(done.id, self._veil.over(done.text), done.failed)
 
     async def _run(self, before: "asyncio.Task[None] | None") -> None:
         """Start the server, and process its reports until it ends."""
@@ -297,7 +303,7 @@ class Server:
             cwd, connect = await self._prepare()
             environ = scrubbed(self._around.environ, self._around.secrets)
             async with hosted(cwd, environ, self._said.feed) as (reader, writer):
-                writer.write(wire.encode(connect))
+                writer.write(host_protocol.encode(connect))
                 async with asyncio.timeout(self.settings.start_timeout):
                     self._take(await next_report(reader))
                 state = State.ENDED
@@ -320,17 +326,17 @@ class Server:
                 if not answer.done():
                     answer.set_exception(self._gone())
 
-    def _take(self, report: wire.Report) -> None:
-        if isinstance(report, wire.Ready):
+    def _take(self, report: host_protocol.Report) -> None:
+        if isinstance(report, host_protocol.Ready):
             self.title, self.version = one_line(report.title), one_line(report.version)
             self.offers = tuple(each for each in report.tools if self.settings.offers(each.name))
             self.left_out = tuple(map(one_line, report.left_out))
             self._set(State.READY)
-        elif isinstance(report, wire.Lost):
+        elif isinstance(report, host_protocol.Lost):
             raise Gone(one_line(report.reason), self._veil.over(report.words))
         elif report.id in self._waiting:
             answer, told = self._waiting[report.id]
-            if isinstance(report, wire.Progress):
+            if isinstance(report, host_protocol.Progress):
                 told(self._veil.over(clean(report.text)))
             elif not answer.done():
                 answer.set_result(report)
@@ -347,18 +353,18 @@ class Server:
             f"The MCP server {self.name} is unavailable: {why}.", "The user can check it with /mcp."
         )
 
-    def _connect(self, cwd: Path) -> wire.Connect:
+    def _connect(self, cwd: Path) -> host_protocol.Connect:
         settings, environ = self.settings, self._around.environ
         if settings.url:
             missing = [name for name in settings.headers_env.values() if not environ.get(name)]
             if missing:
                 raise Gone(f"the variable {missing[0]}, which headers_env refers to, is not set")
             headers = {header: environ[name] for header, name in settings.headers_env.items()}
-            return wire.Connect(url=settings.url, headers=headers)
+            return host_protocol.Connect(url=settings.url, headers=headers)
         given = {name: environ[name] for name in settings.env_from if name in environ}
-        return wire.Connect([settings.command, *settings.args], {**given, **settings.env}, str(cwd))
+        return host_protocol.Connect([settings.command, *settings.args], {**given, **settings.env}, str(cwd))
 
-    async def _prepare(self) -> tuple[Path, wire.Connect]:
+    async def _prepare(self) -> tuple[Path, host_protocol.Connect]:
         """Return the working directory of the host, and what it connects to.
 
         Raises:

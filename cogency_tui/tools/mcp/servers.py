@@ -10,9 +10,9 @@ from types import MappingProxyType
 
 from cogency_tui.config.mcp import McpSettings
 from cogency_tui.errors import UsageError
+from cogency_tui.tools.mcp.host_protocol import Offer
 from cogency_tui.tools.mcp.mcp_tool import McpTool
 from cogency_tui.tools.mcp.server import Server, State, Surroundings
-from cogency_tui.tools.mcp.wire import Offer
 
 NONE: Mapping[str, McpSettings] = MappingProxyType({})
 

@@ -17,9 +17,9 @@ from pathlib import Path
 from cogency_tui.errors import ToolError
 from cogency_tui.redaction import KnownSecrets, RedactedStream, Redactor
 from cogency_tui.tools.bounded_output import Kept, cut_mark
-from cogency_tui.tools.shell.command import Command, Ended
+from cogency_tui.tools.shell.command_execution import Command, Ended
 from cogency_tui.tools.threads import completed
-from cogency_tui.workspace.file_names import shown
+from cogency_tui.workspace.protected_names import shown
 
 MOST = 16
 """Most background commands that run at once, and most ended ones that are remembered."""

@@ -11,7 +11,6 @@ from dataclasses import replace
 from itertools import zip_longest
 
 from cogency_tui.tools.shell.find_expression import RUNNING, Expression
-from cogency_tui.tools.shell.misread_names import Splitting
 from cogency_tui.tools.shell.options import read_arguments, table
 from cogency_tui.tools.shell.programs import (
     NETWORK_COMMANDS,
@@ -32,6 +31,7 @@ from cogency_tui.tools.shell.simple_command import (
     Simple,
     Word,
 )
+from cogency_tui.tools.shell.unsafe_listed_names import Splitting
 
 _WRAPPERS = programs_with("wrapper")
 _LED = programs_with("led")

@@ -9,10 +9,10 @@ import re
 from dataclasses import dataclass
 
 from cogency_tui.tools.shell.command_line import parse
-from cogency_tui.tools.shell.confined_commands import alters, has_starting_option, unconfined
 from cogency_tui.tools.shell.git_command import git_command, git_name
 from cogency_tui.tools.shell.programs import git_with, programs_with
 from cogency_tui.tools.shell.simple_command import Simple
+from cogency_tui.tools.shell.taint_free_commands import alters, has_starting_option, unconfined
 
 _BRINGING = git_with("brings")
 _FETCHING = git_with("fetches")

@@ -13,11 +13,11 @@ from threading import Lock
 
 from cogency_tui.tools.shell.allowed_options import GIT_TRANSFERS
 from cogency_tui.tools.shell.command_line import parse
-from cogency_tui.tools.shell.confined_commands import alters, unconfined
 from cogency_tui.tools.shell.programs import git_with, programs_with
 from cogency_tui.tools.shell.simple_command import Simple
+from cogency_tui.tools.shell.taint_free_commands import alters, unconfined
 from cogency_tui.tools.shell.word_paths import Places
-from cogency_tui.workspace.git.facts import Repository
+from cogency_tui.workspace.git.repository_queries import Repository
 
 _NAME = re.compile(r"\w[\w.-]*")
 _ALL = "*"

@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 
-from cogency_tui.tools.shell.argument_files import is_listed, names_more
 from cogency_tui.tools.shell.command_line import option_values
 from cogency_tui.tools.shell.find_expression import RUNNING, Expression
 from cogency_tui.tools.shell.git_command import git_name
 from cogency_tui.tools.shell.interpreter_code import script
 from cogency_tui.tools.shell.named_paths import only_reads, runs_files
 from cogency_tui.tools.shell.names_from_listings import ListedNames
+from cogency_tui.tools.shell.paths_in_arguments import is_listed, names_more
 from cogency_tui.tools.shell.programs import facts, git_with, letters_of, options_of, programs_with
 from cogency_tui.tools.shell.shell_variables import before_name, is_name
 from cogency_tui.tools.shell.simple_command import LISTED, Simple, Word

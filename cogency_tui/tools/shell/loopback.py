@@ -18,8 +18,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from cogency_tui.tools.shell.listening_ports import ListeningPorts
-from cogency_tui.tools.shell.program_lookup import is_of_system, shadows_modules
+from cogency_tui.tools.shell.port_owners import ListeningPorts
+from cogency_tui.tools.shell.program_origins import is_of_system, shadows_modules
 from cogency_tui.tools.shell.programs import is_interpreter, programs_with
 from cogency_tui.tools.shell.shell_variables import is_one_word
 from cogency_tui.tools.shell.simple_command import Simple, Word, alternatives

@@ -26,26 +26,26 @@ from dataclasses import dataclass, replace
 from itertools import islice, takewhile
 from pathlib import Path
 
-from cogency_tui.store.file_versions import Version
+from cogency_tui.store.edit_records import Version
 from cogency_tui.tools.shell.command_line import MOST as MOST_COMMANDS
 from cogency_tui.tools.shell.command_line import is_found, option_values, parse
+from cogency_tui.tools.shell.files_outside_project import is_own_temporary
 from cogency_tui.tools.shell.find_expression import PRINTING, REMOVING, Expression
 from cogency_tui.tools.shell.git_command import git_command
 from cogency_tui.tools.shell.listing_commands import lists_names
-from cogency_tui.tools.shell.misread_names import Splitting, breaks
-from cogency_tui.tools.shell.moved_files import MovedFiles
+from cogency_tui.tools.shell.moved_sole_copies import MovedFiles
 from cogency_tui.tools.shell.names_from_listings import are_certain
 from cogency_tui.tools.shell.programs import letters_of, programs_with
 from cogency_tui.tools.shell.scanner import MOST_WORDS
 from cogency_tui.tools.shell.shell_variables import is_new_temporary
 from cogency_tui.tools.shell.simple_command import LISTED, TOO_DEEP, TOO_MANY, Simple, Word
-from cogency_tui.tools.shell.system_files import is_own_temporary
+from cogency_tui.tools.shell.unsafe_listed_names import Splitting, breaks
 from cogency_tui.tools.shell.word_paths import MOST, Places, joined
-from cogency_tui.workspace.file_names import shown
-from cogency_tui.workspace.git.cached_facts import Answers, CachedRepository
-from cogency_tui.workspace.git.facts import Entry, Repository
-from cogency_tui.workspace.ignore import ALWAYS
+from cogency_tui.workspace.git.cached_queries import Answers, CachedRepository
+from cogency_tui.workspace.git.repository_queries import Entry, Repository
+from cogency_tui.workspace.gitignore_walk import ALWAYS
 from cogency_tui.workspace.paths import Workspace
+from cogency_tui.workspace.protected_names import shown
 
 _NAMED = 5
 _MOST_COUNTED = 10_000

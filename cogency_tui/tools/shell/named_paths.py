@@ -10,12 +10,12 @@ from itertools import chain, pairwise, zip_longest
 from pathlib import Path
 from typing import NamedTuple
 
-from cogency_tui.tools.shell.argument_files import addressed, files_in_arguments
 from cogency_tui.tools.shell.command_line import option_values
-from cogency_tui.tools.shell.confined_commands import formats_json
+from cogency_tui.tools.shell.files_outside_project import is_public
 from cogency_tui.tools.shell.find_expression import Expression
 from cogency_tui.tools.shell.git_command import git_command, git_name
 from cogency_tui.tools.shell.interpreter_code import inline_code
+from cogency_tui.tools.shell.paths_in_arguments import addressed, files_in_arguments
 from cogency_tui.tools.shell.programs import (
     base_name,
     facts,
@@ -28,10 +28,10 @@ from cogency_tui.tools.shell.programs import (
 from cogency_tui.tools.shell.shell_variables import TOPMOST
 from cogency_tui.tools.shell.simple_command import LISTED, Simple, Word, all_alternatives
 from cogency_tui.tools.shell.stream_scripts import stream_script
-from cogency_tui.tools.shell.system_files import is_public
+from cogency_tui.tools.shell.taint_free_commands import formats_json
 from cogency_tui.tools.shell.word_paths import LONGEST_PATH, Places, joined
-from cogency_tui.workspace.file_names import protected, shown
 from cogency_tui.workspace.paths import Location, Workspace
+from cogency_tui.workspace.protected_names import protected, shown
 
 _OPTION = "--separate-git-dir"
 _SHORTEST = "--se"

@@ -16,7 +16,11 @@ from pathlib import Path
 from cogency_tui.tools.shell.git_command import git_command
 from cogency_tui.tools.shell.link_targets import moves_links
 from cogency_tui.tools.shell.listing_commands import Listing, lists_names
-from cogency_tui.tools.shell.misread_names import (
+from cogency_tui.tools.shell.named_paths import placed
+from cogency_tui.tools.shell.programs import PROGRAMS, facts, git_with, programs_with
+from cogency_tui.tools.shell.shell_variables import before_name, is_name
+from cogency_tui.tools.shell.simple_command import LISTED, Simple, Word
+from cogency_tui.tools.shell.unsafe_listed_names import (
     Link,
     Splitting,
     is_odd,
@@ -25,13 +29,9 @@ from cogency_tui.tools.shell.misread_names import (
     may_break,
     outward,
 )
-from cogency_tui.tools.shell.named_paths import placed
-from cogency_tui.tools.shell.programs import PROGRAMS, facts, git_with, programs_with
-from cogency_tui.tools.shell.shell_variables import before_name, is_name
-from cogency_tui.tools.shell.simple_command import LISTED, Simple, Word
 from cogency_tui.tools.shell.word_paths import MOST_LINK_ENTRIES, Places, leads_git
-from cogency_tui.workspace.git.cached_facts import Answers, CachedRepository
-from cogency_tui.workspace.git.facts import Repository
+from cogency_tui.workspace.git.cached_queries import Answers, CachedRepository
+from cogency_tui.workspace.git.repository_queries import Repository
 
 _UNCERTAIN = re.compile(
     r"<\(|\bIFS\b(?!=\s+read\b)"

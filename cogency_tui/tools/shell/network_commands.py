@@ -17,7 +17,6 @@ from pathlib import Path
 from cogency_tui.search_paths import find_program
 from cogency_tui.tools.shell.allowed_options import stays_local
 from cogency_tui.tools.shell.command_line import reads_as_written
-from cogency_tui.tools.shell.confined_commands import has_starting_option, unconfined
 from cogency_tui.tools.shell.created_files import MadeFiles
 from cogency_tui.tools.shell.git_command import git_command
 from cogency_tui.tools.shell.interpreter_code import has_reaching_code, inline_code, is_code_option, script
@@ -32,6 +31,7 @@ from cogency_tui.tools.shell.programs import (
 )
 from cogency_tui.tools.shell.simple_command import Simple, Word
 from cogency_tui.tools.shell.stream_scripts import stream_script
+from cogency_tui.tools.shell.taint_free_commands import has_starting_option, unconfined
 from cogency_tui.tools.shell.word_paths import Places
 
 _UNWRITTEN = "a command known only at run time"

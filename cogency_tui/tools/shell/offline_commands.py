@@ -15,18 +15,18 @@ from pathlib import Path
 
 from cogency_tui.tools.shell.allowed_options import GIT_OFFLINE, RULES
 from cogency_tui.tools.shell.command_line import parse
-from cogency_tui.tools.shell.confined_commands import alters, formats_json, unconfined
-from cogency_tui.tools.shell.listening_ports import ListeningPorts
 from cogency_tui.tools.shell.loopback import visit
 from cogency_tui.tools.shell.named_paths import only_reads
-from cogency_tui.tools.shell.program_lookup import is_of_system, looks_in_project, shadows_modules
+from cogency_tui.tools.shell.port_owners import ListeningPorts
+from cogency_tui.tools.shell.program_origins import is_of_system, looks_in_project, shadows_modules
 from cogency_tui.tools.shell.programs import programs_with
 from cogency_tui.tools.shell.scanner import ASSIGNMENT, scan
 from cogency_tui.tools.shell.simple_command import Simple, Word
 from cogency_tui.tools.shell.stream_scripts import stream_script
+from cogency_tui.tools.shell.taint_free_commands import alters, formats_json, unconfined
 from cogency_tui.tools.shell.word_paths import Places
 from cogency_tui.workspace.git.configured_programs import UndecidedError, hooks_of
-from cogency_tui.workspace.git.facts import Repository
+from cogency_tui.workspace.git.repository_queries import Repository
 from cogency_tui.workspace.paths import Workspace
 
 _LONGEST = 1 << 14

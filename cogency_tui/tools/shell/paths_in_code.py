@@ -15,7 +15,7 @@ from cogency_tui.tools.shell.programs import facts, is_interpreter, programs_wit
 from cogency_tui.tools.shell.simple_command import LISTED, Simple, Word
 from cogency_tui.tools.shell.stream_scripts import stream_script
 from cogency_tui.tools.shell.word_paths import LONGEST_PATH
-from cogency_tui.workspace.file_names import protected
+from cogency_tui.workspace.protected_names import protected
 
 _NAME = re.compile(r"[\w.~@+/-]++")
 _ESCAPE = re.compile(r"\\(?:x([0-9A-Fa-f]{2})|([0-3][0-7]{2}))")

@@ -16,7 +16,7 @@ from typing import Annotated
 import msgspec
 
 from cogency_tui.errors import StoreError, ToolError, WorkspaceError
-from cogency_tui.store.file_versions import Version
+from cogency_tui.store.edit_records import Version
 from cogency_tui.tools.base import (
     PLAIN,
     Aliases,
@@ -31,26 +31,26 @@ from cogency_tui.tools.base import (
 from cogency_tui.tools.bounded_output import Kept
 from cogency_tui.tools.journal_protocol import Found
 from cogency_tui.tools.shell.background import Background
-from cogency_tui.tools.shell.command import Ended, run_command
+from cogency_tui.tools.shell.command_execution import Ended, run_command
 from cogency_tui.tools.shell.command_line import parse
-from cogency_tui.tools.shell.concealed_environment import conceal
-from cogency_tui.tools.shell.effects import reach
-from cogency_tui.tools.shell.environment_secrets import scrubbed
-from cogency_tui.tools.shell.environment_values import check, given, shown
+from cogency_tui.tools.shell.command_parameters import check, given, shown
+from cogency_tui.tools.shell.concealed_proc_environ import conceal
+from cogency_tui.tools.shell.environment_scrubbing import scrubbed
 from cogency_tui.tools.shell.files_from_commits import bringing
 from cogency_tui.tools.shell.git_remotes import destinations
-from cogency_tui.tools.shell.listening_ports import ListeningPorts
 from cogency_tui.tools.shell.loopback import quiet
 from cogency_tui.tools.shell.losses import at_stake
 from cogency_tui.tools.shell.offline_commands import is_offline
+from cogency_tui.tools.shell.outside_effects import reach
+from cogency_tui.tools.shell.port_owners import ListeningPorts
 from cogency_tui.tools.shell.processes_tool import summary
-from cogency_tui.tools.shell.program_lookup import are_replaced
+from cogency_tui.tools.shell.program_origins import are_replaced
 from cogency_tui.tools.shell.programs import programs_with
 from cogency_tui.tools.shell.sandbox import Sandbox
 from cogency_tui.tools.shell.secrets_of_files import learn_named_files
 from cogency_tui.tools.threads import completed, in_thread
-from cogency_tui.workspace.file_names import unusual
 from cogency_tui.workspace.paths import Location
+from cogency_tui.workspace.protected_names import unusual
 
 _FIRST_LOOK = 0.5
 """Seconds after which the first output of a background command is returned."""

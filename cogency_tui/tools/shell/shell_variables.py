@@ -14,7 +14,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from cogency_tui.tools.shell.listing_commands import Listing, lists_names
-from cogency_tui.tools.shell.misread_names import Splitting
 from cogency_tui.tools.shell.simple_command import (
     LISTED,
     NAME_OR_NOTHING,
@@ -23,6 +22,7 @@ from cogency_tui.tools.shell.simple_command import (
     Word,
     all_alternatives,
 )
+from cogency_tui.tools.shell.unsafe_listed_names import Splitting
 
 _NAME = re.compile(r"(\$\{?)?(?<!\w)(?<![\w ]-)(?<![/.])(?<!-type )([A-Za-z_]\w*)(:?[=-])?")
 _HIDING = re.compile(

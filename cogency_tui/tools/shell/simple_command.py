@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import islice, product
 
-from cogency_tui.tools.shell.misread_names import Splitting
+from cogency_tui.tools.shell.unsafe_listed_names import Splitting
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,11 +13,11 @@ from itertools import islice
 from pathlib import Path
 
 from cogency_tui.tools.shell.git_command import git_command
-from cogency_tui.tools.shell.misread_names import Trees
 from cogency_tui.tools.shell.programs import letters_of, programs_with
 from cogency_tui.tools.shell.shell_variables import TOPMOST
 from cogency_tui.tools.shell.simple_command import Simple, Word, all_alternatives, alternatives
-from cogency_tui.workspace.git.facts import Repository
+from cogency_tui.tools.shell.unsafe_listed_names import Trees
+from cogency_tui.workspace.git.repository_queries import Repository
 
 MOST = 5000
 """Most paths of one word that are resolved."""

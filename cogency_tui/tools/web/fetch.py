@@ -11,9 +11,9 @@ import msgspec
 
 from cogency_tui.safe_text import one_line
 from cogency_tui.tools.base import PLAIN, Aliases, Intent, Outcome, Spellings, ToolContext, ToolKind
-from cogency_tui.tools.web.address import parse
 from cogency_tui.tools.web.parser_process import in_child
 from cogency_tui.tools.web.public_hosts import Guard
+from cogency_tui.tools.web.url import parse
 
 if TYPE_CHECKING:
     from cogency_tui.tools.web.client import Answer, WebClient

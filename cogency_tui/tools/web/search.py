@@ -12,11 +12,11 @@ from typing import Annotated, Any
 import msgspec
 
 from cogency_tui.errors import ToolError
-from cogency_tui.protocol.untrusted_sources import Sources
+from cogency_tui.protocol.taint_sources import Sources
 from cogency_tui.safe_text import one_line
 from cogency_tui.tools.base import PLAIN, Aliases, Intent, Outcome, Spellings, ToolContext, ToolKind
-from cogency_tui.tools.web.address import parse
 from cogency_tui.tools.web.parser_process import in_child
+from cogency_tui.tools.web.url import parse
 
 INSTALL = "pip install 'cogency-tui[web]'"
 

@@ -16,9 +16,9 @@ from cogency_tui.safe_text import one_line
 from cogency_tui.tui.bridge import Bridge
 from cogency_tui.tui.calls.pane import ToolCalls
 from cogency_tui.tui.calls.rows import BackgroundCommand
-from cogency_tui.tui.feature_commands import FeatureCommands, Handler
+from cogency_tui.tui.command_handlers import FeatureCommands, Handler
 from cogency_tui.tui.kit.typed_app import app_of
-from cogency_tui.tui.transcript.call import State
+from cogency_tui.tui.transcript.call_unit import State
 
 if TYPE_CHECKING:
     from cogency_tui.tools.shell.background import Listed

@@ -24,8 +24,7 @@ from cogency_tui.tui.calls.rows import (
 )
 from cogency_tui.tui.kit.lines import Line
 from cogency_tui.tui.kit.select_list import Kind, SelectList
-from cogency_tui.tui.theme import ThemeStyles
-from cogency_tui.tui.transcript.call import Call
+from cogency_tui.tui.theme_styles import ThemeStyles
 from cogency_tui.tui.transcript.call_lines import (
     NAME_COLUMN,
     call_row,
@@ -35,6 +34,7 @@ from cogency_tui.tui.transcript.call_lines import (
     step_row,
     waiting_row,
 )
+from cogency_tui.tui.transcript.call_unit import Call
 from cogency_tui.tui.transcript.units import Transcript
 
 _FOLD_END = NAME_COLUMN + 4

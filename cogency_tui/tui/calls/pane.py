@@ -15,7 +15,7 @@ from cogency_tui.tui.kit.filter_line import FilterLine
 from cogency_tui.tui.kit.lines import width_of
 from cogency_tui.tui.kit.pane_title import PaneTitle
 from cogency_tui.tui.kit.typed_app import app_of
-from cogency_tui.tui.transcript.call import Call
+from cogency_tui.tui.transcript.call_unit import Call
 from cogency_tui.tui.transcript.units import Transcript
 
 FAILURES = "failures"

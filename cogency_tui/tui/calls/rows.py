@@ -16,8 +16,8 @@ from typing import NamedTuple
 import msgspec
 
 from cogency_tui.agent.output_variables import names_in
-from cogency_tui.tui.transcript.call import Call, State
 from cogency_tui.tui.transcript.call_lines import summarize
+from cogency_tui.tui.transcript.call_unit import Call, State
 from cogency_tui.tui.transcript.units import Transcript
 
 HIDDEN = -2

@@ -10,8 +10,8 @@ from cogency_tui.safe_text import one_line
 from cogency_tui.tui.kit.bar import Bar, end_to_end
 from cogency_tui.tui.kit.lines import fit, width_of
 from cogency_tui.tui.kit.number_format import plural, whole_seconds
-from cogency_tui.tui.transcript.call import Call
-from cogency_tui.tui.transcript.cards import SPINNER
+from cogency_tui.tui.transcript.call_unit import Call
+from cogency_tui.tui.transcript.messages_and_notices import SPINNER
 from cogency_tui.tui.transcript.units import Notice, Prose, Transcript, Unit
 
 

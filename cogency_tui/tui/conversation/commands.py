@@ -8,12 +8,12 @@ from textual.screen import Screen
 
 from cogency_tui.errors import CogencyError
 from cogency_tui.protocol.events import Measure, error_event
-from cogency_tui.store.prompts import Written
+from cogency_tui.store.prompts_and_drafts import Written
 from cogency_tui.tui.bridge import Bridge
+from cogency_tui.tui.command_handlers import FeatureCommands, Handler
 from cogency_tui.tui.conversation.fork import Forking
 from cogency_tui.tui.conversation.pane import ConversationPane
-from cogency_tui.tui.display import Display
-from cogency_tui.tui.feature_commands import FeatureCommands, Handler
+from cogency_tui.tui.display_protocol import Display
 from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.transcript.document import prepare
 from cogency_tui.tui.transcript.units import Transcript, UserMessage

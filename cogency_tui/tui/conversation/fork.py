@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from cogency_tui.protocol.events import Event
-from cogency_tui.tui.transcript.call import Call
+from cogency_tui.tui.transcript.call_unit import Call
 from cogency_tui.tui.transcript.units import Prose, Transcript, Unit, UserMessage, is_own
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from cogency_tui.safe_text import one_line
 from cogency_tui.tui.kit.dialogs import Choice, Choices, DialogBody, ReadingScreen
 from cogency_tui.tui.kit.lines import BLANK, Line, wrap
 from cogency_tui.tui.kit.typed_app import app_of
-from cogency_tui.tui.theme import ThemeStyles
+from cogency_tui.tui.theme_styles import ThemeStyles
 
 _MOST = 9
 

@@ -11,8 +11,8 @@ from cogency_tui.config.schema import config_path
 from cogency_tui.providers.catalog import known_providers
 from cogency_tui.safe_text import one_line
 from cogency_tui.tui.kit.lines import BLANK, Line, wrap
-from cogency_tui.tui.theme import ThemeStyles
-from cogency_tui.workspace.file_names import short_path
+from cogency_tui.tui.theme_styles import ThemeStyles
+from cogency_tui.workspace.protected_names import short_path
 
 if TYPE_CHECKING:
     from cogency_tui.agent.agent import Agent

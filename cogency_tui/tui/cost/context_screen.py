@@ -19,7 +19,7 @@ from cogency_tui.agent.project.instructions import LONGEST, Instructions, Source
 from cogency_tui.errors import CogencyError
 from cogency_tui.safe_text import clean, one_line, reveal
 from cogency_tui.store.summaries import Summary
-from cogency_tui.tui.cost.facts import Contents
+from cogency_tui.tui.cost.context_usage import Contents
 from cogency_tui.tui.kit.dialogs import (
     STYLES,
     Choice,
@@ -34,8 +34,8 @@ from cogency_tui.tui.kit.lines import BLANK, Line, cells, fit, fit_path, wrap
 from cogency_tui.tui.kit.number_format import percent, plural, size, tokens, when
 from cogency_tui.tui.kit.pane_title import PaneTitle
 from cogency_tui.tui.kit.typed_app import app_of
-from cogency_tui.tui.theme import ThemeStyles
-from cogency_tui.tui.transcript.cards import draw_problem
+from cogency_tui.tui.theme_styles import ThemeStyles
+from cogency_tui.tui.transcript.messages_and_notices import draw_problem
 from cogency_tui.tui.transcript.units import Problem
 
 _NAME = 15

@@ -8,13 +8,13 @@ from textual.app import ComposeResult
 from textual.containers import Vertical
 
 from cogency_tui.safe_text import one_line
-from cogency_tui.tui.cost.facts import Spent
+from cogency_tui.tui.cost.context_usage import Spent
 from cogency_tui.tui.cost.model import Cost, Saving, by_model, in_all, saving
 from cogency_tui.tui.kit.dialogs import Choices, DialogBody, ReadingScreen
 from cogency_tui.tui.kit.lines import BLANK, Line, cells, fit, wrap
 from cogency_tui.tui.kit.number_format import dollars, duration, plural, ratio, tokens
 from cogency_tui.tui.kit.pane_title import PaneTitle
-from cogency_tui.tui.theme import ThemeStyles
+from cogency_tui.tui.theme_styles import ThemeStyles
 
 _COLUMNS = (("sent", 9), ("billed", 9), ("cached", 8), ("generated", 11), ("cost", 9), ("time", 13))
 _FIGURES = sum(size for _name, size in _COLUMNS)

@@ -36,7 +36,7 @@ class GitMarks(msgspec.Struct, frozen=True):
 
 def read_marks(project: Path) -> GitMarks:
     """Read the marks of `project`; none if git fails. Blocks."""
-    from cogency_tui.workspace.git.facts import Repository
+    from cogency_tui.workspace.git.repository_queries import Repository
 
     repository = Repository(project)
     answer = repository.status()

@@ -11,9 +11,9 @@ from cogency_tui.safe_text import one_line
 from cogency_tui.tui.kit.bar import Surface
 from cogency_tui.tui.kit.code import SourceSheet
 from cogency_tui.tui.kit.file_text import Preview
+from cogency_tui.tui.kit.lazy_text_layout import Fixed, Sheet
 from cogency_tui.tui.kit.line_view import LineView
 from cogency_tui.tui.kit.lines import BLANK, Line, wrap
-from cogency_tui.tui.kit.long_text import Fixed, Sheet
 from cogency_tui.tui.kit.number_format import plural, size
 from cogency_tui.tui.kit.pane_title import PaneTitle
 

@@ -111,7 +111,7 @@ class ProjectFiles:
         return Changed(frozenset(directories), git, frozenset(rules))
 
     def _list(self, path: str) -> list[Node] | None:
-        from cogency_tui.workspace.ignore import Tree
+        from cogency_tui.workspace.gitignore_walk import Tree
 
         try:
             entries = Tree(self._workspace).children(path)

@@ -8,8 +8,8 @@ from rich.segment import Segment
 from cogency_tui.safe_text import one_line
 from cogency_tui.tui.files.git_marks import CONFLICT, GitMarks
 from cogency_tui.tui.kit.lines import Line, cells, fit, fit_path, width_of
-from cogency_tui.tui.theme import ThemeStyles
-from cogency_tui.tui.transcript.call import FileChange
+from cogency_tui.tui.theme_styles import ThemeStyles
+from cogency_tui.tui.transcript.call_unit import FileChange
 
 ROOT = "."
 

@@ -15,8 +15,8 @@ from cogency_tui.tui.files.git_marks import GitMarks
 from cogency_tui.tui.files.rows import FileRows, Node, Row, draw_file, draw_found
 from cogency_tui.tui.kit.lines import Line
 from cogency_tui.tui.kit.select_list import SelectList, list_keys
-from cogency_tui.tui.theme import ThemeStyles
-from cogency_tui.tui.transcript.call import FileChange
+from cogency_tui.tui.theme_styles import ThemeStyles
+from cogency_tui.tui.transcript.call_unit import FileChange
 
 
 class FileTree(SelectList[Row]):

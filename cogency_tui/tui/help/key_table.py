@@ -19,9 +19,9 @@ from textual.dom import DOMNode
 from textual.keys import KEY_NAME_REPLACEMENTS, Keys
 from textual.screen import ModalScreen, Screen
 
-from cogency_tui.config import toml
+from cogency_tui.config import toml_reader
 from cogency_tui.config.schema import config_path
-from cogency_tui.config.toml import line_of_key
+from cogency_tui.config.toml_reader import line_of_key
 from cogency_tui.errors import ConfigError
 from cogency_tui.safe_text import one_line
 from cogency_tui.tui.help.screen import HelpGroup, HelpRow
@@ -178,7 +178,7 @@ class _Places:
     def __init__(self) -> None:
         self._path = config_path()
         try:
-            self._text = toml.read_text(self._path)
+            self._text = toml_reader.read_text(self._path)
         except ConfigError:
             self._text = ""
 

@@ -19,7 +19,7 @@ from cogency_tui.tui.kit.keys import key_name
 from cogency_tui.tui.kit.lines import BLANK, Line, cells, fit, wrap
 from cogency_tui.tui.kit.pane_title import PaneTitle
 from cogency_tui.tui.kit.typed_app import app_of
-from cogency_tui.tui.theme import ThemeStyles
+from cogency_tui.tui.theme_styles import ThemeStyles
 
 _KEY_COLUMN = 22
 _ID_COLUMN = 26

@@ -15,7 +15,7 @@ from textual.widget import Widget
 
 from cogency_tui.tui.kit.lines import TerminalGuard, cells, disarmed, width_of
 from cogency_tui.tui.kit.typed_app import app_of
-from cogency_tui.tui.theme import ThemeStyles, theme_styles_of
+from cogency_tui.tui.theme_styles import ThemeStyles, theme_styles_of
 
 
 def end_to_end(

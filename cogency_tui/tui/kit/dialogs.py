@@ -23,7 +23,7 @@ from cogency_tui.tui.kit.keys import key_name
 from cogency_tui.tui.kit.line_view import LineView
 from cogency_tui.tui.kit.lines import Line, width_of, wrap
 from cogency_tui.tui.kit.typed_app import app_of
-from cogency_tui.tui.theme import ThemeStyles
+from cogency_tui.tui.theme_styles import ThemeStyles
 
 Result = TypeVar("Result")
 

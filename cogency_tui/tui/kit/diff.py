@@ -5,11 +5,11 @@ from collections.abc import Iterator
 from rich.segment import Segment
 
 from cogency_tui.safe_text import reveal
+from cogency_tui.tui.kit.lazy_text_layout import Sheet
 from cogency_tui.tui.kit.lines import Line, chop, width_of
-from cogency_tui.tui.kit.long_text import Sheet
 from cogency_tui.tui.kit.output import Lines, TextLine
 from cogency_tui.tui.kit.sgr import Rendition
-from cogency_tui.tui.theme import ThemeStyles
+from cogency_tui.tui.theme_styles import ThemeStyles
 
 
 def draw_diff(diff: str, width: int, styles: ThemeStyles) -> list[Line]:

@@ -20,7 +20,7 @@ from textual.widget import Widget
 from cogency_tui.tui.kit.bar import filtered
 from cogency_tui.tui.kit.lines import Line, cells
 from cogency_tui.tui.kit.typed_app import app_of
-from cogency_tui.tui.theme import ThemeStyles, theme_styles_of
+from cogency_tui.tui.theme_styles import ThemeStyles, theme_styles_of
 
 
 class DrawContext(NamedTuple):

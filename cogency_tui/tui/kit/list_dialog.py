@@ -13,7 +13,7 @@ from cogency_tui.tui.kit.dialogs import STYLES, Choice, Choices, Dialog, DialogB
 from cogency_tui.tui.kit.lines import Line
 from cogency_tui.tui.kit.pane_title import PaneTitle
 from cogency_tui.tui.kit.select_list import SelectList
-from cogency_tui.tui.theme import ThemeStyles
+from cogency_tui.tui.theme_styles import ThemeStyles
 
 Result = TypeVar("Result")
 Row = TypeVar("Row")

@@ -19,7 +19,7 @@ from rich.style import Style
 
 from cogency_tui.tui.kit.code import draw_code
 from cogency_tui.tui.kit.lines import BLANK, Line, width_of, wrap
-from cogency_tui.tui.theme import ThemeStyles
+from cogency_tui.tui.theme_styles import ThemeStyles
 
 _GAP = 2
 _NARROWEST_COLUMN = 6

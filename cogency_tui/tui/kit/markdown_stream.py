@@ -13,11 +13,11 @@ from collections import OrderedDict
 from dataclasses import dataclass, replace
 
 from cogency_tui.tui.kit.code import CodeLines
+from cogency_tui.tui.kit.lazy_text_layout import MOST_LAID, Fixed, Heights
+from cogency_tui.tui.kit.lazy_text_layout import Block as Drawn
 from cogency_tui.tui.kit.lines import BLANK, Line
-from cogency_tui.tui.kit.long_text import MOST_LAID, Fixed, Heights
-from cogency_tui.tui.kit.long_text import Block as Drawn
 from cogency_tui.tui.kit.markdown import MarkdownDrawer, parse
-from cogency_tui.tui.theme import ThemeStyles
+from cogency_tui.tui.theme_styles import ThemeStyles
 
 LIMIT = 8192
 """Characters after which a block is cut anyway: the open block is redrawn with each change."""

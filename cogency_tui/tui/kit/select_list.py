@@ -18,7 +18,7 @@ from textual.message import Message
 
 from cogency_tui.tui.kit.line_view import LineView
 from cogency_tui.tui.kit.lines import Line, wrap
-from cogency_tui.tui.theme import ThemeStyles
+from cogency_tui.tui.theme_styles import ThemeStyles
 
 Row = TypeVar("Row")
 

@@ -4,18 +4,18 @@ from typing import TYPE_CHECKING
 
 from cogency_tui.tui.bridge import Bridge
 from cogency_tui.tui.calls.background import BackgroundCommands
+from cogency_tui.tui.command_handlers import FeatureCommands, Handler
 from cogency_tui.tui.conversation.commands import ConversationCommands
 from cogency_tui.tui.cost.commands import CostCommands
-from cogency_tui.tui.cost.facts import ContextFacts
-from cogency_tui.tui.display import Display
-from cogency_tui.tui.feature_commands import FeatureCommands, Handler
-from cogency_tui.tui.files.commands import FileCommands
+from cogency_tui.tui.cost.context_usage import ContextFacts
+from cogency_tui.tui.display_protocol import Display
+from cogency_tui.tui.files.background_updates import FileCommands
 from cogency_tui.tui.help.commands import HelpCommands
 from cogency_tui.tui.main.custom_commands import CustomCommands
 from cogency_tui.tui.models.commands import ModelCommands
 from cogency_tui.tui.permissions.commands import PermissionCommands
 from cogency_tui.tui.profile.commands import ProfileCommands
-from cogency_tui.tui.prompt.commands import PromptCommands
+from cogency_tui.tui.prompt.history_and_drafts import PromptCommands
 from cogency_tui.tui.questions.presenter import Questions
 from cogency_tui.tui.recall.commands import RecallCommands
 from cogency_tui.tui.review.commands import ReviewCommands

@@ -17,7 +17,7 @@ from textual.timer import Timer
 
 from cogency_tui.errors import UsageError
 from cogency_tui.protocol.events import Measure
-from cogency_tui.store.prompts import Written
+from cogency_tui.store.prompts_and_drafts import Written
 from cogency_tui.tui.bridge import Bridge
 from cogency_tui.tui.calls.pane import ToolCalls
 from cogency_tui.tui.commands import Command, is_command
@@ -30,18 +30,18 @@ from cogency_tui.tui.kit.bar import ButtonBar
 from cogency_tui.tui.kit.footer import Footer
 from cogency_tui.tui.kit.lines import Line
 from cogency_tui.tui.kit.typed_app import app_of
-from cogency_tui.tui.main.display import MainDisplay
 from cogency_tui.tui.main.keys import MAIN_KEYS
 from cogency_tui.tui.main.panes import Panes, Side
+from cogency_tui.tui.main.widget_updates import MainDisplay
 from cogency_tui.tui.message_queue import is_own_command
-from cogency_tui.tui.prompt.box import PromptBox
 from cogency_tui.tui.prompt.completion_offers import mention
 from cogency_tui.tui.prompt.prompt import Prompt
+from cogency_tui.tui.prompt.prompt_and_queue import PromptBox
 from cogency_tui.tui.status.header import Header, place_of
 from cogency_tui.tui.status.status_bar import StatusBar
 from cogency_tui.tui.terminal.title_and_notifications import State
-from cogency_tui.tui.theme import theme_styles_of
-from cogency_tui.tui.transcript.call import Call
+from cogency_tui.tui.theme_styles import theme_styles_of
+from cogency_tui.tui.transcript.call_unit import Call
 from cogency_tui.tui.transcript.units import Transcript
 from cogency_tui.tui.transcript.view import TranscriptView
 from cogency_tui.tui.trust.bar import TrustBar

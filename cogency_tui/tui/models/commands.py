@@ -8,10 +8,10 @@ from textual.screen import Screen
 from cogency_tui.config.schema import DIALECTS, MODES, PERMISSIONS, Dialect, Mode, Permissions
 from cogency_tui.errors import CogencyError
 from cogency_tui.tui.bridge import Bridge
-from cogency_tui.tui.display import Display
-from cogency_tui.tui.feature_commands import FeatureCommands, Handler
+from cogency_tui.tui.command_handlers import FeatureCommands, Handler
+from cogency_tui.tui.display_protocol import Display
 from cogency_tui.tui.kit.typed_app import app_of
-from cogency_tui.workspace.file_names import short_path
+from cogency_tui.workspace.protected_names import short_path
 
 if TYPE_CHECKING:
     from cogency_tui.tui.models.model import Chosen, ModelList
@@ -110,7 +110,7 @@ class ModelCommands(FeatureCommands):
 
     async def _keep(self, chosen: "Chosen") -> None:
         """Write the choice into the user's configuration."""
-        from cogency_tui.agent.preferences import Preferences
+        from cogency_tui.agent.editable_options import Preferences
 
         own = Preferences()
         try:

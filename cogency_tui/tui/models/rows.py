@@ -7,7 +7,7 @@ from cogency_tui.safe_text import one_line
 from cogency_tui.tui.kit.lines import Line, cells, fit, wrap
 from cogency_tui.tui.kit.number_format import price, tokens
 from cogency_tui.tui.models.model import ModelRow, without_user
-from cogency_tui.tui.theme import ThemeStyles
+from cogency_tui.tui.theme_styles import ThemeStyles
 
 _NAME = 14
 _KEY = 31

@@ -23,9 +23,9 @@ from cogency_tui.tui.kit.lines import Line
 from cogency_tui.tui.kit.list_dialog import ListDialog
 from cogency_tui.tui.kit.select_list import LETTERS, SelectList, list_keys
 from cogency_tui.tui.models.model import Chosen, ModelList, ModelRow
+from cogency_tui.tui.models.picker_note import PickerNote
 from cogency_tui.tui.models.rows import draw_model, draw_provider
-from cogency_tui.tui.models.status_note import PickerNote
-from cogency_tui.tui.theme import ThemeStyles
+from cogency_tui.tui.theme_styles import ThemeStyles
 from cogency_tui.tui.transcript.units import Problem
 
 _KNOWN = "Showing the built-in list."

@@ -8,7 +8,7 @@ from cogency_tui.tui.kit.lines import Line, cells, fit, width_of, wrap
 from cogency_tui.tui.kit.number_format import when
 from cogency_tui.tui.kit.select_list import Heading
 from cogency_tui.tui.permissions.model import MEANINGS, GrantRow, ModeRow, Row, RuleRow
-from cogency_tui.tui.theme import ThemeStyles
+from cogency_tui.tui.theme_styles import ThemeStyles
 
 _NAME = 9
 _DAY = 12

@@ -13,8 +13,8 @@ from cogency_tui.tui.kit.list_dialog import ListDialog, Note
 from cogency_tui.tui.kit.select_list import SelectList, list_keys
 from cogency_tui.tui.permissions.model import GrantRow, Ledger, ModeRow, Row, RuleRow
 from cogency_tui.tui.permissions.rows import draw_permission, draw_permission_note
-from cogency_tui.tui.theme import ThemeStyles
-from cogency_tui.workspace.file_names import short_path
+from cogency_tui.tui.theme_styles import ThemeStyles
+from cogency_tui.workspace.protected_names import short_path
 
 _TALL = 40
 _NOTES = (3, 4, 8)

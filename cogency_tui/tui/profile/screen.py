@@ -27,7 +27,7 @@ from cogency_tui.tui.kit.number_format import plural, when
 from cogency_tui.tui.kit.select_list import SelectList, list_keys
 from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.profile.model import ProfileBook, Shown
-from cogency_tui.tui.theme import ThemeStyles
+from cogency_tui.tui.theme_styles import ThemeStyles
 
 _KIND = 11
 _DAY = 12

@@ -24,8 +24,8 @@ from cogency_tui.tui.prompt.completion_offers import (
     offer_files,
     word_before,
 )
-from cogency_tui.tui.prompt.paths import Paths
-from cogency_tui.tui.theme import ThemeStyles
+from cogency_tui.tui.prompt.path_search import Paths
+from cogency_tui.tui.theme_styles import ThemeStyles
 
 MOST_ROWS = 8
 

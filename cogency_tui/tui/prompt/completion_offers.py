@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import msgspec
 
 from cogency_tui.tui.commands import Command
-from cogency_tui.tui.prompt.paths import Paths, fold, matched
+from cogency_tui.tui.prompt.path_search import Paths, fold, matched
 
 _FILE = re.compile(r'(?:^|(?<=[\s(\[{<,;:=\'"]))@(?:"(?P<quoted>[^"]*)|(?P<plain>[^\s"]*))$')
 _COMMAND = re.compile(r"/(?P<name>[\w-]*)$")

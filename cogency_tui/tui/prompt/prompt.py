@@ -15,13 +15,13 @@ from textual.message import Message
 from textual.widgets.text_area import EditResult
 
 from cogency_tui.safe_text import reveal
-from cogency_tui.store.prompts import Written
+from cogency_tui.store.prompts_and_drafts import Written
 from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.message_queue import MessageQueue, given_back, is_own_command
 from cogency_tui.tui.paste_chips import following
 from cogency_tui.tui.prompt.completion import Completion
 from cogency_tui.tui.prompt.paste_area import ChipArea
-from cogency_tui.tui.theme import theme_styles_of
+from cogency_tui.tui.theme_styles import theme_styles_of
 
 
 def _quiet(key: str, action: str, description: str, name: str) -> Binding:

@@ -7,7 +7,7 @@ from textual import events
 from textual.screen import Screen
 
 from cogency_tui.tui.bridge import Bridge
-from cogency_tui.tui.display import Display
+from cogency_tui.tui.display_protocol import Display
 from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.terminal.title_and_notifications import State
 

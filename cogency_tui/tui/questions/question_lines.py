@@ -9,7 +9,7 @@ from cogency_tui.safe_text import fold_blanks, one_line, reveal
 from cogency_tui.tui.kit.dialogs import Drawing
 from cogency_tui.tui.kit.diff import draw_diff
 from cogency_tui.tui.kit.lines import BLANK, Line, width_of, wrap
-from cogency_tui.tui.theme import ThemeStyles
+from cogency_tui.tui.theme_styles import ThemeStyles
 
 BESIDE = 30
 """Cells for an answer beside its reach."""

@@ -25,7 +25,7 @@ from cogency_tui.tui.questions.question_lines import (
     refusals_of,
 )
 from cogency_tui.tui.terminal.driver import is_read
-from cogency_tui.tui.theme import ThemeStyles
+from cogency_tui.tui.theme_styles import ThemeStyles
 
 PAUSE = 0.8
 """Seconds without a key before a question accepts one: earlier keys are meant for the prompt."""

@@ -16,8 +16,8 @@ from cogency_tui.errors import CogencyError
 from cogency_tui.safe_text import one_line
 from cogency_tui.tui.kit.lines import fit
 from cogency_tui.tui.kit.typed_app import app_of
-from cogency_tui.tui.recall.dialogs import ExportScreen, RenameScreen
 from cogency_tui.tui.recall.export import Form, directory_of, export
+from cogency_tui.tui.recall.rename_export_dialogs import ExportScreen, RenameScreen
 from cogency_tui.tui.recall.row_lines import title_of
 from cogency_tui.tui.recall.rows import Entry
 
@@ -146,7 +146,7 @@ class Upkeep:
 
     async def compare(self, entry: Entry) -> None:
         """Compare a fork with its parent, or a conversation that is no fork with its latest fork."""
-        from cogency_tui.tui.recall.comparison import ComparisonScreen
+        from cogency_tui.tui.recall.branch_comparison import ComparisonScreen
 
         recall, conversation = self._agent.recall, entry.conversation
         try:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from cogency_tui import private_files
 from cogency_tui.config.themes import DEFAULT, load_palette
 from cogency_tui.errors import ConfigError, StoreError
-from cogency_tui.store.conversations import StoredConversation
+from cogency_tui.store.store import StoredConversation
 
 if TYPE_CHECKING:
     from cogency_tui.agent.agent import Agent

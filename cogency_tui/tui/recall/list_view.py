@@ -15,7 +15,7 @@ from cogency_tui.tui.kit.lines import Line
 from cogency_tui.tui.kit.select_list import Heading, Kind, SelectList, list_keys
 from cogency_tui.tui.recall.row_lines import draw_entry, draw_heading, draw_hit
 from cogency_tui.tui.recall.rows import Catalogue, Entry, HitRow, Item, Row
-from cogency_tui.tui.theme import ThemeStyles
+from cogency_tui.tui.theme_styles import ThemeStyles
 
 _AHEAD = 3
 """Pages below the view within which more rows are requested."""

@@ -11,8 +11,8 @@ from cogency_tui.store.search.snippets import Marks
 from cogency_tui.tui.kit.lines import Line, cells, fit, width_of
 from cogency_tui.tui.kit.number_format import dollars, plural, tokens, when
 from cogency_tui.tui.recall.rows import Entry, Item
-from cogency_tui.tui.theme import ThemeStyles
-from cogency_tui.workspace.file_names import short_path
+from cogency_tui.tui.theme_styles import ThemeStyles
+from cogency_tui.workspace.protected_names import short_path
 
 UNTITLED = "Untitled"
 

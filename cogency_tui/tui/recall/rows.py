@@ -12,8 +12,8 @@ from datetime import datetime
 from typing import NamedTuple, TypeAlias
 
 from cogency_tui.agent.recall.results import Hit, Listed
-from cogency_tui.store.conversations import StoredConversation
 from cogency_tui.store.forks import Tree
+from cogency_tui.store.store import StoredConversation
 from cogency_tui.tui.kit.select_list import Heading
 
 _WEEK = 7

@@ -25,10 +25,10 @@ from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.recall.actions import Deed, Upkeep
 from cogency_tui.tui.recall.background_search import Asked, Searching
 from cogency_tui.tui.recall.destination import Wanted, travel
-from cogency_tui.tui.recall.dialogs import RECALL_STYLES
 from cogency_tui.tui.recall.keys import RECALL_KEYS
 from cogency_tui.tui.recall.list_view import RecallList
 from cogency_tui.tui.recall.panes import RecallPanes, chips_of, count_of, wider
+from cogency_tui.tui.recall.rename_export_dialogs import RECALL_STYLES
 from cogency_tui.tui.recall.search_bar import ChipLine, SearchBar, SearchField, filters_in, without
 
 if TYPE_CHECKING:

@@ -18,9 +18,9 @@ from cogency_tui.tui.kit.dialogs import STYLES, Choices, DialogBody, ReadingScre
 from cogency_tui.tui.kit.lines import BLANK, Line, cells, fit, fit_path, wrap
 from cogency_tui.tui.kit.number_format import dollars, duration, plural, tokens
 from cogency_tui.tui.kit.pane_title import PaneTitle
-from cogency_tui.tui.recall.dialogs import RECALL_STYLES
-from cogency_tui.tui.theme import ThemeStyles
-from cogency_tui.tui.transcript.cards import draw_problem
+from cogency_tui.tui.recall.rename_export_dialogs import RECALL_STYLES
+from cogency_tui.tui.theme_styles import ThemeStyles
+from cogency_tui.tui.transcript.messages_and_notices import draw_problem
 from cogency_tui.tui.transcript.units import Problem
 
 _EIGHTHS = " ▏▎▍▌▋▊▉"

@@ -14,8 +14,8 @@ from cogency_tui.errors import CogencyError
 from cogency_tui.safe_text import clean, one_line
 from cogency_tui.tui.kit.number_format import plural
 from cogency_tui.tui.kit.typed_app import app_of
+from cogency_tui.tui.review.background_decisions import Deciding
 from cogency_tui.tui.review.background_reader import target_of
-from cogency_tui.tui.review.controller import Deciding
 from cogency_tui.tui.review.diff_view import DiffView
 from cogency_tui.tui.review.file_list import FileList
 from cogency_tui.tui.review.open_file import WHOLE_FILE, OpenFile

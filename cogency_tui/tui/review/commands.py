@@ -7,10 +7,10 @@ from textual.screen import Screen
 
 from cogency_tui.errors import CogencyError
 from cogency_tui.tui.bridge import Bridge
-from cogency_tui.tui.display import Display
-from cogency_tui.tui.feature_commands import FeatureCommands, Handler
+from cogency_tui.tui.command_handlers import FeatureCommands, Handler
+from cogency_tui.tui.display_protocol import Display
 from cogency_tui.tui.kit.typed_app import app_of
-from cogency_tui.tui.transcript.call import FileChange
+from cogency_tui.tui.transcript.call_unit import FileChange
 from cogency_tui.tui.transcript.units import UserMessage
 
 if TYPE_CHECKING:

@@ -8,10 +8,16 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate
 
 from cogency_tui.tui.kit.lines import BLANK, Line
-from cogency_tui.tui.review.diff_sections import Fold, Key, Pen, Section, SideBySide, Texts, Unified
-from cogency_tui.tui.review.diff_texts import draw_comments, draw_conflict, draw_fold, draw_head, draw_notes
+from cogency_tui.tui.review.diff_annotations import (
+    draw_comments,
+    draw_conflict,
+    draw_fold,
+    draw_head,
+    draw_notes,
+)
 from cogency_tui.tui.review.open_file import WHOLE_FILE, OpenFile, Rows, unchanged_rows
-from cogency_tui.tui.theme import ThemeStyles
+from cogency_tui.tui.review.section_drawing import Fold, Key, Pen, Section, SideBySide, Texts, Unified
+from cogency_tui.tui.theme_styles import ThemeStyles
 from cogency_tui.workspace.merge import Range
 
 CONTEXT = 3

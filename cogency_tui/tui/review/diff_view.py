@@ -17,9 +17,9 @@ from cogency_tui.agent.review.model import Hunk
 from cogency_tui.tui.kit.line_view import DrawContext, LineView, overlaid
 from cogency_tui.tui.kit.lines import Line, wrap
 from cogency_tui.tui.review.diff_layout import Known, Layout
-from cogency_tui.tui.review.diff_sections import Key
 from cogency_tui.tui.review.keys import filter_key
 from cogency_tui.tui.review.open_file import OpenFile
+from cogency_tui.tui.review.section_drawing import Key
 
 Way = Literal["auto", "side by side", "unified"]
 WAYS: tuple[Way, ...] = ("auto", "side by side", "unified")

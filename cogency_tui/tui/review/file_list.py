@@ -12,7 +12,7 @@ from cogency_tui.tui.kit.select_list import SelectList
 from cogency_tui.tui.review.file_rows import FileHeading, FileRow, ListRow
 from cogency_tui.tui.review.hunk_states import GLYPHS, KIND_LETTERS, ROLES, counted
 from cogency_tui.tui.review.keys import filter_key
-from cogency_tui.tui.theme import ThemeStyles
+from cogency_tui.tui.theme_styles import ThemeStyles
 
 _WORDY = 40
 """Cells from which a row has room for the word of its state."""

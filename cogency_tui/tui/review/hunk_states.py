@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from rich.segment import Segment
 
 from cogency_tui.agent.review.model import Fate
-from cogency_tui.store.file_versions import Kind, State
-from cogency_tui.tui.theme import ThemeStyles
+from cogency_tui.store.edit_records import Kind, State
+from cogency_tui.tui.theme_styles import ThemeStyles
 
 STATES: tuple[State, ...] = ("new", "conflict", "edited", "kept", "reverted")
 """All states, the undecided ones first."""

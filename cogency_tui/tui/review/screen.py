@@ -20,8 +20,8 @@ from cogency_tui.tui.kit.footer import Footer
 from cogency_tui.tui.kit.pane_title import PaneTitle
 from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.review.actions import Acting, Picking
-from cogency_tui.tui.review.controller import Deciding
-from cogency_tui.tui.review.diff_texts import FileTitle, ReviewHeader
+from cogency_tui.tui.review.background_decisions import Deciding
+from cogency_tui.tui.review.diff_annotations import FileTitle, ReviewHeader
 from cogency_tui.tui.review.diff_view import WAYS, DiffView
 from cogency_tui.tui.review.file_list import FileList
 from cogency_tui.tui.review.keys import REVIEW_KEYS

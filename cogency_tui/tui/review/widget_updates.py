@@ -15,7 +15,7 @@ from cogency_tui.errors import CogencyError
 from cogency_tui.tui.kit.filter_line import FilterLine
 from cogency_tui.tui.kit.pane_title import PaneTitle
 from cogency_tui.tui.review.background_reader import Reading
-from cogency_tui.tui.review.diff_texts import FileTitle, ReviewHeader
+from cogency_tui.tui.review.diff_annotations import FileTitle, ReviewHeader
 from cogency_tui.tui.review.diff_view import DiffView
 from cogency_tui.tui.review.file_list import FileList
 from cogency_tui.tui.review.file_rows import (

@@ -15,7 +15,7 @@ from cogency_tui.tui.kit.lines import Line, cells, fit, wrap
 from cogency_tui.tui.kit.list_dialog import ListDialog, Note
 from cogency_tui.tui.kit.number_format import plural
 from cogency_tui.tui.kit.select_list import SelectList, list_keys
-from cogency_tui.tui.theme import ThemeStyles
+from cogency_tui.tui.theme_styles import ThemeStyles
 
 _NAME = 14
 _MARKS = {

@@ -5,10 +5,10 @@ from typing import Any
 from textual.screen import Screen
 
 from cogency_tui.tui.bridge import Bridge
-from cogency_tui.tui.display import Display
-from cogency_tui.tui.feature_commands import FeatureCommands, Handler
+from cogency_tui.tui.command_handlers import FeatureCommands, Handler
+from cogency_tui.tui.display_protocol import Display
 from cogency_tui.tui.kit.typed_app import app_of
-from cogency_tui.workspace.file_names import short_path
+from cogency_tui.workspace.protected_names import short_path
 
 
 class SettingsCommands(FeatureCommands):
@@ -53,7 +53,7 @@ class SettingsCommands(FeatureCommands):
         if name:
             await self._screen.run_action(f"app.set_theme({name!r})")
         elif app.no_color:
-            from cogency_tui.tui.settings.appearance import NO_COLORS
+            from cogency_tui.tui.settings.active_theme import NO_COLORS
 
             self.warn(NO_COLORS)
         else:

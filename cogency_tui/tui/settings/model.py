@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
-from cogency_tui.agent.preferences import Preference, Preferences, choices_of, preferences, read_value
+from cogency_tui.agent.editable_options import Preference, Preferences, choices_of, preferences, read_value
 from cogency_tui.config.options import Option
 from cogency_tui.errors import ConfigError
 

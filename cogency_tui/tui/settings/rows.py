@@ -7,12 +7,12 @@ from typing import TypeAlias
 import msgspec
 from rich.segment import Segment
 
-from cogency_tui.agent.preferences import APPLIED, Preference
+from cogency_tui.agent.editable_options import APPLIED, Preference
 from cogency_tui.config.layers import Origin
 from cogency_tui.safe_text import one_line
 from cogency_tui.tui.kit.lines import Line, cells, fit, wrap
 from cogency_tui.tui.kit.select_list import Heading
-from cogency_tui.tui.theme import ThemeStyles
+from cogency_tui.tui.theme_styles import ThemeStyles
 
 
 class SettingRow(msgspec.Struct, frozen=True):

@@ -9,7 +9,7 @@ from textual.binding import Binding, BindingType
 from textual.widget import Widget
 from textual.widgets import Input
 
-from cogency_tui.agent.preferences import Preference
+from cogency_tui.agent.editable_options import Preference
 from cogency_tui.config.options import Option
 from cogency_tui.errors import CogencyError
 from cogency_tui.tui.kit.dialogs import Choice
@@ -26,7 +26,7 @@ from cogency_tui.tui.settings.rows import (
     draw_setting_note,
     setting_rows,
 )
-from cogency_tui.tui.theme import ThemeStyles
+from cogency_tui.tui.theme_styles import ThemeStyles
 
 
 class SettingsScreen(ListDialog["str | None", Row]):

@@ -13,8 +13,8 @@ from cogency_tui.tui.kit.lines import Line, fit, width_of
 from cogency_tui.tui.kit.list_dialog import ListDialog
 from cogency_tui.tui.kit.select_list import SelectList, list_keys
 from cogency_tui.tui.kit.typed_app import app_of
-from cogency_tui.tui.settings.appearance import keep_theme
-from cogency_tui.tui.theme import ThemeStyles, theme_styles_of
+from cogency_tui.tui.settings.active_theme import keep_theme
+from cogency_tui.tui.theme_styles import ThemeStyles, theme_styles_of
 
 _NAME, _KIND = 14, 28
 _SAMPLES = ("accent", "edit", "good", "bad", "branch", "dim")

@@ -13,7 +13,7 @@ from textual.screen import Screen
 
 from cogency_tui.errors import CogencyError
 from cogency_tui.tui.bridge import Bridge
-from cogency_tui.tui.cost.facts import ContextFacts
+from cogency_tui.tui.cost.context_usage import ContextFacts
 from cogency_tui.tui.status.header import Header, read_branch
 
 
@@ -24,7 +24,7 @@ async def is_dirty(project: Path) -> bool:
 
 def _is_dirty(project: Path) -> bool:
     # Loaded in a thread: it takes longer than a frame.
-    from cogency_tui.workspace.git.facts import Repository
+    from cogency_tui.workspace.git.repository_queries import Repository
 
     return Repository(project).dirty
 

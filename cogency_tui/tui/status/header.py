@@ -10,8 +10,8 @@ from cogency_tui.safe_text import one_line
 from cogency_tui.tui.kit.bar import ButtonBar, Part
 from cogency_tui.tui.kit.lines import fit, fit_path
 from cogency_tui.tui.kit.number_format import plural
-from cogency_tui.workspace.file_names import short_path
 from cogency_tui.workspace.git.branch import branch_of, head_of
+from cogency_tui.workspace.protected_names import short_path
 
 
 class Place(msgspec.Struct, frozen=True):

@@ -14,7 +14,7 @@ from cogency_tui.safe_text import one_line
 from cogency_tui.tui.kit.bar import ButtonBar, Part
 from cogency_tui.tui.kit.lines import cells, fit
 from cogency_tui.tui.kit.number_format import dollars, duration, percent, ratio, tokens
-from cogency_tui.tui.theme import ThemeStyles
+from cogency_tui.tui.theme_styles import ThemeStyles
 
 _METER = 8
 _REASON = (14, 40)

@@ -21,14 +21,14 @@ from cogency_tui.tui.kit.bar import ButtonBar, Part, Surface
 from cogency_tui.tui.kit.code import SourceSheet
 from cogency_tui.tui.kit.diff import DiffSheet
 from cogency_tui.tui.kit.file_text import language_of
+from cogency_tui.tui.kit.lazy_text_layout import Block, Fixed
 from cogency_tui.tui.kit.lines import BLANK, Line, fit, wrap
-from cogency_tui.tui.kit.long_text import Block, Fixed
 from cogency_tui.tui.kit.number_format import dollars, duration, tokens
 from cogency_tui.tui.kit.output import Lines
-from cogency_tui.tui.theme import ThemeStyles
-from cogency_tui.tui.timeline.block_pane import BlockPane, Make
-from cogency_tui.tui.timeline.exchange_view import ExchangeView, describe_exchange
+from cogency_tui.tui.theme_styles import ThemeStyles
 from cogency_tui.tui.timeline.files_view import FilesView
+from cogency_tui.tui.timeline.lines_pane import BlockPane, Make
+from cogency_tui.tui.timeline.sent_messages_view import ExchangeView, describe_exchange
 
 _NOTHING = "No usage at this point yet."
 

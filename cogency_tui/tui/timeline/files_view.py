@@ -15,9 +15,9 @@ from cogency_tui.tui.kit.lines import Line, cells, fit, fit_path, width_of
 from cogency_tui.tui.kit.number_format import plural
 from cogency_tui.tui.kit.select_list import SelectList
 from cogency_tui.tui.review.hunk_states import KIND_LETTERS
-from cogency_tui.tui.theme import ThemeStyles
-from cogency_tui.tui.timeline.block_pane import BlockPane, Make
+from cogency_tui.tui.theme_styles import ThemeStyles
 from cogency_tui.tui.timeline.keys import Traveled
+from cogency_tui.tui.timeline.lines_pane import BlockPane, Make
 
 ComparedFile = tuple[PastFile, bool | None]
 """A file, and whether it is unchanged today; None if unknown."""

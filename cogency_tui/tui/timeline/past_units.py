@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from time import perf_counter
 
 from cogency_tui.agent.timeline.model import Point
-from cogency_tui.tui.transcript.call import Call
+from cogency_tui.tui.transcript.call_unit import Call
 from cogency_tui.tui.transcript.units import Transcript, Unit, UserMessage
 
 _SLICE = 0.006

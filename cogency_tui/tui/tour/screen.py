@@ -16,10 +16,10 @@ from cogency_tui.tui.kit.dialogs import Confirmation
 from cogency_tui.tui.kit.lines import BLANK, Line, fit, width_of, wrap
 from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.main.screen import MainScreen
-from cogency_tui.tui.prompt.box import PromptBox
 from cogency_tui.tui.prompt.prompt import Prompt
-from cogency_tui.tui.theme import ThemeStyles, theme_styles_of
-from cogency_tui.workspace.file_names import short_path
+from cogency_tui.tui.prompt.prompt_and_queue import PromptBox
+from cogency_tui.tui.theme_styles import ThemeStyles, theme_styles_of
+from cogency_tui.workspace.protected_names import short_path
 
 
 class Step(msgspec.Struct, frozen=True):

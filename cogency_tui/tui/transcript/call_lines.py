@@ -13,9 +13,9 @@ from rich.style import Style
 from cogency_tui.safe_text import one_line, reveal
 from cogency_tui.tui.kit.lines import Line, cells, fit, fit_path, width_of, wrap
 from cogency_tui.tui.kit.number_format import duration, plural, whole_seconds
-from cogency_tui.tui.theme import ThemeStyles
-from cogency_tui.tui.transcript.call import GLYPHS, OPEN, ROLES, Call, State, Step
-from cogency_tui.tui.transcript.cards import SPINNER
+from cogency_tui.tui.theme_styles import ThemeStyles
+from cogency_tui.tui.transcript.call_unit import GLYPHS, OPEN, ROLES, Call, State, Step
+from cogency_tui.tui.transcript.messages_and_notices import SPINNER
 
 NAME_COLUMN = 8
 TIME_COLUMN = 6

@@ -12,11 +12,11 @@ from importlib import import_module
 from time import time
 from typing import NamedTuple, TypeGuard
 
+from cogency_tui.tui.kit.lazy_text_layout import Heights
 from cogency_tui.tui.kit.lines import BLANK, Line
-from cogency_tui.tui.kit.long_text import Heights
-from cogency_tui.tui.theme import ThemeStyles
-from cogency_tui.tui.transcript.call import Call
-from cogency_tui.tui.transcript.cards import draw_stopped, is_shortened
+from cogency_tui.tui.theme_styles import ThemeStyles
+from cogency_tui.tui.transcript.call_unit import Call
+from cogency_tui.tui.transcript.messages_and_notices import draw_stopped, is_shortened
 from cogency_tui.tui.transcript.unit_lines import DrawnUnit, draw_unit
 from cogency_tui.tui.transcript.units import Notice, Prose, Transcript, Unit, UserMessage, is_own
 

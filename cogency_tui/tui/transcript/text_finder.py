@@ -10,8 +10,8 @@ from time import perf_counter
 from typing import NamedTuple
 
 from cogency_tui.tui.kit.lines import Line
-from cogency_tui.tui.transcript.call import Call
-from cogency_tui.tui.transcript.copy_text import as_it_reads, outcome_of, text_of
+from cogency_tui.tui.transcript.call_unit import Call
+from cogency_tui.tui.transcript.unit_text import as_it_reads, outcome_of, text_of
 from cogency_tui.tui.transcript.units import Prose, Stopped, Transcript, Unit
 
 _SLICE = 0.004

@@ -5,14 +5,14 @@ from typing import Protocol
 
 from rich.segment import Segment
 
+from cogency_tui.tui.kit.lazy_text_layout import MOST_LAID, Fixed, Recent, Stack
+from cogency_tui.tui.kit.lazy_text_layout import Block as Rows
 from cogency_tui.tui.kit.lines import BLANK, Line
-from cogency_tui.tui.kit.long_text import MOST_LAID, Fixed, Recent, Stack
-from cogency_tui.tui.kit.long_text import Block as Rows
-from cogency_tui.tui.theme import ThemeStyles
-from cogency_tui.tui.transcript.call import Call
+from cogency_tui.tui.theme_styles import ThemeStyles
 from cogency_tui.tui.transcript.call_detail import CallSheet
 from cogency_tui.tui.transcript.call_lines import draw_call
-from cogency_tui.tui.transcript.cards import (
+from cogency_tui.tui.transcript.call_unit import Call
+from cogency_tui.tui.transcript.messages_and_notices import (
     draw_notice,
     draw_problem,
     draw_stopped,

@@ -26,7 +26,7 @@ from cogency_tui.protocol.events import (
 )
 from cogency_tui.protocol.transcript import NO_OUTPUT
 from cogency_tui.safe_text import Sanitizer, clean
-from cogency_tui.tui.transcript.call import Call, FileChange
+from cogency_tui.tui.transcript.call_unit import Call, FileChange
 from cogency_tui.tui.transcript.packed_text import Packed, packed, unpacked
 
 

@@ -11,14 +11,14 @@ from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 
 from cogency_tui.agent.project.cogency_folder import FOLDER, Entry
-from cogency_tui.agent.project.server_files import ABOVE
+from cogency_tui.agent.project.mcp_server_sources import ABOVE
 from cogency_tui.agent.project.trust import Standing, Survey
 from cogency_tui.safe_text import one_line, reveal
 from cogency_tui.tui.kit.dialogs import STYLES, Choice, Choices, Drawing, QuestionBody, ReadingScreen
 from cogency_tui.tui.kit.lines import BLANK, Line, cells, fit_path, wrap
 from cogency_tui.tui.kit.number_format import plural, size
 from cogency_tui.tui.kit.pane_title import PaneTitle
-from cogency_tui.tui.theme import ThemeStyles
+from cogency_tui.tui.theme_styles import ThemeStyles
 
 _SIZE = 12
 _MOST = 40

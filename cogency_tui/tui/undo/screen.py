@@ -12,7 +12,7 @@ from cogency_tui.tui.kit.dialogs import Choice, Choices, DialogBody, ReadingScre
 from cogency_tui.tui.kit.diff import draw_diff
 from cogency_tui.tui.kit.lines import BLANK, Line, wrap
 from cogency_tui.tui.kit.number_format import plural
-from cogency_tui.tui.theme import ThemeStyles
+from cogency_tui.tui.theme_styles import ThemeStyles
 
 if TYPE_CHECKING:
     from cogency_tui.agent.edits.undo_preview import Plan

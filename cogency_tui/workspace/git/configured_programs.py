@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from cogency_tui.workspace.git.facts import Repository
+from cogency_tui.workspace.git.repository_queries import Repository
 
 _MOST = 10_000
 """Most nested repositories that are examined."""

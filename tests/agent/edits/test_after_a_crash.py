@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from cogency_tui.agent.edits.guarded_file_restore import refuse_all
+from cogency_tui.agent.edits.protected_file_restore import refuse_all
 from cogency_tui.tools.journal_protocol import Consent
 from cogency_tui.tools.threads import in_thread
 from tests.agent.faults import reopened
@@ -191,8 +191,8 @@ async def test_what_was_committed_since_stays(tmp_path: Path, sealed_home: Path)
 _KILLED = """
 import asyncio, os, sys
 from pathlib import Path
-from cogency_tui.agent.edits.guarded_file_restore import refuse_all
-from cogency_tui.tools.shell.command import run_command
+from cogency_tui.agent.edits.protected_file_restore import refuse_all
+from cogency_tui.tools.shell.command_execution import run_command
 from cogency_tui.tools.journal_protocol import Consent
 from tests.agent.journaling import desk_at, settle
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.agent.conftest import MakeAgent
-from tests.agent.edits.test_guarded_file_restore import watched
 from tests.agent.edits.test_half_way import MADE, OURS, THEIRS, ordinary, unclean
+from tests.agent.edits.test_protected_file_restore import watched
 from tests.agent.journaling import Desk, desk_at, put, settle
 from tests.agent.repositories import git, share, sign_commits
 from tests.agent.templates import TEMPLATES

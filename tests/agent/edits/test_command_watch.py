@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from cogency_tui.agent.edits.command_watch import CommandEdits
-from cogency_tui.agent.edits.content_cache import Limits
+from cogency_tui.agent.edits.prior_contents import Limits
 from cogency_tui.tools.shell.background import Background
 from cogency_tui.workspace.watch import MOST_DIRECTORIES
 from tests.agent.journaling import Desk, desk_at, settle, until

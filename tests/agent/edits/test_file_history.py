@@ -3,7 +3,7 @@
 import pytest
 
 from cogency_tui.agent.edits.file_history import histories, history_at, path_today, renames
-from cogency_tui.store.file_versions import ABSENT, Edit, Undone, Version
+from cogency_tui.store.edit_records import ABSENT, Edit, Undone, Version
 
 A, B, C = (Version("file", name * 64, 1, 0o644, True) for name in "abc")
 

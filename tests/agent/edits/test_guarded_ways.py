@@ -14,7 +14,7 @@ from cogency_tui.tools.journal_protocol import Consent
 from cogency_tui.tools.shell.files_from_commits import bringing
 from cogency_tui.workspace import snapshot
 from tests.agent.conftest import MakeAgent
-from tests.agent.edits.test_guarded_file_restore import watched
+from tests.agent.edits.test_protected_file_restore import watched
 from tests.agent.journaling import Desk, desk_at, put, settle
 from tests.agent.repositories import git, sign_commits
 from tests.agent.templates import TEMPLATES

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from cogency_tui.workspace import protected_files
-from cogency_tui.workspace.listing import Listing
-from tests.agent.edits.test_guarded_file_restore import watched
+from cogency_tui.workspace import protected_file_discovery
+from cogency_tui.workspace.directory_listing import Listing
+from tests.agent.edits.test_protected_file_restore import watched
 from tests.agent.journaling import desk_at, settle
 
 RUNNING = (
@@ -104,7 +104,7 @@ def test_other_files_at_home_cost_nothing(sealed_home: Path, monkeypatch: pytest
             path.parent.mkdir(parents=True, exist_ok=True)
             path.touch()
         looked = 0
-        assert list(protected_files.at_home(Listing())) == []
+        assert list(protected_file_discovery.at_home(Listing())) == []
         counts.append(looked)
     assert len(set(counts)) == 1
     assert counts[0] < 40
@@ -126,6 +126,6 @@ def test_links_are_resolved_once_for_a_directory(sealed_home: Path, monkeypatch:
         for number in range(many):
             (sealed_home / f".local/bin/{number}").touch()
         resolved = 0
-        assert len(list(protected_files.at_home(Listing()))) == many
+        assert len(list(protected_file_discovery.at_home(Listing()))) == many
         counts.append(resolved)
     assert counts[0] == counts[1]

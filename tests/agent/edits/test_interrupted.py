@@ -10,16 +10,16 @@ from pathlib import Path
 
 import pytest
 
-from cogency_tui.agent.edits import project_backup
-from cogency_tui.agent.edits.content_cache import Limits
+from cogency_tui.agent.edits import crash_snapshot
 from cogency_tui.agent.edits.file_history import histories
+from cogency_tui.agent.edits.prior_contents import Limits
 from cogency_tui.errors import JournalError, StoreError, ToolError
 from cogency_tui.protocol.events import ResultEvent
-from cogency_tui.store.conversations import Store
 from cogency_tui.store.database import Database, Work
+from cogency_tui.store.edit_records import FileChange, Version
 from cogency_tui.store.edits import Edits
-from cogency_tui.store.file_versions import FileChange, Version
 from cogency_tui.store.intents import dropping
+from cogency_tui.store.store import Store
 from cogency_tui.tools.base import ToolContext
 from cogency_tui.tools.files import Write, WriteArgs
 from cogency_tui.tools.threads import in_thread
@@ -217,7 +217,7 @@ async def test_a_shadow_grows_by_what_changed_and_goes_with_its_process(tmp_path
 async def test_a_shadow_that_has_grown_long_is_begun_anew(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(project_backup, "_LONGEST", 100)
+    monkeypatch.setattr(crash_snapshot, "_LONGEST", 100)
     async with desk_at(tmp_path / "project", tmp_path / "data") as desk:
         desk.put("a", "old\n")
         for number in range(4):

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from cogency_tui.agent.edits.content_cache import Limits
+from cogency_tui.agent.edits.prior_contents import Limits
 from cogency_tui.errors import ToolError
-from cogency_tui.store.conversations import Store
-from cogency_tui.store.file_versions import ABSENT, Edit, Version
-from cogency_tui.tools import changes
+from cogency_tui.store.edit_records import ABSENT, Edit, Version
+from cogency_tui.store.store import Store
+from cogency_tui.tools import file_writes
 from cogency_tui.tools.threads import in_thread
 from tests.agent.journaling import Desk, desk_at, settle, until
 
@@ -62,22 +62,22 @@ async def test_a_write_through_a_link_is_one_of_the_file_behind_it(desk: Desk) -
 
 async def test_a_write_that_is_refused_records_nothing(desk: Desk) -> None:
     location = desk.workspace.locate("a")
-    stale = changes.Change(location, b"as it was read", b"new", "")
+    stale = file_writes.Change(location, b"as it was read", b"new", "")
     desk.put("a", "the person's")
     with pytest.raises(ToolError, match="has just changed"):
         async with desk.calls.writing("c", "write", [stale]):
-            await in_thread(changes.apply, desk.workspace, [stale])
+            await in_thread(file_writes.apply, desk.workspace, [stale])
     assert await desk.edits() == []
 
 
 async def test_of_a_write_that_breaks_off_what_was_made_is_recorded(desk: Desk) -> None:
     desk.put("a", "1")
     desk.put("b", "1")
-    both = [changes.Change(desk.workspace.locate(name), b"1", b"2", "") for name in "ab"]
+    both = [file_writes.Change(desk.workspace.locate(name), b"1", b"2", "") for name in "ab"]
 
     async def write() -> None:
         async with desk.calls.writing("c", "write", both):
-            await in_thread(changes.apply, desk.workspace, both[:1])
+            await in_thread(file_writes.apply, desk.workspace, both[:1])
             await asyncio.Event().wait()
 
     task = asyncio.create_task(write())

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from cogency_tui.agent.edits.command_watch import CommandEdits
-from cogency_tui.agent.edits.guarded_file_restore import refuse_all
+from cogency_tui.agent.edits.protected_file_restore import refuse_all
 from cogency_tui.tools.journal_protocol import Consent
-from cogency_tui.workspace import listing
-from tests.agent.edits.test_guarded_file_restore import watched
+from cogency_tui.workspace import directory_listing
+from tests.agent.edits.test_protected_file_restore import watched
 from tests.agent.faults import reopened
 from tests.agent.journaling import Desk, desk_at, orphan, settle
 from tests.agent.repositories import git
@@ -21,7 +21,7 @@ MOST = 40
 
 @pytest.fixture
 async def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Desk]:
-    monkeypatch.setattr(listing, "MOST_ENTRIES", MOST)
+    monkeypatch.setattr(directory_listing, "MOST_ENTRIES", MOST)
     async with desk_at(tmp_path / "project", tmp_path / "data") as desk:
         yield desk
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cogency_tui.agent.edits.content_cache import Limits
+from cogency_tui.agent.edits.prior_contents import Limits
 from cogency_tui.errors import JournalError
 from cogency_tui.tools.threads import in_thread
 from tests.agent.faults import reopened

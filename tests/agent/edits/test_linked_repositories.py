@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.agent.edits.test_guarded_file_restore import watched
+from tests.agent.edits.test_protected_file_restore import watched
 from tests.agent.journaling import Desk, desk_at, put, settle
 from tests.agent.repositories import git, library_at
 from tests.agent.templates import TEMPLATES

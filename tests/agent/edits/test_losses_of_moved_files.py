@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from cogency_tui.agent.edits.content_cache import Limits
+from cogency_tui.agent.edits.prior_contents import Limits
 from cogency_tui.tools.base import ToolContext
 from cogency_tui.tools.shell.shell_tool import Shell, ShellArgs
 from tests.agent.journaling import Desk, desk_at, settle

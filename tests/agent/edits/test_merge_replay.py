@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from cogency_tui.agent.edits.merge_replay import Sides, sides
-from tests.agent.edits.test_guarded_file_restore import watched
 from tests.agent.edits.test_half_way import ordinary, unclean
+from tests.agent.edits.test_protected_file_restore import watched
 from tests.agent.journaling import Desk, desk_at, put, settle
 from tests.agent.repositories import git, sign_commits
 from tests.agent.templates import TEMPLATES

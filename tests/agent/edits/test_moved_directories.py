@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.agent.edits.test_guarded_file_restore import watched
+from tests.agent.edits.test_protected_file_restore import watched
 from tests.agent.journaling import Desk, desk_at, settle
 from tests.agent.repositories import git
 

@@ -13,10 +13,10 @@ from cogency_tui.agent.edits import command_watch
 from cogency_tui.tools.journal_protocol import ALL, Consent
 from cogency_tui.tools.shell.command_line import parse
 from cogency_tui.tools.shell.named_paths import moved_by_git
-from cogency_tui.workspace.git.directories import GitDirectories
+from cogency_tui.workspace.git.directory_restore import GitDirectories
 from cogency_tui.workspace.snapshot import Snapshot
 from tests.agent.conftest import MakeAgent
-from tests.agent.edits.test_guarded_file_restore import watched
+from tests.agent.edits.test_protected_file_restore import watched
 from tests.agent.journaling import Desk, desk_at, put, settle
 from tests.agent.repositories import git
 from tests.agent.templates import TEMPLATES

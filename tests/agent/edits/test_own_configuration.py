@@ -16,7 +16,7 @@ from cogency_tui.agent.project.trust import FILE_NAME as TRUSTED
 from cogency_tui.config.edit import LOCK, set_key
 from cogency_tui.process_identity import start_of
 from cogency_tui.tools.journal_protocol import Consent
-from cogency_tui.workspace import protected_files
+from cogency_tui.workspace import protected_file_discovery
 from tests.agent.journaling import Desk, desk_at, settle
 
 SERVER = '[mcp.x]\ncommand = "sh"\n'
@@ -200,4 +200,4 @@ def test_the_log_stays_small(config: Path) -> None:
 def test_the_names_are_those_that_the_program_reads(config: Path) -> None:
     for name in (RULES, TRUSTED):
         (config.parent / name).touch()
-    assert protected_files.own_files() == [config, config.parent / RULES, config.parent / TRUSTED]
+    assert protected_file_discovery.own_files() == [config, config.parent / RULES, config.parent / TRUSTED]

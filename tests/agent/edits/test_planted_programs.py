@@ -8,7 +8,7 @@ import pytest
 
 from cogency_tui.agent.environment import describe
 from cogency_tui.config.schema import Permissions
-from cogency_tui.workspace.git.facts import Repository
+from cogency_tui.workspace.git.repository_queries import Repository
 from tests.agent.conftest import MakeAgent
 from tests.agent.journaling import settle
 from tests.agent.repositories import git

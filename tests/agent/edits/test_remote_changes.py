@@ -7,7 +7,7 @@ import pytest
 
 from cogency_tui.agent.edits.undo_preview import left_out
 from cogency_tui.errors import UsageError
-from tests.agent.edits.test_guarded_file_restore import watched
+from tests.agent.edits.test_protected_file_restore import watched
 from tests.agent.journaling import Desk, desk_at, settle
 from tests.agent.repositories import git, share, sign_commits
 from tests.exhaustive import sampled

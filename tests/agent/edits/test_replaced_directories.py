@@ -12,16 +12,16 @@ from pathlib import Path
 import pytest
 
 from cogency_tui.agent.edits.command_watch import CommandEdits, KeptPaths
-from cogency_tui.agent.edits.content_cache import Limits
-from cogency_tui.agent.edits.guarded_file_restore import Settled, refuse_all
+from cogency_tui.agent.edits.prior_contents import Limits
+from cogency_tui.agent.edits.protected_file_restore import Settled, refuse_all
 from cogency_tui.errors import WorkspaceError
 from cogency_tui.tools.base import Outcome, with_guarded
 from cogency_tui.tools.journal_protocol import Consent
 from cogency_tui.tools.shell.files_from_commits import bringing
-from cogency_tui.workspace import atomic_changes, held_directories
-from cogency_tui.workspace.held_directories import MOST_HELD, GuardedDirectories
-from cogency_tui.workspace.journal_path import Place
+from cogency_tui.workspace import atomic_changes, protected_directories
+from cogency_tui.workspace.file_or_link import Place
 from cogency_tui.workspace.paths import Location
+from cogency_tui.workspace.protected_directories import MOST_HELD, GuardedDirectories
 from tests.agent.conftest import MakeAgent
 from tests.agent.journaling import Desk, desk_at, settle, until
 from tests.agent.repositories import git
@@ -674,7 +674,7 @@ async def test_no_directory_stays_open(desk: Desk) -> None:
 async def test_beyond_those_that_are_open_a_directory_is_found_by_the_link(
     desk: Desk, sealed_home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(held_directories, "MOST_HELD", 0)
+    monkeypatch.setattr(protected_directories, "MOST_HELD", 0)
     before = state(sealed_home)
     await watched(desk, f"mv {C} cd; ln -s $PWD/cd x; ln -s $PWD/x {C}")
     assert state(sealed_home) == before

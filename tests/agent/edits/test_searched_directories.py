@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.agent.edits.test_guarded_file_restore import watched
+from tests.agent.edits.test_protected_file_restore import watched
 from tests.agent.journaling import desk_at, settle
 
 SEARCHED = ("tools/bin", ".nvm/versions/node/v20/bin", ".rye/shims", "deep/er/and/deeper/still")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from cogency_tui.store import pending_notices
+from cogency_tui.store import unseen_notices
 from cogency_tui.tools.threads import in_thread
 from tests.agent.faults import reopened
 
@@ -35,5 +35,5 @@ async def test_a_reopening_that_is_killed_at_any_step_loses_no_notice(tmp_path: 
             assert "was reverted: created AGENTS.md." in second
             assert not (base / "project/AGENTS.md").exists()
             assert (base / "project/a").read_text() == "new a\n"
-        assert pending_notices.pending(base / "data") == []
+        assert unseen_notices.pending(base / "data") == []
     assert settled_before > 1

@@ -14,8 +14,8 @@ from cogency_tui.agent.review.review import Review
 from cogency_tui.cli.edits import Choice, Consent, EditCommands
 from cogency_tui.errors import ConsentError, UsageError
 from cogency_tui.store.blobs import Blobs
-from cogency_tui.store.conversations import Store
-from cogency_tui.store.file_versions import Edit, FileChange, Version
+from cogency_tui.store.edit_records import Edit, FileChange, Version
+from cogency_tui.store.store import Store
 from tests.agent.journaling import Desk, desk_at, settle
 from tests.exhaustive import sampled
 

@@ -18,7 +18,7 @@ PROGRAM = """
 import os
 import sys
 from pathlib import Path
-from cogency_tui.agent.preferences import Preferences
+from cogency_tui.agent.editable_options import Preferences
 from cogency_tui.agent.permissions.rules import Rules
 from cogency_tui.agent.project.trust import Trust
 what, processes, count, directory = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), Path(sys.argv[4])

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from cogency_tui.agent.edits.guarded_file_restore import refuse_all
+from cogency_tui.agent.edits.protected_file_restore import refuse_all
 from cogency_tui.errors import StoreError
-from cogency_tui.store import pending_notices
-from cogency_tui.store.conversations import Store
+from cogency_tui.store import unseen_notices
+from cogency_tui.store.store import Store
 from cogency_tui.tools.base import Outcome, with_guarded
 from cogency_tui.tools.journal_protocol import ALL, Consent
 from tests.agent.journaling import Desk, desk_at, settle
@@ -64,7 +64,7 @@ async def test_the_guarded_files_are_named(tmp_path: Path, sealed_home: Path, wa
         for said in (" ".join(found.notes), " ".join(desk.store.untold()), outcome.outcome):
             assert all(name in said for name in names), said
             assert "a.py" not in said
-        (notice,) = [each for each in pending_notices.pending(data) if "Check the change" in each]
+        (notice,) = [each for each in unseen_notices.pending(data) if "Check the change" in each]
         assert all(name in notice for name in names)
     async with await Store.open(data) as store:
         assert notice in store.untold()
@@ -79,7 +79,7 @@ async def test_what_the_user_agreed_to_is_no_failure(tmp_path: Path, sealed_home
             _write(desk, sealed_home)
         assert found.unrecorded
         assert not with_guarded(Outcome("exit 0", ""), found).failed
-        assert pending_notices.pending(data) == []
+        assert unseen_notices.pending(data) == []
 
 
 async def test_what_one_in_the_background_changed_is_named(tmp_path: Path, sealed_home: Path) -> None:
@@ -94,4 +94,4 @@ async def test_what_one_in_the_background_changed_is_named(tmp_path: Path, seale
             await desk.journal.look()
         (notice,) = desk.store.untold()
         assert all(name in notice for name in (".bashrc", ".zshenv", "AGENTS.md"))
-        assert pending_notices.pending(data) == [notice]
+        assert unseen_notices.pending(data) == [notice]

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.agent.edits.test_guarded_file_restore import watched
 from tests.agent.edits.test_half_way import ordinary
+from tests.agent.edits.test_protected_file_restore import watched
 from tests.agent.journaling import Desk, desk_at, settle
 from tests.agent.repositories import git, sign_commits
 from tests.exhaustive import sampled

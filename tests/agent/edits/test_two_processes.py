@@ -5,13 +5,13 @@ import sys
 from pathlib import Path
 
 from cogency_tui.agent.edits.change_attribution import belongs_to
-from cogency_tui.agent.edits.content_cache import planned
+from cogency_tui.agent.edits.prior_contents import planned
 from cogency_tui.process_identity import start_of
-from cogency_tui.store.file_versions import ABSENT, FileChange, Origin, Version
+from cogency_tui.store.edit_records import ABSENT, FileChange, Origin, Version
 from cogency_tui.store.intents import Intent, Shadow
-from cogency_tui.tools import changes
+from cogency_tui.tools import file_writes
 from cogency_tui.tools.threads import in_thread
-from cogency_tui.workspace.journal_path import Stamp
+from cogency_tui.workspace.file_or_link import Stamp
 from cogency_tui.workspace.snapshot import Snapshot
 from tests.agent.journaling import Desk, desk_at
 
@@ -98,7 +98,7 @@ def test_a_change_is_of_the_command_that_alone_ran_when_the_file_was_written() -
 
 async def _write_unrecorded(desk: Desk, name: str, data: bytes, pid: int) -> None:
     """What a tool of the process `pid` does, as far as the moment before its edit is recorded."""
-    change = changes.Change(desk.workspace.locate(name), None, data, "")
+    change = file_writes.Change(desk.workspace.locate(name), None, data, "")
     plans = await in_thread(planned, [change], desk.workspace, await desk.journal.blobs())
     origin = await (await desk.journal.edits()).origin(desk.conversation)
     intent = await (await desk.journal.intents()).begin(desk.journal.root, origin, "t", "write", plans)

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from cogency_tui.agent.edits.content_cache import Limits
+from cogency_tui.agent.edits.prior_contents import Limits
 from cogency_tui.errors import ConsentError, LossError, StoreError, UsageError, WorkspaceError
-from cogency_tui.store.file_versions import Edit
+from cogency_tui.store.edit_records import Edit
 from cogency_tui.workspace.merge import hunks
 from tests.agent.journaling import Desk, desk_at
 from tests.exhaustive import sampled

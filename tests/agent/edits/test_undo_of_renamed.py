@@ -13,7 +13,7 @@ import pytest
 from cogency_tui.agent.edits.undo_selection import steps
 from cogency_tui.agent.review.model import FileKey, Target
 from cogency_tui.errors import WorkspaceError
-from cogency_tui.store.file_versions import Edit
+from cogency_tui.store.edit_records import Edit
 from cogency_tui.store.reviews import Part
 from cogency_tui.workspace.merge import hunks
 from tests.agent.edits.test_undo_selection import A, B, edit

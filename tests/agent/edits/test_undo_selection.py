@@ -10,7 +10,7 @@ from cogency_tui.agent.edits.undo_selection import (
     taken_back,
     to_undo,
 )
-from cogency_tui.store.file_versions import ABSENT, Edit, Origin, Undone, Version
+from cogency_tui.store.edit_records import ABSENT, Edit, Origin, Undone, Version
 
 A, B, C, D = (Version("file", name * 64, 1, 0o644, True) for name in "abcd")
 

@@ -10,7 +10,7 @@ import pytest
 
 from cogency_tui.agent.permissions.gate import Answer, Gate, Question
 from cogency_tui.errors import RefusedError
-from cogency_tui.protocol.untrusted_sources import Sources
+from cogency_tui.protocol.taint_sources import Sources
 from cogency_tui.tools.base import ToolContext
 from cogency_tui.tools.shell.git_remotes import Remotes
 from cogency_tui.tools.shell.programs import NETWORK_COMMANDS, programs_with

@@ -10,10 +10,10 @@ from cogency_tui.agent.permissions.gate import Answer, Gate, Question
 from cogency_tui.agent.permissions.rules import FILE_NAME, Rules
 from cogency_tui.config.schema import PERMISSIONS, Permissions
 from cogency_tui.errors import RefusedError, ToolError
-from cogency_tui.protocol.untrusted_sources import Sources
+from cogency_tui.protocol.taint_sources import Sources
 from cogency_tui.tools.base import Intent, ToolContext
 from cogency_tui.tools.registry import Registry, default_tools
-from cogency_tui.tools.shell.effects import reach
+from cogency_tui.tools.shell.outside_effects import reach
 from cogency_tui.tools.shell.shell_tool import Shell, ShellArgs
 from cogency_tui.workspace.paths import Workspace
 

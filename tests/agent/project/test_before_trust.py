@@ -12,7 +12,7 @@ from cogency_tui.agent.agent import Agent
 from cogency_tui.agent.permissions.gate import Answer, Question
 from cogency_tui.config.options import Option, options
 from cogency_tui.config.schema import Settings
-from cogency_tui.config.toml import loads
+from cogency_tui.config.toml_reader import loads
 from tests.agent.test_mcp import turn
 from tests.peers.scripted import ScriptedProvider
 

@@ -13,10 +13,10 @@ from cogency_tui.agent.recall.recall import Recall
 from cogency_tui.errors import StoreError
 from cogency_tui.protocol.events import Event
 from cogency_tui.store.blobs import Blobs
-from cogency_tui.store.conversations import Store, StoredConversation
+from cogency_tui.store.edit_records import FileChange, Version
 from cogency_tui.store.edits import Edits
-from cogency_tui.store.file_versions import FileChange, Version
 from cogency_tui.store.search.building import update
+from cogency_tui.store.store import Store, StoredConversation
 from tests import ROOT
 
 
@@ -180,7 +180,7 @@ async def test_the_index_grows_in_a_process_of_its_own_and_one_that_is_killed_lo
 _WRITER = """
 import asyncio, sys
 from pathlib import Path
-from cogency_tui.store.conversations import Store
+from cogency_tui.store.store import Store
 async def main():
     async with await Store.open(Path(sys.argv[1])) as store:
         while True:

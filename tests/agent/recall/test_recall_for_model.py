@@ -9,8 +9,8 @@ import pytest
 from cogency_tui.agent.agent import Agent
 from cogency_tui.errors import ToolError
 from cogency_tui.protocol.events import Event
-from cogency_tui.protocol.untrusted_sources import Sources
-from cogency_tui.store.conversations import Store
+from cogency_tui.protocol.taint_sources import Sources
+from cogency_tui.store.store import Store
 from cogency_tui.tools.base import Outcome, ToolContext
 from cogency_tui.tools.recall import Recall
 from cogency_tui.workspace.paths import Workspace

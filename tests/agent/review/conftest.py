@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from cogency_tui.agent.review.review import Review
-from cogency_tui.store.conversations import Store
+from cogency_tui.store.store import Store
 from tests.agent.journaling import Desk, desk_at
 
 LINES = "".join(f"line {number}\n" for number in range(30))

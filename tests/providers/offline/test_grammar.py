@@ -3,7 +3,7 @@
 import pytest
 
 from cogency_tui.providers.offline.grammar import read_requests
-from cogency_tui.providers.offline.requests import (
+from cogency_tui.providers.offline.request_types import (
     AppendText,
     CountLines,
     CreateFile,

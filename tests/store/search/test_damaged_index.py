@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 
 from cogency_tui.errors import StoreError
-from cogency_tui.store.conversations import Store
 from cogency_tui.store.database import FILE
 from cogency_tui.store.search.building import update
-from cogency_tui.store.search.index import INDEX
+from cogency_tui.store.search.index_file import INDEX
 from cogency_tui.store.search.query import parse
+from cogency_tui.store.search.search_thread import SearchService
 from cogency_tui.store.search.searcher import Answer, Scope, Searcher
-from cogency_tui.store.search.service import SearchService
+from cogency_tui.store.store import Store
 
 PAGE = 16384
 QUERIES = ("needle", "ab", "tool:edit", "ne", "letters and digits")

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from cogency_tui.errors import StoreError
-from cogency_tui.store.conversations import Store
+from cogency_tui.store.search.search_thread import SearchService
 from cogency_tui.store.search.searcher import Searcher
-from cogency_tui.store.search.service import SearchService
+from cogency_tui.store.store import Store
 
 ENDLESS = "WITH RECURSIVE n(x) AS (SELECT begun() UNION ALL SELECT x + 1 FROM n) SELECT count(*) FROM n"
 

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from cogency_tui.store.conversations import Store
 from cogency_tui.store.database import FILE
 from cogency_tui.store.search.query import parse
 from cogency_tui.store.search.searcher import Scope, Searcher
+from cogency_tui.store.store import Store
 
 
 async def test_one_interrupted_as_it_begins_does_not_break_the_next(tmp_path: Path) -> None:

@@ -14,12 +14,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from cogency_tui.protocol.events import Event
-from cogency_tui.store.conversations import Store, StoredConversation
 from cogency_tui.store.search.building import update
 from cogency_tui.store.search.folding import fold, spans
 from cogency_tui.store.search.query import Query, parse
+from cogency_tui.store.search.search_thread import SearchService
 from cogency_tui.store.search.searcher import Answer, Cursor, Order, Scope, Searcher
-from cogency_tui.store.search.service import SearchService
+from cogency_tui.store.store import Store, StoredConversation
 
 # Few letters, so that chance makes matches; and those that folding, LIKE, JSON and grams stumble over.
 LETTERS = "  aAbäÄßsSſKkİi%_\\\"'\n \t*()-\x00éEe\u0301\u0308\u0323日本𝒳\ud800ﬁf가\u1100\u1161\u11a8"

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from cogency_tui.store.conversations import Store
 from cogency_tui.store.search.building import update
 from cogency_tui.store.search.query import parse
+from cogency_tui.store.search.search_thread import SearchService
 from cogency_tui.store.search.searcher import Answer, Order, Scope, Searcher
-from cogency_tui.store.search.service import SearchService
+from cogency_tui.store.store import Store
 
 ORDERS: tuple[Order, ...] = ("newest", "best")
 

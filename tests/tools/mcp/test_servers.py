@@ -8,7 +8,7 @@ import pytest
 from cogency_tui.config.mcp import McpSettings
 from cogency_tui.errors import ToolError, UsageError
 from cogency_tui.process_identity import start_of
-from cogency_tui.tools.mcp import wire
+from cogency_tui.tools.mcp import host_protocol
 from cogency_tui.tools.mcp.server import Server, State, Surroundings
 from cogency_tui.tools.registry import Registry
 from cogency_tui.tools.shell.orphans import MARK
@@ -100,7 +100,7 @@ async def test_a_call_that_is_given_up_is_given_up_there(demo: Bench) -> None:
 @on_shared_server
 async def test_a_long_answer_is_cut_and_says_so(demo: Bench) -> None:
     content = (await demo.run("demo.huge", size=1_000_000)).content
-    assert len(content) < wire.LARGEST_RESULT + 100
+    assert len(content) < host_protocol.LARGEST_RESULT + 100
     assert "[… 600,000 characters were cut here …]" in content
 
 

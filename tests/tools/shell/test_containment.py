@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from cogency_tui.tools.shell import supervised_process
-from cogency_tui.tools.shell.command import Ended, run_command, shell_path
+from cogency_tui.tools.shell.command_execution import Ended, run_command, shell_path
 from cogency_tui.tools.supervision.process_tree import children_by_parent, descendants, listed_children
 from cogency_tui.tools.supervision.supervisor import command_line, packed
 from tests import ROOT
@@ -120,7 +120,7 @@ PROGRAM = """
 import asyncio, os, sys
 from pathlib import Path
 from cogency_tui.tools.shell.background import Background
-from cogency_tui.tools.shell.command import run_command
+from cogency_tui.tools.shell.command_execution import run_command
 
 async def main(how, text):
     if how == "background":

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from cogency_tui.tools.shell.effects import Reach, reach
+from cogency_tui.tools.shell.outside_effects import Reach, reach
 from cogency_tui.workspace.paths import Workspace
 
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from cogency_tui.tools.shell.effects import reach
 from cogency_tui.tools.shell.losses import at_stake
+from cogency_tui.tools.shell.outside_effects import reach
 from cogency_tui.workspace.paths import Workspace
 
 FILES = (".env", ".gitignore", "a/deep/keep.env", "f.orig", "src/__pycache__/x.pyc", "src/x.py", "a.md")

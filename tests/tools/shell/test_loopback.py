@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from cogency_tui.tools.shell.command_line import parse
-from cogency_tui.tools.shell.effects import reach
 from cogency_tui.tools.shell.loopback import Visit, visit
+from cogency_tui.tools.shell.outside_effects import reach
 from cogency_tui.workspace.paths import Workspace
 
 

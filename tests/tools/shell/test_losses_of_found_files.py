@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from cogency_tui.tools.shell.effects import reach
 from cogency_tui.tools.shell.losses import at_stake
+from cogency_tui.tools.shell.outside_effects import reach
 from cogency_tui.workspace.paths import Workspace
 
 FILES = ("a.py", "docs/a.txt", "src/x.py", "src/__pycache__/x.pyc")

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from cogency_tui.tools.shell.effects import reach
-from cogency_tui.tools.shell.listening_ports import ListeningPorts
+from cogency_tui.tools.shell.outside_effects import reach
+from cogency_tui.tools.shell.port_owners import ListeningPorts
 from cogency_tui.workspace.paths import Workspace
 
 MADE = [

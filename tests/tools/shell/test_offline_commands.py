@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from cogency_tui.tools.shell.listening_ports import ListeningPorts
 from cogency_tui.tools.shell.offline_commands import is_offline
+from cogency_tui.tools.shell.port_owners import ListeningPorts
 from cogency_tui.workspace.paths import Workspace
 
 OFFLINE = r"""

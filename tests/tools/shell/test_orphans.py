@@ -16,7 +16,7 @@ from cogency_tui.child_processes import run_helper, start_in_background, start_i
 from cogency_tui.process_identity import start_of
 from cogency_tui.tools.shell import orphans, supervised_process
 from cogency_tui.tools.shell.background import Background
-from cogency_tui.tools.shell.command import Command, Ended, run_command
+from cogency_tui.tools.shell.command_execution import Command, Ended, run_command
 from cogency_tui.tools.shell.supervised_process import Supervised
 from cogency_tui.tools.supervision.process_tree import children_of, descendants
 from tests.exhaustive import sampled

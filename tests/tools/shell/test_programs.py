@@ -11,7 +11,7 @@ import pytest
 
 from cogency_tui.agent.permissions.files_behind_rules import FILES
 from cogency_tui.agent.permissions.rules import pattern_of
-from cogency_tui.tools.shell import effects, listing_commands, network_commands, programs
+from cogency_tui.tools.shell import listing_commands, network_commands, outside_effects, programs
 from cogency_tui.tools.shell.allowed_options import (
     GIT_OFFLINE,
     MODULES,
@@ -19,9 +19,9 @@ from cogency_tui.tools.shell.allowed_options import (
     RUNNERS,
     TARGETS,
 )
-from cogency_tui.tools.shell.effects import reach
 from cogency_tui.tools.shell.losses import at_stake
 from cogency_tui.tools.shell.options import Table
+from cogency_tui.tools.shell.outside_effects import reach
 from cogency_tui.tools.shell.programs import (
     GIT,
     NETWORK_COMMANDS,
@@ -241,7 +241,7 @@ def lists_in(tree: ast.AST) -> Iterator[list[str]]:
 
 
 @pytest.mark.parametrize(
-    "path", sorted(Path(effects.__file__).parent.glob("*.py")), ids=lambda path: path.stem
+    "path", sorted(Path(outside_effects.__file__).parent.glob("*.py")), ids=lambda path: path.stem
 )
 def test_no_module_has_a_second_list_of_programs(path: Path) -> None:
     found: list[list[str]] = []

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from cogency_tui.tools.shell.listening_ports import ListeningPorts
 from cogency_tui.tools.shell.loopback import Quiet, quiet
+from cogency_tui.tools.shell.port_owners import ListeningPorts
 from cogency_tui.workspace.paths import Workspace
 
 PROGRAMS = ("cat", "curl", "cut", "env", "grep", "head", "jq", "make", "python3", "rm", "sed", "sh", "sleep", "sort", "tail", "tee", "uniq", "wc", "wget")  # fmt: skip

@@ -18,7 +18,7 @@ from cogency_tui.errors import ToolError
 from cogency_tui.tools.base import ToolContext
 from cogency_tui.tools.registry import Registry
 from cogency_tui.tools.shell.background import Background
-from cogency_tui.tools.shell.command import Ended, run_command
+from cogency_tui.tools.shell.command_execution import Ended, run_command
 from cogency_tui.tools.shell.sandbox import Sandbox
 from cogency_tui.tools.shell.shell_tool import Shell
 from cogency_tui.workspace.paths import Workspace
@@ -357,7 +357,7 @@ async def test_nothing_is_left_and_the_shell_may_end_properly(box: Box) -> None:
 _PROGRAM = """
 import asyncio, os
 from pathlib import Path
-from cogency_tui.tools.shell.command import run_command
+from cogency_tui.tools.shell.command_execution import run_command
 from cogency_tui.tools.shell.sandbox import Sandbox
 from cogency_tui.workspace.paths import Workspace
 

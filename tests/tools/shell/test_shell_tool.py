@@ -15,7 +15,7 @@ from cogency_tui.errors import ToolError
 from cogency_tui.tools.bounded_output import HEAD, TAIL
 from cogency_tui.tools.registry import Registry
 from cogency_tui.tools.shell.background import Background
-from cogency_tui.tools.shell.command import run_command
+from cogency_tui.tools.shell.command_execution import run_command
 from cogency_tui.tools.shell.processes_tool import Processes
 from cogency_tui.tools.shell.sandbox import Sandbox
 from cogency_tui.tools.shell.shell_tool import Shell

@@ -36,7 +36,7 @@ PROGRAM = """
 import asyncio, os, sys
 from pathlib import Path
 from cogency_tui.tools.shell.background import Background
-from cogency_tui.tools.shell.command import run_command
+from cogency_tui.tools.shell.command_execution import run_command
 
 async def main(how, text):
     if how == "foreground":

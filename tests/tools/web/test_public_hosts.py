@@ -7,8 +7,8 @@ from ipaddress import ip_address
 import pytest
 
 from cogency_tui.errors import ToolError
-from cogency_tui.tools.web.address import LONGEST, parse
 from cogency_tui.tools.web.public_hosts import Guard, system_addresses, why_not_public
+from cogency_tui.tools.web.url import LONGEST, parse
 from tests.peers.web import Names
 
 LOOPBACK = [

@@ -8,9 +8,9 @@ from textual.pilot import Pilot
 
 from cogency_tui.protocol.events import Event
 from cogency_tui.tui.kit.lines import width_of
-from cogency_tui.tui.theme import theme_styles_of
-from cogency_tui.tui.transcript.call import GLYPHS, ROLES, Call, FileChange
+from cogency_tui.tui.theme_styles import theme_styles_of
 from cogency_tui.tui.transcript.call_lines import call_row, draw_call, summarize
+from cogency_tui.tui.transcript.call_unit import GLYPHS, ROLES, Call, FileChange
 from tests.tui.driving import app_over, calls_of, conversation_of, detail_of, send, shown, until
 from tests.tui.scripted import EPOCH, ScriptedAgent, call, output, paused, result, started, steps
 

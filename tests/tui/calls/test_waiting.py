@@ -3,7 +3,7 @@
 from typing import Any
 
 from cogency_tui.tui.calls.rows import cause_of_skip, waits_for
-from cogency_tui.tui.transcript.call import Action, Call, State
+from cogency_tui.tui.transcript.call_unit import Action, Call, State
 
 
 def action(

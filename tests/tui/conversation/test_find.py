@@ -4,7 +4,7 @@ import pytest
 from rich.segment import Segment
 
 from cogency_tui.tui.kit.lines import wrap
-from cogency_tui.tui.theme import theme_styles_of
+from cogency_tui.tui.theme_styles import theme_styles_of
 from cogency_tui.tui.transcript.text_finder import Finder, Span, finds_on, occurrences
 from tests.tui.reading import fed, reading
 from tests.tui.scripted import call, respond, result, think, user

@@ -11,7 +11,7 @@ from cogency_tui.agent.history import ContextPart
 from cogency_tui.agent.project.instructions import LONGEST, Instructions, Source
 from cogency_tui.config.schema import Settings, config_directory
 from cogency_tui.tui.cost.context_screen import ContextScreen
-from cogency_tui.tui.cost.facts import Contents
+from cogency_tui.tui.cost.context_usage import Contents
 from tests.peers.scripted import ScriptedProvider
 from tests.tui.driving import app_over, at_work, finished, main_of, send, shown, told, until
 from tests.tui.looks import check_looks, each_size

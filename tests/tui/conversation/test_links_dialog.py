@@ -8,7 +8,7 @@ from cogency_tui.errors import UsageError
 from cogency_tui.tui.conversation.links_dialog import LinksScreen
 from cogency_tui.tui.kit.dialogs import DialogBody
 from cogency_tui.tui.terminal.link_opener import open_address, opener
-from cogency_tui.tui.transcript.copy_text import as_it_reads, code_in, links_in
+from cogency_tui.tui.transcript.unit_text import as_it_reads, code_in, links_in
 from tests.tui.driving import app_over, conversation_of, finished, send, shown, told, until
 from tests.tui.scripted import ScriptedAgent, respond
 

@@ -9,7 +9,7 @@ from textual.widget import Widget
 from cogency_tui.agent.agent import Agent
 from cogency_tui.protocol.events import Event
 from cogency_tui.store import events
-from cogency_tui.store.conversations import Store
+from cogency_tui.store.store import Store
 from cogency_tui.tui.bridge import Bridge
 from tests.tui.scripted import call, respond, result, think, user
 

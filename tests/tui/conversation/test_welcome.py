@@ -7,7 +7,7 @@ import pytest
 from cogency_tui.agent.agent import Agent
 from cogency_tui.config.schema import config_path
 from cogency_tui.tui.conversation.welcome import draw_welcome, situation_of
-from cogency_tui.tui.theme import theme_styles_of
+from cogency_tui.tui.theme_styles import theme_styles_of
 
 
 def read(agent: Agent, width: int = 200) -> str:

@@ -4,7 +4,7 @@ from cogency_tui.protocol.events import Measure
 from cogency_tui.tui.cost.model import by_model, in_all, saving
 from cogency_tui.tui.cost.screen import draw_costs
 from cogency_tui.tui.kit.lines import cells
-from cogency_tui.tui.theme import theme_styles_of
+from cogency_tui.tui.theme_styles import theme_styles_of
 
 RESUMED: Measure = {
     "input": 1_000, "output": 100, "billed_input": 5_000, "cached": 4_000, "replay_input": 5_000,

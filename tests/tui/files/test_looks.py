@@ -13,7 +13,7 @@ from cogency_tui.tui.files.rows import Node
 from cogency_tui.tui.files.tree import FileTree
 from cogency_tui.tui.kit.file_text import Preview
 from cogency_tui.tui.kit.output import Lines
-from cogency_tui.tui.transcript.call import FileChange
+from cogency_tui.tui.transcript.call_unit import FileChange
 from tests.tui.driving import app_over, files_of, main_of, shown, until
 from tests.tui.looks import check_looks
 from tests.tui.scripted import ScriptedAgent

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from cogency_tui.tui.kit.code import SourceSheet
 from cogency_tui.tui.kit.file_text import LONGEST, read_preview
-from cogency_tui.tui.theme import theme_styles_of
+from cogency_tui.tui.theme_styles import theme_styles_of
 from cogency_tui.workspace.paths import Workspace
 
 INKS = theme_styles_of("night")

@@ -3,8 +3,8 @@
 from cogency_tui.tui.files.git_marks import GitMarks
 from cogency_tui.tui.files.rows import ROOT, FileRows, Node, draw_file, draw_found
 from cogency_tui.tui.kit.lines import width_of
-from cogency_tui.tui.theme import theme_styles_of
-from cogency_tui.tui.transcript.call import FileChange
+from cogency_tui.tui.theme_styles import theme_styles_of
+from cogency_tui.tui.transcript.call_unit import FileChange
 
 INKS = theme_styles_of("night")
 

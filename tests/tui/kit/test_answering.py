@@ -21,7 +21,7 @@ from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.main.screen import MainScreen
 from cogency_tui.tui.palette import Palette
 from cogency_tui.tui.questions.screen import PermissionQuestion
-from cogency_tui.tui.recall.dialogs import ExportScreen, RenameScreen
+from cogency_tui.tui.recall.rename_export_dialogs import ExportScreen, RenameScreen
 from cogency_tui.tui.review.text_dialog import Task, WritingScreen
 from tests.tui.driving import app_over, finished, main_of, opened, send, until
 from tests.tui.scripted import ScriptedAgent

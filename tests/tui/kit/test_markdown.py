@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from cogency_tui.tui.kit.lines import Line, width_of
 from cogency_tui.tui.kit.markdown_stream import MarkdownStream
-from cogency_tui.tui.theme import theme_styles_of
+from cogency_tui.tui.theme_styles import theme_styles_of
 
 WIDTH = 40
 INKS = theme_styles_of("night")

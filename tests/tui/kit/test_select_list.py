@@ -11,7 +11,7 @@ from textual.pilot import Pilot
 from cogency_tui.config.themes import load_palette
 from cogency_tui.tui.kit.lines import Line
 from cogency_tui.tui.kit.select_list import Heading, Kind, SelectList, list_keys
-from cogency_tui.tui.theme import DEFAULT, ThemeStyles, textual_theme
+from cogency_tui.tui.theme_styles import DEFAULT, ThemeStyles, textual_theme
 from tests.tui.reading import shown
 
 Row = str | Heading

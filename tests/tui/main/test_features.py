@@ -3,9 +3,9 @@
 from pathlib import Path
 
 from cogency_tui.tui.commands import COMMANDS
-from cogency_tui.tui.display import Display
-from cogency_tui.tui.main.display import MainDisplay
+from cogency_tui.tui.display_protocol import Display
 from cogency_tui.tui.main.features import Features
+from cogency_tui.tui.main.widget_updates import MainDisplay
 from tests.tui.driving import app_over, main_of
 from tests.tui.scripted import ScriptedAgent
 

@@ -7,8 +7,8 @@ from typing import Any
 from textual.pilot import Pilot
 
 from cogency_tui.tui.kit.lines import cells
-from cogency_tui.tui.theme import theme_styles_of
-from cogency_tui.tui.transcript.cards import draw_notice
+from cogency_tui.tui.theme_styles import theme_styles_of
+from cogency_tui.tui.transcript.messages_and_notices import draw_notice
 from cogency_tui.tui.transcript.units import Notice
 from tests.tui.driving import app_over, conversation_of, finished, live_line_of, send, shown, until
 from tests.tui.scripted import EPOCH, ScriptedAgent, notice, paused, respond

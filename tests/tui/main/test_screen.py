@@ -7,7 +7,7 @@ import pytest
 from cogency_tui.agent.event_queue import EventQueue
 from cogency_tui.config.schema import Settings
 from cogency_tui.errors import NetworkError, StoreError
-from cogency_tui.store.conversations import StoredConversation
+from cogency_tui.store.store import StoredConversation
 from cogency_tui.tui.help.screen import HelpScreen
 from cogency_tui.tui.kit.dialogs import Confirmation
 from tests.tui.driving import (

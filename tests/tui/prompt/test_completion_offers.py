@@ -11,7 +11,7 @@ from cogency_tui.tui.prompt.completion_offers import (
     offer_files,
     word_before,
 )
-from cogency_tui.tui.prompt.paths import Paths
+from cogency_tui.tui.prompt.path_search import Paths
 
 
 @pytest.mark.parametrize(

@@ -9,14 +9,14 @@ from textual.app import ComposeResult
 from textual.pilot import Pilot
 
 from cogency_tui.agent.permissions.gate import Question
-from cogency_tui.store.prompts import Written
+from cogency_tui.store.prompts_and_drafts import Written
 from cogency_tui.tui.kit.bar import Surface
 from cogency_tui.tui.kit.dialogs import Confirmation
 from cogency_tui.tui.message_queue import MessageQueue
-from cogency_tui.tui.prompt.box import PromptBox
 from cogency_tui.tui.prompt.completion import Completion
-from cogency_tui.tui.prompt.paths import Paths
+from cogency_tui.tui.prompt.path_search import Paths
 from cogency_tui.tui.prompt.prompt import Prompt
+from cogency_tui.tui.prompt.prompt_and_queue import PromptBox
 from cogency_tui.tui.questions.answer_lines import Answers
 from cogency_tui.tui.questions.screen import PermissionQuestion
 from tests.tui.driving import until

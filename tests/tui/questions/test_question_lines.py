@@ -15,7 +15,7 @@ from cogency_tui.config.themes import DEFAULT, load_palette
 from cogency_tui.tui.kit.dialogs import DialogBody
 from cogency_tui.tui.questions.answer_lines import Answers
 from cogency_tui.tui.questions.screen import PermissionQuestion
-from cogency_tui.tui.theme import variables
+from cogency_tui.tui.theme_styles import variables
 from tests.tui.driving import app_over, calls_of, conversation_of, main_of, prompt_of, send, shown, until
 from tests.tui.scripted import ScriptedAgent, call, execute, paused, respond
 

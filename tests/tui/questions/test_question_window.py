@@ -10,7 +10,7 @@ from cogency_tui.agent.permissions.gate import Answer, Question
 from cogency_tui.config.themes import DEFAULT, load_palette
 from cogency_tui.tui.kit.dialogs import Confirmation, QuestionBody
 from cogency_tui.tui.questions.answer_lines import Answers
-from cogency_tui.tui.theme import variables
+from cogency_tui.tui.theme_styles import variables
 from tests.tui.driving import shown, until
 from tests.tui.questions.test_question_lines import COMMAND, EDIT, Asking, Clock
 

@@ -9,7 +9,7 @@ from textual.pilot import Pilot
 
 from cogency_tui.agent.agent import Agent
 from cogency_tui.protocol.events import Event
-from cogency_tui.store.conversations import Store, StoredConversation
+from cogency_tui.store.store import Store, StoredConversation
 from cogency_tui.tui.recall.list_view import RecallList
 from cogency_tui.tui.recall.preview import PreviewPane, PreviewView
 from cogency_tui.tui.recall.screen import RecallScreen

@@ -11,10 +11,10 @@ from textual.pilot import Pilot
 
 from cogency_tui.agent.agent import Agent
 from cogency_tui.errors import StoreError
-from cogency_tui.tui.recall.comparison import ComparisonScreen
-from cogency_tui.tui.recall.dialogs import ExportScreen, RenameScreen
+from cogency_tui.tui.recall.branch_comparison import ComparisonScreen
 from cogency_tui.tui.recall.export import export
 from cogency_tui.tui.recall.list_view import RecallList
+from cogency_tui.tui.recall.rename_export_dialogs import ExportScreen, RenameScreen
 from cogency_tui.tui.recall.search_bar import SearchField
 from cogency_tui.tui.recall.statistics import StatisticsScreen
 from tests.tui.driving import conversation_of, main_of, prompt_of, shown, told, type_text, until

@@ -11,8 +11,8 @@ from textual.screen import Screen
 
 from cogency_tui.agent.agent import Agent
 from cogency_tui.agent.recall.results import Indexed
-from cogency_tui.tui.recall.comparison import ComparisonScreen
-from cogency_tui.tui.recall.dialogs import ExportScreen, RenameScreen
+from cogency_tui.tui.recall.branch_comparison import ComparisonScreen
+from cogency_tui.tui.recall.rename_export_dialogs import ExportScreen, RenameScreen
 from cogency_tui.tui.recall.screen import RecallScreen
 from cogency_tui.tui.recall.statistics import StatisticsScreen
 from tests.tui.driving import app_over, until

@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from cogency_tui.agent.recall.results import Hit, Listed
-from cogency_tui.store.conversations import StoredConversation
 from cogency_tui.store.forks import Tree
+from cogency_tui.store.store import StoredConversation
 from cogency_tui.tui.kit.select_list import Heading
 from cogency_tui.tui.recall.rows import Catalogue, HitRow, Item, day_of
 

@@ -12,8 +12,8 @@ from textual.widgets import TextArea
 
 from cogency_tui.agent.agent import Agent
 from cogency_tui.config.schema import Settings
-from cogency_tui.store.file_versions import State
-from cogency_tui.tui.review.diff_texts import FileTitle, ReviewHeader
+from cogency_tui.store.edit_records import State
+from cogency_tui.tui.review.diff_annotations import FileTitle, ReviewHeader
 from cogency_tui.tui.review.diff_view import DiffView
 from cogency_tui.tui.review.file_list import FileList
 from cogency_tui.tui.review.screen import ReviewScreen

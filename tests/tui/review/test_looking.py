@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from cogency_tui.store.prompts import Written
+from cogency_tui.store.prompts_and_drafts import Written
 from cogency_tui.tui.main.screen import MainScreen
 from tests.peers.scripted import ScriptedProvider
 from tests.tui.driving import at_work, conversation_of, finished, main_of, opened, send, shown, told
 from tests.tui.review.stage import LINES, Reviewer, agent_of, edit, reviewing, shell, working, write
-from tests.tui.review.test_controller import changed, edits
+from tests.tui.review.test_background_decisions import changed, edits
 
 
 async def test_files_stand_under_their_turns_with_what_they_came_to(project: Path) -> None:

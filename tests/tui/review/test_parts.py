@@ -3,11 +3,11 @@
 import pytest
 
 from cogency_tui.agent.review.model import ChangedFile, FileKey, Group, Overview, Row
-from cogency_tui.store.file_versions import State
+from cogency_tui.store.edit_records import State
 from cogency_tui.tui.kit.select_list import Heading
-from cogency_tui.tui.review.diff_sections import height_of, paired
 from cogency_tui.tui.review.file_rows import FileRow, first_of, place_of, rows_of
 from cogency_tui.tui.review.open_file import Listed, Run
+from cogency_tui.tui.review.section_drawing import height_of, paired
 from cogency_tui.tui.terminal.external_editor import at_line
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from cogency_tui.tui.transcript.cards import SPINNER
+from cogency_tui.tui.transcript.messages_and_notices import SPINNER
 from tests.exhaustive import sampled
 from tests.tui.pty import Terminal
 

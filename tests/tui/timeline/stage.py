@@ -10,14 +10,14 @@ from textual.pilot import Pilot
 from cogency_tui.agent.agent import Agent
 from cogency_tui.protocol.events import Event, Measure
 from cogency_tui.store.blobs import Blobs
+from cogency_tui.store.edit_records import ABSENT, FileChange, Version
 from cogency_tui.store.edits import Edits
-from cogency_tui.store.file_versions import ABSENT, FileChange, Version
 from cogency_tui.store.requests import Frame, Requests
 from cogency_tui.tui.app import CogencyApp
 from cogency_tui.tui.timeline.details import DetailTitle
-from cogency_tui.tui.timeline.exchange_view import ExchangeView
 from cogency_tui.tui.timeline.files_view import FileRows
 from cogency_tui.tui.timeline.screen import ThenView, TimelineScreen
+from cogency_tui.tui.timeline.sent_messages_view import ExchangeView
 from cogency_tui.tui.timeline.slider import FactLine
 from tests.tui.driving import at_work, finished, send, shown, until
 from tests.tui.scripted import EPOCH, call, respond, result, think, user

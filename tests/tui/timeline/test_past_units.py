@@ -6,7 +6,7 @@ from typing import Any
 from cogency_tui.agent.timeline.model import Point
 from cogency_tui.protocol.events import Event
 from cogency_tui.tui.timeline.past_units import Scrubbing
-from cogency_tui.tui.transcript.call import Call
+from cogency_tui.tui.transcript.call_unit import Call
 from cogency_tui.tui.transcript.units import Prose, Transcript, Unit, UserMessage
 from tests.tui.scripted import call, respond, result, think, user
 

@@ -7,9 +7,9 @@ import pytest
 from cogency_tui.agent.agent import Agent
 from cogency_tui.tui.help.screen import HelpScreen
 from cogency_tui.tui.kit.line_view import LineView
-from cogency_tui.tui.timeline.exchange_view import ExchangeView
 from cogency_tui.tui.timeline.files_view import FileRows
 from cogency_tui.tui.timeline.screen import TimelineScreen
+from cogency_tui.tui.timeline.sent_messages_view import ExchangeView
 from cogency_tui.tui.timeline.slider import Slider
 from tests.tui.driving import conversation_of, main_of, prompt_of, shown
 from tests.tui.review.stage import block, edit, working, write

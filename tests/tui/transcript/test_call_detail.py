@@ -3,9 +3,9 @@
 from typing import Any
 
 from cogency_tui.protocol.events import Event
-from cogency_tui.tui.theme import theme_styles_of
-from cogency_tui.tui.transcript.call import Action, Call
+from cogency_tui.tui.theme_styles import theme_styles_of
 from cogency_tui.tui.transcript.call_detail import CallSheet
+from cogency_tui.tui.transcript.call_unit import Action, Call
 from tests.tui.scripted import EPOCH, call, output, result, started, steps
 
 INKS = theme_styles_of("night")

@@ -6,7 +6,7 @@ import pytest
 
 from cogency_tui.protocol.events import Event
 from cogency_tui.tui.kit.lines import Line
-from cogency_tui.tui.theme import theme_styles_of
+from cogency_tui.tui.theme_styles import theme_styles_of
 from cogency_tui.tui.transcript.document import Document, Place
 from cogency_tui.tui.transcript.units import Transcript
 from tests.tui.scripted import call, interrupt, respond, result, started, think, user

@@ -2,7 +2,7 @@
 
 from cogency_tui.agent.subagent_progress import progress_payload
 from cogency_tui.protocol.events import Event, Step, StepState
-from cogency_tui.tui.transcript.call import Call
+from cogency_tui.tui.transcript.call_unit import Call
 from tests.tui.scripted import EPOCH, call, result
 
 

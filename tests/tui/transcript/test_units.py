@@ -5,8 +5,8 @@ from typing import Any
 
 from cogency_tui.protocol.events import CallState, Event
 from cogency_tui.tui.conversation.activity_line import Activity, describe_activity, live_units
-from cogency_tui.tui.theme import theme_styles_of
-from cogency_tui.tui.transcript.call import Call, FileChange
+from cogency_tui.tui.theme_styles import theme_styles_of
+from cogency_tui.tui.transcript.call_unit import Call, FileChange
 from cogency_tui.tui.transcript.document import Document, Place
 from cogency_tui.tui.transcript.units import (
     Notice,

@@ -1,0 +1,361 @@
+"""Runs an agent's conversations, one turn or command at a time in each.
+
+Invariant: the engine is imported on first use: creating an agent does not load it.
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
+from time import time
+from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
+
+from cogency_tui.config.schema import DIALECTS, Dialect, Settings, config_directory
+from cogency_tui.errors import CogencyError
+from cogency_tui.protocol.events import Event
+from cogency_tui.providers.base import Provider
+from cogency_tui.providers.catalog import create_provider, host_of, secrets
+
+if TYPE_CHECKING:
+    from cogency_tui.agent.agent import Agent
+    from cogency_tui.agent.conversation import Conversation
+    from cogency_tui.agent.engine import Engine
+    from cogency_tui.agent.event_queue import EventQueue
+    from cogency_tui.agent.profile.learner import Learner
+    from cogency_tui.config.mcp import McpSettings
+    from cogency_tui.protocol.events import ReviewNote
+    from cogency_tui.store.requests import Frame
+    from cogency_tui.store.store import Store, StoredConversation
+    from cogency_tui.store.summaries import Summary
+    from cogency_tui.tools.base import Tool
+    from cogency_tui.tools.function import Function
+
+
+_PATIENCE = 1.5
+"""Seconds that a message waits for MCP servers that are starting."""
+
+_NOT_LASTING = "the store is unavailable: file changes cannot be reverted after the program ends"
+
+
+class Conversations:
+    """The conversations of `agent` and their engine, with the user's `tools` and `mcp` servers. Private to
+    the agent.
+
+    `held`: what one turn opens stays open for the next. `patient`: turns wait for MCP servers for their
+    whole start-up limit. `released` is awaited when everything is closed.
+    """
+
+    def __init__(
+        self,
+        agent: "Agent",
+        tools: "Sequence[Tool[Any] | Function]",
+        environ: Mapping[str, str],
+        released: Callable[[], Awaitable[None]],
+        mcp: Mapping[str, "McpSettings"],
+    ) -> None:
+        self.held = False
+        self.patient = False
+        self.engine: Engine | None = None
+        self._agent = agent
+        self._tools = tuple(tools)
+        self._environ = environ
+        self._released = released
+        self._mcp = mcp
+        self._others: dict[tuple[str, str], Provider] = {}
+        self._warming: asyncio.Task[None] | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._known: dict[str, Conversation] = {}
+        self._learning: Learner | None = None
+
+    async def close(self) -> None:
+        """Stop what runs, wait until its end is recorded, and close everything that is open."""
+        self.held = False
+        if self._warming is not None:
+            self._warming.cancel()
+            await asyncio.wait([self._warming])
+            self._warming = None
+        self.interrupt()
+        if self._tasks:
+            await asyncio.wait(self._tasks)
+        if self._learning is not None:
+            await self._learning.close()
+        await self._release()
+
+    def interrupt(self, conversation_id: str | None = None) -> None:
+        """Stop what runs in this conversation, or in all."""
+        for conversation in self._known.values():
+            if conversation.busy and conversation_id in (None, conversation.id):
+                conversation.interrupt()
+
+    async def run(
+        self, id: str, work: "Callable[[Conversation, EventQueue], Awaitable[None]]", queue: "EventQueue"
+    ) -> None:
+        """Do `work`, which is `turn` or `user_command`, in the conversation, and nothing else meanwhile; its
+        events are put into `queue`. If this is cancelled, the work is interrupted and its end recorded.
+
+        Raises:
+            StoreError: the store cannot be opened.
+            UsageError: a turn is already running in this conversation, or another process has it open.
+        """
+        conversation = self.conversation(id)
+        try:
+            with conversation.working():
+                await self._follow(asyncio.create_task(self._do(conversation, work, queue)), conversation)
+        finally:
+            queue.close()
+
+    async def _follow(self, task: asyncio.Task[None], conversation: "Conversation") -> None:
+        self._tasks.add(task)
+        try:
+            await asyncio.wait([task])
+        finally:
+            if not task.done():
+                conversation.interrupt()
+                await asyncio.wait([task])
+            self._tasks.discard(task)
+            if not self.held and not self._tasks:
+                await self._release()
+        task.result()
+
+    async def _do(
+        self,
+        conversation: "Conversation",
+        work: "Callable[[Conversation, EventQueue], Awaitable[None]]",
+        queue: "EventQueue",
+    ) -> None:
+        async with self._agent.recall.working_in(conversation.id, time()):
+            await work(conversation, queue)
+
+    async def events(
+        self, id: str | None, work: "Callable[[Conversation, EventQueue], Awaitable[None]]"
+    ) -> AsyncGenerator[Event, None]:
+        """The events of `work`, as `run`, in this conversation or a new one. A consumer that leaves early
+        interrupts the work.
+        """
+        from cogency_tui.agent.event_queue import EventQueue
+        from cogency_tui.store.store import new_conversation_id
+
+        queue = EventQueue()
+        running = asyncio.create_task(self.run(id or new_conversation_id(), work, queue))
+        try:
+            async for event in queue:
+                yield event
+        finally:
+            if not queue.closed:
+                running.cancel()
+            await asyncio.wait([running])
+        running.result()
+
+    async def turn(
+        self, query: str, conversation: "Conversation", queue: "EventQueue", *, chunks: bool, typed: str
+    ) -> None:
+        """Run a turn on the user's query; `typed` is the part of it that the user typed."""
+        from cogency_tui.agent.recorder import Recorder
+        from cogency_tui.agent.turn import Turn
+
+        store = await self._agent.store()
+        if not self._agent.lasting:
+            conversation.gate.caution(_NOT_LASTING)
+        dialect = await self.dialect_of(store, conversation.id)
+        await conversation.begin(store)
+        # An agent that closes after this turn has no later one in which to wait for servers.
+        await conversation.gather_tools(_PATIENCE if self.held and not self.patient else None)
+        with suppress(CogencyError):
+            # The user may be editing the file: the previous options remain in force.
+            await asyncio.to_thread(self._agent.follow_project)
+        if self.held and self._warming is None:
+            self._warming = asyncio.create_task(self._warm())
+        turn = Turn(conversation, store, dialect, Recorder(store, conversation.id, queue, chunks=chunks))
+        await turn.run(query, queue.close, lambda: self._reviewed(conversation.id))
+        with suppress(CogencyError):
+            # The turn has ended; a failure here is retried with the next one.
+            if self.held and typed:
+                await self.learner().hear(store, conversation.id, query, typed)
+        with suppress(CogencyError):
+            # A failure here is retried with the next command.
+            await conversation.engine.journal.end_turn(conversation.id)
+
+    async def user_command(self, command: str, conversation: "Conversation", queue: "EventQueue") -> None:
+        """Run a command of the user's."""
+        from cogency_tui.agent.user_command import UserCommand
+
+        store = await self._agent.store()
+        await self.dialect_of(store, conversation.id)
+        await conversation.begin(store)
+        await UserCommand(conversation, store, command, queue.put).run()
+
+    @property
+    def learning(self) -> bool:
+        """True if the profile is being updated."""
+        return self._learning is not None and self._learning.at_work
+
+    def learner(self) -> "Learner":
+        """The learner of the user's profile."""
+        from cogency_tui.agent.profile.learner import Learner
+
+        if self._learning is None:
+            agent, own = self._agent, secrets(self._agent.settings, self._environ)
+            self._learning = Learner(agent.profile, lambda: agent.provider, own)
+        return self._learning
+
+    async def settle(self) -> None:
+        """Record the changes of commands in the project whose process is gone; the store's notices report
+        them.
+
+        Raises:
+            StoreError: the store cannot be used.
+        """
+        from cogency_tui.store.intents import Intents
+
+        store = await self._agent.store()
+        intents = await Intents(store.database).below(str(self._agent.project))
+        if not all(intent.is_live for intent in intents):
+            await self.shared().journal.settle()
+
+    async def start_servers(self) -> None:
+        """Begin to start the configured MCP servers, so that no message waits for them."""
+        settings = self._agent.project_settings
+        await asyncio.to_thread(settings.refresh)
+        if settings.now.mcp or self._mcp:
+            self.shared().servers.configure(settings.now.mcp)
+
+    async def _refresh_servers(self) -> None:
+        """Apply the current MCP configuration, which another process may have changed."""
+        settings = self._agent.project_settings
+        await asyncio.to_thread(settings.refresh)
+        self.shared().servers.configure(settings.now.mcp)
+
+    def conversation(self, id: str) -> "Conversation":
+        """The conversation, created on first use."""
+        if id not in self._known:
+            self._known[id] = self._create(id)
+        return self._known[id]
+
+    def use(self, settings: Settings) -> None:
+        """Go on with these settings."""
+        if self.engine is not None:
+            self.engine.settings = settings
+
+    def known(self, id: str) -> "Conversation | None":
+        """The conversation, if it has run in this process."""
+        return self._known.get(id)
+
+    async def dialect_of(self, store: "Store", conversation: str) -> Dialect:
+        """The dialect of the conversation, which is created if it is new, and recovered if it broke off."""
+        from cogency_tui.workspace.git.branch import branch_of
+
+        agent = self._agent
+        known = await store.conversation(conversation)
+        dialect: Dialect = agent.dialect or agent.settings.dialect
+        if known is None:
+            await store.create_conversation(
+                str(agent.project),
+                id=conversation,
+                dialect=dialect,
+                provider=agent.provider.name,
+                model=agent.provider.model,
+                branch=await asyncio.to_thread(branch_of, agent.project),
+            )
+            return dialect
+        await store.recover(conversation)
+        await self.settle()
+        if agent.dialect is None:
+            dialect = known.dialect if known.dialect in DIALECTS else dialect
+        name, model = agent.provider.name, agent.provider.model
+        if (known.dialect, known.provider, known.model) != (dialect, name, model):
+            await store.set_settings(conversation, dialect=dialect, provider=name, model=model)
+        return dialect
+
+    async def frame(self, record: "StoredConversation", summary: "Summary | None") -> "Frame":
+        """The frame that a request would put around the events of a conversation now; nothing is changed.
+
+        Raises:
+            StoreError: its events cannot be read.
+        """
+        store = await self._agent.store()
+        conversation = self.conversation(record.id)
+        await conversation.begin(store)
+        known = record.dialect
+        dialect: Dialect = known if known in DIALECTS else self._agent.settings.dialect
+        return await conversation.history(store, dialect).frame(summary)
+
+    def keep(self, provider: Provider) -> None:
+        """Close this provider with the rest, and return it again under its name."""
+        self._others.setdefault((provider.name, provider.model), provider)
+
+    def named(self, name: str, model: str) -> Provider:
+        """The provider for a sub-agent or an `llm` call, created once."""
+        if (name, model) not in self._others:
+            chosen = replace(self._agent.settings, provider=name, model=model)
+            self._others[name, model] = create_provider(chosen, self._environ)
+        return self._others[name, model]
+
+    def shared(self) -> "Engine":
+        """The engine, created with the first conversation."""
+        from cogency_tui.agent.edits.journal import Journal
+        from cogency_tui.agent.engine import Engine
+        from cogency_tui.tools.function import as_tool
+        from cogency_tui.tools.mcp.server import Surroundings
+        from cogency_tui.tools.mcp.servers import Servers
+        from cogency_tui.tools.shell.git_remotes import Remotes
+        from cogency_tui.tools.shell.sandbox import Sandbox
+
+        if self.engine is None:
+            agent, config = self._agent, config_directory(self._environ)
+            keys = secrets(agent.settings, self._environ)
+            self.engine = Engine(
+                settings=agent.settings,
+                workspace=agent.workspace,
+                secrets=keys,
+                tools=[as_tool(tool) for tool in self._tools],
+                store=agent.store,
+                mode=lambda: agent.mode,
+                named=self.named,
+                host_of=lambda name: host_of(name, agent.settings, self._environ),
+                journal=Journal(agent.workspace, agent.store),
+                recall=agent.recall,
+                project_settings=agent.project_settings,
+                servers=Servers(
+                    Surroundings(agent.project, self._environ, keys, self._refresh_servers), self._mcp
+                ),
+                remotes=Remotes(agent.workspace.root),
+                config=config,
+                profile=agent.profile,
+                sandbox=Sandbox(agent.settings.sandbox, (config, agent.data)),
+            )
+        return self.engine
+
+    def _create(self, id: str) -> "Conversation":
+        from cogency_tui.agent.conversation import Conversation
+        from cogency_tui.agent.permissions.gate import Gate
+        from cogency_tui.agent.subagents import assemble
+
+        agent = self._agent
+        gate = Gate(lambda: agent.permissions, lambda: agent.ask, agent.rules)
+        return Conversation(self.shared(), id, gate, lambda: agent.provider, assemble)
+
+    async def _warm(self) -> None:
+        """Scan the project while the model is asked, so that the first command need not wait for it."""
+        with suppress(CogencyError):
+            # A failure here recurs, and is reported, when the scan is needed.
+            await self.shared().journal.warm()
+
+    async def _reviewed(self, conversation: str) -> "ReviewNote | None":
+        """The note for the next message about the user's decisions on the agent's edits."""
+        from cogency_tui.agent.review.note_to_model import untold
+        from cogency_tui.agent.review.snapshot import Book
+        from cogency_tui.redaction import Redactor
+
+        engine = self.shared()
+        note = await untold(Book(engine.journal, self._agent.store, conversation))
+        return note and {**note, "text": Redactor(engine.secrets).text(note["text"])}
+
+    async def _release(self) -> None:
+        for conversation in self._known.values():
+            await conversation.close()
+        if self.engine is not None:
+            await self.engine.close()
+        for provider in {self._agent.provider, *self._others.values()}:
+            await provider.close()
+        await self._released()

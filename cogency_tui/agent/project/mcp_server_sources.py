@@ -1,0 +1,316 @@
+"""The files of a project from which its MCP servers are started: those named by a command, its arguments,
+its variables or its directory, and the sources that these may load (`sources_of`): the files of their
+directory, and those that they name by a relative path.
+
+Invariant: the configuration is read before it is trusted, so only the names of files in it are used. Only
+regular files inside the project are read, limited in number and size. Installed packages (`node_modules`,
+`.venv`) are left out, their lock files are not. Files loaded by a path that appears nowhere literally
+cannot be found. The calls block.
+"""
+
+import hashlib
+import os
+import re
+import stat
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import islice, pairwise
+from pathlib import Path
+from typing import Any, cast
+
+from cogency_tui.agent.project.cogency_folder import CONFIG, FOLDER, LARGEST_CONFIG
+from cogency_tui.config import toml_reader
+from cogency_tui.errors import WorkspaceError
+from cogency_tui.workspace.nofollow_access import Directory
+
+_MOST_SOURCES = 2_000
+_MOST_SEEN = 50_000
+"""Directory entries that are read."""
+
+_LARGEST_SOURCE = 64 << 20
+"""Bytes of all files."""
+
+_ENDINGS = frozenset(
+    (".bash", ".cjs", ".cs", ".cts", ".dll", ".ex", ".exs", ".go", ".gradle", ".jar", ".java", ".js", ".jsx")
+    + (".kt", ".kts", ".lua", ".mjs", ".mts", ".node", ".php", ".pl", ".pm", ".pth", ".py", ".pyc", ".pyd")
+    + (".pyw", ".rb", ".rs", ".sh", ".so", ".svelte", ".ts", ".tsx", ".vue", ".wasm", ".zsh")
+)
+_NAMES = frozenset(
+    (".env", ".npmrc", ".yarnrc.yml", "bun.lock", "bunfig.toml", "cargo.lock", "cargo.toml", "deno.json")
+    + ("gemfile", "gemfile.lock", "gnumakefile", "go.mod", "go.sum", "justfile", "makefile", "package.json")
+    + ("package-lock.json", "pipfile", "pipfile.lock", "pnpm-lock.yaml", "poetry.lock", "pyproject.toml")
+    + ("requirements.txt", "setup.cfg", "tsconfig.json", "uv.lock", "uv.toml", "yarn.lock")
+)
+_LEFT_OUT = frozenset((".cogency", ".git", ".tox", ".nox", ".venv", "__pycache__", "node_modules", "venv"))
+_INDEXES = ("", ".js", ".mjs", ".cjs", ".ts", ".json", ".py", "/index.js", "/index.ts")
+_REFERENCE = re.compile(rb"""['"`]((?:\./)?\.\./[\w@.][\w@./ -]{0,200})['"`]""")
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """Files with their directory: `digest` is one for all their names and bytes."""
+
+    count: int
+    size: int
+    digest: str
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    size: int
+    digest: str
+    references: tuple[str, ...]
+
+
+class TooMuchError(Exception):
+    """There is more than the limits allow."""
+
+
+def is_source(path: Path) -> bool:
+    """Return whether a file is a program, or part of one."""
+    return path.suffix.casefold() in _ENDINGS or os.access(path, os.X_OK)
+
+
+def sources_of(project: Path, places: Collection[Path]) -> Sources:
+    """The sources in these directories inside `project` (resolved), and those that they name elsewhere in
+    it.
+
+    Raises:
+        OSError, WorkspaceError: one cannot be read.
+        TooMuchError: there are too many, or they are too large.
+    """
+    found: dict[Path, _File] = {}
+    budget = iter(range(_MOST_SEEN))
+    waiting = list(places)
+    size = 0
+    done: set[Path] = set()
+    while waiting:
+        place = waiting.pop()
+        if place in done or not place.is_relative_to(project):
+            continue
+        done.add(place)
+        for path in _below(place, project, budget) if place.is_dir() else [place]:
+            if path not in found:
+                found[path] = _source(path)
+                waiting += _named_by(path, found[path].references)
+                size += found[path].size
+                if len(found) > _MOST_SOURCES or size > _LARGEST_SOURCE:
+                    raise TooMuchError
+    named = sorted((path.relative_to(project).as_posix(), file.digest) for path, file in found.items())
+    digest = hashlib.sha256(repr(named).encode()).hexdigest()
+    return Sources(len(found), size, digest)
+
+
+def _below(place: Path, project: Path, budget: Iterator[int]) -> Iterator[Path]:
+    """The sources in a directory and below it; links are followed if they stay in the project."""
+    waiting = [place]
+    done: set[Path] = set()
+    while waiting:
+        directory = waiting.pop()
+        if directory in done:
+            continue
+        done.add(directory)
+        with os.scandir(directory) as scan:
+            entries = list(islice(scan, _MOST_SEEN))
+        for entry in entries:
+            if next(budget, None) is None:
+                raise TooMuchError
+            path = Path(os.path.realpath(entry.path)) if entry.is_symlink() else directory / entry.name
+            if not path.is_relative_to(project) or entry.name.casefold() in _LEFT_OUT:
+                continue
+            if path.is_dir():
+                waiting.append(path)
+            elif path.is_file() and (entry.name.casefold() in _NAMES or is_source(path)):
+                yield path
+
+
+def _source(path: Path) -> _File:
+    with Directory.open(path.parent) as directory:
+        data = directory.read(path.name, _LARGEST_SOURCE)
+    references = {os.fsdecode(each) for each in _REFERENCE.findall(data)} if b"../" in data else ()
+    return _File(len(data), hashlib.sha256(data).hexdigest(), tuple(references))
+
+
+def _named_by(path: Path, references: Collection[str]) -> Iterator[Path]:
+    """The paths outside its directory that a source names; not the directories around it."""
+    for reference in references:
+        for ending in _INDEXES:
+            target = Path(os.path.realpath(path.parent / f"{reference}{ending}"))
+            try:
+                kind = target.stat().st_mode
+            except (OSError, ValueError):
+                continue
+            if stat.S_ISREG(kind) or (stat.S_ISDIR(kind) and not path.is_relative_to(target)):
+                yield target
+
+
+ABOVE = "../"
+"""The beginning of a program's name: names are relative to the project's `.cogency` folder."""
+
+_MOST_FILES = 500
+_LARGEST = 64 << 20
+_MANIFESTS = frozenset(
+    ("bun", "bundle", "cargo", "composer", "deno", "dotnet", "gmake", "go", "gradle", "gradlew", "hatch")
+    + ("just", "lerna", "make", "mix", "mvn", "mvnw", "npm", "nx", "pdm", "pipenv", "pnpm", "poetry", "rake")
+    + ("rye", "task", "turbo", "uv", "yarn")
+)
+"""Programs that run what files of their directory define."""
+
+_ENTRIES = ("__main__.py", "__init__.py", "package.json", "index.js")
+"""The files that an interpreter starts from when given a directory."""
+
+_MODULE = re.compile(r"[\w.]+")
+_SEPARATORS = re.compile(r"[=:,@\s]")
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A file that a server is started from, or `count` sources of a directory; `digest` is the SHA-256 of
+    their content.
+    """
+
+    size: int
+    digest: str
+    count: int = 0
+
+    @property
+    def kind(self) -> str:
+        """A description of a group of sources; empty for a file."""
+        return f"{self.count:,} source file{'' if self.count == 1 else 's'}" if self.count else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Programs:
+    """The programs, by their names relative to the project's `.cogency` folder; `unknown` are commands for
+    which it cannot be determined what they start of the project.
+    """
+
+    files: Mapping[str, Program] = field(default_factory=dict[str, Program])
+    unknown: tuple[str, ...] = ()
+
+
+def programs_of(project: Path, files: Mapping[str, bytes]) -> Programs:
+    """The programs of the servers in the configuration of a project (resolved), one of its `files`."""
+    found: dict[str, Program] = {}
+    unknown: list[str] = []
+    for server in _servers(files.get(CONFIG, b"")):
+        named = [path for path in _named(project, server) if not path.is_relative_to(project / FOLDER)]
+        programs = [_read(project, path) for path in named]
+        places = _places(project, server, named)
+        try:
+            found |= _sources(project, places)
+            told = bool(programs or places) and None not in programs
+        except (OSError, WorkspaceError, TooMuchError):
+            told = False
+        if not told or len(found) + len(programs) > _MOST_FILES:
+            unknown.append(" ".join(_words(server))[:200])
+        for path, program in zip(named[: _MOST_FILES - len(found)], programs, strict=False):
+            if program is not None:
+                found[f"{ABOVE}{path.relative_to(project).as_posix()}"] = program
+    return Programs(dict(sorted(found.items())), tuple(unknown))
+
+
+def _places(project: Path, server: Mapping[str, Any], named: list[Path]) -> list[Path]:
+    """The directories from which the programs of a server load what they need."""
+    words = _words(server)
+    places = dict.fromkeys(path.parent for path in named if is_source(path) or path.name in _ENTRIES)
+    bases = [base for base in _bases(project, server) if base.is_relative_to(project) and base.is_dir()]
+    if "-m" in words and named:
+        # Python finds modules from its start directory.
+        places |= dict.fromkeys(bases)
+    if not places and any(Path(word).name in _MANIFESTS for word in words[:1]):
+        places |= dict.fromkeys(bases[:1])
+    return [
+        place for place in places if not any(place.is_relative_to(each) for each in places if each != place)
+    ]
+
+
+def _sources(project: Path, places: list[Path]) -> dict[str, Program]:
+    """The sources of each of these directories, by the name of the directory."""
+    found: dict[str, Program] = {}
+    for place in places:
+        sources = sources_of(project, [place])
+        name = (place.relative_to(project) / "**").as_posix()
+        if sources.count:
+            found[f"{ABOVE}{name}"] = Program(sources.size, sources.digest, sources.count)
+    return found
+
+
+def _bases(project: Path, server: Mapping[str, Any]) -> list[Path]:
+    """The directories that names are resolved from, the server's start directory first."""
+    cwd = server.get("cwd", "")
+    directory = _joined(project, cwd) if isinstance(cwd, str) else None
+    return list(dict.fromkeys((directory or project, project)))
+
+
+def _servers(config: bytes) -> Iterator[dict[str, Any]]:
+    """The tables of servers that have a command; none of a file that cannot be parsed, which is not used
+    either.
+    """
+    if len(config) > LARGEST_CONFIG:
+        return
+    try:
+        tables: object = toml_reader.loads(config.decode("utf-8-sig")).get("mcp")
+    except (ValueError, RecursionError):
+        return
+    if isinstance(tables, dict):
+        for table in cast("dict[str, Any]", tables).values():
+            if isinstance(table, dict) and "command" in table:
+                yield cast("dict[str, Any]", table)
+
+
+def _words(server: Mapping[str, Any]) -> list[str]:
+    args: object = server.get("args", [])
+    given = [server["command"], *(cast("list[object]", args) if isinstance(args, list) else ())]
+    return [word for word in given if isinstance(word, str)]
+
+
+def _named(project: Path, server: Mapping[str, Any]) -> list[Path]:
+    """The files inside the project that a server's table names, each once."""
+    words = _words(server)
+    variables: object = server.get("env", {})
+    values = cast("dict[str, object]", variables).values() if isinstance(variables, dict) else ()
+    texts = [*words, *(value for value in values if isinstance(value, str))]
+    pieces = [piece for text in texts for piece in (text, *_SEPARATORS.split(text)) if piece]
+    for before, module in pairwise(words):
+        if before == "-m" and _MODULE.fullmatch(module):
+            place = module.replace(".", "/")
+            pieces += [f"{place}.py", place]
+    found: dict[Path, None] = {}
+    for base in _bases(project, server):
+        for piece in pieces:
+            path = _joined(base, piece)
+            if path is not None and path.is_relative_to(project):
+                found |= dict.fromkeys(each for each in _files_at(path) if _is_inside(each, project))
+    return list(found)
+
+
+def _is_inside(path: Path, project: Path) -> bool:
+    return Path(os.path.realpath(path)) == path and path.is_relative_to(project)
+
+
+def _joined(base: Path, text: str) -> Path | None:
+    """The resolved path of a text, if it is one."""
+    try:
+        return Path(os.path.realpath(base / text))
+    except (OSError, ValueError):
+        return None
+
+
+def _files_at(path: Path) -> list[Path]:
+    """A file, or the files that are run for a directory."""
+    try:
+        return [each for each in (path, *(path / name for name in _ENTRIES)) if each.is_file()]
+    except OSError:
+        return []
+
+
+def _read(project: Path, path: Path) -> Program | None:
+    """The program; None if it cannot be read as a file of limited size."""
+    parts = path.relative_to(project).parts
+    try:
+        with Directory.open(project, parts[:-1]) as parent:
+            data = parent.read(parts[-1], _LARGEST)
+    except (OSError, WorkspaceError):
+        return None
+    return Program(len(data), hashlib.sha256(data).hexdigest())

@@ -1,0 +1,89 @@
+"""The decisions about the parts of edits, from the marks in the store. Pure."""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from cogency_tui.agent.review.model import ChangedFile, Comment, Outline, joint
+from cogency_tui.store.edit_records import Mark, State
+from cogency_tui.store.reviews import Action, MarkChange, Part
+
+
+class Standing:
+    """The decisions by hunk, and about whole edits. An edit that is reverted takes its hunks along.
+
+    `in_effect` are the actions that are not undone, oldest first; comments up to the number `told` have
+    reached the model.
+    """
+
+    def __init__(self, marks: Iterable[Mark], in_effect: Sequence[Action], told: int) -> None:
+        self._marks: dict[Part, State] = {Part(mark.edit, mark.hunk): mark.state for mark in marks}
+        self._comments = [action for action in in_effect if action.kind == "comment"]
+        self._texts: dict[Part, str] = {}
+        self._told = told
+        for action in in_effect:
+            if action.kind == "edit":
+                self._texts |= dict.fromkeys(action.parts, action.text)
+
+    def part(self, part: Part) -> State:
+        """The decision about one part."""
+        whole = self._marks.get(Part(part.edit), "new")
+        return whole if whole == "reverted" else self._marks.get(part, whole)
+
+    def marked(self, part: Part) -> State:
+        """The mark of this very part."""
+        return self._marks.get(part, "new")
+
+    def hunk(self, outline: Outline) -> State:
+        """The decision about a hunk."""
+        return joint([self.part(part) for part in outline.parts])
+
+    def settled(self, outline: Outline) -> bool:
+        """Return whether all parts of a hunk have the same state, so that its current lines are known."""
+        return len({self.part(part) for part in outline.parts}) == 1
+
+    def states(self, hunks: Sequence[Outline], edits: Iterable[int]) -> tuple[State, ...]:
+        """The decisions about the hunks of a file; if it has none, about these edits as one."""
+        if hunks:
+            return tuple(self.hunk(hunk) for hunk in hunks)
+        return (joint([self.part(Part(edit)) for edit in edits]),)
+
+    def text(self, outline: Outline) -> str | None:
+        """The user's replacement of a hunk, if that is its current state."""
+        texts = {self._texts.get(part) for part in outline.parts}
+        return texts.pop() if len(texts) == 1 and self.hunk(outline) == "edited" else None
+
+    def comments(self, hunks: Sequence[Outline], edits: Iterable[int]) -> tuple[Comment, ...]:
+        """The comments on a file: on its hunks, or with no hunk on all of it."""
+        of = {part: hunk.id for hunk in hunks for part in hunk.parts}
+        own = {Part(edit) for edit in edits}
+        found: list[Comment] = []
+        for action in self._comments:
+            hunk = next((of[part] for part in action.parts if part in of), "")
+            if hunk or own.intersection(action.parts):
+                told = action.id <= self._told
+                found.append(Comment(action.id, hunk, action.text, action.timestamp, told))
+        return tuple(found)
+
+    def changes(self, wanted: Mapping[Part, State], siblings: Sequence[Part]) -> tuple[MarkChange, ...]:
+        """The mark changes that give these parts the wanted states, and leave all others in theirs.
+
+        `siblings` are all hunks of the edits concerned: if one of them leaves an edit that is reverted as a
+        whole, the others are marked one by one.
+        """
+        marks: dict[Part, State] = dict(wanted)
+        for part, state in wanted.items():
+            whole = Part(part.edit)
+            if state != "reverted" and part.hunk and self.marked(whole) == "reverted":
+                marks.setdefault(whole, "new")
+                for other in siblings:
+                    if other.edit == part.edit and other not in wanted:
+                        marks[other] = "reverted"
+        return tuple(MarkChange(part, self.marked(part), state) for part, state in marks.items())
+
+
+def counted(files: Iterable[ChangedFile]) -> dict[State, int]:
+    """The number of hunks in each state, a file without hunks counting as one."""
+    counts: dict[State, int] = {"new": 0, "kept": 0, "reverted": 0, "edited": 0, "conflict": 0}
+    for file in files:
+        for state in file.states:
+            counts[state] += 1
+    return counts

@@ -1,0 +1,79 @@
+"""The selection that a decision is about: a file's history, its hunks, and the chosen ones among these. No
+decision is made here.
+"""
+
+from dataclasses import dataclass
+from typing import TypeVar
+
+from cogency_tui.agent.edits.file_history import FileHistory, path_today
+from cogency_tui.agent.review.hunk_composition import Outlines
+from cogency_tui.agent.review.hunk_transitions import Sheet
+from cogency_tui.agent.review.model import Outline, Target
+from cogency_tui.agent.review.snapshot import Book, Page
+from cogency_tui.errors import UsageError
+from cogency_tui.store.blobs import Blobs
+from cogency_tui.store.reviews import Part
+from cogency_tui.workspace.protected_names import shown
+
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """A file with its hunks, and those that are `chosen`; `path` is its current path."""
+
+    history: FileHistory
+    outlines: Outlines
+    chosen: tuple[Outline, ...]
+    path: str
+    page: Page
+
+    @property
+    def whole(self) -> bool:
+        """True if all hunks are chosen."""
+        return len(self.chosen) == len(self.outlines.hunks)
+
+    @property
+    def edits(self) -> list[int]:
+        """The numbers of the agent's edits."""
+        return [edit.id for edit in self.history.edits]
+
+    @property
+    def parts(self) -> list[Part]:
+        """The parts to mark: those of the chosen hunks, or the edits if there are no hunks."""
+        if not self.outlines.hunks:
+            return [*map(Part, self.edits)]
+        return [part for outline in self.chosen for part in outline.parts]
+
+    @property
+    def is_lines(self) -> bool:
+        """True if the change is one of lines alone, in a file that exists before and after."""
+        change = self.history.change
+        before, after = change.before, change.after
+        plain = before.kind == after.kind == "file" and before.mode == after.mode
+        return bool(self.outlines.hunks) and plain and not change.old_path
+
+    def sheet(self, blobs: Blobs) -> Sheet:
+        """Its lines. Blocks."""
+        return Sheet(self.history, self.outlines, self.page.standing, self.path, blobs)
+
+
+async def wishes_of(book: Book, page: Page, target: Target) -> list[Wish]:
+    """The selection of a target.
+
+    Raises:
+        UsageError: there is no such change, or no such hunk in it.
+    """
+    found = page.targeted(target)
+    wishes: list[Wish] = []
+    for history, outlines in zip(found, await book.outlined(found), strict=True):
+        hunks = {outline.id: outline for outline in outlines.hunks}
+        if unknown := [id for id in target.hunks if id not in hunks]:
+            raise UsageError(
+                f"The change of {shown(history.change.path)} has no hunk {unknown[0]!r}.",
+                f"It has {', '.join(hunks) or 'none'}.",
+            )
+        chosen = tuple(hunks[id] for id in dict.fromkeys(target.hunks)) or outlines.hunks
+        path = path_today(history.change.path, page.renames, history.edits[-1].id)
+        wishes.append(Wish(history, outlines, chosen, path, page))
+    return wishes

@@ -1,0 +1,341 @@
+"""The store of the user's conversations.
+
+An awaited write is committed: it survives a killed process. Events are only appended; a conversation's row
+(title, turns, tokens, cost) is updated in the same transaction.
+"""
+
+import base64
+import re
+import secrets
+import sqlite3
+import time
+from collections.abc import AsyncGenerator, Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from cogency_tui.errors import UsageError
+from cogency_tui.protocol.events import Event, Measure
+from cogency_tui.store import events, streaming_units, usage
+from cogency_tui.store.column_text import from_column, to_column
+from cogency_tui.store.database import Database
+from cogency_tui.store.usage import Spent
+
+COLUMNS = (
+    "id, project, title, dialect, provider, model, created, updated, turns, tokens, cost, parent, call,"
+    " branch, renamed, trashed, forked_at, imported"
+)
+"""Columns for `conversation_of`."""
+
+_FLAGS = [COLUMNS.split(", ").index(name) for name in ("renamed", "imported")]
+_NUMBERS = ("created", "updated", "turns", "tokens", "cost", "renamed", "imported")
+_OPTIONAL = ("parent", "call", "trashed", "forked_at")
+_SELECT = f"SELECT {COLUMNS} FROM conversations"
+_NEWEST_FIRST = "ORDER BY updated DESC, id DESC"
+_CANDIDATES = 5
+_ID = re.compile("[0-9a-v]{16}")
+
+
+@dataclass(frozen=True, slots=True)
+class StoredConversation:
+    """A conversation without its events.
+
+    `created` and `updated` are in Unix seconds; `tokens` are those sent and generated so far; `cost` is in
+    USD, where providers report it. `parent` is the conversation that it was forked from at the parent's
+    event `forked_at`, or the one whose `call` started it as a sub-agent's. `branch` is that of the
+    repository at the beginning. `renamed` marks a title of the user's own. `trashed` is the time of its
+    move to the trash. `imported` marks a conversation that came from a file, or was forked from one that
+    did.
+    """
+
+    id: str
+    project: str
+    title: str
+    dialect: str
+    provider: str
+    model: str
+    created: float
+    updated: float
+    turns: int
+    tokens: int
+    cost: float
+    parent: str | None
+    call: str | None = None
+    branch: str = ""
+    renamed: bool = False
+    trashed: float | None = None
+    forked_at: int | None = None
+    imported: bool = False
+
+
+def new_conversation_id() -> str:
+    """Create an id of sixteen lower-case letters and digits that sorts by time: 45 bits of milliseconds, 35
+    random."""
+    number = int(time.time() * 1000) << 35 | secrets.randbits(35)
+    return base64.b32hexencode(number.to_bytes(10, "big")).decode().lower()
+
+
+def is_conversation_id(id: str) -> bool:
+    """Return whether an id has the form of `new_conversation_id`."""
+    return _ID.fullmatch(id) is not None
+
+
+class Store:
+    """Conversations, their events, drafts and usage, in the user's data directory.
+
+    `database` serves the other modules of the store; `notices` report data that could not be used.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self.database = database
+        self.notices = database.notices
+        self._told = 0
+        self._totals: dict[str, usage.Total] = {}
+
+    def untold(self) -> list[str]:
+        """Return the notices that this method has not returned before."""
+        untold = self.notices[self._told :]
+        self._told = len(self.notices)
+        return untold
+
+    async def report(self, show: Callable[[str], object]) -> None:
+        """Show the user pending notices, and acknowledge them."""
+        for notice in self.untold():
+            show(notice)
+        await self.acknowledge()
+
+    async def acknowledge(self) -> None:
+        """Acknowledge the notices of `untold`: the user has seen them."""
+        if self._told:
+            await self.database.acknowledge(self.notices[: self._told])
+
+    @classmethod
+    async def open(cls, directory: Path, *, patience: float = 5.0) -> Self:
+        """Open or create the store in `directory`; `patience` is the time in seconds to wait for other
+        processes' locks.
+
+        Raises:
+            StoreError: it cannot be used (as in all methods, when the file or the disk fails).
+        """
+        return cls(await Database.open(directory, patience=patience))
+
+    async def close(self) -> None:
+        """End the store's thread. Repeated calls are allowed."""
+        await self.database.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def create_conversation(
+        self,
+        project: str,
+        *,
+        dialect: str,
+        provider: str,
+        model: str,
+        id: str | None = None,
+        parent: str | None = None,
+        call: str | None = None,
+        branch: str = "",
+    ) -> StoredConversation:
+        """Begin a conversation in the directory `project`; with `call`, as the work of that call of
+        `parent`.
+
+        Raises:
+            UsageError: the `id` is taken.
+        """
+        now = time.time()
+        id = id or new_conversation_id()
+        conversation = StoredConversation(
+            id, project, "", dialect, provider, model, now, now, 0, 0, 0.0, parent, call, branch
+        )
+        if not await self.database.write(partial(insert, conversation)):
+            raise UsageError(f"There is already a conversation {conversation.id!r}.", "Choose another id.")
+        return conversation
+
+    async def conversation(self, id: str) -> StoredConversation | None:
+        """Return the conversation of exactly this id."""
+        found = await self._select("WHERE id = ?", to_column(id))
+        return found[0] if found else None
+
+    async def resolve(self, prefix: str) -> StoredConversation:
+        """Return the one conversation whose id is `prefix`, or begins with it.
+
+        Raises:
+            UsageError: there is none, or there are several; then the message lists them.
+        """
+        if exact := await self.conversation(prefix):
+            return exact
+        end = to_column(prefix + "\U0010ffff")
+        where = f"WHERE id >= ? AND id < ? {_NEWEST_FIRST} LIMIT ?"
+        found = await self._select(where, to_column(prefix), end, _CANDIDATES + 1)
+        if not found:
+            raise UsageError(f"No conversation begins with {prefix!r}.", "List them to see their ids.")
+        if len(found) > 1:
+            shown = [f"{each.id} ({each.title or 'untitled'})" for each in found[:_CANDIDATES]]
+            more = ["and more"] if len(found) > _CANDIDATES else []
+            message = f"Several conversations begin with {prefix!r}: {', '.join(shown + more)}."
+            raise UsageError(message, "Give more of the id.")
+        return found[0]
+
+    async def conversations(
+        self, project: str | None = None, *, limit: int, before: StoredConversation | None = None
+    ) -> list[StoredConversation]:
+        """Return at most `limit` conversations, the last updated first; `before` is the last of the page
+        above.
+
+        Those of sub-agents are left out, as everywhere but in `delegated`, and those in the trash.
+        """
+        terms, values = _of_project(project)
+        if before is not None:
+            terms.append("(updated, id) < (?, ?)")
+            values += [before.updated, to_column(before.id)]
+        where = f"WHERE {' AND '.join(terms)} {_NEWEST_FIRST} LIMIT ?"
+        return await self._select(where, *values, limit)
+
+    async def latest(self, project: str) -> StoredConversation | None:
+        """Return the last updated conversation in `project`."""
+        found = await self.conversations(project, limit=1)
+        return found[0] if found else None
+
+    async def count(self, project: str | None = None) -> int:
+        """Count the conversations."""
+        terms, values = _of_project(project)
+        sql = f"SELECT count(*) FROM conversations WHERE {' AND '.join(terms)}"
+        return (await self.database.read(lambda connection: connection.execute(sql, values).fetchone()))[0]
+
+    async def delegated(self, parent: str) -> list[StoredConversation]:
+        """Return the conversations of the sub-agents that calls of `parent` started, oldest first."""
+        where = "WHERE parent = ? AND call IS NOT NULL ORDER BY created, id"
+        return await self._select(where, to_column(parent))
+
+    async def rename(self, id: str, title: str) -> None:
+        """Give a conversation a title of the user's; after an empty one, the next message sets it."""
+        await self._update(id, "title = ?, renamed = ?", to_column(title), bool(title))
+
+    async def set_settings(
+        self, id: str, *, dialect: str | None = None, provider: str | None = None, model: str | None = None
+    ) -> None:
+        """Record the settings for the next turns; None leaves a setting unchanged."""
+        assignments = (
+            "dialect = coalesce(?, dialect), provider = coalesce(?, provider), model = coalesce(?, model)"
+        )
+        await self._update(id, assignments, dialect, provider, model)
+
+    async def append(self, conversation_id: str, event: Event) -> int:
+        """Append a complete event, and remove its drafts; return its number, which grows over all
+        conversations.
+
+        Raises:
+            ValueError: an event that is not stored (`PERSISTED`), or a partial one.
+            StoreError: there is no such conversation.
+        """
+        events.check_persisted(event)
+        return await self.database.write(partial(_append, conversation_id, event))
+
+    async def events(self, conversation_id: str) -> list[Event]:
+        """Return all events in order. Rows that cannot be read are left out, and reported once in
+        `notices`."""
+        return [event for _number, event in await self.numbered_events(conversation_id)]
+
+    async def numbered_events(self, conversation_id: str, after: int = 0) -> list[tuple[int, Event]]:
+        """Return the events with their numbers, those up to the number `after` left out."""
+        return [each async for page in self.event_pages(conversation_id, after) for each in page]
+
+    async def event_pages(
+        self, conversation_id: str, after: int = 0
+    ) -> AsyncGenerator[list[tuple[int, Event]]]:
+        """Yield numbered events in pages, so that a long conversation need not be in memory at once."""
+        through: int | None = after
+        while through is not None:
+            read = partial(events.read_page, conversation_id=conversation_id, after=through)
+            found, notices, through = await self.database.read(read)
+            self.notices += [notice for notice in notices if notice not in self.notices]
+            yield found
+
+    async def environments(self, conversation_id: str, through: int | None = None) -> list[str]:
+        """Return the environment blocks of its messages, up to the event numbered `through`."""
+        return await self.database.read(
+            lambda connection: events.environments(connection, conversation_id, through)
+        )
+
+    async def append_draft(
+        self, conversation_id: str, unit_id: str, type: streaming_units.Unit, text: str
+    ) -> None:
+        """Checkpoint a unit that still streams: `text` is only what is new since the last checkpoint."""
+        await self.database.write(
+            lambda connection: streaming_units.append(connection, conversation_id, unit_id, type, text)
+        )
+
+    async def recover(self, conversation_id: str) -> list[Event]:
+        """Complete the drafts of processes that have ended, as interrupted units; return these units."""
+        return await self.database.write(lambda connection: streaming_units.seal(connection, conversation_id))
+
+    async def record_usage(self, conversation_id: str, step: Measure) -> None:
+        """Record the usage of one cycle."""
+        await self.database.write(lambda connection: usage.record(connection, conversation_id, step))
+
+    async def usage(self, conversation_id: str) -> Measure:
+        """Return the conversation's usage so far: tokens, seconds and USD, where known."""
+        before = self._totals.get(conversation_id, usage.NOTHING)
+        total = await self.database.read(partial(usage.total, conversation_id=conversation_id, before=before))
+        self._totals[conversation_id] = total
+        return total.measure
+
+    async def spent(self, moment: float, conversation_id: str | None = None) -> Spent:
+        """Sum the spending since a time in Unix seconds, of a conversation with its sub-agents or of all."""
+        return await self.database.read(lambda connection: usage.spent(connection, moment, conversation_id))
+
+    async def _select(self, clauses: str, *values: object) -> list[StoredConversation]:
+        return await self.database.read(
+            lambda connection: [
+                conversation_of(row) for row in connection.execute(f"{_SELECT} {clauses}", values)
+            ]
+        )
+
+    async def _update(self, id: str, assignments: str, *values: object) -> None:
+        sql = f"UPDATE conversations SET {assignments} WHERE id = ?"
+        key = to_column(id)
+        if not await self.database.write(lambda connection: connection.execute(sql, (*values, key)).rowcount):
+            raise events.missing(id)
+
+
+def insert(conversation: StoredConversation, connection: sqlite3.Connection) -> bool:
+    """Add a conversation's row; False where the id is taken."""
+    values = [
+        to_column(value) if isinstance(value, str) else value
+        for value in (getattr(conversation, name) for name in COLUMNS.split(", "))
+    ]
+    marks = ", ".join("?" * len(values))
+    sql = f"INSERT INTO conversations ({COLUMNS}) VALUES ({marks}) ON CONFLICT DO NOTHING"
+    return connection.execute(sql, values).rowcount == 1
+
+
+def _append(conversation_id: str, event: Event, connection: sqlite3.Connection) -> int:
+    if event["type"] == "think" or event["type"] == "respond":
+        streaming_units.complete(connection, conversation_id, event["id"])
+    return events.append(connection, conversation_id, event)
+
+
+def conversation_of(row: tuple[Any, ...]) -> StoredConversation:
+    """Convert a row of `COLUMNS`."""
+    values: list[Any] = [from_column(value) if isinstance(value, bytes) else value for value in row]
+    for index, name in enumerate(COLUMNS.split(", ")):
+        if values[index] is None and name not in _OPTIONAL:
+            # Damage has left no value: the conversation's events are readable all the same.
+            values[index] = 0 if name in _NUMBERS else ""
+    for flag in _FLAGS:
+        values[flag] = bool(values[flag])
+    return StoredConversation(*values)
+
+
+def _of_project(project: str | None) -> tuple[list[str], list[object]]:
+    terms = ["call IS NULL", "trashed IS NULL"]
+    return (terms, []) if project is None else ([*terms, "project = ?"], [to_column(project)])

@@ -1,0 +1,280 @@
+"""Descriptions of a tool's arguments for the model, and reports of what was wrong with those that it gave.
+
+Invariant: the text depends on the argument structs alone and is the same bytes each time; a report names
+every wrong argument and what was expected.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+from typing import Any, TypeVar, cast, get_args
+
+import msgspec
+from msgspec import inspect
+from msgspec.structs import FieldInfo, fields
+
+from cogency_tui.errors import ToolError
+from cogency_tui.tools.base import PLAIN, Spellings
+from cogency_tui.workspace.protected_names import shown
+
+_LONGEST_VALUE = 60
+_DEEPEST = 3
+_TOOLS = 256
+"""Tools whose arguments are cached."""
+
+_INTEGER = re.compile(r"-?[0-9]{1,18}")
+_NUMBER = re.compile(r"-?[0-9]{1,18}(?:\.[0-9]{1,18})?(?:[eE][+-]?[0-9]{1,3})?")
+
+_REMARKS = frozenset({"description", "explanation"})
+"""Arguments in which other agents' models comment on a call: ignored where a tool has no such argument."""
+
+Args = TypeVar("Args", bound=msgspec.Struct)
+
+
+def convert(label: str, args: Any, wanted: type[Args], spellings: Spellings = PLAIN) -> Args:
+    """Convert decoded JSON to the argument struct; `label` begins a report of wrong arguments.
+
+    Strict, except for other `spellings` of arguments and for numbers and booleans written as strings.
+
+    Raises:
+        ToolError: naming every argument that is missing, unknown or wrong, and the right form.
+    """
+    if not isinstance(args, dict):
+        raise _refusal(label, [f"the arguments must be an object, not {_value(args)}"], wanted)
+    known = _fields_of(wanted)
+    given, called, problems = _named(cast("dict[Any, Any]", args), known, spellings)
+    for name, field in known.items():
+        if name not in given:
+            if field.required:
+                problems.append(f'"{name}" is missing (it must be {_wanted(field)})')
+            continue
+        given[name] = _coerced(given[name], field.type)
+        try:
+            msgspec.convert(given[name], field.type, strict=True)
+        except msgspec.ValidationError as error:
+            inner = f" ({error})" if "`$" in str(error) else ""
+            spelt = "" if called[name] == name else f' (given as "{shown(called[name])}")'
+            problems.append(f'"{name}"{spelt} must be {_wanted(field)}, not {_value(given[name])}{inner}')
+    if problems:
+        raise _refusal(label, problems, wanted)
+    try:
+        return msgspec.convert(given, wanted, strict=True)
+    except msgspec.ValidationError as error:
+        # Raised by the struct itself (`__post_init__`).
+        raise _refusal(label, [str(error)], wanted) from None
+
+
+def own_names(args: Mapping[str, Any], wanted: type[msgspec.Struct], spellings: Spellings) -> dict[str, Any]:
+    """Rename arguments to the tool's own names, unchecked; unknown ones stay."""
+    given, called, _ = _named(args, _fields_of(wanted), spellings)
+    taken = set(called.values())
+    return {**given, **{key: value for key, value in args.items() if key not in taken and key not in given}}
+
+
+@lru_cache(_TOOLS)
+def _fields_of(wanted: type[msgspec.Struct]) -> Mapping[str, FieldInfo]:
+    """Return a tool's arguments by name; cached, because msgspec computes them each time."""
+    return {field.encode_name: field for field in fields(wanted)}
+
+
+def _named(
+    args: Mapping[Any, Any], known: Mapping[str, FieldInfo], spellings: Spellings
+) -> tuple[dict[str, Any], dict[str, str], list[str]]:
+    """Return the arguments by name, the spelling of each, and what is wrong with their names."""
+    given: dict[str, Any] = dict(spellings.implied)
+    called: dict[str, str] = {name: name for name in given}
+    spelt: dict[str, str] = {}
+    problems: list[str] = []
+    for argument, value in args.items():
+        key = str(argument)
+        name = spellings.names.get(key, key)
+        if name in spelt:
+            problems.append(f'"{shown(spelt[name])}" and "{shown(key)}" both mean "{name}": give one of them')
+        elif name in known:
+            given[name], called[name], spelt[name] = value, key, key
+        elif not spellings.ignores(key, value) and key not in _REMARKS:
+            instead = spellings.instead.get(key)
+            meant = f" ({instead})" if instead else _nearest(name, known)
+            problems.append(f'unknown argument "{shown(key)}"{meant}')
+    return given, called, problems
+
+
+def _coerced(value: Any, kind: Any) -> Any:
+    """Convert a number or boolean that is written as a string, where no string is wanted."""
+    if not isinstance(value, str):
+        return value
+    found = _described_type(kind)
+    if isinstance(found, inspect.BoolType):
+        return {"true": True, "false": False}.get(value.casefold(), value)
+    if isinstance(found, inspect.IntType) and _INTEGER.fullmatch(value):
+        return int(value)
+    if isinstance(found, inspect.FloatType) and _NUMBER.fullmatch(value):
+        return float(value)
+    return value
+
+
+def usage(wanted: type[msgspec.Struct]) -> str:
+    """Format the right form on one line: `file: str, [start: int = 1]`."""
+    found = inspect.type_info(wanted)
+    return _members(found.fields, 0) if isinstance(found, inspect.StructType) else ""
+
+
+def described(wanted: type[msgspec.Struct]) -> str:
+    """Describe each argument on a line: name, type with its range, default, meaning."""
+    lines: list[str] = []
+    for field in fields(wanted):
+        default = _default(field.default)
+        need = "" if field.required else (f", default {default}" if default else ", optional")
+        meaning = _meaning(field)
+        lines.append(
+            f"- {field.encode_name}: {_limits(field.type)}{need}{f' — {meaning}' if meaning else ''}"
+        )
+    return "\n".join(lines)
+
+
+def _refusal(label: str, problems: list[str], wanted: type[msgspec.Struct]) -> ToolError:
+    form = usage(wanted) or "none"
+    return ToolError(f"{label}: {'; '.join(problems)}.", f"Arguments: {form}")
+
+
+def _nearest(name: str, known: Iterable[str]) -> str:
+    from difflib import get_close_matches
+
+    near = get_close_matches(name, list(known), n=1)
+    return f' (did you mean "{near[0]}"?)' if near else ""
+
+
+def _value(value: Any) -> str:
+    try:
+        text = json.dumps(value, ensure_ascii=False)
+    except (TypeError, ValueError):
+        text = repr(value)
+    return shown(text if len(text) <= _LONGEST_VALUE else f"{text[:_LONGEST_VALUE]}…")
+
+
+def _default(value: Any) -> str:
+    if value is msgspec.NODEFAULT or value is None:
+        return ""
+    return json.dumps(msgspec.to_builtins(value), ensure_ascii=False)
+
+
+def _meaning(field: FieldInfo) -> str:
+    for part in (field.type, *get_args(field.type)):
+        for meta in getattr(part, "__metadata__", ()):
+            if isinstance(meta, msgspec.Meta) and meta.description:
+                return meta.description
+    return ""
+
+
+def _described_type(kind: Any) -> inspect.Type:
+    return _plain_type(inspect.type_info(kind))
+
+
+def _plain_type(found: inspect.Type) -> inspect.Type:
+    """Return a type without its annotations and without null."""
+    while isinstance(found, inspect.Metadata):
+        found = found.type
+    if isinstance(found, inspect.UnionType):
+        kinds = [one for one in found.types if not isinstance(one, inspect.NoneType)]
+        if len(kinds) == 1:
+            return _plain_type(kinds[0])
+    return found
+
+
+def _short(kind: Any) -> str:
+    """Name the type for a usage line."""
+    return _named_type(inspect.type_info(kind), 0)
+
+
+def _named_type(found: inspect.Type, depth: int) -> str:
+    """Name a type in a few words, with the fields of nested objects down to `_DEEPEST` levels."""
+    found = _plain_type(found)
+    if isinstance(found, inspect.LiteralType):
+        return " | ".join(json.dumps(value) for value in found.values)
+    if isinstance(found, inspect.EnumType):
+        return " | ".join(json.dumps(member.value) for member in found.cls)
+    if isinstance(found, inspect.CustomType):
+        return found.cls.__name__
+    if isinstance(found, inspect.UnionType):
+        kinds = [one for one in found.types if not isinstance(one, inspect.NoneType)]
+        return " or ".join(dict.fromkeys(_named_type(one, depth) for one in kinds))
+    if isinstance(found, inspect.CollectionType):
+        inner = "" if depth >= _DEEPEST else _inner(found.item_type, depth)
+        return f"list{inner and f' of {inner}'}"
+    if isinstance(found, inspect.DictType):
+        inner = "" if depth >= _DEEPEST else _inner(found.value_type, depth)
+        return f"object{inner and f' of {inner}'}"
+    if isinstance(found, inspect.StructType | inspect.TypedDictType | inspect.DataclassType):
+        return "object" if depth >= _DEEPEST else f"{{{_members(found.fields, depth + 1)}}}"
+    names: tuple[tuple[type[inspect.Type], str], ...] = (
+        (inspect.BoolType, "bool"),
+        (inspect.IntType, "int"),
+        (inspect.FloatType, "float"),
+        (inspect.StrType, "str"),
+    )
+    other = type(found).__name__.removesuffix("Type").casefold()
+    return next((name for known, name in names if isinstance(found, known)), other)
+
+
+def _inner(found: inspect.Type, depth: int) -> str:
+    """Name the type of a list's or an object's items; empty where that may be anything."""
+    return "" if isinstance(found, inspect.AnyType) else _named_type(found, depth + 1)
+
+
+def _members(members: Sequence[inspect.Field], depth: int) -> str:
+    """Format fields: `file: str, [start: int = 1]`."""
+    parts: list[str] = []
+    for field in members:
+        text = f"{field.encode_name}: {_named_type(field.type, depth)}"
+        if field.required:
+            parts.append(text)
+        else:
+            default = _default(field.default)
+            parts.append(f"[{text} = {default}]" if default else f"[{text}]")
+    return ", ".join(parts)
+
+
+def _limits(kind: Any) -> str:
+    """Name the type with its range."""
+    found = _described_type(kind)
+    if isinstance(found, inspect.IntType | inspect.FloatType):
+        if found.ge is not None and found.le is not None:
+            return f"{_short(kind)} {found.ge} to {found.le}"
+        if found.ge is not None:
+            return f"{_short(kind)} ≥ {found.ge}"
+        if found.le is not None:
+            return f"{_short(kind)} ≤ {found.le}"
+    return _short(kind)
+
+
+def _wanted(field: FieldInfo) -> str:
+    """Describe an argument in words, with its unit where its meaning begins with one."""
+    unit = ", in seconds" if _meaning(field).startswith("seconds ") else ""
+    return f"{_expected(field.type)}{unit}"
+
+
+def _expected(kind: Any) -> str:
+    """Describe a value of this type in words."""
+    found = _described_type(kind)
+    if isinstance(found, inspect.IntType | inspect.FloatType):
+        noun = "an integer" if isinstance(found, inspect.IntType) else "a number"
+        if found.ge is not None and found.le is not None:
+            return f"{noun} from {found.ge} to {found.le}"
+        if found.ge is not None:
+            return f"{noun} of at least {found.ge}"
+        return f"{noun} of at most {found.le}" if found.le is not None else noun
+    if isinstance(found, inspect.StrType):
+        if found.max_length is not None:
+            return f"a string of at most {found.max_length:,} characters"
+        return "a string that is not empty" if found.min_length else "a string"
+    if isinstance(found, inspect.LiteralType):
+        return f"one of {', '.join(json.dumps(value) for value in found.values)}"
+    words: tuple[tuple[type[inspect.Type], str], ...] = (
+        (inspect.BoolType, "true or false"),
+        (inspect.ListType, "a list"),
+        (inspect.DictType, "an object"),
+        (inspect.StructType, "an object"),
+        (inspect.AnyType, "any JSON value"),
+    )
+    return next((text for known, text in words if isinstance(found, known)), f"of the type {_short(kind)}")

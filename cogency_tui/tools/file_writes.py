@@ -1,0 +1,163 @@
+"""Changes of files: prepared as a whole, shown before they are written, and written all or none.
+
+Invariant: tools write nowhere else. Nothing is written unless everything can be, and no file that changed
+since the change was prepared is overwritten.
+"""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+
+from cogency_tui.errors import ToolError, WorkspaceError
+from cogency_tui.redaction import MARKER, Redactor, markers_in
+from cogency_tui.tools.base import Intent, ToolContext
+from cogency_tui.tools.threads import in_thread
+from cogency_tui.workspace import diff
+from cogency_tui.workspace.paths import Location, Staged, Workspace
+from cogency_tui.workspace.protected_file_discovery import Leading
+from cogency_tui.workspace.text_files import Text
+
+LONGEST = 32 << 20
+"""Largest file, in bytes, that tools open."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """The new bytes of a file, its previous bytes (None: a new file), and the diff to show; `texts` are
+    both contents as text, where both have one."""
+
+    location: Location
+    before: bytes | None
+    after: bytes
+    diff: str
+    texts: tuple[str, str] | None = None
+
+    @property
+    def size(self) -> str:
+        """Lines added and removed: `+4 −1`."""
+        added, removed = diff.count(self.diff)
+        return f"+{added} −{removed}"
+
+    def redacted_diff(self, secrets: Mapping[str, str]) -> str:
+        """Diff without secrets, which are searched for in the whole contents."""
+        redact = partial(Redactor(secrets).text, file=self.location.relative)
+        if self.texts is None or all(redact(text) == text for text in self.texts):
+            return self.diff
+        return diff.unified(*self.texts, self.location.relative, redact)
+
+
+def fingerprint(data: bytes) -> bytes:
+    """Hash a file's bytes, to detect later changes."""
+    return hashlib.sha256(data).digest()
+
+
+def load(workspace: Workspace, location: Location) -> bytes | None:
+    """Read a file; None when there is none.
+
+    Raises:
+        WorkspaceError: the path exists and cannot be read as a file.
+    """
+    return workspace.read_bytes(location, LONGEST) if workspace.exists(location) else None
+
+
+def change(location: Location, before: bytes, old: Text, new: Text) -> Change:
+    """Prepare the change of an existing text.
+
+    Raises:
+        ToolError: the new text cannot be written in the file's encoding.
+    """
+    shown = diff.unified(old.plain, new.plain, location.relative)
+    return Change(location, before, new.encode(), shown, (old.plain, new.plain))
+
+
+def refuse_markers(name: str, before: bytes, after: bytes) -> None:
+    """Refuse to write a marker in place of a secret.
+
+    Raises:
+        ToolError: the new bytes have more markers than the old ones.
+    """
+    if markers_in(after.decode("utf-8", "replace")) > markers_in(before.decode("utf-8", "replace")):
+        raise ToolError(
+            f"{MARKER} would be written into {name} literally: it marks a hidden secret.",
+            "Use edit around the secret, with old and new that do not include it; the file keeps it.",
+        )
+
+
+def intent(summary: str, changes: Sequence[Change], workspace: Workspace) -> Intent:
+    """Describe the write that is about to happen, with every reason to ask.
+
+    Raises:
+        ToolError: a marker would replace a secret.
+    """
+    for one in changes:
+        refuse_markers(one.location.relative, one.before or b"", one.after)
+    leading = Leading()
+    guards = ((one, workspace.guard(one.location, leading)) for one in changes)
+    return Intent(
+        "write",
+        summary,
+        detail="".join(one.diff for one in changes),
+        paths=tuple(one.location.path for one in changes),
+        outside=next((one.location.relative for one in changes if not one.location.inside), ""),
+        guarded=next((f"{one.location.relative}: {reason}" for one, reason in guards if reason), ""),
+    )
+
+
+async def make(context: ToolContext, tool: str, changes: Sequence[Change]) -> Sequence[str]:
+    """Write all changes, or none; record them, and update the fingerprints of what the agent has seen.
+
+    Returns a line for each change that was written and could not be recorded.
+
+    Raises:
+        ToolError: one cannot be written; the files are as they were.
+    """
+    notes: Sequence[str] = ()
+    if context.journal is None:
+        await in_thread(apply, context.workspace, changes)
+    else:
+        async with context.journal.writing(context.call_id, tool, changes) as recorded:
+            await in_thread(apply, context.workspace, changes)
+        notes = recorded.notes
+    for one in changes:
+        context.seen[one.location.path] = fingerprint(one.after)
+    return notes
+
+
+def apply(workspace: Workspace, changes: Sequence[Change]) -> None:
+    """Write all changes, or none.
+
+    Raises:
+        ToolError: one cannot be written; the files are as they were.
+    """
+    staged: list[Staged] = []
+    try:
+        for one in changes:
+            staged.append(workspace.stage(one.location, one.after))
+        for one in changes:
+            if load(workspace, one.location) != one.before:
+                raise ToolError(f"{one.location.relative} has just changed.", "Read it again, then repeat.")
+    except BaseException:
+        _discard(workspace, staged)
+        raise
+    for index, ready in enumerate(staged):
+        try:
+            workspace.commit(ready)
+        except BaseException:
+            _discard(workspace, staged[index + 1 :])
+            _restore(workspace, changes[:index])
+            raise
+
+
+def _discard(workspace: Workspace, staged: Sequence[Staged]) -> None:
+    for one in staged:
+        with suppress(WorkspaceError):
+            workspace.discard(one)
+
+
+def _restore(workspace: Workspace, changes: Sequence[Change]) -> None:
+    for one in changes:
+        if one.before is not None:
+            with suppress(WorkspaceError):
+                workspace.write_bytes(one.location, one.before)

@@ -1,0 +1,117 @@
+"""Facts of a conversation: its place in the list, the contents of its context, and its usage.
+
+No turn depends on this module.
+"""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from cogency_tui.errors import UsageError
+from cogency_tui.protocol.events import Measure
+from cogency_tui.store import usage
+
+if TYPE_CHECKING:
+    from cogency_tui.agent.agent import Agent
+    from cogency_tui.agent.history import ContextPart
+    from cogency_tui.agent.project.instructions import Instructions
+    from cogency_tui.store.store import Store
+    from cogency_tui.store.summaries import Summary
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """The contents of the context of `model`: parts with their estimated tokens, the context's `size` in
+    tokens (0 if unknown), the summary in force, and the instruction files."""
+
+    model: str
+    parts: "list[ContextPart]"
+    size: int
+    summary: "Summary | None" = None
+    instructions: "Instructions | None" = None
+
+    @property
+    def used(self) -> int:
+        return sum(part.tokens for part in self.parts)
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """The usage of each cycle, summary and question of a conversation; sub-agents are separate."""
+
+    own: list[Measure]
+    delegated: list[Measure]
+
+
+class ContextFacts:
+    """Reads facts of conversations of `agent`. All methods raise `CogencyError` if the store fails."""
+
+    def __init__(self, agent: "Agent") -> None:
+        self._agent = agent
+
+    async def place(self, conversation_id: str | None) -> tuple[int, int]:
+        """The (future) number of the conversation in this project, from the oldest, and their count."""
+        store = await self._agent.store()
+        count = await store.count(str(self._agent.project))
+        if conversation_id is None:
+            return count + 1, count + 1
+        newer = await store.conversations(str(self._agent.project), limit=1000)
+        ids = [conversation.id for conversation in newer]
+        if conversation_id not in ids:
+            return 0, count
+        return count - ids.index(conversation_id), count
+
+    async def contents(self, conversation_id: str) -> Contents:
+        """The contents of the context for the model in force."""
+        history = await self._agent.history(conversation_id)
+        provider = self._agent.provider
+        return Contents(
+            f"{provider.name}/{provider.model}",
+            await history.context(),
+            provider.facts.context_size,
+            await history.summary(),
+            self._agent.instructions(conversation_id),
+        )
+
+    async def edit_summary(self, conversation_id: str, shown: "Summary", text: str) -> None:
+        """Replace the summary `shown` with `text`.
+
+        Raises:
+            UsageError: the text is empty, or another summary was made in the meantime.
+        """
+        history = await self._agent.history(conversation_id)
+        now = await history.summary()
+        if now is None or now.id != shown.id:
+            raise UsageError(
+                "Another summary was made in the meantime. Saving would replace it.",
+                "Copy your text and open /context again.",
+            )
+        await history.edit_summary(text)
+
+    async def spent(self, conversation_id: str) -> Spent:
+        """The usage of the conversation and its sub-agents."""
+        store = await self._agent.store()
+        return Spent(await read_measures(store, conversation_id), await _delegated(store, conversation_id))
+
+    async def figures(self, conversation_id: str) -> tuple[Measure, int]:
+        """The totals of the conversation, and the estimated tokens of its next request."""
+        store = await self._agent.store()
+        contents = await self.contents(conversation_id)
+        return await store.usage(conversation_id), contents.used
+
+
+async def read_measures(store: "Store", conversation_id: str) -> list[Measure]:
+    """The figures of each cycle, the oldest first.
+
+    Raises:
+        StoreError: the store cannot be read.
+    """
+    rows = await store.database.read(lambda connection: usage.measures(connection, conversation_id))
+    return [measure for _moment, measure in rows]
+
+
+async def _delegated(store: "Store", parent: str) -> list[Measure]:
+    measures: list[Measure] = []
+    for child in await store.delegated(parent):
+        measures += await read_measures(store, child.id)
+        measures += await _delegated(store, child.id)
+    return measures

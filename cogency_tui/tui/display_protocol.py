@@ -1,0 +1,51 @@
+"""The conversation on the main screen, as features see it."""
+
+from collections.abc import Iterable, Sequence
+from typing import Protocol
+
+from cogency_tui.protocol.events import Event, Measure
+from cogency_tui.store.prompts_and_drafts import Written
+from cogency_tui.tui.transcript.call_unit import FileChange
+from cogency_tui.tui.transcript.units import Transcript
+
+
+class Display(Protocol):
+    """Shows one transcript on every widget of the main screen."""
+
+    transcript: Transcript
+
+    def show(self, transcript: Transcript, total: Measure) -> None:
+        """Show another conversation and its totals."""
+        ...
+
+    def take(self, arrived: list[Event]) -> None:
+        """Show new events."""
+        ...
+
+    def touch(self, units: set[int]) -> None:
+        """Show units that are new or have changed."""
+        ...
+
+    def measure(self, total: Measure, context: int) -> None:
+        """Show new totals, and the `context` tokens that the next request takes."""
+        ...
+
+    def show_changes(self, changes: Iterable[FileChange]) -> None:
+        """Mark these changes in the file tree, in place of those known so far."""
+        ...
+
+    def show_state(self) -> None:
+        """Show the settings in force, the figures, the title and the current activity."""
+        ...
+
+    def show_middle(self) -> None:
+        """Show the middle pane where another pane covers it."""
+        ...
+
+    def go_to_unit(self, unit: int) -> None:
+        """Scroll the conversation to a unit and focus it."""
+        ...
+
+    def edit_again(self, messages: Sequence[Written]) -> None:
+        """Insert messages into the prompt, before its present text, and focus it."""
+        ...

@@ -1,0 +1,146 @@
+"""Updates every widget of the main screen with the transcript.
+
+Events arrive by `take`; changes that are not events (settings, the queue, time) by `show_state` and `tick`.
+No widget is updated twice for one change, and none is queried for its contents.
+"""
+
+from collections.abc import Iterable, Sequence
+from time import time
+from typing import Any
+
+from msgspec.structs import replace
+from textual.screen import Screen
+
+from cogency_tui.protocol.events import Event, Measure
+from cogency_tui.store.prompts_and_drafts import Written
+from cogency_tui.tui.bridge import Bridge
+from cogency_tui.tui.calls.pane import ToolCalls
+from cogency_tui.tui.conversation.activity_line import Activity, LiveLine, describe_activity, live_units
+from cogency_tui.tui.conversation.view import Conversation
+from cogency_tui.tui.display_protocol import Display
+from cogency_tui.tui.files.tree import FileTree
+from cogency_tui.tui.kit.number_format import plural
+from cogency_tui.tui.kit.pane_title import PaneTitle
+from cogency_tui.tui.kit.typed_app import app_of
+from cogency_tui.tui.main.panes import Panes
+from cogency_tui.tui.prompt.prompt import Prompt
+from cogency_tui.tui.status.header import Header
+from cogency_tui.tui.status.status_bar import Status, StatusBar
+from cogency_tui.tui.transcript.call_unit import Call, FileChange
+from cogency_tui.tui.transcript.units import Transcript, UserMessage
+
+
+class MainDisplay(Display):
+    """The transcript of one conversation, on the widgets of `screen`."""
+
+    def __init__(self, screen: Screen[Any], bridge: Bridge) -> None:
+        self.transcript = Transcript()
+        self._screen = screen
+        self._bridge = bridge
+        self._frame = 0
+
+    def show(self, transcript: Transcript, total: Measure) -> None:
+        self.transcript = transcript
+        transcript.measure(Measure(), total)
+        find = self._screen.query_one
+        find(Conversation).show(transcript)
+        find(ToolCalls).show(transcript)
+        find(Prompt).recall([unit.text for unit in transcript.units if isinstance(unit, UserMessage)])
+        self._mark_changes()
+        self.show_state()
+
+    def take(self, arrived: list[Event]) -> None:
+        self.touch(self.transcript.feed(arrived))
+        if any(event["type"] in ("metric", "user") for event in arrived):
+            self.show_state()
+
+    def measure(self, total: Measure, context: int) -> None:
+        transcript = self.transcript
+        transcript.measure({**transcript.step, "context": context}, total)
+        self.show_state()
+
+    def touch(self, units: set[int]) -> None:
+        find = self._screen.query_one
+        find(Conversation).update_units(units)
+        calls = self._calls_of(units)
+        if calls:
+            find(ToolCalls).update_calls(calls, self._frame)
+        if any(self.transcript.call(index).settled for index in calls):
+            self._mark_changes()
+
+    def show_changes(self, changes: Iterable[FileChange]) -> None:
+        self.transcript.set_changes(changes)
+        self._mark_changes()
+
+    def show_middle(self) -> None:
+        self._screen.query_one(Panes).show_middle(self._screen.size.width)
+
+    def go_to_unit(self, unit: int) -> None:
+        self.show_middle()
+        conversation = self._screen.query_one(Conversation)
+        conversation.go_to_unit(unit)
+        self._screen.set_focus(conversation)
+
+    def edit_again(self, messages: Sequence[Written]) -> None:
+        prompt = self._screen.query_one(Prompt)
+        prompt.restore_unsent([*messages])
+        prompt.focus()
+
+    def end_turn(self) -> None:
+        """Settle all open units at the end of a turn."""
+        self.touch(self.transcript.close())
+
+    def tick(self) -> None:
+        """Refresh the running times."""
+        # Without animation the spinner stops, but the time beside it still advances.
+        self._frame += app_of(self._screen).animation_level != "none"
+        live = live_units(self.transcript)
+        self._screen.query_one(Conversation).tick(self._frame, live)
+        if calls := self._calls_of(live):
+            self._screen.query_one(ToolCalls).update_calls(calls, self._frame)
+        self._show_activity()
+
+    def show_state(self) -> None:
+        find = self._screen.query_one
+        find(StatusBar).report(self.status())
+        header = find(Header)
+        header.move(replace(header.place, title=self.transcript.title))
+        turns = self.transcript.turns
+        find("#conversation-title", PaneTitle).state(plural(turns, "turn") if turns else "")
+        self._show_activity()
+
+    def status(self) -> Status:
+        """The contents of the status bar."""
+        agent, transcript = self._bridge.agent, self.transcript
+        return Status(
+            mode=agent.mode,
+            provider=agent.provider.name,
+            model=agent.provider.model,
+            permissions=agent.permissions,
+            sandbox=agent.sandbox,
+            # The context size is that of the model that comes next, not that of the last cycle.
+            step={**transcript.step, "context_size": agent.provider.facts.context_size},
+            total=transcript.total,
+        )
+
+    def _show_activity(self) -> None:
+        started, provider = self._bridge.started, self._bridge.agent.provider
+        model = f"{provider.name}/{provider.model}"
+        now = time()
+        activity: Activity | None = None
+        if self._bridge.compacting:
+            activity = Activity("Summarizing the conversation")
+        elif started is not None:
+            activity = describe_activity(self.transcript, model, now)
+        elapsed = now - started if started is not None else 0.0
+        line = self._screen.query_one(LiveLine)
+        line.work(activity, elapsed, self._frame, len(self._bridge.queue))
+
+    def _calls_of(self, units: Iterable[int]) -> list[int]:
+        return [index for index in units if isinstance(self.transcript.units[index], Call)]
+
+    def _mark_changes(self) -> None:
+        changes = self.transcript.changes()
+        self._screen.query_one(FileTree).mark(changes)
+        title = self._screen.query_one("#files-title", PaneTitle)
+        title.state(f"{len(changes)} changed" if changes else "")

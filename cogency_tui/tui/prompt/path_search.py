@@ -1,0 +1,202 @@
+"""The paths of a project, matched against a few typed letters.
+
+Invariant: a search costs a few scans of two joined texts in C, for any input, so that it can run at each
+key. Textual's `FuzzySearch` tries all ways to match letters, path by path: 0.5 to 2 s for 50,000 files
+(measured), where this takes 1 to 30 ms.
+
+The paths are ordered by quality as answers, shallow and short ones first, so that the first hits of a scan
+are the best of their kind and the rest need no search.
+"""
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
+from contextlib import closing
+from heapq import nlargest
+from itertools import accumulate, islice, pairwise
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from cogency_tui.workspace.paths import Workspace
+
+MOST_PATHS = 200_000
+MOST_FOUND = 100
+_SCORED = 400
+"""Paths that are scored when only scattered letters match."""
+
+_DEEP = 64
+_AFTER = frozenset("/_-. ")
+
+
+class Paths:
+    """The files and directories of a project, relative to it; those of directories end in `/`."""
+
+    def __init__(self, paths: Iterable[str]) -> None:
+        by_depth: list[list[str]] = [[] for _ in range(_DEEP)]
+        for path in paths:
+            # An invisible name cannot be chosen, and a line break would split the joined text.
+            if path.isprintable():
+                by_depth[min(path.count("/", 0, -1), _DEEP - 1)].append(path)
+        self.top = _as_listed(by_depth[0])
+        self.all: list[str] = []
+        for level in by_depth:
+            level.sort(key=len)
+            self.all += level
+        folded = [fold(path) for path in self.all]
+        self._paths = _Column(folded)
+        self._names = _Column([path[path.rfind("/", 0, -1) + 1 :] for path in folded])
+
+    def find(self, query: str) -> list[str]:
+        """The matching paths, the best first, at most `MOST_FOUND`; a path equal to the query is left out."""
+        query = fold(query)
+        if not query:
+            return self.top[:MOST_FOUND]
+        found: dict[int, None] = {}
+        if "/" in query:
+            for place in _by_name(list(islice(self._paths.starting(query), _SCORED)), self.all):
+                found[place] = None
+        for scan in (self._names.starting, self._names.holding, self._paths.holding):
+            for place in scan(query):
+                found[place] = None
+                if len(found) > MOST_FOUND:
+                    break
+            if len(found) > MOST_FOUND:
+                break
+        if len(found) <= MOST_FOUND:
+            for place in self._scattered(query):
+                found[place] = None
+        texts = (self.all[place] for place in found)
+        return list(islice((path for path in texts if fold(path) != query), MOST_FOUND))
+
+    def begins(self, prefix: str) -> bool:
+        """Return whether a path begins with `prefix`."""
+        return next(self._paths.starting(fold(prefix)), None) is not None
+
+    def _scattered(self, query: str) -> list[int]:
+        """The places of the paths with these letters in order, the most plausible matches first."""
+        places = islice(self._paths.scattered(query), _SCORED)
+        scored = [(_score(matched(query, self.all[place])), -place) for place in places]
+        return [-place for _score_, place in nlargest(MOST_FOUND, scored)]
+
+
+class _Column:
+    """Texts joined to one, so that all are scanned at once."""
+
+    def __init__(self, texts: list[str]) -> None:
+        self._joined = "\n" + "\n".join(texts) + "\n"
+        self._starts = list(accumulate((len(text) + 1 for text in texts), initial=1))
+
+    def starting(self, query: str) -> Iterator[int]:
+        """The numbers of the texts that begin with `query`."""
+        return self._scan(f"\n{query}", 1)
+
+    def holding(self, query: str) -> Iterator[int]:
+        """The numbers of the texts that contain `query`."""
+        return self._scan(query, 0)
+
+    def scattered(self, query: str) -> Iterator[int]:
+        """The numbers of the texts that have the letters of `query` in this order."""
+        steps = (f"[^\n{re.escape(letter)}]*+{re.escape(letter)}" for letter in query)
+        for match in re.compile("\n" + "".join(steps)).finditer(self._joined):
+            yield bisect_right(self._starts, match.start() + 1) - 1
+
+    def _scan(self, wanted: str, lead: int) -> Iterator[int]:
+        joined, starts = self._joined, self._starts
+        at = joined.find(wanted)
+        while at != -1:
+            place = bisect_right(starts, at + lead) - 1
+            if place < len(starts) - 1:
+                yield place
+            at = joined.find(wanted, starts[min(place + 1, len(starts) - 1)] - 1)
+            if at != -1 and place + 1 >= len(starts) - 1:
+                return
+
+
+def fold(text: str) -> str:
+    """`text` in lower case, character for character, so that positions are preserved."""
+    lower = text.lower()
+    if len(lower) == len(text):
+        return lower
+    return "".join(low if len(low := character.lower()) == 1 else character for character in text)
+
+
+def matched(query: str, path: str) -> list[int]:
+    """The characters of `path` that match the query: as a whole where possible, in the name first."""
+    query, path = fold(query), fold(path)
+    name = path.rfind("/", 0, -1) + 1
+    for start in (name, 0):
+        if (at := path.find(query, start)) != -1:
+            return list(range(at, at + len(query)))
+    return _letters(query, path)
+
+
+def _letters(query: str, path: str) -> list[int]:
+    """Match letters backwards from the end, where the name is, preferring beginnings of words."""
+    places: list[int] = []
+    end = len(path)
+    for index in range(len(query) - 1, -1, -1):
+        letter, rest = query[index], query[:index]
+        at = path.rfind(letter, 0, end)
+        if at == -1:
+            return []
+        start = at
+        # Prefer the beginning of a word further left, if the rest of the query still fits before it.
+        while not (start == 0 or path[start - 1] in _AFTER):
+            start = path.rfind(letter, 0, start)
+            if start == -1:
+                break
+        if start not in (-1, at) and not (places and places[-1] == at + 1) and _fits(rest, path, start):
+            at = start
+        elif not _fits(rest, path, at):
+            return []
+        places.append(at)
+        end = at
+    return places[::-1]
+
+
+def _fits(query: str, path: str, end: int) -> bool:
+    at = 0
+    for letter in query:
+        at = path.find(letter, at, end) + 1
+        if not at:
+            return False
+    return True
+
+
+def _score(places: list[int]) -> int:
+    """The plausibility of scattered letters: higher for fewer runs and shorter distances."""
+    if not places:
+        return -(1 << 20)
+    runs = sum(1 for one, other in pairwise(places) if other != one + 1)
+    return -(runs * 8 + places[-1] - places[0])
+
+
+def _as_listed(paths: Iterable[str]) -> list[str]:
+    """Directories first, each by name."""
+    return sorted(paths, key=lambda path: (not path.endswith("/"), fold(path)))
+
+
+def _by_name(places: list[int], paths: list[str]) -> list[int]:
+    def key(place: int) -> tuple[int, bool, str]:
+        path = paths[place]
+        return path.count("/", 0, -1), not path.endswith("/"), fold(path)
+
+    return sorted(places, key=key)
+
+
+def read_paths(workspace: "Workspace") -> Paths:
+    """Read the paths of a project without ignored ones, at most `MOST_PATHS`. Blocks.
+
+    Raises:
+        WorkspaceError: the project cannot be read.
+    """
+    from cogency_tui.workspace.gitignore_walk import Tree
+
+    paths: list[str] = []
+    with closing(Tree(workspace).walk(workspace.locate("."))) as levels:
+        for level in levels:
+            paths += [f"{entry.path}/" for entry in level.directories]
+            paths += [entry.path for entry in level.others]
+            if len(paths) >= MOST_PATHS:
+                break
+    return Paths(paths[:MOST_PATHS])

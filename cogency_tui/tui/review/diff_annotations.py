@@ -1,0 +1,274 @@
+"""The texts of a diff beside its lines, and the header of the review.
+
+They are heads of hunks, comments, conflicts, and summaries of files without lines.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from rich.segment import Segment
+
+from cogency_tui.agent.edits.reverse import Obstacle
+from cogency_tui.agent.review.conflicts import Choice, Text
+from cogency_tui.agent.review.model import ChangedFile, Comment, Fate, Hunk, Overview
+from cogency_tui.safe_text import one_line, reveal
+from cogency_tui.store.edit_records import State
+from cogency_tui.tui.kit.bar import Bar, end_to_end
+from cogency_tui.tui.kit.lines import BLANK, Line, cells, chop, fit, fit_path, width_of, wrap
+from cogency_tui.tui.kit.number_format import plural, size
+from cogency_tui.tui.review.hunk_states import FATES, GLYPHS, ROLES, STATES, counted, state_mark
+from cogency_tui.tui.review.open_file import OpenFile
+from cogency_tui.tui.theme_styles import ThemeStyles
+
+_SHOWN = 60
+"""Lines of one side of a conflict that are shown."""
+
+_WHY = {
+    "binary": "Binary file: no lines to show.",
+    "too large": "The file is too large to show its lines.",
+    "not kept": "The file was too large to store: its earlier content is unknown.",
+    "link": "Symbolic link: no lines to show.",
+}
+
+
+def draw_head(
+    hunk: Hunk, nth: int, of: int, fate: Fate | None, width: int, styles: ThemeStyles, *, picked: bool
+) -> Line:
+    """Draw the line above a hunk: its state, its number, and its fate."""
+    outline = hunk.outline
+    on = "raised"
+    first, end = outline.new if outline.new[0] < outline.new[1] else outline.old
+    where = f"line {first + 1}" if end - first < 2 else f"lines {first + 1}–{end}"
+    left = [
+        Segment("◆ " if picked else " ", styles("accent", on, "bold")),
+        *state_mark(hunk.state, styles, on),
+        Segment(f"  hunk {nth} of {of}", styles("text", on)),
+        Segment(f"  {where}  {counted(outline.added, outline.removed)}", styles("dim", on)),
+    ]
+    turns = " ".join(str(turn) for turn in hunk.turns)
+    right = [Segment(f"turn {turns} ", styles("dim", on))]
+    if fate is not None:
+        right.insert(0, Segment(f"{FATES[fate][0]}  ", styles(FATES[fate][1], on)))
+    while right and width_of(left) + width_of(right) >= width:
+        right.pop()
+    while len(left) > 2 and width_of(left) > width:
+        left.pop()
+    space = max(0, width - width_of(left) - width_of(right))
+    return Line([*left, Segment(" " * space, styles("text", on)), *right])
+
+
+def draw_comments(comments: Sequence[Comment], width: int, styles: ThemeStyles) -> list[Line]:
+    """Draw the user's comments to the agent, and whether they were sent."""
+    lines: list[Line] = []
+    for comment in comments:
+        delivery = "sent" if comment.told else "sent with your next message"
+        segments = [
+            Segment(reveal(comment.text), styles("text", attributes="italic")),
+            Segment(f"  {delivery}", styles("dim")),
+        ]
+        bar = Segment(" ¶ ", styles("accent"))
+        first, *more = wrap(segments, max(8, width - 4))
+        lines += [first.indented(bar), *(line.indented(Segment("   ", styles())) for line in more)]
+    return lines
+
+
+def draw_fold(count: int, width: int, styles: ThemeStyles) -> Line:
+    """Draw the line that represents unchanged lines."""
+    text = fit(f" ⋯ {plural(count, 'unchanged line')}", width)
+    return Line([Segment(text, styles("dim"))], lead=len(text))
+
+
+def draw_notes(file: ChangedFile, notes: Sequence[str], width: int, styles: ThemeStyles) -> list[Line]:
+    """Draw the notes beside the lines, and the summary of a file without lines."""
+    texts = list(notes)
+    if not file.hunks:
+        texts = [*_summary(file), *texts]
+    lines: list[Line] = []
+    for text in texts:
+        wrapped = wrap([Segment(reveal(text), styles("dim" if file.hunks else "text"))], max(8, width - 2))
+        lines += [line.indented(Segment(" ", styles())) for line in wrapped]
+    comments = [comment for comment in file.comments if not comment.hunk]
+    lines += draw_comments(comments, width, styles)
+    return [*lines, BLANK] if lines else []
+
+
+def _summary(file: ChangedFile) -> Iterator[str]:
+    before, after = (size(count) for count in file.size)
+    match file.kind:
+        case "created":
+            yield f"Created by the agent: {after}."
+        case "deleted":
+            yield f"Deleted by the agent: {before} before."
+        case "renamed" if file.size[0] == file.size[1]:
+            yield f"Renamed by the agent: {after}."
+        case "mode":
+            yield f"File mode changed by the agent; the content ({after}) is unchanged."
+        case _:
+            yield f"Changed by the agent: {before} before, {after} after."
+    if file.no_lines:
+        yield _WHY[file.no_lines]
+
+
+def draw_conflict(
+    obstacle: Obstacle, choices: Sequence[Choice | None], width: int, styles: ThemeStyles
+) -> list[Line]:
+    """Draw both sides of a conflict, and how it is settled."""
+    room = max(8, width - 3)
+    indent = Segment("   ", styles())
+
+    def sentence(text: str, role: str) -> list[Line]:
+        return [line.indented(indent) for line in wrap([Segment(text, styles(role))], room)]
+
+    places = obstacle.merged.conflicts if obstacle.merged else ()
+    if not places:
+        lines = sentence(f"Cannot be reverted: {reveal(obstacle.reason)}.", "bad")
+        return [*lines, _option("1", "use the current version", False, styles), _back(styles), BLANK]
+    lines = sentence("These lines were changed since. Which version should be used?", "bad")
+    for nth, (place, choice) in enumerate(zip(places, choices, strict=True), 1):
+        if len(places) > 1:
+            lines += sentence(f"Conflict {nth} of {len(places)}", "dim")
+        lines.append(_option("1", "current version", choice == "ours", styles))
+        lines += _side(place.ours, "good", room, styles)
+        lines.append(_option("2", "version before the agent", choice == "theirs", styles))
+        lines += _side(place.theirs, "bad", room, styles)
+        lines.append(_option("e", "your own version", isinstance(choice, Text), styles))
+    return [*lines, BLANK]
+
+
+def _option(key: str, text: str, chosen: bool, styles: ThemeStyles) -> Line:
+    mark = Segment("  ✓" if chosen else "", styles("good"))
+    return Line(
+        [Segment(f"   {key} ", styles("accent", attributes="bold")), Segment(text, styles("text")), mark]
+    )
+
+
+def _back(styles: ThemeStyles) -> Line:
+    return _option("2", "restore the version before the agent", False, styles)
+
+
+def _side(data: bytes, role: str, room: int, styles: ThemeStyles) -> list[Line]:
+    """Draw the lines of one side, as far as they are readable."""
+    if not data:
+        return [Line([Segment("     nothing", styles("dim", attributes="italic"))])]
+    texts = data.decode("utf-8", "replace").removesuffix("\n").split("\n")
+    lines: list[Line] = []
+    for text in texts[:_SHOWN]:
+        shown = reveal(text.removesuffix("\r").expandtabs(4))
+        code = chop([Segment(shown, styles("text", "raised"))], max(4, room - 4))
+        for line in code:
+            rest = Segment(" " * (room - 4 - width_of(line.segments)), styles("text", "raised"))
+            head = [Segment("   ", styles()), Segment("▏ ", styles(role, "raised"))]
+            lines.append(Line([*head, *line.segments, rest], line.joint, 5))
+    if len(texts) > _SHOWN:
+        lines.append(Line([Segment(f"     ⋯ {plural(len(texts) - _SHOWN, 'more line')}", styles("dim"))]))
+    return lines
+
+
+def describe_file(file: ChangedFile) -> str:
+    """The kind of change, and the former name."""
+    if file.old_path:
+        return f"renamed from {one_line(file.old_path)}"
+    return {"mode": "mode changed"}.get(file.kind, file.kind)
+
+
+_ROOM = 34
+"""Cells for the path of a file and its change before any other text."""
+
+
+class ReviewHeader(Bar):
+    """Counts by state, each with its glyph and word; `working` means that the agent is working."""
+
+    def __init__(self, title: str, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._title = one_line(title)
+        self._counts: Mapping[State, int] = {}
+        self._working = False
+
+    def count(self, overview: Overview) -> None:
+        """Show other counts."""
+        self._counts = overview.counts
+        self.refresh()
+
+    def work(self, working: bool) -> None:
+        """Show whether the agent works."""
+        if working != self._working:
+            self._working = working
+            self.refresh()
+
+    def segments(self, width: int) -> list[Segment]:
+        styles, on = self.theme_styles, "background"
+        name = Segment(" Review", styles("accent", on, "bold"))
+        right = self._counted(words=True)
+        if width_of(right) + width_of([name]) + 4 > width:
+            right = self._counted(words=False)
+        room = width - width_of([name]) - width_of(right) - 5
+        about = "the agent is working" if self._working else self._title
+        left = [name, Segment(f"   {fit(about, room)}" if room >= 8 else "", styles("text", on, "bold"))]
+        return end_to_end(left, right, width, styles, on)
+
+    def _counted(self, *, words: bool) -> list[Segment]:
+        styles, on = self.theme_styles, "background"
+        found = [
+            Segment(
+                f"{GLYPHS[state]} {count} {state}  " if words else f"{GLYPHS[state]} {count}  ",
+                styles(ROLES[state], on),
+            )
+            for state in STATES
+            if (count := self._counts.get(state, 0))
+        ]
+        if not found:
+            return []
+        total = sum(self._counts.values())
+        return [Segment(f"{total} hunk{'' if total == 1 else 's'}   ", styles("dim", on)), *found]
+
+
+class FileTitle(Bar):
+    """The path of a changed file, its kind of change, and its state."""
+
+    SURFACE = "surface"
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id, classes="pane-title")
+        self._file: ChangedFile | None = None
+        self._open: OpenFile | None = None
+        self._focused = False
+        self._aside = ""
+
+    def show(self, file: ChangedFile | None, opened: OpenFile | None, aside: str) -> None:
+        """Show another file, and the remark beside it."""
+        self._file, self._open, self._aside = file, opened, aside
+        self.refresh()
+
+    def light(self, focused: bool) -> None:
+        """Show whether the diff has the focus."""
+        self._focused = focused
+        self.refresh()
+
+    def segments(self, width: int) -> list[Segment]:
+        styles, file = self.theme_styles, self._file
+        margin = Segment("  ", styles())
+        if file is None:
+            return [margin, Segment("Diff", styles("accent" if self._focused else "dim", attributes="bold"))]
+        facts = "  ".join(filter(None, (describe_file(file), counted(file.added, file.removed))))
+        right = [*state_mark(file.state, styles, "surface"), margin]
+        fate = self._fate()
+        for text, role in ((self._aside, "accent"), (fate, "dim")):
+            more = Segment(f"{text}  " if text else "", styles(role))
+            if width_of([more, *right]) + _ROOM <= width:
+                right = [more, *right]
+        room = width - width_of(right) - 3
+        path = fit_path(one_line(file.path), max(8, room - 2))
+        name = Segment(path, styles("accent" if self._focused else "text", attributes="bold"))
+        left = [margin, name]
+        if width_of(left) + cells(facts) + 2 <= room:
+            left.append(Segment(f"  {facts}", styles("dim")))
+        return end_to_end(left, right, width, styles, "surface")
+
+    def _fate(self) -> str:
+        """The common fate of all hunks, if there is one."""
+        if self._open is None:
+            return ""
+        there = [hunk.id for hunk in self._open.hunks if hunk.state != "reverted"]
+        fates: set[Fate] = {fate.fate for id, fate in self._open.fates.items() if id in there}
+        if not fates:
+            return ""
+        return FATES[fates.pop()][0] if len(fates) == 1 else "partly edited since"

@@ -1,0 +1,158 @@
+"""The theme in force: selected, previewed, stored in the configuration, and reloaded when its file is saved.
+
+A file that cannot be read changes nothing: its previous version stays in force, and the user is notified of
+the problem.
+"""
+
+import asyncio
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from textual.app import App
+
+from cogency_tui.config.schema import config_path
+from cogency_tui.config.themes import (
+    COLOURLESS,
+    DEFAULT,
+    SIXTEEN,
+    Palette,
+    load_palette,
+    read_palette,
+    theme_directories,
+)
+from cogency_tui.errors import ConfigError
+from cogency_tui.tui.theme_styles import forget_themes, textual_theme
+from cogency_tui.workspace.watch import import_awatch
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_STEP = 1000
+"""Milliseconds without a further change after which changed files are reported."""
+
+_STYLED_AT_ONCE = 8
+"""Widgets restyled between two keys: a few milliseconds of work."""
+
+NO_COLORS = "NO_COLOR is set, so there are no colors. Start without it to choose a theme."
+
+
+class Appearance:
+    """The theme of `app`."""
+
+    def __init__(self, app: App[Any], *, colorless: bool) -> None:
+        self._app = app
+        self._colorless = colorless
+        self.complaint = ""
+        """The problem of the configured theme."""
+
+    def begin(self, name: str) -> None:
+        """Set theme `name` before any style sheet is read."""
+        try:
+            palette = load_palette(COLOURLESS if self._colorless else name)
+        except ConfigError as exc:
+            palette, self.complaint = load_palette(DEFAULT), exc.advice
+        app = self._app
+        app.register_theme(textual_theme(palette))
+        app.set_reactive(App.theme, palette.name)
+        app.set_class(palette.flat, "-flat")
+        app.stylesheet.set_variables(app.get_css_variables())
+
+    def limit(self) -> None:
+        """Use the 16 terminal colors, unless the theme is limited to them already."""
+        if not load_palette(self._app.theme).ansi:
+            self.begin(SIXTEEN)
+
+    def use(self, name: str) -> None:
+        """Show theme `name` from now on.
+
+        Raises:
+            ConfigError: the theme does not exist, its file cannot be used, or colors are disabled.
+        """
+        if self._colorless:
+            raise ConfigError(NO_COLORS)
+        self._show(load_palette(name))
+
+    def choose(self, name: str) -> None:
+        """Like `use`, but report failures to the user."""
+        try:
+            self.use(name)
+        except ConfigError as exc:
+            self._app.notify(exc.advice, severity="error", markup=False)
+
+    def reload(self) -> None:
+        """Reload the theme in force; if its file cannot be used, the theme stays unchanged."""
+        name = self._app.theme
+        try:
+            palette = next(
+                read_palette(path)
+                for directory in theme_directories()
+                if (path := directory / f"{name}.toml").is_file()
+            )
+        except StopIteration:
+            return
+        except ConfigError as exc:
+            self._app.notify(exc.advice, severity="error", markup=False)
+            return
+        if palette != load_palette(name):
+            forget_themes()
+            self._show(palette)
+
+    async def watch(self) -> None:
+        """Reload the theme whenever its file is saved."""
+        awatch = await asyncio.to_thread(import_awatch)
+        directories = [path for path in theme_directories() if await asyncio.to_thread(path.is_dir)]
+        if not directories:
+            return
+        try:
+            async for changes in awatch(
+                *directories, step=_STEP, recursive=False, ignore_permission_denied=True
+            ):
+                if self._app.theme in _stems(changes):
+                    self.reload()
+        except OSError:
+            return
+
+    async def restyle(self) -> None:
+        """Restyle every widget for the theme in force, some at a time.
+
+        Restyling all at once would be the longest frame of all, and delay keys. Nothing is painted before
+        the last of them.
+        """
+        app, sheet = self._app, self._app.stylesheet
+        with app.batch_update():
+            sheet.set_variables(app.get_css_variables())
+            sheet.reparse()
+            for screen in reversed(app.screen_stack):
+                nodes = list(screen.walk_children(with_self=True))
+                for start in range(0, len(nodes), _STYLED_AT_ONCE):
+                    await asyncio.sleep(0)
+                    sheet.update_nodes(nodes[start : start + _STYLED_AT_ONCE])
+                screen.refresh(layout=True)
+            sheet.update_nodes([app])
+
+    def _show(self, palette: Palette) -> None:
+        app = self._app
+        app.register_theme(textual_theme(palette))
+        app.set_class(palette.flat, "-flat")
+        if app.theme != palette.name:
+            app.theme = palette.name
+        else:
+            # Equal names with different colors: Textual detects no change.
+            app.mutate_reactive(App.theme)
+
+
+def _stems(changes: "Iterable[tuple[Any, str]]") -> set[str]:
+    return {Path(path).stem for _change, path in changes if path.endswith(".toml")}
+
+
+def keep_theme(name: str) -> str:
+    """Write the theme into the user's configuration; return the path of the file.
+
+    Raises:
+        ConfigError: the file cannot be changed.
+    """
+    from cogency_tui.config.edit import set_key
+
+    path = config_path()
+    set_key(path, "theme", name)
+    return str(path)

@@ -1,0 +1,48 @@
+"""A pane that shows one block of lines, made for the present width and colors."""
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+from cogency_tui.tui.kit.lazy_text_layout import Block, Fixed
+from cogency_tui.tui.kit.lines import Line
+from cogency_tui.tui.theme_styles import ThemeStyles
+from cogency_tui.tui.timeline.keys import Read
+
+Make: TypeAlias = Callable[[int, ThemeStyles], Block]
+"""Makes a block of the given width in cells, in these colors."""
+
+
+def _nothing(_width: int, _theme_styles: ThemeStyles) -> Block:
+    return Fixed([])
+
+
+class BlockPane(Read):
+    """Shows the block made last."""
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._make: Make = _nothing
+        self._block: Block = Fixed([])
+        self._made_for: object = None
+
+    def show(self, make: Make = _nothing, *, keep: bool = False) -> None:
+        """Show another block from its beginning, or, with `keep`, at the present scroll position."""
+        top = self.scroll_offset.y if keep else 0
+        self._make, self._made_for = make, None
+        self._lay()
+        self.jump(min(top, self.max_scroll_y))
+        self.refresh()
+
+    def line_at(self, y: int) -> Line | None:
+        self._lay()
+        return self._block.line(y) if y < len(self._block) else None
+
+    def on_resize(self) -> None:
+        self._lay()
+
+    def _lay(self) -> None:
+        wanted = self.text_width, self.theme_styles
+        if self._made_for != wanted:
+            self._made_for = wanted
+            self._block = self._make(*wanted)
+            self.resize_column(len(self._block))

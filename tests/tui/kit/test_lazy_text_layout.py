@@ -1,0 +1,102 @@
+"""Long texts as lines: laid out when they are looked at, right however they grow."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.segment import Segment
+
+from cogency_tui.safe_text import reveal
+from cogency_tui.tui.kit.lazy_text_layout import Fixed, GrowingText, Sheet, Stack
+from cogency_tui.tui.kit.lines import chop, width_of
+from cogency_tui.tui.kit.number_format import size
+from cogency_tui.tui.kit.output import Lines, Output
+from cogency_tui.tui.theme_styles import theme_styles_of
+
+INKS = theme_styles_of("night")
+
+
+def rows(sheet: Sheet | Stack) -> list[str]:
+    return [sheet.line(y).text for y in range(len(sheet))]
+
+
+@given(
+    st.lists(st.text(st.sampled_from("ab 漢é🙂\n"), max_size=30), max_size=12),
+    st.integers(min_value=2, max_value=12),
+)
+def test_a_sheet_that_grows_is_the_sheet_of_the_whole(pieces: list[str], width: int) -> None:
+    lines = Lines()
+    growing = Sheet(lines, width, INKS)
+    for piece in pieces:
+        lines.write(piece)
+        growing.grow()
+
+    assert rows(growing) == rows(Sheet(lines, width, INKS))
+    expected = [line.text for text in lines.texts() for line in chop([Segment(text)], width)]
+    assert rows(growing) == expected
+
+
+def test_colors_are_styles_of_the_theme() -> None:
+    output = Output()
+    output.feed("\x1b[32mgreen\x1b[0m plain \x1b[41mloud\x1b[0m")
+    line = Sheet(output, 40, INKS).line(0)
+
+    assert [segment.style for segment in line.segments] == [
+        INKS("good"),
+        INKS("text"),
+        INKS("text", "removed"),
+    ]
+
+
+def test_text_without_ink_has_the_role_of_the_sheet() -> None:
+    lines = Lines()
+    lines.write("old\nlines")
+    sheet = Sheet(lines, 20, INKS, role="bad", on="removed", indent=2)
+
+    assert [segment.style for segment in sheet.line(1).segments] == [
+        INKS("text", "removed"),
+        INKS("bad", "removed"),
+    ]
+    assert sheet.line(1).text == "  lines"
+
+
+def test_lines_that_were_dropped_are_gone_from_the_sheet() -> None:
+    output = Output(100)
+    sheet = Sheet(output, 10, INKS)
+    for number in range(100):
+        output.feed(f"line {number:>3} is long\n")
+        sheet.grow()
+
+    assert rows(sheet) == rows(Sheet(output, 10, INKS))
+    assert rows(sheet)[-2:] == ["line  99 i", "s long"]
+
+
+def test_only_what_is_looked_at_is_kept() -> None:
+    lines = Lines()
+    lines.write("\n".join(f"line {number}" for number in range(200_000)))
+    sheet = Sheet(lines, 40, INKS)
+
+    assert len(sheet) == 200_000
+    assert sheet.line(199_999).text == "line 199999"
+    assert width_of(sheet.line(100_000).segments) == 11
+
+
+def test_a_stack_is_one_column() -> None:
+    lines = Lines()
+    lines.write("b\nc")
+    stack = Stack([Fixed([Sheet(lines, 10, INKS).line(0)]), Sheet(lines, 10, INKS)])
+
+    assert rows(stack) == ["b", "b", "c"]
+    assert stack.line(99).text == ""
+
+
+def test_a_growing_text_takes_what_is_new_and_shows_the_invisible() -> None:
+    grown = GrowingText(reveal)
+    grown.take("first \x1b")
+    grown.take("first \x1b[2J\nsecond")
+
+    assert list(grown.lines.texts()) == ["first ␛[2J", "second"]
+
+
+def test_amounts_of_bytes() -> None:
+    amounts = (0, 999, 1000, 12_400, 99_960, 999_499, 999_500, 3_100_000, 10**15)
+    told = ["0 B", "999 B", "1.0 kB", "12.4 kB", "100 kB", "999 kB", "1.0 MB", "3.1 MB", "1000 TB"]
+    assert [size(amount) for amount in amounts] == told
