@@ -257,7 +257,7 @@ def test_every_start_is_without_keys_and_imports_nothing_of_the_project(
         *(
             "workspace.search_worker",
             "tests.tools.children",
-            "search.child",
+            "search.index_process",
             "supervision.supervisor",
             "git -c",
             "--version",

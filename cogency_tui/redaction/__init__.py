@@ -44,7 +44,7 @@ __all__ = [
 _MODULES = {
     "LOOSE_KEY": "issuers",
     "MARKER": "markers",
-    "KnownSecrets": "known_secrets",
+    "KnownSecrets": "remembered_secrets",
     "RedactedStream": "streams",
     "Redactor": "redact",
     "Veil": "environment_secrets",

@@ -9,38 +9,38 @@ PACKAGE = "cogency_tui"
 
 EARLY = {
     "": (
-        "__main__ child_processes errors private_files process_identity search_paths signals "
+        "__main__ child_processes errors private_files process_identity search_paths signal_delivery "
         "safe_text temporary_files"
     ),
-    "agent": "agent conversations event_queue open_store output_variables user_command",
+    "agent": "agent conversation_runner event_queue store_fallback output_variables user_command",
     "agent.edits": "startup_recovery",
     "cli": "arguments commands main standard_streams",
-    "config": "config_file layers mcp schema themes toml workflows",
-    "protocol": "events markdown_code scanner transcript untrusted_sources",
-    "providers": "base catalog models token_usage",
+    "config": "config_file layers mcp schema themes toml_reader workflows",
+    "protocol": "events markdown_code scanner transcript taint_sources",
+    "providers": "base catalog models token_counting",
     "providers.offline": "provider",
     "redaction": "issuers randomness spans",
-    "store": "prompts",
-    "tools.shell": "concealed_environment",
-    "tui": "app bridge commands display memory_arenas message_queue paste_chips theme",
+    "store": "prompts_and_drafts",
+    "tools.shell": "concealed_proc_environ",
+    "tui": "app bridge commands display_protocol memory_arenas message_queue paste_chips theme_styles",
     "tui.calls": "detail list pane rows",
     "tui.conversation": "activity_line find_bar pane view welcome",
     "tui.files": "git_marks pane rows tree",
     "tui.kit": (
-        "bar diff filter_line footer keys line_view lines long_text number_format output pane_title "
+        "bar diff filter_line footer keys line_view lines lazy_text_layout number_format output pane_title "
         "select_list sgr splitter typed_app"
     ),
-    "tui.main": "display keys panes screen",
-    "tui.prompt": "box completion completion_offers paste_area paths prompt",
-    "tui.settings": "appearance",
+    "tui.main": "widget_updates keys panes screen",
+    "tui.prompt": "prompt_and_queue completion completion_offers paste_area path_search prompt",
+    "tui.settings": "active_theme",
     "tui.status": "header status_bar",
     "tui.terminal": "capabilities driver input output title_and_notifications",
     "tui.transcript": (
-        "call call_detail call_lines cards copy_text cursor document find line_selection packed_text "
+        "call_unit call_detail call_lines messages_and_notices unit_text cursor document find line_selection packed_text "
         "text_finder unit_lines units view"
     ),
     "tui.trust": "bar",
-    "workspace": "directory file_names paths watch",
+    "workspace": "nofollow_access protected_names paths watch",
     "workspace.git": "branch",
 }
 """Our modules, by package."""

@@ -199,7 +199,7 @@ KEYWORDS = frozenset(
 """Words of the shell's grammar."""
 
 GRAMMARS = {
-    ("argument_files", "_PROGRAMS"),
+    ("paths_in_arguments", "_PROGRAMS"),
     ("listing_commands", "_FILTERS"),
     ("loopback", "_FILTERS"),
     ("losses", "_PROGRAMS"),
@@ -209,7 +209,7 @@ GRAMMARS = {
 """Parsers, and functions, of single programs: code, and no fact."""
 
 OTHER_WORDS = {
-    ("argument_files", "_compares_files"): "commands of git",
+    ("paths_in_arguments", "_compares_files"): "commands of git",
     ("files_from_commits", "_OTHERS"): "options",
     ("listing_commands", "_listed_by_git"): "commands of git",
     ("loopback", "_PORTS"): "schemes of addresses",
