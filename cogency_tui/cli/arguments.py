@@ -199,7 +199,9 @@ def _add_recall_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("query", nargs="*", metavar="QUERY", help='words, "phrases", file: since: …')
     parser.add_argument("--all", action="store_true", help="search all projects")
     parser.add_argument("--best", action="store_true", help="best matches first instead of newest")
-    parser.add_argument("--limit", type=_positive, default=20, metavar="N", help="at most N matches; default: 20")
+    parser.add_argument(
+        "--limit", type=_positive, default=20, metavar="N", help="at most N matches; default: 20"
+    )
     parser.add_argument(
         "--stats",
         action="store_true",
@@ -243,7 +245,7 @@ def _add_edit_actions(parser: argparse.ArgumentParser) -> None:
         action.add_argument(
             "--for-good",
             action="store_true",
-            help="proceed even if the current content is too large to back up (no redo)",,
+            help="proceed even if the current content is too large to back up (no redo)",
         )
         action.add_argument(
             "--yes",
