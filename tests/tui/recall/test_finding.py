@@ -153,7 +153,7 @@ async def test_filters_become_chips_and_a_click_takes_one_away(project: Path) ->
     async with recalled(agent, query="retry tool:read since:whenever") as pilot:
         assert "tool:read ✕" in head(pilot)
         assert "since:whenever" in head(pilot)
-        assert "is wanted" in head(pilot)
+        assert "expected" in head(pilot)
         place = shown(screen_of(pilot).query_one(ChipLine)).index("tool:read")
         await pilot.click(ChipLine, offset=(place, 0))
         await settled(pilot)
@@ -283,7 +283,7 @@ async def test_help_has_the_keys_of_where_one_is(project: Path) -> None:
         await until(pilot, lambda: isinstance(pilot.app.screen, HelpScreen))
         body = shown(pilot.app.screen.query_one("#help-body"))
         assert "Conversations" in body
-        assert "Markdown, HTML or JSON lines" in body
+        assert "Markdown, HTML or JSON Lines" in body
         await pilot.press("escape")
         assert is_open(pilot)
 
