@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 MEANINGS: dict[Permissions, str] = {
     "plan": "read-only: the agent proposes, but changes and runs nothing",
     "ask": "asks before file changes, commands and web access",
-    "edits": "edits project files freely; asks before commands and web access",
-    "auto": "runs everything in the project; asks before anything outside it",
+    "edits": "edits project files; asks before commands and web access",
+    "auto": "runs everything in the project; asks before anything outside",
 }
 
 

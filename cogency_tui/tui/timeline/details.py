@@ -231,7 +231,7 @@ class Details(Surface):
         assert self._past is not None
         spent = self._past.spent_at(self._index)
         self._costs.show(lambda width, styles: Fixed(draw_spent(spent, width, styles)), keep=True)
-        self._title.show("costs", "up to this point")
+        self._title.show("costs", "up to here")
 
     async def _read_text(self, file: PastFile, held: bool) -> None:
         assert self._past is not None

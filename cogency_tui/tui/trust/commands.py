@@ -130,5 +130,5 @@ def _question(survey: "Survey") -> str:
     if survey.problem:
         return "This project's .cogency/ cannot be used."
     if survey.standing is Standing.CHANGED:
-        return "This project's .cogency/ has changed. It stays inactive until you trust it again."
-    return "This project has a .cogency/ folder. It stays inactive until you trust it."
+        return "This project's .cogency/ has changed; it is inactive until you trust it again."
+    return "This project has a .cogency/ folder, inactive until you trust it."
