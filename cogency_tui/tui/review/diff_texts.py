@@ -273,4 +273,4 @@ class FileTitle(Bar):
         fates: set[Fate] = {fate.fate for id, fate in self._open.fates.items() if id in there}
         if not fates:
             return ""
-        return FATES[fates.pop()][0] if len(fates) == 1 else "partly changed later"
+        return FATES[fates.pop()][0] if len(fates) == 1 else "partly edited later"
