@@ -134,7 +134,7 @@ class Session:
             options.append(PermissionOption(option_id="always", name=name, kind="allow_always"))
         options.append(PermissionOption(option_id="no", name=no, kind="reject_once"))
         # Hidden characters of a command must be visible here, too.
-        told = [f"{reveal(question.summary)}\nAsked because {reveal(question.reason)}."]
+        told = [f"{reveal(question.summary)}\nReason: {reveal(question.reason)}."]
         if question.detail.strip():
             told.append(fenced(reveal(question.detail)))
         call = ToolCallUpdate(

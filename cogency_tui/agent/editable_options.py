@@ -24,7 +24,7 @@ from cogency_tui.errors import ConfigError, UsageError
 from cogency_tui.providers.catalog import known_providers
 
 APPLIED: Mapping[str, str] = {
-    "now": "at once",
+    "now": "immediately",
     "turn": "from the next message on",
     "conversation": "in the next conversation",
     "start": "at the next start",

@@ -15,11 +15,11 @@ _ACTIONS = {
     "list": "list the conversations of this project, newest first",
     "show": "show a conversation, event by event",
     "export": "export a conversation as Markdown, HTML or JSON Lines",
-    "rename": "set its title; empty: use its next message",
-    "fork": "start a new conversation with its events, or those up to --at",
-    "trash": "move it to the trash",
-    "restore": "restore it from the trash",
-    "tree": "show its forks and its origin",
+    "rename": "set the title (empty: titled by the next message)",
+    "fork": "copy a conversation, in full or up to --at",
+    "trash": "move a conversation to the trash",
+    "restore": "restore a conversation from the trash",
+    "tree": "show a conversation's forks and parent",
     "compare": "compare two conversations since their fork",
 }
 
@@ -38,7 +38,8 @@ def interface_parser(commands: Iterable[str], *, prompt: bool = True) -> argpars
     """The options of the interface, whose help lists these commands; `prompt` includes the first prompt."""
     parser = _Parser(
         prog="cogency-tui",
-        description="A full-screen terminal coding agent. Type a request; watch it read, edit and run.",
+        description="A full-screen terminal coding agent. Type a request and watch the agent "
+        "read, edit and run code.",
         epilog="Commands: "
         + ", ".join(commands)
         + ". `cogency-tui COMMAND --help` shows the options of each.",
@@ -105,9 +106,13 @@ def parser_of(name: str, description: str) -> argparse.ArgumentParser:
         parser.add_argument("--port", type=_count, default=8765, metavar="N", help="port; 0 for any free one")
         _add_agent_options(parser)
     elif name == "parse":
-        parser.add_argument("file", nargs="?", type=Path, metavar="FILE", help="wire text; default: stdin")
-        parser.add_argument("--dialect", choices=DIALECTS, default="xml")
-        parser.add_argument("--chunk", type=_positive, metavar="N", help="feed it in chunks of N characters")
+        parser.add_argument(
+            "file", nargs="?", type=Path, metavar="FILE", help="raw model output; default: stdin"
+        )
+        parser.add_argument(
+            "--dialect", choices=DIALECTS, default="xml", help="tool-call format; default: xml"
+        )
+        parser.add_argument("--chunk", type=_positive, metavar="N", help="parse in chunks of N characters")
         parser.add_argument("--chunks", action="store_true", help="print deltas and previews as they arrive")
     elif name == "conversations":
         _add_conversation_actions(parser)
@@ -170,7 +175,9 @@ def _add_conversation_actions(parser: argparse.ArgumentParser) -> None:
     added = {name: actions.add_parser(name, help=help) for name, help in _ACTIONS.items()}
     added["list"].add_argument("--all", action="store_true", help="include all projects")
     added["list"].add_argument("--trash", action="store_true", help="list the trash of all projects")
-    added["list"].add_argument("--limit", type=_positive, default=50, metavar="N")
+    added["list"].add_argument(
+        "--limit", type=_positive, default=50, metavar="N", help="at most N conversations; default: 50"
+    )
     for name, action in added.items():
         if name != "list":
             action.add_argument("id", metavar="ID", help="its id, or a unique prefix")
@@ -179,9 +186,11 @@ def _add_conversation_actions(parser: argparse.ArgumentParser) -> None:
     added["export"].add_argument(
         "--theme", metavar="NAME", help="theme of the HTML; default: the interface's"
     )
-    added["rename"].add_argument("title", metavar="TITLE")
+    added["rename"].add_argument("title", metavar="TITLE", help="the new title")
     added["fork"].add_argument("--at", type=_positive, metavar="NUMBER", help="last event of the fork")
-    added["compare"].add_argument("other", metavar="ID")
+    added["compare"].add_argument(
+        "other", metavar="ID", help="the other conversation's id, or a unique prefix"
+    )
     for name in ("list", "show", "compare"):
         added[name].add_argument("--json", action="store_true", help="one JSON object per line")
 
@@ -190,9 +199,13 @@ def _add_recall_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("query", nargs="*", metavar="QUERY", help='words, "phrases", file: since: …')
     parser.add_argument("--all", action="store_true", help="search all projects")
     parser.add_argument("--best", action="store_true", help="best matches first instead of newest")
-    parser.add_argument("--limit", type=_positive, default=20, metavar="N")
     parser.add_argument(
-        "--stats", action="store_true", help="show totals instead: of everything, or since:30d before:…"
+        "--limit", type=_positive, default=20, metavar="N", help="at most N matches; default: 20"
+    )
+    parser.add_argument(
+        "--stats",
+        action="store_true",
+        help="show usage totals instead of matches; QUERY may limit the period (since:30d before:…)",
     )
     parser.add_argument("--json", action="store_true", help="one JSON object per line")
 
@@ -203,8 +216,10 @@ def _add_edit_actions(parser: argparse.ArgumentParser) -> None:
     listing.add_argument("--turn", type=_positive, metavar="N", help="only this turn")
     showing = actions.add_parser("show", help="show the changes of an edit and its current state")
     shown = showing.add_mutually_exclusive_group(required=True)
-    shown.add_argument("id", nargs="?", type=_positive, metavar="ID")
-    shown.add_argument("--patch", action="store_true", help="all kept changes, as a patch for `git apply`")
+    shown.add_argument("id", nargs="?", type=_positive, metavar="ID", help="edit as shown by `list`")
+    shown.add_argument(
+        "--patch", action="store_true", help="print all kept changes as a patch for `git apply`"
+    )
     showing.add_argument("--turn", type=_positive, metavar="N", help="with --patch: only this turn")
     blaming = actions.add_parser("blame", help="show which lines of a file the agent wrote, when and why")
     blaming.add_argument("file", metavar="FILE[:LINE]")
@@ -212,15 +227,15 @@ def _add_edit_actions(parser: argparse.ArgumentParser) -> None:
     reverting = actions.add_parser("revert", help="revert edits; default: the last turn with edits")
     what = reverting.add_mutually_exclusive_group()
     what.add_argument("ids", nargs="*", type=_positive, default=[], metavar="ID", help="edits to revert")
-    turn = "a turn; default: the last with edits"
+    turn = "revert turn N; default: the last turn with edits"
     what.add_argument("--turn", nargs="?", type=_positive, const=0, metavar="N", help=turn)
     what.add_argument(
         "--to", type=_count, metavar="TURN", help="everything after this turn; 0 for the whole conversation"
     )
     what.add_argument("--redo", action="store_true", help="redo the last revert")
     restoring = actions.add_parser("restore", help="restore a file to its state after an edit")
-    restoring.add_argument("--before", action="store_true", help="to its state before the edit")
-    restoring.add_argument("id", type=_positive, metavar="ID")
+    restoring.add_argument("--before", action="store_true", help="restore the state before the edit")
+    restoring.add_argument("id", type=_positive, metavar="ID", help="edit as shown by `list`")
     for action in (listing, reverting):
         action.add_argument(
             "--path", action="append", default=[], metavar="PATH", help="only this path; may be repeated"
@@ -228,7 +243,9 @@ def _add_edit_actions(parser: argparse.ArgumentParser) -> None:
     for action in (reverting, restoring):
         action.add_argument("--dry-run", action="store_true", help="show the changes without making them")
         action.add_argument(
-            "--for-good", action="store_true", help="even if the current content is too large to save"
+            "--for-good",
+            action="store_true",
+            help="proceed even if the current content is too large to back up (no redo)",
         )
         action.add_argument(
             "--yes",
@@ -256,7 +273,9 @@ def _add_config_actions(parser: argparse.ArgumentParser) -> None:
     showing.add_argument("--json", action="store_true", help="one JSON object per line")
     _add_agent_options(showing)
     setting = actions.add_parser("set", help="set an option in your configuration")
-    unsetting = actions.add_parser("unset", help="remove an option from it, so that the default applies")
+    unsetting = actions.add_parser(
+        "unset", help="remove an option from your configuration (back to the default)"
+    )
     for action in (setting, unsetting):
         action.add_argument(
             "key", metavar="KEY", help="key as shown by `show`, or keys.ID, or providers.NAME.KEY"
@@ -266,9 +285,9 @@ def _add_config_actions(parser: argparse.ArgumentParser) -> None:
 
 def _add_trust_options(parser: argparse.ArgumentParser) -> None:
     what = parser.add_mutually_exclusive_group()
-    what.add_argument("--yes", action="store_true", help="trust it without asking")
-    what.add_argument("--revoke", action="store_true", help="withdraw the trust, and ask again")
-    what.add_argument("--list", action="store_true", help="list all projects with a decision")
+    what.add_argument("--yes", action="store_true", help="trust without confirmation")
+    what.add_argument("--revoke", action="store_true", help="revoke trust; you are asked again next time")
+    what.add_argument("--list", action="store_true", help="list trusted and refused projects")
     parser.add_argument("--cwd", type=Path, metavar="DIR", help="project directory; default: the current one")
     parser.add_argument("--json", action="store_true", help="one JSON object per line")
 
@@ -277,10 +296,10 @@ def _add_agent_options(parser: argparse.ArgumentParser, *, cwd: bool = True) -> 
     parser.add_argument(
         "--provider", metavar="NAME", help="offline, openai, ollama, … or a configured provider"
     )
-    parser.add_argument("--model", metavar="NAME")
-    parser.add_argument("--mode", choices=MODES)
-    parser.add_argument("--dialect", choices=DIALECTS)
-    parser.add_argument("--permissions", choices=PERMISSIONS)
+    parser.add_argument("--model", metavar="NAME", help="model to use; default: the provider's")
+    parser.add_argument("--mode", choices=MODES, help="how history is sent to the model")
+    parser.add_argument("--dialect", choices=DIALECTS, help="tool-call format")
+    parser.add_argument("--permissions", choices=PERMISSIONS, help="what runs without asking")
     parser.add_argument("--max-iterations", type=_positive, metavar="N", help="maximum steps per turn")
     if cwd:
         _add_cwd(parser)

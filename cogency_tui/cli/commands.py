@@ -87,7 +87,7 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _parse(options: argparse.Namespace) -> int:
-    """Turn wire text into events, one JSON object a line."""
+    """Parse raw model output into events, one JSON object per line."""
     from cogency_tui.cli.parse import parse_file
 
     return parse_file(options.file, options.dialect, size=options.chunk, chunks=options.chunks)
@@ -142,7 +142,7 @@ def _recall(options: argparse.Namespace) -> int:
 
 
 def _import(options: argparse.Namespace) -> int:
-    """Import a conversation that was exported as JSON lines."""
+    """Import a conversation that was exported as JSON Lines."""
     from cogency_tui.cli.conversations import import_conversation
 
     return _with_recall(lambda recall, _store: import_conversation(recall, options.file))
@@ -193,7 +193,7 @@ def _edits(options: argparse.Namespace) -> int:
 
 
 def _permissions(options: argparse.Namespace) -> int:
-    """List and revoke the rules for what runs without asking."""
+    """List or revoke the rules that let calls run without asking."""
     from cogency_tui.cli.permissions import list_permissions, revoke_permissions
 
     project = Path.cwd().resolve()
@@ -203,7 +203,7 @@ def _permissions(options: argparse.Namespace) -> int:
 
 
 def _profile(options: argparse.Namespace) -> int:
-    """Show, switch on or off, or clear what it remembers about you."""
+    """Show or clear what the agent remembers about you, or turn learning on or off."""
     from cogency_tui.agent.profile.profile import Profile
     from cogency_tui.cli.profile import run_profile
 
@@ -244,7 +244,7 @@ def _config(options: argparse.Namespace) -> int:
 
 
 def _acp(options: argparse.Namespace) -> int:
-    """Serve an editor with the Agent Client Protocol, on stdin and stdout."""
+    """Run as an Agent Client Protocol server on stdin and stdout."""
     from cogency_tui.acp.server import serve_editor
 
     return serve_editor(_flags_of(options))
@@ -262,7 +262,7 @@ def _serve(options: argparse.Namespace) -> int:
 
 
 def _doctor(options: argparse.Namespace) -> int:
-    """Check the installation, and suggest fixes."""
+    """Check the installation and suggest fixes."""
     from cogency_tui.cli.doctor import examine, rebuild, repair
 
     if options.repair:
@@ -284,7 +284,7 @@ def _completions(options: argparse.Namespace) -> int:
 
 
 def _bench(options: argparse.Namespace) -> int:
-    """Run the benchmarks of the documentation on this machine."""
+    """Run the documented benchmarks on this machine."""
     from cogency_tui.cli.bench import run_benchmark
 
     arguments = ["--json"] if options.json else []

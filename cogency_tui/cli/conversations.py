@@ -69,7 +69,7 @@ async def show_conversation(store: Store, prefix: str, *, as_json: bool, numbere
 
 
 async def export_conversation(recall: Recall, store: Store, prefix: str, form: Form, theme: str) -> int:
-    """Print one conversation as Markdown, HTML in the colours of `theme`, or JSON lines for `import`."""
+    """Print one conversation as Markdown, HTML in the colours of `theme`, or JSON Lines for `import`."""
     conversation = await store.resolve(prefix)
     if form == "jsonl":
         for line in await recall.export_lines(conversation.id):

@@ -98,7 +98,7 @@ def _print_survey(project: Path, survey: Survey) -> None:
         print_text(f"  {_size(entry):>16}  {one_line(entry.name)}{mark}")
     for name in survey.changed:
         if name not in survey.files:
-            print_text(f"  {'gone':>16}  {one_line(name)}")
+            print_text(f"  {'deleted':>16}  {one_line(name)}")
     for command in survey.unknown:
         print_text(f"✗ Cannot determine which project files this runs: {one_line(command)}")
     if survey.problem:

@@ -75,23 +75,23 @@ class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     soft: Annotated[
         float,
         Meta(ge=0),
-        _option("Spending warning {span}, in dollars; 0: none", project="less"),
+        _option("Spending warning {span} in USD (0 = none)", project="less"),
     ] = 0.0
     hard: Annotated[
         float,
         Meta(ge=0),
-        _option("Spending limit {span}, in dollars; asks before exceeding it; 0: none", project="less"),
+        _option("Spending limit {span} in USD; asks before exceeding it (0 = no limit)", project="less"),
     ] = 0.0
     soft_tokens: Annotated[
         int,
         Meta(ge=0),
-        _option("Token warning {span}, for a model without a known price; 0: none", project="less"),
+        _option("Token warning {span}, for a model without a known price (0 = none)", project="less"),
     ] = 0
     hard_tokens: Annotated[
         int,
         Meta(ge=0),
         _option(
-            "Token limit {span}, for a model without a known price; asks before exceeding it; 0: none",
+            "Token limit {span}, for a model without a known price; asks before exceeding it (0 = no limit)",
             project="less",
         ),
     ] = 0

@@ -174,7 +174,7 @@ COMMANDS = (
     Command(
         "profile",
         "[on, off or clear]",
-        "show, switch on or off, or clear what it remembers about you",
+        "show or clear what the agent remembers about you, or turn learning on or off",
         _profile,
     ),
     Command("undo", "", "revert the changes of the last turn", _undo),

@@ -39,7 +39,7 @@ def describe_question(question: Question) -> list[str]:
     done = question.effect == "changed"
     deed = "has changed files" if done else f"asks to {_VERBS.get(question.effect, 'read')}"
     lines = [f"Permission needed: {one_line(question.tool)} {deed}: {reveal(question.summary)}"]
-    lines.append(f"Asked because {reveal(question.reason)}.")
+    lines.append(f"Reason: {reveal(question.reason)}.")
     if question.detail.strip():
         lines.append("Changes made:" if done else "Details:")
         shown = "".join(text for text, _note in fold_blanks(reveal(question.detail.rstrip("\n"))))

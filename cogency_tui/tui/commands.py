@@ -60,7 +60,7 @@ COMMANDS = (
     Command("context", "Context usage", "show_context"),
     Command("compact", "Summarize the conversation", "compact"),
     Command("cost", "Tokens and cost of this conversation", "show_costs"),
-    Command("profile", "What it remembers about you", "profile", lambda: PROFILE_CHOICES),
+    Command("profile", "What the agent remembers about you", "profile", lambda: PROFILE_CHOICES),
     Command("theme", "Choose a color theme", "set_theme", lambda: tuple(theme_names())),
     Command("settings", "View and change all settings", "settings"),
     Command("keys", "All keys and how to remap them", "show_keys"),

@@ -46,7 +46,7 @@ _REASONS = {
     errno.EISDIR: "it is a directory",
     errno.ELOOP: "it is a symbolic link that leads nowhere or has just been put there",
     errno.ENAMETOOLONG: "the path is too long",
-    errno.ENXIO: "it is a socket or a device, not a file",
+    errno.ENXIO: "it is not a regular file (socket or device)",
     errno.ENOSPC: "the disk is full",
     errno.EDQUOT: "the disk quota is used up",
     errno.EROFS: "the file system is read-only",

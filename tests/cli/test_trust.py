@@ -102,7 +102,7 @@ def test_a_hostile_folder_is_listed_and_cannot_be_trusted(run: Run, project: Pat
     (folder / "a\x1b[2Jb").write_text("x")
     done = run("trust", "--yes")
     assert done.returncode == 1
-    assert "a FIFO  pipe" in done.stdout
+    assert "FIFO  pipe" in done.stdout
     assert "a symbolic link  out" in done.stdout
     assert "10,485,760 bytes  large" in done.stdout
     assert "\x1b" not in done.stdout + done.stderr

@@ -75,7 +75,7 @@ def test_the_program_keeps_it_with_debug(tmp_path: Path) -> None:
     project, data = tmp_path / "shop", tmp_path / "data"
     project.mkdir()
     with Terminal("--debug", "--provider", "offline", cwd=project, data=data) as terminal:
-        terminal.wait_for("A coding agent in this directory")
+        terminal.wait_for("Your coding agent for this directory")
         assert terminal.leave() == 0
 
     assert "begins; frames over 16 ms" in (data / "debug.log").read_text("utf-8")

@@ -438,7 +438,7 @@ class Gate:
 
     def _told(self, case: _Case, intent: Intent, ruling: Ruling) -> str:
         """The reason as the question shows it: with the asker, and with problems of the rules."""
-        reason = case.reason + (f" ({self._asker} asks for it)" if self._asker else "")
+        reason = case.reason + (f" (requested by {self._asker})" if self._asker else "")
         if (caution := self._caution(intent)) and caution != case.reason:
             reason += f". Also, {caution}"
         if ruling.changed:

@@ -61,7 +61,7 @@ def kept_as(intent: Intent) -> tuple[Key, str]:
     """
     paths = "\0".join(map(str, intent.paths))
     if intent.effect == "command":
-        return ("command", f"{paths}\0{intent.detail}"), "this same command"
+        return ("command", f"{paths}\0{intent.detail}"), "this exact command"
     if intent.effect == "network":
         return ("network", intent.goes_to), f"all requests to {intent.goes_to}"
     if intent.effect == "tool":

@@ -197,7 +197,7 @@ def outcome_of(state: State) -> str:
         return ""
     if not state.outcome:
         return "still learning, or cut off"
-    return f"failed: {state.outcome.rstrip('.')}" if state.failed else state.outcome
+    return f"failed ({state.outcome.rstrip('.')})" if state.failed else state.outcome
 
 
 def source_of(fact: Fact) -> str:

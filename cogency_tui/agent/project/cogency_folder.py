@@ -29,9 +29,9 @@ _MOST_FILES = 500
 _DEEPEST = 8
 
 _KINDS = (
-    (stat.S_ISLNK, "a symbolic link"),
-    (stat.S_ISFIFO, "a FIFO"),
-    (stat.S_ISSOCK, "a socket"),
+    (stat.S_ISLNK, "symbolic link"),
+    (stat.S_ISFIFO, "FIFO"),
+    (stat.S_ISSOCK, "socket"),
     (stat.S_ISREG, ""),
 )
 
@@ -99,7 +99,7 @@ def _listed(directory: Directory, prefix: str, budget: Iterator[int], depth: int
             if not stat.S_ISDIR(status.st_mode):
                 yield _entry(name, status)
             elif depth == _DEEPEST:
-                yield Entry(f"{name}/", kind="a directory")
+                yield Entry(f"{name}/", kind="directory")
             else:
                 with directory.child(entry.name) as child:
                     yield from _listed(child, f"{name}/", budget, depth + 1)
@@ -108,8 +108,8 @@ def _listed(directory: Directory, prefix: str, budget: Iterator[int], depth: int
 
 
 def _entry(name: str, status: os.stat_result) -> Entry:
-    kind = next((kind for is_one, kind in _KINDS if is_one(status.st_mode)), "a device")
-    return Entry(name, 0 if kind else status.st_size, kind or ("a file" if not name else ""))
+    kind = next((kind for is_one, kind in _KINDS if is_one(status.st_mode)), "device")
+    return Entry(name, 0 if kind else status.st_size, kind or ("file" if not name else ""))
 
 
 def _below(

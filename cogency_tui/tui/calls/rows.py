@@ -23,7 +23,7 @@ from cogency_tui.tui.transcript.units import Transcript
 HIDDEN = -2
 """The step of a row that represents hidden steps."""
 
-HEADING = "In the background"
+HEADING = "Background processes"
 _LATEST = 5
 _NEAR = 100
 """Calls that another one may depend on: no turn writes more before it waits for one."""

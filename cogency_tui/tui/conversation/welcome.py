@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 OFFLINE = "offline"
 _TRY = (
     "explain what this project does",
-    "find where the settings are read",
-    "write a test for untested code",
+    "find where settings are loaded",
+    "add a missing test",
 )
 _TRY_OFFLINE = (
     "list the files",
@@ -32,7 +32,7 @@ _TRY_OFFLINE = (
 _WAY_COLUMN = 15
 _WAYS = (
     ("F2", "choose a model"),
-    ("/mode", "session mode"),
+    ("/mode", "how history is sent"),
     ("/permissions", "what runs without asking"),
     ("F1", "all keys and commands"),
 )
@@ -52,8 +52,8 @@ class Situation(msgspec.Struct, frozen=True):
 def draw_welcome(situation: Situation, width: int, styles: ThemeStyles) -> list[Line]:
     """The welcome text in `width` cells."""
     text, dim, strong = styles("text"), styles("dim"), styles("text", attributes="bold")
-    lines = wrap([Segment("A coding agent in this directory.", strong)], width)
-    about = "It reads, searches, edits and runs commands. You see every step and approve changes."
+    lines = wrap([Segment("Your coding agent for this directory", strong)], width)
+    about = "It reads, searches and edits files, and runs commands. You see every step and approve changes."
     lines += wrap([Segment(about, dim)], width)
     before, after = _around_model(situation)
     model = f"{one_line(situation.provider)}/{one_line(situation.model)}"

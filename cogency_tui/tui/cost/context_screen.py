@@ -70,7 +70,7 @@ def draw_contents(contents: Contents, width: int, styles: ThemeStyles, now: floa
     lines += [BLANK, *wrap([Segment(_describe(contents.summary, now), styles("dim"))], width)]
     return [
         *lines,
-        *wrap([Segment("~ estimated from the provider's counts so far", styles("dim"))], width),
+        *wrap([Segment("~ estimate, based on token counts reported so far", styles("dim"))], width),
     ]
 
 
@@ -80,7 +80,7 @@ def _instructions(instructions: Instructions, width: int, styles: ThemeStyles) -
     nested = [one_line(path) for path in instructions.nested]
     if nested:
         more = f", and {len(nested) - _NAMED} more" if len(nested) > _NAMED else ""
-        text = f"Listed for the model to read before changes there: {', '.join(nested[:_NAMED])}{more}"
+        text = f"Read before editing in their directories: {', '.join(nested[:_NAMED])}{more}"
         rows += wrap([Segment(text, styles("dim"))], width)
     for problem in instructions.problems:
         rows += wrap([Segment(f"✗ {reveal(problem)}", styles("bad"))], width)
@@ -90,8 +90,8 @@ def _instructions(instructions: Instructions, width: int, styles: ThemeStyles) -
 
 
 def _source(source: Source, width: int, styles: ThemeStyles) -> Line:
-    cut = f", first {size(LONGEST)} read" if source.size > LONGEST else ""
-    right = f"{'yours' if source.own else 'project'}, {size(source.size)}{cut}"
+    cut = f", truncated to {size(LONGEST)}" if source.size > LONGEST else ""
+    right = f"{'user' if source.own else 'project'}, {size(source.size)}{cut}"
     room = max(4, width - cells(right) - 2)
     path = fit_path(one_line(source.path), room)
     return Line(

@@ -76,8 +76,8 @@ def _figures(name: str, figures: str, width: int, style: Style, styles: ThemeSty
 
 def _remarks(total: Cost, saved: Saving) -> Iterable[str]:
     yield (
-        "Tokens: sent to the provider, billed as input, of those read from its cache at a lower price, and "
-        "generated. Time includes tools and questions."
+        "sent: to the provider · billed: as input · cached: the part of billed read from cache, cheaper · "
+        "generated: output. Time includes tool calls and waiting for your answers."
     )
     if total.dollars is None:
         yield "Cost unknown: no price for this model."
@@ -90,7 +90,7 @@ def _remarks(total: Cost, saved: Saving) -> Iterable[str]:
 
 def _describe_saving(saved: Saving) -> str:
     if saved.replayed <= saved.sent or not saved.sent:
-        return "Each request sent the whole conversation again, as in replay mode: resume mode saved nothing."
+        return "No savings: every request sent the whole conversation, as in replay mode."
     replayed = tokens(saved.replayed)
     if saved.estimated:
         replayed = f"about {replayed} (estimated)"

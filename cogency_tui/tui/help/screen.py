@@ -140,7 +140,7 @@ class HelpScreen(Dialog[None]):
                 lines += [line for row in found for line in _draw_row(row, width, styles)]
         if not lines:
             return [Line([Segment("No matches.", styles("dim"))])]
-        hint = "Remap keys under [keys] in the configuration; /keys lists their ids."
+        hint = "To remap keys, edit [keys] in config.toml; /keys lists the IDs."
         return [*lines, BLANK, *wrap([Segment(hint, styles("dim"))], width)]
 
 

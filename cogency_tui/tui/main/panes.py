@@ -159,7 +159,7 @@ class Panes(Horizontal):
         self._alone = None if self._alone else self._pane_of(focused)
         self.fold(width)
         for pane, title in (("files", "files"), ("middle", "conversation"), ("calls", "calls")):
-            self.query_one(f"#{title}-title", PaneTitle).note("alone" if pane == self._alone else "")
+            self.query_one(f"#{title}-title", PaneTitle).note("maximized" if pane == self._alone else "")
         return self._alone is not None
 
     def shift(self, focused: Widget | None, step: int, width: int) -> None:

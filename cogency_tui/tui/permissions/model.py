@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from cogency_tui.agent.agent import Agent
 
 MEANINGS: dict[Permissions, str] = {
-    "plan": "read only; the agent proposes, nothing is changed or run",
-    "ask": "reads run; file changes, commands and the web ask",
-    "edits": "file changes in the project run; commands and the web ask",
-    "auto": "everything in the project runs; anything outside asks",
+    "plan": "read-only: the agent proposes, but changes and runs nothing",
+    "ask": "asks before file changes, commands and web access",
+    "edits": "edits project files; asks before commands and web access",
+    "auto": "runs everything in the project; asks before anything outside",
 }
 
 

@@ -57,7 +57,8 @@ def draw_permission_note(
         ]
     if isinstance(row, ModeRow):
         always = (
-            "Every mode asks about paths outside the project, .git, instructions and destructive actions."
+            "Every mode asks before changing .git or instruction files, before accessing anything outside "
+            "the project, and before destructive actions."
         )
         return wrap([Segment(always, styles("dim"))], width)
     return []

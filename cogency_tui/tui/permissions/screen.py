@@ -30,11 +30,11 @@ class PermissionsScreen(ListDialog[None, Row]):
         Binding(
             "d,delete",
             "withdraw",
-            "Withdraw",
+            "Revoke",
             id="permissions.withdraw",
-            tooltip="Withdraw the permission: ask again",
+            tooltip="Revoke the permission: ask again",
         ),
-        Binding("u", "undo", "Undo", id="permissions.undo", tooltip="Restore the last withdrawn permission"),
+        Binding("u", "undo", "Undo", id="permissions.undo", tooltip="Restore the last revoked permission"),
         *list_keys("permissions"),
     ]
     AROUND = (3, 8)
@@ -90,7 +90,7 @@ class PermissionsScreen(ListDialog[None, Row]):
         if isinstance(row, ModeRow):
             choices.append(("enter", "choose", "choose"))
         elif isinstance(row, GrantRow | RuleRow):
-            choices.append(("d", "withdraw", "withdraw"))
+            choices.append(("d", "revoke", "withdraw"))
         if self._ledger.can_undo:
             choices.append(("u", "undo", "undo"))
         return [*choices, ("escape", "close", "close")]

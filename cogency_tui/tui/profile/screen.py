@@ -33,9 +33,9 @@ _KIND = 11
 _DAY = 12
 
 _NOTHING = "Nothing remembered about you yet."
-_ON = "Learned in the background from every {} that you write. Sent with each new conversation."
+_ON = "Updated in the background after every {} you send. Sent with each new conversation."
 _OFF = (
-    "Profile off: nothing is learned or sent. When on, it learns from every {} that you write; it is "
+    "Profile off: nothing is learned or sent. When on, it is updated after every {} you send, "
     "stored on this machine and sent to the model in use."
 )
 
@@ -66,7 +66,7 @@ def draw_profile_note(
     elif shown.on:
         lines += wrap([Segment(_NOTHING, styles("text"))], width)
     if outcome := outcome_of(shown.state):
-        last = f"Last at {when(shown.state.attempted, now)}: {one_line(outcome)}."
+        last = f"Last update, {when(shown.state.attempted, now)}: {one_line(outcome)}."
         lines += wrap([Segment(last, styles("bad" if shown.state.failed else "dim"))], width)
     text = (_ON if shown.on else _OFF).format(plural(shown.every, "message"))
     return [*lines, *wrap([Segment(text, styles("dim"))], width)]

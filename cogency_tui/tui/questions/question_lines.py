@@ -20,14 +20,15 @@ _TALL, _HEAD, _TAIL = 16, 3, 3
 _EDITING = frozenset(("edit", "replace", "write"))
 """Our tools whose detail is a diff; the details of other tools are text, whatever their form."""
 
-_HEADS = {
-    "write": ("Allow ", " to change files?"),
-    "command": ("Allow ", " to run a command?"),
+_HEADS: dict[str, tuple[str, ...]] = {
+    "write": ("Allow this file change?",),
+    "command": ("Run this command?",),
     "network": ("Allow ", " to access the network?"),
     "tool": ("Allow ", " to run?"),
     "money": ("", " reaches a limit"),
     "changed": ("", " changed files"),
 }
+"""The texts before and after the tool's name; a single one leaves the name to the subject below it."""
 
 
 class Reply(msgspec.Struct, frozen=True):
@@ -50,20 +51,18 @@ TOO_SMALL = "Enlarge the window"
 
 def draw_question(question: Question, width: int, styles: ThemeStyles) -> Drawing:
     """Draw the question, then its exact subject."""
-    before, after = _HEADS.get(question.effect, ("Allow ", " to read files?"))
-    head = [
-        Segment("? ", styles("edit", attributes="bold")),
-        Segment(before, styles("text")),
-        Segment(one_line(question.tool), styles("text", attributes="bold")),
-        Segment(after, styles("text")),
-    ]
+    before, *rest = _HEADS.get(question.effect, ("Allow ", " to read files?"))
+    head = [Segment("? ", styles("edit", attributes="bold")), Segment(before, styles("text"))]
+    for after in rest:
+        tool = Segment(one_line(question.tool), styles("text", attributes="bold"))
+        head += [tool, Segment(after, styles("text"))]
     lines = wrap(head, width)
     if others := question.others():
         more = Segment(f"1 of {others + 1}", styles("dim"))
         space = width - width_of(head) - len(more.text)
         if space > 0 and len(lines) == 1:
             lines = [Line([*head, Segment(" " * space, styles()), more])]
-    lines += wrap([Segment(f"Asked because {reveal(question.reason)}.", styles("dim"))], width)
+    lines += wrap([Segment(f"Reason: {reveal(question.reason)}.", styles("dim"))], width)
     for answer in answers_to(question):
         if len(answer.reach) > width - BESIDE:
             # Beside its key it would be cut.
@@ -134,7 +133,7 @@ def refusals_of(question: Question) -> list[Reply]:
     """The refusals."""
     if question.effect == "changed":
         return [Reply("n", "Revert", "answer(False, 'once')")]
-    return [Reply("n", "No", "answer(False, 'once')"), Reply("r", "No, tell it why", "reason")]
+    return [Reply("n", "No", "answer(False, 'once')"), Reply("r", "No, and tell the agent why", "reason")]
 
 
 def answers_unread(question: Question) -> list[Reply]:

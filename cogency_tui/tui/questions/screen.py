@@ -59,11 +59,15 @@ class PermissionQuestion(Dialog[Answer | None]):
             "answer(True, 'always')",
             "Always in this project",
             id="question.always",
-            tooltip="Add a rule; /permissions lists and withdraws it",
+            tooltip="Add a rule; /permissions lists and revokes it",
         ),
         Binding("n,escape", "answer(False, 'once')", "No", id="question.no", tooltip="Decline this call"),
         Binding(
-            "r", "reason", "No, tell it why", id="question.reason", tooltip="Decline and tell the model why"
+            "r",
+            "reason",
+            "No, and tell the agent why",
+            id="question.reason",
+            tooltip="Decline and tell the agent why",
         ),
         Binding("up,k", "scroll(-1)", "Up", show=False, id="question.up"),
         Binding("down,j", "scroll(1)", "Down", show=False, id="question.down"),

@@ -37,7 +37,7 @@ class ComparisonScreen(ReadingScreen[None]):
 
     def compose(self) -> ComposeResult:
         with Vertical(id="comparison", classes="recall-dialog -tall"):
-            yield PaneTitle("Branches", id="comparison-title")
+            yield PaneTitle("Compare forks", id="comparison-title")
             yield DialogBody(self._draw, id="comparison-body")
             with Vertical(classes="dialog-foot"):
                 yield Choices([("↑ ↓", "scroll", "scroll(1)"), ("escape", "close", "close")])
@@ -99,8 +99,8 @@ def _side(branch: Branch, other: Branch, width: int, styles: ThemeStyles) -> lis
     ]
     return [
         wrap([Segment(title, styles("text", attributes="bold"))], width) + wrap(took, width),
-        _texts("Asked", branch.prompts, width, styles),
-        _texts("Answered", branch.answers, width, styles),
+        _texts("Prompts", branch.prompts, width, styles),
+        _texts("Answers", branch.answers, width, styles),
         [_heading("Files", styles), *(files or [_none(styles)])],
     ]
 
@@ -118,4 +118,4 @@ def _heading(text: str, styles: ThemeStyles) -> Line:
 
 
 def _none(styles: ThemeStyles) -> Line:
-    return Line([Segment("nothing since", styles("dim"))])
+    return Line([Segment("none", styles("dim"))])

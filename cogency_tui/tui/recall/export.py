@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 Form: TypeAlias = Literal["md", "html", "jsonl"]
 
 FORMS: Mapping[Form, tuple[str, str]] = {
-    "md": ("Markdown", "for reading, with calls folded"),
+    "md": ("Markdown", "readable, tool calls collapsed"),
     "html": ("HTML", "one self-contained page in the colors of the theme"),
-    "jsonl": ("JSON lines", "everything, for `cogency-tui import`"),
+    "jsonl": ("JSON Lines", "everything, for `cogency-tui import`"),
 }
 """The name of each format, and its purpose."""
 

@@ -64,7 +64,7 @@ class ExportScreen(ReadingScreen[Form]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("m", "export('md')", "Markdown", id="export.markdown"),
         Binding("h", "export('html')", "HTML", id="export.html"),
-        Binding("l", "export('jsonl')", "JSON lines", id="export.lines"),
+        Binding("l", "export('jsonl')", "JSON Lines", id="export.lines"),
     ]
     CSS_PATH: ClassVar = [STYLES, RECALL_STYLES]
 
@@ -80,7 +80,7 @@ class ExportScreen(ReadingScreen[Form]):
             yield DialogBody(self._draw, id="export-body")
             with Vertical(classes="dialog-foot"):
                 yield Choices(
-                    [*choices, ("l", "JSON lines", "export('jsonl')"), ("escape", "cancel", "close")]
+                    [*choices, ("l", "JSON Lines", "export('jsonl')"), ("escape", "cancel", "close")]
                 )
 
     def on_mount(self) -> None:
@@ -99,5 +99,5 @@ class ExportScreen(ReadingScreen[Form]):
             lines += wrap(segments, width)
         return [
             *lines,
-            *wrap([Segment(f"The file is saved in {short_path(self._directory)}.", styles("dim"))], width),
+            *wrap([Segment(f"Saves to {short_path(self._directory)}.", styles("dim"))], width),
         ]

@@ -122,15 +122,17 @@ def draw_conflict(
     if not places:
         lines = sentence(f"Cannot be reverted: {reveal(obstacle.reason)}.", "bad")
         return [*lines, _option("1", "use the current version", False, styles), _back(styles), BLANK]
-    lines = sentence("These lines were changed since. Which version should be used?", "bad")
+    lines = sentence(
+        "These lines have changed since the agent's edit. Which version do you want to keep?", "bad"
+    )
     for nth, (place, choice) in enumerate(zip(places, choices, strict=True), 1):
         if len(places) > 1:
             lines += sentence(f"Conflict {nth} of {len(places)}", "dim")
         lines.append(_option("1", "current version", choice == "ours", styles))
         lines += _side(place.ours, "good", room, styles)
-        lines.append(_option("2", "version before the agent", choice == "theirs", styles))
+        lines.append(_option("2", "version before the agent's edit", choice == "theirs", styles))
         lines += _side(place.theirs, "bad", room, styles)
-        lines.append(_option("e", "your own version", isinstance(choice, Text), styles))
+        lines.append(_option("e", "edit by hand", isinstance(choice, Text), styles))
     return [*lines, BLANK]
 
 
@@ -142,7 +144,7 @@ def _option(key: str, text: str, chosen: bool, styles: ThemeStyles) -> Line:
 
 
 def _back(styles: ThemeStyles) -> Line:
-    return _option("2", "restore the version before the agent", False, styles)
+    return _option("2", "restore the version before the agent's edit", False, styles)
 
 
 def _side(data: bytes, role: str, room: int, styles: ThemeStyles) -> list[Line]:
@@ -271,4 +273,4 @@ class FileTitle(Bar):
         fates: set[Fate] = {fate.fate for id, fate in self._open.fates.items() if id in there}
         if not fates:
             return ""
-        return FATES[fates.pop()][0] if len(fates) == 1 else "partly edited since"
+        return FATES[fates.pop()][0] if len(fates) == 1 else "partly edited later"

@@ -22,7 +22,7 @@ ROLES: Mapping[State, str] = {
 FATES: Mapping[Fate, tuple[str, str]] = {
     "still there": ("applied", "dim"),
     "moved": ("moved", "dim"),
-    "changed since": ("edited since", "edit"),
+    "changed since": ("edited later", "edit"),
     "gone": ("gone", "edit"),
     "unknown": ("unknown", "dim"),
 }

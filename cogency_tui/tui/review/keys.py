@@ -32,7 +32,7 @@ REVIEW_KEYS: list[BindingType] = [
         "do('settle_theirs')",
         "Use earlier",
         "settle_theirs",
-        "In a conflict: use the version before the agent",
+        "In a conflict: use the version before the agent's edit",
     ),
     _key(
         "enter",

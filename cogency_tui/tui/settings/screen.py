@@ -202,7 +202,7 @@ class SettingsScreen(ListDialog["str | None", Row]):
                 few = bool(self._desk.choices(row.preference.option))
                 choices += [("←→", "choose", "choose(1)")] if few else [("enter", "change", "open")]
                 if row.preference.origin.source == "person":
-                    choices.append(("d", "default", "default"))
+                    choices.append(("d", "reset to default", "default"))
             choices += [("/", "filter", "filter"), ("escape", "close", "close")]
         return choices
 

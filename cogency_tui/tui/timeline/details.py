@@ -75,7 +75,7 @@ def _draw_step(step: Measure, width: int, styles: ThemeStyles) -> list[Line]:
     if "cost" in step:
         facts.append(dollars(step["cost"]))
     if "ttft" in step:
-        facts.append(f"first token after {duration(step['ttft'])}")
+        facts.append(f"first token in {duration(step['ttft'])}")
     if step.get("context"):
         facts.append(f"context {tokens(step.get('context', 0))}")
     head = [
@@ -231,7 +231,7 @@ class Details(Surface):
         assert self._past is not None
         spent = self._past.spent_at(self._index)
         self._costs.show(lambda width, styles: Fixed(draw_spent(spent, width, styles)), keep=True)
-        self._title.show("costs", "so far")
+        self._title.show("costs", "up to here")
 
     async def _read_text(self, file: PastFile, held: bool) -> None:
         assert self._past is not None

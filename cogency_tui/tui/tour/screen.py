@@ -103,7 +103,7 @@ _PARAGRAPHS = (
     "You are in a scratch project with a small bug. The model is built in: no key, no network, and no "
     "intelligence, but everything it does uses the real tools.",
     "The line above the prompt shows the next step. Or type anything you like.",
-    "Nothing is saved unless you choose to when you quit.",
+    "When you quit, you can keep the project; otherwise it is deleted.",
 )
 _KEY_COLUMN = 11
 _KEYS = (

@@ -117,7 +117,7 @@ class TrustCommands(FeatureCommands):
                 self.say("It is not used, and you will not be asked again. /trust shows it.")
             else:
                 await asyncio.to_thread(project.withdraw)
-                self.say("Trust withdrawn. Its files are not used from the next message on.")
+                self.say("Trust revoked. Its files are not used from the next message on.")
                 self._dismissed = (await asyncio.to_thread(project.survey)).digest
         except CogencyError as exc:
             self.complain(exc)
@@ -130,5 +130,5 @@ def _question(survey: "Survey") -> str:
     if survey.problem:
         return "This project's .cogency/ cannot be used."
     if survey.standing is Standing.CHANGED:
-        return "This project's .cogency/ has changed. It is not used until you trust it again."
-    return "This project has a .cogency/. It is not used until you trust it."
+        return "This project's .cogency/ has changed; it is inactive until you trust it again."
+    return "This project has a .cogency/ folder, inactive until you trust it."

@@ -25,11 +25,11 @@ _MOST = 40
 """The most files listed; there may be hundreds."""
 
 _MEANS = (
-    "Trusting it adds its sub-agents, workflows, commands and MCP servers after your own, and a few options; "
-    "safety options only where they are stricter. Servers are programs: they start here with the next "
-    "message, from the files and sources named here; installed packages are not compared. Everything they "
-    "do asks as usual. It cannot choose a provider, model or key, and grants no permissions. When a file "
-    "changes, nothing is used until you review it again."
+    "Trusting it enables its sub-agents, workflows, commands, MCP servers and some options. Your own entries "
+    "of the same name take precedence; safety options can only get stricter. MCP servers are programs that "
+    "start with your next message, from the files listed above. Changes to installed packages are not "
+    "detected. Their calls need your approval as usual. It cannot choose a provider, model or key, and "
+    "grants no permissions. When a file changes, nothing is used until you review it again."
 )
 _UNUSABLE = "It cannot be trusted in its current state, and is not used."
 _STANDINGS = {
@@ -54,7 +54,7 @@ def draw_survey(survey: Survey, problem: str, width: int, styles: ThemeStyles) -
     changed = set(survey.changed)
     lines += [_entry(entry, "changed" if entry.name in changed else "", width, styles) for entry in shown]
     gone = [name for name in survey.changed if name not in survey.files]
-    lines += [_entry(Entry(name, kind="gone"), "", width, styles) for name in gone[:_MOST]]
+    lines += [_entry(Entry(name, kind="deleted"), "", width, styles) for name in gone[:_MOST]]
     if more := len(survey.entries) - len(shown):
         lines += wrap([Segment(f"… and {plural(more, 'more file')}", styles("dim"))], width)
     for command in survey.unknown:
@@ -102,7 +102,7 @@ _ESSENTIAL = 5
 _TRUST: Choice = ("t", "trust", "decide('trust')")
 _LATER: Choice = ("n", "not now", "close")
 _NEVER: Choice = ("v", "never ask here", "decide('refuse')")
-_WITHDRAW: Choice = ("w", "withdraw trust", "decide('withdraw')")
+_WITHDRAW: Choice = ("w", "revoke trust", "decide('withdraw')")
 _CLOSE: Choice = ("escape", "close", "close")
 
 
@@ -122,7 +122,7 @@ class TrustScreen(ReadingScreen[Decision]):
             id="trust.never",
             tooltip="Do not use it and do not ask again",
         ),
-        Binding("w", "decide('withdraw')", "Withdraw trust", id="trust.withdraw", tooltip="Stop using it"),
+        Binding("w", "decide('withdraw')", "Revoke trust", id="trust.withdraw", tooltip="Stop using it"),
     ]
     CSS_PATH = STYLES
 

@@ -251,7 +251,7 @@ async def test_the_persons_configuration_is_asked_for_where_it_lies_in_the_proje
 
 async def test_a_yes_for_the_conversation_covers_the_same_command_in_the_same_place(person: Person) -> None:
     assert await person.lets(run(person, "make test"), ALL_ALONG)
-    assert person.asked[0].grant == "this same command"
+    assert person.asked[0].grant == "this exact command"
     assert await person.lets(run(person, "make test"))
     assert not person.asked
     assert not await person.lets(run(person, "make test; rm x"), NO)
@@ -553,7 +553,7 @@ async def test_what_a_sub_agent_reads_counts_for_its_parent_and_the_other_way_ro
     child.tainted("a.com")
     assert not await person.lets(page_of("b.com"), NO)
     assert not await person.lets(page_of("b.com"), NO, gate=child)
-    assert person.reason.endswith("(the sub-agent x asks for it)")
+    assert person.reason.endswith("(requested by the sub-agent x)")
     assert await person.lets(page_of("b.com"), ALL_ALONG, gate=child)
     assert await person.lets(page_of("b.com"))
 

@@ -36,7 +36,7 @@ async def test_the_others_are_counted_while_they_wait() -> None:
     answer.set()
     await asyncio.gather(*checks)
     assert counts == [2, 1, 0]
-    assert "a sub-agent asks for it" in asked[2].reason
+    assert "requested by a sub-agent" in asked[2].reason
 
 
 async def test_one_that_is_cancelled_waits_no_more() -> None:

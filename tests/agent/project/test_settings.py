@@ -183,12 +183,12 @@ def test_a_listing_opens_nothing(desk: Desk) -> None:
     (desk.file.parent / "deep" / "link").symlink_to("/etc")
     assert list_files(desk.project) == (
         Entry("config.toml", 1),
-        Entry("deep/link", 0, "a symbolic link"),
+        Entry("deep/link", 0, "symbolic link"),
     )
     folder = desk.file.parent
     folder.rename(desk.project / "real")
     folder.symlink_to("real")
-    assert list_files(desk.project) == (Entry("", 0, "a symbolic link"),)
+    assert list_files(desk.project) == (Entry("", 0, "symbolic link"),)
     assert list_files(desk.project / "real" / "deep") == ()
 
 

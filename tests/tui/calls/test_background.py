@@ -22,7 +22,7 @@ async def begin(pilot: Pilot[Any], agent: ScriptedAgent, project: Path, command:
     await agent.background.start(command, project, dict(os.environ))
     await send(pilot, "go")
     await finished(pilot)
-    await until(pilot, lambda: "In the background" in shown(calls_of(pilot)))
+    await until(pilot, lambda: "Background processes" in shown(calls_of(pilot)))
     return agent.background
 
 

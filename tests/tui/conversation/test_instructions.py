@@ -43,7 +43,7 @@ async def test_files_are_listed_with_whose_they_are_and_their_size(project: Path
         text = await context_of(pilot)
     lines = {line.split()[0]: line for line in text.splitlines() if "AGENTS.md" in line}
     assert "project, 1.2 kB" in lines["AGENTS.md"]
-    assert "yours, 33.8 kB, first 32.8 kB read" in lines["~/.config/cogency-tui/AGENTS.md"]
+    assert "user, 33.8 kB, truncated to 32.8 kB" in lines["~/.config/cogency-tui/AGENTS.md"]
     assert "src/AGENTS.md" in text
 
 
@@ -77,7 +77,7 @@ async def test_looks(project: Path, width: int, height: int) -> None:
             Source("AGENTS.md", own=False, size=LONGEST + 9000),
         ),
         (*(f"part{number}/AGENTS.md" for number in range(8)), "a\x1b[2Jb/AGENTS.md"),
-        ("CLAUDE.md: it is a socket or a device, not a file.",),
+        ("CLAUDE.md: it is not a regular file (socket or device).",),
     )
     parts = [
         ContextPart("system prompt", 610),

@@ -40,7 +40,7 @@ async def test_an_empty_conversation_says_what_this_is(project: Path) -> None:
     async with app.run_test(size=(120, 40)) as pilot:
         text = shown(conversation_of(pilot))
 
-        assert "A coding agent" in text
+        assert "Your coding agent" in text
         assert "Model: openai/gpt-5.6-sol" in text
         assert text.count("›") == 3
 

@@ -16,7 +16,7 @@ def read(agent: Agent, width: int = 200) -> str:
 
 def test_without_any_set_up_it_says_what_it_is_and_how_a_key_is_added(project: Path) -> None:
     said = read(Agent(project=project))
-    assert "A coding agent in this directory." in said
+    assert "Your coding agent for this directory" in said
     assert "No model configured yet — using the built-in demo model offline/offline-1. Built in:" in said
     assert said.count("›") == 3
     assert "Set OPENAI_API_KEY, ANTHROPIC_API_KEY or GEMINI_API_KEY and restart" in said

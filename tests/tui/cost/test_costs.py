@@ -81,4 +81,4 @@ def test_what_the_figures_mean_is_said() -> None:
     assert "Sent 1.3k; replay mode would have sent about 5.3k (estimated)" in text
     assert ", 4.1× as many." in text
     assert "Cost unknown" in " ".join(drawn(UNPRICED))
-    assert "resume mode saved nothing" in " ".join(drawn(UNPRICED))
+    assert "No savings: every request sent the whole conversation" in " ".join(drawn(UNPRICED))

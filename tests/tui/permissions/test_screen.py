@@ -76,7 +76,7 @@ async def test_a_mode_is_shown_with_its_meaning_and_chosen(project: Path) -> Non
         listed = await permissions(pilot)
         text = shown(listed)
         assert "● ask" in text
-        assert "file changes in the project run" in text
+        assert "edits project files" in text
         assert isinstance(listed.row, ModeRow)
         assert listed.row.current
         await pilot.press("down", "enter")
@@ -159,7 +159,7 @@ async def test_what_was_allowed_for_the_conversation_is_withdrawn(project: Path)
         assert "ls; true" in shown(listed)
         await until(
             pilot,
-            lambda: "this same command: ls; true" in shown(pilot.app.screen.query_one("#permissions-note")),
+            lambda: "this exact command: ls; true" in shown(pilot.app.screen.query_one("#permissions-note")),
         )
         await pilot.press("d")
         await until(pilot, lambda: "ls; true" not in shown(listed))
@@ -273,13 +273,13 @@ async def test_looks(project: Path, name: str, width: int, height: int) -> None:
                 Grant(
                     ("command", "x"),
                     "command",
-                    "this same command",
+                    "this exact command",
                     "pytest -q; \x1b[2Jls",
                     frozenset(),
                     MORNING,
                 ),
                 Grant(
-                    ("write", ""), "write", "all changes of files in the project", "", frozenset(), MORNING
+                    ("write", ""), "write", "all changes to files in the project", "", frozenset(), MORNING
                 ),
             ]
             return list_rows("ask", given if name == "permissions" else [], rules.list(), str(project))

@@ -36,14 +36,14 @@ PATHS = Paths(
 DIFF = "--- a/src/app.py\n+++ b/src/app.py\n@@ -1,3 +1,3 @@\n import os\n-x = 1\n+x = 2\x1b[2J\n y = 3\n"
 COMMAND = Question(
     *("c", "shell", "command", "Run pytest", "pytest -x tests/checkout && echo \u202e done\x1b[2J"),
-    'it runs a command (agent "reviewer" asks for it)',
-    "this same command",
+    "it runs a command (requested by the sub-agent reviewer)",
+    "this exact command",
     "pytest -x",
     others=lambda: 2,
 )
 EDIT = Question(
     *("c", "edit", "write", "Edit src/app.py (+1 −1)", DIFF + "+more\n" * 60, "it changes files"),
-    "all changes of files in the project",
+    "all changes to files in the project",
     "src/a directory with a long name/that a rule is for/**",
 )
 Prepare = Callable[[Pilot[Any]], Awaitable[None]]

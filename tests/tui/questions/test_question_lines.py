@@ -245,7 +245,7 @@ async def test_a_command_is_shown_with_what_it_hides() -> None:
     app = Asking(COMMAND, Clock())
     async with app.run_test(size=(100, 30)):
         assert "$ ls ⟨U+202E⟩␛[2J" in body_of(app)
-        assert "Asked because it runs a command." in body_of(app)
+        assert "Reason: it runs a command." in body_of(app)
 
 
 async def test_a_command_that_looks_like_a_diff_is_shown_as_a_command() -> None:

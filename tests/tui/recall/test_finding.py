@@ -283,7 +283,7 @@ async def test_help_has_the_keys_of_where_one_is(project: Path) -> None:
         await until(pilot, lambda: isinstance(pilot.app.screen, HelpScreen))
         body = shown(pilot.app.screen.query_one("#help-body"))
         assert "Conversations" in body
-        assert "Markdown, HTML or JSON lines" in body
+        assert "Markdown, HTML or JSON Lines" in body
         await pilot.press("escape")
         assert is_open(pilot)
 

@@ -192,9 +192,9 @@ async def test_the_fates_of_hunks_are_said(project: Path) -> None:
         )
         await reviewer.press("y")
         heads = [line for line in shown(reviewer.view).splitlines() if "hunk" in line]
-        assert ["edited since" in line for line in heads] == [True, False, False]
+        assert ["edited later" in line for line in heads] == [True, False, False]
         assert ["applied" in line for line in heads] == [False, True, True]
-        assert "partly edited since" in shown(reviewer.title)
+        assert "partly edited later" in shown(reviewer.title)
 
 
 async def test_a_narrow_terminal_shows_the_list_or_the_diff(project: Path) -> None:

@@ -114,7 +114,7 @@ async def test_a_question_that_was_never_shown_is_not_answered(project: Path) ->
             time.sleep(1)
         assert not ran(project)
         terminal.thaw()
-        terminal.wait_for("Allow shell to run a command?")
+        terminal.wait_for("Run this command?")
 
         def answered() -> bool:
             time.sleep(1)

@@ -86,7 +86,7 @@ async def test_a_project_that_brings_nothing_is_not_asked_about(project: Path) -
 async def test_it_is_asked_without_taking_a_key(project: Path) -> None:
     put(project, "config.toml")
     async with working(agent_in(project, "Hello.", "Again.")) as pilot:
-        assert "not used until you trust it" in await asked(pilot)
+        assert "inactive until you trust it" in await asked(pilot)
         await type_text(pilot, "trv n")
         assert prompt_of(pilot).text == "trv n"
         await pilot.press("enter")
@@ -248,8 +248,8 @@ async def test_a_hostile_folder_is_shown_as_what_it_is_and_cannot_be_trusted(pro
         assert "cannot be used" in await asked(pilot)
         screen = await trust_screen(pilot)
         body = shown(screen.query_one("#trust-body"))
-        assert "a FIFO" in body
-        assert body.count("a symbolic link") == 2
+        assert "FIFO" in body
+        assert body.count("symbolic link") == 2
         assert "10.5 MB" in body
         assert "a␛[2J⟨U+202E⟩b" in body
         assert "t trust" not in shown(screen.query_one(Choices))
