@@ -129,7 +129,7 @@ class ResultPayload(TypedDict):
 
     `refused` is the reason why permissions did not allow the call. A result in place of a call that could
     not be parsed has that call's text as `raw`, and the model's id of it as `action`. `put_back` are the
-    guarded files whose changes were reverted, of a call that otherwise succeeded. `sources` name the origin
+    protected files whose changes were reverted, of a call that otherwise succeeded. `sources` name the origin
     of its content, where that is neither the user nor the project; `possible_sources` name sources that
     nothing prevented the call from reading. Events of older versions have neither.
     """

@@ -413,7 +413,7 @@ def index_edits_by_caller_and_turn(connection: sqlite3.Connection) -> None:
 
 
 def create_unagreed_edits(connection: sqlite3.Connection) -> None:
-    """Create changes of guarded files by interrupted commands, until they are reverted; and the files and
+    """Create changes of protected files by interrupted commands, until they are reverted; and the files and
     directories that the user was asked about before a command: JSON, NULL where it may change all."""
     connection.execute("ALTER TABLE intents ADD COLUMN covers TEXT")
     connection.execute(

@@ -148,7 +148,7 @@ class Intent:
     marks a call that may touch any file (a command). `outside` names a path outside the project that was
     given as a full path.
 
-    `guarded` is the reason to ask the user in every mode; `covers` are the files and directories that this
+    `protected` is the reason to ask the user in every mode; `covers` are the files and directories that this
     reason concerns, where a command names them. `loss` describes what the call would destroy.
 
     `network` is the host that is contacted or, for a command, the program that uses the network.
@@ -171,7 +171,7 @@ class Intent:
     paths: tuple[Path, ...] = ()
     everything: bool = False
     outside: str = ""
-    guarded: str = ""
+    protected: str = ""
     covers: tuple[Path, ...] = ()
     loss: str = ""
     network: str = ""
@@ -213,7 +213,7 @@ class Outcome:
     dialect. `failed` marks a call that ran to its end and still counts as a failure (a command with an exit
     status other than 0); unlike `ToolError` it has content. `sources` are those that only the run revealed,
     in addition to the intent's. `redacted` marks content that comes from whole files which were already
-    searched for secrets, so that nothing left in it is part of a private key. `put_back` are guarded files
+    searched for secrets, so that nothing left in it is part of a private key. `put_back` are protected files
     whose changes were reverted, where the call failed for no other reason.
     """
 
@@ -232,8 +232,8 @@ class Outcome:
         return next(each for each in given if each is not None)
 
 
-def with_guarded(outcome: Outcome, found: Found | None) -> Outcome:
-    """Mark the outcome as failed where `found` reports changes of guarded files."""
+def with_protected(outcome: Outcome, found: Found | None) -> Outcome:
+    """Mark the outcome as failed where `found` reports changes of protected files."""
     if found is None or not (found.put_back or found.left):
         return outcome
     told = [outcome.outcome]
@@ -261,7 +261,7 @@ class ToolContext:
     used. `output_limit` is the number of characters of a result that the model is sent.
 
     A plan calls `refuse_by_mode` before a check of the project that is expensive or trusts what it finds.
-    `is_wary` states whether it matters that a command is confined. `consent` limits the changes of guarded
+    `is_wary` states whether it matters that a command is confined. `consent` limits the changes of protected
     files that a command of the call may make. `remotes` are those of the project's repository, where the
     agent's commands may contact them.
     """

@@ -101,7 +101,7 @@ def intent(summary: str, changes: Sequence[Change], workspace: Workspace) -> Int
         detail="".join(one.diff for one in changes),
         paths=tuple(one.location.path for one in changes),
         outside=next((one.location.relative for one in changes if not one.location.inside), ""),
-        guarded=next((f"{one.location.relative}: {reason}" for one, reason in guards if reason), ""),
+        protected=next((f"{one.location.relative}: {reason}" for one, reason in guards if reason), ""),
     )
 
 

@@ -167,7 +167,7 @@ def look(path: str, verb: str, context: ToolContext) -> Intent:
         paths=(location.path,),
         outside="" if location.inside or public or temporary else location.relative,
         could_bring=location.relative if temporary else "",
-        guarded=f"{location.relative}: {guard}" if guard else "",
+        protected=f"{location.relative}: {guard}" if guard else "",
     )
 
 

@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
 
 Keeps = Callable[[Sequence[str], str], Awaitable[bool | None]]
-"""Asks the user whether a command's changes of guarded files stay: names with reasons, and a diff. None
+"""Asks the user whether a command's changes of protected files stay: names with reasons, and a diff. None
 where there is no user to ask; the changes are then reverted."""
 
 
 @dataclass(frozen=True, slots=True)
 class Consent:
-    """The changes of guarded files that a command may make.
+    """The changes of protected files that a command may make.
 
     `keeps` is asked about files that are not covered; None where all are. `covers` are resolved files and
     directories that the user was asked about before. `brings` is untrusted content that the command may
@@ -65,13 +65,13 @@ class Found(Protocol):
 
     @property
     def put_back(self) -> Sequence[str]:
-        """Guarded files that the command changed and that were reverted, and directories that lead to
+        """Protected files that the command changed and that were reverted, and directories that lead to
         them."""
         ...
 
     @property
     def left(self) -> Sequence[str]:
-        """Guarded files that could not be reverted, in whole or in part."""
+        """Protected files that could not be reverted, in whole or in part."""
         ...
 
     @property
@@ -84,7 +84,7 @@ class Found(Protocol):
         ...
 
     def stays(self) -> None:
-        """Record changes of guarded files beyond the block, until the turn ends: the program continues."""
+        """Record changes of protected files beyond the block, until the turn ends: the program continues."""
         ...
 
 
@@ -118,7 +118,7 @@ class Journal(Protocol):
         consent: Consent = ALL,
     ) -> AbstractAsyncContextManager[Found]:
         """Record the project's changes while a command runs in this block. `at_stake` are files and
-        directories that the command is about to destroy. Changes of guarded files are reverted unless
+        directories that the command is about to destroy. Changes of protected files are reverted unless
         `consent` covers or accepts them.
 
         Raises:

@@ -1,12 +1,12 @@
-"""The directories that lead to guarded files, held open while commands run: each is found again, and
+"""The directories that lead to protected files, held open while commands run: each is found again, and
 restored, where it was replaced by a link or moved away.
 
 A link in place of such a directory, or of one above it, leads to files that an attacker has chosen,
-whatever the guarded files themselves contain. Each component of these paths below the home directory or the
+whatever the protected files themselves contain. Each component of these paths below the home directory or the
 project is checked, once in each pass. `.git` is left out (see `git/directories.py`).
 
 In the project only a directory counts that was moved and replaced by a link, or moved though its name is
-guarded: links there are files like others. The calls block; several threads may make them.
+protected: links there are files like others. The calls block; several threads may make them.
 """
 
 import os
@@ -27,7 +27,7 @@ from cogency_tui.workspace.directory_identity import DirectoryHandle, identity_o
 from cogency_tui.workspace.file_or_link import Place, holding, located
 from cogency_tui.workspace.nofollow_access import refusals
 from cogency_tui.workspace.paths import Identity, Location, Workspace
-from cogency_tui.workspace.protected_names import is_guarded_name, shown
+from cogency_tui.workspace.protected_names import is_protected_name, shown
 
 MOST_HELD = 256
 """Most directories that are held open. Any other is found again only where a link in its place leads to
@@ -80,7 +80,7 @@ _Look = Callable[[str], _State | None]
 
 @dataclass(frozen=True, slots=True)
 class Replaced:
-    """A path that leads to guarded files, and that a command has replaced or closed: `name` is its name to
+    """A path that leads to protected files, and that a command has replaced or closed: `name` is its name to
     show, `told` describes the change, and `leads` is the target of the link that is there, if one is."""
 
     path: Path
@@ -97,8 +97,8 @@ class Restored(NamedTuple):
     missing: str
 
 
-class GuardedDirectories:
-    """The directories of the user's guarded files, and those of the guarded files of `workspace`."""
+class ProtectedDirectories:
+    """The directories of the user's protected files, and those of the protected files of `workspace`."""
 
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
@@ -110,7 +110,7 @@ class GuardedDirectories:
         self._of_user: set[str] = set()
 
     def hold(self, files: Iterable[str]) -> None:
-        """Record the present directories, including those of these guarded files (paths of the journal),
+        """Record the present directories, including those of these protected files (paths of the journal),
         except those that are held already."""
         with self._lock:
             bases = map(str, {*self._roots, *protected_file_discovery.home()})
@@ -254,7 +254,7 @@ class GuardedDirectories:
         becomes_link = now is not None and now.is_link
         moved = self._where(path, before, _target(path, now)) is not None
         if path not in self._of_user and any(Path(path).is_relative_to(root) for root in self._roots):
-            return moved and (becomes_link or is_guarded_name(os.path.basename(path)))  # noqa: PTH119 (as text)
+            return moved and (becomes_link or is_protected_name(os.path.basename(path)))  # noqa: PTH119 (as text)
         if becomes_link or moved:
             return True
         if before is None or before.kind == "other":
@@ -293,7 +293,7 @@ class GuardedDirectories:
 
 
 def places(workspace: Workspace, files: Iterable[str]) -> dict[str, Identity]:
-    """Return the directories that lead to these guarded files and to those of the user, by absolute path."""
+    """Return the directories that lead to these protected files and the user's, by absolute path."""
     roots = frozenset(map(str, (workspace.root, *workspace.added, *protected_file_discovery.home())))
     found: dict[str, Identity] = {}
     seen: set[str] = set()

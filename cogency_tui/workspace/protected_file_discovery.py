@@ -1,7 +1,7 @@
-"""Guarded files that a command may change without naming them, ignored ones included.
+"""Protected files that a command may change without naming them, ignored ones included.
 
-The walk of a snapshot finds the guarded files of the project by their names. This module finds the others:
-the hooks and the configuration of repositories, files hidden by `.gitignore`, files that guarded files lead
+The walk of a snapshot finds the protected files of the project by their names. This module finds the others:
+the hooks and the configuration of repositories, files hidden by `.gitignore`, files that protected files lead
 to (targets of links, hooks and included files that git's configuration names, files that direnv reads
 beside `.envrc`), this program's own configuration, and files in the user's home directory that run without
 being named (see `protected_names`), or are in a directory where shells look for programs. Files that hold
@@ -27,7 +27,7 @@ from cogency_tui.config.schema import config_path
 from cogency_tui.workspace import protected_home_files
 from cogency_tui.workspace.directory_listing import MOST_ENTRIES, Listing, is_unseen
 from cogency_tui.workspace.git import configured_paths
-from cogency_tui.workspace.protected_names import NAMES, is_guarded_name, protected
+from cogency_tui.workspace.protected_names import NAMES, is_protected_name, protected
 
 _MOST_LINKING = 5000
 """Entries of one directory that are searched for a link to a given path."""
@@ -89,7 +89,7 @@ _NOT_AT_HOME = frozenset(
     (".netrc", ".npmrc", ".yarnrc.yml", ".my.cnf", ".mongorc.js", ".mongoshrc.js", ".curlrc")
     + (".wgetrc", "head")
 )
-"""Guarded names that may hold passwords, or mean nothing in the home directory."""
+"""Protected names that may hold passwords, or mean nothing in the home directory."""
 
 _BY_NAME = NAMES.union(_HOOKS)
 """Names of files that are checked where a directory has too many to list."""
@@ -98,7 +98,7 @@ _STATE = re.compile(
     r"(?:^|/)(?:\.idea/(?:workspace\.xml|shelf/|usage\.statistics\.xml|dataSources)|\.vs/"
     r"|fish/fish_variables|site-packages/|dist-packages/)"
 )
-"""Files that editors and installers write all the time; such a path is not guarded against commands."""
+"""Files that editors and installers write all the time; such a path is not protected against commands."""
 
 _STATE_AT_HOME = re.compile(
     r".*/(?:\.?(?:\w+_)?history(?:\.txt|\.sqlite3[^/]*)?|\.?zcompdump[^/]*|vifminfo[^/]*"
@@ -112,19 +112,19 @@ _STATE_AT_HOME = re.compile(
 def reason(path: str) -> str:
     """Return the reason why a command may not change a path of the journal unasked; empty where it may.
 
-    In a git directory only the paths listed here are guarded.
+    In a git directory only the paths listed here are protected.
     """
     return "" if _STATE.search(path) else protected(path.strip("/").split("/"))
 
 
 def hidden(directory: Path, name: str, listing: Listing, *, inside: bool = False) -> Iterator[Path]:
-    """Yield the guarded files of an entry that a walk skips; all where it is `inside` a guarded directory."""
+    """Yield the protected files of an entry that a walk skips; all if `inside` a protected directory."""
     path = directory / name
     if name == ".git":
         yield from of_repository(path, listing)
     elif name in _OTHERS:
         yield from (path / each for each in _OTHERS[name])
-    elif (inside or is_guarded_name(name)) and not _STATE.search(f"{path}/"):
+    elif (inside or is_protected_name(name)) and not _STATE.search(f"{path}/"):
         yield from listing.files(path, _DEEPEST)
 
 
@@ -139,7 +139,7 @@ def around(root: Path) -> Path | None:
 
 
 def of_repository(git: Path, listing: Listing) -> Iterator[Path]:
-    """Yield the guarded files of a `.git`: a directory, or the file that names one."""
+    """Yield the protected files of a `.git`: a directory, or the file that names one."""
     try:
         found = git.lstat()
     except OSError:
@@ -208,7 +208,7 @@ def home() -> list[Path]:
 
 
 def directories(projects: Collection[Path]) -> Iterator[str]:
-    """Yield the directories, existing or not, in which guarded files of the user are searched; only links
+    """Yield the directories, existing or not, in which protected files of the user are searched; only links
     to the home directory are resolved in the paths."""
     places = _places_of_user(projects)
     yield from dict.fromkeys(
@@ -233,13 +233,13 @@ def own_files() -> list[Path]:
 
 
 def beside(path: Path) -> Iterator[Path]:
-    """Yield the files beside a guarded file that are evaluated with it."""
+    """Yield the files beside a protected file that are evaluated with it."""
     if path.name == ".envrc":
         yield from (there for name in _BESIDE_ENVRC if os.path.lexists(there := path.with_name(name)))
 
 
 def led_to(path: Path, listing: Listing) -> Iterator[Path]:
-    """Yield the files that a guarded file leads to: the target of a link, or the files in it."""
+    """Yield the files that a protected file leads to: the target of a link, or the files in it."""
     if path.is_symlink():
         target = Path(os.path.realpath(path))
         if target not in path.parents:
@@ -247,7 +247,7 @@ def led_to(path: Path, listing: Listing) -> Iterator[Path]:
 
 
 class Leading:
-    """Finds the guarded file or directory that leads to a path.
+    """Finds the protected file or directory that leads to a path.
 
     Reads the user's links once, for the paths of one command or change.
     """
@@ -256,10 +256,9 @@ class Leading:
         self._of_user: dict[Path | None, list[_Link]] = {}
 
     def to(self, path: Path, root: Path | None) -> str:
-        """Return the guarded file or directory that leads to a path, below `root` if given; empty where there
-        is none.
+        """Return the protected file or directory that leads to a path, below `root` if given; or "".
 
-        Links are searched in the directories above it, in guarded directories there, and among the user's.
+        Links are searched in the directories above it, in protected directories there, and among the user's.
         """
         if root not in self._of_user:
             self._of_user[root] = list(_links_of_user(() if root is None else (root,)))
@@ -294,7 +293,7 @@ def _user_places() -> list[Path]:
 
 def _at_home(home: Path, listing: Listing, projects: Collection[Path]) -> Iterator[Path]:
     entries = listing.entries_unless_named(home)
-    yield from _names_at(home) if entries is None else _guarded_in(entries)
+    yield from _names_at(home) if entries is None else _protected_in(entries)
     for packages in _python_packages(home, listing):
         entries_there = listing.entries(packages)
         yield from (Path(entry.path) for entry in entries_there if entry.name.endswith(_PYTHON_STARTS))
@@ -307,15 +306,15 @@ def _at_home(home: Path, listing: Listing, projects: Collection[Path]) -> Iterat
             yield from (each for each in found if not _STATE_AT_HOME.fullmatch(str(each)))
 
 
-def _guarded_in(entries: Iterable[os.DirEntry[str]]) -> Iterator[Path]:
-    """Yield the guarded files among the entries of the home directory."""
+def _protected_in(entries: Iterable[os.DirEntry[str]]) -> Iterator[Path]:
+    """Yield the protected files among the entries of the home directory."""
     for entry in entries:
-        if is_guarded_name(entry.name) and entry.name not in _NOT_AT_HOME and _is_file(entry):
+        if is_protected_name(entry.name) and entry.name not in _NOT_AT_HOME and _is_file(entry):
             yield Path(entry.path)
 
 
 def _names_at(home: Path) -> Iterator[Path]:
-    """Yield the guarded files of a home directory that cannot be listed, as far as their names are fixed."""
+    """Yield the protected files of a home directory that cannot be listed, if their names are fixed."""
     for path in (home / name for name in NAMES if name not in _NOT_AT_HOME):
         if os.path.lexists(path) and not path.is_dir():
             yield path
@@ -333,8 +332,8 @@ def _is_file(entry: os.DirEntry[str]) -> bool:
 
 
 def _places_of_user(projects: Collection[Path]) -> Iterator[tuple[str, bool]]:
-    """Yield the places of the user's guarded files, existing or not, and whether each is a directory whose
-    files are all guarded."""
+    """Yield the places of the user's protected files, existing or not, and whether each is a directory whose
+    files are all protected."""
     own = config_path().absolute()
     for top in home():
         for place in protected_home_files.at_home(Path.home(), projects):
@@ -349,7 +348,7 @@ def _places_of_user(projects: Collection[Path]) -> Iterator[tuple[str, bool]]:
 
 @dataclass(frozen=True, slots=True)
 class _Link:
-    """A guarded file or directory that is elsewhere than its name says."""
+    """A protected file or directory that is elsewhere than its name says."""
 
     name: str
     target: str
@@ -368,16 +367,16 @@ def _link(path: Path) -> _Link:
 
 
 def _links_of_user(projects: Collection[Path]) -> Iterator[_Link]:
-    """The user's guarded files and directories that are, or are reached through, links."""
+    """The user's protected files and directories that are, or are reached through, links."""
     real = _resolver()
     for top in home():
-        yield from _symbolic(_guarded_entries_of(top, inside=False)[0])
+        yield from _symbolic(_protected_entries_of(top, inside=False)[0])
     for place, is_directory in _places_of_user(projects):
         target, is_there = real(place)
         if target != place:
             yield _Link(place, target, is_directory)
         if is_directory and is_there:
-            yield from _symbolic(_links_in(Path(target), is_guarded=True))
+            yield from _symbolic(_links_in(Path(target), is_protected=True))
 
 
 def _symbolic(paths: Iterable[Path]) -> Iterator[_Link]:
@@ -418,12 +417,12 @@ def _own_configuration(listing: Listing) -> Iterator[Path]:
 
 
 @lru_cache(maxsize=1024)
-def _guarded_entries(directory: str, _inside: bool, *_stamp: int) -> tuple[list[Path], list[Path]]:
-    """Return the guarded links of a directory with its `.envrc`, and its guarded directories."""
+def _protected_entries(directory: str, _inside: bool, *_stamp: int) -> tuple[list[Path], list[Path]]:
+    """Return the protected links of a directory with its `.envrc`, and its protected directories."""
     links: list[Path] = []
     directories: list[Path] = []
     for entry in _first_entries(directory):
-        if entry.name != ".git" and (_inside or is_guarded_name(entry.name)):
+        if entry.name != ".git" and (_inside or is_protected_name(entry.name)):
             if entry.is_symlink() or entry.name == ".envrc":
                 links.append(Path(entry.path))
             elif entry.is_dir():
@@ -431,25 +430,25 @@ def _guarded_entries(directory: str, _inside: bool, *_stamp: int) -> tuple[list[
     return links, directories
 
 
-def _links_in(directory: Path, *, is_guarded: bool = False) -> Iterator[Path]:
-    """Yield the guarded links in a directory and in its guarded directories, and its `.envrc`; all links
-    where it `is_guarded` itself."""
-    left = [(directory, is_guarded)]
+def _links_in(directory: Path, *, is_protected: bool = False) -> Iterator[Path]:
+    """Yield the protected links in a directory and in its protected directories, and its `.envrc`; all links
+    where it `is_protected` itself."""
+    left = [(directory, is_protected)]
     for _ in range(_MOST_LINKED):
         if not left:
             return
         above, inside = left.pop()
-        links, below = _guarded_entries_of(above, inside=inside)
+        links, below = _protected_entries_of(above, inside=inside)
         yield from links
         left += [(each, True) for each in below]
 
 
-def _guarded_entries_of(directory: Path, *, inside: bool) -> tuple[list[Path], list[Path]]:
+def _protected_entries_of(directory: Path, *, inside: bool) -> tuple[list[Path], list[Path]]:
     try:
         found = directory.stat()
     except OSError:
         return [], []
-    return _guarded_entries(str(directory), inside, found.st_ino, found.st_mtime_ns, found.st_ctime_ns)
+    return _protected_entries(str(directory), inside, found.st_ino, found.st_mtime_ns, found.st_ctime_ns)
 
 
 def _configurations_of(git: Path | None) -> configured_paths.Named:

@@ -239,7 +239,7 @@ def protected(parts: Sequence[str]) -> str:
 
 
 @lru_cache(maxsize=1 << 16)
-def is_guarded_name(name: str) -> bool:
+def is_protected_name(name: str) -> bool:
     """Return whether any path with this component at its end is `protected`."""
     return bool(protected((name,)))
 

@@ -2,7 +2,7 @@
 
 Invariant: a file counts as deleted only if it is really gone, and as created only if it was not merely hidden
 before (by an ignore rule that has gone since, or in a directory that could not be read). Ignored files,
-repositories and special files are left out, except for guarded ones (see `protected_file_discovery`). The
+repositories and special files are left out, except for protected ones (see `protected_file_discovery`). The
 calls block: run them in a thread.
 """
 
@@ -21,7 +21,7 @@ from cogency_tui.workspace.directory_listing import Listing
 from cogency_tui.workspace.file_or_link import TICK, Stamp, located, stamp_of, status
 from cogency_tui.workspace.gitignore_walk import Level, Tree
 from cogency_tui.workspace.paths import Identity, Workspace
-from cogency_tui.workspace.protected_names import is_guarded_name
+from cogency_tui.workspace.protected_names import is_protected_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,17 +29,17 @@ class Snapshot:
     """The files and links of the project with their stamps, and its directories, by path.
 
     `closed` are directories that could not be listed. `began` is the start of the walk, in nanoseconds of
-    Unix time. `guarded` are the files that commands may not change unasked, some of them outside the
+    Unix time. `protected` are the files that commands may not change unasked, some of them outside the
     project; those in `led` were found through a link or a reference. `rules` are those of the `.gitignore`
-    files. `repositories` are the places of `.git`. `places` are the directories that lead to guarded files,
-    by absolute path; `unseen` those in which guarded files could not be searched, as in a `Listing`.
+    files. `repositories` are the places of `.git`. `places` are the directories that lead to protected files,
+    by absolute path; `unseen` those in which protected files could not be searched, as in a `Listing`.
     """
 
     files: dict[str, Stamp]
     directories: frozenset[str]
     closed: frozenset[str]
     began: int
-    guarded: frozenset[str] = frozenset()
+    protected: frozenset[str] = frozenset()
     rules: Mapping[str, bytes] = field(default_factory=dict[str, bytes])
     led: frozenset[str] = frozenset()
     repositories: tuple[Path, ...] = ()
@@ -70,7 +70,7 @@ def take(
 ) -> Snapshot:
     """Record every file of the project and of the directories added to it.
 
-    `also` are files that are recorded although they are ignored; nothing below `without` is. Guarded files
+    `also` are files that are recorded although they are ignored; nothing below `without` is. Protected files
     are also searched where the `rules` of an earlier snapshot ignore nothing, so that later rules hide
     none.
     """
@@ -78,7 +78,7 @@ def take(
     files: dict[str, Stamp] = {}
     directories: set[str] = set()
     closed: set[str] = set()
-    found = _Guarded(workspace)
+    found = _Protected(workspace)
     tree = Tree(workspace)
     roots = (workspace.root, *workspace.added)
     for root in roots:
@@ -142,7 +142,7 @@ def differences(
 
 
 def lost_from_view(before: Snapshot, after: Snapshot) -> list[str]:
-    """Return the directories in which guarded files could be searched in the first snapshot only.
+    """Return the directories in which protected files could be searched in the first snapshot only.
 
     A directory is not lost if its files are checked by name instead, or if only a later link or reference
     leads to it.
@@ -163,9 +163,9 @@ def relocated(
     if not moves:
         return before, after, {}
     places = {workspace.name_of(old): new and workspace.name_of(new) for old, new in moves.items()}
-    paths = {path: _moved(path, places) for path in (*before.files, *before.guarded)}
+    paths = {path: _moved(path, places) for path in (*before.files, *before.protected)}
     files = {paths[path]: stamp for path, stamp in before.files.items()}
-    guards = frozenset(paths[path] for path in before.guarded)
+    guards = frozenset(paths[path] for path in before.protected)
     listed = {
         workspace.name_of(path)
         for new in moves.values()
@@ -179,7 +179,7 @@ def relocated(
         if path in files or path in listed or not (path in places or _is_below(path, new_places))
     }
     earlier = {new: old for old, new in paths.items() if new != old}
-    return replace(before, files=files, guarded=guards), replace(after, files=left), earlier
+    return replace(before, files=files, protected=guards), replace(after, files=left), earlier
 
 
 def passing(
@@ -201,8 +201,8 @@ def passing(
     return gone, there
 
 
-class _Guarded:
-    """Collects the guarded files during the walk of a project: `named` are those that the walk finds, too,
+class _Protected:
+    """Collects the protected files during the walk of a project: `named` are those that the walk finds, too,
     `hidden` those that it does not; `led` are those that links or references lead to, and `placed` are
     those of them in places that are searched anyway."""
 
@@ -221,19 +221,19 @@ class _Guarded:
         return frozenset(map(self._named, self._listing.unseen | self._listing_led.unseen))
 
     def add(self, level: Level) -> None:
-        """Collect the guarded files in one directory."""
+        """Collect the protected files in one directory."""
         inside = bool(level.path) and bool(protected_file_discovery.reason(level.path))
-        candidates = (each for each in level.others if inside or is_guarded_name(each.name))
+        candidates = (each for each in level.others if inside or is_protected_name(each.name))
         found = [each for each in candidates if protected_file_discovery.reason(each.path)]
         self.named += [each.path for each in found]
         leading = (each.name for each in found if each.kind == "link" or each.name == ".envrc")
         for name in leading:
             self._hide_led_to(Path(level.directory.path, name))
-        for name in level.ignored if inside else filter(is_guarded_name, level.ignored):
+        for name in level.ignored if inside else filter(is_protected_name, level.ignored):
             self._hide_at(Path(level.directory.path), name, inside=inside)
 
     def add_hidden_since(self, earlier: Tree, root: Path, walked: Collection[str]) -> None:
-        """Collect guarded files that the `earlier` rules do not ignore, and that were not walked.
+        """Collect protected files that the `earlier` rules do not ignore, and that were not walked.
 
         Raises:
             WorkspaceError: `root` is no directory, or cannot be read.
@@ -242,11 +242,11 @@ class _Guarded:
             for level in levels:
                 if level.path.rstrip("/") not in walked:
                     names = *(each.name for each in (*level.directories, *level.others)), *level.ignored
-                    for name in filter(is_guarded_name, names):
+                    for name in filter(is_protected_name, names):
                         self._hide_at(Path(level.directory.path), name)
 
     def add_elsewhere(self) -> None:
-        """Collect guarded files outside the project's directories."""
+        """Collect protected files outside the project's directories."""
         roots = (self._workspace.root, *self._workspace.added)
         for git in filter(None, map(protected_file_discovery.around, roots)):
             self._hide_at(git.parent, git.name)
@@ -292,7 +292,7 @@ def _walk(
     files: dict[str, Stamp],
     directories: set[str],
     closed: set[str],
-    found: _Guarded,
+    found: _Protected,
 ) -> None:
     start = workspace.locate(str(root))
     with closing(tree.walk(start)) as levels:

@@ -15,7 +15,7 @@ QUESTION = Question(
     grant="this same command",
     pattern="rm -r build",
 )
-NARROW = Question("c", "edit", "write", "Edit x.py", "", "it is guarded")
+NARROW = Question("c", "edit", "write", "Edit x.py", "", "it is protected")
 
 
 def test_a_question_says_all_that_would_be_done_and_how_to_answer() -> None:

@@ -68,10 +68,10 @@ def test_a_command_is_looked_into_in_linear_time(
 def test_what_is_too_much_to_look_into_is_asked_about(project: Workspace) -> None:
     commands = "true;" * MOST + "rm file1"
     assert "are analyzed" in at_stake(commands, project.root, project).what
-    assert "too much" in reach(commands, project.root, project).guarded
+    assert "too much" in reach(commands, project.root, project).protected
     words = "rm " + "*/below/file1 " * 3_000
     assert UNKNOWN in at_stake(words, project.root, project).what
-    assert "too much" in reach(words, project.root, project).guarded
+    assert "too much" in reach(words, project.root, project).protected
 
 
 def test_a_path_outside_is_found_however_many_words_stand_before_it(project: Workspace) -> None:

@@ -25,5 +25,5 @@ LONG = {
 def test_what_is_too_long_is_unknown(tmp_path: Path, command: str) -> None:
     workspace = Workspace(tmp_path)
     assert "are analyzed" in at_stake(command, tmp_path, workspace).what
-    assert "too much" in reach(command, tmp_path, workspace).guarded
+    assert "too much" in reach(command, tmp_path, workspace).protected
     assert runs_unwritten(command, ["name"])

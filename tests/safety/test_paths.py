@@ -213,7 +213,7 @@ async def test_expressions_that_never_end_are_ended(arena: Arena) -> None:
     assert all(result["error"] or "no " in result["outcome"].lower() for result in ran.results[:6])
 
 
-GUARDED = (
+PROTECTED = (
     ".git/hooks/pre-commit",
     ".git/config",
     ".GIT/hooks/x",
@@ -245,17 +245,17 @@ GUARDED = (
 )
 
 
-async def test_what_is_guarded_is_asked_for_in_every_mode(trapped: Arena) -> None:
+async def test_what_is_protected_is_asked_for_in_every_mode(trapped: Arena) -> None:
     project = trapped.project
     (project / ".git" / "hooks").mkdir(parents=True)
     (project / "gitdir").symlink_to(project / ".git")
     before = set(project.rglob("*"))
-    calls = [("write", {"file": path, "content": "owned", "overwrite": True}) for path in GUARDED]
+    calls = [("write", {"file": path, "content": "owned", "overwrite": True}) for path in PROTECTED]
 
     ran = await trapped.converse([block(*calls), "Done."])
 
     assert ran.status == 1
-    for path, result in zip(GUARDED, ran.results, strict=True):
+    for path, result in zip(PROTECTED, ran.results, strict=True):
         assert result["error"], path
         assert "no user is available to approve it" in result["outcome"], (path, result["outcome"])
     assert set(project.rglob("*")) == before

@@ -72,7 +72,7 @@ async def test_what_was_swapped_since_the_question_is_not_opened(
 ) -> None:
     call = bound(project, *CALLS[name])
     intent = await call.plan()
-    assert not intent.guarded
+    assert not intent.protected
     assert not intent.outside
     swap(project)
     before = tree(project)
@@ -119,7 +119,7 @@ async def test_a_call_can_be_planned_anew(project: Path) -> None:
     call = bound(project, "write", {"file": "src/new", "content": "x"})
     await call.plan()
     by_link(project)
-    assert (await call.plan()).guarded
+    assert (await call.plan()).protected
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="two names are exchanged in one step")
@@ -132,16 +132,16 @@ async def test_no_race_gets_a_file_in_among_the_hooks(project: Path) -> None:
         while not over.is_set():
             exchange(_HERE, bytes(project / "src"), _HERE, bytes(project / "other"), _EXCHANGE)
 
-    written = unguarded = 0
+    written = unprotected = 0
     thread = threading.Thread(target=swap)
     thread.start()
     try:
         for number in range(150):
             try:
                 call = bound(project, "write", {"file": f"src/{number}", "content": "x"})
-                if (await call.plan()).guarded:
+                if (await call.plan()).protected:
                     continue
-                unguarded += 1
+                unprotected += 1
                 await call.run()
                 written += 1
             except ToolError:
@@ -150,7 +150,7 @@ async def test_no_race_gets_a_file_in_among_the_hooks(project: Path) -> None:
         over.set()
         thread.join()
     real = next(project / name for name in ("src", "other") if not (project / name).is_symlink())
-    assert unguarded
+    assert unprotected
     assert [path.name for path in (project / ".git/hooks").iterdir()] == ["a"]
     # What is on its way when its directory is swapped away stays behind, to be swept later.
     names = [path.name for path in real.iterdir() if not path.name.startswith(TEMPORARY_PREFIX)]

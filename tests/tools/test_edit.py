@@ -24,7 +24,7 @@ async def test_edit_plan_shows_the_diff_and_changes_nothing(bench: Bench) -> Non
     path = bench.put("a", "x\n")
     intent = await bench.plan("edit", file="a", old="x", new="y")
     assert intent.detail == "--- a/a\n+++ b/a\n@@ -1 +1 @@\n-x\n+y\n"
-    assert (intent.effect, intent.paths, intent.guarded) == ("write", (path,), "")
+    assert (intent.effect, intent.paths, intent.protected) == ("write", (path,), "")
     assert path.read_text() == "x\n"
 
 
@@ -273,10 +273,10 @@ async def test_replace_writes_nothing_unless_it_can_write_all(bench: Bench) -> N
     assert [_names(path.parent) for path in paths] == [["x.py"]] * 3
 
 
-async def test_replace_of_a_guarded_file_says_why_it_asks(bench: Bench) -> None:
+async def test_replace_of_a_protected_file_says_why_it_asks(bench: Bench) -> None:
     bench.put("AGENTS.md", "old")
     bench.put("a.md", "old")
-    assert "AGENTS.md" in (await bench.plan("replace", pattern="*.md", old="old", new="new")).guarded
+    assert "AGENTS.md" in (await bench.plan("replace", pattern="*.md", old="old", new="new")).protected
 
 
 async def test_replace_shows_diffs_as_far_as_they_fit(bench: Bench) -> None:

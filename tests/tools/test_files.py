@@ -128,9 +128,9 @@ async def test_read_outside_is_planned_as_such(bench: Bench, tmp_path: Path) -> 
     assert (await bench.plan("read", file="a")).outside == ""
 
 
-async def test_name_with_a_control_character_is_guarded_when_read(bench: Bench) -> None:
-    assert "control character" in (await bench.plan("read", file="a\x1b[2J")).guarded
-    assert (await bench.plan("read", file=".git/config")).guarded == ""
+async def test_name_with_a_control_character_is_protected_when_read(bench: Bench) -> None:
+    assert "control character" in (await bench.plan("read", file="a\x1b[2J")).protected
+    assert (await bench.plan("read", file=".git/config")).protected == ""
 
 
 async def test_write_creates_a_file_and_its_directories(bench: Bench) -> None:
@@ -198,8 +198,8 @@ async def test_write_of_a_lone_surrogate_is_refused(bench: Bench) -> None:
 
 
 @pytest.mark.parametrize("file", [".git/hooks/pre-commit", ".GIT/config", "AGENTS.md", ".bashrc", "a\x07"])
-async def test_write_to_a_guarded_place_says_why_it_asks(bench: Bench, file: str) -> None:
-    assert (await bench.plan("write", file=file, content="x")).guarded
+async def test_write_to_a_protected_place_says_why_it_asks(bench: Bench, file: str) -> None:
+    assert (await bench.plan("write", file=file, content="x")).protected
 
 
 async def test_write_outside_is_planned_as_such(bench: Bench, tmp_path: Path) -> None:

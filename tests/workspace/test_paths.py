@@ -241,7 +241,7 @@ def test_name_that_is_no_text_is_shown_escaped(workspace: Workspace) -> None:
         "zero\u200bwidth",
     ],
 )
-def test_writing_there_is_guarded(workspace: Workspace, given: str) -> None:
+def test_writing_there_is_protected(workspace: Workspace, given: str) -> None:
     assert workspace.guard(workspace.locate(given))
 
 
@@ -267,12 +267,12 @@ def test_writing_there_is_guarded(workspace: Workspace, given: str) -> None:
         ),
     ],
 )
-def test_writing_there_is_not_guarded(workspace: Workspace, given: str) -> None:
+def test_writing_there_is_not_protected(workspace: Workspace, given: str) -> None:
     assert workspace.guard(workspace.locate(given)) == ""
 
 
 @pytest.mark.parametrize("name", ["config", "hooks/post-checkout", "info/attributes", "refs/heads/x", "HEAD"])
-def test_a_bare_repository_is_guarded(workspace: Workspace, name: str) -> None:
+def test_a_bare_repository_is_protected(workspace: Workspace, name: str) -> None:
     bare = workspace.root / "deep/bare"
     for below in ("objects", "refs"):
         (bare / below).mkdir(parents=True)
@@ -282,7 +282,7 @@ def test_a_bare_repository_is_guarded(workspace: Workspace, name: str) -> None:
     assert workspace.guard(workspace.locate("deep/config")) == ""
 
 
-def test_what_would_complete_a_bare_repository_is_guarded(workspace: Workspace) -> None:
+def test_what_would_complete_a_bare_repository_is_protected(workspace: Workspace) -> None:
     bare = workspace.root / "bare"
     (bare / "objects").mkdir(parents=True)
     assert workspace.guard(workspace.locate("bare/refs/heads/x")) == ""

@@ -2,7 +2,7 @@
 
 Invariant: a change is recorded once. While a command is in the foreground, changes are its own (of several
 that run at the same time, those of the first to end). Changes while only background commands run belong to
-the one started last. Of a program that lives on after its answer (an MCP server) only changes of guarded
+the one started last. Of a program that lives on after its answer (an MCP server) only changes of protected
 files are recorded, until its turn ends. Intents show when commands of other conversations run, in this
 process or another: a change that one of these may also have made is recorded as shared with its
 conversation. Changes that other tools record or plan meanwhile are theirs. Files that the user edits while
@@ -34,9 +34,9 @@ from cogency_tui.agent.edits.crash_snapshot import ShadowFile
 from cogency_tui.agent.edits.protected_file_restore import (
     BY_HAND,
     Settled,
-    of_guarded,
+    of_protected,
     settle_directories,
-    settle_guarded,
+    settle_protected,
     settled_repositories,
     settled_unseen,
     without_ordinary,
@@ -52,7 +52,7 @@ from cogency_tui.tools.threads import completed, in_thread
 from cogency_tui.workspace import protected_file_discovery, snapshot
 from cogency_tui.workspace.git.directory_restore import GitDirectories, Returned
 from cogency_tui.workspace.paths import Workspace
-from cogency_tui.workspace.protected_directories import GuardedDirectories
+from cogency_tui.workspace.protected_directories import ProtectedDirectories
 from cogency_tui.workspace.protected_names import shown
 from cogency_tui.workspace.watch import MOST_DIRECTORIES, Watch
 
@@ -63,7 +63,7 @@ COLLECTING = 2.0
 """Seconds between two collections from the watch, each with a sign of life of the shadow."""
 
 _MOST_NAMED = 3
-_MOST_GUARDED = 20
+_MOST_PROTECTED = 20
 
 _Change = TypeVar("_Change", bound=FileChange)
 
@@ -100,7 +100,7 @@ class KeptPaths:
 class CommandEdits:
     """The changes of a command, complete when its block ends, and the copies of what is at stake.
 
-    `guarded` are those edits that need the user's consent, `settled` the outcome where the user had not
+    `protected` are those edits that need the user's consent, `settled` the outcome where the user had not
     given it. `made_and_removed` and `touched` are paths that the command created and then deleted, and paths
     of files that it wrote or touched without changing the content. `unwatched` is why these are not known,
     if they are not; `unrecorded` why its edits could not be recorded. `signs` is the file whose time is
@@ -109,7 +109,7 @@ class CommandEdits:
 
     at_stake: KeptPaths
     edits: list[Edit] = field(default_factory=list[Edit])
-    guarded: list[Edit] = field(default_factory=list[Edit])
+    protected: list[Edit] = field(default_factory=list[Edit])
     settled: Settled = field(default_factory=Settled)
     made_and_removed: list[str] = field(default_factory=list[str])
     touched: list[str] = field(default_factory=list[str])
@@ -126,7 +126,7 @@ class CommandEdits:
         self.lasting = over
 
     def stays(self) -> None:
-        """Declare that the program lives on after the block; its changes of guarded files until the turn
+        """Declare that the program lives on after the block; its changes of protected files until the turn
         ends are also recorded.
         """
         self.lives_on = True
@@ -138,7 +138,7 @@ class CommandEdits:
 
     @property
     def put_back(self) -> list[str]:
-        """The guarded files that it changed and that were put back, and directories that lead to such
+        """The protected files that it changed and that were put back, and directories that lead to such
         files.
         """
         return self.settled.put_back
@@ -195,7 +195,7 @@ class Begun:
     """A command that runs since `at`.
 
     `also` are files to include in snapshots, ignored or not; `intent` is the number of its intent;
-    `consent` determines what it may change of guarded files, and `covers` is what the user has consented to
+    `consent` determines what it may change of protected files, and `covers` is what the user has consented to
     so far; `held` are the directories of git; `signs` is the file with its signs of life.
     """
 
@@ -222,7 +222,7 @@ class Commands:
         """The programs that live on, the last of each conversation in its turn."""
         self._looked: _Look | None = None
         self._late: list[tuple[Begun, list[Edit]]] = []
-        self._directories = GuardedDirectories(journal.workspace)
+        self._directories = ProtectedDirectories(journal.workspace)
         self._settling = asyncio.Lock()
         self._following: set[asyncio.Task[None]] = set()
         self._problem = ""
@@ -246,7 +246,7 @@ class Commands:
             if self._is_idle:
                 # A command that failed to begin may have left some.
                 self._directories.close()
-            self._directories.hold(found.guarded)
+            self._directories.hold(found.protected)
             return found
 
         def store(found: snapshot.Snapshot) -> Shadow:
@@ -280,7 +280,7 @@ class Commands:
         return begun
 
     async def settle_directories(self, begun: Begun, found: CommandEdits, consent: Consent) -> None:
-        """Restore the directories that lead to guarded files, unless the command may replace them, before
+        """Restore the directories that lead to protected files, unless the command may replace them, before
         searching for its changes in them.
         """
         found.settled += await self._settle_directories(begun, consent)
@@ -391,7 +391,7 @@ class Commands:
         return Beside(calls, await (await journal.edits()).last())
 
     async def _settle_unrecorded(self, look: _Look, also: Sequence[str] = ()) -> Settled:
-        """Report the guarded files that differ from a snapshot if the store cannot record them: none is
+        """Report the protected files that differ from a snapshot if the store cannot record them: none is
         put back.
         """
         journal, before = self._journal, look.snapshot
@@ -399,12 +399,12 @@ class Commands:
         def changed() -> list[str]:
             after = journal.take(also)
             changes = unread_changes_of(snapshot.differences(journal.workspace, before, after))
-            return [each.path for each in self._guarded(changes, before, after)]
+            return [each.path for each in self._protected(changes, before, after)]
 
         paths = await in_thread(changed)
         if not paths:
             return Settled()
-        listed = _named(paths, _MOST_GUARDED)
+        listed = _named(paths, _MOST_PROTECTED)
         await self._notify(
             f"A command changed {listed}, which could not be recorded, so it was not restored. Check the "
             "change before you start another shell or program."
@@ -421,7 +421,7 @@ class Commands:
                 await in_thread(unseen_notices.add, store.database.path.parent, notice)
 
     async def _settle_late(self) -> None:
-        """Settle the changes of guarded files by background commands."""
+        """Settle the changes of protected files by background commands."""
         while self._late:
             begun, edits = self._late.pop()
             if edits and self._closing:
@@ -430,11 +430,11 @@ class Commands:
                 notice = f"{named} changed while a command ran in the background. Check the change."
                 (await self._journal.store()).notices.append(notice)
             else:
-                found = await settle_guarded(self._journal, begun.call.origin.caller, edits, begun.consent)
+                found = await settle_protected(self._journal, begun.call.origin.caller, edits, begun.consent)
                 await self._note_late(begun, found)
 
     async def _settle_directories_late(self, begun: Begun) -> None:
-        """Settle the changes, since the last snapshot, of the directories that lead to guarded files."""
+        """Settle the changes, since the last snapshot, of the directories that lead to protected files."""
         if not self._closing:
             await self._note_late(begun, await self._settle_directories(begun, begun.consent))
             return
@@ -474,7 +474,9 @@ class Commands:
         self, changes: Sequence[FileChange], before: snapshot.Snapshot, after: snapshot.Snapshot, blobs: Blobs
     ) -> list[FileChange]:
         workspace = self._journal.workspace
-        return without_ordinary(changes, before.guarded, after.guarded, workspace, blobs, self._destinations)
+        return without_ordinary(
+            changes, before.protected, after.protected, workspace, blobs, self._destinations
+        )
 
     def _living_in(self, conversation: str) -> list[Begun]:
         return [each for each in self._living if each.call.origin.conversation == conversation]
@@ -487,18 +489,18 @@ class Commands:
                 await self._let_go(begun)
             await self._journal.forget(begun.intent)
 
-    def _guarded(self, edits: list[_Change], *looks: snapshot.Snapshot) -> list[_Change]:
+    def _protected(self, edits: list[_Change], *looks: snapshot.Snapshot) -> list[_Change]:
         """The changes that need the user's consent, unless the user has consented to those of a running
         command. Blocks.
         """
         consents = [each.consent for each in (*self._running, *self._going_on)]
         if any(each.keeps is None for each in consents):
             return []
-        watched = frozenset[str]().union(*(each.guarded for each in looks))
-        return of_guarded(edits, watched, self._journal.workspace, self._covers)
+        watched = frozenset[str]().union(*(each.protected for each in looks))
+        return of_protected(edits, watched, self._journal.workspace, self._covers)
 
     def _unseen(self, before: snapshot.Snapshot, after: snapshot.Snapshot) -> Settled:
-        """A report of the directories of guarded files that can no longer be read, unless the user
+        """A report of the directories of protected files that can no longer be read, unless the user
         consented to that. Blocks.
         """
         consents = [each.consent for each in (*self._running, *self._going_on)]
@@ -539,7 +541,7 @@ class Commands:
             return shared(elsewhere, unclaimed(own, others, begun.before.beside, last), after, ended)
 
         found.edits = await self._add(begun, begun.before.last, claim, going_on=found.going_on)
-        found.guarded = await in_thread(self._guarded, found.edits, before, after)
+        found.protected = await in_thread(self._protected, found.edits, before, after)
         found.settled += settled_repositories(returned, journal.workspace)
         found.settled += await in_thread(self._unseen, before, after)
         found.settled.notes += self._notes
@@ -600,7 +602,7 @@ class Commands:
             _note_moved(found, changes, journal.moved)
             changes = self._without_ordinary(changes, before, now, blobs)
             # Other changes while the model thinks may be the user's.
-            return changes if self._lasting else self._guarded(changes, before, now)
+            return changes if self._lasting else self._protected(changes, before, now)
 
         changes = await in_thread(compare)
         began = looked.snapshot.began
@@ -612,7 +614,7 @@ class Commands:
             return shared(rivals(intents, origin.conversation), left, after, time.time())
 
         made = await self._add(begun, looked.last, claim, going_on=True)
-        self._late.append((begun, await in_thread(self._guarded, made, looked.snapshot, after)))
+        self._late.append((begun, await in_thread(self._protected, made, looked.snapshot, after)))
         await self._note_late(begun, await in_thread(self._unseen, looked.snapshot, after))
         self._looked = _Look(after, last, await self._beside())
         for each in self._going_on:

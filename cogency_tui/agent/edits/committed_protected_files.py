@@ -1,4 +1,4 @@
-"""Guarded files that came with commits: files that are in a working tree as its last commit has them, as
+"""Protected files that came with commits: files that are in a working tree as its last commit has them, as
 git composed them from others (in the index, with conflict marks), or as a stash has them that was popped.
 
 Invariant: only working trees of the project's own repository and of its submodules count. Nothing in a git

@@ -43,7 +43,7 @@ _OWNED = re.compile(r"(?P<owner>\d+-[0-9a-f]{12})-[0-9a-f]{8}")
 
 
 class _Look(msgspec.Struct, array_like=True, tag="look", frozen=True):
-    """The differences from the previous snapshot; `closed` and `unseen` are complete, `guarded`, `rules`
+    """The differences from the previous snapshot; `closed` and `unseen` are complete, `protected`, `rules`
     and `places` are present if they differ.
     """
 
@@ -53,7 +53,7 @@ class _Look(msgspec.Struct, array_like=True, tag="look", frozen=True):
     directories: list[bytes]
     removed: list[bytes]
     closed: list[bytes]
-    guarded: list[bytes] | None = None
+    protected: list[bytes] | None = None
     rules: dict[bytes, bytes] | None = None
     places: dict[bytes, Identity] | None = None
     unseen: list[bytes] = msgspec.field(default_factory=list[bytes])
@@ -244,7 +244,7 @@ def _look(before: Snapshot, now: Snapshot) -> _Look:
         [os.fsencode(path) for path in now.directories - before.directories],
         [os.fsencode(path) for path in before.directories - now.directories],
         [os.fsencode(path) for path in now.closed],
-        None if before.guarded == now.guarded else [os.fsencode(path) for path in now.guarded],
+        None if before.protected == now.protected else [os.fsencode(path) for path in now.protected],
         None if before.rules == now.rules else {os.fsencode(path): now.rules[path] for path in now.rules},
         None
         if before.places == now.places
@@ -273,7 +273,7 @@ def _read(records: Iterable[_Look | _Content]) -> tuple[Snapshot, dict[str, Know
     files: dict[str, Stamp] = {}
     directories: set[str] = set()
     known: dict[str, Known] = {}
-    closed, guarded, unseen, began = frozenset[str](), frozenset[str](), frozenset[str](), 0
+    closed, protected, unseen, began = frozenset[str](), frozenset[str](), frozenset[str](), 0
     rules: dict[str, bytes] = {}
     places: dict[str, Identity] = {}
     for record in records:
@@ -292,13 +292,13 @@ def _read(records: Iterable[_Look | _Content]) -> tuple[Snapshot, dict[str, Know
         directories -= set(map(os.fsdecode, record.removed))
         closed, began = frozenset(map(os.fsdecode, record.closed)), record.began
         unseen = frozenset(map(os.fsdecode, record.unseen))
-        if record.guarded is not None:
-            guarded = frozenset(map(os.fsdecode, record.guarded))
+        if record.protected is not None:
+            protected = frozenset(map(os.fsdecode, record.protected))
         if record.rules is not None:
             rules = {os.fsdecode(path): each for path, each in record.rules.items()}
         if record.places is not None:
             places = {os.fsdecode(path): each for path, each in record.places.items()}
     found = Snapshot(
-        files, frozenset(directories), closed, began, guarded, rules, unseen=unseen, places=places
+        files, frozenset(directories), closed, began, protected, rules, unseen=unseen, places=places
     )
     return found, known

@@ -22,7 +22,7 @@ BY_USER = frozenset({UNDO, REDO, RESTORE, REVIEW})
 """The tools of edits that the user makes."""
 
 GUARD = "guard"
-"""The tool that reverts a command's changes of guarded files without consent: the engine uses it, not the
+"""The tool that reverts a command's changes of protected files without consent: the engine uses it, not the
 user.
 """
 

@@ -3,7 +3,7 @@
 Invariant: the disk decides. A planned change was made if its file holds what was planned; a command changed
 what differs from its shadow. If a file was changed by others since, its previous content is recorded as a
 snapshot, which can be restored. What the store cannot record now remains to be settled. Provable changes of
-guarded files by a command while it ran (see `proven_changes`) are put back, once they are recorded (see
+protected files by a command while it ran (see `proven_changes`) are put back, once they are recorded (see
 `unapproved_edit_rollback`). All other differences of these files may be the user's work: they are reported,
 and stay.
 """
@@ -26,7 +26,7 @@ from cogency_tui.agent.edits.change_attribution import (
 from cogency_tui.agent.edits.command_watch import COLLECTING
 from cogency_tui.agent.edits.committed_protected_files import brought
 from cogency_tui.agent.edits.prior_contents import Contents, Known
-from cogency_tui.agent.edits.protected_file_restore import of_guarded, without_ordinary
+from cogency_tui.agent.edits.protected_file_restore import of_protected, without_ordinary
 from cogency_tui.agent.edits.proven_changes import Lifetime
 from cogency_tui.agent.edits.unapproved_edit_rollback import put_back_unagreed
 from cogency_tui.errors import StoreError, WorkspaceError
@@ -61,7 +61,7 @@ class _Found:
     """The changes of a call.
 
     `problem` is why they are not known, if they are not. `left` are files that the call had put aside, and
-    that are too large to be stored. `unagreed` are the paths of guarded files that it changed without
+    that are too large to be stored. `unagreed` are the paths of protected files that it changed without
     consent, `doubtful` those that others may have changed since. `displaced` describes where directories
     are that lead to such files.
     """
@@ -176,25 +176,25 @@ async def _found(journal: "Journal", intent: Intent) -> _Found:
     ours = await in_thread(written_by_us, changes, journal.workspace, await journal.blobs(), before.began)
     taken = unclaimed(changes, [*others, *planned_by(intents, changes), *ours], intent.shadow.beside, last)
     taken = shared(rivals(intents, intent.origin.conversation), taken, after, time.time())
-    guarded: list[FileChange] = []
+    protected: list[FileChange] = []
     unagreed = frozenset[str]()
     moved: list[str] = []
     if intent.covers is not None:
-        watched = before.guarded | after.guarded
-        guarded = await in_thread(of_guarded, taken, watched, journal.workspace, intent.covers)
+        watched = before.protected | after.protected
+        protected = await in_thread(of_protected, taken, watched, journal.workspace, intent.covers)
         lifetime = Lifetime(journal.workspace, before, after, alive)
-        unagreed = await in_thread(_to_put_back, journal, guarded, lifetime)
+        unagreed = await in_thread(_to_put_back, journal, protected, lifetime)
         moved = await in_thread(_displaced, journal.workspace, before, intent.covers)
     return _Found(
         [_as_before(change) if change.path in late else change for change in taken],
         unagreed=unagreed,
-        doubtful=sorted({change.path for change in guarded} - unagreed),
+        doubtful=sorted({change.path for change in protected} - unagreed),
         displaced=moved,
     )
 
 
 def _displaced(workspace: Workspace, before: snapshot.Snapshot, covers: Collection[Path]) -> list[str]:
-    """The current places of the directories that led to guarded files, except those that the user was asked
+    """The current places of the directories that led to protected files, except those that the user was asked
     about. Blocks.
     """
 
@@ -205,11 +205,11 @@ def _displaced(workspace: Workspace, before: snapshot.Snapshot, covers: Collecti
     return displaced(workspace, places)
 
 
-def _to_put_back(journal: "Journal", guarded: Sequence[FileChange], lifetime: Lifetime) -> frozenset[str]:
-    """The paths of the guarded files that a command provably changed, and whose current content the last
+def _to_put_back(journal: "Journal", protected: Sequence[FileChange], lifetime: Lifetime) -> frozenset[str]:
+    """The paths of the protected files that a command provably changed, and whose current content the last
     commit does not have. Blocks.
     """
-    proven = [change for change in guarded if lifetime.proves(change)]
+    proven = [change for change in protected if lifetime.proves(change)]
     committed = brought(proven, journal.workspace, None, journal.commits, Bringing(()))
     return frozenset(change.path for change in proven if change not in committed)
 
@@ -276,7 +276,7 @@ async def _of_command(
         after = journal.take(rules=before.rules)
         differences = snapshot.differences(journal.workspace, before, after)
         changes = changes_of(differences, contents, journal.limits.left)
-        changes = without_ordinary(changes, before.guarded, after.guarded, journal.workspace, blobs)
+        changes = without_ordinary(changes, before.protected, after.protected, journal.workspace, blobs)
         latest = alive + _LINGERING
         return changes, {path for path, stamp in after.files.items() if stamp.changed > latest}, after
 

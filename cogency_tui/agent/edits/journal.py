@@ -42,7 +42,7 @@ from cogency_tui.agent.edits.crash_snapshot import ShadowFile
 from cogency_tui.agent.edits.file_history import histories
 from cogency_tui.agent.edits.interrupted_calls import settle
 from cogency_tui.agent.edits.prior_contents import Contents, Limits
-from cogency_tui.agent.edits.protected_file_restore import refuse_all, settle_guarded
+from cogency_tui.agent.edits.protected_file_restore import refuse_all, settle_protected
 from cogency_tui.agent.edits.remote_changes import Merging
 from cogency_tui.errors import JournalError, StoreError
 from cogency_tui.store.blobs import Blobs, Cleaned
@@ -311,7 +311,7 @@ class CallJournal:
         """Record the project's changes while a command runs in this block.
 
         `at_stake` are files and directories, resolved, that it is about to destroy: they are stored whole
-        within limits, ignored ones included. Its changes of guarded files are put back unless `consent`
+        within limits, ignored ones included. Its changes of protected files are put back unless `consent`
         covers them, or lets them stay; the user is not asked about a command that did not end by itself.
         For the attribution of changes beside concurrent work see `command_watch`.
 
@@ -352,7 +352,7 @@ class CallJournal:
             await edits.note_merged(await in_thread(merging.merged, found.edits, recorded))
 
     async def _settle(self, found: CommandEdits, consent: Consent) -> None:
-        found.settled += await settle_guarded(self._journal, self._conversation, found.guarded, consent)
+        found.settled += await settle_protected(self._journal, self._conversation, found.protected, consent)
 
     async def snapshot_paths(self, call: str, tool: str, paths: Sequence[Path]) -> KeptPaths:
         """Store the current contents of these files, and of the files in these directories.

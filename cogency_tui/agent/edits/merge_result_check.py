@@ -1,5 +1,5 @@
-"""Guarded files that git merged: whether a file of a working tree is a merge of given commits, with conflict
-marks where git leaves them. The calls block.
+"""Protected files that git merged: whether a file of a working tree is a merge of given commits, with
+conflict marks where git leaves them. The calls block.
 """
 
 import hashlib

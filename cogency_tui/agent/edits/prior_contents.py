@@ -3,7 +3,7 @@
 It is unknown beforehand which files a command will change. Before each command, in this order and within
 `Limits`:
 
-1. Small files are held in memory, compressed, guarded files first, then the latest; later only those are
+1. Small files are held in memory, compressed, protected files first, then the latest; later only those are
    read again whose stamp has changed. If a command changes one, its bytes are stored. In case the process
    is killed they are on the disk too, except for those that git has (see `crash_snapshot`).
 2. Files that git tracks, and that match the index, are left there, whatever their size, and read from git's
@@ -236,7 +236,7 @@ class Contents:
                     stamp = self._remember(path, files[path], place)
                     if stamp != files[path]:
                         written[path] = stamp
-        elsewhere = {path for path in snapshot.guarded if path.startswith("/")}
+        elsewhere = {path for path in snapshot.protected if path.startswith("/")}
         self._see_to_the_rest(files, wanted | elsewhere)
         return replace(snapshot, files=files | written) if written else snapshot
 
@@ -312,12 +312,12 @@ class Contents:
 
     def _wanted(self, snapshot: Snapshot) -> set[str]:
         """The small files to hold in memory."""
-        limits, files, guarded = self._limits, snapshot.files, snapshot.guarded
+        limits, files, protected = self._limits, snapshot.files, snapshot.protected
         small = [path for path, stamp in files.items() if stamp.size <= limits.small]
         small.sort(key=lambda path: files[path].modified, reverse=True)
         small = [
-            *(path for path in small if path in guarded),
-            *(path for path in small if path not in guarded),
+            *(path for path in small if path in protected),
+            *(path for path in small if path not in protected),
         ]
         wanted: set[str] = set()
         total = 0

@@ -1,9 +1,9 @@
-"""Puts back guarded files that a command changed without the user's consent, unless the user keeps the
+"""Puts back protected files that a command changed without the user's consent, unless the user keeps the
 changes or they came with commits; the directories that lead to these files come first.
 
 Invariant: the content of a file that is put back was recorded first, as an edit that is then reverted, so
 that nothing is lost; what is in the place of a file or directory is moved aside, except for links. Git's
-writes to the configuration of a repository in ordinary work do not count as changes of a guarded file.
+writes to the configuration of a repository in ordinary work do not count as changes of a protected file.
 """
 
 import hashlib
@@ -34,13 +34,13 @@ from cogency_tui.workspace.git.directory_restore import Returned
 from cogency_tui.workspace.git.repository_queries import Repository
 from cogency_tui.workspace.paths import Workspace
 from cogency_tui.workspace.protected_directories import (
-    GuardedDirectories,
+    ProtectedDirectories,
     Replaced,
     close_directories,
     make_way,
     open_directories,
 )
-from cogency_tui.workspace.protected_names import in_repository, is_guarded_name, is_instruction_file, shown
+from cogency_tui.workspace.protected_names import in_repository, is_instruction_file, is_protected_name, shown
 
 if TYPE_CHECKING:
     from cogency_tui.agent.edits.journal import Journal
@@ -134,7 +134,7 @@ _Change = TypeVar("_Change", bound=FileChange)
 
 @dataclass(slots=True)
 class Settled:
-    """The outcome for changes of guarded files and of directories that lead to them: `put_back` are their
+    """The outcome for changes of protected files and of directories that lead to them: `put_back` are their
     paths, `left` those that could not be put back, in whole or in part; `notes` report this.
     """
 
@@ -158,7 +158,7 @@ def without_ordinary(
     destinations: Collection[str] = (),
 ) -> list[FileChange]:
     """The changes without those that git makes in its own directory in ordinary work. `before` and `after`
-    are the guarded paths; `destinations` are the remotes and addresses that the command itself names.
+    are the protected paths; `destinations` are the remotes and addresses that the command itself names.
     Blocks.
     """
     known = {*before, *(path for each in changes for path in _paths(each))}
@@ -175,17 +175,17 @@ def without_ordinary(
     ]
 
 
-def of_guarded(
+def of_protected(
     edits: Iterable[_Change], watched: Collection[str], workspace: Workspace, covers: Collection[Path] = ()
 ) -> list[_Change]:
     """The edits that need the user's consent, and those that replace a directory of such files. `watched`
-    are guarded paths, `covers` the files and directories that the user was asked about. Blocks.
+    are protected paths, `covers` the files and directories that the user was asked about. Blocks.
     """
     covered = {workspace.name_of(path) for path in covers}
     edits = list(edits)
     instructions = _Instructions(edits, watched, workspace)
     found = [
-        any(_is_guarded(path, watched, workspace) and not _is_in(path, covered) for path in _paths(edit))
+        any(_is_protected(path, watched, workspace) and not _is_in(path, covered) for path in _paths(edit))
         and not _went_with_all(edit, workspace)
         and not _moved_with_all(edit, workspace)
         and not instructions.has_copy(edit)
@@ -221,7 +221,7 @@ def settled_repositories(returned: Returned, workspace: Workspace) -> Settled:
 
 
 def settled_unseen(directories: Iterable[str], workspace: Workspace, covers: Collection[Path]) -> Settled:
-    """A report of the directories in which guarded files can no longer be searched for after a command;
+    """A report of the directories in which protected files can no longer be searched for after a command;
     `covers` is what the user was asked about.
     """
     covered = {workspace.name_of(path) for path in covers}
@@ -240,9 +240,9 @@ async def refuse_all(_changed: Sequence[str], _diff: str) -> None:
 
 
 async def settle_directories(
-    directories: GuardedDirectories, keeps: Keeps | None, covers: Collection[Path]
+    directories: ProtectedDirectories, keeps: Keeps | None, covers: Collection[Path]
 ) -> tuple[Settled, list[Path]]:
-    """Put back the directories that lead to guarded files and that a command has replaced, unless the user
+    """Put back the directories that lead to protected files and that a command has replaced, unless the user
     keeps this, or has consented before: `keeps` is None, or `covers` includes them. Return the outcome, and
     the paths of the directories that stay, with what they lead to.
     """
@@ -259,15 +259,15 @@ async def settle_directories(
     return settled, [path for each in stay for path in (each.path, each.leads) if path is not None]
 
 
-def _accept(directories: GuardedDirectories, changes: Iterable[Replaced]) -> None:
+def _accept(directories: ProtectedDirectories, changes: Iterable[Replaced]) -> None:
     for each in changes:
         directories.accept(each)
 
 
-async def settle_guarded(
+async def settle_protected(
     journal: "Journal", conversation: str, edits: Sequence[Edit], consent: Consent
 ) -> Settled:
-    """Put back a command's changes of guarded files, unless the user keeps them, or they came with commits
+    """Put back a command's changes of protected files, unless the user keeps them, or they came with commits
     that no command has made.
     """
     if consent.keeps is None or not edits:
@@ -345,7 +345,7 @@ async def _settle(journal: "Journal", conversation: str, edits: Sequence[Edit], 
 
 
 async def _settle_directories(
-    directories: GuardedDirectories, changes: Sequence[Replaced], keeps: Keeps
+    directories: ProtectedDirectories, changes: Sequence[Replaced], keeps: Keeps
 ) -> tuple[Settled, bool]:
     """Settle the changes; return the outcome, and whether the user keeps them."""
     told = [each.told for each in changes]
@@ -360,7 +360,7 @@ async def _settle_directories(
     return await completed(in_thread(_put_back_directories, directories, cure)), False
 
 
-def _put_back_directories(directories: GuardedDirectories, cure: str) -> Settled:
+def _put_back_directories(directories: ProtectedDirectories, cure: str) -> Settled:
     """Put back all that was replaced, topmost first: only then does the state of the lower ones show."""
     settled, told = Settled(), list[str]()
     tried = set[Replaced]()
@@ -380,7 +380,7 @@ def _put_back_directories(directories: GuardedDirectories, cure: str) -> Settled
     return settled
 
 
-def _is_put_back(directories: GuardedDirectories, change: Replaced, settled: Settled) -> bool:
+def _is_put_back(directories: ProtectedDirectories, change: Replaced, settled: Settled) -> bool:
     try:
         restored = directories.put_back(change)
     except CogencyError as error:
@@ -496,7 +496,7 @@ def _paths(edit: FileChange) -> list[str]:
     return [path for path in (edit.path, edit.old_path) if path]
 
 
-def _is_guarded(path: str, watched: Collection[str], workspace: Workspace) -> bool:
+def _is_protected(path: str, watched: Collection[str], workspace: Workspace) -> bool:
     return path in watched or bool(protected_file_discovery.reason(path)) or _is_of_bare(path, workspace)
 
 
@@ -577,9 +577,9 @@ class _Instructions:
 
 
 def _place(path: str) -> tuple[PurePosixPath, PurePosixPath]:
-    """The directory that a guarded file is for, and the rest of its path."""
+    """The directory that a protected file is for, and the rest of its path."""
     parts = PurePosixPath(path).parts
-    first = next((index for index, part in enumerate(parts) if is_guarded_name(part)), 0)
+    first = next((index for index, part in enumerate(parts) if is_protected_name(part)), 0)
     return PurePosixPath(*parts[:first]), PurePosixPath(*parts[first:])
 
 

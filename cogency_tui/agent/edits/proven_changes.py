@@ -36,7 +36,7 @@ class Lifetime:
         return self._has_lost(change.path) if change.after.kind == "absent" else self._has_got(change.path)
 
     def _has_got(self, path: str) -> bool:
-        is_led_to = path in self._after.led and path not in self._before.guarded
+        is_led_to = path in self._after.led and path not in self._before.protected
         found = _status(self._workspace.root / path)
         return not is_led_to and found is not None and self._is_earlier(found) and self._leads_there(path)
 

@@ -14,7 +14,7 @@ SHADOWS = "shadows"
 
 async def settle_left(data: Path) -> None:
     """Settle, in every project, the changes of killed processes' commands, and put back their changes of
-    guarded files; the store in `data` holds the notices until it is opened next.
+    protected files; the store in `data` holds the notices until it is opened next.
     """
     if not any_left(data):
         return

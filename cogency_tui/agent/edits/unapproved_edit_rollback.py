@@ -1,4 +1,4 @@
-"""Puts back, at the next opening, guarded files that interrupted commands changed without consent.
+"""Puts back, at the next opening, protected files that interrupted commands changed without consent.
 
 Invariant: an edit is noted as unagreed in the transaction that records it, and removed only when it was put
 back and the notice for the user is stored, however often the process ends in between.
@@ -23,7 +23,7 @@ _MOST_NAMED = 20
 
 
 async def put_back_unagreed(journal: "Journal") -> list[str]:
-    """Put back the changes of guarded files by interrupted commands; return the notices for the user.
+    """Put back the changes of protected files by interrupted commands; return the notices for the user.
 
     Raises:
         StoreError: the store cannot be used.

@@ -2,7 +2,7 @@
 
 Invariants:
 
-- A call that touches anything outside the project, or anything guarded, asks in every mode; a destructive
+- A call that touches anything outside the project, or anything protected, asks in every mode; a destructive
   one asks each time.
 - Once a conversation has read untrusted content, a call that could carry anything out of the project asks
   again, whatever the mode and whatever was allowed before.
@@ -236,7 +236,7 @@ class Gate:
             return None if ask is None else await ask(question)
 
     async def keeps(self, call_id: str, tool: str, changed: Sequence[str], diff: str) -> bool | None:
-        """Return whether the user keeps a call's changes of guarded files that were made without consent;
+        """Return whether the user keeps a call's changes of protected files that were made without consent;
         None if no user can be asked.
         """
         summary = f"Keep its changes: {'; '.join(changed)}"
@@ -409,8 +409,8 @@ class Gate:
             raise self._refusal(reason, reason, intent)
         if intent.outside:
             return f"{intent.outside} is outside the project"
-        if intent.guarded or self._is_own(intent):
-            return intent.guarded or "it is this program's own configuration"
+        if intent.protected or self._is_own(intent):
+            return intent.protected or "it is this program's own configuration"
         if intent.effect == "read" or mode == "auto":
             return ""
         if intent.effect == "network":

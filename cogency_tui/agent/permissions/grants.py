@@ -56,7 +56,7 @@ class Grants:
 
 def kept_as(intent: Intent) -> tuple[Key, str]:
     """The key of a grant for the conversation, and what it covers: the same command in the same place, the
-    same path outside or guarded, the same host, the same tool of a server, or all other changes of files;
+    same path outside or protected, the same host, the same tool of a server, or all other changes of files;
     never a kind that the question did not show.
     """
     paths = "\0".join(map(str, intent.paths))
@@ -66,7 +66,7 @@ def kept_as(intent: Intent) -> tuple[Key, str]:
         return ("network", intent.goes_to), f"all requests to {intent.goes_to}"
     if intent.effect == "tool":
         return ("tool", intent.tool), f"all calls of {intent.tool}"
-    if intent.outside or intent.guarded:
+    if intent.outside or intent.protected:
         what = "reading this" if intent.effect == "read" else "changes to the same files"
         return (intent.effect, paths or intent.summary), what
     return (intent.effect, ""), "all changes to files in the project"

@@ -18,7 +18,7 @@ import msgspec
 
 from cogency_tui.errors import ToolError
 from cogency_tui.safe_text import clean
-from cogency_tui.tools.base import NO_ALIASES, Intent, Outcome, ToolContext, ToolKind, Touch, with_guarded
+from cogency_tui.tools.base import NO_ALIASES, Intent, Outcome, ToolContext, ToolKind, Touch, with_protected
 from cogency_tui.tools.mcp.host_protocol import Offer
 from cogency_tui.tools.mcp.names import full_name, source_of
 from cogency_tui.tools.mcp.server import Server
@@ -276,4 +276,4 @@ class McpTool:
             raise ToolError(f"{self.name} failed without giving a reason.")
         said = f"{len(done.text):,} characters"
         how = "failed" if done.failed else f"answered, {said}"
-        return with_guarded(Outcome(f"{self.name} {how}", text, failed=done.failed), found)
+        return with_protected(Outcome(f"{self.name} {how}", text, failed=done.failed), found)

@@ -145,7 +145,7 @@ def _named(simple: Simple) -> Iterator[tuple[Word, bool, bool]]:
     if can_write:
         for word in _bundled(simple):
             yield word, False, True
-        for word in chain(_pieces(simple), _guarded_pieces(simple)):
+        for word in chain(_pieces(simple), _protected_pieces(simple)):
             yield word, reads, True
 
 
@@ -190,7 +190,7 @@ def only_reads(simple: Simple) -> bool:
 
 
 def _bundled(simple: Simple) -> Iterator[Word]:
-    """Yield guarded names that are attached to the letters of options: `-rt.git/hooks`."""
+    """Yield protected names that are attached to the letters of options: `-rt.git/hooks`."""
     for word in simple.arguments:
         text = word.text[:_LONGEST_BUNDLE]
         if word.known and re.match(r"-[A-Za-z]", text) and "=" not in text:
@@ -208,8 +208,8 @@ def _pieces(simple: Simple) -> Iterator[Word]:
             yield from (Word(each).after("") for each in pieces if each == ".." or each.startswith(_OUTWARD))
 
 
-def _guarded_pieces(simple: Simple) -> Iterator[Word]:
-    """Yield guarded names beside other text in an argument: `100644,<object>,AGENTS.md`."""
+def _protected_pieces(simple: Simple) -> Iterator[Word]:
+    """Yield protected names beside other text in an argument: `100644,<object>,AGENTS.md`."""
     if _is_code(simple) or simple.program in _DECLARING:
         return
     for word in _unexcluded(_without_patterns(simple)):

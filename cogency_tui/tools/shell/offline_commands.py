@@ -3,7 +3,7 @@
 Invariant: two parsers agree on such a command, one that accepts only unambiguous syntax, and
 `tools/shell/command_line.py`. Each program in it is the system's, is known to read and write only files
 that its arguments name, and has no argument that starts another one; for git, neither the configuration nor
-a hook starts one. Named files outside the project or guarded ones are checked elsewhere. The calls block.
+a hook starts one. Named files outside the project or protected ones are checked elsewhere. The calls block.
 """
 
 import os

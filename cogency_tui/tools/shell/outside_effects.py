@@ -1,4 +1,4 @@
-"""A command's effects beyond the project: the network, paths outside, guarded files.
+"""A command's effects beyond the project: the network, paths outside, protected files.
 
 Best effort, by what the command names: programs that use the network by themselves, words that are paths.
 It serves permission questions, and is no boundary: any program may do anything (only a sandbox prevents
@@ -39,7 +39,7 @@ from cogency_tui.tools.shell.network_commands import (
     settings_in,
 )
 from cogency_tui.tools.shell.paths_in_arguments import is_listed
-from cogency_tui.tools.shell.paths_in_code import guarded_in_code, paths_in_code, unsure_code
+from cogency_tui.tools.shell.paths_in_code import paths_in_code, protected_in_code, unsure_code
 from cogency_tui.tools.shell.port_owners import ListeningPorts
 from cogency_tui.tools.shell.program_origins import shadows_modules
 from cogency_tui.tools.shell.programs import PROGRAMS, facts, goes_to_network, is_interpreter
@@ -76,7 +76,7 @@ _NO_TARGETS: Mapping[int, Sequence[Word]] = {}
 @dataclass(frozen=True, slots=True)
 class Reach:
     """The effects that a command names: `network` is the program that uses the network, `outside` a path
-    outside the project, `guarded` the reason to ask in every mode about files that it may write, or whose
+    outside the project, `protected` the reason to ask in every mode about files that it may write, or whose
     names only running it would show, and `covers` these files. `neighbour` is the server on this machine
     that the program reaches, where the conversation did not start it and the command contacts no other;
     `brings` is the source of its output, and `could_bring` the first program that is not known to bring
@@ -84,7 +84,7 @@ class Reach:
 
     network: str = ""
     outside: str = ""
-    guarded: str = ""
+    protected: str = ""
     brings: str = ""
     could_bring: str = ""
     neighbour: str = ""
@@ -170,7 +170,7 @@ def reach(command: str, cwd: Path, workspace: Workspace, ports: ListeningPorts |
                 # Of git's content, trusted commits stay (see `agent/edits/committed_protected_files.py`).
                 if not settles and (reason := workspace.guard(location, leading)):
                     named |= dict.fromkeys((location.path, location.asked), f"{location.relative}: {reason}")
-        for token, reason in guarded_in_code(simple, made):
+        for token, reason in protected_in_code(simple, made):
             path = os.path.expanduser(token)  # noqa: PTH111 (as text)
             named |= {joined(place, path): f"{shown(token)}: {reason}" for place in places.directories}
         unsure = unsure or unsure_code(simple, made)
@@ -180,12 +180,12 @@ def reach(command: str, cwd: Path, workspace: Workspace, ports: ListeningPorts |
             unsure = unsure or _TOO_LONG
     if network:
         neighbour = ""
-    guarded = "; ".join(dict.fromkeys(named.values())) or unsure
+    protected = "; ".join(dict.fromkeys(named.values())) or unsure
     # A copied or moved file has its name in the target directory.
     there = dict.fromkeys(path.name for path in named)
     inside = (place / name for name in there for place in into if place.is_dir())
     covers = *named, *islice(inside, _MOST_COVERED)
-    return Reach(network or neighbours_client, outside, guarded, brings, could_bring, neighbour, covers)
+    return Reach(network or neighbours_client, outside, protected, brings, could_bring, neighbour, covers)
 
 
 def _functions_in(command: str) -> set[str]:

@@ -50,12 +50,12 @@ _SIDE = re.compile(r"^[ab]/")
 """Prefix of file names in a patch."""
 
 
-def guarded_in_code(simple: Simple, made: MadeFiles) -> Iterator[tuple[str, str]]:
-    """Yield the guarded files that code names and may write, each with the reason why it is guarded."""
+def protected_in_code(simple: Simple, made: MadeFiles) -> Iterator[tuple[str, str]]:
+    """Yield the protected files that code names and may write, each with the reason why it is protected."""
     patching = simple.program in _PATCHING
     for text in _code(simple, made):
         if _writes(text) or patching:
-            for name, reason in _guarded_in(text):
+            for name, reason in _protected_in(text):
                 yield _SIDE.sub("", name) if patching else name, reason
 
 
@@ -94,7 +94,7 @@ def _computes(text: str) -> bool:
 
 
 @lru_cache(maxsize=8)
-def _guarded_in(text: str) -> tuple[tuple[str, str], ...]:
+def _protected_in(text: str) -> tuple[tuple[str, str], ...]:
     names = (name for name in dict.fromkeys(_NAME.findall(text)) if "/" in name or "." in name)
     return tuple((name, reason) for name in names if (reason := protected(name.split("/"))))
 

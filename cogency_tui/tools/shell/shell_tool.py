@@ -26,7 +26,7 @@ from cogency_tui.tools.base import (
     ToolContext,
     ToolKind,
     Touch,
-    with_guarded,
+    with_protected,
 )
 from cogency_tui.tools.bounded_output import Kept
 from cogency_tui.tools.journal_protocol import Found
@@ -135,7 +135,7 @@ class Shell:
         far = await asyncio.to_thread(reach, args.command, cwd.path, context.workspace, self._ports)
         calm = await asyncio.to_thread(quiet, args.command, cwd.path, context.workspace, self._ports)
         confined = await self._sandbox.probe(context.workspace) or calm.held
-        guarded = odd.replace("its name", "the command") or far.guarded
+        protected = odd.replace("its name", "the command") or far.protected
         intent = Intent(
             "command",
             f"Run {summary(args.command)}{place}{how}",
@@ -143,14 +143,14 @@ class Shell:
             paths=(cwd.path,),
             everything=True,
             outside=far.outside,
-            guarded=guarded,
+            protected=protected,
             covers=far.covers,
             network=far.network,
             neighbour=far.neighbour,
             brings=far.brings,
             could_bring="" if confined else far.could_bring,
             confined=confined,
-            own=calm.own and not (far.outside or guarded),
+            own=calm.own and not (far.outside or protected),
         )
         # The rest of the plan asks git about a repository that may be hostile.
         context.refuse_by_mode(intent)
@@ -223,7 +223,7 @@ class Shell:
             [*ended.notes, *notes, *_seen(found)],
             sandboxed=bool(wrapper),
         )
-        outcome = with_guarded(outcome, found)
+        outcome = with_protected(outcome, found)
         return _with_value(outcome, produced) if context.wants_value else outcome
 
     async def _start(
@@ -253,9 +253,9 @@ class Shell:
             context.report(output)
         if process.ended is not None:
             notes = [*process.ended.notes, *notes]
-            return with_guarded(_outcome(process.ended, 0, output, notes, sandboxed=bool(wrapper)), found)
+            return with_protected(_outcome(process.ended, 0, output, notes, sandboxed=bool(wrapper)), found)
         lines = [f"started in the background as {id}", output.rstrip("\n") or "(no output yet)", *notes]
-        return with_guarded(Outcome(f"{id} runs in the background", "\n".join(lines)), found)
+        return with_protected(Outcome(f"{id} runs in the background", "\n".join(lines)), found)
 
 
 def _recorded(

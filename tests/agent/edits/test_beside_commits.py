@@ -1,4 +1,4 @@
-"""Commands that bring commits and do something else, too: guarded files are as the commits have them, and no
+"""Commands that bring commits and do something else, too: protected files are as the commits have them, and no
 commit of the user or a colleague is reverted in the working tree."""
 
 import json
@@ -35,7 +35,7 @@ def _build(top: Path) -> None:
 
 @pytest.fixture
 async def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Desk]:
-    """A clone of a repository to which a colleague has pushed other guarded files, and a branch."""
+    """A clone of a repository to which a colleague has pushed other protected files, and a branch."""
     sign_commits(monkeypatch)
     monkeypatch.setenv("GIT_EDITOR", "true")
     TEMPLATES.copy(_build, tmp_path)
@@ -158,7 +158,7 @@ async def test_what_is_fetched_beside_other_things_can_be_merged_later(desk: Des
 
 
 @pytest.mark.parametrize("place", sampled([".worktrees/x", "packages/x"], quick=1))
-async def test_a_new_working_tree_has_its_guarded_files(desk: Desk, place: str) -> None:
+async def test_a_new_working_tree_has_its_protected_files(desk: Desk, place: str) -> None:
     await ordinary(desk, f"git worktree add -q {place} -b x && cd {place} && touch y")
     assert (desk.root / place / "AGENTS.md").read_text() == OURS
     await ordinary(desk, f"cd {place} && echo 2 > conf.txt && git commit -qam y")
@@ -190,7 +190,7 @@ async def test_directories_that_the_agent_moved_can_be_left_with_what_is_ignored
         ["git merge -q origin/topic", "git rebase -q origin/topic", "git cherry-pick origin/topic"], quick=1
     ),
 )
-async def test_a_conflict_in_a_guarded_file_shows_both_sides(desk: Desk, command: str) -> None:
+async def test_a_conflict_in_a_protected_file_shows_both_sides(desk: Desk, command: str) -> None:
     desk.put("AGENTS.md", "be brief\n")
     git(desk.root, "commit", "-qam", "own")
     git(desk.root, "fetch", "-q")

@@ -1,4 +1,4 @@
-"""Commands of git that stop half way, go on and are left: guarded files are as git has them, all the time."""
+"""Commands of git that stop half way, go on and are left: protected files are as git has them, all the time."""
 
 import subprocess
 from collections.abc import AsyncIterator
@@ -38,7 +38,7 @@ def _build(top: Path) -> None:
 
 @pytest.fixture
 async def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Desk]:
-    """A project whose branch `other` changes a guarded file, and a file that `main` changes as well."""
+    """A project whose branch `other` changes a protected file, and a file that `main` changes as well."""
     sign_commits(monkeypatch)
     monkeypatch.setenv("GIT_EDITOR", "true")
     TEMPLATES.copy(_build, tmp_path)
@@ -53,7 +53,7 @@ def unclean(desk: Desk) -> str:
 
 
 def theirs(desk: Desk) -> bool:
-    """Whether the guarded files are those of `other`."""
+    """Whether the protected files are those of `other`."""
     found = [(desk.root / name).exists() for name in ("sub/.envrc", "CLAUDE.md")]
     assert found in ([True, False], [False, True])
     assert (desk.root / "AGENTS.md").read_text() == (THEIRS if found[0] else OURS)

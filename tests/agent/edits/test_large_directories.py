@@ -1,4 +1,4 @@
-"""Directories of guarded files that are too large to be looked at: nothing old looks new, and a flood is told."""
+"""Directories of protected files that are too large to be looked at: nothing old looks new, and a flood is told."""
 
 import asyncio
 from collections.abc import AsyncIterator

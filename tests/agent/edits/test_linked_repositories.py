@@ -169,7 +169,7 @@ ORDINARY = [
 async def test_git_may_link_them(desk: Desk, command: str) -> None:
     desk.put("evil.sh", command)
     found, asked = await watched(desk, "sh -e evil.sh && touch done")
-    # A list of submodules is guarded, and the address of a local one, wherever they are.
+    # A list of submodules is protected, and the address of a local one, wherever they are.
     others = ("/.gitmodules", " .gitmodules", " .git/config")
     assert [each for each in asked if not each.endswith(others)] == []
     assert not [path for path in found.put_back if not path.endswith((".gitmodules", ".git/config"))]

@@ -1,4 +1,4 @@
-"""What an MCP server changes of guarded files after its answer is found until the turn ends, and put back."""
+"""What an MCP server changes of protected files after its answer is found until the turn ends, and put back."""
 
 import json
 from collections.abc import AsyncIterator, Sequence

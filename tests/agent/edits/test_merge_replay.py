@@ -1,4 +1,4 @@
-"""A guarded file that git merges stays as git merges it, beside other commands as well; what is merged
+"""A protected file that git merges stays as git merges it, beside other commands as well; what is merged
 otherwise, of the same lines, is put back."""
 
 import json

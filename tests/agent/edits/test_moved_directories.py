@@ -1,4 +1,4 @@
-"""Guarded files that move with the directory that they are for, and those that come to be for another one."""
+"""Protected files that move with the directory that they are for, and those that come to be for another one."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -9,7 +9,7 @@ from tests.agent.edits.test_protected_file_restore import watched
 from tests.agent.journaling import Desk, desk_at, settle
 from tests.agent.repositories import git
 
-GUARDED = ("AGENTS.md", ".envrc", ".vscode/tasks.json", "deep/CLAUDE.md")
+PROTECTED = ("AGENTS.md", ".envrc", ".vscode/tasks.json", "deep/CLAUDE.md")
 
 
 @pytest.fixture
@@ -17,7 +17,7 @@ async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
     async with desk_at(tmp_path / "project", tmp_path / "data") as desk:
         desk.put("a.py", "1\n")
         desk.put("packages/x/b.py", "2\n")
-        for name in GUARDED:
+        for name in PROTECTED:
             desk.put(f"packages/x/{name}", f"{name}\n")
         git(desk.root, "init", "-q", "-b", "main")
         git(desk.root, "add", "-A")
@@ -40,8 +40,8 @@ MOVED = {
 async def test_what_moves_with_its_directory_stays(desk: Desk, command: str) -> None:
     found, asked = await watched(desk, command, keep=None)
     assert (asked, found.put_back) == ([], [])
-    there = [(desk.root / MOVED[command] / name).read_text() for name in GUARDED]
-    assert there == [f"{name}\n" for name in GUARDED]
+    there = [(desk.root / MOVED[command] / name).read_text() for name in PROTECTED]
+    assert there == [f"{name}\n" for name in PROTECTED]
 
 
 ELSEWHERE = [
@@ -78,7 +78,7 @@ COPIED = {
 async def test_copies_of_instructions_stay_in_new_directories(desk: Desk, command: str) -> None:
     found, asked = await watched(desk, command, keep=None)
     place = COPIED[command]
-    kept = {name for name in GUARDED if (desk.root / place / name).exists()}
+    kept = {name for name in PROTECTED if (desk.root / place / name).exists()}
     assert kept == {"AGENTS.md", "deep/CLAUDE.md"}
     assert {path.removeprefix(f"{place}/") for path in found.put_back} <= {".envrc", ".vscode/tasks.json"}
     assert not [each for each in asked if each.endswith(".md")]

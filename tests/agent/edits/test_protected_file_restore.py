@@ -1,4 +1,4 @@
-"""What commands change of guarded files without consent is put back, whatever it was that changed it."""
+"""What commands change of protected files without consent is put back, whatever it was that changed it."""
 
 import asyncio
 import json
@@ -67,7 +67,7 @@ async def watched(desk: Desk, command: str, *, keep: bool | None = False) -> tup
     return found, asked
 
 
-def guarded_files(desk: Desk, home: Path) -> dict[str, tuple[int, bytes]]:
+def protected_files(desk: Desk, home: Path) -> dict[str, tuple[int, bytes]]:
     """All that must be as before: the project without git's own work, and the home directory."""
     kept = {
         name: each
@@ -138,11 +138,11 @@ CHANGING = [
 async def test_a_change_without_consent_is_put_back(desk: Desk, sealed_home: Path, command: str) -> None:
     (sealed_home / ".profile").write_text("here\n")
     settle()
-    before = guarded_files(desk, sealed_home)
+    before = protected_files(desk, sealed_home)
     found, asked = await watched(desk, command)
     assert asked
     assert found.put_back
-    assert guarded_files(desk, sealed_home) == before
+    assert protected_files(desk, sealed_home) == before
     assert any("Restored to its state" in note and "edit or write" in note for note in found.notes)
 
 
@@ -150,10 +150,10 @@ async def test_a_change_without_consent_is_put_back(desk: Desk, sealed_home: Pat
 async def test_what_the_user_keeps_stays(desk: Desk, sealed_home: Path, command: str) -> None:
     (sealed_home / ".profile").write_text("here\n")
     settle()
-    before = guarded_files(desk, sealed_home)
+    before = protected_files(desk, sealed_home)
     found, asked = await watched(desk, command, keep=True)
     assert asked
-    assert (found.put_back, guarded_files(desk, sealed_home) == before) == ([], False)
+    assert (found.put_back, protected_files(desk, sealed_home) == before) == ([], False)
 
 
 ORDINARY = [

@@ -1,4 +1,4 @@
-"""Directories that lead to guarded files, and names of such: what a command puts in their place is removed, what
+"""Directories that lead to protected files, and names of such: what a command puts in their place is removed, what
 it moved away comes back."""
 
 import asyncio
@@ -15,13 +15,13 @@ from cogency_tui.agent.edits.command_watch import CommandEdits, KeptPaths
 from cogency_tui.agent.edits.prior_contents import Limits
 from cogency_tui.agent.edits.protected_file_restore import Settled, refuse_all
 from cogency_tui.errors import WorkspaceError
-from cogency_tui.tools.base import Outcome, with_guarded
+from cogency_tui.tools.base import Outcome, with_protected
 from cogency_tui.tools.journal_protocol import Consent
 from cogency_tui.tools.shell.files_from_commits import bringing
 from cogency_tui.workspace import atomic_changes, protected_directories
 from cogency_tui.workspace.file_or_link import Place
 from cogency_tui.workspace.paths import Location
-from cogency_tui.workspace.protected_directories import MOST_HELD, GuardedDirectories
+from cogency_tui.workspace.protected_directories import MOST_HELD, ProtectedDirectories
 from tests.agent.conftest import MakeAgent
 from tests.agent.journaling import Desk, desk_at, settle, until
 from tests.agent.repositories import git
@@ -288,7 +288,7 @@ GONE = (
     "cp -r ~/.local/bin b; rm -r ~/.local/bin; ln -s $PWD/b ~/.local/bin; cp scripts/ls b",
     "cp -r ~/.config/nvim/lua l; rm -r ~/.config/nvim/lua; ln -s $PWD/l ~/.config/nvim/lua; echo x >> l/x.lua",
 )
-UNGUARDED = (f"{OWN}/notes", ".config/other", ".ssh/id_rsa")
+UNPROTECTED = (f"{OWN}/notes", ".config/other", ".ssh/id_rsa")
 
 
 @pytest.mark.parametrize("command", GONE)
@@ -297,7 +297,7 @@ async def test_a_link_to_a_copy_is_removed(desk: Desk, sealed_home: Path, comman
     found, _ = await watched(desk, command)
     after = state(sealed_home)
     assert after.items() <= before.items()
-    assert all(name.startswith(UNGUARDED) for name in before.keys() - after.keys())
+    assert all(name.startswith(UNPROTECTED) for name in before.keys() - after.keys())
     assert found.put_back
     assert before.keys() == after.keys() or found.left
     assert not found.left or f"look for the others in {desk.root}" in "".join(found.notes)
@@ -573,10 +573,10 @@ async def test_a_call_that_leaves_something_is_a_failure(make_agent: MakeAgent, 
 
 def test_what_an_mcp_server_leaves_is_a_failure() -> None:
     outcome = Outcome("x answered", "text")
-    assert with_guarded(outcome, None) is outcome
-    assert with_guarded(outcome, CommandEdits(KeptPaths())) is outcome
+    assert with_protected(outcome, None) is outcome
+    assert with_protected(outcome, CommandEdits(KeptPaths())) is outcome
     found = CommandEdits(KeptPaths(), settled=Settled(put_back=["a"], left=["b"]))
-    failed = with_guarded(outcome, found)
+    failed = with_protected(outcome, found)
     assert (failed.failed, failed.put_back) == (True, ())
     assert failed.outcome == "x answered; restored: a; could not be restored: b"
 
@@ -613,7 +613,7 @@ NOT_LEADING = {
 
 
 @pytest.mark.parametrize("name", [*LEADING, *NOT_LEADING])
-def test_what_a_guarded_link_leads_to_is_asked_about(desk: Desk, name: str) -> None:
+def test_what_a_protected_link_leads_to_is_asked_about(desk: Desk, name: str) -> None:
     assert desk.workspace.guard(desk.workspace.locate(name)) == ""
     command = LEADING.get(name) or NOT_LEADING[name]
     subprocess.run(["bash", "-c", command], cwd=desk.root, check=True)
@@ -626,11 +626,11 @@ def test_what_a_guarded_link_leads_to_is_asked_about(desk: Desk, name: str) -> N
 
 
 def looks(desk: Desk, number: int, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """What is looked at in the project with so many directories that have guarded files."""
+    """What is looked at in the project with so many directories that have protected files."""
     names = [f"sub/{index}/AGENTS.md" for index in range(number)]
     for name in names:
         desk.put(name, "x")
-    held = GuardedDirectories(desk.workspace)
+    held = ProtectedDirectories(desk.workspace)
     held.hold(names)
     looked: list[str] = []
     look = os.lstat
@@ -663,7 +663,7 @@ async def test_no_directory_stays_open(desk: Desk) -> None:
         desk.put(name, "x")
     await watched(desk, "true")
     before = _open_files()
-    held = GuardedDirectories(desk.workspace)
+    held = ProtectedDirectories(desk.workspace)
     held.hold(names)
     assert _open_files() <= before + MOST_HELD
     held.close()

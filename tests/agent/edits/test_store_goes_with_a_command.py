@@ -1,4 +1,4 @@
-"""A command that takes the store away: the guarded files that it changed are named, and the call is a failure."""
+"""A command that takes the store away: the protected files that it changed are named, and the call is a failure."""
 
 import shutil
 from collections.abc import Callable
@@ -10,7 +10,7 @@ from cogency_tui.agent.edits.protected_file_restore import refuse_all
 from cogency_tui.errors import StoreError
 from cogency_tui.store import unseen_notices
 from cogency_tui.store.store import Store
-from cogency_tui.tools.base import Outcome, with_guarded
+from cogency_tui.tools.base import Outcome, with_protected
 from cogency_tui.tools.journal_protocol import ALL, Consent
 from tests.agent.journaling import Desk, desk_at, settle
 
@@ -48,7 +48,7 @@ def _write(desk: Desk, home: Path) -> None:
 
 
 @pytest.mark.parametrize("way", WAYS)
-async def test_the_guarded_files_are_named(tmp_path: Path, sealed_home: Path, way: str) -> None:
+async def test_the_protected_files_are_named(tmp_path: Path, sealed_home: Path, way: str) -> None:
     data = tmp_path / "data"
     (sealed_home / ".bashrc").write_text("old\n")
     async with desk_at(tmp_path / "project", data) as desk:
@@ -58,7 +58,7 @@ async def test_the_guarded_files_are_named(tmp_path: Path, sealed_home: Path, wa
         async with desk.calls.around_command("call", "shell", consent=Consent(refuse_all)) as found:
             WAYS[way](data)
             _write(desk, sealed_home)
-        outcome = with_guarded(Outcome("exit 0", ""), found)
+        outcome = with_protected(Outcome("exit 0", ""), found)
         assert outcome.failed
         names = (".bashrc", ".zshenv", "AGENTS.md")
         for said in (" ".join(found.notes), " ".join(desk.store.untold()), outcome.outcome):
@@ -78,7 +78,7 @@ async def test_what_the_user_agreed_to_is_no_failure(tmp_path: Path, sealed_home
             shutil.rmtree(data)
             _write(desk, sealed_home)
         assert found.unrecorded
-        assert not with_guarded(Outcome("exit 0", ""), found).failed
+        assert not with_protected(Outcome("exit 0", ""), found).failed
         assert unseen_notices.pending(data) == []
 
 

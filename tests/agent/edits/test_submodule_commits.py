@@ -1,4 +1,4 @@
-"""Guarded files of submodules come with commits that the repository above records, or that were fetched."""
+"""Protected files of submodules come with commits that the repository above records, or that were fetched."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path

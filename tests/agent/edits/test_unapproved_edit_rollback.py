@@ -1,4 +1,4 @@
-"""What an interrupted command changed of guarded files is put back at the next opening, which says so."""
+"""What an interrupted command changed of protected files is put back at the next opening, which says so."""
 
 import os
 import re
@@ -11,7 +11,7 @@ from cogency_tui.agent.edits.protected_file_restore import refuse_all
 from cogency_tui.agent.edits.startup_recovery import any_left, settle_left
 from cogency_tui.store import unseen_notices
 from cogency_tui.tools.journal_protocol import ALL, Consent
-from tests.agent.edits.test_protected_file_restore import guarded_files
+from tests.agent.edits.test_protected_file_restore import protected_files
 from tests.agent.faults import reopened
 from tests.agent.journaling import Desk, desk_at, orphan, settle
 from tests.agent.repositories import git
@@ -51,7 +51,7 @@ CHANGES: dict[str, Change] = {
 async def _killed(
     tmp_path: Path, home: Path, change: Change, consent: Callable[[Desk, Path], Consent], *, dies: bool = True
 ) -> tuple[list[str], bool]:
-    """What a reopening says of a command that was killed, and whether the guarded files are as before. Where it
+    """What a reopening says of a command that was killed, and whether the protected files are as before. Where it
     `dies`, its guard has given a last sign."""
     _write(home / ".bashrc", "old")
     _write(home / "bin/tool", "old")
@@ -62,7 +62,7 @@ async def _killed(
         desk.put(".gitignore", ".envrc\n")
         git(desk.root, "init", "-q", "-b", "main")
         settle()
-        before = guarded_files(desk, home)
+        before = protected_files(desk, home)
         async with desk.calls.around_command("call", "shell", consent=consent(desk, home)):
             change(desk, home)
             if dies:
@@ -72,7 +72,7 @@ async def _killed(
             async with store:
                 notices = await other.journal.settle()
                 assert await (await other.journal.intents()).unagreed(other.journal.root) == {}
-                return notices, guarded_files(desk, home) == before
+                return notices, protected_files(desk, home) == before
 
 
 _REFUSED = Consent(refuse_all)

@@ -86,7 +86,7 @@ def run(person: Person, command: str, **more: Any) -> Intent:
         outside=found.outside,
         network=found.network,
         brings=found.brings,
-        guarded=intent.guarded or found.guarded,
+        protected=intent.protected or found.protected,
     )
 
 
@@ -142,7 +142,7 @@ async def test_a_reason_reaches_the_model(person: Person) -> None:
 
 # What always asks (safety.md, promise 2).
 
-GUARDED = [
+PROTECTED = [
     *(".git/config", ".git/hooks/pre-commit", ".GIT/hooks/x", "sub/.git/HEAD", ".git"),
     *(".cogency/config.toml", ".cogency/commands/x.md", "sub/.cogency/x"),
     *(
@@ -162,8 +162,8 @@ GUARDED = [
 
 
 @pytest.mark.parametrize("mode", PERMISSIONS)
-@pytest.mark.parametrize("name", GUARDED, ids=repr)
-async def test_guarded_files_are_asked_for_in_every_mode(
+@pytest.mark.parametrize("name", PROTECTED, ids=repr)
+async def test_protected_files_are_asked_for_in_every_mode(
     person: Person, mode: Permissions, name: str
 ) -> None:
     workspace = Workspace(person.project)
@@ -259,15 +259,15 @@ async def test_a_yes_for_the_conversation_covers_the_same_command_in_the_same_pl
     assert not await person.lets(run(person, "make test"), NO, gate=person.new_gate())
 
 
-async def test_a_yes_for_changes_covers_neither_guarded_files_nor_those_outside(person: Person) -> None:
+async def test_a_yes_for_changes_covers_neither_protected_files_nor_those_outside(person: Person) -> None:
     assert await person.lets(change(person, "a.py"), ALL_ALONG)
     assert person.asked[0].grant == "all changes to files in the project"
     assert await person.lets(change(person, "b.py"))
-    guarded = change(person, "AGENTS.md", guarded="AGENTS.md: agents take instructions from it")
-    assert not await person.lets(guarded, NO)
-    assert await person.lets(guarded, ALL_ALONG)
-    assert await person.lets(replace(guarded, summary="Edit it (+9 −9)"))
-    assert not await person.lets(change(person, "CLAUDE.md", guarded="CLAUDE.md: …"), NO)
+    protected = change(person, "AGENTS.md", protected="AGENTS.md: agents take instructions from it")
+    assert not await person.lets(protected, NO)
+    assert await person.lets(protected, ALL_ALONG)
+    assert await person.lets(replace(protected, summary="Edit it (+9 −9)"))
+    assert not await person.lets(change(person, "CLAUDE.md", protected="CLAUDE.md: …"), NO)
     assert not await person.lets(Intent("write", "w", paths=(Path("/etc/x"),), outside="/etc/x"), NO)
 
 

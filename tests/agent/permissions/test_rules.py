@@ -151,7 +151,7 @@ def test_a_host_is_that_host_only(desk: Desk) -> None:
 
 
 @pytest.mark.parametrize(
-    "more", [{"guarded": "x"}, {"outside": "/x"}, {"loss": "x"}, {"network": "curl"}], ids=str
+    "more", [{"protected": "x"}, {"outside": "/x"}, {"loss": "x"}, {"network": "curl"}], ids=str
 )
 def test_no_rule_reaches_what_is_asked_about_each_time(desk: Desk, more: dict[str, Any]) -> None:
     desk.rules.add("command", "pytest")

@@ -106,10 +106,10 @@ git merge "$X"
 
 @pytest.mark.parametrize("command", UNKNOWN)
 def test_a_name_that_only_running_shows_is_asked_about(project: Path, command: str) -> None:
-    assert "known only at run time" in of(project, command).guarded
+    assert "known only at run time" in of(project, command).protected
 
 
 @pytest.mark.parametrize("command", KNOWN)
 def test_what_names_no_file_may_be_computed(project: Path, command: str) -> None:
     found = of(project, command)
-    assert (found.outside, found.guarded) == ("", "")
+    assert (found.outside, found.protected) == ("", "")

@@ -281,7 +281,7 @@ async def test_handles_of_the_supervision_are_of_no_use_to_the_command(mark: str
 STARTS = pytest.mark.parametrize(
     ("wrapper", "tree"),
     [([], True), (["/usr/bin/env"], True), ([], False)],
-    ids=["guarded", "wrapped", "group"],
+    ids=["protected", "wrapped", "group"],
 )
 """The ways in which a supervisor is started."""
 

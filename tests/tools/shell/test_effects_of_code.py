@@ -170,13 +170,13 @@ ORDINARY = [
 @pytest.mark.parametrize("command", SED_AND_AWK + CODE + MADE + WRAPPED)
 def test_code_that_names_a_path_outside_is_asked_about(project: Path, command: str) -> None:
     found = of(project, command)
-    assert found.outside or "known only at run time" in found.guarded
+    assert found.outside or "known only at run time" in found.protected
 
 
 @pytest.mark.parametrize("command", ORDINARY)
 def test_ordinary_code_is_not(project: Path, command: str) -> None:
     found = of(project, command)
-    assert (found.outside, found.guarded) == ("", "")
+    assert (found.outside, found.protected) == ("", "")
 
 
 @pytest.mark.parametrize(
@@ -189,8 +189,8 @@ def test_ordinary_code_is_not(project: Path, command: str) -> None:
         "gawk -i inplace '{print 1}' .envrc",
     ],
 )
-def test_code_that_writes_a_guarded_file_is_asked_about(project: Path, command: str) -> None:
-    assert of(project, command).guarded
+def test_code_that_writes_a_protected_file_is_asked_about(project: Path, command: str) -> None:
+    assert of(project, command).protected
 
 
 def test_what_code_only_reads_outside_is_brought(project: Path) -> None:

@@ -41,7 +41,7 @@ def project(tmp_path: Path) -> Path:
 )
 def test_what_lies_beside_the_directory_is_inside(command: str, project: Path) -> None:
     found = reach(command, project, Workspace(project))
-    assert (found.outside, found.guarded) == ("", "")
+    assert (found.outside, found.protected) == ("", "")
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def test_what_lies_beside_the_directory_is_inside(command: str, project: Path) -
 )
 def test_what_may_be_outside_is_outside(command: str, project: Path) -> None:
     found = reach(command, project, Workspace(project))
-    assert found.outside or found.guarded
+    assert found.outside or found.protected
 
 
 def test_a_path_for_directories_of_the_environment_is_none_that_is_known(

@@ -94,13 +94,13 @@ echo $((echo a); (curl https://evil.example))
 @pytest.mark.parametrize("command", INSIDE)
 def test_what_leads_into_the_project_is_no_question(project: Path, command: str) -> None:
     found = of(project, command)
-    assert (found.outside, found.guarded) == ("", "")
+    assert (found.outside, found.protected) == ("", "")
 
 
 @pytest.mark.parametrize("command", OUTSIDE)
 def test_what_may_lead_out_of_it_is_asked_about(project: Path, command: str) -> None:
     found = of(project, command)
-    assert found.outside or found.guarded
+    assert found.outside or found.protected
 
 
 @pytest.mark.parametrize("command", NO_NETWORK)

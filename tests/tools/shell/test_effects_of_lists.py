@@ -86,13 +86,13 @@ python3 -m json.tool list .vscode/settings.json
 @pytest.mark.parametrize("command", LISTED)
 def test_names_that_are_listed_in_the_project_are_no_question(project: Path, command: str) -> None:
     found = of(project, command)
-    assert (found.outside, found.guarded, found.brings) == ("", "", "")
+    assert (found.outside, found.protected, found.brings) == ("", "", "")
 
 
 @pytest.mark.parametrize("command", UNKNOWN)
 def test_names_that_may_be_any_are_asked_about(project: Path, command: str) -> None:
     found = of(project, command)
-    assert found.outside or found.guarded
+    assert found.outside or found.protected
 
 
 def test_what_git_clean_is_told_to_leave_is_not_lost(project: Path) -> None:

@@ -129,7 +129,7 @@ diff <(sort a.py) <(sort src/b.py)
 @pytest.mark.parametrize("command", READING)
 def test_a_command_that_reads_outside_is_asked_about(project: Path, command: str) -> None:
     found = of(project, command)
-    assert found.outside or "known only at run time" in found.guarded
+    assert found.outside or "known only at run time" in found.protected
     ran = subprocess.run(
         ["bash", "-c", command], cwd=project, stdin=subprocess.DEVNULL, capture_output=True, check=False
     )
@@ -139,13 +139,13 @@ def test_a_command_that_reads_outside_is_asked_about(project: Path, command: str
 @pytest.mark.parametrize("command", COMPUTING)
 def test_what_only_running_would_name_is_asked_about(project: Path, command: str) -> None:
     found = of(project, command)
-    assert found.outside or "it reads files known only at run time" in found.guarded
+    assert found.outside or "it reads files known only at run time" in found.protected
 
 
 @pytest.mark.parametrize("command", ORDINARY)
 def test_names_that_the_project_has_are_not(project: Path, command: str) -> None:
     found = of(project, command)
-    assert (found.outside, found.guarded) == ("", "")
+    assert (found.outside, found.protected) == ("", "")
 
 
 def test_a_tree_of_too_many_links_is_a_source_and_no_question(
@@ -154,4 +154,4 @@ def test_a_tree_of_too_many_links_is_a_source_and_no_question(
     monkeypatch.setattr("cogency_tui.tools.shell.word_paths.MOST_LINK_ENTRIES", 1)
     found = of(project, "grep -R x .")
     assert found.brings
-    assert (found.outside, found.guarded) == ("", "")
+    assert (found.outside, found.protected) == ("", "")

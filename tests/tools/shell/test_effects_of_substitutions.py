@@ -71,13 +71,13 @@ f=a.py; read -raf < list; cat "$f"
 @pytest.mark.parametrize("command", INSIDE)
 def test_what_a_substitution_comes_to_in_the_project_is_known(project: Path, command: str) -> None:
     found = of(project, command)
-    assert (found.outside, found.guarded) == ("", "")
+    assert (found.outside, found.protected) == ("", "")
 
 
 @pytest.mark.parametrize("command", OUTSIDE)
 def test_what_it_may_lead_to_outside_is_asked_about(project: Path, command: str) -> None:
     found = of(project, command)
-    assert found.outside or "known only at run time" in found.guarded
+    assert found.outside or "known only at run time" in found.protected
     ran = subprocess.run(
         ["bash", "-c", command], cwd=project, stdin=subprocess.DEVNULL, capture_output=True, check=False
     )
@@ -91,7 +91,7 @@ def test_a_working_tree_that_is_configured_elsewhere_is_outside(project: Path) -
 
 def test_without_a_repository_the_topmost_directory_is_not_known(project: Path) -> None:
     (project / ".git").rename(project / "other")
-    assert of(project, 'cat "$(git rev-parse --show-toplevel)/etc/passwd"').guarded
+    assert of(project, 'cat "$(git rev-parse --show-toplevel)/etc/passwd"').protected
 
 
 def test_what_may_print_no_name_leads_to_the_root(project: Path) -> None:
@@ -107,5 +107,5 @@ def test_builtins_bring_nothing(project: Path) -> None:
     assert not of(project, command).sources
 
 
-def test_a_command_that_writes_what_a_loop_lists_is_asked_about_guarded_files(project: Path) -> None:
-    assert of(project, 'find .git -name hooks | while read -r f; do echo y >> "$f"; done').guarded
+def test_a_command_that_writes_what_a_loop_lists_is_asked_about_protected_files(project: Path) -> None:
+    assert of(project, 'find .git -name hooks | while read -r f; do echo y >> "$f"; done').protected

@@ -106,8 +106,8 @@ def test_a_value_that_leads_outside_is_asked_about(project: Path, command: str) 
 @pytest.mark.parametrize("command", ORDINARY)
 def test_an_ordinary_value_is_not(project: Path, command: str) -> None:
     found = of(project, command)
-    assert (found.outside, found.guarded) == ("", "")
+    assert (found.outside, found.protected) == ("", "")
 
 
 def test_cd_follows_its_search_path(project: Path) -> None:
-    assert of(project, "CDPATH=.git; cd hooks; touch x").guarded
+    assert of(project, "CDPATH=.git; cd hooks; touch x").protected

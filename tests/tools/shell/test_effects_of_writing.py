@@ -23,7 +23,7 @@ def of(project: Path, command: str) -> Reach:
     return reach(command, project, Workspace(project))
 
 
-GUARDED = [
+PROTECTED = [
     "sort -o .envrc a",
     "sort -uo.envrc a",
     "sort -uo .envrc a",
@@ -221,21 +221,21 @@ ORDINARY = [
 ]
 
 
-@pytest.mark.parametrize("command", GUARDED)
-def test_what_may_write_a_guarded_file_is_asked_about(project: Path, command: str) -> None:
-    assert of(project, command).guarded
+@pytest.mark.parametrize("command", PROTECTED)
+def test_what_may_write_a_protected_file_is_asked_about(project: Path, command: str) -> None:
+    assert of(project, command).protected
 
 
 @pytest.mark.parametrize("command", ORDINARY)
-def test_what_only_names_a_guarded_file_is_not(project: Path, command: str) -> None:
-    assert of(project, command).guarded == ""
+def test_what_only_names_a_protected_file_is_not(project: Path, command: str) -> None:
+    assert of(project, command).protected == ""
 
 
 def test_a_patch_is_asked_about_by_the_names_that_it_changes(project: Path) -> None:
     patch = "<<X\n--- a/AGENTS.md\n+++ b/AGENTS.md\n@@ -1 +1 @@\n-x\n+y\nX"
     for program in ("git apply", "patch -p1"):
         found = of(project, f"{program} {patch}")
-        assert found.guarded.startswith("AGENTS.md: ")
+        assert found.protected.startswith("AGENTS.md: ")
         assert project / "AGENTS.md" in found.covers
 
 
@@ -249,9 +249,9 @@ HEADS = ["git reset HEAD", "git checkout HEAD -- src", "git switch -c z HEAD", "
 
 @pytest.mark.parametrize("command", HEADS)
 def test_head_is_a_commit_to_git(project: Path, command: str) -> None:
-    assert not reach(command, project, Workspace(project)).guarded
+    assert not reach(command, project, Workspace(project)).protected
 
 
 def test_head_is_a_file_elsewhere(project: Path) -> None:
-    assert reach("git mv a HEAD", project, Workspace(project)).guarded
-    assert reach("cp a HEAD", project, Workspace(project)).guarded
+    assert reach("git mv a HEAD", project, Workspace(project)).protected
+    assert reach("cp a HEAD", project, Workspace(project)).protected

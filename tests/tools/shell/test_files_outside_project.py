@@ -133,7 +133,7 @@ def test_temporary_files_of_the_user_s_own_are_written_and_read(project: Path, t
         'd="$(mktemp -d)" && ls "$d"',
     ):
         found = of(project, command)
-        assert (found.outside, found.guarded, found.brings) == ("", "", "")
+        assert (found.outside, found.protected, found.brings) == ("", "", "")
     assert at_stake(f"rm -rf {temporary}/own {temporary}/folder", project, Workspace(project)).what == ""
 
 

@@ -46,17 +46,17 @@ find . -newer a.md -path ./.git/config -prune -o -print | xargs sed -i s/a/b/
 
 @pytest.mark.parametrize("command", PASSED_OVER)
 def test_what_is_passed_over_is_no_target(project: Path, command: str) -> None:
-    assert reach(command, project, Workspace(project)).guarded == ""
+    assert reach(command, project, Workspace(project)).protected == ""
 
 
 @pytest.mark.parametrize("command", FOUND)
 def test_what_may_be_found_is_a_target(project: Path, command: str) -> None:
-    assert ".git" in reach(command, project, Workspace(project)).guarded
+    assert ".git" in reach(command, project, Workspace(project)).protected
 
 
 @pytest.mark.parametrize("tests", ["-not -path './.git/*' -unheard-of", "-not -path './.git/*' \\( -type f"])
 def test_what_an_expression_finds_that_is_not_known_may_be_any(project: Path, tests: str) -> None:
-    assert reach(f"find . {tests} | xargs sed -i s/a/b/", project, Workspace(project)).guarded
+    assert reach(f"find . {tests} | xargs sed -i s/a/b/", project, Workspace(project)).protected
 
 
 LOST = {
@@ -126,9 +126,9 @@ def test_the_depth_of_brackets_is_bounded(project: Path) -> None:
 
 def test_of_many_names_none_is_passed_over(project: Path) -> None:
     few, many = (" -not -path './.git/config'" * count for count in (3, 300))
-    guarded = [
-        reach(f"find .{names} | xargs sed -i s/a/b/", project, Workspace(project)).guarded
+    protected = [
+        reach(f"find .{names} | xargs sed -i s/a/b/", project, Workspace(project)).protected
         for names in (few, many)
     ]
-    assert guarded[0] == ""
-    assert ".git" in guarded[1]
+    assert protected[0] == ""
+    assert ".git" in protected[1]

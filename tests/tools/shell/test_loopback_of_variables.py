@@ -70,7 +70,7 @@ def of(root: Path, command: str) -> Reach:
 @pytest.mark.parametrize("command", HERE)
 def test_what_stands_behind_host_and_port_changes_neither(tmp_path: Path, command: str) -> None:
     found = of(tmp_path, command)
-    assert (found.network, found.guarded) == ("", "")
+    assert (found.network, found.protected) == ("", "")
 
 
 @pytest.mark.parametrize("command", ELSEWHERE)

@@ -39,7 +39,7 @@ def project(tmp_path: Path) -> Path:
 def test_what_can_be_made_again_is_no_loss(project: Path, command: str) -> None:
     assert not at_stake(command, project, Workspace(project)).what
     found = reach(command, project, Workspace(project))
-    assert (found.network, found.outside, found.guarded) == ("", "", "")
+    assert (found.network, found.outside, found.protected) == ("", "", "")
 
 
 @pytest.mark.parametrize(

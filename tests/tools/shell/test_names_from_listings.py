@@ -36,7 +36,7 @@ def of(project: Path, command: str) -> Reach:
 
 def is_asked_about(project: Path, command: str) -> bool:
     found = of(project, command)
-    return bool(found.outside or found.guarded)
+    return bool(found.outside or found.protected)
 
 
 def with_directory(name: str, *, committed: bool = False) -> str:

@@ -169,9 +169,9 @@ def test_what_only_looks_like_a_path_outside_is_none(project: Path, command: str
         ("cp AGENTS.md.txt x", ""),
     ],
 )
-def test_guarded_files_that_it_may_write(project: Path, command: str, reason: str) -> None:
-    assert reason in of(project, command).guarded
-    assert bool(of(project, command).guarded) is bool(reason)
+def test_protected_files_that_it_may_write(project: Path, command: str, reason: str) -> None:
+    assert reason in of(project, command).protected
+    assert bool(of(project, command).protected) is bool(reason)
 
 
 def test_what_is_only_written_brings_nothing(project: Path) -> None:
@@ -362,21 +362,21 @@ ORDINARY = [
 @pytest.mark.parametrize("command", OUTSIDE)
 def test_nothing_may_be_written_outside_unasked(project: Path, command: str) -> None:
     found = of(project, command)
-    assert found.outside or "known only at run time" in found.guarded
+    assert found.outside or "known only at run time" in found.protected
 
 
 @pytest.mark.parametrize("command", ORDINARY)
 def test_ordinary_commands_in_the_project_are_not_asked_about(project: Path, command: str) -> None:
     found = of(project, command)
-    assert (found.outside, found.guarded) == ("", "")
+    assert (found.outside, found.protected) == ("", "")
 
 
 def test_what_a_wrapper_runs_elsewhere_is_seen(project: Path) -> None:
-    assert of(project, "env --unset A touch .envrc").guarded
-    assert of(project, "env -C .git touch hooks/x").guarded
-    assert of(project, "env -S 'touch .envrc'").guarded
+    assert of(project, "env --unset A touch .envrc").protected
+    assert of(project, "env -C .git touch hooks/x").protected
+    assert of(project, "env -S 'touch .envrc'").protected
 
 
 def test_values_within_values_do_not_multiply(project: Path) -> None:
     lines = ["V0=" + "x" * 1000, *(f"V{n}=$V{n - 1}$V{n - 1}" for n in range(1, 60)), "touch $V59 src/$V0"]
-    assert "known only at run time" in of(project, "\n".join(lines)).guarded
+    assert "known only at run time" in of(project, "\n".join(lines)).protected

@@ -223,13 +223,13 @@ def test_a_file_outside_that_a_client_names_is_outside(project: Path, command: s
 
 @pytest.mark.parametrize("command", UNKNOWN)
 def test_a_file_that_a_client_is_told_only_when_it_runs_is_asked_about(project: Path, command: str) -> None:
-    assert "known only at run time" in of(project, command).guarded
+    assert "known only at run time" in of(project, command).protected
 
 
 @pytest.mark.parametrize("command", FREE)
 def test_what_is_no_file_outside_is_not_asked_about(project: Path, command: str) -> None:
     found = of(project, command)
-    assert (found.outside, found.guarded) == ("", "")
+    assert (found.outside, found.protected) == ("", "")
 
 
 PIECES = ("{", "[", "file:", "file://", "f=@", ";x=@", "@", ",", "\\\\", "{:", "a=<", "file:{", " @ ")

@@ -289,7 +289,7 @@ def test_what_one_of_two_lists_had_is_network(command: str, workspace: Workspace
     assert reach(command, workspace.root, workspace).network
 
 
-GUARDED = [
+PROTECTED = [
     "uniq -c x AGENTS.md",
     "printf '+++ b/AGENTS.md' > p && git --git-dir x apply p",
     "vi $X",
@@ -297,9 +297,9 @@ GUARDED = [
 ]
 
 
-@pytest.mark.parametrize("command", GUARDED)
-def test_what_one_of_two_lists_had_is_guarded(command: str, workspace: Workspace) -> None:
-    assert reach(command, workspace.root, workspace).guarded
+@pytest.mark.parametrize("command", PROTECTED)
+def test_what_one_of_two_lists_had_is_protected(command: str, workspace: Workspace) -> None:
+    assert reach(command, workspace.root, workspace).protected
 
 
 @pytest.mark.parametrize("command", ["jq -C . ../x", "tr -C a ../x", "ln -s ../x a/l && 7z a b a/l"])

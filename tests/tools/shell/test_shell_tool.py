@@ -57,12 +57,12 @@ async def test_plan_shows_the_whole_command(bench: Bench) -> None:
     intent = await bench.plan("shell", command=text)
     assert (intent.effect, intent.detail, intent.everything) == ("command", text, True)
     assert len(intent.summary) < 100
-    assert intent.guarded == ""
+    assert intent.protected == ""
 
 
 @pytest.mark.parametrize("text", ["ls \u202e", "ls \x1b[2J", "ls \u200b"])
-async def test_command_that_is_not_what_it_looks_like_is_guarded(bench: Bench, text: str) -> None:
-    assert "the command has" in (await bench.plan("shell", command=text)).guarded
+async def test_command_that_is_not_what_it_looks_like_is_protected(bench: Bench, text: str) -> None:
+    assert "the command has" in (await bench.plan("shell", command=text)).protected
 
 
 async def test_command_runs_in_the_directory(bench: Bench) -> None:

@@ -119,7 +119,7 @@ async def test_the_intent_names_the_server_and_shows_the_address(web: Web) -> No
     intent = await web.plan("https://Example.org/a?b=c#d")
     assert (intent.effect, intent.summary) == ("network", "Read pages of example.org")
     assert intent.detail == "https://example.org/a?b=c"
-    assert (intent.network, intent.source, intent.guarded) == ("example.org", "example.org", "")
+    assert (intent.network, intent.source, intent.protected) == ("example.org", "example.org", "")
     assert (intent.paths, intent.everything) == ((), False)
 
 

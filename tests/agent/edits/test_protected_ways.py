@@ -1,4 +1,4 @@
-"""Ways round the watch over guarded files: what leads to them, what hides them, and who was asked for what."""
+"""Ways round the watch over protected files: what leads to them, what hides them, and who was asked for what."""
 
 import asyncio
 import json
@@ -45,7 +45,7 @@ def run(root: Path, command: str) -> None:
     subprocess.run(["bash", "-c", command], cwd=root, check=True)
 
 
-# What guarded files lead to.
+# What protected files lead to.
 
 LEADING = {
     "ln -s docs/a.md CLAUDE.md": "docs/a.md",
@@ -65,7 +65,7 @@ LEADING = {
 
 
 @pytest.mark.parametrize("setting", sampled(LEADING, quick=3))
-async def test_what_a_guarded_file_leads_to_is_guarded(desk: Desk, setting: str) -> None:
+async def test_what_a_protected_file_leads_to_is_protected(desk: Desk, setting: str) -> None:
     target = desk.root / LEADING[setting]
     desk.put("docs/a.md", "[core]\n")
     run(desk.root, setting)
@@ -111,7 +111,7 @@ NAMED = (
 
 
 @pytest.mark.parametrize("name", sampled(UNNAMED, quick=7))
-async def test_what_runs_without_being_named_is_guarded(desk: Desk, name: str) -> None:
+async def test_what_runs_without_being_named_is_protected(desk: Desk, name: str) -> None:
     assert desk.workspace.guard(desk.workspace.locate(name))
     found, _ = await watched(desk, f"mkdir -p $(dirname {name}); cp evil {name}")
     assert found.put_back == [name]
@@ -171,7 +171,7 @@ async def test_what_programs_write_there_all_the_time_is_not(desk: Desk) -> None
         ("*", "sub/.mcp.json"),
     ],
 )
-async def test_new_rules_hide_no_guarded_file(desk: Desk, rules: str, name: str, steps: int) -> None:
+async def test_new_rules_hide_no_protected_file(desk: Desk, rules: str, name: str, steps: int) -> None:
     commands = [f"echo '{rules}' > .gitignore", f"mkdir -p $(dirname {name}); cp evil {name}"]
     found = None
     for command in [" ; ".join(commands)] if steps == 1 else commands:
@@ -199,7 +199,7 @@ async def test_without_new_rules_the_project_is_walked_once(desk: Desk) -> None:
     desk.put("sub/.gitignore", "x\n")
     first = snapshot.take(desk.workspace)
     assert first.rules == {"sub/": b"x\n"}
-    assert snapshot.take(desk.workspace, rules=first.rules).guarded == first.guarded
+    assert snapshot.take(desk.workspace, rules=first.rules).protected == first.protected
 
 
 # Commits that a command has made.
@@ -453,7 +453,7 @@ async def test_a_question_names_all_that_it_is_about(make_agent: MakeAgent) -> N
     assert ".envrc: " in asked[0].reason
 
 
-async def test_a_yes_that_named_no_guarded_file_covers_none(make_agent: MakeAgent, project: Path) -> None:
+async def test_a_yes_that_named_no_protected_file_covers_none(make_agent: MakeAgent, project: Path) -> None:
     (project / "make.py").write_text(MAKE)
     settle()
     asked = await _asked(make_agent, "python3 make.py", mode="ask")
