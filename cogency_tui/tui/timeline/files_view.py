@@ -175,8 +175,8 @@ class FilesView(Surface):
         rows = self._rows.rows
         changed = sum(file.change is not None for file, _still in rows)
         later = len(rows) - changed
-        facts = [f"{plural(changed, 'file')} changed up to here"]
-        return " · ".join([*facts, *([f"{later} changed later"] if later else [])])
+        facts = [f"{plural(changed, 'file')} changed"]
+        return " · ".join([*facts, *([f"{later} later"] if later else [])])
 
     def on_select_list_selected(self, event: SelectList.Selected) -> None:
         event.stop()

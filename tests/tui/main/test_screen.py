@@ -196,7 +196,7 @@ async def test_ctrl_n_begins_a_new_conversation(project: Path) -> None:
         await finished(pilot)
         first = main_of(pilot).bridge.conversation_id
         await pilot.press("ctrl+n")
-        assert "A coding agent" in shown(conversation_of(pilot))
+        assert "Your coding agent" in shown(conversation_of(pilot))
         await send(pilot, "again")
         await finished(pilot)
 

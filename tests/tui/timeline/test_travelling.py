@@ -95,7 +95,7 @@ async def test_files_are_shown_as_they_were(agent: Agent, project: Path) -> None
 
         (project / "src" / "app.py").write_text("x = 3\n")
         await timeline.press("shift+right")
-        assert "1 file changed up to here · 1 changed later" in timeline.detail
+        assert "1 file changed · 1 later" in timeline.detail
         assert "changed since" in timeline.files
         await timeline.press("up")
         assert "-x = 2" in timeline.text
