@@ -275,7 +275,7 @@ async def test_questions(project: Path) -> None:
             effect = ("command", "write", "network")[number % 3]
             question = Question(text, text, effect, text, text, text, text, text)
             pilot.app.push_screen(PermissionQuestion(question))
-            await until(pilot, lambda: "tell it why" in screen_of(pilot.app))
+            await until(pilot, lambda: "tell the agent why" in screen_of(pilot.app))
             # What the person judges is shown, not left out.
             assert "␛" in screen_of(pilot.app) or "\x1b" not in text
             pilot.app.pop_screen()

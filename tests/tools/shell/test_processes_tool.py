@@ -42,6 +42,9 @@ async def test_nothing_is_listed_as_nothing(bench: Bench, background: Background
 async def test_list_has_state_and_command(server: Bench) -> None:
     await server.run("shell", command="exit 2", background=True)
     outcome = await server.run("processes")
+    while "p2  running" in outcome.content:
+        await asyncio.sleep(0.01)
+        outcome = await server.run("processes")
     first, second = outcome.content.split("\n")
     assert first.startswith("p1  running for ")
     assert first.endswith(" s  # a server …")
