@@ -10,8 +10,10 @@ from typing import Any, NamedTuple, cast
 
 from rich.segment import Segment
 from rich.style import Style
+from textual import events
 from textual.geometry import Offset, Region, Size
 from textual.reactive import Reactive
+from textual.screen import Screen
 from textual.scroll_view import ScrollView
 from textual.selection import Selection
 from textual.strip import Strip
@@ -43,6 +45,28 @@ class LineView(ScrollView, can_focus=True):
     ALLOW_SELECT = True
     MARGIN = 2
     """Blank cells left of every line; as many are free on the right, including the scroll bar."""
+
+    _told_size = Size()
+    """The size that the last `Resize` told."""
+
+    def _on_mount(self, event: events.Mount) -> None:
+        screen: Any = self.screen
+        screen.screen_layout_refresh_signal.subscribe(self, self._follow_layout, immediate=True)
+
+    def _on_resize(self, event: events.Resize) -> None:
+        self._told_size = self.size
+
+    def _follow_layout(self, _screen: Screen[Any]) -> None:
+        """Send the `Resize` that Textual omits if the size was read between a style and its layout."""
+        if self.size != self._told_size:
+            # Textual's own, if there is one, is handled before.
+            self.call_later(self._tell_size)
+
+    def _tell_size(self) -> None:
+        size = self.size
+        if size and size != self._told_size:
+            self.post_message(events.Resize(size, self.virtual_size))
+        self._told_size = size
 
     @property
     def theme_styles(self) -> ThemeStyles:
