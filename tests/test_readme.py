@@ -13,7 +13,7 @@ from cogency_tui.cli.arguments import interface_parser, parser_of
 from cogency_tui.cli.main import main
 from cogency_tui.config.layers import load_settings
 from cogency_tui.config.options import options
-from cogency_tui.providers.catalog import PRESETS
+from cogency_tui.providers.configured_providers import PRESETS
 from cogency_tui.tui.commands import COMMANDS
 from cogency_tui.tui.help.key_table import key_table
 from cogency_tui.tui.kit.keys import key_name

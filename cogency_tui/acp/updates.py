@@ -25,7 +25,7 @@ from cogency_tui.store.store import Store
 from cogency_tui.tools.base import ToolKind
 from cogency_tui.tools.recall import Recall
 from cogency_tui.tools.registry import OWN_TOOLS, own_arguments, own_tool
-from cogency_tui.tools.threads import in_thread
+from cogency_tui.tools.worker_threads import in_thread
 from cogency_tui.workspace.text_files import decode
 
 _LARGEST = 1 << 20

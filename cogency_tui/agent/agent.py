@@ -30,7 +30,7 @@ from cogency_tui.config.schema import (
 )
 from cogency_tui.protocol.events import Event
 from cogency_tui.providers.base import Provider
-from cogency_tui.providers.catalog import create_provider, secrets
+from cogency_tui.providers.configured_providers import create_provider, secrets
 from cogency_tui.tools.shell.concealed_proc_environ import conceal
 from cogency_tui.workspace.paths import Workspace
 

@@ -11,13 +11,13 @@ from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
-from cogency_tui.agent.metrics import Calibration
+from cogency_tui.agent.cycle_metrics import Calibration
 from cogency_tui.agent.permissions.gate import Gate, Question
 from cogency_tui.config.schema import BudgetSettings, Limits
 from cogency_tui.errors import BudgetError
 from cogency_tui.protocol.events import Measure
 from cogency_tui.providers.base import Provider
-from cogency_tui.providers.catalog import OFFLINE
+from cogency_tui.providers.configured_providers import OFFLINE
 from cogency_tui.store.store import Store
 from cogency_tui.store.usage import Spent
 

@@ -11,10 +11,9 @@ from typing import Protocol
 
 from cogency_tui.agent.budget import Budget
 from cogency_tui.agent.call_graph import TurnActions
-from cogency_tui.agent.context import MessageLog
+from cogency_tui.agent.cycle_metrics import Calibration
 from cogency_tui.agent.engine import Engine
 from cogency_tui.agent.history import History
-from cogency_tui.agent.metrics import Calibration
 from cogency_tui.agent.model_channels import AutoChannel, Channel, ReplayChannel, ResumeChannel
 from cogency_tui.agent.permissions.gate import Gate
 from cogency_tui.agent.permissions.stored_taint import sources_of
@@ -22,6 +21,7 @@ from cogency_tui.agent.profile.profile import Told
 from cogency_tui.agent.project.instructions import Instructions, read_instructions
 from cogency_tui.agent.project.settings import Delegates
 from cogency_tui.agent.prompt import ACTION_TYPES, system_parts
+from cogency_tui.agent.request_messages import MessageLog
 from cogency_tui.agent.scheduler import Preview, Scheduler
 from cogency_tui.config.schema import Dialect, Mode, Settings
 from cogency_tui.errors import UsageError
@@ -32,7 +32,7 @@ from cogency_tui.store.store import Store
 from cogency_tui.tools.base import ToolContext
 from cogency_tui.tools.mcp.names import described_by, source_of
 from cogency_tui.tools.registry import Registry
-from cogency_tui.tools.threads import in_thread
+from cogency_tui.tools.worker_threads import in_thread
 
 
 class Work(Protocol):

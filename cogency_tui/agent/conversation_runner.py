@@ -15,7 +15,7 @@ from cogency_tui.config.schema import DIALECTS, Dialect, Settings, config_direct
 from cogency_tui.errors import CogencyError
 from cogency_tui.protocol.events import Event
 from cogency_tui.providers.base import Provider
-from cogency_tui.providers.catalog import create_provider, host_of, secrets
+from cogency_tui.providers.configured_providers import create_provider, host_of, secrets
 
 if TYPE_CHECKING:
     from cogency_tui.agent.agent import Agent

@@ -12,7 +12,7 @@ from typing import cast
 
 from cogency_tui.agent.answer_stream import PATIENCE, PIECE, Generation
 from cogency_tui.agent.conversation import Conversation
-from cogency_tui.agent.metrics import Meter
+from cogency_tui.agent.cycle_metrics import Meter
 from cogency_tui.agent.model_channels import Channel
 from cogency_tui.agent.output_variables import StreamedText
 from cogency_tui.agent.recorder import Recorder

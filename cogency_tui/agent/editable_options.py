@@ -21,7 +21,7 @@ from cogency_tui.config.themes import theme_names
 from cogency_tui.config.toml_reader import read_text
 from cogency_tui.config.workflows import problem_of
 from cogency_tui.errors import ConfigError, UsageError
-from cogency_tui.providers.catalog import known_providers
+from cogency_tui.providers.configured_providers import known_providers
 
 APPLIED: Mapping[str, str] = {
     "now": "immediately",

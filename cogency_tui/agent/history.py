@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 
-from cogency_tui.agent.context import MessageLog, Way, build_messages, capped, framed, told
-from cogency_tui.agent.metrics import Calibration, characters_in, measure_usage
+from cogency_tui.agent.cycle_metrics import Calibration, characters_in, measure_usage
+from cogency_tui.agent.request_messages import MessageLog, Way, build_messages, capped, framed, told
 from cogency_tui.config.schema import Dialect, Settings
 from cogency_tui.errors import ContextTooLongError, ProviderProtocolError, UsageError
 from cogency_tui.protocol import create_parser

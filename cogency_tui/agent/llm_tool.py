@@ -11,12 +11,12 @@ from msgspec import Meta
 
 from cogency_tui.agent.call_by_name import NamedArgs, choose, told_to_model
 from cogency_tui.agent.conversation import Conversation
-from cogency_tui.agent.metrics import Calibration, characters_in, measure_usage
+from cogency_tui.agent.cycle_metrics import Calibration, characters_in, measure_usage
 from cogency_tui.errors import ProviderError
 from cogency_tui.protocol.events import Measure, Message
 from cogency_tui.providers.base import Provider, Retrying, TextDelta, Usage
 from cogency_tui.redaction import Redactor
-from cogency_tui.tools import arguments
+from cogency_tui.tools import argument_schema
 from cogency_tui.tools.base import NO_ALIASES, Intent, Outcome, ToolContext, ToolKind
 
 ANSWER_LIMIT = 200_000
@@ -126,7 +126,7 @@ class Llm:
 
     def _read(self, args: NamedArgs) -> _Question:
         choose(self.name, args.name, {**self._names, self._parent.provider().name: None})
-        return arguments.convert(f"{self.name} {args.name}", args.parameters, _Question)
+        return argument_schema.convert(f"{self.name} {args.name}", args.parameters, _Question)
 
     def _provider(self, name: str) -> Provider:
         own = self._parent.provider()

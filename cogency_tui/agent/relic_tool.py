@@ -19,7 +19,7 @@ from cogency_tui.agent.permissions.stored_taint import EARLIER
 from cogency_tui.errors import ToolError
 from cogency_tui.protocol.taint_sources import NONE, Sources
 from cogency_tui.store.agent_key_values import Relics
-from cogency_tui.tools import arguments
+from cogency_tui.tools import argument_schema
 from cogency_tui.tools.base import NO_ALIASES, Intent, Outcome, ToolContext, ToolKind
 
 Key = Annotated[str, Meta(min_length=1, max_length=500)]
@@ -145,7 +145,7 @@ def _read(args: NamedArgs) -> msgspec.Struct:
         there = " or ".join(f'"{name}"' for name in ([implied] if implied else actions))
         raise ToolError(f'relic {args.name}: "action" must be {there}.', form)
     try:
-        return arguments.convert(f"relic {service} {action}", parameters, actions[action])
+        return argument_schema.convert(f"relic {service} {action}", parameters, actions[action])
     except ToolError as exc:
         raise ToolError(str(exc), form) from None
 

@@ -101,7 +101,7 @@ class UserCommand:
         return self._report("failed" if ended.failed else "done", ended.outcome, output, duration)
 
     def _report(self, state: CallState, outcome: str, output: str, duration: float) -> RanCommand:
-        from cogency_tui.agent.context import cut
+        from cogency_tui.agent.request_messages import cut
 
         return {
             "command": self._command,
@@ -126,7 +126,7 @@ class UserCommand:
         """Record the outside sources of the command: they count, no matter who ran it."""
         from cogency_tui.tools.shell.outside_effects import reach
         from cogency_tui.tools.shell.port_owners import ListeningPorts
-        from cogency_tui.tools.threads import in_thread
+        from cogency_tui.tools.worker_threads import in_thread
 
         engine = self._conversation.engine
         ports = ListeningPorts(self._conversation.background.pids)

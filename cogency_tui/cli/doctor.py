@@ -24,7 +24,7 @@ from cogency_tui.cli.trust import project_settings_of
 from cogency_tui.config.layers import load_settings
 from cogency_tui.config.schema import Settings, config_path, data_path
 from cogency_tui.errors import CogencyError, ConfigError, WorkspaceError
-from cogency_tui.providers.catalog import KnownProvider, create_provider, known_providers
+from cogency_tui.providers.configured_providers import KnownProvider, create_provider, known_providers
 from cogency_tui.providers.models import load_models
 from cogency_tui.search_paths import find_program
 from cogency_tui.store.check_and_repair import Damage, check

@@ -35,7 +35,7 @@ from cogency_tui.store.blobs import Blobs
 from cogency_tui.store.edit_records import Edit, Mark
 from cogency_tui.store.edits import Edits
 from cogency_tui.store.store import Store, StoredConversation
-from cogency_tui.tools.threads import in_thread
+from cogency_tui.tools.worker_threads import in_thread
 from cogency_tui.workspace import diff
 from cogency_tui.workspace.paths import Workspace
 from cogency_tui.workspace.protected_names import shown

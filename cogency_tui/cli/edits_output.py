@@ -16,9 +16,9 @@ from cogency_tui.safe_text import reveal
 from cogency_tui.store.blobs import Blobs
 from cogency_tui.store.edit_records import Edit, FileChange, Mark, Undone, Version
 from cogency_tui.workspace import diff
-from cogency_tui.workspace.merge import Conflict
 from cogency_tui.workspace.protected_names import shown
 from cogency_tui.workspace.text_files import decode
+from cogency_tui.workspace.three_way_merge import Conflict
 
 _MOST_LINES = 40
 """Lines of one side of a conflict that the user is shown."""

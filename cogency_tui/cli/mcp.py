@@ -9,7 +9,7 @@ from cogency_tui.cli.trust import project_settings_of
 from cogency_tui.config.layers import load_settings
 from cogency_tui.config.schema import data_path
 from cogency_tui.errors import ConfigError
-from cogency_tui.providers.catalog import secrets
+from cogency_tui.providers.configured_providers import secrets
 
 _UNSETTLED = "not started: changes of a killed program are not settled yet"
 

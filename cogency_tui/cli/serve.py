@@ -29,7 +29,7 @@ from cogency_tui.child_processes import start_with_keys, without_secrets
 from cogency_tui.cli.standard_streams import print_text, talk
 from cogency_tui.config.layers import load_settings
 from cogency_tui.errors import UsageError
-from cogency_tui.providers import catalog
+from cogency_tui.providers import configured_providers
 from cogency_tui.signal_delivery import on_signal
 from cogency_tui.tools.shell.concealed_proc_environ import conceal
 
@@ -60,7 +60,7 @@ def _take_out_keys(environ: MutableMapping[str, str]) -> dict[str, str]:
     """Remove the keys of providers, and variables that look like secrets, from the environment; return
     them.
     """
-    own = catalog.secrets(load_settings(environ=environ), environ)
+    own = configured_providers.secrets(load_settings(environ=environ), environ)
     plain = without_secrets(environ, own)
     keys = {name: value for name, value in environ.items() if name not in plain}
     conceal(keys)

@@ -26,8 +26,8 @@ from cogency_tui.errors import (
 from cogency_tui.protocol.events import Message
 from cogency_tui.providers import failures
 from cogency_tui.providers.base import Chunk, ReasoningDelta, Session, TextDelta, Usage, unanswered
+from cogency_tui.providers.ending_checks import check_memory
 from cogency_tui.providers.endpoint import Endpoint
-from cogency_tui.providers.finish_reasons import check_memory
 from cogency_tui.providers.gemini import VERSION, key_header, models_in, version_path
 from cogency_tui.providers.http_provider import Answers, Opener
 from cogency_tui.providers.http_transport import Timeouts, Wait, with_retries

@@ -28,8 +28,8 @@ from cogency_tui.errors import (
 from cogency_tui.protocol.events import Message
 from cogency_tui.providers import failures
 from cogency_tui.providers.base import Chunk, Notice, ReasoningDelta, Session, TextDelta, Usage, unanswered
+from cogency_tui.providers.ending_checks import check_ending, check_memory
 from cogency_tui.providers.endpoint import Endpoint
-from cogency_tui.providers.finish_reasons import check_ending, check_memory
 from cogency_tui.providers.gemini import (
     VERSION,
     contents,

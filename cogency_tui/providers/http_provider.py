@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, TypeAlias
 from cogency_tui.errors import NetworkError, ProviderError, SessionRefusedError
 from cogency_tui.protocol.events import Message
 from cogency_tui.providers.base import Chunk, ReasoningDelta, Session, TextDelta, Usage
+from cogency_tui.providers.ending_checks import check_ending
 from cogency_tui.providers.endpoint import Endpoint
 from cogency_tui.providers.failures import UnsupportedParameterError
-from cogency_tui.providers.finish_reasons import check_ending
 from cogency_tui.providers.http_transport import HttpTransport, Timeouts, Wait, with_retries
 from cogency_tui.providers.models import ModelFacts
 from cogency_tui.providers.surrogates import SurrogateJoiner

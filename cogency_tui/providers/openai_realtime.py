@@ -18,8 +18,8 @@ from cogency_tui.errors import ProviderError, SessionLostError, SessionRefusedEr
 from cogency_tui.protocol.events import Message
 from cogency_tui.providers import failures
 from cogency_tui.providers.base import Chunk, Session, TextDelta, Usage, unanswered
+from cogency_tui.providers.ending_checks import check_ending, ends_alike
 from cogency_tui.providers.endpoint import Endpoint
-from cogency_tui.providers.finish_reasons import check_ending, ends_alike
 from cogency_tui.providers.http_provider import Opener
 from cogency_tui.providers.http_transport import Timeouts
 from cogency_tui.providers.surrogates import SurrogateJoiner, whole_text

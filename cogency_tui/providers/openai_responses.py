@@ -19,9 +19,9 @@ from cogency_tui.errors import NetworkError, ProviderError, SessionLostError
 from cogency_tui.protocol.events import Message
 from cogency_tui.providers import failures
 from cogency_tui.providers.base import Chunk, ReasoningDelta, Session, TextDelta, Usage, unanswered
+from cogency_tui.providers.ending_checks import check_ending, check_memory
 from cogency_tui.providers.endpoint import Endpoint, read_error
 from cogency_tui.providers.failures import UnsupportedParameterError
-from cogency_tui.providers.finish_reasons import check_ending, check_memory
 from cogency_tui.providers.http_provider import Opener
 from cogency_tui.providers.http_transport import Timeouts
 from cogency_tui.providers.surrogates import SurrogateJoiner, whole_text

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from cogency_tui.redaction.markers import NO_VALUE
 from cogency_tui.redaction.randomness import ORDINARY_PASSWORDS, PLACEHOLDER, is_random
-from cogency_tui.redaction.spans import Span
+from cogency_tui.redaction.secret_spans import Span
 
 
 class _Context(NamedTuple):

@@ -7,7 +7,7 @@ from functools import cache
 from typing import NamedTuple
 
 from cogency_tui.redaction.randomness import PLACEHOLDER, is_random
-from cogency_tui.redaction.spans import Span
+from cogency_tui.redaction.secret_spans import Span
 
 
 class _Issued(NamedTuple):

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable
 from typing import Any, cast
 
-from cogency_tui.redaction.spans import Span
+from cogency_tui.redaction.secret_spans import Span
 
 MARKER = "[a secret is not shown]"
 MARKERS = re.compile(r"\[(?:a secret|[A-Za-z_]\w{0,127}) is not shown\]")

@@ -8,7 +8,7 @@ collects the pieces between. It ends at any other token, above all at the next n
 import re
 from typing import NamedTuple
 
-from cogency_tui.redaction.spans import WIDEST, Span
+from cogency_tui.redaction.secret_spans import WIDEST, Span
 
 _LONGEST_BARE = 1024
 _MARGIN = (

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from cogency_tui.redaction.markers import NO_VALUE
 from cogency_tui.redaction.multiline_values import Assigned, Value, assigned_values
 from cogency_tui.redaction.randomness import is_random_value
-from cogency_tui.redaction.spans import Span
+from cogency_tui.redaction.secret_spans import Span
 
 STEMS = {
     "pass": "pass(?:word|wd|phrase|code)?",

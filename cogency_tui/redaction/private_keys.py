@@ -8,7 +8,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 
-from cogency_tui.redaction.spans import MOST_HELD, WIDEST, Span, lines_of
+from cogency_tui.redaction.secret_spans import MOST_HELD, WIDEST, Span, lines_of
 
 _PRIVATE = r"(?:[A-Z0-9]{1,16} ){0,4}PRIVATE KEY(?: BLOCK)?-----"
 PEM_BEGIN = "-----BEGIN "

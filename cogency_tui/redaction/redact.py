@@ -11,7 +11,7 @@ from cogency_tui.redaction.named_values import is_named_secret, named_values
 from cogency_tui.redaction.private_keys import PEM_BEGIN, parts_of_private_keys, whole_private_keys
 from cogency_tui.redaction.remembered_secrets import KnownSecrets
 from cogency_tui.redaction.secret_files import is_secret_file, secrets_in_secret_file
-from cogency_tui.redaction.spans import Span, merged
+from cogency_tui.redaction.secret_spans import Span, merged
 
 
 def has_secret(text: str) -> bool:

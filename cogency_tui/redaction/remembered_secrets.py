@@ -9,7 +9,7 @@ from base64 import b64encode
 from collections.abc import Hashable, Iterable, Iterator
 
 from cogency_tui.redaction.randomness import is_random_value
-from cogency_tui.redaction.spans import Span
+from cogency_tui.redaction.secret_spans import Span
 
 _SHORTEST = 8
 _SHORTEST_PIECE = 16

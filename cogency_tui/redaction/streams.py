@@ -11,7 +11,7 @@ from cogency_tui.redaction.named_values import LONGEST_NAME, STEMS, undecided_va
 from cogency_tui.redaction.private_keys import PEM_BEGIN, PEM_END, PEM_MARK, opens_public, undecided_lines
 from cogency_tui.redaction.redact import secrets_of
 from cogency_tui.redaction.remembered_secrets import KnownSecrets
-from cogency_tui.redaction.spans import MOST_HELD, WIDEST
+from cogency_tui.redaction.secret_spans import MOST_HELD, WIDEST
 
 _SIGNS = (
     *(prefix for prefix in PREFIXES if len(prefix) > 3),

@@ -16,7 +16,7 @@ from cogency_tui.tools import file_writes
 from cogency_tui.tools.base import PLAIN, Aliases, Intent, Outcome, Spellings, ToolContext, ToolKind, Touch
 from cogency_tui.tools.closest_match import near_miss
 from cogency_tui.tools.files import FILE_SPELLINGS, File
-from cogency_tui.tools.threads import in_thread
+from cogency_tui.tools.worker_threads import in_thread
 from cogency_tui.workspace import search_worker, text_search
 from cogency_tui.workspace.protected_names import shown
 from cogency_tui.workspace.text_files import decode

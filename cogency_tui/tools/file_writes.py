@@ -13,7 +13,7 @@ from functools import partial
 from cogency_tui.errors import ToolError, WorkspaceError
 from cogency_tui.redaction import MARKER, Redactor, markers_in
 from cogency_tui.tools.base import Intent, ToolContext
-from cogency_tui.tools.threads import in_thread
+from cogency_tui.tools.worker_threads import in_thread
 from cogency_tui.workspace import diff
 from cogency_tui.workspace.paths import Location, Staged, Workspace
 from cogency_tui.workspace.protected_file_discovery import Leading

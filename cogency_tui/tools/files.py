@@ -14,7 +14,7 @@ from cogency_tui.tools import file_writes
 from cogency_tui.tools.base import PLAIN, Aliases, Intent, Outcome, Spellings, ToolContext, ToolKind, Touch
 from cogency_tui.tools.directory_tree import render
 from cogency_tui.tools.shell.files_outside_project import is_own_temporary, is_public
-from cogency_tui.tools.threads import in_thread
+from cogency_tui.tools.worker_threads import in_thread
 from cogency_tui.workspace import diff
 from cogency_tui.workspace.paths import Location
 from cogency_tui.workspace.protected_names import unusual

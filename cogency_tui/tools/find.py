@@ -11,7 +11,7 @@ import msgspec
 from cogency_tui.errors import ToolError
 from cogency_tui.tools.base import PLAIN, Aliases, Intent, Outcome, Spellings, ToolContext, ToolKind, Touch
 from cogency_tui.tools.files import look
-from cogency_tui.tools.threads import in_thread
+from cogency_tui.tools.worker_threads import in_thread
 from cogency_tui.workspace import search_worker, text_search
 from cogency_tui.workspace.protected_names import shown
 from cogency_tui.workspace.text_search import Found, escaped

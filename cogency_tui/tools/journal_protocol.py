@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from cogency_tui.store.edit_records import Version
-from cogency_tui.tools.shell.files_from_commits import Bringing
+from cogency_tui.tools.shell.checkout_commands import Bringing
 from cogency_tui.tools.shell.moved_sole_copies import MovedFiles
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from cogency_tui.errors import ToolError
-from cogency_tui.tools import arguments
+from cogency_tui.tools import argument_schema
 from cogency_tui.tools.base import (
     PLAIN,
     Aliases,
@@ -129,7 +129,9 @@ class Registry:
         else:
             ours = _folded(name) == _folded(tool.name)
             label = tool.name if ours else f"{shown(name[:80])} is {tool.name} here"
-            converted = arguments.convert(label, args, tool.args, spellings.over(tool.aliases.arguments))
+            converted = argument_schema.convert(
+                label, args, tool.args, spellings.over(tool.aliases.arguments)
+            )
         context = replace(context, places=Places(context.workspace))
         touch = Touch()
         if isinstance(tool, Touching):
@@ -193,7 +195,7 @@ def own_arguments(called: str, tool: str, args: Mapping[str, Any]) -> dict[str, 
     wanted, aliases = _OWN[tool]
     others = {_folded(name): spellings for name, spellings in aliases.tools.items()}
     spellings = others.get(_folded(called), PLAIN).over(aliases.arguments)
-    return arguments.own_names(args, wanted, spellings)
+    return argument_schema.own_names(args, wanted, spellings)
 
 
 OWN_TOOLS = (Read, Write, Edit, List, Find, Replace, Shell, Processes, Fetch, Search)
@@ -212,9 +214,13 @@ def _is_brief(tool: Tool[Any]) -> bool:
 
 
 def _in_a_line(tool: Tool[Any]) -> str:
-    return f"{tool.name}({arguments.usage(tool.args)}): {tool.description}"
+    return f"{tool.name}({argument_schema.usage(tool.args)}): {tool.description}"
 
 
 def _described(tool: Tool[Any]) -> str:
-    own = tool.described_arguments() if isinstance(tool, SelfDescribed) else arguments.described(tool.args)
+    own = (
+        tool.described_arguments()
+        if isinstance(tool, SelfDescribed)
+        else argument_schema.described(tool.args)
+    )
     return f"{tool.name}: {tool.description}{chr(10) if own else ''}{own}"

@@ -18,7 +18,7 @@ from cogency_tui.store.edit_records import Edit
 from cogency_tui.store.reviews import Part
 from cogency_tui.store.store import Store
 from cogency_tui.tools import file_writes
-from cogency_tui.tools.threads import in_thread
+from cogency_tui.tools.worker_threads import in_thread
 from cogency_tui.workspace import diff
 from cogency_tui.workspace.paths import Workspace
 from tests.agent.templates import TEMPLATES

@@ -17,7 +17,7 @@ from cogency_tui.agent.relic_tool import Relic
 from cogency_tui.config.schema import AgentSettings, Permissions, ProviderSettings, Settings
 from cogency_tui.errors import NetworkError, ToolError
 from cogency_tui.providers.base import Provider
-from cogency_tui.providers.catalog import host_of
+from cogency_tui.providers.configured_providers import host_of
 from cogency_tui.store.store import Store
 from cogency_tui.tools.base import Outcome, ToolContext
 from cogency_tui.tools.mcp.server import Surroundings

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from cogency_tui.agent.agent import Agent
-from cogency_tui.agent.context import build_messages
 from cogency_tui.agent.environment import LONGEST, describe, is_about
 from cogency_tui.agent.export import as_markdown
 from cogency_tui.agent.permissions.gate import Answer, Question
+from cogency_tui.agent.request_messages import build_messages
 from cogency_tui.config.schema import DIALECTS, PERMISSIONS, AgentSettings, Dialect, Mode, Permissions
 from cogency_tui.protocol.events import Event, Message, UserEvent
 from cogency_tui.protocol.transcript import user_message

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from cogency_tui.agent.agent import Agent
-from cogency_tui.agent.context import build_messages, capped
-from cogency_tui.agent.metrics import Calibration, Meter
+from cogency_tui.agent.cycle_metrics import Calibration, Meter
+from cogency_tui.agent.request_messages import build_messages, capped
 from cogency_tui.config.schema import DIALECTS, Dialect, Settings
 from cogency_tui.errors import ContextTooLongError, ProviderProtocolError, UsageError
 from cogency_tui.protocol.events import Event, Message, ResultEvent

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from cogency_tui.agent.review.model import FileKey, Target
-from cogency_tui.workspace.merge import hunks
+from cogency_tui.workspace.three_way_merge import hunks
 from tests.agent.journaling import desk_at
 from tests.agent.repositories import git
 from tests.cli.conftest import Run

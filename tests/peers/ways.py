@@ -6,7 +6,7 @@ from typing import Literal, Protocol
 
 from cogency_tui.config.schema import Mode, ProviderSettings, Settings
 from cogency_tui.providers.base import Provider
-from cogency_tui.providers.catalog import create_provider
+from cogency_tui.providers.configured_providers import create_provider
 from tests.peers.anthropic import AnthropicPeer
 from tests.peers.chat import ChatPeer
 from tests.peers.gemini import GeminiPeer

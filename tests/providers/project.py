@@ -9,7 +9,7 @@ from typing import Any
 
 from cogency_tui.config.schema import Dialect
 from cogency_tui.protocol.events import Message
-from cogency_tui.providers.offline.conversation import Call, read_calls
+from cogency_tui.providers.offline.message_reader import Call, read_calls
 from cogency_tui.providers.offline.model import next_text
 
 MOST_CYCLES = 12

@@ -19,7 +19,7 @@ from cogency_tui.tools.shell.command_line import MOST
 from cogency_tui.tools.shell.dynamic_code import runs_unwritten
 from cogency_tui.tools.shell.losses import UNKNOWN, at_stake
 from cogency_tui.tools.shell.outside_effects import reach
-from cogency_tui.tui.kit.output import Output
+from cogency_tui.tui.kit.command_output import Output
 from cogency_tui.workspace.gitignore_walk import Tree
 from cogency_tui.workspace.globs import compiled
 from cogency_tui.workspace.paths import Workspace

@@ -8,7 +8,7 @@ from cogency_tui.store.search.query import parse as parse_query
 from cogency_tui.tools.web.page_text import to_markdown
 from cogency_tui.tui.kit.markdown import parse
 from cogency_tui.tui.kit.markdown_stream import LIMIT
-from cogency_tui.workspace.merge import merge
+from cogency_tui.workspace.three_way_merge import merge
 from tests.counting import calls_counted
 from tests.growth import assert_linear
 

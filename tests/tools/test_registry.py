@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from cogency_tui.errors import ToolError, WorkspaceError
-from cogency_tui.tools import arguments
+from cogency_tui.tools import argument_schema
 from cogency_tui.tools.base import NO_ALIASES, Intent, Outcome, ToolContext, ToolKind, Touch
 from cogency_tui.tools.files import Read as FileRead
 from cogency_tui.tools.registry import Registry, default_tools, own_arguments, own_tool
@@ -174,7 +174,7 @@ def test_name_and_spellings_of_other_agents_are_understood(
     assert call.name == bench.registry.own_name(called) == own_tool(called) == name
     assert call.args == msgspec.convert(args, call.tool.args)
     shown = own_arguments(called, name, written)
-    assert arguments.convert(name, {key: shown[key] for key in args}, call.tool.args) == call.args
+    assert argument_schema.convert(name, {key: shown[key] for key in args}, call.tool.args) == call.args
 
 
 def test_names_for_background_commands_say_what_to_do() -> None:
@@ -284,8 +284,8 @@ class NestedArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 def test_what_arguments_hold_is_described_with_its_fields() -> None:
     place = "{file: str, [start: int = 1], [deeper: list of object]}"
-    assert arguments.described(NestedArgs).startswith(f"- places: list of {place}\n")
-    assert arguments.usage(NestedArgs) == (
+    assert argument_schema.described(NestedArgs).startswith(f"- places: list of {place}\n")
+    assert argument_schema.usage(NestedArgs) == (
         f"places: list of {place}, [sizes: object of list of int], [either: int or str = 1], "
         '[anything: object], [description: str = ""], [factor: float = 1.0]'
     )
@@ -300,7 +300,7 @@ def test_what_arguments_hold_is_described_with_its_fields() -> None:
     ],
 )
 def test_only_what_wants_no_string_is_taken_from_one(given: dict[str, Any], taken: dict[str, Any]) -> None:
-    args = arguments.convert("x", {"places": [], **given}, NestedArgs)
+    args = argument_schema.convert("x", {"places": [], **given}, NestedArgs)
     assert msgspec.structs.asdict(args).items() >= taken.items()
 
 

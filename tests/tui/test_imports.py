@@ -17,9 +17,9 @@ EARLY = {
     "cli": "arguments commands main standard_streams",
     "config": "config_file layers mcp schema themes toml_reader workflows",
     "protocol": "events markdown_code scanner transcript taint_sources",
-    "providers": "base catalog models token_counting",
+    "providers": "base configured_providers models token_counting",
     "providers.offline": "provider",
-    "redaction": "issuers randomness spans",
+    "redaction": "issuers randomness secret_spans",
     "store": "prompts_and_drafts",
     "tools.shell": "concealed_proc_environ",
     "tui": "app bridge commands display_protocol memory_arenas message_queue paste_chips theme_styles",
@@ -27,8 +27,8 @@ EARLY = {
     "tui.conversation": "activity_line find_bar pane view welcome",
     "tui.files": "git_marks pane rows tree",
     "tui.kit": (
-        "bar diff filter_line footer keys line_view lines lazy_text_layout number_format output pane_title "
-        "select_list sgr splitter typed_app"
+        "bar command_output diff filter_line footer keys lazy_text_layout line_view lines number_format "
+        "pane_title select_list sgr splitter typed_app"
     ),
     "tui.main": "widget_updates keys panes screen",
     "tui.prompt": "prompt_and_queue completion completion_offers paste_area path_search prompt",
@@ -36,8 +36,8 @@ EARLY = {
     "tui.status": "header status_bar",
     "tui.terminal": "capabilities driver input output title_and_notifications",
     "tui.transcript": (
-        "call_unit call_detail call_lines messages_and_notices unit_text cursor document find line_selection packed_text "
-        "text_finder unit_lines units view"
+        "call_detail call_lines call_unit cursor document find keyboard_selection messages_and_notices "
+        "packed_text text_finder unit_lines unit_text units view"
     ),
     "tui.trust": "bar",
     "workspace": "nofollow_access protected_names paths watch",

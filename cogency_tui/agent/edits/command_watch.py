@@ -48,7 +48,7 @@ from cogency_tui.store.edit_records import Edit, FileChange, Origin
 from cogency_tui.store.intents import Beside, Claim, Intent, Shadow, dropping
 from cogency_tui.tools.journal_protocol import ALL, Consent
 from cogency_tui.tools.shell.moved_sole_copies import MovedFiles
-from cogency_tui.tools.threads import completed, in_thread
+from cogency_tui.tools.worker_threads import completed, in_thread
 from cogency_tui.workspace import protected_file_discovery, snapshot
 from cogency_tui.workspace.git.directory_restore import GitDirectories, Returned
 from cogency_tui.workspace.paths import Workspace

@@ -54,7 +54,7 @@ from cogency_tui.temporary_files import sweep
 from cogency_tui.tools.file_writes import Change
 from cogency_tui.tools.journal_protocol import ALL, Consent
 from cogency_tui.tools.shell.moved_sole_copies import MovedFiles
-from cogency_tui.tools.threads import Result, completed, in_thread
+from cogency_tui.tools.worker_threads import Result, completed, in_thread
 from cogency_tui.workspace import snapshot
 from cogency_tui.workspace.paths import Workspace
 

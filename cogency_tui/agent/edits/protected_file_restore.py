@@ -27,7 +27,7 @@ from cogency_tui.errors import CogencyError, StoreError, WorkspaceError
 from cogency_tui.store.blobs import Blobs
 from cogency_tui.store.edit_records import Edit, FileChange, Version
 from cogency_tui.tools.journal_protocol import Consent, Keeps
-from cogency_tui.tools.threads import completed, in_thread
+from cogency_tui.tools.worker_threads import completed, in_thread
 from cogency_tui.workspace import protected_file_discovery
 from cogency_tui.workspace.directory_listing import MOST_ENTRIES, Listing
 from cogency_tui.workspace.git.directory_restore import Returned

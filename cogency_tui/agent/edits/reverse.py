@@ -14,8 +14,8 @@ from cogency_tui.agent.edits.undo_selection import Step
 from cogency_tui.errors import WorkspaceError
 from cogency_tui.store.blobs import Blobs
 from cogency_tui.store.edit_records import ABSENT, FileChange, Undone, Version
-from cogency_tui.workspace.merge import Merged, merge
 from cogency_tui.workspace.protected_names import shown
+from cogency_tui.workspace.three_way_merge import Merged, merge
 
 _LARGEST = 16 << 20
 """The most bytes of a file whose lines are merged."""

@@ -13,7 +13,7 @@ from cogency_tui.agent.edits.undo_selection import taken_back
 from cogency_tui.errors import StoreError
 from cogency_tui.store import unseen_notices
 from cogency_tui.store.edit_records import Edit
-from cogency_tui.tools.threads import in_thread
+from cogency_tui.tools.worker_threads import in_thread
 from cogency_tui.workspace.protected_names import shown
 
 if TYPE_CHECKING:

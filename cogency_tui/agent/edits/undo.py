@@ -29,7 +29,7 @@ from cogency_tui.store.blobs import Blobs
 from cogency_tui.store.edit_records import ABSENT, Edit, FileChange
 from cogency_tui.store.edits import Also
 from cogency_tui.store.intents import ending
-from cogency_tui.tools.threads import completed, in_thread
+from cogency_tui.tools.worker_threads import completed, in_thread
 from cogency_tui.workspace.atomic_changes import Batch
 from cogency_tui.workspace.file_or_link import located
 from cogency_tui.workspace.paths import Workspace

@@ -15,7 +15,7 @@ from itertools import islice
 from pathlib import Path
 
 from cogency_tui.errors import WorkspaceError
-from cogency_tui.tools.shell import allowed_options, programs
+from cogency_tui.tools.shell import programs, rule_options
 from cogency_tui.workspace.git.configured_programs import UndecidedError, hooks_of
 from cogency_tui.workspace.nofollow_access import Directory
 
@@ -137,7 +137,7 @@ def stays_inside(pattern: str, command: str, project: Path) -> bool:
     names; the paths that others read are for `reach` to judge.
     """
     words = pattern.split(" ")
-    while (words[0].rpartition("/")[2], *words[1:2]) in allowed_options.RUNNERS:
+    while (words[0].rpartition("/")[2], *words[1:2]) in rule_options.RUNNERS:
         words = words[2:]
     program = words[0].rpartition("/")[2]
     if not (program in FILES or program in _WRITERS or words[1:2] == ["-m"]):
@@ -157,7 +157,7 @@ def _parts(words: Sequence[str], project: Path) -> Iterator[Part]:
     while True:
         program = words[0].rpartition("/")[2]
         yield from _program(words[0], project, places)
-        if (program, *words[1:2]) not in allowed_options.RUNNERS:
+        if (program, *words[1:2]) not in rule_options.RUNNERS:
             break
         yield from _named(FILES[program], project)
         words, places = words[2:], _ENVIRONMENTS

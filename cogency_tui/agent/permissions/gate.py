@@ -31,7 +31,7 @@ from cogency_tui.config.schema import PERMISSIONS, Permissions
 from cogency_tui.errors import PersonError, RefusedError
 from cogency_tui.protocol.taint_sources import Sources
 from cogency_tui.tools.base import Effect, Intent
-from cogency_tui.tools.threads import in_thread
+from cogency_tui.tools.worker_threads import in_thread
 
 _NAMED = 2
 """Sources that a question names."""

@@ -9,7 +9,7 @@ valid while the files of the project that decide what they do are unchanged sinc
 
 A command has a rule only if it is one simple command, known by its first words. Invariant: an ambiguous
 command has no pattern, and so no rule; nor has a program, a subcommand or an option that
-`tools/shell/allowed_options.py` does not name. A command matches a rule exactly if their patterns are
+`tools/shell/rule_options.py` does not name. A command matches a rule exactly if their patterns are
 equal, so that whatever is refused here is asked about, whatever the rules.
 
 Rules are convenience, not a boundary: a test suite that may run without a question runs whatever is in the
@@ -36,8 +36,8 @@ from cogency_tui.config.edit import changing, write_table
 from cogency_tui.config.workflows import problem_of
 from cogency_tui.errors import ConfigError, ToolError, UsageError
 from cogency_tui.tools.base import Intent
-from cogency_tui.tools.shell import allowed_options, programs
-from cogency_tui.tools.shell.allowed_options import EXECUTABLE_NAMES
+from cogency_tui.tools.shell import programs, rule_options
+from cogency_tui.tools.shell.rule_options import EXECUTABLE_NAMES
 from cogency_tui.workspace.globs import compiled
 
 _LONGEST = 4096
@@ -108,23 +108,23 @@ def _pattern(words: Sequence[str]) -> tuple[str, ...]:
     if not _PLAIN.fullmatch(first) or first.startswith("/") or ".." in first.split("/"):
         return ()
     program = first.rpartition("/")[2]
-    if (program, *words[1:2]) in allowed_options.RUNNERS:
+    if (program, *words[1:2]) in rule_options.RUNNERS:
         return _prefixed(words[:2], words[2:])
-    if program in allowed_options.TARGETS:
-        return _built(words, allowed_options.TARGETS[program])
+    if program in rule_options.TARGETS:
+        return _built(words, rule_options.TARGETS[program])
     if program in _SCRIPTS:
         return _scripted(words)
     if programs.is_interpreter(program):
         return _interpreted(words)
-    if "/" in first and allowed_options.EXECUTABLE_NAMES.fullmatch(first):
-        return () if allowed_options.FINAL.search(program.casefold()) else (first,)
+    if "/" in first and rule_options.EXECUTABLE_NAMES.fullmatch(first):
+        return () if rule_options.FINAL.search(program.casefold()) else (first,)
     return _listed(words, programs.base_name(program))
 
 
 def _listed(words: Sequence[str], program: str) -> tuple[str, ...]:
     """The words of a program that has a rule by itself, or with its subcommand."""
     for length in (2, 1):
-        options = allowed_options.RULES.get(" ".join((program, *words[1:length])))
+        options = rule_options.RULES.get(" ".join((program, *words[1:length])))
         if options is not None:
             return tuple(words[:length]) if options.allow(words[length:]) else ()
     return ()
@@ -139,18 +139,18 @@ def _interpreted(words: Sequence[str]) -> tuple[str, ...]:
     """`python -m pytest`, or a script of the project by its path; never code in an argument."""
     if words[1:2] == ["-m"]:
         module = words[2] if len(words) > 2 else ""
-        known = module in allowed_options.MODULES and allowed_options.RULES[module].allow(words[3:])
+        known = module in rule_options.MODULES and rule_options.RULES[module].allow(words[3:])
         return tuple(words[:3]) if known else ()
     script = words[1] if len(words) > 1 else ""
     parts = script.split("/")
-    if script.startswith(("-", "/")) or ".." in parts or not allowed_options.SCRIPT_NAMES.fullmatch(script):
+    if script.startswith(("-", "/")) or ".." in parts or not rule_options.SCRIPT_NAMES.fullmatch(script):
         return ()
-    return () if allowed_options.FINAL.search(parts[-1].casefold()) else (words[0], script)
+    return () if rule_options.FINAL.search(parts[-1].casefold()) else (words[0], script)
 
 
-def _built(words: Sequence[str], options: allowed_options.Options) -> tuple[str, ...]:
+def _built(words: Sequence[str], options: rule_options.Options) -> tuple[str, ...]:
     """One target, and options: a variable or another file could change all of it."""
-    if len(words) < 2 or not _PLAIN.fullmatch(words[1]) or allowed_options.FINAL.search(words[1].casefold()):
+    if len(words) < 2 or not _PLAIN.fullmatch(words[1]) or rule_options.FINAL.search(words[1].casefold()):
         return ()
     return tuple(words[:2]) if options.allow(words[2:]) else ()
 
@@ -161,7 +161,7 @@ def _scripted(words: Sequence[str]) -> tuple[str, ...]:
     script = words[length - 1] if len(words) >= length else ""
     if length == 2 and script not in ("test", "t"):
         return ()
-    if not _PLAIN.fullmatch(script) or allowed_options.FINAL.search(script.casefold()):
+    if not _PLAIN.fullmatch(script) or rule_options.FINAL.search(script.casefold()):
         return ()
     rest = list(words[length:])
     own = rest[: rest.index("--")] if "--" in rest else rest

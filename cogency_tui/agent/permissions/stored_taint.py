@@ -16,9 +16,9 @@ from cogency_tui.protocol.transcript import as_tool_call, call_record
 from cogency_tui.store.store import Store, StoredConversation
 from cogency_tui.tools.mcp.names import source_of
 from cogency_tui.tools.shell.outside_effects import reach
-from cogency_tui.tools.threads import in_thread
 from cogency_tui.tools.web.search import ENGINES
 from cogency_tui.tools.web.url import parse
+from cogency_tui.tools.worker_threads import in_thread
 from cogency_tui.workspace.paths import Workspace
 
 EARLIER = Sources(("earlier conversations",))

@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from contextlib import aclosing, suppress
 
-from cogency_tui.agent.metrics import measure_usage
+from cogency_tui.agent.cycle_metrics import measure_usage
 from cogency_tui.agent.profile.fact_extraction import LessonError, ask_for_lesson, heard_words, read_lesson
 from cogency_tui.agent.profile.profile import Profile
 from cogency_tui.errors import CogencyError, ProviderProtocolError, StoreError

@@ -17,8 +17,8 @@ from cogency_tui.store.blobs import Blobs
 from cogency_tui.store.edit_records import Edit, Version
 from cogency_tui.store.reviews import Reviews
 from cogency_tui.store.store import Store
-from cogency_tui.workspace.merge import line_differences, lines
 from cogency_tui.workspace.protected_names import shown
+from cogency_tui.workspace.three_way_merge import line_differences, lines
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from cogency_tui.errors import UsageError, WorkspaceError
 from cogency_tui.store.blobs import Blobs
 from cogency_tui.store.edit_records import Edit, FileChange, State
 from cogency_tui.store.reviews import NewAction, Part
-from cogency_tui.tools.threads import in_thread
+from cogency_tui.tools.worker_threads import in_thread
 from cogency_tui.workspace.protected_names import shown
 
 

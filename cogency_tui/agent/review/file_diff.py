@@ -15,8 +15,8 @@ from cogency_tui.agent.review.model import ChangedFile, Hunk, Row
 from cogency_tui.errors import WorkspaceError
 from cogency_tui.store.blobs import Blobs
 from cogency_tui.workspace.diff import Check, Difference
-from cogency_tui.workspace.merge import Range, line_differences, lines
 from cogency_tui.workspace.text_files import decode, lines_of
+from cogency_tui.workspace.three_way_merge import Range, line_differences, lines
 
 
 @dataclass(frozen=True, slots=True)

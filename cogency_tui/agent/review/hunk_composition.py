@@ -21,8 +21,8 @@ from cogency_tui.store.blobs import Blobs
 from cogency_tui.store.edit_records import Version
 from cogency_tui.store.reviews import Part
 from cogency_tui.workspace.diff import Check
-from cogency_tui.workspace.merge import Hunk, Range, hunks, is_text, line_differences, lines
 from cogency_tui.workspace.text_files import decode
+from cogency_tui.workspace.three_way_merge import Hunk, Range, hunks, is_text, line_differences, lines
 
 
 class Change(NamedTuple):

@@ -19,9 +19,9 @@ from cogency_tui.errors import UsageError
 from cogency_tui.store.blobs import Blobs
 from cogency_tui.store.edit_records import FileChange, Undone, Version
 from cogency_tui.store.reviews import Part
-from cogency_tui.workspace.merge import hunks, lines, merge, without_hunk
 from cogency_tui.workspace.protected_names import shown
 from cogency_tui.workspace.text_files import decode
+from cogency_tui.workspace.three_way_merge import hunks, lines, merge, without_hunk
 
 _MOST_TRIED = 64
 """Hunks that are merged one by one if they cannot be merged together."""

@@ -13,7 +13,7 @@ from cogency_tui.agent.edits.reverse import Obstacle
 from cogency_tui.store.edit_records import Edit, Kind, State
 from cogency_tui.store.reviews import Part
 from cogency_tui.workspace.diff import Difference
-from cogency_tui.workspace.merge import Range
+from cogency_tui.workspace.three_way_merge import Range
 
 LARGEST = 16 << 20
 """The most bytes of a file whose lines are shown; a larger one has a summary only."""

@@ -15,11 +15,11 @@ from cogency_tui.protocol.events import ReviewNote
 from cogency_tui.store.blobs import Blobs
 from cogency_tui.store.edit_records import Edit, FileChange, Version
 from cogency_tui.store.reviews import Action, ActionKind, Part
-from cogency_tui.tools.threads import in_thread
+from cogency_tui.tools.worker_threads import in_thread
 from cogency_tui.workspace import diff
-from cogency_tui.workspace.merge import hunks
 from cogency_tui.workspace.protected_names import shown
 from cogency_tui.workspace.text_files import decode
+from cogency_tui.workspace.three_way_merge import hunks
 
 _HEAD = (
     "[engine] Since their last message the user reviewed your edits, as follows. The files reflect this. Do "

@@ -19,7 +19,7 @@ from cogency_tui.store.blobs import Blobs
 from cogency_tui.store.edit_records import Edit
 from cogency_tui.store.reviews import Action, Reviews, in_effect
 from cogency_tui.store.store import Store
-from cogency_tui.tools.threads import in_thread
+from cogency_tui.tools.worker_threads import in_thread
 from cogency_tui.workspace.diff import Check
 from cogency_tui.workspace.protected_names import shown
 

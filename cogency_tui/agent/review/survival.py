@@ -13,7 +13,7 @@ from cogency_tui.errors import WorkspaceError
 from cogency_tui.store.blobs import Blobs
 from cogency_tui.store.edit_records import FileChange, Version
 from cogency_tui.workspace.diff import Check, Difference
-from cogency_tui.workspace.merge import Range, hunks, line_differences, lines
+from cogency_tui.workspace.three_way_merge import Range, hunks, line_differences, lines
 
 
 @dataclass(frozen=True, slots=True)

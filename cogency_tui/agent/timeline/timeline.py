@@ -11,12 +11,12 @@ Invariant: only `apply` changes anything. The event loop is never blocked.
 
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 
-from cogency_tui.agent.context import messages_of
 from cogency_tui.agent.edits.file_history import histories, path_today, renames
 from cogency_tui.agent.edits.journal import Journal
 from cogency_tui.agent.edits.prior_contents import Contents
 from cogency_tui.agent.edits.undo import Undo
 from cogency_tui.agent.edits.undo_preview import Plan, difference
+from cogency_tui.agent.request_messages import messages_of
 from cogency_tui.agent.timeline.loader import CurrentFrame, read_past
 from cogency_tui.agent.timeline.model import Asked, Exchange, Past, PastFile
 from cogency_tui.errors import StoreError, UsageError, WorkspaceError
@@ -27,7 +27,7 @@ from cogency_tui.store.edit_records import Edit, FileChange
 from cogency_tui.store.requests import Request
 from cogency_tui.store.store import Store
 from cogency_tui.store.summaries import Summaries
-from cogency_tui.tools.threads import in_thread
+from cogency_tui.tools.worker_threads import in_thread
 from cogency_tui.workspace.protected_names import shown
 
 

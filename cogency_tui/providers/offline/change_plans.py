@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 
 from cogency_tui.providers.offline import file_outlines, results
-from cogency_tui.providers.offline.conversation import Call, Result, Step
-from cogency_tui.providers.offline.plan_base import Answer, Fetched, Plan, fetch, shown
+from cogency_tui.providers.offline.message_reader import Call, Result, Step
+from cogency_tui.providers.offline.plan_steps import Answer, Fetched, Plan, fetch, shown
 from cogency_tui.providers.offline.request_types import AppendText, CreateFile, ReplaceAcross, ReplaceText
 from cogency_tui.providers.offline.results import FileText, file_text
 from cogency_tui.providers.offline.wire import Reply, code, fence

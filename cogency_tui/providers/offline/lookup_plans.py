@@ -4,8 +4,8 @@ import re
 from collections.abc import Callable, Sequence
 
 from cogency_tui.providers.offline import file_outlines, results
-from cogency_tui.providers.offline.conversation import Call
-from cogency_tui.providers.offline.plan_base import Answer, Fetched, Plan, fetch, shown
+from cogency_tui.providers.offline.message_reader import Call
+from cogency_tui.providers.offline.plan_steps import Answer, Fetched, Plan, fetch, shown
 from cogency_tui.providers.offline.request_types import (
     CountLines,
     ExplainFiles,

@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 from typing import cast
 
 from cogency_tui.protocol.events import Message
-from cogency_tui.providers.offline.conversation import Call, Conversation, Step, Turn, read_conversation
-from cogency_tui.providers.offline.grammar import read_requests
-from cogency_tui.providers.offline.plan_base import Answer, Past, Plan
-from cogency_tui.providers.offline.plans import plan_for
-from cogency_tui.providers.offline.profile import is_profile_task, write_profile
+from cogency_tui.providers.offline.message_reader import Call, Conversation, Step, Turn, read_conversation
+from cogency_tui.providers.offline.plan_choice import plan_for
+from cogency_tui.providers.offline.plan_steps import Answer, Past, Plan
+from cogency_tui.providers.offline.profile_notes import is_profile_task, write_profile
+from cogency_tui.providers.offline.request_grammar import read_requests
 from cogency_tui.providers.offline.wire import Reply, code, write_reply
 
 MOST_CYCLES = 40

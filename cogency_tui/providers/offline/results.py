@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatch
 from typing import cast
 
-from cogency_tui.providers.offline.conversation import Result
+from cogency_tui.providers.offline.message_reader import Result
 
 _NUMBERED = re.compile(r"^ *(\d+)\t(.*)$")
 _MISSING = re.compile(r"\bno such file|\bnot found\b|\bnot exist\b", re.IGNORECASE)

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from cogency_tui.config.schema import Dialect
-from cogency_tui.providers.offline.conversation import Call
+from cogency_tui.providers.offline.message_reader import Call
 
 _DELIMITER = re.compile(r"^(?=[ \t]*(?:§\w|\[SYSTEM:))", re.MULTILINE)
 _TOKEN = re.compile(r"\s*\w{1,5}|\s*[^\w\s]{1,2}|\s+")

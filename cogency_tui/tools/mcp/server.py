@@ -31,7 +31,7 @@ from cogency_tui.tools.mcp import host_protocol
 from cogency_tui.tools.shell.concealed_proc_environ import conceal
 from cogency_tui.tools.shell.environment_scrubbing import scrubbed
 from cogency_tui.tools.shell.supervised_process import Supervised
-from cogency_tui.tools.threads import completed, in_thread
+from cogency_tui.tools.worker_threads import completed, in_thread
 
 _LEAVE = 1.0
 """Seconds in which a server should end by itself after its input has ended."""

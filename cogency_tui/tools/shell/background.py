@@ -18,7 +18,7 @@ from cogency_tui.errors import ToolError
 from cogency_tui.redaction import KnownSecrets, RedactedStream, Redactor
 from cogency_tui.tools.bounded_output import Kept, cut_mark
 from cogency_tui.tools.shell.command_execution import Command, Ended
-from cogency_tui.tools.threads import completed
+from cogency_tui.tools.worker_threads import completed
 from cogency_tui.workspace.protected_names import shown
 
 MOST = 16

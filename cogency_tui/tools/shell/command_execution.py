@@ -17,7 +17,7 @@ from typing import TypeVar
 
 from cogency_tui.tools.bounded_output import Output
 from cogency_tui.tools.shell.supervised_process import TREE, Supervised
-from cogency_tui.tools.threads import completed
+from cogency_tui.tools.worker_threads import completed
 
 Result = TypeVar("Result")
 

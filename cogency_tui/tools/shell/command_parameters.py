@@ -17,7 +17,7 @@ from pathlib import Path
 from cogency_tui.errors import ToolError
 from cogency_tui.temporary_files import make_directory
 from cogency_tui.tools.shell.dynamic_code import runs_unwritten
-from cogency_tui.tools.threads import in_thread
+from cogency_tui.tools.worker_threads import in_thread
 
 LONGEST = 1 << 17
 """Most bytes of a variable that the system allows, with its name and the final zero (Linux)."""

@@ -11,9 +11,9 @@ import re
 from pathlib import Path
 from threading import Lock
 
-from cogency_tui.tools.shell.allowed_options import GIT_TRANSFERS
 from cogency_tui.tools.shell.command_line import parse
 from cogency_tui.tools.shell.programs import git_with, programs_with
+from cogency_tui.tools.shell.rule_options import GIT_TRANSFERS
 from cogency_tui.tools.shell.simple_command import Simple
 from cogency_tui.tools.shell.taint_free_commands import alters, unconfined
 from cogency_tui.tools.shell.word_paths import Places

@@ -15,9 +15,8 @@ from itertools import pairwise
 from pathlib import Path
 
 from cogency_tui.search_paths import find_program
-from cogency_tui.tools.shell.allowed_options import stays_local
 from cogency_tui.tools.shell.command_line import reads_as_written
-from cogency_tui.tools.shell.created_files import MadeFiles
+from cogency_tui.tools.shell.created_file_contents import MadeFiles
 from cogency_tui.tools.shell.git_command import git_command
 from cogency_tui.tools.shell.interpreter_code import has_reaching_code, inline_code, is_code_option, script
 from cogency_tui.tools.shell.programs import (
@@ -29,6 +28,7 @@ from cogency_tui.tools.shell.programs import (
     is_interpreter,
     programs_with,
 )
+from cogency_tui.tools.shell.rule_options import stays_local
 from cogency_tui.tools.shell.simple_command import Simple, Word
 from cogency_tui.tools.shell.stream_scripts import stream_script
 from cogency_tui.tools.shell.taint_free_commands import has_starting_option, unconfined

@@ -13,13 +13,13 @@ from dataclasses import replace
 from itertools import dropwhile
 from pathlib import Path
 
-from cogency_tui.tools.shell.allowed_options import GIT_OFFLINE, RULES
 from cogency_tui.tools.shell.command_line import parse
 from cogency_tui.tools.shell.loopback import visit
 from cogency_tui.tools.shell.named_paths import only_reads
 from cogency_tui.tools.shell.port_owners import ListeningPorts
 from cogency_tui.tools.shell.program_origins import is_of_system, looks_in_project, shadows_modules
 from cogency_tui.tools.shell.programs import programs_with
+from cogency_tui.tools.shell.rule_options import GIT_OFFLINE, RULES
 from cogency_tui.tools.shell.scanner import ASSIGNMENT, scan
 from cogency_tui.tools.shell.simple_command import Simple, Word
 from cogency_tui.tools.shell.stream_scripts import stream_script

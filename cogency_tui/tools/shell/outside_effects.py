@@ -14,9 +14,9 @@ from itertools import chain, islice
 from pathlib import Path
 
 from cogency_tui.protocol.taint_sources import Sources
+from cogency_tui.tools.shell.checkout_commands import settles_conflict
 from cogency_tui.tools.shell.command_line import parse
-from cogency_tui.tools.shell.created_files import MadeFiles
-from cogency_tui.tools.shell.files_from_commits import settles_conflict
+from cogency_tui.tools.shell.created_file_contents import MadeFiles
 from cogency_tui.tools.shell.files_outside_project import is_home, is_own_temporary, is_public
 from cogency_tui.tools.shell.indirect_reads import IndirectReads, indirect_reads
 from cogency_tui.tools.shell.link_targets import link_targets, moves_links

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
-from cogency_tui.tools.shell.created_files import MadeFiles, is_patching
+from cogency_tui.tools.shell.created_file_contents import MadeFiles, is_patching
 from cogency_tui.tools.shell.interpreter_code import has_unknown_code, inline_code, script
 from cogency_tui.tools.shell.named_paths import UNSURE, only_reads, runs_files
 from cogency_tui.tools.shell.programs import facts, is_interpreter, programs_with

@@ -3,7 +3,7 @@
 `PROGRAMS` has the facts about a program, `GIT` those about a command of git, `NETWORK_COMMANDS` the network
 commands of programs with many, and `options_of` options with a meaning of their own. Each module of this
 package asks the table by a fact, and has no list of programs of its own. The options that a permission rule
-may allow are in `tools/shell/allowed_options.py`.
+may allow are in `tools/shell/rule_options.py`.
 
 Invariant: a program that is missing here may do anything.
 """

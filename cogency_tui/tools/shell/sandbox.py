@@ -27,7 +27,7 @@ from cogency_tui.safe_text import one_line
 from cogency_tui.search_paths import find_program
 from cogency_tui.temporary_files import make_directory
 from cogency_tui.tools.shell.command_execution import run_command
-from cogency_tui.tools.threads import in_thread
+from cogency_tui.tools.worker_threads import in_thread
 from cogency_tui.workspace.paths import Workspace
 
 Choice = Literal["off", "auto", "require"]

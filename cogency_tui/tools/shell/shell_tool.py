@@ -31,12 +31,12 @@ from cogency_tui.tools.base import (
 from cogency_tui.tools.bounded_output import Kept
 from cogency_tui.tools.journal_protocol import Found
 from cogency_tui.tools.shell.background import Background
+from cogency_tui.tools.shell.checkout_commands import bringing
 from cogency_tui.tools.shell.command_execution import Ended, run_command
 from cogency_tui.tools.shell.command_line import parse
 from cogency_tui.tools.shell.command_parameters import check, given, shown
 from cogency_tui.tools.shell.concealed_proc_environ import conceal
 from cogency_tui.tools.shell.environment_scrubbing import scrubbed
-from cogency_tui.tools.shell.files_from_commits import bringing
 from cogency_tui.tools.shell.git_remotes import destinations
 from cogency_tui.tools.shell.loopback import quiet
 from cogency_tui.tools.shell.losses import at_stake
@@ -48,7 +48,7 @@ from cogency_tui.tools.shell.program_origins import are_replaced
 from cogency_tui.tools.shell.programs import programs_with
 from cogency_tui.tools.shell.sandbox import Sandbox
 from cogency_tui.tools.shell.secrets_of_files import learn_named_files
-from cogency_tui.tools.threads import completed, in_thread
+from cogency_tui.tools.worker_threads import completed, in_thread
 from cogency_tui.workspace.paths import Location
 from cogency_tui.workspace.protected_names import unusual
 

@@ -20,7 +20,7 @@ from cogency_tui.safe_text import one_line
 from cogency_tui.tools.shell import orphans
 from cogency_tui.tools.supervision.process_tree import descendants
 from cogency_tui.tools.supervision.supervisor import GUARD_PATIENCE, command_line, packed
-from cogency_tui.tools.threads import in_thread
+from cogency_tui.tools.worker_threads import in_thread
 
 TREE = sys.platform == "linux"
 """True if all descendants of a command can be ended; else only the process group."""

@@ -7,8 +7,8 @@ here.
 
 import re
 
-from cogency_tui.tools.shell.allowed_options import names_its_files
 from cogency_tui.tools.shell.programs import git_with, letters_of, options_of, programs_with
+from cogency_tui.tools.shell.rule_options import names_its_files
 from cogency_tui.tools.shell.scanner import LONGEST
 from cogency_tui.tools.shell.simple_command import Simple
 from cogency_tui.tools.shell.stream_scripts import stream_script

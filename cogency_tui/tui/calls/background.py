@@ -16,7 +16,7 @@ from cogency_tui.safe_text import one_line
 from cogency_tui.tui.bridge import Bridge
 from cogency_tui.tui.calls.pane import ToolCalls
 from cogency_tui.tui.calls.rows import BackgroundCommand
-from cogency_tui.tui.command_handlers import FeatureCommands, Handler
+from cogency_tui.tui.commands_base import FeatureCommands, Handler
 from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.transcript.call_unit import State
 

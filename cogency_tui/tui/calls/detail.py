@@ -12,11 +12,11 @@ from textual.binding import Binding, BindingType
 
 from cogency_tui.safe_text import reveal
 from cogency_tui.tui.calls.rows import BackgroundCommand, cause_of_skip, waits_for
+from cogency_tui.tui.kit.command_output import Output
 from cogency_tui.tui.kit.lazy_text_layout import Fixed, Sheet, Stack
 from cogency_tui.tui.kit.line_view import LineView
 from cogency_tui.tui.kit.lines import BLANK, Line, wrap
 from cogency_tui.tui.kit.number_format import duration, plural, size
-from cogency_tui.tui.kit.output import Output
 from cogency_tui.tui.theme_styles import ThemeStyles
 from cogency_tui.tui.transcript.call_detail import CallSheet
 from cogency_tui.tui.transcript.call_unit import GLYPHS, ROLES, Call

@@ -15,7 +15,7 @@ from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.transcript.call_unit import Call
 from cogency_tui.tui.transcript.cursor import BlockCursor, BlockPlace
 from cogency_tui.tui.transcript.find import Find
-from cogency_tui.tui.transcript.line_selection import LineSelection
+from cogency_tui.tui.transcript.keyboard_selection import LineSelection
 from cogency_tui.tui.transcript.unit_text import answers_of_turn, code_in, links_in, outcome_of, text_of
 from cogency_tui.tui.transcript.units import Prose, Transcript, Unit
 from cogency_tui.tui.transcript.view import TranscriptView

@@ -8,7 +8,7 @@ from rich.segment import Segment
 
 from cogency_tui.config.layers import Origin
 from cogency_tui.config.schema import config_path
-from cogency_tui.providers.catalog import known_providers
+from cogency_tui.providers.configured_providers import known_providers
 from cogency_tui.safe_text import one_line
 from cogency_tui.tui.kit.lines import BLANK, Line, wrap
 from cogency_tui.tui.theme_styles import ThemeStyles

@@ -9,7 +9,7 @@ from textual.containers import Vertical
 
 from cogency_tui.safe_text import one_line
 from cogency_tui.tui.cost.context_usage import Spent
-from cogency_tui.tui.cost.model import Cost, Saving, by_model, in_all, saving
+from cogency_tui.tui.cost.usage_totals import Cost, Saving, by_model, in_all, saving
 from cogency_tui.tui.kit.dialogs import Choices, DialogBody, ReadingScreen
 from cogency_tui.tui.kit.lines import BLANK, Line, cells, fit, wrap
 from cogency_tui.tui.kit.number_format import dollars, duration, plural, ratio, tokens

@@ -6,8 +6,8 @@ from typing import Any
 from textual.screen import Screen
 
 from cogency_tui.tui.bridge import Bridge
-from cogency_tui.tui.command_handlers import FeatureCommands, Handler
 from cogency_tui.tui.commands import Command
+from cogency_tui.tui.commands_base import FeatureCommands, Handler
 from cogency_tui.tui.kit.typed_app import app_of
 
 

@@ -12,9 +12,9 @@ from typing import Any
 
 from rich.segment import Segment
 
+from cogency_tui.tui.kit.command_output import Lines, TextLine
 from cogency_tui.tui.kit.lazy_text_layout import MOST_LAID, Recent, Sheet
 from cogency_tui.tui.kit.lines import Line, cells, chop, fit, width_of
-from cogency_tui.tui.kit.output import Lines, TextLine
 from cogency_tui.tui.theme_styles import ThemeStyles
 
 _WHOLE_LIMIT = 3_000

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from rich.segment import Segment
 
 from cogency_tui.safe_text import reveal
+from cogency_tui.tui.kit.command_output import Lines, TextLine
 from cogency_tui.tui.kit.lazy_text_layout import Sheet
 from cogency_tui.tui.kit.lines import Line, chop, width_of
-from cogency_tui.tui.kit.output import Lines, TextLine
 from cogency_tui.tui.kit.sgr import Rendition
 from cogency_tui.tui.theme_styles import ThemeStyles
 

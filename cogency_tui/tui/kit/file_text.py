@@ -6,7 +6,7 @@ import msgspec
 
 from cogency_tui.errors import WorkspaceError
 from cogency_tui.safe_text import reveal
-from cogency_tui.tui.kit.output import Lines
+from cogency_tui.tui.kit.command_output import Lines
 
 if TYPE_CHECKING:
     from cogency_tui.workspace.paths import Workspace

@@ -11,8 +11,8 @@ from typing import Generic, Protocol, TypeVar
 from rich.segment import Segment
 from rich.style import Style
 
+from cogency_tui.tui.kit.command_output import Lines, TextLine
 from cogency_tui.tui.kit.lines import BLANK, Line, cells, chop
-from cogency_tui.tui.kit.output import Lines, TextLine
 from cogency_tui.tui.kit.sgr import Rendition
 from cogency_tui.tui.theme_styles import ThemeStyles
 

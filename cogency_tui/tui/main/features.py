@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from cogency_tui.tui.bridge import Bridge
 from cogency_tui.tui.calls.background import BackgroundCommands
-from cogency_tui.tui.command_handlers import FeatureCommands, Handler
+from cogency_tui.tui.commands_base import FeatureCommands, Handler
 from cogency_tui.tui.conversation.commands import ConversationCommands
 from cogency_tui.tui.cost.commands import CostCommands
 from cogency_tui.tui.cost.context_usage import ContextFacts

@@ -20,7 +20,7 @@ from cogency_tui.config.schema import Settings, config_path
 from cogency_tui.errors import NetworkError
 from cogency_tui.protocol.events import Message
 from cogency_tui.providers.base import ReasoningDelta, Retrying, TextDelta
-from cogency_tui.providers.catalog import KnownProvider, create_provider, known_providers
+from cogency_tui.providers.configured_providers import KnownProvider, create_provider, known_providers
 from cogency_tui.providers.endpoint import Endpoint
 from cogency_tui.providers.models import Models, load_models
 from cogency_tui.tui.kit.number_format import duration

@@ -2,7 +2,7 @@
 
 from rich.segment import Segment
 
-from cogency_tui.providers.catalog import KnownProvider
+from cogency_tui.providers.configured_providers import KnownProvider
 from cogency_tui.safe_text import one_line
 from cogency_tui.tui.kit.lines import Line, cells, fit, wrap
 from cogency_tui.tui.kit.number_format import price, tokens

@@ -16,7 +16,7 @@ from textual.widgets import Input
 from textual.worker import Worker
 
 from cogency_tui.errors import CogencyError, ConfigError
-from cogency_tui.providers.catalog import KnownProvider
+from cogency_tui.providers.configured_providers import KnownProvider
 from cogency_tui.tui.kit.dialogs import Choice
 from cogency_tui.tui.kit.filter_line import FilterField
 from cogency_tui.tui.kit.lines import Line

@@ -15,7 +15,7 @@ from cogency_tui.errors import CogencyError, StoreError
 from cogency_tui.safe_text import reveal
 from cogency_tui.store.prompts_and_drafts import Draft, Prompts, Written
 from cogency_tui.tui.bridge import Bridge
-from cogency_tui.tui.command_handlers import FeatureCommands, Handler
+from cogency_tui.tui.commands_base import FeatureCommands, Handler
 from cogency_tui.tui.kit.number_format import plural
 from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.prompt.completion import Completion

@@ -7,7 +7,7 @@ from textual.screen import Screen
 
 from cogency_tui.errors import CogencyError
 from cogency_tui.tui.bridge import Bridge
-from cogency_tui.tui.command_handlers import FeatureCommands, Handler
+from cogency_tui.tui.commands_base import FeatureCommands, Handler
 from cogency_tui.tui.conversation.commands import ConversationCommands
 from cogency_tui.tui.conversation.fork import Forking
 from cogency_tui.tui.conversation.view import Conversation

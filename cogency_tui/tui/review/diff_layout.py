@@ -18,7 +18,7 @@ from cogency_tui.tui.review.diff_annotations import (
 from cogency_tui.tui.review.open_file import WHOLE_FILE, OpenFile, Rows, unchanged_rows
 from cogency_tui.tui.review.section_drawing import Fold, Key, Pen, Section, SideBySide, Texts, Unified
 from cogency_tui.tui.theme_styles import ThemeStyles
-from cogency_tui.workspace.merge import Range
+from cogency_tui.workspace.three_way_merge import Range
 
 CONTEXT = 3
 """Unchanged lines that are shown around a hunk."""

@@ -14,7 +14,7 @@ from cogency_tui.agent.review.file_diff import FileDiff
 from cogency_tui.agent.review.model import ChangedFile, Hunk, HunkFate, Row
 from cogency_tui.tui.kit.code import read_code
 from cogency_tui.tui.kit.file_text import language_of
-from cogency_tui.workspace.merge import Range
+from cogency_tui.workspace.three_way_merge import Range
 
 
 class Rows(Protocol):

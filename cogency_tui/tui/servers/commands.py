@@ -1,7 +1,7 @@
 """The command `/mcp`: shows the servers, or restarts one."""
 
 from cogency_tui.errors import CogencyError
-from cogency_tui.tui.command_handlers import FeatureCommands, Handler
+from cogency_tui.tui.commands_base import FeatureCommands, Handler
 from cogency_tui.tui.kit.typed_app import app_of
 
 

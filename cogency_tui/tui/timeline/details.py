@@ -15,16 +15,16 @@ from cogency_tui.agent.timeline.timeline import Timeline
 from cogency_tui.errors import CogencyError
 from cogency_tui.protocol.events import Measure
 from cogency_tui.safe_text import reveal
-from cogency_tui.tui.cost.model import Cost, by_model, in_all, running_totals, saving
 from cogency_tui.tui.cost.screen import draw_costs
+from cogency_tui.tui.cost.usage_totals import Cost, by_model, in_all, running_totals, saving
 from cogency_tui.tui.kit.bar import ButtonBar, Part, Surface
 from cogency_tui.tui.kit.code import SourceSheet
+from cogency_tui.tui.kit.command_output import Lines
 from cogency_tui.tui.kit.diff import DiffSheet
 from cogency_tui.tui.kit.file_text import language_of
 from cogency_tui.tui.kit.lazy_text_layout import Block, Fixed
 from cogency_tui.tui.kit.lines import BLANK, Line, fit, wrap
 from cogency_tui.tui.kit.number_format import dollars, duration, tokens
-from cogency_tui.tui.kit.output import Lines
 from cogency_tui.tui.theme_styles import ThemeStyles
 from cogency_tui.tui.timeline.files_view import FilesView
 from cogency_tui.tui.timeline.lines_pane import BlockPane, Make

@@ -9,10 +9,10 @@ from textual.binding import Binding, BindingType
 from cogency_tui.agent.timeline.model import Exchange
 from cogency_tui.protocol.events import Message
 from cogency_tui.safe_text import one_line, reveal
+from cogency_tui.tui.kit.command_output import Lines
 from cogency_tui.tui.kit.lazy_text_layout import Heights, Sheet
 from cogency_tui.tui.kit.lines import BLANK, Line, cells, fit, width_of, wrap
 from cogency_tui.tui.kit.number_format import plural
-from cogency_tui.tui.kit.output import Lines
 from cogency_tui.tui.timeline.keys import Read
 
 _ROLES = {"system": "branch", "user": "accent", "assistant": "edit"}

@@ -12,7 +12,7 @@ from cogency_tui.agent.timeline.model import Past
 from cogency_tui.protocol.events import Event
 from cogency_tui.protocol.transcript import call_record, user_text
 from cogency_tui.safe_text import one_line
-from cogency_tui.tui.cost.model import Cost
+from cogency_tui.tui.cost.usage_totals import Cost
 from cogency_tui.tui.kit.bar import Bar, end_to_end
 from cogency_tui.tui.kit.lines import fit, width_of
 from cogency_tui.tui.kit.number_format import dollars, tokens

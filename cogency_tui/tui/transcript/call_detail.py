@@ -10,11 +10,11 @@ from typing import Any
 from rich.segment import Segment
 
 from cogency_tui.safe_text import clean, one_line, reveal
+from cogency_tui.tui.kit.command_output import Output
 from cogency_tui.tui.kit.diff import draw_diff
 from cogency_tui.tui.kit.lazy_text_layout import Block, Fixed, GrowingText, Sheet, Stack
 from cogency_tui.tui.kit.lines import BLANK, Line, cells, chop, wrap
 from cogency_tui.tui.kit.number_format import duration, plural, size
-from cogency_tui.tui.kit.output import Output
 from cogency_tui.tui.theme_styles import ThemeStyles
 from cogency_tui.tui.transcript.call_unit import GLYPHS, ROLES, Call
 

@@ -13,7 +13,7 @@ from cogency_tui.protocol.events import CallEvent, ResultEvent
 from cogency_tui.protocol.events import Step as StepFields
 from cogency_tui.protocol.transcript import as_tool_call
 from cogency_tui.safe_text import clean
-from cogency_tui.tui.kit.output import Output
+from cogency_tui.tui.kit.command_output import Output
 from cogency_tui.tui.transcript.packed_text import packed_texts, unpacked_texts
 
 State = Literal["writing", "queued", "waiting", "running", "done", "failed", "skipped", "interrupted"]

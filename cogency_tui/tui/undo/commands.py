@@ -8,7 +8,7 @@ from textual.screen import Screen
 
 from cogency_tui.errors import CogencyError
 from cogency_tui.tui.bridge import Bridge
-from cogency_tui.tui.command_handlers import FeatureCommands, Handler
+from cogency_tui.tui.commands_base import FeatureCommands, Handler
 from cogency_tui.tui.kit.number_format import plural
 from cogency_tui.tui.kit.typed_app import app_of
 

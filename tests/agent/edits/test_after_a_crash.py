@@ -10,7 +10,7 @@ import pytest
 
 from cogency_tui.agent.edits.protected_file_restore import refuse_all
 from cogency_tui.tools.journal_protocol import Consent
-from cogency_tui.tools.threads import in_thread
+from cogency_tui.tools.worker_threads import in_thread
 from tests.agent.faults import reopened
 from tests.agent.journaling import Desk, desk_at, orphan, settle, until
 from tests.agent.repositories import git

@@ -22,7 +22,7 @@ from cogency_tui.store.intents import dropping
 from cogency_tui.store.store import Store
 from cogency_tui.tools.base import ToolContext
 from cogency_tui.tools.files import Write, WriteArgs
-from cogency_tui.tools.threads import in_thread
+from cogency_tui.tools.worker_threads import in_thread
 from tests.agent.conftest import MakeAgent
 from tests.agent.faults import CALL, OLD, WORKS, Faults, fill, prepare, reopened
 from tests.agent.journaling import Desk, Tree, desk_at, settle

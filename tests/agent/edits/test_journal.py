@@ -13,7 +13,7 @@ from cogency_tui.errors import ToolError
 from cogency_tui.store.edit_records import ABSENT, Edit, Version
 from cogency_tui.store.store import Store
 from cogency_tui.tools import file_writes
-from cogency_tui.tools.threads import in_thread
+from cogency_tui.tools.worker_threads import in_thread
 from tests.agent.journaling import Desk, desk_at, settle, until
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from cogency_tui.agent.edits.file_history import histories
-from cogency_tui.tools.threads import in_thread
+from cogency_tui.tools.worker_threads import in_thread
 from tests.agent.faults import OLD, reopened
 from tests.agent.journaling import Desk
 from tests.exhaustive import sampled

@@ -9,7 +9,7 @@ import pytest
 
 from cogency_tui.agent.edits.prior_contents import Limits
 from cogency_tui.errors import JournalError
-from cogency_tui.tools.threads import in_thread
+from cogency_tui.tools.worker_threads import in_thread
 from tests.agent.faults import reopened
 from tests.agent.journaling import desk_at, settle
 

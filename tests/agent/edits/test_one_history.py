@@ -16,7 +16,7 @@ from cogency_tui.agent.timeline.model import Past, Placed
 from cogency_tui.agent.timeline.timeline import files_at
 from cogency_tui.errors import UsageError
 from cogency_tui.store.edit_records import Edit, Version
-from cogency_tui.tools.threads import in_thread
+from cogency_tui.tools.worker_threads import in_thread
 from tests.agent.journaling import Desk, Tree, desk_at
 
 NAMES = ["a", "b", "d/a", "d/e/f"]

@@ -12,7 +12,7 @@ import pytest
 from cogency_tui.agent.edits.command_watch import CommandEdits
 from cogency_tui.agent.permissions.gate import Answer, Question
 from cogency_tui.tools.journal_protocol import Consent
-from cogency_tui.tools.shell.files_from_commits import bringing
+from cogency_tui.tools.shell.checkout_commands import bringing
 from cogency_tui.tools.shell.git_remotes import destinations
 from tests.agent.conftest import MakeAgent
 from tests.agent.journaling import Desk, desk_at, put, settle

@@ -11,7 +11,7 @@ import pytest
 from cogency_tui.agent.permissions.gate import Answer, Question
 from cogency_tui.config.schema import Permissions
 from cogency_tui.tools.journal_protocol import Consent
-from cogency_tui.tools.shell.files_from_commits import bringing
+from cogency_tui.tools.shell.checkout_commands import bringing
 from cogency_tui.workspace import snapshot
 from tests.agent.conftest import MakeAgent
 from tests.agent.edits.test_protected_file_restore import watched

@@ -17,7 +17,7 @@ from cogency_tui.agent.edits.protected_file_restore import Settled, refuse_all
 from cogency_tui.errors import WorkspaceError
 from cogency_tui.tools.base import Outcome, with_protected
 from cogency_tui.tools.journal_protocol import Consent
-from cogency_tui.tools.shell.files_from_commits import bringing
+from cogency_tui.tools.shell.checkout_commands import bringing
 from cogency_tui.workspace import atomic_changes, protected_directories
 from cogency_tui.workspace.file_or_link import Place
 from cogency_tui.workspace.paths import Location

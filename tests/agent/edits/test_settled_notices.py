@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from cogency_tui.store import unseen_notices
-from cogency_tui.tools.threads import in_thread
+from cogency_tui.tools.worker_threads import in_thread
 from tests.agent.faults import reopened
 
 

@@ -10,7 +10,7 @@ from cogency_tui.process_identity import start_of
 from cogency_tui.store.edit_records import ABSENT, FileChange, Origin, Version
 from cogency_tui.store.intents import Intent, Shadow
 from cogency_tui.tools import file_writes
-from cogency_tui.tools.threads import in_thread
+from cogency_tui.tools.worker_threads import in_thread
 from cogency_tui.workspace.file_or_link import Stamp
 from cogency_tui.workspace.snapshot import Snapshot
 from tests.agent.journaling import Desk, desk_at

@@ -10,7 +10,7 @@ import pytest
 from cogency_tui.agent.edits.prior_contents import Limits
 from cogency_tui.errors import ConsentError, LossError, StoreError, UsageError, WorkspaceError
 from cogency_tui.store.edit_records import Edit
-from cogency_tui.workspace.merge import hunks
+from cogency_tui.workspace.three_way_merge import hunks
 from tests.agent.journaling import Desk, desk_at
 from tests.exhaustive import sampled
 

@@ -15,7 +15,7 @@ from cogency_tui.agent.review.model import FileKey, Target
 from cogency_tui.errors import WorkspaceError
 from cogency_tui.store.edit_records import Edit
 from cogency_tui.store.reviews import Part
-from cogency_tui.workspace.merge import hunks
+from cogency_tui.workspace.three_way_merge import hunks
 from tests.agent.edits.test_undo_selection import A, B, edit
 from tests.agent.journaling import Desk, desk_at
 from tests.exhaustive import sampled

@@ -9,7 +9,7 @@ import pytest
 from cogency_tui.agent.permissions.files_behind_rules import FILES, basis_of
 from cogency_tui.agent.permissions.rules import FILE_NAME, Rules, Ruling, pattern_of
 from cogency_tui.tools.base import Intent
-from cogency_tui.tools.shell import allowed_options
+from cogency_tui.tools.shell import rule_options
 from cogency_tui.tools.shell.programs import programs_with
 
 READING = frozenset(
@@ -470,14 +470,14 @@ def test_the_configuration_of_the_repository_around_the_project_counts(repositor
 
 
 def test_of_each_program_it_is_known_what_decides() -> None:
-    ruled = {name.partition(" ")[0] for name, options in allowed_options.RULES.items() if not options.every}
+    ruled = {name.partition(" ")[0] for name, options in rule_options.RULES.items() if not options.every}
     ruled -= {"compileall", "unittest"}
-    runners = (first for first, _ in allowed_options.RUNNERS)
-    for program in (*ruled, *allowed_options.TARGETS, *programs_with("scripts"), *runners):
+    runners = (first for first, _ in rule_options.RUNNERS)
+    for program in (*ruled, *rule_options.TARGETS, *programs_with("scripts"), *runners):
         assert (program in FILES) != (program in READING), program
 
 
-@pytest.mark.parametrize("name", sorted(allowed_options.RULES))
+@pytest.mark.parametrize("name", sorted(rule_options.RULES))
 def test_each_rule_has_a_basis_where_there_is_nothing(name: str, desk: Desk) -> None:
     if pattern_of(name):
         assert basis_of(name, desk.project) == ""

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from cogency_tui.agent.review.hunk_composition import Change, Region, composed
 from cogency_tui.store.reviews import Part
-from cogency_tui.workspace.merge import hunks
+from cogency_tui.workspace.three_way_merge import hunks
 
 TEXTS = st.lists(st.sampled_from("abcdefgh"), max_size=12).map(lambda lines: [f"{line}\n" for line in lines])
 

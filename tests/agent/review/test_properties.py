@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from cogency_tui.agent.review.conflicts import Choice
 from cogency_tui.agent.review.model import FileKey, Target
 from cogency_tui.errors import UsageError, WorkspaceError
-from cogency_tui.tools.threads import in_thread
+from cogency_tui.tools.worker_threads import in_thread
 from tests.agent.journaling import Desk, Tree, desk_at
 from tests.agent.review.conftest import review_of
 

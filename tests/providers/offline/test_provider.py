@@ -10,7 +10,7 @@ from cogency_tui.config.schema import DIALECTS, Dialect
 from cogency_tui.errors import ConfigError, ProviderError
 from cogency_tui.protocol.events import Message
 from cogency_tui.providers.base import Chunk, Provider, Session, TextDelta, Usage
-from cogency_tui.providers.offline.conversation import read_calls
+from cogency_tui.providers.offline.message_reader import read_calls
 from cogency_tui.providers.offline.provider import DELAY, OfflineProvider, OfflineSession, offline_delay
 from tests.providers.project import Project, converse, results, system
 

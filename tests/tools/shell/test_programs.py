@@ -12,13 +12,6 @@ import pytest
 from cogency_tui.agent.permissions.files_behind_rules import FILES
 from cogency_tui.agent.permissions.rules import pattern_of
 from cogency_tui.tools.shell import listing_commands, network_commands, outside_effects, programs
-from cogency_tui.tools.shell.allowed_options import (
-    GIT_OFFLINE,
-    MODULES,
-    RULES,
-    RUNNERS,
-    TARGETS,
-)
 from cogency_tui.tools.shell.losses import at_stake
 from cogency_tui.tools.shell.options import Table
 from cogency_tui.tools.shell.outside_effects import reach
@@ -33,6 +26,13 @@ from cogency_tui.tools.shell.programs import (
     is_interpreter,
     options_of,
     programs_with,
+)
+from cogency_tui.tools.shell.rule_options import (
+    GIT_OFFLINE,
+    MODULES,
+    RULES,
+    RUNNERS,
+    TARGETS,
 )
 from cogency_tui.workspace.paths import Workspace
 
@@ -210,7 +210,7 @@ GRAMMARS = {
 
 OTHER_WORDS = {
     ("paths_in_arguments", "_compares_files"): "commands of git",
-    ("files_from_commits", "_OTHERS"): "options",
+    ("checkout_commands", "_OTHERS"): "options",
     ("listing_commands", "_listed_by_git"): "commands of git",
     ("loopback", "_PORTS"): "schemes of addresses",
     ("loopback", "_PROXIES"): "schemes of addresses",

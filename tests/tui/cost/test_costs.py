@@ -1,8 +1,8 @@
 """What a conversation took: summed by model, the unknown never counted as nothing."""
 
 from cogency_tui.protocol.events import Measure
-from cogency_tui.tui.cost.model import by_model, in_all, saving
 from cogency_tui.tui.cost.screen import draw_costs
+from cogency_tui.tui.cost.usage_totals import by_model, in_all, saving
 from cogency_tui.tui.kit.lines import cells
 from cogency_tui.tui.theme_styles import theme_styles_of
 

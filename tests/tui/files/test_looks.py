@@ -11,8 +11,8 @@ from cogency_tui.tui.files.pane import FilesPane
 from cogency_tui.tui.files.preview import FilePreview, PreviewLines
 from cogency_tui.tui.files.rows import Node
 from cogency_tui.tui.files.tree import FileTree
+from cogency_tui.tui.kit.command_output import Lines
 from cogency_tui.tui.kit.file_text import Preview
-from cogency_tui.tui.kit.output import Lines
 from cogency_tui.tui.transcript.call_unit import FileChange
 from tests.tui.driving import app_over, files_of, main_of, shown, until
 from tests.tui.looks import check_looks

@@ -5,10 +5,10 @@ from hypothesis import strategies as st
 from rich.segment import Segment
 
 from cogency_tui.safe_text import reveal
+from cogency_tui.tui.kit.command_output import Lines, Output
 from cogency_tui.tui.kit.lazy_text_layout import Fixed, GrowingText, Sheet, Stack
 from cogency_tui.tui.kit.lines import chop, width_of
 from cogency_tui.tui.kit.number_format import size
-from cogency_tui.tui.kit.output import Lines, Output
 from cogency_tui.tui.theme_styles import theme_styles_of
 
 INKS = theme_styles_of("night")

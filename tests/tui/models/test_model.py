@@ -6,7 +6,7 @@ import pytest
 
 from cogency_tui.config.schema import ProviderSettings, Settings
 from cogency_tui.errors import AuthenticationError, ConfigError, NetworkError
-from cogency_tui.providers.catalog import KnownProvider
+from cogency_tui.providers.configured_providers import KnownProvider
 from cogency_tui.providers.models import load_models
 from cogency_tui.tui.models.model import ModelList, ModelRow, without_user
 from tests.peers.chat import ChatPeer

@@ -2,7 +2,7 @@
 
 import pytest
 
-from cogency_tui.tools.shell.files_from_commits import bringing
+from cogency_tui.tools.shell.checkout_commands import bringing
 
 BRINGING = [
     "git switch x",

@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from cogency_tui.tools.threads import in_thread
+from cogency_tui.tools.worker_threads import in_thread
 
 
 async def test_result_and_error_come_back() -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from cogency_tui.config.schema import ProviderSettings, Settings
 from cogency_tui.errors import AuthenticationError, ConfigError
-from cogency_tui.providers.catalog import PRESETS, create_provider, known_providers, secrets
+from cogency_tui.providers.configured_providers import PRESETS, create_provider, known_providers, secrets
 from cogency_tui.providers.offline.provider import OfflineProvider
 from tests.peers.responses import ResponsesPeer
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
-from cogency_tui.workspace.merge import Conflict, hunks, is_text, lines, merge, without_hunk
+from cogency_tui.workspace.three_way_merge import Conflict, hunks, is_text, lines, merge, without_hunk
 
 LINES = st.lists(st.sampled_from([b"a\n", b"b\n", b"c\r\n", b"\n", b"\xff\xfe\n", b"}\n"]), max_size=12)
 ENDS = st.sampled_from([b"", b"end", b"\r"])

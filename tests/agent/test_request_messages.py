@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cogency_tui.agent import context
-from cogency_tui.agent.context import MessageLog, Way, framed, messages_of
+from cogency_tui.agent import request_messages
+from cogency_tui.agent.request_messages import MessageLog, Way, framed, messages_of
 from cogency_tui.config.schema import DIALECTS, Dialect
 from cogency_tui.protocol.events import Event, Message
 from cogency_tui.store.requests import Frame
@@ -86,13 +86,13 @@ def turn(number: int, cycles: int = 1) -> list[tuple[str, int, int]]:
 def rendered(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """How many events each rendering was of."""
     counts: list[int] = []
-    render = context.render
+    render = request_messages.render
 
     def counted(events: list[Event], dialect: Dialect) -> list[Message]:
         counts.append(len(events))
         return render(events, dialect)
 
-    monkeypatch.setattr(context, "render", counted)
+    monkeypatch.setattr(request_messages, "render", counted)
     return counts
 
 

@@ -3,8 +3,8 @@
 import re
 
 from cogency_tui.providers.offline import change_plans, lookup_plans, results
-from cogency_tui.providers.offline.conversation import Call, Result
-from cogency_tui.providers.offline.plan_base import Answer, Past, Plan, shown
+from cogency_tui.providers.offline.message_reader import Call, Result
+from cogency_tui.providers.offline.plan_steps import Answer, Past, Plan, shown
 from cogency_tui.providers.offline.request_types import (
     AppendText,
     CountLines,

@@ -8,7 +8,7 @@ from cogency_tui.config.schema import DIALECTS, Dialect
 from cogency_tui.protocol import create_parser
 from cogency_tui.protocol.dialects import render
 from cogency_tui.protocol.events import Event, Message
-from cogency_tui.providers.offline.conversation import Call, read_calls, read_conversation
+from cogency_tui.providers.offline.message_reader import Call, read_calls, read_conversation
 from cogency_tui.providers.offline.model import MOST_CYCLES, next_text
 from tests.providers.project import Project, answer, converse, results, system
 

@@ -6,8 +6,8 @@ import pytest
 
 from cogency_tui.errors import BadRequestError, ProviderError, ProviderProtocolError, SessionLostError
 from cogency_tui.protocol.events import Message
+from cogency_tui.providers.ending_checks import check_ending, check_memory
 from cogency_tui.providers.endpoint import Endpoint
-from cogency_tui.providers.finish_reasons import check_ending, check_memory
 from cogency_tui.providers.wire_protocol import Finish
 
 ENDPOINT = Endpoint("openai", "https://api.example/v1", "m")

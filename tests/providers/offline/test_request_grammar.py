@@ -2,7 +2,7 @@
 
 import pytest
 
-from cogency_tui.providers.offline.grammar import read_requests
+from cogency_tui.providers.offline.request_grammar import read_requests
 from cogency_tui.providers.offline.request_types import (
     AppendText,
     CountLines,

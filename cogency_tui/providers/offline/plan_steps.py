@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from cogency_tui.providers.offline import results
-from cogency_tui.providers.offline.conversation import Call, Result, Step
 from cogency_tui.providers.offline.file_outlines import listed
+from cogency_tui.providers.offline.message_reader import Call, Result, Step
 from cogency_tui.providers.offline.wire import Reply, code, fence
 
 

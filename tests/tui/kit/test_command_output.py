@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cogency_tui.tui.kit.output import LONGEST, Output
+from cogency_tui.tui.kit.command_output import LONGEST, Output
 from cogency_tui.tui.kit.sgr import PLAIN, Rendition, rendition_after
 
 
