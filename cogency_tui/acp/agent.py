@@ -34,7 +34,7 @@ from acp.schema import (
 )
 
 from cogency_tui import __version__
-from cogency_tui.acp.content import text_of
+from cogency_tui.acp.prompt_blocks import text_of
 from cogency_tui.acp.session import INTERNAL, Session
 from cogency_tui.agent.agent import Agent
 from cogency_tui.agent.edits.startup_recovery import settle_left

@@ -8,7 +8,7 @@ from typing import Literal
 import acp
 from acp.schema import AllowedOutcome, PermissionOption, SessionMode, SessionModeState, ToolCallUpdate
 
-from cogency_tui.acp.content import fenced
+from cogency_tui.acp.prompt_blocks import fenced
 from cogency_tui.acp.updates import Changes, Updates, kind_of, said
 from cogency_tui.agent.agent import Agent
 from cogency_tui.agent.permissions.gate import Answer, Question

@@ -10,7 +10,7 @@ import acp
 from acp import tool_diff_content
 from acp.schema import FileEditToolCallContent, ToolCallLocation
 
-from cogency_tui.acp.content import fenced
+from cogency_tui.acp.prompt_blocks import fenced
 from cogency_tui.agent.llm_tool import Llm
 from cogency_tui.agent.relic_tool import Relic
 from cogency_tui.errors import StoreError, WorkspaceError

@@ -35,9 +35,9 @@ from cogency_tui.tools.shell.concealed_proc_environ import conceal
 from cogency_tui.workspace.paths import Workspace
 
 if TYPE_CHECKING:
+    from cogency_tui.agent.context_window import Compacted, History
     from cogency_tui.agent.edits.undo import Undo
     from cogency_tui.agent.event_queue import EventQueue
-    from cogency_tui.agent.history import Compacted, History
     from cogency_tui.agent.permissions.gate import Ask, Gate
     from cogency_tui.agent.permissions.rules import Rules
     from cogency_tui.agent.profile.profile import Profile

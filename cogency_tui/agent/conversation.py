@@ -11,9 +11,9 @@ from typing import Protocol
 
 from cogency_tui.agent.budget import Budget
 from cogency_tui.agent.call_graph import TurnActions
+from cogency_tui.agent.context_window import History
 from cogency_tui.agent.cycle_metrics import Calibration
 from cogency_tui.agent.engine import Engine
-from cogency_tui.agent.history import History
 from cogency_tui.agent.model_channels import AutoChannel, Channel, ReplayChannel, ResumeChannel
 from cogency_tui.agent.permissions.gate import Gate
 from cogency_tui.agent.permissions.stored_taint import sources_of

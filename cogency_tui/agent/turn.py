@@ -14,10 +14,10 @@ from contextlib import suppress
 from functools import partial
 
 from cogency_tui.agent.call_graph import TurnActions
+from cogency_tui.agent.context_window import Compacted, Prepared
 from cogency_tui.agent.conversation import Conversation
 from cogency_tui.agent.cycle import Cycle, Interrupted
 from cogency_tui.agent.cycle_metrics import characters_in
-from cogency_tui.agent.history import Compacted, Prepared
 from cogency_tui.agent.prompt import LAST_CYCLE
 from cogency_tui.agent.recorder import Recorder
 from cogency_tui.agent.subagent_progress import first_line

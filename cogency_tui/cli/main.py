@@ -127,7 +127,7 @@ def _interface(options: argparse.Namespace) -> int:
 def _tour(options: argparse.Namespace) -> int:
     from cogency_tui.cli.standard_streams import talk
     from cogency_tui.safe_text import one_line
-    from cogency_tui.tui.tour.runner import run_tour
+    from cogency_tui.tui.tour.launcher import run_tour
 
     status, kept = run_tour(mouse=not options.no_mouse, animation=not options.no_animation)
     if kept is not None:

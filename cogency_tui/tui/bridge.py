@@ -27,7 +27,7 @@ from cogency_tui.tui.transcript.units import Transcript, read_transcript
 
 if TYPE_CHECKING:
     from cogency_tui.agent.agent import Agent
-    from cogency_tui.agent.history import Compacted
+    from cogency_tui.agent.context_window import Compacted
     from cogency_tui.agent.permissions.gate import Answer, Question
 
 

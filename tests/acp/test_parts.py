@@ -11,7 +11,7 @@ import pytest
 from acp.schema import ResourceContentBlock
 
 from cogency_tui.acp.agent import EditorAgent
-from cogency_tui.acp.content import text_of
+from cogency_tui.acp.prompt_blocks import text_of
 from cogency_tui.acp.updates import Changes, Updates
 from cogency_tui.agent.agent import Agent
 from tests.peers.scripted import ScriptedProvider

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from acp.schema import EmbeddedResourceContentBlock, TextContentBlock, TextResourceContents
 
-from cogency_tui.acp.content import text_of
+from cogency_tui.acp.prompt_blocks import text_of
 from cogency_tui.agent.agent import Agent
 from cogency_tui.agent.environment import describe, is_about
 from cogency_tui.agent.project.custom_files import read_custom

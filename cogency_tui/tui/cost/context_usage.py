@@ -12,7 +12,7 @@ from cogency_tui.store import usage
 
 if TYPE_CHECKING:
     from cogency_tui.agent.agent import Agent
-    from cogency_tui.agent.history import ContextPart
+    from cogency_tui.agent.context_window import ContextPart
     from cogency_tui.agent.project.instructions import Instructions
     from cogency_tui.store.store import Store
     from cogency_tui.store.summaries import Summary

@@ -1,7 +1,7 @@
 """The recall screen: a search field, the conversations found, and a preview of the selected one.
 
-It composes and connects: `background_search` finds, `preview` shows, `actions` changes. It returns the user's
-destination.
+It composes and connects: `background_search` finds, `preview` shows, `conversation_management` changes. It
+returns the user's destination.
 """
 
 from collections.abc import Callable
@@ -22,8 +22,8 @@ from cogency_tui.tui.kit.footer import Footer
 from cogency_tui.tui.kit.number_format import percent
 from cogency_tui.tui.kit.pane_title import PaneTitle
 from cogency_tui.tui.kit.typed_app import app_of
-from cogency_tui.tui.recall.actions import Deed, Upkeep
 from cogency_tui.tui.recall.background_search import Asked, Searching
+from cogency_tui.tui.recall.conversation_management import Deed, Upkeep
 from cogency_tui.tui.recall.destination import Wanted, travel
 from cogency_tui.tui.recall.keys import RECALL_KEYS
 from cogency_tui.tui.recall.list_view import RecallList

@@ -7,7 +7,7 @@ from typing import Any
 from textual.pilot import Pilot
 
 from cogency_tui.agent.agent import Agent
-from cogency_tui.agent.history import ContextPart
+from cogency_tui.agent.context_window import ContextPart
 from cogency_tui.agent.project.instructions import LONGEST, Instructions, Source
 from cogency_tui.config.schema import Settings, config_directory
 from cogency_tui.tui.cost.context_screen import ContextScreen
