@@ -1,8 +1,10 @@
 """Seals the tests off from the home, the configuration and the keys of whoever runs them."""
 
 import os
+import re
 import signal
 import sys
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -26,10 +28,21 @@ if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+_numbers = count()
+"""Numbers of directories. pytest finds a free one by listing all directories there are: thousands, each time."""
+
+
+@pytest.fixture
+def tmp_path(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Path:
+    """A directory of the test's own."""
+    name = re.sub(r"\W", "_", request.node.name)[:24]
+    return tmp_path_factory.mktemp(f"{name}{next(_numbers)}", numbered=False)
+
+
 @pytest.fixture(autouse=True)
 def sealed_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty home; the offline model without its pauses; no project is open."""
-    home = tmp_path_factory.mktemp("home")
+    home = tmp_path_factory.mktemp(f"home{next(_numbers)}", numbered=False)
     for name in list(os.environ):
         if name.startswith(_OURS) or name in _SIZES:
             monkeypatch.delenv(name)

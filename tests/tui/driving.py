@@ -39,7 +39,7 @@ async def until(pilot: Pilot[Any], condition: Callable[[], object]) -> None:
     """
     deadline = monotonic() + PATIENCE
     while not _holds(condition):
-        assert monotonic() < deadline, "what was waited for did not come about"
+        assert monotonic() < deadline, f"what was waited for did not come about; on the screen:\n{seen(pilot)}"
         await pilot.pause(0.01)
 
 
@@ -48,6 +48,13 @@ def _holds(condition: Callable[[], object]) -> bool:
         return bool(condition())
     except NoMatches:
         return False
+
+
+def seen(pilot: Pilot[Any]) -> str:
+    """The screen on top, with the widget that has the focus, and its text."""
+    screen = pilot.app.screen
+    strips = screen._compositor.render_strips()  # pyright: ignore[reportPrivateUsage]
+    return "\n".join([f"{screen}, focus: {screen.focused}", *(strip.text.rstrip() for strip in strips)])
 
 
 async def opened(pilot: Pilot[Any]) -> None:
@@ -70,6 +77,7 @@ async def type_text(pilot: Pilot[Any], text: str) -> None:
 
 async def send(pilot: Pilot[Any], text: str) -> None:
     """Put `text` into the prompt and send it."""
+    await until(pilot, lambda: pilot.app.screen.focused)
     prompt_of(pilot).replace_text(text)
     await pilot.press("enter")
 
