@@ -250,7 +250,7 @@ def test_no_module_has_a_second_list_of_programs(path: Path) -> None:
         names = {each.id for each in targets if isinstance(each, ast.Name)} | {getattr(node, "name", "")}
         if not any((path.stem, name) in GRAMMARS | OTHER_WORDS.keys() for name in names):
             found += lists_in(node)
-    assert bool(found) == (path.stem in ("programs", "allowed_options")), found
+    assert bool(found) == (path.stem in ("programs", "rule_options")), found
 
 
 @pytest.mark.parametrize(
