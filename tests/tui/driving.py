@@ -39,7 +39,9 @@ async def until(pilot: Pilot[Any], condition: Callable[[], object]) -> None:
     """
     deadline = monotonic() + PATIENCE
     while not _holds(condition):
-        assert monotonic() < deadline, f"what was waited for did not come about; on the screen:\n{seen(pilot)}"
+        assert monotonic() < deadline, (
+            f"what was waited for did not come about; on the screen:\n{seen(pilot)}"
+        )
         await pilot.pause(0.01)
 
 
