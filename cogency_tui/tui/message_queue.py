@@ -51,8 +51,28 @@ class MessageQueue:
         """Replace the held message with its edited text; an empty one is removed."""
         if self.held is not None:
             place, self.held = self.held, None
-            self._messages[place : place + 1] = [message] if message.text.strip() else []
+            self._replace(place, message)
             self._changed()
+
+    def hold_instead(self, place: int, message: Written) -> Written | None:
+        """Release `message`, and hold the one at `place` instead; None past the end.
+
+        Invariant: this is one change. Between two, the first message could be sent and `place` name another.
+        """
+        if self.held is None:
+            return None
+        if self._replace(self.held, message) and place > self.held:
+            place -= 1
+        target = self._messages[place] if place < len(self._messages) else None
+        self.held = None if target is None else place
+        self._changed()
+        return target
+
+    def _replace(self, place: int, message: Written) -> bool:
+        """Put `message` in the place of another; return whether it is empty, and the place removed."""
+        empty = not message.text.strip()
+        self._messages[place : place + 1] = [] if empty else [message]
+        return empty
 
     def move(self, place: int, step: int) -> None:
         """Swap the message at `place` with the one `step` places away."""

@@ -220,15 +220,12 @@ class Prompt(ChipArea):
 
     def edit_queued(self, place: int) -> None:
         """Bring the message at `place` of the queue back for editing."""
-        if self._queue.held is None:
+        if self._queue.held is not None:
+            self._walk_queue(place)
+        elif place < len(self._queue):
             self._draft = self.written
             self._place = len(self._history)
-        else:
-            self._queue.release(self.written)
-        if place < len(self._queue):
             self.put(self._queue.hold(place))
-        else:
-            self.put(self._draft)
 
     def action_move_queued(self, step: int) -> None:
         if self._queue.held is not None:
@@ -310,9 +307,8 @@ class Prompt(ChipArea):
         """Put the edited message back, and edit the one at `place`, or the draft."""
         if place < 0:
             return
-        self._queue.release(self.written)
-        if place < len(self._queue):
-            self.put(self._queue.hold(place))
+        if message := self._queue.hold_instead(place, self.written):
+            self.put(message)
         else:
             self._return_to_draft()
 
