@@ -39,7 +39,7 @@ class LinksScreen(ReadingScreen[str]):
             ("y", "copy", "copy"),
             ("escape", "close", "close"),
         ]
-        with Vertical(id="links"):
+        with Vertical(id="links", classes="dialog"):
             yield DialogBody(self._draw, id="links-body")
             with Vertical(classes="dialog-foot"):
                 yield Choices(choices)

@@ -173,7 +173,7 @@ class ContextScreen(ReadingScreen[Summary]):
 
     def compose(self) -> ComposeResult:
         summary: list[Choice] = [("e", "view and edit the summary", "summary")]
-        with Vertical(id="context"):
+        with Vertical(id="context", classes="dialog"):
             yield PaneTitle("Context", id="context-title")
             yield DialogBody(self._draw, id="context-body")
             with Vertical(classes="dialog-foot"):
@@ -219,7 +219,7 @@ class SummaryScreen(Dialog[bool]):
         self._problem: Problem | None = None
 
     def compose(self) -> ComposeResult:
-        with Vertical(id="summary"):
+        with Vertical(id="summary", classes="dialog -tall"):
             yield PaneTitle("Summary", id="summary-title")
             yield SummaryText(self._text, soft_wrap=True, compact=True, id="summary-text")
             yield DialogBody(self._draw_problem, id="summary-problem")

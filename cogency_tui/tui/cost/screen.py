@@ -108,7 +108,7 @@ class CostScreen(ReadingScreen[None]):
         self._saved = saving([*spent.own, *spent.delegated])
 
     def compose(self) -> ComposeResult:
-        with Vertical(id="cost"):
+        with Vertical(id="cost", classes="dialog"):
             yield PaneTitle("Cost", id="cost-title")
             yield DialogBody(self._draw, id="cost-body")
             with Vertical(classes="dialog-foot"):

@@ -96,7 +96,7 @@ class HelpScreen(Dialog[None]):
         self._problems = problems
 
     def compose(self) -> ComposeResult:
-        with Vertical(id="help"):
+        with Vertical(id="help", classes="dialog -tall"):
             yield PaneTitle(self._title, id="help-title")
             yield FilterField(id="help-filter")
             yield DialogBody(self._draw, id="help-body")

@@ -231,7 +231,7 @@ class Confirmation(Dialog[bool]):
         self._text = text
 
     def compose(self) -> ComposeResult:
-        with Vertical(id="confirmation"):
+        with Vertical(id="confirmation", classes="dialog"):
             yield QuestionBody(self._draw, id="confirmation-body")
             with Vertical(classes="dialog-foot"):
                 yield Choices([("y", "yes", "answer(True)"), ("n", "no", "answer(False)")])

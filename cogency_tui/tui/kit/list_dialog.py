@@ -53,7 +53,7 @@ class ListDialog(Dialog[Result], Generic[Result, Row]):
         self._keys = Choices([])
 
     def compose(self) -> ComposeResult:
-        with Vertical(id=self._scope, classes="list-dialog"):
+        with Vertical(id=self._scope, classes="dialog list-dialog"):
             yield self.heading
             yield from self.parts()
             with Vertical(classes="dialog-foot"):

@@ -103,7 +103,7 @@ class PermissionQuestion(Dialog[Answer | None]):
         """True if the user has entered the question, so that its keys need no pause."""
 
     def compose(self) -> ComposeResult:
-        with Vertical(id="question"):
+        with Vertical(id="question", classes="dialog"):
             yield QuestionBody(self._draw, id="question-body")
             yield Input(placeholder="Why not? Enter sends it to the model", id="question-reason")
             with Vertical(classes="dialog-foot", id="question-foot"):

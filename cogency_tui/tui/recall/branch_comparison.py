@@ -36,7 +36,7 @@ class ComparisonScreen(ReadingScreen[None]):
         self._comparison = comparison
 
     def compose(self) -> ComposeResult:
-        with Vertical(id="comparison", classes="recall-dialog -tall"):
+        with Vertical(id="comparison", classes="dialog -tall"):
             yield PaneTitle("Compare forks", id="comparison-title")
             yield DialogBody(self._draw, id="comparison-body")
             with Vertical(classes="dialog-foot"):

@@ -44,7 +44,7 @@ class RenameScreen(Dialog["str | None"]):
         self._title = title
 
     def compose(self) -> ComposeResult:
-        with Vertical(id="rename", classes="recall-dialog"):
+        with Vertical(id="rename", classes="dialog"):
             yield PaneTitle("Title", id="rename-head")
             yield TitleField(self._title, placeholder="Empty: the first message", id="rename-title")
             with Vertical(classes="dialog-foot"):
@@ -75,7 +75,7 @@ class ExportScreen(ReadingScreen[Form]):
 
     def compose(self) -> ComposeResult:
         choices: list[Choice] = [("m", "Markdown", "export('md')"), ("h", "HTML", "export('html')")]
-        with Vertical(id="export", classes="recall-dialog"):
+        with Vertical(id="export", classes="dialog"):
             yield PaneTitle("Export", id="export-head")
             yield DialogBody(self._draw, id="export-body")
             with Vertical(classes="dialog-foot"):

@@ -137,7 +137,7 @@ class StatisticsScreen(ReadingScreen[None]):
         self._problem: Problem | None = None
 
     def compose(self) -> ComposeResult:
-        with Vertical(id="statistics", classes="recall-dialog -tall"):
+        with Vertical(id="statistics", classes="dialog -tall"):
             yield PaneTitle("Statistics", id="statistics-title")
             yield DialogBody(self._draw, id="statistics-body")
             with Vertical(classes="dialog-foot"):

@@ -132,7 +132,7 @@ class TrustScreen(ReadingScreen[Decision]):
         self._problem = problem
 
     def compose(self) -> ComposeResult:
-        with Vertical(id="trust"):
+        with Vertical(id="trust", classes="dialog"):
             yield PaneTitle("Project trust", id="trust-title")
             yield QuestionBody(self._draw, id="trust-body")
             with Vertical(classes="dialog-foot"):

@@ -34,7 +34,7 @@ class UndoScreen(ReadingScreen[bool]):
         self._title = title or _TITLES.get(plan.tool, plan.tool)
 
     def compose(self) -> ComposeResult:
-        with Vertical(id="undo"):
+        with Vertical(id="undo", classes="dialog"):
             yield DialogBody(self._draw, id="undo-body")
             with Vertical(classes="dialog-foot"):
                 yield Choices(self._choices())
