@@ -10,11 +10,13 @@ from pathlib import Path
 import pytest
 
 from cogency_tui import search_paths
+from cogency_tui.providers.configured_providers import PRESETS
 from tests.settling import settle_surely
 
 # A test process that pytest-xdist starts has the two sizes of a terminal that is none of ours.
 _SIZES = ("COLUMNS", "LINES")
-_OURS = ("COGENCY_", "OPENAI_", "ANTHROPIC_", "GEMINI_", "GOOGLE_", "OPENROUTER_", "XDG_")
+_VENDORS = {each.key_env.split("_")[0] for each in PRESETS.values() if each.key_env}
+_OURS = ("COGENCY_", "XDG_", "GOOGLE_", *(f"{vendor}_" for vendor in _VENDORS))
 
 # Each interpreter that a test starts would compile all of its modules.
 sys.dont_write_bytecode = False
