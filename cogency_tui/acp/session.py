@@ -11,7 +11,7 @@ from acp.schema import AllowedOutcome, PermissionOption, SessionMode, SessionMod
 from cogency_tui.acp.prompt_blocks import fenced
 from cogency_tui.acp.updates import Changes, Updates, kind_of, said
 from cogency_tui.agent.agent import Agent
-from cogency_tui.agent.permissions.gate import Answer, Question
+from cogency_tui.agent.permissions.gate import Question, UserAnswer
 from cogency_tui.config.schema import PERMISSIONS, Permissions
 from cogency_tui.protocol.events import notice_event
 from cogency_tui.safe_text import reveal
@@ -122,7 +122,7 @@ class Session:
         """Stop, and close everything."""
         await self.agent.close()
 
-    async def _ask(self, question: Question) -> Answer | None:
+    async def _ask(self, question: Question) -> UserAnswer | None:
         """The user's answer in the editor; None if the editor cannot ask them."""
         yes, no = ("Keep", "Revert") if question.effect == "changed" else ("Allow once", "Refuse")
         options = [PermissionOption(option_id="once", name=yes, kind="allow_once")]
@@ -153,7 +153,7 @@ class Session:
         if not isinstance(chosen, AllowedOutcome):
             return None
         if chosen.option_id == "conversation":
-            return Answer(allow=True, scope="conversation")
+            return UserAnswer(allow=True, scope="conversation")
         if chosen.option_id == "always":
-            return Answer(allow=True, scope="always")
-        return Answer(allow=chosen.option_id == "once")
+            return UserAnswer(allow=True, scope="always")
+        return UserAnswer(allow=chosen.option_id == "once")

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from cogency_tui.agent.permissions.rules import FILE_NAME as RULES
 from cogency_tui.agent.permissions.rules import Rules
-from cogency_tui.agent.project.trust import Standing
+from cogency_tui.agent.project.trust import TrustState
 from cogency_tui.cli.mcp import check_servers
 from cogency_tui.cli.standard_streams import print_json, print_text, talk
 from cogency_tui.cli.trust import project_settings_of
@@ -208,13 +208,13 @@ def _project() -> Iterator[Finding]:
     except ConfigError:
         return
     survey = settings.survey()
-    if survey.standing is Standing.NOTHING:
+    if survey.state is TrustState.NOTHING:
         return
     settings.refresh()
-    what = f"{settings.path.parent} is {survey.standing.value}"
-    if survey.standing is Standing.REFUSED:
+    what = f"{settings.path.parent} is {survey.state.value}"
+    if survey.state is TrustState.REFUSED:
         yield Finding("project", "note", what)
-    elif survey.standing is not Standing.TRUSTED:
+    elif survey.state is not TrustState.TRUSTED:
         advice = survey.problem or "Review and trust it with `cogency-tui trust`."
         yield Finding("project", "note", f"{what}: not used", advice)
     elif settings.problem:

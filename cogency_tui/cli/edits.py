@@ -15,7 +15,7 @@ from cogency_tui.agent.edits.journal import Journal
 from cogency_tui.agent.edits.prior_contents import Contents
 from cogency_tui.agent.edits.undo import Undo
 from cogency_tui.agent.edits.undo_preview import Plan, difference, left_out
-from cogency_tui.agent.edits.undo_selection import taken_back
+from cogency_tui.agent.edits.undo_selection import undone_edits
 from cogency_tui.agent.review.survival import EditFate, fate_of
 from cogency_tui.cli.edits_output import (
     Counts,
@@ -284,7 +284,7 @@ class EditCommands:
     async def _decided(self, conversation: str) -> tuple[list[Mark], set[int]]:
         """The marks on the edits of a conversation, and the edits that are undone."""
         edits = await self._edits.of_conversation(conversation)
-        return await self._edits.marks(conversation), taken_back(edits)
+        return await self._edits.marks(conversation), undone_edits(edits)
 
     async def _edit(self, id: int) -> Edit:
         edit = await self._edits.get(id)

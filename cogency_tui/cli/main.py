@@ -14,7 +14,7 @@ from cogency_tui.cli import standard_streams
 from cogency_tui.cli.arguments import interface_parser, parser_of
 from cogency_tui.cli.commands import COMMANDS, agent_of, project_of
 from cogency_tui.config.schema import data_path
-from cogency_tui.errors import CogencyError, PersonError, UsageError
+from cogency_tui.errors import CogencyError, UsageError, UserFacingError
 from cogency_tui.safe_text import clean
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def _status_of(arguments: list[str]) -> int:
             sys.stdout.flush()
     except CogencyError as exc:
         standard_streams.remark(clean(f"cogency-tui: {exc.advice}"))
-        return USAGE_STATUS if isinstance(exc, PersonError) else 1
+        return USAGE_STATUS if isinstance(exc, UserFacingError) else 1
     except BrokenPipeError:
         # The reader of the output has closed it.
         return 1

@@ -10,7 +10,7 @@ from functools import partial
 from time import time
 
 from cogency_tui.agent.agent import Agent
-from cogency_tui.agent.permissions.gate import Answer, Question, Refusal
+from cogency_tui.agent.permissions.gate import Question, Refusal, UserAnswer
 from cogency_tui.cli.standard_streams import describe_args, print_json, print_text, talk
 from cogency_tui.cli.trust import tell_unused
 from cogency_tui.errors import CogencyError, UsageError
@@ -136,7 +136,7 @@ class _Late:
         self._agent.interrupt()
 
 
-async def _ask(question: Question) -> Answer:
+async def _ask(question: Question) -> UserAnswer:
     """Ask at the terminal. Nothing that the user judges is hidden from them, or left out."""
     talk(f"\n{reveal(question.detail)}\n\n{one_line(question.summary)}: {question.reason}.")
     wider = ", [a]ll in this conversation" if question.grant else ""
@@ -144,10 +144,10 @@ async def _ask(question: Question) -> Answer:
         talk(f"[a]: {question.grant}")
     answer = await _read_answer(wider)
     if answer in ("y", "yes"):
-        return Answer(allow=True)
+        return UserAnswer(allow=True)
     if answer in ("a", "all") and question.grant:
-        return Answer(allow=True, scope="conversation")
-    return Answer(allow=False)
+        return UserAnswer(allow=True, scope="conversation")
+    return UserAnswer(allow=False)
 
 
 def _advice(refusal: Refusal) -> str:

@@ -85,7 +85,7 @@ class Replaced:
 
     path: Path
     name: str
-    told: str
+    description: str
     leads: Path | None = None
 
 
@@ -321,11 +321,11 @@ def displaced(workspace: Workspace, before: Mapping[str, Identity]) -> list[str]
         if not is_there and gone.keys().isdisjoint(map(str, Path(path).parents)):
             gone[path] = identity
     now = _found_again(workspace, gone) if gone else {}
-    told = (
+    description = (
         _told_of(workspace, path, _state(path), now.get(identity))
         for path, identity in islice(gone.items(), _MOST_DISPLACED)
     )
-    return [each for each in told if each]
+    return [each for each in description if each]
 
 
 def _told_of(workspace: Workspace, path: str, state: _State | None, now: Path | None) -> str:

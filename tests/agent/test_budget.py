@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from cogency_tui.agent.agent import Agent
 from cogency_tui.agent.budget import ANSWER, Forecast
-from cogency_tui.agent.permissions.gate import Answer, Question
+from cogency_tui.agent.permissions.gate import Question, UserAnswer
 from cogency_tui.config.schema import AgentSettings, BudgetSettings, Limits, Settings
 from cogency_tui.protocol.events import Event
 from cogency_tui.providers.models import ModelFacts, Prices
@@ -28,7 +28,7 @@ class Desk:
 
     def __init__(self, project: Path, *replies: str, facts: ModelFacts = PRICED, **limits: Limits) -> None:
         self.asked: list[Question] = []
-        self.answer: Callable[[], Answer] = lambda: Answer(allow=True)
+        self.answer: Callable[[], UserAnswer] = lambda: UserAnswer(allow=True)
         self.provider = ScriptedProvider(*replies)
         self.provider.facts = facts
         settings = Settings(
@@ -40,7 +40,7 @@ class Desk:
         data = project.parent / "data"
         self.agent = Agent(self.provider, project=project, data=data, settings=settings, ask=self._ask)
 
-    async def _ask(self, question: Question) -> Answer:
+    async def _ask(self, question: Question) -> UserAnswer:
         self.asked.append(question)
         return self.answer()
 
@@ -77,9 +77,9 @@ async def test_a_soft_limit_is_told_of_once_and_nothing_is_asked(project: Path) 
 async def test_a_hard_limit_is_asked_about_before_anything_is_sent(project: Path) -> None:
     desk = Desk(project, "Fine.", turn=Limits(hard=0.01))
 
-    def look() -> Answer:
+    def look() -> UserAnswer:
         assert desk.provider.sent == []
-        return Answer(allow=True)
+        return UserAnswer(allow=True)
 
     desk.answer = look
     assert ended(await desk.turn()) == "end"
@@ -90,11 +90,11 @@ async def test_a_hard_limit_is_asked_about_before_anything_is_sent(project: Path
 
 async def test_a_no_ends_the_turn_and_nothing_was_sent(project: Path) -> None:
     desk = Desk(project, "Fine.", turn=Limits(hard=0.01))
-    desk.answer = lambda: Answer(allow=False)
+    desk.answer = lambda: UserAnswer(allow=False)
     events = await desk.turn()
     assert ended(events).startswith("Nothing was sent (the user declined): $0 used in this turn")
     assert desk.provider.sent == []
-    desk.answer = lambda: Answer(allow=True)
+    desk.answer = lambda: UserAnswer(allow=True)
     assert ended(await desk.turn()) == "end"
 
 
@@ -112,7 +112,7 @@ async def test_what_was_allowed_for_the_conversation_is_not_asked_about_again(pr
     await desk.turn()
     await desk.turn()
     assert len(desk.asked) == 2, "a yes lets it go on for as much again, which is little here"
-    desk.answer = lambda: Answer(allow=True, scope="conversation")
+    desk.answer = lambda: UserAnswer(allow=True, scope="conversation")
     await desk.turn()
     await desk.turn()
     assert len(desk.asked) == 3
@@ -132,7 +132,7 @@ async def test_a_day_counts_every_conversation(project: Path) -> None:
 async def test_a_turn_counts_its_sub_agents(project: Path) -> None:
     task = '<execute>[{"name": "agent", "args": {"name": "helper", "parameters": {"task": "x"}}}]</execute>'
     desk = Desk(project, task, LIST, "Done by the helper.", "Fine.", turn=Limits(hard=0.35))
-    desk.answer = lambda: Answer(allow=False)
+    desk.answer = lambda: UserAnswer(allow=False)
     async with desk.agent:
         events = await desk.turn()
         store = await desk.agent.store()
@@ -171,7 +171,7 @@ async def test_interrupting_takes_the_question_away(project: Path) -> None:
     desk = Desk(project, "Fine.", turn=Limits(hard=0.01))
     waiting = asyncio.Event()
 
-    async def wait(question: Question) -> Answer:
+    async def wait(question: Question) -> UserAnswer:
         waiting.set()
         await asyncio.Event().wait()
         raise AssertionError(question)

@@ -15,7 +15,7 @@ from functools import partial
 from typing import Literal, TypeVar
 
 from cogency_tui.agent.edits.file_history import histories
-from cogency_tui.agent.recall.results import Hit, Indexed, Page, Preview, hit_of, listed
+from cogency_tui.agent.recall.results import Hit, Indexed, Preview, ResultPage, hit_of, listed
 from cogency_tui.child_processes import Job
 from cogency_tui.errors import UsageError
 from cogency_tui.protocol.transcript import user_text
@@ -132,7 +132,7 @@ class Recall:
         limit: int = 50,
         after: Cursor | None = None,
         without: str | None = None,
-    ) -> Page:
+    ) -> ResultPage:
         """At most `limit` conversations that match the user's query (see `store.search.query`), last
         updated first; in `best` order the best of the newest first. An empty query lists all.
 
@@ -142,12 +142,12 @@ class Recall:
         scope = Scope(self.project if where == "project" else None, without, where == "trash")
         live = {mark.conversation: mark for mark in await self.open_elsewhere()}
 
-        def work(searcher: Searcher) -> Page:
+        def work(searcher: Searcher) -> ResultPage:
             answer = searcher.search(asked, scope, order=order, limit=limit, after=after)
             found = [
                 listed(searcher, match, asked, live.get(match.conversation.id)) for match in answer.found
             ]
-            return Page(tuple(found), answer.next, asked.terms, asked.problems)
+            return ResultPage(tuple(found), answer.next, asked.terms, asked.problems)
 
         return await self._search(work)
 

@@ -57,7 +57,7 @@ class Outline:
 
 @dataclass(frozen=True, slots=True)
 class Comment:
-    """The user's comment to the agent on a hunk, or on a file (no `hunk`); `told`: the model has received
+    """The user's comment to the agent on a hunk, or on a file (no `hunk`); `delivered`: the model has received
     it.
     """
 
@@ -65,7 +65,7 @@ class Comment:
     hunk: str
     text: str
     timestamp: float
-    told: bool
+    delivered: bool
 
 
 class LineCounts(NamedTuple):

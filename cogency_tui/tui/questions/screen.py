@@ -10,7 +10,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.widgets import Input
 
-from cogency_tui.agent.permissions.gate import Answer, Question
+from cogency_tui.agent.permissions.gate import Question, UserAnswer
 from cogency_tui.tui.kit.dialogs import STYLES, Dialog, DialogBody, Drawing, QuestionBody
 from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.questions.answer_lines import Answers
@@ -42,7 +42,7 @@ _SCOPES: Mapping[str, Literal["conversation", "always"]] = {
 }
 
 
-class PermissionQuestion(Dialog[Answer | None]):
+class PermissionQuestion(Dialog[UserAnswer | None]):
     """Shows exactly what a call would do, and returns the answer; None if it is no longer needed."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -227,7 +227,7 @@ class PermissionQuestion(Dialog[Answer | None]):
         if self._reasoning and not allow:
             self._reason(shown=False)
             return
-        self.dismiss(Answer(allow, _SCOPES.get(scope, "once")))
+        self.dismiss(UserAnswer(allow, _SCOPES.get(scope, "once")))
 
     def action_reason(self) -> None:
         self._reason(shown=True)
@@ -247,7 +247,7 @@ class PermissionQuestion(Dialog[Answer | None]):
 
     def action_refuse(self) -> None:
         reason = self.query_one("#question-reason", Input).value
-        self.dismiss(Answer(allow=False, reason=reason.strip()))
+        self.dismiss(UserAnswer(allow=False, reason=reason.strip()))
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         event.stop()

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import NamedTuple, TypeAlias
 
-from cogency_tui.agent.recall.results import Hit, Listed
+from cogency_tui.agent.recall.results import Hit, ListedConversation
 from cogency_tui.store.forks import Tree
 from cogency_tui.store.store import StoredConversation
 from cogency_tui.tui.kit.select_list import Heading
@@ -73,7 +73,7 @@ class Catalogue:
         self._places: dict[str, int] = {}
         self._title = ""
 
-    def add(self, page: Sequence[Listed], trees: Mapping[str, Tree]) -> None:
+    def add(self, page: Sequence[ListedConversation], trees: Mapping[str, Tree]) -> None:
         """Add a page; `trees` are the families of its conversations, by their ids."""
         joined = False
         for each in page:

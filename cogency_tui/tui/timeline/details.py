@@ -10,7 +10,7 @@ from textual.app import ComposeResult
 from textual.timer import Timer
 from textual.widget import Widget
 
-from cogency_tui.agent.timeline.model import Past, PastFile, Spent
+from cogency_tui.agent.timeline.model import Past, PastFile, UsageUpTo
 from cogency_tui.agent.timeline.timeline import Timeline
 from cogency_tui.errors import CogencyError
 from cogency_tui.protocol.events import Measure
@@ -48,7 +48,7 @@ class Totals:
         return self._totals[count - 1] if count else None
 
 
-def draw_spent(spent: Spent, width: int, styles: ThemeStyles) -> list[Line]:
+def draw_spent(spent: UsageUpTo, width: int, styles: ThemeStyles) -> list[Line]:
     """Draw a table by model, and the figures of the cycle that the point belongs to."""
     costs = _costs(spent)
     if not costs:
@@ -58,7 +58,7 @@ def draw_spent(spent: Spent, width: int, styles: ThemeStyles) -> list[Line]:
     return [*lines, *draw_costs(costs, in_all(costs), saving(everything), width, styles)]
 
 
-def _costs(spent: Spent) -> list[Cost]:
+def _costs(spent: UsageUpTo) -> list[Cost]:
     return [
         *by_model(spent.inherited, " (before the fork)"),
         *by_model(spent.own),

@@ -12,7 +12,7 @@ import pytest
 
 from cogency_tui.agent.edits import crash_snapshot
 from cogency_tui.agent.edits.file_history import histories
-from cogency_tui.agent.edits.prior_contents import Limits
+from cogency_tui.agent.edits.prior_contents import JournalLimits
 from cogency_tui.errors import JournalError, StoreError, ToolError
 from cogency_tui.protocol.events import ResultEvent
 from cogency_tui.store.database import Database, Work
@@ -329,7 +329,7 @@ async def test_the_user_and_the_model_are_told_what_an_interrupted_call_had_chan
     assert events[-1]["type"] == "end"
     store = await Store.open(tmp_path / "data")
     async with store:
-        desk = Desk(project, store, "c", Limits())
+        desk = Desk(project, store, "c", JournalLimits())
         content = '{"name": "shell", "args": {"command": "make"}}'
         await store.append("c", {"type": "call", "timestamp": time.time(), "id": CALL, "content": content})
         async with desk.calls.around_command(CALL, "shell"):

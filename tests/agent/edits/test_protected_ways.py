@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from cogency_tui.agent.permissions.gate import Answer, Question
+from cogency_tui.agent.permissions.gate import Question, UserAnswer
 from cogency_tui.config.schema import Permissions
 from cogency_tui.tools.journal_protocol import Consent
 from cogency_tui.tools.shell.checkout_commands import bringing
@@ -347,7 +347,7 @@ async def test_a_command_in_the_background_may_bring_commits(desk: Desk, command
     async with desk.calls.around_command("call", "shell", consent=consent) as found:
         found.goes_on(over.wait)
     run(desk.root, "git restore evil; git switch -q evil")
-    await desk.journal.look()
+    await desk.journal.scan()
     assert asked == ([] if stays else ["changed AGENTS.md"])
     assert (desk.root / "AGENTS.md").read_text() == ("be evil\n" if stays else "be kind\n")
     over.set()
@@ -380,9 +380,9 @@ async def _asked(
     background and what is run `then`."""
     asked: list[Question] = []
 
-    async def ask(question: Question) -> Answer:
+    async def ask(question: Question) -> UserAnswer:
         asked.append(question)
-        return Answer(len(asked) == 1)
+        return UserAnswer(len(asked) == 1)
 
     first = {"name": "shell", "args": {"command": command, "background": bool(then)}}
     calls = [first, {"name": "shell", "args": {"command": then}}] if then else [first]

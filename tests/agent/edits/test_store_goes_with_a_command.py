@@ -91,7 +91,7 @@ async def test_what_one_in_the_background_changed_is_named(tmp_path: Path, seale
         shutil.rmtree(data)
         _write(desk, sealed_home)
         with pytest.raises(StoreError):
-            await desk.journal.look()
+            await desk.journal.scan()
         (notice,) = desk.store.untold()
         assert all(name in notice for name in (".bashrc", ".zshenv", "AGENTS.md"))
         assert unseen_notices.pending(data) == [notice]

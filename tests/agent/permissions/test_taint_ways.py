@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from cogency_tui.agent.agent import Agent
-from cogency_tui.agent.permissions.gate import Answer, Question
+from cogency_tui.agent.permissions.gate import Question, UserAnswer
 from cogency_tui.config.schema import AgentSettings, Permissions, Settings
 from cogency_tui.config.workflows import read_workflow
 from cogency_tui.tools.web.client import Limits, WebClient
@@ -85,9 +85,9 @@ class Desk:
     async def _search(self, _query: str, _limit: int) -> list[Hit]:
         return [Hit("A page", "https://a.com/", "says this")]
 
-    async def _ask(self, question: Question) -> Answer:
+    async def _ask(self, question: Question) -> UserAnswer:
         self.asked.append(question)
-        return Answer(allow="keys" not in question.detail)
+        return UserAnswer(allow="keys" not in question.detail)
 
     def filled(self, text: str) -> str:
         for name, value in self._fill.items():

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from cogency_tui.agent.recall.results import Hit, Listed
+from cogency_tui.agent.recall.results import Hit, ListedConversation
 from cogency_tui.store.forks import Tree
 from cogency_tui.store.store import StoredConversation
 from cogency_tui.tui.kit.select_list import Heading
@@ -20,9 +20,9 @@ def conversation(id: str, days: float = 0.0, parent: str | None = None) -> Store
     return StoredConversation(id, "/p", id, "xml", "o", "m", at, at, 1, 0, 0.0, parent)
 
 
-def found(each: StoredConversation, forks: int = 0, hits: int = 0) -> Listed:
+def found(each: StoredConversation, forks: int = 0, hits: int = 0) -> ListedConversation:
     found = tuple(Hit(1, each.id, "prompt", "", 0.0, f"text {nth}", ()) for nth in range(hits))
-    return Listed(each, found, False, 2, forks, None)
+    return ListedConversation(each, found, False, 2, forks, None)
 
 
 def described(catalogue: Catalogue) -> list[str]:
