@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from cogency_tui.agent.agent import Agent
-    from cogency_tui.agent.permissions.gate import Question, UserAnswer
+    from cogency_tui.agent.permissions.gate import Answer, Question
 
 __version__ = "0.1.0"
-__all__ = ["Agent", "UserAnswer", "Question", "__version__"]
+__all__ = ["Agent", "Answer", "Question", "__version__"]
 
 _MODULES = {"Agent": "agent.agent", "Answer": "agent.permissions.gate", "Question": "agent.permissions.gate"}
 

@@ -9,9 +9,9 @@ import acp
 from acp.schema import AllowedOutcome, PermissionOption, SessionMode, SessionModeState, ToolCallUpdate
 
 from cogency_tui.acp.prompt_blocks import fenced
-from cogency_tui.acp.updates import Changes, Updates, kind_of, said
+from cogency_tui.acp.updates import Changes, Updates, error_text, kind_of
 from cogency_tui.agent.agent import Agent
-from cogency_tui.agent.permissions.gate import Question, UserAnswer
+from cogency_tui.agent.permissions.gate import Answer, Question
 from cogency_tui.config.schema import PERMISSIONS, Permissions
 from cogency_tui.protocol.events import notice_event
 from cogency_tui.safe_text import reveal
@@ -33,7 +33,7 @@ _MODES: dict[Permissions, tuple[str, str]] = {
 }
 
 
-class Session:
+class AcpSession:
     """The conversation `id` with `agent`, which is open; `editor` receives its updates."""
 
     def __init__(self, id: str, agent: Agent, editor: acp.Client) -> None:
@@ -71,7 +71,7 @@ class Session:
     async def report(self) -> None:
         """Show the user the pending notices of the store in the editor."""
         store = await self.agent.store()
-        for notice in store.untold():
+        for notice in store.new_notices():
             for update in self._updates.of(notice_event(notice, time())):
                 await self._editor.session_update(self.id, update)
         await store.acknowledge()
@@ -103,7 +103,7 @@ class Session:
                 if event["type"] == "interrupt":
                     stop = "cancelled"
                 elif event["type"] == "error" and not event["payload"].get("notice"):
-                    failure = said(event["payload"])
+                    failure = error_text(event["payload"])
                 elif event["type"] != "end":
                     # An error after which the turn continues has not ended it.
                     failure = ""
@@ -122,7 +122,7 @@ class Session:
         """Stop, and close everything."""
         await self.agent.close()
 
-    async def _ask(self, question: Question) -> UserAnswer | None:
+    async def _ask(self, question: Question) -> Answer | None:
         """The user's answer in the editor; None if the editor cannot ask them."""
         yes, no = ("Keep", "Revert") if question.effect == "changed" else ("Allow once", "Refuse")
         options = [PermissionOption(option_id="once", name=yes, kind="allow_once")]
@@ -134,15 +134,15 @@ class Session:
             options.append(PermissionOption(option_id="always", name=name, kind="allow_always"))
         options.append(PermissionOption(option_id="no", name=no, kind="reject_once"))
         # Hidden characters of a command must be visible here, too.
-        told = [f"{reveal(question.summary)}\nReason: {reveal(question.reason)}."]
+        message = [f"{reveal(question.summary)}\nReason: {reveal(question.reason)}."]
         if question.detail.strip():
-            told.append(fenced(reveal(question.detail)))
+            message.append(fenced(reveal(question.detail)))
         call = ToolCallUpdate(
             tool_call_id=question.call_id,
             title=reveal(question.summary).replace("\n", "⏎"),
             kind=kind_of(question.tool),
             status="pending",
-            content=[acp.tool_content(acp.text_block(text)) for text in told],
+            content=[acp.tool_content(acp.text_block(text)) for text in message],
         )
         try:
             response = await self._editor.request_permission(self.id, call, options)
@@ -153,7 +153,7 @@ class Session:
         if not isinstance(chosen, AllowedOutcome):
             return None
         if chosen.option_id == "conversation":
-            return UserAnswer(allow=True, scope="conversation")
+            return Answer(allow=True, scope="conversation")
         if chosen.option_id == "always":
-            return UserAnswer(allow=True, scope="always")
-        return UserAnswer(allow=chosen.option_id == "once")
+            return Answer(allow=True, scope="always")
+        return Answer(allow=chosen.option_id == "once")

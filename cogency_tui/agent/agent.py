@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from cogency_tui.agent.conversation_runner import Conversations
 from cogency_tui.agent.store_fallback import StoreOpener
-from cogency_tui.child_processes import keep_from_children, without_secrets
+from cogency_tui.child_processes import withhold_from_children, without_secrets
 from cogency_tui.config.layers import Configured, Layer, configure, load_settings
 from cogency_tui.config.mcp import McpSettings
 from cogency_tui.config.schema import (
@@ -387,7 +387,7 @@ class Agent:
             self._from_project = self.project_settings.now.options
         found = configure(flags=self._flags, settings=self._given, environ=self._environment, project=layer)
         keys = secrets(found.settings, self._environment)
-        keep_from_children(keys)
+        withhold_from_children(keys)
         # Other processes can inspect this one before it has started any child.
         conceal(os.environ.keys() - without_secrets(os.environ, keys).keys())
         return found

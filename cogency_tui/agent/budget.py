@@ -13,7 +13,7 @@ from datetime import datetime
 
 from cogency_tui.agent.cycle_metrics import Calibration
 from cogency_tui.agent.permissions.gate import Gate, Question
-from cogency_tui.config.schema import BudgetSettings, Limits
+from cogency_tui.config.schema import BudgetSettings, SpanLimits
 from cogency_tui.errors import BudgetError
 from cogency_tui.protocol.events import Measure
 from cogency_tui.providers.base import Provider
@@ -187,7 +187,7 @@ class Budget:
 
 def _limits_in(settings: BudgetSettings) -> Iterator[_Limit]:
     """The limits that are set, hard ones last: warnings come before questions."""
-    spans: list[tuple[str, Limits]] = [
+    spans: list[tuple[str, SpanLimits]] = [
         ("turn", settings.turn),
         ("conversation", settings.conversation),
         ("day", settings.day),

@@ -249,7 +249,7 @@ class Conversation:
 
     def notices(self, store: Store) -> list[str]:
         """The pending notices, each of which the user is shown once."""
-        return [*store.untold(), *self.engine.servers.untold()]
+        return [*store.new_notices(), *self.engine.servers.new_notices()]
 
     async def channel(self) -> Channel:
         key = (self.engine.mode(), self.provider())

@@ -42,7 +42,7 @@ from cogency_tui.tools.base import (
     ToolKind,
     Touch,
 )
-from cogency_tui.tools.recall import Recall
+from cogency_tui.tools.recall import RecallTool
 from cogency_tui.tools.registry import Registry, default_tools
 from cogency_tui.tools.web.search import Search
 
@@ -71,7 +71,7 @@ def _delegates(conversation: Conversation) -> list[Tool[Any]]:
     return [*tools, _recall(conversation), Relic(conversation.engine, conversation.gate), Llm(conversation)]
 
 
-def _recall(conversation: Conversation) -> Recall:
+def _recall(conversation: Conversation) -> RecallTool:
     engine = conversation.engine
 
     async def memory() -> "PastConversations":
@@ -80,7 +80,7 @@ def _recall(conversation: Conversation) -> Recall:
 
         return PastConversations(engine.recall, engine.store, conversation.id, engine.workspace)
 
-    return Recall(memory)
+    return RecallTool(memory)
 
 
 class SubAgents:

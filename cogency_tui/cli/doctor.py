@@ -30,7 +30,7 @@ from cogency_tui.search_paths import find_program
 from cogency_tui.store.check_and_repair import Damage, check
 from cogency_tui.store.check_and_repair import repair as repair_store
 from cogency_tui.store.database import FILE
-from cogency_tui.store.search.building import Progress, update
+from cogency_tui.store.search.building import IndexProgress, update
 from cogency_tui.store.search.index_file import INDEX
 from cogency_tui.store.search.search_thread import SearchService
 from cogency_tui.store.store import Store
@@ -276,7 +276,7 @@ async def _store(directory: Path) -> Finding:
         async with await Store.open(directory) as store:
             count = await store.count()
             indexed = await _indexed(store)
-            notices = "; ".join(store.untold())
+            notices = "; ".join(store.new_notices())
             await store.acknowledge()
     except CogencyError as exc:
         return Finding("store", "bad", str(exc), exc.hint)
@@ -316,7 +316,7 @@ def rebuild() -> int:
     if not (directory / FILE).exists():
         talk("There is nothing to index yet.")
         return 0
-    last: Progress | None = None
+    last: IndexProgress | None = None
     for last in update(directory, rebuild=True):
         talk(f"Indexed {last.done:,} of {last.total:,} events ({last.done * 100 // max(1, last.total)}%).")
     if last is None:

@@ -136,11 +136,11 @@ class EditCommands:
             return 0
         journal = await self._journal(conversation.project)
         edits = await self._edits.of_conversation(conversation.id)
-        wanted = Paths(Path(conversation.project), paths)
+        chosen_paths = Paths(Path(conversation.project), paths)
         chosen = [edit for edit in reversed(edits) if edit.origin.turn == (turn or edit.origin.turn)]
-        chosen = [edit for edit in chosen if wanted.cover(edit.path, edit.old_path)]
+        chosen = [edit for edit in chosen if chosen_paths.cover(edit.path, edit.old_path)]
         shared = [] if turn else await self._edits.shared_with(conversation.id)
-        chosen += [edit for edit in reversed(shared) if wanted.cover(edit.path, edit.old_path)]
+        chosen += [edit for edit in reversed(shared) if chosen_paths.cover(edit.path, edit.old_path)]
         owners = {conversation.id, *(edit.origin.conversation for edit in shared)}
         known = {owner: await self._decided(owner) for owner in owners}
         blobs = await journal.blobs()
@@ -191,8 +191,8 @@ class EditCommands:
             plan = await undo.of_edits(choice.ids)
         else:
             plan = await undo.of_turn(choice.turn)
-        wanted = Paths(Path(conversation.project), choice.paths)
-        return await self._carry_out(conversation, journal, wanted.narrow(plan), consent)
+        chosen_paths = Paths(Path(conversation.project), choice.paths)
+        return await self._carry_out(conversation, journal, chosen_paths.narrow(plan), consent)
 
     async def restore(self, id: int, consent: Consent, *, before: bool = False) -> int:
         """Restore a file as an edit left it, or as it was `before` that, and print the changes."""

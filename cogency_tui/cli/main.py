@@ -129,9 +129,9 @@ def _tour(options: argparse.Namespace) -> int:
     from cogency_tui.safe_text import one_line
     from cogency_tui.tui.tour.launcher import run_tour
 
-    status, kept = run_tour(mouse=not options.no_mouse, animation=not options.no_animation)
-    if kept is not None:
-        talk(f"The scratch project is in {one_line(str(kept))}.")
+    status, scratch = run_tour(mouse=not options.no_mouse, animation=not options.no_animation)
+    if scratch is not None:
+        talk(f"The scratch project is in {one_line(str(scratch))}.")
     return status
 
 

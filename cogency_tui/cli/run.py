@@ -10,9 +10,9 @@ from functools import partial
 from time import time
 
 from cogency_tui.agent.agent import Agent
-from cogency_tui.agent.permissions.gate import Question, Refusal, UserAnswer
+from cogency_tui.agent.permissions.gate import Answer, Question, Refusal
 from cogency_tui.cli.standard_streams import describe_args, print_json, print_text, talk
-from cogency_tui.cli.trust import tell_unused
+from cogency_tui.cli.trust import print_unused
 from cogency_tui.errors import CogencyError, UsageError
 from cogency_tui.protocol.events import Event, error_event
 from cogency_tui.protocol.transcript import as_tool_call, call_record
@@ -64,7 +64,7 @@ async def run_turn(agent: Agent, options: RunOptions) -> int:
             conversation = (await (await agent.store()).resolve(conversation)).id
         else:
             conversation = new_conversation_id()
-        await asyncio.to_thread(tell_unused, agent.project_settings)
+        await asyncio.to_thread(print_unused, agent.project_settings)
         printer = partial(_print_json, conversation) if options.as_json else _print_event
         late = _Late(agent)
         watch = loop.call_later(options.timeout, late.stop) if options.timeout else None
@@ -111,8 +111,10 @@ def read_prompt(prompt: str) -> str:
         if not prompt or select.select([sys.stdin], [], [], _STDIN_PATIENCE)[0]:
             piped = sys.stdin.read(_MOST_PIPED + 1)
             if len(piped) > _MOST_PIPED:
-                told = f"stdin has more than {_MOST_PIPED:,} characters."
-                raise UsageError(told, "That is too much for a model: name the file in the prompt instead.")
+                problem = f"stdin has more than {_MOST_PIPED:,} characters."
+                raise UsageError(
+                    problem, "That is too much for a model: name the file in the prompt instead."
+                )
         else:
             talk("Nothing arrived on stdin; continuing without it.")
     if prompt.strip():
@@ -136,7 +138,7 @@ class _Late:
         self._agent.interrupt()
 
 
-async def _ask(question: Question) -> UserAnswer:
+async def _ask(question: Question) -> Answer:
     """Ask at the terminal. Nothing that the user judges is hidden from them, or left out."""
     talk(f"\n{reveal(question.detail)}\n\n{one_line(question.summary)}: {question.reason}.")
     wider = ", [a]ll in this conversation" if question.grant else ""
@@ -144,10 +146,10 @@ async def _ask(question: Question) -> UserAnswer:
         talk(f"[a]: {question.grant}")
     answer = await _read_answer(wider)
     if answer in ("y", "yes"):
-        return UserAnswer(allow=True)
+        return Answer(allow=True)
     if answer in ("a", "all") and question.grant:
-        return UserAnswer(allow=True, scope="conversation")
-    return UserAnswer(allow=False)
+        return Answer(allow=True, scope="conversation")
+    return Answer(allow=False)
 
 
 def _advice(refusal: Refusal) -> str:

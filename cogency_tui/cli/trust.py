@@ -11,7 +11,7 @@ from cogency_tui.config.schema import config_directory
 from cogency_tui.errors import UsageError
 from cogency_tui.safe_text import one_line
 
-_MEANS = (
+_MEANINGS = (
     "Trust adds its sub-agents, workflows, commands and MCP servers (programs that run here) to your own, "
     "and a few options (safety options only where they are stricter), until a file changes. It cannot "
     "choose a provider, model or key, and grants no permissions."
@@ -82,13 +82,13 @@ def list_trust(*, as_json: bool) -> int:
     return 0
 
 
-def tell_unused(settings: ProjectSettings) -> None:
+def print_unused(settings: ProjectSettings) -> None:
     """Print, apart from the data, which of the project's files are not used."""
     settings.refresh()
-    if told := settings.problem:
-        talk(told)
-    elif told := settings.ignored():
-        talk(f"{told} Review and trust it with `cogency-tui trust`.")
+    if warning := settings.problem:
+        talk(warning)
+    elif warning := settings.ignored():
+        talk(f"{warning} Review and trust it with `cogency-tui trust`.")
 
 
 def _print_survey(project: Path, survey: Survey) -> None:
@@ -104,7 +104,7 @@ def _print_survey(project: Path, survey: Survey) -> None:
     if survey.problem:
         print_text(f"✗ {survey.problem}")
     elif survey.state is not TrustState.TRUSTED:
-        print_text(_MEANS)
+        print_text(_MEANINGS)
 
 
 def _size(entry: FolderEntry) -> str:

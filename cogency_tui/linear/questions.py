@@ -1,8 +1,8 @@
 """Permission questions in words, answered by a line. A question shows all of what will happen."""
 
-from cogency_tui.agent.permissions.gate import Question, UserAnswer
+from cogency_tui.agent.permissions.gate import Answer, Question
 from cogency_tui.cli.standard_streams import print_text
-from cogency_tui.linear.input import Lines
+from cogency_tui.linear.input import InputLines
 from cogency_tui.safe_text import fold_blanks, one_line, reveal
 
 _VERBS = {
@@ -18,10 +18,10 @@ _YES, _NO = ("y", "yes"), ("n", "no", "")
 class Questions:
     """Asks questions, and reads the answers from `lines`."""
 
-    def __init__(self, lines: Lines) -> None:
+    def __init__(self, lines: InputLines) -> None:
         self._lines = lines
 
-    async def ask(self, question: Question) -> UserAnswer | None:
+    async def ask(self, question: Question) -> Answer | None:
         """The user's answer; None if no more lines come."""
         for line in describe_question(question):
             print_text(line)
@@ -51,22 +51,22 @@ def describe_question(question: Question) -> list[str]:
     return [*lines, _choices(question)]
 
 
-def read_answer(line: str, question: Question) -> UserAnswer | None:
+def read_answer(line: str, question: Question) -> Answer | None:
     """The answer in a line; None if it is none. Text after `n` is the reason."""
     word, _space, rest = line.strip().partition(" ")
     word = word.lower()
     if word in _YES and not rest:
-        return UserAnswer(allow=True)
+        return Answer(allow=True)
     if word in ("a", "all") and not rest and question.grant:
-        return UserAnswer(allow=True, scope="conversation")
+        return Answer(allow=True, scope="conversation")
     if word == "always" and not rest and question.pattern:
-        return UserAnswer(allow=True, scope="always")
+        return Answer(allow=True, scope="always")
     if word in _NO:
-        return UserAnswer(allow=False, reason=rest.strip())
+        return Answer(allow=False, reason=rest.strip())
     return None
 
 
-def _outcome(answer: UserAnswer, question: Question) -> str:
+def _outcome(answer: Answer, question: Question) -> str:
     if question.effect == "changed":
         return "Kept." if answer.allow else "Reverted."
     return "Allowed." if answer.allow else "Declined."

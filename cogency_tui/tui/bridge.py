@@ -28,7 +28,7 @@ from cogency_tui.tui.transcript.units import Transcript, read_transcript
 if TYPE_CHECKING:
     from cogency_tui.agent.agent import Agent
     from cogency_tui.agent.context_window import Compacted
-    from cogency_tui.agent.permissions.gate import Question, UserAnswer
+    from cogency_tui.agent.permissions.gate import Answer, Question
 
 
 FRAME = 1 / 25
@@ -112,7 +112,7 @@ class Bridge:
     class Asked(Message):
         """A decision is required of the user; `answer` waits for it."""
 
-        def __init__(self, question: "Question", answer: "asyncio.Future[UserAnswer]") -> None:
+        def __init__(self, question: "Question", answer: "asyncio.Future[Answer]") -> None:
             self.question = question
             self.answer = answer
             super().__init__()
@@ -273,9 +273,9 @@ class Bridge:
             self._screen.post_message(self.QueueChanged())
         self._screen.post_message(self.TurnChanged())
 
-    async def _ask(self, question: "Question") -> "UserAnswer":
+    async def _ask(self, question: "Question") -> "Answer":
         self._pacer.flush()
-        answer: asyncio.Future[UserAnswer] = asyncio.get_running_loop().create_future()
+        answer: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
         self._screen.post_message(self.Asked(question, answer))
         try:
             return await answer

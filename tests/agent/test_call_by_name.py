@@ -9,7 +9,7 @@ import pytest
 from cogency_tui.agent.edits.journal import Journal
 from cogency_tui.agent.engine import Engine
 from cogency_tui.agent.llm_tool import ANSWER_LIMIT
-from cogency_tui.agent.permissions.gate import Gate, Question, UserAnswer
+from cogency_tui.agent.permissions.gate import Answer, Gate, Question
 from cogency_tui.agent.project.settings import ProjectSettings
 from cogency_tui.agent.project.trust import Trust
 from cogency_tui.agent.recall.recall import Recall
@@ -200,9 +200,9 @@ async def test_what_another_provider_is_asked_leaves_the_machine(
 ) -> None:
     asked: list[Question] = []
 
-    async def ask(question: Question) -> UserAnswer:
+    async def ask(question: Question) -> Answer:
         asked.append(question)
-        return UserAnswer(allow=question.effect == "read")
+        return Answer(allow=question.effect == "read")
 
     outside = tmp_path / "outside.txt"
     outside.write_text("text of somebody")

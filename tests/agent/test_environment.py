@@ -12,7 +12,7 @@ import pytest
 from cogency_tui.agent.agent import Agent
 from cogency_tui.agent.environment import LONGEST, describe, is_about
 from cogency_tui.agent.export import as_markdown
-from cogency_tui.agent.permissions.gate import Question, UserAnswer
+from cogency_tui.agent.permissions.gate import Answer, Question
 from cogency_tui.agent.request_messages import build_messages
 from cogency_tui.config.schema import DIALECTS, PERMISSIONS, AgentSettings, Dialect, Mode, Permissions
 from cogency_tui.protocol.events import Event, Message, UserEvent
@@ -322,8 +322,8 @@ async def test_resume_and_replay_send_the_same_block_also_when_a_session_is_seed
 
 
 async def test_nobody_to_ask_and_somebody_to_ask(make_agent: MakeAgent) -> None:
-    async def allow(_question: Question) -> UserAnswer:
-        return UserAnswer(allow=True)
+    async def allow(_question: Question) -> Answer:
+        return Answer(allow=True)
 
     async def block_of(agent: Agent) -> str:
         events = await turn(agent)

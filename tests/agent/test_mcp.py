@@ -14,7 +14,7 @@ from uuid import uuid4
 import pytest
 
 from cogency_tui.agent.agent import Agent
-from cogency_tui.agent.permissions.gate import Question, UserAnswer
+from cogency_tui.agent.permissions.gate import Answer, Question
 from cogency_tui.config.mcp import McpSettings
 from cogency_tui.config.schema import Settings
 from cogency_tui.protocol.events import Event
@@ -52,13 +52,13 @@ def results(events: list[Event]) -> list[Any]:
 class Person:
     """Answers every question, and remembers them."""
 
-    def __init__(self, *answers: UserAnswer) -> None:
+    def __init__(self, *answers: Answer) -> None:
         self.questions: list[Question] = []
         self._answers = list(answers)
 
-    async def __call__(self, question: Question) -> UserAnswer:
+    async def __call__(self, question: Question) -> Answer:
         self.questions.append(question)
-        return self._answers.pop(0) if self._answers else UserAnswer(allow=True)
+        return self._answers.pop(0) if self._answers else Answer(allow=True)
 
 
 async def test_a_tool_is_asked_for_with_all_that_it_is_given(project: Path) -> None:
@@ -80,7 +80,7 @@ async def test_a_tool_is_asked_for_with_all_that_it_is_given(project: Path) -> N
 async def test_a_yes_for_the_conversation_is_for_that_tool(project: Path) -> None:
     calls = block(("demo.add", {"a": 1}), ("demo.add", {"a": 2}), ("demo.echo", {"text": "x"}))
     agent = agent_with(project, calls, "done", demo=command())
-    agent.ask = person = Person(UserAnswer(allow=True, scope="conversation"), UserAnswer(allow=False))
+    agent.ask = person = Person(Answer(allow=True, scope="conversation"), Answer(allow=False))
     events = await turn(agent)
     assert [question.tool for question in person.questions] == ["demo.add", "demo.echo"]
     assert [payload["error"] for payload in results(events)] == [False, False, True]
@@ -90,7 +90,7 @@ async def test_a_rule_is_for_one_tool(project: Path) -> None:
     async with agent_with(
         project, block(("demo.add", {"a": 1})), "x", block(("demo.add", {"a": 1})), "y", demo=command()
     ) as agent:
-        agent.ask = person = Person(UserAnswer(allow=True, scope="always"))
+        agent.ask = person = Person(Answer(allow=True, scope="always"))
         await ready(agent)
         await turn(agent)
         await turn(agent)

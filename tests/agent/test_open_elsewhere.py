@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from cogency_tui.agent.agent import Agent
-from cogency_tui.agent.permissions.gate import Question, UserAnswer
+from cogency_tui.agent.permissions.gate import Answer, Question
 from cogency_tui.errors import CogencyError, UsageError
 from cogency_tui.store.open_locks import Presence
 from cogency_tui.store.store import Store
@@ -59,9 +59,9 @@ async def test_what_changes_files_is_asked_about_once_where_the_store_cannot_be_
     (tmp_path / "data").write_text("in the way")
     asked: list[Question] = []
 
-    async def ask(question: Question) -> UserAnswer:
+    async def ask(question: Question) -> Answer:
         asked.append(question)
-        return UserAnswer(allow=True)
+        return Answer(allow=True)
 
     agent = make_agent(*_writing("one.txt", "two.txt"), ask=ask)
     await _run(agent)

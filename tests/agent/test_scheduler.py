@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cogency_tui.agent.permissions.gate import Question, UserAnswer
+from cogency_tui.agent.permissions.gate import Answer, Question
 from cogency_tui.agent.scheduler import MOST_CALLS
 from cogency_tui.config.schema import Permissions
 from cogency_tui.errors import ToolError
@@ -257,9 +257,9 @@ async def test_a_failed_writer_lets_the_next_one_go() -> None:
 async def test_a_refused_call_fails_and_is_asked_for_once() -> None:
     asked: list[Question] = []
 
-    async def ask(question: Question) -> UserAnswer:
+    async def ask(question: Question) -> Answer:
         asked.append(question)
-        return UserAnswer(allow=False, reason="not today")
+        return Answer(allow=False, reason="not today")
 
     stage = Stage(permissions="ask", ask=ask)
     call = stage.act("a", {"writes": True}, retry=3)
@@ -289,9 +289,9 @@ async def test_without_anyone_to_ask_it_is_refused() -> None:
 async def test_the_time_that_the_person_takes_is_not_the_call_s() -> None:
     answered = asyncio.Event()
 
-    async def ask(question: Question) -> UserAnswer:
+    async def ask(question: Question) -> Answer:
         await answered.wait()
-        return UserAnswer(allow=True)
+        return Answer(allow=True)
 
     stage = Stage(permissions="ask", ask=ask)
     call = stage.act("a", {"writes": True}, timeout=0.3)
@@ -631,9 +631,9 @@ async def test_a_command_waits_for_its_values_and_is_skipped_without_them(tmp_pa
 async def test_a_yes_for_a_command_is_for_the_values_that_were_shown(tmp_path: Path) -> None:
     asked: list[Question] = []
 
-    async def ask(question: Question) -> UserAnswer:
+    async def ask(question: Question) -> Answer:
         asked.append(question)
-        return UserAnswer(allow=True, scope="conversation")
+        return Answer(allow=True, scope="conversation")
 
     stage = Stage([Shell()], root=tmp_path, permissions="ask", ask=ask)
     command = {"command": 'echo "$text"'}

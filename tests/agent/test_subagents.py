@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from cogency_tui.agent.permissions.gate import Question, UserAnswer
+from cogency_tui.agent.permissions.gate import Answer, Question
 from cogency_tui.agent.subagent_progress import pages_with_progress
 from cogency_tui.config.layers import load_settings
 from cogency_tui.config.schema import AgentSettings, Dialect, Permissions
@@ -166,9 +166,9 @@ async def test_a_sub_agent_may_do_what_it_and_its_parent_may(
 async def test_what_a_sub_agent_asks_is_asked_at_the_call_that_started_it(bench: Bench) -> None:
     asked: list[Question] = []
 
-    async def ask(question: Question) -> UserAnswer:
+    async def ask(question: Question) -> Answer:
         asked.append(question)
-        return UserAnswer(allow=len(asked) > 1, reason="not yet")
+        return Answer(allow=len(asked) > 1, reason="not yet")
 
     inner = block(named("agent", "editor", task="edit"))
     agents = {"reviewer": AgentSettings(), "editor": AgentSettings(permissions="auto")}

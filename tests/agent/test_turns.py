@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from cogency_tui.agent.agent import Agent
-from cogency_tui.agent.permissions.gate import Question, UserAnswer
+from cogency_tui.agent.permissions.gate import Answer, Question
 from cogency_tui.config.schema import Mode
 from cogency_tui.errors import NetworkError, UsageError
 from cogency_tui.protocol.events import Event, Message, ResultEvent
@@ -287,9 +287,9 @@ async def test_a_question_is_asked_with_the_diff_and_its_answer_counts(
 ) -> None:
     asked: list[Question] = []
 
-    async def ask(question: Question) -> UserAnswer:
+    async def ask(question: Question) -> Answer:
         asked.append(question)
-        return UserAnswer(allow=len(asked) > 1, scope="conversation", reason="not yet")
+        return Answer(allow=len(asked) > 1, scope="conversation", reason="not yet")
 
     again = block(("edit", {"file": "greet.py", "old": "goodbye", "new": "hi"}))
     agent = make_agent(EDIT, EDIT, again, "Done.", permissions="ask", ask=ask)
@@ -319,9 +319,9 @@ async def test_a_file_outside_is_asked_for_in_every_mode(make_agent: MakeAgent, 
     outside.write_text("the note")
     asked: list[Question] = []
 
-    async def ask(question: Question) -> UserAnswer:
+    async def ask(question: Question) -> Answer:
         asked.append(question)
-        return UserAnswer(allow=True)
+        return Answer(allow=True)
 
     agent = make_agent(block(("read", {"file": str(outside)})), "Done.", permissions="auto", ask=ask)
     events = await turn(agent)

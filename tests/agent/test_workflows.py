@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from cogency_tui.agent.permissions.gate import Question, UserAnswer
+from cogency_tui.agent.permissions.gate import Answer, Question
 from cogency_tui.config.layers import load_settings
 from cogency_tui.config.schema import AgentSettings, Dialect, Settings
 from cogency_tui.config.workflows import StepSettings, WorkflowSettings
@@ -135,9 +135,9 @@ async def test_a_step_that_fails_ends_the_workflow_only_where_it_is_to(
 async def test_each_step_is_asked_for_by_itself_at_the_workflows_call(bench: Bench) -> None:
     asked: list[Question] = []
 
-    async def ask(question: Question) -> UserAnswer:
+    async def ask(question: Question) -> Answer:
         asked.append(question)
-        return UserAnswer(allow=question.effect == "write")
+        return Answer(allow=question.effect == "write")
 
     steps: Steps = [*COPY, {"id": "run", "name": "shell", "parameters": {"command": "touch ran"}}]
     call = run(source="greet.py", target="copy.txt")

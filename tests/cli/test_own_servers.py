@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 import pytest
 
 from cogency_tui.agent.agent import Agent
-from cogency_tui.agent.permissions.gate import Question, UserAnswer
+from cogency_tui.agent.permissions.gate import Answer, Question
 from cogency_tui.config.schema import Permissions, Settings
 from cogency_tui.protocol.events import ResultPayload
 from cogency_tui.tools.shell.port_owners import STRANGER
@@ -107,9 +107,9 @@ class User:
     allows: bool = True
     asked: list[Question] = field(default_factory=list[Question])
 
-    async def ask(self, question: Question) -> UserAnswer:
+    async def ask(self, question: Question) -> Answer:
         self.asked.append(question)
-        return UserAnswer(self.allows)
+        return Answer(self.allows)
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@
 
 import pytest
 
-from cogency_tui.agent.permissions.gate import Question, UserAnswer
+from cogency_tui.agent.permissions.gate import Answer, Question
 from cogency_tui.linear.questions import describe_question, read_answer
 
 QUESTION = Question(
@@ -41,19 +41,19 @@ def test_a_question_about_what_was_done_says_so() -> None:
 @pytest.mark.parametrize(
     ("line", "answer"),
     [
-        ("y", UserAnswer(True)),
-        (" Yes ", UserAnswer(True)),
-        ("a", UserAnswer(True, "conversation")),
-        ("always", UserAnswer(True, "always")),
-        ("n", UserAnswer(False)),
-        ("", UserAnswer(False)),
-        ("no not that one", UserAnswer(False, reason="not that one")),
+        ("y", Answer(True)),
+        (" Yes ", Answer(True)),
+        ("a", Answer(True, "conversation")),
+        ("always", Answer(True, "always")),
+        ("n", Answer(False)),
+        ("", Answer(False)),
+        ("no not that one", Answer(False, reason="not that one")),
         ("yes please", None),
         ("maybe", None),
         ("/quit", None),
     ],
 )
-def test_a_line_answers_or_does_not(line: str, answer: UserAnswer | None) -> None:
+def test_a_line_answers_or_does_not(line: str, answer: Answer | None) -> None:
     assert read_answer(line, QUESTION) == answer
 
 

@@ -160,7 +160,7 @@ def written_by_us(
 def _version(held: Held | None, blobs: Blobs) -> Version:
     if held is None:
         return ABSENT
-    stored = blobs.has(held.digest) if held.data is None else blobs.put_bytes(held.data).kept
+    stored = blobs.has(held.digest) if held.data is None else blobs.put_bytes(held.data).stored
     return Version("file", held.digest, held.size, held.mode, stored)
 
 

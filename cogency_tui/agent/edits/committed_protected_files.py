@@ -17,7 +17,7 @@ from cogency_tui.agent.edits.merge_result_check import LINK, LONGEST, MergedFile
 from cogency_tui.store.edit_records import FileChange
 from cogency_tui.tools.shell.checkout_commands import Bringing
 from cogency_tui.workspace.git.blocking_files import read_regular
-from cogency_tui.workspace.git.cached_queries import Answers, CachedRepository
+from cogency_tui.workspace.git.cached_queries import CachedRepository, QueryCache
 from cogency_tui.workspace.git.merge_repository import merging_repository
 from cogency_tui.workspace.git.repository_queries import Repository
 from cogency_tui.workspace.paths import Workspace
@@ -43,8 +43,8 @@ def brought(
     brings: Bringing,
 ) -> list[_Edit]:
     """The edits that left files as the last commit, or a pending one, has them, or removed what it does not
-    have. Contents that are not in `recorded` must come from commits that are not in doubt; if `recorded` is None,
-    none have to.
+    have. Contents that are not in `recorded` must come from commits that are not in doubt; if `recorded` is
+    None, none have to.
     """
     if len(edits) > _MOST:
         return []
@@ -94,7 +94,7 @@ class _Files:
         self._made = made
         self._history = history
         self._brings = brings
-        self._repository = CachedRepository(tree, Answers.unlimited())
+        self._repository = CachedRepository(tree, QueryCache.unlimited())
         self._doubted: dict[str, Doubted] = {}
         modes = {path: mode_of(path) for path in paths}
         self._found = {path: self._entries(path, mode) for path, mode in modes.items() if mode != "other"}

@@ -16,7 +16,8 @@ _HERE = "."
 def leads_elsewhere(
     before: Iterable[str], after: Iterable[str], configured: Collection[str], *, is_shared: bool = False
 ) -> bool:
-    """Return whether transfers go to other addresses than before, which the command has not `configured` itself.
+    """Return whether transfers go to other addresses than before, which the command has not
+    `configured` itself.
 
     The settings are given as name, newline, value. A new remote redirects nothing by itself, nor does a
     branch that starts to follow an existing remote. In a configuration that `is_shared`, and is read
@@ -79,8 +80,8 @@ _OF_TREE = "core.sparsecheckout\n"
 def loses(
     before: Iterable[str], after: Iterable[str], configured: Collection[str], *, of_tree: bool = False
 ) -> bool:
-    """Return whether lossy settings come or go whose key and value the command has not `configured`; for one that
-    goes, its key is enough.
+    """Return whether lossy settings come or go whose key and value the command has not `configured`; for
+    one that goes, its key is enough.
 
     The settings are given as name, newline, value. Settings that go with their whole remote lose nothing,
     nor do those that git has in the configuration of a working tree, if this is one.

@@ -249,7 +249,7 @@ def _sweep(intent: Intent, workspace: Workspace, blobs: Blobs) -> list[str]:
     """
     paths = [path for each in intent.changes for path in (each.path, each.old_path) if path]
     over = owner() if intent.is_own else ""
-    return sweep(workspace, paths, lambda source: blobs.put(source).kept, over)
+    return sweep(workspace, paths, lambda source: blobs.put(source).stored, over)
 
 
 def _now(path: str, contents: Contents) -> Version:

@@ -1,7 +1,7 @@
 """The contents of the project's files, cached so that a command's changes can be reverted.
 
 It is unknown beforehand which files a command will change. Before each command, in this order and within
-`Limits`:
+`JournalLimits`:
 
 1. Small files are held in memory, compressed, protected files first, then the latest; later only those are
    read again whose stamp has changed. If a command changes one, its bytes are stored. In case the process
@@ -41,7 +41,7 @@ from cogency_tui.store.edit_records import ABSENT, Edit, FileChange, Version
 from cogency_tui.tools.file_writes import Change, load
 from cogency_tui.workspace.file_or_link import (
     TICK,
-    Place,
+    OpenDirectory,
     Stamp,
     content,
     files_below,
@@ -104,7 +104,7 @@ class GitCopies:
             if read and file.seek(0, 2) == version.size:
                 stored = self._blobs.put(file)
                 if version.digest in ("", stored.digest):
-                    return replace(version, digest=stored.digest, kept=stored.kept)
+                    return replace(version, digest=stored.digest, kept=stored.stored)
         return version
 
     def _stamp(self, path: str) -> Stamp | None:
@@ -276,7 +276,7 @@ class Contents:
             return self._git.version(version, known.object)
         if known.packed is not None:
             stored = self._blobs.put_bytes(zlib.decompress(known.packed))
-            return replace(version, kept=stored.kept)
+            return replace(version, kept=stored.stored)
         # It may have been cleaned up since; if not, it now remains until the edit refers to it.
         return replace(version, kept=version.kept and self._blobs.has(version.digest))
 
@@ -296,7 +296,7 @@ class Contents:
                 return ABSENT
             stamp, source = found
             stored = self._blobs.put(source, limit=limit)
-        version = _version(stamp, stored.digest, stored.size, kept=stored.kept)
+        version = _version(stamp, stored.digest, stored.size, kept=stored.stored)
         after = status(self._workspace, location)
         # Otherwise it was written while it was read: the stored content may be of no single moment.
         if after is not None and stamp_of(after) == stamp:
@@ -374,7 +374,7 @@ class Contents:
         if known is not None and self._retaining:
             self._earlier[path, known.stamp] = known
 
-    def _remember(self, path: str, seen: Stamp, place: Place) -> Stamp:
+    def _remember(self, path: str, seen: Stamp, place: OpenDirectory) -> Stamp:
         """Cache a file; its stamp, or that of the snapshot if it cannot be read."""
         name = PurePosixPath(path).name
         self._forget(path)

@@ -82,7 +82,7 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
-class UserAnswer:
+class Answer:
     """`reason` goes to the model with a refusal. A `scope` that was not offered counts as `once`."""
 
     allow: bool
@@ -90,7 +90,7 @@ class UserAnswer:
     reason: str = ""
 
 
-Ask = Callable[[Question], Awaitable[UserAnswer | None]]
+Ask = Callable[[Question], Awaitable[Answer | None]]
 """Asks the user a question; None if no user could answer it."""
 
 
@@ -227,7 +227,7 @@ class Gate:
         if not self._state.cautioned:
             self._state.caution = reason
 
-    async def put(self, question: Question) -> UserAnswer | None:
+    async def put(self, question: Question) -> Answer | None:
         """Ask the user a question that belongs to no call, when its turn has come; None if no user is
         available.
         """

@@ -16,7 +16,7 @@ from msgspec import Meta
 from cogency_tui.protocol.events import Message
 from cogency_tui.safe_text import clean
 from cogency_tui.store.profile import KINDS, LONGEST, Fact
-from cogency_tui.store.profile_material import Heard, Lot
+from cogency_tui.store.profile_material import LearnableMessage, Lot
 
 SHOWN = 1000
 """Characters of a message that the model receives: the rest of a longer one was probably pasted."""
@@ -83,9 +83,9 @@ def own_words(text: str) -> str:
     return _QUOTED.sub("", _FENCE.sub("", text)).strip()[:SHOWN]
 
 
-def messages_with_own_words(lot: Lot) -> list[Heard]:
+def messages_with_own_words(lot: Lot) -> list[LearnableMessage]:
     """The messages that contain words of the user's own."""
-    return [message for message in lot.heard if own_words(message.text)]
+    return [message for message in lot.messages if own_words(message.text)]
 
 
 def ask_for_lesson(lot: Lot, mask: Mask) -> list[Message]:

@@ -19,7 +19,7 @@ from cogency_tui.agent.profile.profile import Profile
 from cogency_tui.errors import CogencyError, ProviderProtocolError, StoreError
 from cogency_tui.protocol.events import Message
 from cogency_tui.providers.base import Provider, TextDelta, Usage
-from cogency_tui.store.profile_material import HEARD, Lessons, Lot
+from cogency_tui.store.profile_material import MOST_MESSAGES, Lessons, Lot
 from cogency_tui.store.store import Store
 from cogency_tui.tools.shell.environment_scrubbing import masked
 
@@ -44,7 +44,7 @@ class Learner:
         self._secrets = secrets
         self._lesson: asyncio.Task[None] | None = None
         self._next: tuple[Store, str, int] | None = None
-        self._pending: deque[tuple[str, str, str]] = deque(maxlen=HEARD)
+        self._pending: deque[tuple[str, str, str]] = deque(maxlen=MOST_MESSAGES)
 
     async def note(self, store: Store, conversation_id: str, message: str, typed: str) -> None:
         """Note a message of a turn that has ended, of which the user `typed` this part; learn if there are
@@ -69,7 +69,7 @@ class Learner:
     async def _store_pending(self, store: Store, conversation_id: str) -> None:
         messages = [(message, typed) for key, message, typed in self._pending if key == conversation_id]
         self._pending.clear()
-        await Lessons(store.database).hear(conversation_id, messages)
+        await Lessons(store.database).add_messages(conversation_id, messages)
 
     def learn(self, store: Store, conversation_id: str, every: int = 1) -> None:
         """Learn in the background, once `every` messages have accumulated, after the lesson in progress;

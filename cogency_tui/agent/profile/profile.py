@@ -15,7 +15,7 @@ from cogency_tui.agent.profile.fact_extraction import plain
 from cogency_tui.config.schema import Settings
 from cogency_tui.errors import UsageError
 from cogency_tui.store.profile import KINDS, Fact, Facts, Kind
-from cogency_tui.store.profile_material import Lessons, State
+from cogency_tui.store.profile_material import LearningState, Lessons
 
 if TYPE_CHECKING:
     from cogency_tui.store.store import Store
@@ -74,7 +74,7 @@ class Profile:
         """All facts, by kind."""
         return await (await self._facts()).facts()
 
-    async def state(self) -> State:
+    async def state(self) -> LearningState:
         """The state of learning."""
         return await (await self.lessons()).state()
 
@@ -191,7 +191,7 @@ def read_line(line: str, unnamed: Kind = "misc") -> tuple[Kind, str]:
     return kind or unnamed, statement
 
 
-def outcome_of(state: State) -> str:
+def outcome_of(state: LearningState) -> str:
     """The outcome of the last lesson, for the user; empty if there was none."""
     if not state.attempted:
         return ""

@@ -24,7 +24,7 @@ from cogency_tui.store.blobs import Blobs
 from cogency_tui.store.edit_records import Kind
 from cogency_tui.store.edits import Edits
 from cogency_tui.store.events import missing
-from cogency_tui.store.forks import Forks, Tree
+from cogency_tui.store.forks import Forks, ForkTree
 from cogency_tui.store.open_locks import Mark, Presence
 from cogency_tui.store.search.index_file import BLOBS
 from cogency_tui.store.search.query import parse
@@ -190,7 +190,7 @@ class Recall:
         """
         return await Forks((await self._store()).database).fork(id, through)
 
-    async def tree(self, id: str) -> Tree:
+    async def tree(self, id: str) -> ForkTree:
         """The tree of forks that contains a conversation, from its root."""
         return await Forks((await self._store()).database).tree(id)
 

@@ -57,8 +57,8 @@ class Outline:
 
 @dataclass(frozen=True, slots=True)
 class Comment:
-    """The user's comment to the agent on a hunk, or on a file (no `hunk`); `delivered`: the model has received
-    it.
+    """The user's comment to the agent on a hunk, or on a file (no `hunk`); `delivered`: the model has
+    received it.
     """
 
     id: int

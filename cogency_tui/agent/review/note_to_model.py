@@ -47,7 +47,7 @@ async def undelivered_note(source: ReviewSource) -> ReviewNote | None:
         StoreError: the records cannot be read.
     """
     reviews, edits = await source.reviews(), await source.journal.edits()
-    delivered_action, delivered_edit = await reviews.told(source.conversation)
+    delivered_action, delivered_edit = await reviews.last_delivered(source.conversation)
     if not (
         await reviews.any_after(source.conversation, delivered_action)
         or await edits.any_by(BY_USER, source.conversation, delivered_edit)

@@ -102,7 +102,7 @@ class ReviewSource:
         edits, reviews = await self.journal.edits(), await self.reviews()
         found = await edits.of_conversation(self.conversation)
         actions = await reviews.actions(self.conversation)
-        delivered, _ = await reviews.told(self.conversation)
+        delivered, _ = await reviews.last_delivered(self.conversation)
         marks = await edits.marks(self.conversation)
         return ReviewSnapshot(found, actions, CurrentDecisions(marks, in_effect(actions), delivered))
 
@@ -125,7 +125,7 @@ class ReviewSource:
             made = await stoppable(lambda check: _worked_out(left, blobs, check)) if left else {}
             self._outlines |= made
             if made:
-                await reviews.keep_outlines({key: packed(each) for key, each in made.items()})
+                await reviews.store_outlines({key: packed(each) for key, each in made.items()})
         return [self._outlines[key] for key in keys]
 
     async def files(

@@ -12,7 +12,7 @@ from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.terminal.title_and_notifications import State
 
 if TYPE_CHECKING:
-    from cogency_tui.agent.permissions.gate import UserAnswer
+    from cogency_tui.agent.permissions.gate import Answer
 
 
 class Questions:
@@ -40,7 +40,7 @@ class Questions:
 
         found = self._display.transcript.call_with(asked.question.call_id)
 
-        def answered(answer: "UserAnswer | None") -> None:
+        def answered(answer: "Answer | None") -> None:
             if answer is not None and not asked.answer.done():
                 asked.answer.set_result(answer)
             if found:

@@ -24,7 +24,7 @@ _SIZE = 12
 _MOST = 40
 """The most files listed; there may be hundreds."""
 
-_MEANS = (
+_MEANINGS = (
     "Trusting it enables its sub-agents, workflows, commands, MCP servers and some options. Your own entries "
     "of the same name take precedence; safety options can only get stricter. MCP servers are programs that "
     "start with your next message, from the files listed above. Changes to installed packages are not "
@@ -44,8 +44,8 @@ _STANDINGS = {
 def draw_survey(survey: Survey, problem: str, width: int, styles: ThemeStyles) -> list[Line]:
     """Draw the state, the files, then the effect of trust; `problem` is why trusted files cannot be used."""
     role = "text" if survey.state in (TrustState.TRUSTED, TrustState.NOTHING) else "edit"
-    standing = _UNUSABLE if survey.problem else _STANDINGS[survey.state]
-    lines = wrap([Segment(standing, styles(role))], width)
+    state = _UNUSABLE if survey.problem else _STANDINGS[survey.state]
+    lines = wrap([Segment(state, styles(role))], width)
     for message in filter(None, (survey.problem, problem)):
         lines += wrap([Segment(f"✗ {reveal(message)}", styles("bad"))], width)
     shown = [*survey.entries[:_MOST]]
@@ -61,7 +61,7 @@ def draw_survey(survey: Survey, problem: str, width: int, styles: ThemeStyles) -
         text = f"✗ Cannot determine which project files this starts: {reveal(command)}"
         lines += wrap([Segment(text, styles("edit"))], width)
     if survey.state is not TrustState.TRUSTED and survey.digest:
-        lines += [BLANK, *wrap([Segment(_MEANS, styles("dim"))], width)]
+        lines += [BLANK, *wrap([Segment(_MEANINGS, styles("dim"))], width)]
     return lines
 
 

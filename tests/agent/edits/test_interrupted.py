@@ -259,7 +259,7 @@ async def test_what_a_tool_did_during_the_first_look_is_not_the_killed_commands(
             await desk.journal.intents(),
         )
         old, new = (blobs.put_bytes(each) for each in (b"old\n", b"the tool's\n"))
-        before, after = (Version("file", each.digest, each.size, 0o644, each.kept) for each in (old, new))
+        before, after = (Version("file", each.digest, each.size, 0o644, each.stored) for each in (old, new))
         change = FileChange("b", before, after)
         origin = await edits.origin(desk.conversation)
         planned = await intents.begin(desk.journal.root, origin, "t", "write", [change])

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from cogency_tui.agent.permissions.gate import Question, UserAnswer
+from cogency_tui.agent.permissions.gate import Answer, Question
 from cogency_tui.tools.journal_protocol import Consent
 from tests.agent.faults import reopened
 from tests.agent.journaling import Desk, desk_at, orphan, settle, until
@@ -140,11 +140,11 @@ async def test_a_turn_finds_what_a_servers_thread_does(project: Path) -> None:
     blocks = [f"<execute>{json.dumps([call])}</execute>" for call in calls]
     asked: list[Question] = []
 
-    async def ask(question: Question) -> UserAnswer:
+    async def ask(question: Question) -> Answer:
         asked.append(question)
         if len(asked) == len(calls):
             await until((project / "go.done").exists)
-        return UserAnswer(allow=len(asked) <= len(calls))
+        return Answer(allow=len(asked) <= len(calls))
 
     async with agent_with(project, *blocks, "Done.", demo=command()) as agent:
         agent.permissions = "ask"

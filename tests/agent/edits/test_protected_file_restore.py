@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from cogency_tui.agent.edits.command_watch import CommandEdits
-from cogency_tui.agent.permissions.gate import Question, UserAnswer
+from cogency_tui.agent.permissions.gate import Answer, Question
 from cogency_tui.tools.journal_protocol import Consent
 from cogency_tui.tools.shell.checkout_commands import bringing
 from cogency_tui.tools.shell.git_remotes import destinations
@@ -376,9 +376,9 @@ async def test_a_command_that_did_its_work_is_no_failed_batch(
 async def test_the_user_is_asked_after_a_command(make_agent: MakeAgent, project: Path, allow: bool) -> None:
     asked: list[Question] = []
 
-    async def ask(question: Question) -> UserAnswer:
+    async def ask(question: Question) -> Answer:
         asked.append(question)
-        return UserAnswer(allow)
+        return Answer(allow)
 
     call = '<execute>[{"name": "shell", "args": {"command": "python3 make.py"}}]</execute>'
     (project / "make.py").write_text("open('AGENTS' + '.md', 'w').write('evil')\n")
@@ -395,9 +395,9 @@ async def test_the_user_is_asked_after_a_command(make_agent: MakeAgent, project:
 async def test_what_the_user_agreed_to_before_stays(make_agent: MakeAgent, project: Path) -> None:
     asked: list[Question] = []
 
-    async def ask(question: Question) -> UserAnswer:
+    async def ask(question: Question) -> Answer:
         asked.append(question)
-        return UserAnswer(True)
+        return Answer(True)
 
     call = (
         '<execute>[{"name": "shell", "args": {"command": "echo x > AGENTS.md; echo y > .envrc"}}]</execute>'

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from cogency_tui.agent.permissions.gate import Question, UserAnswer
+from cogency_tui.agent.permissions.gate import Answer, Question
 from cogency_tui.config.schema import Permissions
 from cogency_tui.tools.journal_protocol import Consent
 from cogency_tui.tools.shell.checkout_commands import bringing
@@ -380,9 +380,9 @@ async def _asked(
     background and what is run `then`."""
     asked: list[Question] = []
 
-    async def ask(question: Question) -> UserAnswer:
+    async def ask(question: Question) -> Answer:
         asked.append(question)
-        return UserAnswer(len(asked) == 1)
+        return Answer(len(asked) == 1)
 
     first = {"name": "shell", "args": {"command": command, "background": bool(then)}}
     calls = [first, {"name": "shell", "args": {"command": then}}] if then else [first]

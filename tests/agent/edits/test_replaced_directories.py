@@ -19,7 +19,7 @@ from cogency_tui.tools.base import Outcome, with_protected
 from cogency_tui.tools.journal_protocol import Consent
 from cogency_tui.tools.shell.checkout_commands import bringing
 from cogency_tui.workspace import atomic_changes, protected_directories
-from cogency_tui.workspace.file_or_link import Place
+from cogency_tui.workspace.file_or_link import OpenDirectory
 from cogency_tui.workspace.paths import Location
 from cogency_tui.workspace.protected_directories import MOST_HELD, ProtectedDirectories
 from tests.agent.conftest import MakeAgent
@@ -265,7 +265,7 @@ async def test_one_that_cannot_be_put_back_holds_up_no_other(
     desk: Desk, sealed_home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # What root cannot remove either: the name of a file in whose place something else stands by then.
-    def apart(_place: Place, location: Location) -> None:
+    def apart(_place: OpenDirectory, location: Location) -> None:
         if location.path.name == "bad":
             raise WorkspaceError("bad is neither a file nor a link.")
 

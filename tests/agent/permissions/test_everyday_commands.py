@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from cogency_tui.agent.permissions.gate import Gate, Question, UserAnswer
+from cogency_tui.agent.permissions.gate import Answer, Gate, Question
 from cogency_tui.errors import RefusedError
 from cogency_tui.protocol.taint_sources import Sources
 from cogency_tui.tools.base import ToolContext
@@ -62,9 +62,9 @@ class Developer:
         self.gate = self._new_gate()
         self.gate.note(sources)
 
-    async def _ask(self, question: Question) -> UserAnswer:
+    async def _ask(self, question: Question) -> Answer:
         self._reason = question.reason
-        return UserAnswer(allow=False)
+        return Answer(allow=False)
 
     async def decision(self, command: str) -> str:
         intent = await self._shell.plan(ShellArgs(command), self.context)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from cogency_tui.agent.permissions.gate import Gate, Question, UserAnswer
+from cogency_tui.agent.permissions.gate import Answer, Gate, Question
 from cogency_tui.agent.permissions.rules import FILE_NAME, Rules
 from cogency_tui.config.schema import PERMISSIONS, Permissions
 from cogency_tui.errors import RefusedError, ToolError
@@ -17,10 +17,10 @@ from cogency_tui.tools.shell.outside_effects import reach
 from cogency_tui.tools.shell.shell_tool import Shell, ShellArgs
 from cogency_tui.workspace.paths import Workspace
 
-YES = UserAnswer(allow=True)
-ALL_ALONG = UserAnswer(allow=True, scope="conversation")
-ALWAYS = UserAnswer(allow=True, scope="always")
-NO = UserAnswer(allow=False)
+YES = Answer(allow=True)
+ALL_ALONG = Answer(allow=True, scope="conversation")
+ALWAYS = Answer(allow=True, scope="always")
+NO = Answer(allow=False)
 
 
 class Person:
@@ -29,7 +29,7 @@ class Person:
     def __init__(self, folder: Path, project: Path) -> None:
         self.mode: Permissions = "ask"
         self.asked: list[Question] = []
-        self.answers: list[UserAnswer] = []
+        self.answers: list[Answer] = []
         self.project = project
         self.rules = Rules(folder / FILE_NAME, project)
         self.gate = self.new_gate()
@@ -38,11 +38,11 @@ class Person:
         """That of another conversation."""
         return Gate(lambda: self.mode, lambda: self.ask, self.rules)
 
-    async def ask(self, question: Question) -> UserAnswer:
+    async def ask(self, question: Question) -> Answer:
         self.asked.append(question)
         return self.answers.pop(0) if self.answers else NO
 
-    async def lets(self, intent: Intent, *answers: UserAnswer, gate: Gate | None = None) -> bool:
+    async def lets(self, intent: Intent, *answers: Answer, gate: Gate | None = None) -> bool:
         """Whether it may run; the person says what is given, or no."""
         self.asked.clear()
         self.answers = list(answers)
@@ -52,7 +52,7 @@ class Person:
             return False
         return True
 
-    async def reads(self, intent: Intent, *answers: UserAnswer) -> None:
+    async def reads(self, intent: Intent, *answers: Answer) -> None:
         """A call that was let through and ran."""
         assert await self.lets(intent, *answers)
         self.gate.tainted(intent.source)
@@ -135,7 +135,7 @@ async def test_without_anyone_to_ask_it_is_refused(person: Person) -> None:
 
 
 async def test_a_reason_reaches_the_model(person: Person) -> None:
-    person.answers = [UserAnswer(allow=False, reason="use make")]
+    person.answers = [Answer(allow=False, reason="use make")]
     with pytest.raises(ToolError, match="Their reason: use make"):
         await person.gate.check("c", "shell", run(person, "ls"))
 

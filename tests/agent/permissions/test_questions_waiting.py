@@ -3,7 +3,7 @@
 import asyncio
 from pathlib import Path
 
-from cogency_tui.agent.permissions.gate import Gate, Question, UserAnswer
+from cogency_tui.agent.permissions.gate import Answer, Gate, Question
 from cogency_tui.tools.base import Intent
 
 
@@ -17,12 +17,12 @@ async def test_the_others_are_counted_while_they_wait() -> None:
     counts: list[int] = []
     answer = asyncio.Event()
 
-    async def ask(question: Question) -> UserAnswer:
+    async def ask(question: Question) -> Answer:
         asked.append(question)
         news.set()
         await answer.wait()
         counts.append(question.others())
-        return UserAnswer(allow=True)
+        return Answer(allow=True)
 
     gate = Gate(lambda: "ask", lambda: ask)
     inner = gate.narrowed("ask", call_id="c0", asker="a sub-agent")
@@ -43,7 +43,7 @@ async def test_one_that_is_cancelled_waits_no_more() -> None:
     asked: list[Question] = []
     news = asyncio.Event()
 
-    async def ask(question: Question) -> UserAnswer:
+    async def ask(question: Question) -> Answer:
         asked.append(question)
         news.set()
         await asyncio.Event().wait()

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from cogency_tui.agent.agent import Agent
-from cogency_tui.agent.permissions.gate import Question, UserAnswer
+from cogency_tui.agent.permissions.gate import Answer, Question
 from cogency_tui.agent.project.trust import FILE_NAME, Trust
 from tests.agent.test_mcp import block, results
 from tests.peers.scripted import ScriptedProvider
@@ -52,11 +52,11 @@ async def outcomes(agent: Agent, revoke: Any, *, after: int = 1) -> list[Any]:
     """What the calls of a turn come to; `revoke` is called with the question before which it happens."""
     asked: list[Question] = []
 
-    async def ask(question: Question) -> UserAnswer:
+    async def ask(question: Question) -> Answer:
         asked.append(question)
         if len(asked) == after:
             revoke()
-        return UserAnswer(allow=True)
+        return Answer(allow=True)
 
     agent.ask = ask
     async with agent:

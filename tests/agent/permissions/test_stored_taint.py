@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from cogency_tui.agent.agent import Agent
-from cogency_tui.agent.permissions.gate import Question, UserAnswer
+from cogency_tui.agent.permissions.gate import Answer, Question
 from cogency_tui.agent.permissions.stored_taint import sources_in
 from cogency_tui.config.schema import AgentSettings, Settings
 from cogency_tui.protocol.events import Event, ResultEvent, ResultPayload
 from cogency_tui.protocol.taint_sources import Sources
-from cogency_tui.tools.web.client import Limits, WebClient
+from cogency_tui.tools.web.client import FetchLimits, WebClient
 from cogency_tui.tools.web.fetch import Fetch
 from cogency_tui.tools.web.search import Hit, Search
 from cogency_tui.workspace.paths import Workspace
@@ -31,16 +31,16 @@ class Turns:
     def __init__(self, project: Path, data: Path, peer: WebPeer) -> None:
         self.peer = peer
         self.asked: list[Question] = []
-        self.answer = UserAnswer(allow=False)
+        self.answer = Answer(allow=False)
         self._project = project
         self._data = data
         guard = local_guard()
-        self._tools = [Fetch(guard, WebClient(guard, Limits(total=10), trust())), Search(self._search)]
+        self._tools = [Fetch(guard, WebClient(guard, FetchLimits(total=10), trust())), Search(self._search)]
 
     async def _search(self, _query: str, _limit: int) -> list[Hit]:
         return [Hit("A page", "https://a.com/", "says this")]
 
-    async def _ask(self, question: Question) -> UserAnswer:
+    async def _ask(self, question: Question) -> Answer:
         self.asked.append(question)
         return self.answer
 
@@ -132,10 +132,10 @@ async def test_what_was_read_before_a_restart_still_counts(
         "shell": ("shell", {"command": f"cat {outside}"}),
         "inside": ("read", {"file": "greet.py"}),
     }
-    turns.answer = UserAnswer(allow=True)
+    turns.answer = Answer(allow=True)
     await turns.run(calls[first])
     turns.asked.clear()
-    turns.answer = UserAnswer(allow=False)
+    turns.answer = Answer(allow=False)
     await turns.run(("search", {"query": "my keys"}))
     assert bool(turns.asked) is (first != "inside")
     if turns.asked:
@@ -151,11 +151,11 @@ async def test_what_was_read_before_a_restart_still_counts(
 async def test_what_a_sub_agent_read_before_a_restart_still_counts(turns: Turns) -> None:
     task = ("agent", {"name": "helper", "parameters": {"task": "look it up"}})
     helper = Settings(agents={"helper": AgentSettings()})
-    turns.answer = UserAnswer(allow=True)
+    turns.answer = Answer(allow=True)
     replies = (block(task), block(("fetch", {"url": turns.peer.url("/")})), "It says so.", "Done.")
     agent = turns.agent(*replies, settings=helper)
     assert results([event async for event in agent.stream("go", conversation_id="c", chunks=False)])
-    turns.answer = UserAnswer(allow=False)
+    turns.answer = Answer(allow=False)
     await turns.run(("search", {"query": "my keys"}))
     (question,) = turns.asked
     assert "site.test" in question.reason

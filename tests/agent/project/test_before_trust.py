@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from cogency_tui.agent.agent import Agent
-from cogency_tui.agent.permissions.gate import Question, UserAnswer
+from cogency_tui.agent.permissions.gate import Answer, Question
 from cogency_tui.config.options import Option, options
 from cogency_tui.config.schema import Settings
 from cogency_tui.config.toml_reader import loads
@@ -65,9 +65,9 @@ class Desk:
         agent.ask = self.ask
         return agent
 
-    async def ask(self, question: Question) -> UserAnswer:
+    async def ask(self, question: Question) -> Answer:
         self.questions.append(question)
-        return UserAnswer(allow=False)
+        return Answer(allow=False)
 
     def require_nothing(self) -> None:
         """What counts is what counts in a project that brings nothing."""

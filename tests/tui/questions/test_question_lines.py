@@ -10,7 +10,7 @@ from textual.app import App
 from textual.pilot import Pilot
 from textual.widgets import Input
 
-from cogency_tui.agent.permissions.gate import Question, UserAnswer
+from cogency_tui.agent.permissions.gate import Answer, Question
 from cogency_tui.config.themes import DEFAULT, load_palette
 from cogency_tui.tui.kit.dialogs import DialogBody
 from cogency_tui.tui.questions.answer_lines import Answers
@@ -44,7 +44,7 @@ class Asking(App[None]):
         super().__init__()
         self.typed: list[str] = []
         self.question = PermissionQuestion(question, typed=self._note, clock=clock)
-        self.answers: list[UserAnswer | None] = []
+        self.answers: list[Answer | None] = []
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         return variables(load_palette(DEFAULT))
@@ -63,14 +63,14 @@ def body_of(app: Asking) -> str:
 @pytest.mark.parametrize(
     ("key", "answer"),
     [
-        ("y", UserAnswer(allow=True)),
-        ("a", UserAnswer(allow=True, scope="conversation")),
-        ("A", UserAnswer(allow=True, scope="always")),
-        ("n", UserAnswer(allow=False)),
-        ("escape", UserAnswer(allow=False)),
+        ("y", Answer(allow=True)),
+        ("a", Answer(allow=True, scope="conversation")),
+        ("A", Answer(allow=True, scope="always")),
+        ("n", Answer(allow=False)),
+        ("escape", Answer(allow=False)),
     ],
 )
-async def test_each_key_gives_its_answer(key: str, answer: UserAnswer) -> None:
+async def test_each_key_gives_its_answer(key: str, answer: Answer) -> None:
     clock = Clock()
     app = Asking(COMMAND, clock)
     async with app.run_test(size=(100, 30)) as pilot:
@@ -93,7 +93,7 @@ async def test_a_wider_yes_that_was_not_offered_is_no_answer(key: str) -> None:
         clock.now += 1
         await pilot.press("y")
         await until(pilot, lambda: app.answers)
-    assert app.answers == [UserAnswer(allow=True)]
+    assert app.answers == [Answer(allow=True)]
 
 
 @pytest.mark.parametrize("key", ["y", "a", "n", "r", "escape", "enter", "space"])
@@ -119,7 +119,7 @@ async def test_an_answer_needs_a_pause_after_the_last_key() -> None:
         assert app.typed == ["s", "a", "y", "j", "y"]
         clock.now += 0.8
         await pilot.press("y")
-        await until(pilot, lambda: app.answers == [UserAnswer(allow=True)])
+        await until(pilot, lambda: app.answers == [Answer(allow=True)])
 
 
 async def test_a_key_that_is_none_of_the_question_begins_a_text() -> None:
@@ -151,7 +151,7 @@ async def test_who_has_gone_into_the_question_answers_without_a_pause(key: str, 
         clock.now += 1 if paused else 0.5
         await pilot.press(key, "y")
         if paused:
-            await until(pilot, lambda: app.answers == [UserAnswer(allow=True)])
+            await until(pilot, lambda: app.answers == [Answer(allow=True)])
         else:
             assert app.answers == []
             assert app.typed == ["y"]
@@ -174,7 +174,7 @@ async def test_a_reason_reaches_the_model() -> None:
         await pilot.press(*"yan")
         assert app.answers == []
         await pilot.press("enter")
-        await until(pilot, lambda: app.answers == [UserAnswer(allow=False, reason="yan")])
+        await until(pilot, lambda: app.answers == [Answer(allow=False, reason="yan")])
 
 
 @pytest.mark.parametrize(("key", "kept"), [("y", True), ("n", False)])
@@ -190,7 +190,7 @@ async def test_what_was_changed_is_kept_or_put_back(key: str, kept: bool) -> Non
         assert not app.question.query_one("#question-reason", Input).display
         clock.now += 1
         await pilot.press(key)
-        await until(pilot, lambda: app.answers == [UserAnswer(allow=kept)])
+        await until(pilot, lambda: app.answers == [Answer(allow=kept)])
 
 
 async def test_all_that_was_changed_is_seen_before_it_is_kept() -> None:
@@ -223,7 +223,7 @@ async def test_escape_in_the_reason_goes_back_to_the_question() -> None:
         await pilot.press("r", "x", "escape")
         assert app.answers == []
         await pilot.press("y")
-        await until(pilot, lambda: app.answers == [UserAnswer(allow=True)])
+        await until(pilot, lambda: app.answers == [Answer(allow=True)])
 
 
 async def test_a_click_answers_but_not_the_one_that_brought_the_window_up() -> None:
@@ -238,7 +238,7 @@ async def test_a_click_answers_but_not_the_one_that_brought_the_window_up() -> N
         assert app.answers == []
         clock.now += 1
         await pilot.click(Answers, offset=(3, 0))
-        await until(pilot, lambda: app.answers == [UserAnswer(allow=True)])
+        await until(pilot, lambda: app.answers == [Answer(allow=True)])
 
 
 async def test_a_command_is_shown_with_what_it_hides() -> None:
@@ -345,8 +345,8 @@ async def test_the_agent_gets_the_answer_and_the_call_waits_for_it(project: Path
         await send(pilot, "go")
         question = await asked(pilot)
         assert "waiting" in shown(calls_of(pilot))
-        question.dismiss(UserAnswer(allow=True))
-        await until(pilot, lambda: agent.answers == [UserAnswer(allow=True)])
+        question.dismiss(Answer(allow=True))
+        await until(pilot, lambda: agent.answers == [Answer(allow=True)])
         await until(pilot, lambda: "done" in shown(conversation_of(pilot)))
         assert "waiting" not in shown(calls_of(pilot))
 
@@ -436,7 +436,7 @@ async def test_a_reason_can_be_written_on_a_small_screen() -> None:
         assert field.region.height == 1
         assert app.question.query_one(Answers).region.bottom <= 16
         await pilot.press("enter")
-        await until(pilot, lambda: app.answers == [UserAnswer(allow=False, reason="not so")])
+        await until(pilot, lambda: app.answers == [Answer(allow=False, reason="not so")])
 
 
 async def test_one_question_follows_the_other_each_with_its_own_grace(project: Path) -> None:
@@ -444,7 +444,7 @@ async def test_one_question_follows_the_other_each_with_its_own_grace(project: P
     async with app_over(agent).run_test(size=(100, 30)) as pilot:
         await send(pilot, "go")
         first = await asked(pilot)
-        first.dismiss(UserAnswer(allow=True))
+        first.dismiss(Answer(allow=True))
         await until(
             pilot, lambda: isinstance(pilot.app.screen, PermissionQuestion) and pilot.app.screen is not first
         )
@@ -452,6 +452,6 @@ async def test_one_question_follows_the_other_each_with_its_own_grace(project: P
         # The answer to the first, still on its way, is none to the second.
         pilot.app.post_message(events.Key("y", "y"))
         await pilot.pause()
-        assert agent.answers == [UserAnswer(allow=True)]
-        (await asked(pilot)).dismiss(UserAnswer(allow=False))
-        await until(pilot, lambda: agent.answers == [UserAnswer(allow=True), UserAnswer(allow=False)])
+        assert agent.answers == [Answer(allow=True)]
+        (await asked(pilot)).dismiss(Answer(allow=False))
+        await until(pilot, lambda: agent.answers == [Answer(allow=True), Answer(allow=False)])

@@ -6,7 +6,7 @@ import pytest
 from textual.app import App
 from textual.pilot import Pilot
 
-from cogency_tui.agent.permissions.gate import Question, UserAnswer
+from cogency_tui.agent.permissions.gate import Answer, Question
 from cogency_tui.config.themes import DEFAULT, load_palette
 from cogency_tui.tui.kit.dialogs import Confirmation, QuestionBody
 from cogency_tui.tui.questions.answer_lines import Answers
@@ -53,7 +53,7 @@ async def test_a_window_that_shows_nothing_of_the_question_hears_no_yes(
         await expect_no_yes(pilot, app, clock)
         await heard(pilot, app, clock)
         await pilot.press("n")
-        await until(pilot, lambda: app.answers == [UserAnswer(allow=False)])
+        await until(pilot, lambda: app.answers == [Answer(allow=False)])
 
 
 @pytest.mark.parametrize("size", [(200, 5), (20, 5)], ids=str)
@@ -86,7 +86,7 @@ async def test_a_small_window_hears_a_yes_once_the_command_is_read(
         assert body.is_seen
         await heard(pilot, app, clock)
         await pilot.press("y")
-        await until(pilot, lambda: app.answers == [UserAnswer(allow=True)])
+        await until(pilot, lambda: app.answers == [Answer(allow=True)])
 
 
 @pytest.mark.parametrize("small", [(20, 5), (40, 8), (100, 3)], ids=str)
@@ -102,7 +102,7 @@ async def test_what_was_read_in_a_large_window_is_read_again_in_a_small_one(smal
         await until(pilot, lambda: body.is_seen)
         await heard(pilot, app, clock)
         await pilot.press("y")
-        await until(pilot, lambda: app.answers == [UserAnswer(allow=True)])
+        await until(pilot, lambda: app.answers == [Answer(allow=True)])
 
 
 class Confirming(App[None]):
