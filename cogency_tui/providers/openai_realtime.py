@@ -92,8 +92,8 @@ def _reported(endpoint: Endpoint, frame: dict[str, Any]) -> ProviderError:
 
 class RealtimeAnswer:
     """One response as received so far. `items` are the ids of the items that it added to the conversation,
-    `response` is the endpoint's report at its end; `cut` marks a cancelled one. `retained` is the number of its
-    tokens that stay in the context."""
+    `response` is the endpoint's report at its end; `cut` marks a cancelled one. `retained` is the number of
+    its tokens that stay in the context."""
 
     def __init__(self, endpoint: Endpoint) -> None:
         self.items: list[str] = []

@@ -46,8 +46,8 @@ class SessionUsage:
     def reported(
         self, billed: int, output: int, *, cached: int | None = None, retained: int | None = None
     ) -> Usage:
-        """Return the usage of the answer that just ended, as the endpoint bills it. `retained` is the number of
-        tokens of `output` that stay in its context (all but the reasoning); default: all."""
+        """Return the usage of the answer that just ended, as the endpoint bills it. `retained` is the number
+        of tokens of `output` that stay in its context (all but the reasoning); default: all."""
         new = billed - self._context
         by_length = round(self._characters * self._ratio)
         if not self._context and self._characters:

@@ -104,7 +104,7 @@ def test_a_file_larger_than_memory_should_be_is_hashed_in_pieces(tmp_path: Path)
         "from cogency_tui.store.blobs import Blobs\n"
         "with open(sys.argv[1], 'rb') as file:\n"
         "    stored = Blobs(Path(sys.argv[2])).put(file)\n"
-        "print(stored.size, stored.kept, stored.digest)\n"
+        "print(stored.size, stored.stored, stored.digest)\n"
     )
     run = subprocess.run(
         [sys.executable, "-c", program, str(path), str(tmp_path / "blobs")],
