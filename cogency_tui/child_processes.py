@@ -35,7 +35,7 @@ from pathlib import Path
 from typing import BinaryIO, NoReturn
 
 from cogency_tui.errors import ToolError
-from cogency_tui.redaction import looks_like_key
+from cogency_tui.redaction import resembles_key
 from cogency_tui.safe_text import one_line
 from cogency_tui.search_paths import require_program, with_own_search_paths
 
@@ -76,7 +76,7 @@ def interpreter(code: str, *arguments: str) -> list[str]:
     return [sys.executable, "-P", "-E", "-W", "ignore", "-c", f"{_PREAMBLE}{code}\n", _PACKAGE, *arguments]
 
 
-def keep_from_children(names: Collection[str]) -> None:
+def withhold_from_children(names: Collection[str]) -> None:
     """Note variables that hold keys: no process started from now on receives them."""
     _keys.update(names)
 
@@ -87,13 +87,13 @@ def without_secrets(environ: Mapping[str, str], secrets: Collection[str] = ()) -
     """
     secrets = {*secrets, *_keys}
     values = {environ[name] for name in secrets if environ.get(name)}
-    kept = {
+    clean = {
         name: value
         for name, value in environ.items()
         if name in _ORDINARY_NAMES
-        or not (name in secrets or value in values or _SECRET_NAME.search(name) or looks_like_key(value))
+        or not (name in secrets or value in values or _SECRET_NAME.search(name) or resembles_key(value))
     }
-    return _with_git_setting(kept)
+    return _with_git_setting(clean)
 
 
 @contextmanager

@@ -1,7 +1,7 @@
 """The error tree: every error that may reach the user, with its cause and its next step.
 
     CogencyError
-    ├── PersonError              the user's: an invalid command, setting or argument
+    ├── UserFacingError      the user's: an invalid command, setting or argument
     │   ├── UsageError
     │   └── ConfigError
     ├── ProviderError            the peer's: a model endpoint that refuses, fails or sends nonsense
@@ -47,15 +47,15 @@ class CogencyError(Exception):
         return f"{self} {self.hint}".strip()
 
 
-class PersonError(CogencyError):
+class UserFacingError(CogencyError):
     """The user's input cannot be used."""
 
 
-class UsageError(PersonError):
+class UsageError(UserFacingError):
     """A command or argument that cannot be carried out (exit status 2 on the command line)."""
 
 
-class ConfigError(PersonError):
+class ConfigError(UserFacingError):
     """A configuration file or variable that is invalid, or cannot be read or written."""
 
 

@@ -117,13 +117,13 @@ def disarm(text: str) -> str:
 
 
 def _thin_out(text: str) -> str:
-    kept: list[str] = []
+    safe: list[str] = []
     marks = 0
     for character in text:
         marks = marks + 1 if unicodedata.category(character) in _WIDTHLESS else 0
         if marks <= _MOST_MARKS:
-            kept.append(character)
-    return "".join(kept)
+            safe.append(character)
+    return "".join(safe)
 
 
 class _Pictures(dict[int, str]):

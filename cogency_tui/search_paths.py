@@ -59,15 +59,15 @@ def require_program(name: str, environ: Mapping[str, str] = os.environ) -> str:
 
 def with_own_search_paths(environ: Mapping[str, str]) -> dict[str, str]:
     """The environment of a program of ours, which searches only our search paths."""
-    kept = {name: value for name, value in environ.items() if name not in _LISTS}
+    found = {name: value for name, value in environ.items() if name not in _LISTS}
     distrusted = _distrusted()
     for name in _LISTS:
         # The loader accepts both separators.
         search = environ.get(name, "") if name == "PATH" else environ.get(name, "").replace(";", os.pathsep)
         entries = [each for each in _entries(search) if is_outside(each, distrusted)]
         if entries:
-            kept[name] = os.pathsep.join(entries)
-    return {"PATH": _NOWHERE} | kept if "PATH" in environ else kept
+            found[name] = os.pathsep.join(entries)
+    return {"PATH": _NOWHERE} | found if "PATH" in environ else found
 
 
 def _entries(search: str) -> list[str]:

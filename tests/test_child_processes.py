@@ -19,7 +19,7 @@ from cogency_tui.child_processes import (
     Job,
     helper_environment,
     interpreter,
-    keep_from_children,
+    withhold_from_children,
     without_secrets,
 )
 from cogency_tui.errors import ToolError
@@ -312,7 +312,7 @@ def test_git_takes_no_directory_for_a_bare_repository(tmp_path: Path) -> None:
 
 def test_a_variable_that_was_named_is_in_no_environment() -> None:
     environ = {"NAMED_BEFORE": "some value", "OTHER": "some value", "PLAIN": "x"}
-    keep_from_children(["NAMED_BEFORE"])
+    withhold_from_children(["NAMED_BEFORE"])
     assert {"PLAIN"} == {name for name in without_secrets(environ) if not name.startswith("GIT_")}
 
 

@@ -35,7 +35,7 @@ from acp.schema import (
 
 from cogency_tui import __version__
 from cogency_tui.acp.prompt_blocks import text_of
-from cogency_tui.acp.session import INTERNAL, Session
+from cogency_tui.acp.session import INTERNAL, AcpSession
 from cogency_tui.agent.agent import Agent
 from cogency_tui.agent.edits.startup_recovery import settle_left
 from cogency_tui.config.mcp import McpSettings
@@ -51,7 +51,7 @@ Params = ParamSpec("Params")
 Result = TypeVar("Result")
 
 
-def _told(method: Callable[Params, Awaitable[Result]]) -> Callable[Params, Awaitable[Result]]:
+def _as_request_errors(method: Callable[Params, Awaitable[Result]]) -> Callable[Params, Awaitable[Result]]:
     """Turn our errors into those of the protocol."""
 
     @wraps(method)
@@ -69,7 +69,7 @@ class EditorAgent:
 
     def __init__(self, flags: Mapping[str, Any]) -> None:
         self._flags = dict(flags)
-        self._sessions: dict[str, Session] = {}
+        self._sessions: dict[str, AcpSession] = {}
         self._editor: acp.Client | None = None
 
     def on_connect(self, conn: acp.Client) -> None:
@@ -94,14 +94,14 @@ class EditorAgent:
     async def authenticate(self, method_id: str, **_more: Any) -> None:
         raise acp.RequestError.invalid_params({"methodId": f"Login is not needed: {method_id}"})
 
-    @_told
+    @_as_request_errors
     async def new_session(
         self, cwd: str, mcp_servers: Sequence[Any] | None = None, **_more: Any
     ) -> NewSessionResponse:
         session = await self._open(new_conversation_id(), await self._agent(cwd, mcp_servers))
         return NewSessionResponse(session_id=session.id, modes=session.modes)
 
-    @_told
+    @_as_request_errors
     async def load_session(
         self, cwd: str, session_id: str, mcp_servers: Sequence[Any] | None = None, **_more: Any
     ) -> LoadSessionResponse:
@@ -110,7 +110,7 @@ class EditorAgent:
         await session.report()
         return LoadSessionResponse(modes=session.modes)
 
-    @_told
+    @_as_request_errors
     async def resume_session(
         self, cwd: str, session_id: str, mcp_servers: Sequence[Any] | None = None, **_more: Any
     ) -> ResumeSessionResponse:
@@ -118,7 +118,7 @@ class EditorAgent:
         await session.report()
         return ResumeSessionResponse(modes=session.modes)
 
-    @_told
+    @_as_request_errors
     async def list_sessions(
         self, cwd: str | None = None, cursor: str | None = None, **_more: Any
     ) -> ListSessionsResponse:
@@ -129,7 +129,7 @@ class EditorAgent:
             # Not opened, which would start the servers of the project.
             store = await agent.store()
             found = await store.conversations(str(agent.project) if cwd else None, limit=_LISTED)
-            notices = store.untold()
+            notices = store.new_notices()
         finally:
             await agent.close()
         return ListSessionsResponse(
@@ -145,7 +145,7 @@ class EditorAgent:
             ],
         )
 
-    @_told
+    @_as_request_errors
     async def close_session(self, session_id: str, **_more: Any) -> CloseSessionResponse:
         session = self._sessions.pop(session_id, None)
         if session is not None:
@@ -156,7 +156,7 @@ class EditorAgent:
         self._session(session_id).set_mode(mode_id)
         return SetSessionModeResponse()
 
-    @_told
+    @_as_request_errors
     async def prompt(self, session_id: str, prompt: Sequence[Any], **_more: Any) -> PromptResponse:
         session = self._session(session_id)
         text = text_of(prompt, session.agent.project)
@@ -180,13 +180,13 @@ class EditorAgent:
         while self._sessions:
             await self._sessions.popitem()[1].close()
 
-    def _session(self, id: str) -> Session:
+    def _session(self, id: str) -> AcpSession:
         session = self._sessions.get(id)
         if session is None:
             raise acp.RequestError.invalid_params({"sessionId": "Unknown session; load it first."})
         return session
 
-    async def _reopen(self, id: str, cwd: str, servers: Sequence[Any] | None) -> Session:
+    async def _reopen(self, id: str, cwd: str, servers: Sequence[Any] | None) -> AcpSession:
         """A past session, in the directory that it was in."""
 
         async def check(agent: Agent) -> None:
@@ -194,14 +194,14 @@ class EditorAgent:
             known = await store.conversation(id)
             if known is None or known.project != str(agent.project):
                 where = f" in {cwd}" if known is None else f": it is for {known.project}"
-                said = " ".join([f"Unknown session{where}.", *store.untold()])
-                raise acp.RequestError.invalid_params({"sessionId": said})
+                message = " ".join([f"Unknown session{where}.", *store.new_notices()])
+                raise acp.RequestError.invalid_params({"sessionId": message})
 
         return await self._open(id, await self._agent(cwd, servers), check)
 
     async def _open(
         self, id: str, agent: Agent, check: Callable[[Agent], Awaitable[None]] | None = None
-    ) -> Session:
+    ) -> AcpSession:
         """A session with `agent`, in place of an open one with this id; none if `check` raises."""
         assert self._editor is not None
         async with AsyncExitStack() as stack:
@@ -210,7 +210,7 @@ class EditorAgent:
                 await check(agent)
             await agent.open()
             stack.pop_all()
-        session = Session(id, agent, self._editor)
+        session = AcpSession(id, agent, self._editor)
         before, self._sessions[id] = self._sessions.get(id), session
         if before is not None:
             await before.close()

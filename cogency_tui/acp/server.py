@@ -1,6 +1,6 @@
 """Serves an editor until it closes our input, and answers every line that it sends.
 
-The SDK drops a line that is no JSON, and stops at one that is no object; `Lines` answers both with an
+The SDK drops a line that is no JSON, and stops at one that is no object; `MessageLines` answers both with an
 error.
 """
 
@@ -28,7 +28,7 @@ _TOO_LONG = b"\x00"
 """Replaces a line that is too long."""
 
 
-class Lines(asyncio.StreamReader):
+class MessageLines(asyncio.StreamReader):
     """The lines of `source` that contain a message; the others are answered on `answers` with an error."""
 
     def __init__(self, source: asyncio.StreamReader, answers: asyncio.StreamWriter) -> None:
@@ -129,7 +129,7 @@ async def _serve(flags: Mapping[str, Any]) -> int:
     try:
         # Closing and resuming a session are still unstable in the protocol.
         await acp.run_agent(
-            cast("acp.Agent", agent), writer, Lines(reader, writer), use_unstable_protocol=True
+            cast("acp.Agent", agent), writer, MessageLines(reader, writer), use_unstable_protocol=True
         )
     finally:
         await agent.close_all()

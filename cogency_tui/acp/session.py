@@ -9,7 +9,7 @@ import acp
 from acp.schema import AllowedOutcome, PermissionOption, SessionMode, SessionModeState, ToolCallUpdate
 
 from cogency_tui.acp.prompt_blocks import fenced
-from cogency_tui.acp.updates import Changes, Updates, kind_of, said
+from cogency_tui.acp.updates import Changes, Updates, error_text, kind_of
 from cogency_tui.agent.agent import Agent
 from cogency_tui.agent.permissions.gate import Answer, Question
 from cogency_tui.config.schema import PERMISSIONS, Permissions
@@ -33,7 +33,7 @@ _MODES: dict[Permissions, tuple[str, str]] = {
 }
 
 
-class Session:
+class AcpSession:
     """The conversation `id` with `agent`, which is open; `editor` receives its updates."""
 
     def __init__(self, id: str, agent: Agent, editor: acp.Client) -> None:
@@ -71,7 +71,7 @@ class Session:
     async def report(self) -> None:
         """Show the user the pending notices of the store in the editor."""
         store = await self.agent.store()
-        for notice in store.untold():
+        for notice in store.new_notices():
             for update in self._updates.of(notice_event(notice, time())):
                 await self._editor.session_update(self.id, update)
         await store.acknowledge()
@@ -103,7 +103,7 @@ class Session:
                 if event["type"] == "interrupt":
                     stop = "cancelled"
                 elif event["type"] == "error" and not event["payload"].get("notice"):
-                    failure = said(event["payload"])
+                    failure = error_text(event["payload"])
                 elif event["type"] != "end":
                     # An error after which the turn continues has not ended it.
                     failure = ""
@@ -134,15 +134,15 @@ class Session:
             options.append(PermissionOption(option_id="always", name=name, kind="allow_always"))
         options.append(PermissionOption(option_id="no", name=no, kind="reject_once"))
         # Hidden characters of a command must be visible here, too.
-        told = [f"{reveal(question.summary)}\nReason: {reveal(question.reason)}."]
+        message = [f"{reveal(question.summary)}\nReason: {reveal(question.reason)}."]
         if question.detail.strip():
-            told.append(fenced(reveal(question.detail)))
+            message.append(fenced(reveal(question.detail)))
         call = ToolCallUpdate(
             tool_call_id=question.call_id,
             title=reveal(question.summary).replace("\n", "⏎"),
             kind=kind_of(question.tool),
             status="pending",
-            content=[acp.tool_content(acp.text_block(text)) for text in told],
+            content=[acp.tool_content(acp.text_block(text)) for text in message],
         )
         try:
             response = await self._editor.request_permission(self.id, call, options)

@@ -23,7 +23,7 @@ from cogency_tui.store.edits import Edits
 from cogency_tui.store.search.index_file import BLOBS
 from cogency_tui.store.store import Store
 from cogency_tui.tools.base import ToolKind
-from cogency_tui.tools.recall import Recall
+from cogency_tui.tools.recall import RecallTool
 from cogency_tui.tools.registry import OWN_TOOLS, own_arguments, own_tool
 from cogency_tui.tools.worker_threads import in_thread
 from cogency_tui.workspace.text_files import decode
@@ -89,7 +89,7 @@ class Changes:
             return None
 
 
-_KINDS: Mapping[str, ToolKind] = {tool.name: tool.kind for tool in (*OWN_TOOLS, Recall, Relic, Llm)}
+_KINDS: Mapping[str, ToolKind] = {tool.name: tool.kind for tool in (*OWN_TOOLS, RecallTool, Relic, Llm)}
 _LONGEST_TITLE = 120
 _LONGEST_OUTPUT = 50_000
 """Characters of an output that an editor receives, from its beginning and its end; of live output, from its
@@ -121,8 +121,8 @@ class Updates:
             case "error":
                 # An error that ends the turn is the answer to the prompt.
                 notice = event["payload"].get("notice")
-                told = f"\n{_sound(said(event['payload']))}\n"
-                return [acp.update_agent_thought_text(told)] if notice else []
+                message = f"\n{_sound(error_text(event['payload']))}\n"
+                return [acp.update_agent_thought_text(message)] if notice else []
             case _:
                 return []
 
@@ -192,7 +192,7 @@ def kind_of(tool: str) -> ToolKind:
     return _KINDS.get(tool, "other")
 
 
-def said(payload: ErrorPayload) -> str:
+def error_text(payload: ErrorPayload) -> str:
     """An error with its next step."""
     return f"{payload['error']} {payload.get('hint', '')}".strip()
 

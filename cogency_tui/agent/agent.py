@@ -15,8 +15,8 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from cogency_tui.agent.conversation_runner import Conversations
-from cogency_tui.agent.store_fallback import StoreKeeper
-from cogency_tui.child_processes import keep_from_children, without_secrets
+from cogency_tui.agent.store_fallback import StoreOpener
+from cogency_tui.child_processes import withhold_from_children, without_secrets
 from cogency_tui.config.layers import Configured, Layer, configure, load_settings
 from cogency_tui.config.mcp import McpSettings
 from cogency_tui.config.schema import (
@@ -118,7 +118,7 @@ class Agent:
         self._rules: Rules | None = None
         self._profile: Profile | None = None
         self._data = Path(data) if data is not None else data_path(environment)
-        self._stored = StoreKeeper(self._data)
+        self._stored = StoreOpener(self._data)
         self._conversations = Conversations(self, tools or (), environment, self._release, mcp or {})
 
     @property
@@ -133,7 +133,7 @@ class Agent:
 
     @property
     def rules(self) -> "Rules":
-        """The user's standing rules, as they apply to this project."""
+        """The user's permanent rules, as they apply to this project."""
         if self._rules is None:
             from cogency_tui.agent.permissions.rules import FILE_NAME, Rules
 
@@ -308,7 +308,7 @@ class Agent:
         """
         # Closed with the rest, not here: a running cycle may still use its connection, and the user may
         # choose it again.
-        self._conversations.keep(self.provider)
+        self._conversations.adopt(self.provider)
         self.provider = self._conversations.named(provider, model)
 
     async def compact(self, conversation_id: str) -> "Compacted":
@@ -320,7 +320,7 @@ class Agent:
             ProviderError: the request to the model failed.
         """
         with self._conversations.conversation(conversation_id).working():
-            return await (await self.history(conversation_id)).compact(keep=False)
+            return await (await self.history(conversation_id)).compact(retain=False)
 
     @property
     def learning(self) -> bool:
@@ -387,7 +387,7 @@ class Agent:
             self._from_project = self.project_settings.now.options
         found = configure(flags=self._flags, settings=self._given, environ=self._environment, project=layer)
         keys = secrets(found.settings, self._environment)
-        keep_from_children(keys)
+        withhold_from_children(keys)
         # Other processes can inspect this one before it has started any child.
         conceal(os.environ.keys() - without_secrets(os.environ, keys).keys())
         return found

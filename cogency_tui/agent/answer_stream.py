@@ -105,7 +105,7 @@ class Generation:
         return ready
 
     def conclude(self) -> None:
-        """Declare that no more text is wanted: the response closes when more arrives, or after `GRACE`."""
+        """Declare that no more text is needed: the response closes when more arrives, or after `GRACE`."""
         self._ready.clear()
         self._concluding = asyncio.get_running_loop().call_later(GRACE, self._task.cancel)
 

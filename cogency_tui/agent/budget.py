@@ -13,7 +13,7 @@ from datetime import datetime
 
 from cogency_tui.agent.cycle_metrics import Calibration
 from cogency_tui.agent.permissions.gate import Gate, Question
-from cogency_tui.config.schema import BudgetSettings, Limits
+from cogency_tui.config.schema import BudgetSettings, SpanLimits
 from cogency_tui.errors import BudgetError
 from cogency_tui.protocol.events import Measure
 from cogency_tui.providers.base import Provider
@@ -65,7 +65,7 @@ class _Limit:
         """The part of `spent` that counts towards this limit."""
         return spent.tokens if self.in_tokens else spent.dollars
 
-    def told(self, spent: Spent, expected: Spent) -> str:
+    def message(self, spent: Spent, expected: Spent) -> str:
         """A sentence on what would pass the limit."""
         taken, coming, most = map(self.written, (self.of(spent), self.of(expected), self.amount))
         return f"{taken} used {_SPANS[self.span]}; the next request needs about {coming}; the limit is {most}"
@@ -97,7 +97,7 @@ class Budget:
         self._store = store
         self._clock = clock
         self._turn = clock()
-        self._told: set[str] = set()
+        self._reported: set[str] = set()
         self._ceilings: dict[str, float] = {}
         self._lifted: set[str] = set()
         self._checking = asyncio.Lock()
@@ -107,7 +107,7 @@ class Budget:
         self._turn = self._clock()
         self._lifted.discard("turn")
         for kind in ("soft", "soft_tokens", "hard", "hard_tokens"):
-            self._told.discard(f"budget.turn.{kind}")
+            self._reported.discard(f"budget.turn.{kind}")
             self._ceilings.pop(f"budget.turn.{kind}", None)
 
     async def check(self, provider: Provider, characters: int, calibration: Calibration, note: Note) -> None:
@@ -122,16 +122,16 @@ class Budget:
             return
         expected = self.forecast.expect(provider, calibration.tokens(characters))
         async with self._checking:
-            await self._tell_unpriced(provider, limits, note)
+            await self._report_unpriced(provider, limits, note)
             for limit in limits:
                 if not limit.of(expected):
                     continue
                 spent = await self._spent(limit.span)
                 if limit.hard:
                     await self._hold(limit, spent, expected)
-                elif limit.key not in self._told and limit.of(spent) + limit.of(expected) > limit.amount:
-                    self._told.add(limit.key)
-                    await note(f"Budget: {limit.told(spent, expected)} ({limit.key}).")
+                elif limit.key not in self._reported and limit.of(spent) + limit.of(expected) > limit.amount:
+                    self._reported.add(limit.key)
+                    await note(f"Budget: {limit.message(spent, expected)} ({limit.key}).")
 
     async def _hold(self, limit: _Limit, spent: Spent, expected: Spent) -> None:
         """Ask the user if a hard limit would be passed.
@@ -142,13 +142,13 @@ class Budget:
         after = limit.of(spent) + limit.of(expected)
         if limit.span in self._lifted or after <= max(limit.amount, self._ceilings.get(limit.key, 0.0)):
             return
-        said = limit.told(spent, expected)
+        message = limit.message(spent, expected)
         answer = await self._gate.put(
             Question(
                 "budget",
                 "The next request",
                 "money",
-                said,
+                message,
                 "",
                 f"it exceeds {limit.key}; yes allows another {limit.written(limit.amount)}",
                 grant=f"all spending {_SPANS[limit.span]}",
@@ -157,18 +157,20 @@ class Budget:
         if answer is None or not answer.allow:
             unasked = "no user is available to approve it"
             why = unasked if answer is None else answer.reason or "the user declined"
-            raise BudgetError(f"Nothing was sent ({why}): {said}.", f"Change {limit.key} to raise the limit.")
+            raise BudgetError(
+                f"Nothing was sent ({why}): {message}.", f"Change {limit.key} to raise the limit."
+            )
         if answer.scope == "conversation":
             self._lifted.add(limit.span)
         self._ceilings[limit.key] = after + limit.amount
 
-    async def _tell_unpriced(self, provider: Provider, limits: list[_Limit], note: Note) -> None:
+    async def _report_unpriced(self, provider: Provider, limits: list[_Limit], note: Note) -> None:
         """Report once that limits in dollars do not apply to a model whose price is not known."""
         priced = provider.facts.prices is not None or provider.name == OFFLINE
         name = f"{provider.name}/{provider.model}"
-        if priced or name in self._told or any(limit.in_tokens for limit in limits):
+        if priced or name in self._reported or any(limit.in_tokens for limit in limits):
             return
-        self._told.add(name)
+        self._reported.add(name)
         await note(
             f"The price of {name} is unknown, so dollar limits do not apply to it. Use token limits "
             "(budget.turn.hard_tokens), or add its price to models.toml."
@@ -185,7 +187,7 @@ class Budget:
 
 def _limits_in(settings: BudgetSettings) -> Iterator[_Limit]:
     """The limits that are set, hard ones last: warnings come before questions."""
-    spans: list[tuple[str, Limits]] = [
+    spans: list[tuple[str, SpanLimits]] = [
         ("turn", settings.turn),
         ("conversation", settings.conversation),
         ("day", settings.day),

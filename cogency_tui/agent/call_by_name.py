@@ -37,8 +37,8 @@ def choose(tool: str, name: str, known: Mapping[str, Thing]) -> Thing:
     if name in known:
         return known[name]
     near = closest(name, known)
-    meant = f' Did you mean "{near}"?' if near else ""
-    raise ToolError(f'{tool}: there is no "{shown(name[:80])}".{meant}', f"Names: {', '.join(known)}.")
+    suggestion = f' Did you mean "{near}"?' if near else ""
+    raise ToolError(f'{tool}: there is no "{shown(name[:80])}".{suggestion}', f"Names: {', '.join(known)}.")
 
 
 def require_current(kind: str, name: str, chosen: Thing, known: Mapping[str, Thing]) -> None:
@@ -61,7 +61,7 @@ def listed(descriptions: Mapping[str, str]) -> str:
 
 
 @contextmanager
-def told_to_model() -> Generator[None]:
+def errors_as_results() -> Generator[None]:
     """Turn errors of the store, the endpoint or the configuration into failed results."""
     try:
         yield

@@ -13,7 +13,7 @@ from cogency_tui.tools.base import Touch
 _RETRIES = 3
 
 
-class State(Enum):
+class NodeState(Enum):
     """The state of a call; it leaves `WAITING` and `RUNNING` for one of the others, once."""
 
     WAITING = "waiting"
@@ -26,7 +26,7 @@ class State(Enum):
 
     @property
     def open(self) -> bool:
-        return self in (State.WAITING, State.RUNNING)
+        return self in (NodeState.WAITING, NodeState.RUNNING)
 
 
 @dataclass(slots=True, eq=False)
@@ -42,7 +42,7 @@ class Job:
     tool: str
     record: dict[str, Any]
     started: float
-    state: State = State.WAITING
+    state: NodeState = NodeState.WAITING
     scope: Mapping[str, "Job"] = field(default_factory=dict[str, "Job"])
     names: set[str] = field(default_factory=set[str])
     touch: Touch = field(default_factory=Touch)
@@ -111,11 +111,13 @@ class Job:
         for other in jobs:
             if other is self:
                 earlier = False
-            elif other.state is State.WAITING:
+            elif other.state is NodeState.WAITING:
                 if earlier and self.in_turn and other.touch.conflicts(self.touch):
                     yield other
             # A detached call may never end: it holds nothing back.
-            elif other.state is State.RUNNING and not other.detached and other.touch.conflicts(self.touch):
+            elif (
+                other.state is NodeState.RUNNING and not other.detached and other.touch.conflicts(self.touch)
+            ):
                 yield other
 
 
@@ -130,7 +132,7 @@ class TurnActions:
         """The ids that the model has used. The id of an action that failed, or could not be parsed, is
         free, so that the model can retry it.
         """
-        return {job.action for job in self._jobs if job.state not in (State.FAILED, State.SKIPPED)}
+        return {job.action for job in self._jobs if job.state not in (NodeState.FAILED, NodeState.SKIPPED)}
 
     def add(self, job: Job) -> None:
         """Record a call, if it is an action."""
@@ -139,7 +141,9 @@ class TurnActions:
 
     def settled(self) -> list[Job]:
         """The actions at the start of a new cycle: none of them runs there."""
-        return [replace(job, state=State.LOST, task=None) if job.state.open else job for job in self._jobs]
+        return [
+            replace(job, state=NodeState.LOST, task=None) if job.state.open else job for job in self._jobs
+        ]
 
 
 def blocked_by(job: Job, by_action: Mapping[str, Job], *, complete: bool) -> tuple[list[str], str]:
@@ -155,7 +159,7 @@ def blocked_by(job: Job, by_action: Mapping[str, Job], *, complete: bool) -> tup
             needed.append(action)
         elif other.state.open:
             needed.append(action)
-        elif other.state is not State.DONE:
+        elif other.state is not NodeState.DONE:
             return [], f'Skipped: it depends on "{action}", which {_BECAME[other.state]}'
     return needed, ""
 
@@ -176,7 +180,7 @@ def out_of_turn(jobs: Sequence[Job]) -> Job | None:
 def _waiting_for(jobs: Sequence[Job]) -> dict[Job, set[Job]]:
     """The waiting jobs, each with its dependencies among them."""
     by_action = _by_action(jobs)
-    waiting = {job: _dependencies(job, by_action) for job in jobs if job.state is State.WAITING}
+    waiting = {job: _dependencies(job, by_action) for job in jobs if job.state is NodeState.WAITING}
     return {job: {other for _, other in found if other in waiting} for job, found in waiting.items()}
 
 
@@ -220,4 +224,4 @@ def _dependencies(job: Job, by_action: Mapping[str, Job]) -> list[tuple[str, Job
     ]
 
 
-_BECAME = {State.FAILED: "failed", State.SKIPPED: "was skipped", State.LOST: "has no result"}
+_BECAME = {NodeState.FAILED: "failed", NodeState.SKIPPED: "was skipped", NodeState.LOST: "has no result"}

@@ -9,7 +9,14 @@ from contextlib import aclosing
 from dataclasses import dataclass
 
 from cogency_tui.agent.cycle_metrics import Calibration, characters_in, measure_usage
-from cogency_tui.agent.request_messages import MessageLog, Way, build_messages, capped, framed, told
+from cogency_tui.agent.request_messages import (
+    MessageLog,
+    Way,
+    build_messages,
+    capped,
+    framed,
+    summary_message,
+)
 from cogency_tui.config.schema import Dialect, Settings
 from cogency_tui.errors import ContextTooLongError, ProviderProtocolError, UsageError
 from cogency_tui.protocol import create_parser
@@ -20,7 +27,7 @@ from cogency_tui.store.requests import Frame
 from cogency_tui.store.store import Store
 from cogency_tui.store.summaries import Summaries, Summary
 
-KEPT = 0.25
+RETAINED = 0.25
 """The part of the context that is left to the latest events when the older ones are summarised."""
 
 SHORT_OUTPUT = 2_000
@@ -104,7 +111,7 @@ class History:
 
     async def frame(self, summary: Summary | None) -> Frame:
         """The parts around the events in a request now, with `summary` in place of earlier events."""
-        settings, before = self._settings, await self._told(summary)
+        settings, before = self._settings, await self._summary_text(summary)
         return Frame(
             tuple(self._parts), before, self._dialect, settings.output_limit, settings.history_window
         )
@@ -140,9 +147,9 @@ class History:
         shown = [event for _number, event in await self._events(summary)]
         block = await self._environment()
         environment = len(f"{block}\n\n") if block else 0
-        summarised = len(told(summary))
+        summarised = len(summary_message(summary))
         results = characters_in(self._render("", [e for e in shown if e["type"] == "result"])[1:])
-        everything = characters_in(self._render(await self._told(summary), shown)[1:])
+        everything = characters_in(self._render(await self._summary_text(summary), shown)[1:])
         parts = [(name, len(text)) for name, text in self._parts]
         parts += [
             ("environment", environment),
@@ -152,8 +159,8 @@ class History:
         ]
         return [ContextPart(name, self._calibration.tokens(size)) for name, size in parts if size > 0]
 
-    async def compact(self, *, keep: bool = True) -> Compacted:
-        """Have the model summarise the older events; with `keep`, the latest remain as they are.
+    async def compact(self, *, retain: bool = True) -> Compacted:
+        """Have the model summarise the older events; with `retain`, the latest remain as they are.
 
         Raises:
             UsageError: there is nothing to summarise.
@@ -161,7 +168,7 @@ class History:
         """
         before = await self.summary()
         events = await self._events(before)
-        count = self._cut(events) if keep else len(events)
+        count = self._cut(events) if retain else len(events)
         if count == 0:
             raise UsageError("There is nothing to summarize yet.", "Continue; it is tried again when needed.")
         old = [event for _number, event in events[:count]]
@@ -174,11 +181,11 @@ class History:
         after = self._calibration.tokens(characters_in((await self.prepare()).messages))
         return Compacted(count, whole, after)
 
-    async def _told(self, summary: Summary | None) -> str:
+    async def _summary_text(self, summary: Summary | None) -> str:
         """The message that replaces the summarised events in the model's context."""
         if summary is None:
             return ""
-        return told(summary, await self._environment(summary.through))
+        return summary_message(summary, await self._environment(summary.through))
 
     async def _environment(self, through: int | None = None) -> str:
         """The latest environment block up to the event numbered `through`, if there is one."""
@@ -202,7 +209,7 @@ class History:
 
     def _cut(self, events: Sequence[tuple[int, Event]]) -> int:
         """The number of events to summarise, chosen so that the rest begins at the start of a message."""
-        room = self._provider().facts.context_size * KEPT
+        room = self._provider().facts.context_size * RETAINED
         left = 0
         cut = len(events)
         for index in range(len(events) - 1, -1, -1):
@@ -215,7 +222,7 @@ class History:
         return cut
 
     async def _ask(self, before: Summary | None, old: Sequence[Event]) -> str:
-        summarised = await self._told(before)
+        summarised = await self._summary_text(before)
         try:
             return await self._generate(self._render(summarised, old))
         except ContextTooLongError:

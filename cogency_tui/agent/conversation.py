@@ -17,7 +17,7 @@ from cogency_tui.agent.engine import Engine
 from cogency_tui.agent.model_channels import AutoChannel, Channel, ReplayChannel, ResumeChannel
 from cogency_tui.agent.permissions.gate import Gate
 from cogency_tui.agent.permissions.stored_taint import sources_of
-from cogency_tui.agent.profile.profile import Told
+from cogency_tui.agent.profile.profile import ProfileText
 from cogency_tui.agent.project.instructions import Instructions, read_instructions
 from cogency_tui.agent.project.settings import Delegates
 from cogency_tui.agent.prompt import ACTION_TYPES, system_parts
@@ -82,7 +82,7 @@ class Conversation:
         self._work: Work | None = None
         self.instructions = Instructions()
         """The instruction files, as they were when the last turn began."""
-        self._told = Told()
+        self._profile_text = ProfileText()
         self._assemble = assemble
         self._role = role
         self._recalled = False
@@ -96,7 +96,7 @@ class Conversation:
         self.calibration = Calibration()
         self._log = MessageLog()
         self._channel: Channel | None = None
-        self._wanted: tuple[Mode, Provider] | None = None
+        self._channel_key: tuple[Mode, Provider] | None = None
         self._settling: asyncio.Task[None] | None = None
 
     @property
@@ -136,7 +136,7 @@ class Conversation:
         """
         engine = self.engine
         if engine.profile is not None:
-            self._told = await engine.profile.told(self._told)
+            self._profile_text = await engine.profile.text(self._profile_text)
         self.instructions = await in_thread(read_instructions, engine.workspace, engine.config)
         await in_thread(engine.project_settings.refresh)
         engine.servers.configure(engine.project_settings.now.mcp)
@@ -178,7 +178,7 @@ class Conversation:
             self.delegates, self._served = there
             self.registry = self._assemble(self)
             # A session knows the tools as they were.
-            self._wanted = None
+            self._channel_key = None
 
     def begin_turn(self, work: Work, dialect: Dialect) -> Sources:
         """Note that `work` is a turn in `dialect`; return the sources whose words describe its tools."""
@@ -225,7 +225,7 @@ class Conversation:
             [tool.name for tool in self.registry if tool.name in ACTION_TYPES],
             role=self._role,
             instructions=self.instructions.text,
-            profile=self._told.text,
+            profile=self._profile_text.text,
         )
         return History(
             store,
@@ -249,14 +249,14 @@ class Conversation:
 
     def notices(self, store: Store) -> list[str]:
         """The pending notices, each of which the user is shown once."""
-        return [*store.untold(), *self.engine.servers.untold()]
+        return [*store.new_notices(), *self.engine.servers.new_notices()]
 
     async def channel(self) -> Channel:
-        wanted = (self.engine.mode(), self.provider())
-        if self._channel is None or self._wanted != wanted:
+        key = (self.engine.mode(), self.provider())
+        if self._channel is None or self._channel_key != key:
             await self._close_channel()
-            self._channel = _create_channel(*wanted)
-            self._wanted = wanted
+            self._channel = _create_channel(*key)
+            self._channel_key = key
         return self._channel
 
     async def _close_channel(self) -> None:

@@ -171,7 +171,7 @@ class Conversations:
         with suppress(CogencyError):
             # The turn has ended; a failure here is retried with the next one.
             if self.held and typed:
-                await self.learner().hear(store, conversation.id, query, typed)
+                await self.learner().note(store, conversation.id, query, typed)
         with suppress(CogencyError):
             # A failure here is retried with the next command.
             await conversation.engine.journal.end_turn(conversation.id)
@@ -280,7 +280,7 @@ class Conversations:
         dialect: Dialect = known if known in DIALECTS else self._agent.settings.dialect
         return await conversation.history(store, dialect).frame(summary)
 
-    def keep(self, provider: Provider) -> None:
+    def adopt(self, provider: Provider) -> None:
         """Close this provider with the rest, and return it again under its name."""
         self._others.setdefault((provider.name, provider.model), provider)
 
@@ -343,12 +343,12 @@ class Conversations:
 
     async def _reviewed(self, conversation: str) -> "ReviewNote | None":
         """The note for the next message about the user's decisions on the agent's edits."""
-        from cogency_tui.agent.review.note_to_model import untold
-        from cogency_tui.agent.review.snapshot import Book
+        from cogency_tui.agent.review.note_to_model import undelivered_note
+        from cogency_tui.agent.review.snapshot import ReviewSource
         from cogency_tui.redaction import Redactor
 
         engine = self.shared()
-        note = await untold(Book(engine.journal, self._agent.store, conversation))
+        note = await undelivered_note(ReviewSource(engine.journal, self._agent.store, conversation))
         return note and {**note, "text": Redactor(engine.secrets).text(note["text"])}
 
     async def _release(self) -> None:

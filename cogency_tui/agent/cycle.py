@@ -134,7 +134,7 @@ class Cycle:
         self._variables = StreamedText(lambda: self._scheduler.declared, self._scheduler.value_of)
         self._answer: RespondEvent | None = None
         self._id = new_id()
-        self._said = Accumulator()
+        self._accumulator = Accumulator()
         self._units: list[ThinkEvent | RespondEvent] = []
         self._events: deque[Event] = deque()
         self._written = 0
@@ -245,9 +245,9 @@ class Cycle:
         dialect = self._dialect
         units = self._all_units()
         slip = find_slip(units, dialect, self._tools) if units else None
-        told = f"{slip.problem} {slip.cure}" if slip else _EMPTY[dialect]
+        problem = f"{slip.problem} {slip.cure}" if slip else _EMPTY[dialect]
         failed = slip is not None or dialect == "delimiter"
-        result = _result(new_id(), "execute", told, self._clock(), "failed" if failed else "done")
+        result = _result(new_id(), "execute", problem, self._clock(), "failed" if failed else "done")
         result["payload"]["raw"] = _EMPTY_RAW[dialect]
         result["cycle"] = self._id
         await self.result(result)
@@ -271,18 +271,18 @@ class Cycle:
 
     def _all_units(self) -> "list[ThinkEvent | RespondEvent]":
         """The complete units, other than calls, that the model has written."""
-        self._units += cast("list[ThinkEvent | RespondEvent]", list(self._said.close()))
+        self._units += cast("list[ThinkEvent | RespondEvent]", list(self._accumulator.close()))
         return self._units
 
     async def _refuse(self, payload: ErrorPayload, cure: str) -> None:
         """Emit the failed result of a call that could not be parsed."""
         self.malformed = True
         self.slip = payload["error"]
-        told = self.slip
+        problem = self.slip
         if self._runs_calls:
-            told = f"{told if told.endswith(('.', '!', '?')) else f'{told}.'}\n{cure}"
+            problem = f"{problem if problem.endswith(('.', '!', '?')) else f'{problem}.'}\n{cure}"
         call_id, tool = payload.get("call", new_id()), payload.get("tool", "execute")
-        result = _result(call_id, tool, told, self._clock(), "failed")
+        result = _result(call_id, tool, problem, self._clock(), "failed")
         if "raw" in payload:
             result["payload"]["raw"] = payload["raw"]
             result["cycle"] = self._id
@@ -391,7 +391,7 @@ class Cycle:
             self._reasoning.text(chunk.text)
             self._note(self._reasoning.take())
         elif isinstance(chunk, Notice | Retrying):
-            await self._tell(chunk)
+            await self._report(chunk)
 
     async def _hand_on_next(self) -> bool:
         event = self._events[0]
@@ -447,7 +447,7 @@ class Cycle:
         if event["type"] == "think" or event["type"] == "respond" or event["type"] == "call":
             event["cycle"] = self._id
         if event["type"] == "think" or event["type"] == "respond":
-            self._units += cast("list[ThinkEvent | RespondEvent]", list(self._said.add(event)))
+            self._units += cast("list[ThinkEvent | RespondEvent]", list(self._accumulator.add(event)))
         await self._recorder.emit(event)
 
     async def _schedule(self, event: Event) -> None:
@@ -479,7 +479,7 @@ class Cycle:
         self._answer = None
         return True
 
-    async def _tell(self, notice: Retrying | Notice) -> None:
+    async def _report(self, notice: Retrying | Notice) -> None:
         """Report a retry or notice of the provider to the user; the request continues by itself."""
         payload: ErrorPayload
         if isinstance(notice, Notice):

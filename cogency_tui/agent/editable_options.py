@@ -87,8 +87,8 @@ def read_value(option: Option, text: str, settings: Settings) -> Value:
         from difflib import get_close_matches
 
         near = get_close_matches(str(value), there, n=1)
-        meant = f'Did you mean "{near[0]}"?' if near else f"Choose one of: {', '.join(there)}"
-        raise ConfigError(f'{option.key}: there is no "{value}".', meant)
+        suggestion = f'Did you mean "{near[0]}"?' if near else f"Choose one of: {', '.join(there)}"
+        raise ConfigError(f'{option.key}: there is no "{value}".', suggestion)
     return value
 
 

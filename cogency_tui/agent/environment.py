@@ -24,7 +24,7 @@ from cogency_tui.redaction import Redactor
 from cogency_tui.tools.shell.command_execution import shell_path
 from cogency_tui.workspace.git.branch import branch_of, head_of
 from cogency_tui.workspace.git.repository_queries import Repository
-from cogency_tui.workspace.gitignore_walk import Entry, Tree
+from cogency_tui.workspace.gitignore_walk import TreeEntry, WorkspaceTree
 from cogency_tui.workspace.paths import Workspace
 from cogency_tui.workspace.protected_names import shown
 
@@ -151,13 +151,13 @@ def _state(status: bytes | None) -> str:
 def _files(workspace: Workspace, room: int) -> str:
     """The top of the file tree in at most `room` characters, hidden entries last."""
     with suppress(OSError, WorkspaceError):
-        entries = Tree(workspace).children(".", most=_MOST_ENTRIES)
+        entries = WorkspaceTree(workspace).children(".", most=_MOST_ENTRIES)
         entries.sort(key=lambda entry: entry.name.startswith("."))
         return _listed(entries, min(room, _LONGEST_LIST))
     return ""
 
 
-def _listed(entries: list[Entry], room: int) -> str:
+def _listed(entries: list[TreeEntry], room: int) -> str:
     line = "Files: "
     for number, entry in enumerate(entries):
         name = _named(entry.name) + ("/" if entry.kind == "directory" else "")

@@ -9,7 +9,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from cogency_tui.agent.call_by_name import NamedArgs, choose, told_to_model
+from cogency_tui.agent.call_by_name import NamedArgs, choose, errors_as_results
 from cogency_tui.agent.conversation import Conversation
 from cogency_tui.agent.cycle_metrics import Calibration, characters_in, measure_usage
 from cogency_tui.errors import ProviderError
@@ -60,7 +60,7 @@ class Llm:
 
     async def plan(self, args: NamedArgs, context: ToolContext) -> Intent:
         question = self._read(args)
-        with told_to_model():
+        with errors_as_results():
             provider = self._provider(args.name)
         asked = f"{question.system}\n\n{question.prompt}".strip()
         return asking(self._parent, provider, f"Ask the model {args.name}", asked)
@@ -71,13 +71,13 @@ class Llm:
         messages: list[Message] = [{"role": "user", "content": redact(question.prompt)}]
         if question.system:
             messages.insert(0, {"role": "system", "content": redact(question.system)})
-        with told_to_model():
+        with errors_as_results():
             provider = self._provider(args.name)
 
         async def note(text: str) -> None:
             context.report(f"[{text}]\n")
 
-        with told_to_model():
+        with errors_as_results():
             await self._parent.budget.check(provider, characters_in(messages), Calibration(), note)
             return await self._ask(provider, messages, context)
 

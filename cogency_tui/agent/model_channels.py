@@ -20,7 +20,7 @@ from cogency_tui.errors import (
     SessionRefusedError,
 )
 from cogency_tui.protocol.events import Message
-from cogency_tui.providers.base import Chunk, Notice, Provider, ReasoningDelta, Session, TextDelta
+from cogency_tui.providers.base import Chunk, Notice, Provider, ProviderSession, ReasoningDelta, TextDelta
 from cogency_tui.providers.http_transport import ATTEMPTS, Wait, with_retries
 
 
@@ -93,7 +93,7 @@ class ResumeChannel:
         self._attempts = attempts
         self._wait = wait
         self._jitter = jitter
-        self._session: Session | None = None
+        self._session: ProviderSession | None = None
         self._known: list[Message] = []
 
     async def generate(self, messages: Sequence[Message]) -> AsyncGenerator[Chunk, None]:
@@ -137,7 +137,7 @@ class ResumeChannel:
                 yield chunk
 
     async def _round(
-        self, session: Session, fresh: Sequence[Message], messages: Sequence[Message]
+        self, session: ProviderSession, fresh: Sequence[Message], messages: Sequence[Message]
     ) -> AsyncGenerator[Chunk, None]:
         self._known = list(messages)
         self.sent += sum(len(message["content"]) for message in fresh)

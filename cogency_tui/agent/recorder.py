@@ -54,7 +54,7 @@ class Recorder:
         if event["type"] == "result":
             self._note_failure(event)
         for unit in self._accumulator.add(event):
-            await self._keep(unit)
+            await self._write(unit)
         if event["type"] == "think" or event["type"] == "respond":
             self._draft.append(event.copy())
             if self._timer is None:
@@ -86,14 +86,14 @@ class Recorder:
                     unit["interrupted"] = True
                 if unclosed:
                     unit["unclosed"] = True
-            await self._keep(unit)
+            await self._write(unit)
         self._require_stored()
 
     def _require_stored(self) -> None:
         if self.unstored is not None and not self.is_closing:
             raise self.unstored
 
-    async def _keep(self, unit: Event) -> None:
+    async def _write(self, unit: Event) -> None:
         if unit["type"] == "think" or unit["type"] == "respond":
             await self._drop_draft()
         try:

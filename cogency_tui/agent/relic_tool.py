@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
-from cogency_tui.agent.call_by_name import NamedArgs, choose, told_to_model
+from cogency_tui.agent.call_by_name import NamedArgs, choose, errors_as_results
 from cogency_tui.agent.engine import Engine
 from cogency_tui.agent.permissions.gate import Gate
 from cogency_tui.agent.permissions.stored_taint import EARLIER
@@ -96,38 +96,38 @@ class Relic:
         return Intent("read", f"Use the {args.name} of the project")
 
     async def run(self, args: NamedArgs, context: ToolContext) -> Outcome:
-        wanted = _read(args)
-        with told_to_model():
+        request = _read(args)
+        with errors_as_results():
             store = await self._engine.store()
             relics = Relics(store.database, self._engine.project, self._clock)
-            return await self._serve(relics, wanted)
+            return await self._serve(relics, request)
 
-    async def _serve(self, relics: Relics, wanted: msgspec.Struct) -> Outcome:
-        if isinstance(wanted, _Set):
-            await relics.set(wanted.key, wanted.value, wanted.ttl, self._gate.read)
-            ttl = "" if wanted.ttl is None else f" for {wanted.ttl:g} s"
-            return Outcome(f"Kept {wanted.key}{ttl}")
-        if isinstance(wanted, _Get):
-            kept = await relics.get(wanted.key)
-            if kept is None:
+    async def _serve(self, relics: Relics, request: msgspec.Struct) -> Outcome:
+        if isinstance(request, _Set):
+            await relics.set(request.key, request.value, request.ttl, self._gate.read)
+            ttl = "" if request.ttl is None else f" for {request.ttl:g} s"
+            return Outcome(f"Kept {request.key}{ttl}")
+        if isinstance(request, _Get):
+            value = await relics.get(request.key)
+            if value is None:
                 # A failure, so that what depends on the value does not run without it.
-                return Outcome(f"Nothing is stored under {wanted.key}, or it has expired", failed=True)
-            left = "" if kept.expires is None else f", for another {kept.expires - self._clock():.0f} s"
-            return Outcome(f"Found {wanted.key}{left}", kept.value, sources=_known(kept.sources))
-        if isinstance(wanted, _Delete):
-            there = await relics.delete(wanted.key)
-            return Outcome(f"Removed {wanted.key}" if there else f"Nothing was stored under {wanted.key}")
-        if isinstance(wanted, _Append):
-            await relics.append(wanted.entry, self._gate.read)
+                return Outcome(f"Nothing is stored under {request.key}, or it has expired", failed=True)
+            left = "" if value.expires is None else f", for another {value.expires - self._clock():.0f} s"
+            return Outcome(f"Found {request.key}{left}", value.value, sources=_known(value.sources))
+        if isinstance(request, _Delete):
+            there = await relics.delete(request.key)
+            return Outcome(f"Removed {request.key}" if there else f"Nothing was stored under {request.key}")
+        if isinstance(request, _Append):
+            await relics.append(request.entry, self._gate.read)
             return Outcome("Added to the log")
-        assert isinstance(wanted, _Read)
-        entries = await relics.read(wanted.limit)
+        assert isinstance(request, _Read)
+        entries = await relics.read(request.limit)
         content = [{"time": _iso(entry.timestamp), "entry": entry.entry} for entry in entries]
-        told = f"{len(content)} {'entry' if len(content) == 1 else 'entries'}, oldest first"
+        outcome = f"{len(content)} {'entry' if len(content) == 1 else 'entries'}, oldest first"
         sources = NONE
         for entry in entries:
             sources |= _known(entry.sources)
-        return Outcome(told, content, sources=sources)
+        return Outcome(outcome, content, sources=sources)
 
 
 def _read(args: NamedArgs) -> msgspec.Struct:

@@ -76,7 +76,7 @@ def _noted(messages: list[Message], note: str) -> list[Message]:
     return messages
 
 
-def told(summary: Summary | None, environment: str = "") -> str:
+def summary_message(summary: Summary | None, environment: str = "") -> str:
     """The message that replaces summarised events in the model's context, including the `environment` block
     that was part of them.
     """
@@ -104,12 +104,12 @@ def _windowed(messages: list[Message], asked: Sequence[UserEvent], window: int) 
         dropped += 1
     left = {message["content"] for message in messages[dropped:]}
     gone = [event for event in asked if user_message(event) not in left]
-    told = _LEFT_OUT.format(dropped)
+    summary_message = _LEFT_OUT.format(dropped)
     if asked and asked[-1] in gone:
-        told += f" The user's last message among them was:\n\n{_without_environment(asked[-1])}"
+        summary_message += f" The user's last message among them was:\n\n{_without_environment(asked[-1])}"
     environment = next((event["environment"] for event in reversed(gone) if "environment" in event), "")
-    told = f"{environment}\n\n{told}" if environment else told
-    return [{"role": "user", "content": told}, *messages[dropped:]]
+    summary_message = f"{environment}\n\n{summary_message}" if environment else summary_message
+    return [{"role": "user", "content": summary_message}, *messages[dropped:]]
 
 
 def _without_environment(event: UserEvent) -> str:

@@ -14,7 +14,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from cogency_tui.agent.call_graph import Job, State, TurnActions, blocked_by, in_cycles, out_of_turn
+from cogency_tui.agent.call_graph import Job, NodeState, TurnActions, blocked_by, in_cycles, out_of_turn
 from cogency_tui.agent.output_variables import as_text, mentioned_in, names_in_call, substitute_call
 from cogency_tui.agent.permissions.gate import Gate
 from cogency_tui.agent.subagent_progress import first_line, progress_payload
@@ -38,10 +38,10 @@ _TOO_MANY = (
     f"Not run: it comes after the first {MOST_CALLS} calls of the answer. Repeat it in the next answer."
 )
 
-_ENDED: Mapping[State, CallState] = {
-    State.DONE: "done",
-    State.FAILED: "failed",
-    State.SKIPPED: "skipped",
+_ENDED: Mapping[NodeState, CallState] = {
+    NodeState.DONE: "done",
+    NodeState.FAILED: "failed",
+    NodeState.SKIPPED: "skipped",
 }
 
 _BACK_OFF = 0.2
@@ -111,7 +111,7 @@ class Scheduler:
 
     def _add(self, job: Job) -> None:
         self._jobs.append(job)
-        if job.state is State.WAITING:
+        if job.state is NodeState.WAITING:
             self._waiting.append(job)
         self._by_action[job.action] = job
         if job.output_key:
@@ -137,7 +137,7 @@ class Scheduler:
         """Declare a value that calls submitted from now on may name as `$name`."""
         call: CallEvent = {"type": "call", "timestamp": self._clock(), "id": f"${name}", "content": "{}"}
         record = {"output_key": name}
-        self._add(Job(call, "value", record, self._clock(), state=State.DONE, value=value))
+        self._add(Job(call, "value", record, self._clock(), state=NodeState.DONE, value=value))
 
     def refuse(self, call_id: str, action: str) -> None:
         """Record an action that could not be parsed: what depends on it is skipped."""
@@ -145,7 +145,7 @@ class Scheduler:
         if action in self._by_action:
             # A second action with this id: dependants mean the first.
             return
-        job = Job(call, "action", {"id": action}, self._clock(), state=State.FAILED, malformed=True)
+        job = Job(call, "action", {"id": action}, self._clock(), state=NodeState.FAILED, malformed=True)
         self._actions.add(job)
         self._add(job)
         self._advance()
@@ -164,13 +164,13 @@ class Scheduler:
     @property
     def busy(self) -> bool:
         """True if a result is pending."""
-        waiting = any(job.state is State.WAITING for job in self._waiting)
+        waiting = any(job.state is NodeState.WAITING for job in self._waiting)
         return bool(self._results) or waiting or not self.idle
 
     @property
     def idle(self) -> bool:
         """True if nothing runs whose result is reported."""
-        return not any(job.state is State.RUNNING and not job.detached for job in self._jobs)
+        return not any(job.state is NodeState.RUNNING and not job.detached for job in self._jobs)
 
     @property
     def holding(self) -> bool:
@@ -190,7 +190,7 @@ class Scheduler:
     def value_of(self, name: str) -> str | None:
         """The result of that name as text, or its final state; None while it is pending."""
         job = self._named[name]
-        if job.state is State.DONE:
+        if job.state is NodeState.DONE:
             return as_text(job.value)
         return None if job.state.open else f"({name}: {job.state.value})"
 
@@ -237,7 +237,7 @@ class Scheduler:
         moved = True
         while moved and not (self._cancelled or self.failure):
             moved = False
-            self._waiting = [job for job in self._waiting if job.state is State.WAITING]
+            self._waiting = [job for job in self._waiting if job.state is NodeState.WAITING]
             for job in self._waiting:
                 # A job that has just started unblocks no other.
                 if not self.failure and self._settle_waiting(job) and not job.state.open:
@@ -249,13 +249,13 @@ class Scheduler:
     def _settle_waiting(self, job: Job) -> bool:
         needed, problem = blocked_by(job, self._by_action, complete=self._complete)
         if problem:
-            self._end(job, Outcome(problem), State.SKIPPED)
+            self._end(job, Outcome(problem), NodeState.SKIPPED)
         elif needed or job.waits_for_turn(self._jobs):
             return False
         elif job.problem:
-            self._end(job, Outcome(job.problem), State.FAILED)
+            self._end(job, Outcome(job.problem), NodeState.FAILED)
         else:
-            job.state = State.RUNNING
+            job.state = NodeState.RUNNING
             job.task = asyncio.create_task(self._run(job))
             if job.detached:
                 started = Outcome("Started; its result is not reported")
@@ -270,7 +270,7 @@ class Scheduler:
         cyclic = in_cycles(self._jobs)
         others = ", ".join(job.action for job in cyclic)
         for job in cyclic:
-            self._end(job, Outcome(f"Not run: its dependencies form a cycle ({others})"), State.FAILED)
+            self._end(job, Outcome(f"Not run: its dependencies form a cycle ({others})"), NodeState.FAILED)
         early = out_of_turn(self._jobs)
         if early is not None:
             early.in_turn = False
@@ -279,11 +279,11 @@ class Scheduler:
     async def _run(self, job: Job) -> None:
         outcome = await self._attempt_all(job)
         if job.detached:
-            self._settle_state(job, outcome, State.FAILED if outcome.failed else State.DONE)
+            self._settle_state(job, outcome, NodeState.FAILED if outcome.failed else NodeState.DONE)
             if outcome.failed:
                 _log.warning("%s (fire and forget) failed: %s", job.tool, outcome.outcome)
         else:
-            self._end(job, outcome, State.FAILED if outcome.failed else State.DONE)
+            self._end(job, outcome, NodeState.FAILED if outcome.failed else NodeState.DONE)
         self._advance()
 
     async def _attempt_all(self, job: Job) -> Outcome:
@@ -308,7 +308,7 @@ class Scheduler:
             if intent.effect in ("command", "tool"):
                 # It may leave files behind, whatever ends it.
                 self._note(job, intent, intent.sources)
-            consent = Consent(partial(self._gate.keeps, self._call_id(job), job.tool), intent.covers)
+            consent = Consent(partial(self._gate.keeps_changes, self._call_id(job), job.tool), intent.covers)
             bound = replace(bound, context=replace(bound.context, consent=consent))
             async with timer:
                 outcome = await bound.run(partial(self._report, job), partial(self._report_step, job))
@@ -358,17 +358,17 @@ class Scheduler:
         if not self._cancelled and not job.detached:
             self._preview({**self._event(job, payload), "partial": True})
 
-    def _settle_state(self, job: Job, outcome: Outcome, state: State) -> None:
+    def _settle_state(self, job: Job, outcome: Outcome, state: NodeState) -> None:
         job.state = state
         if job.output_key:
             job.value = outcome.produced
 
-    def _end(self, job: Job, outcome: Outcome, state: State) -> None:
+    def _end(self, job: Job, outcome: Outcome, state: NodeState) -> None:
         self._settle_state(job, outcome, state)
         if self._cancelled:
             return
         self._results.append(self._result(job, outcome, _ENDED[state]))
-        if state is State.FAILED and job.on_error == "fail":
+        if state is NodeState.FAILED and job.on_error == "fail":
             failed = f"{json.dumps(job.action)} failed ({job.tool}: {first_line(outcome.outcome)})"
             self.failure = f'The action {failed}, and its on_error is "fail"'
 

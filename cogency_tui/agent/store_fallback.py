@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _FOR_THE_MOMENT = "Until then, conversations last only until the program ends."
 
 
-class StoreKeeper:
+class StoreOpener:
     """Opens the store in `directory` on first use, and again after it was closed.
 
     A store that can only be read is copied into a temporary one.

@@ -17,7 +17,7 @@ from cogency_tui.workspace.protected_names import shown
 _WIDTH = 80
 
 
-class Progress:
+class SubagentProgress:
     """Follows the events of one turn; `report` receives its steps."""
 
     def __init__(self, report: Callable[[Step], None]) -> None:
@@ -27,7 +27,7 @@ class Progress:
         self.calls = 0
         self._report = report
         self._accumulator = Accumulator()
-        self._said: list[str] = []
+        self._answers: list[str] = []
 
     def add(self, event: Event) -> None:
         """Process the next event."""
@@ -39,16 +39,16 @@ class Progress:
             # An error after which the turn continues has not ended it.
             self.problem = ""
         if event["type"] == "respond":
-            self._said.append(event["content"])
+            self._answers.append(event["content"])
         elif event["type"] == "call":
-            self._said.clear()
+            self._answers.clear()
             self.calls += 1
             self._report(step_begun(event["id"], call_record(event)))
         elif event["type"] == "result":
             self._report(step_ended(event))
         elif event["type"] == "metric":
-            self.answer = "\n\n".join(self._said)
-            self._said.clear()
+            self.answer = "\n\n".join(self._answers)
+            self._answers.clear()
         elif event["type"] == "error" and not event["payload"].get("notice"):
             payload = event["payload"]
             self.problem = f"{payload['error']} {payload.get('hint', '')}".strip()
@@ -81,7 +81,7 @@ async def _progress_of(event: Event, store: Store, agents: Mapping[str, Sequence
         return ()
     steps: list[Step] = []
     for id in agents[event["id"]]:
-        progress = Progress(steps.append)
+        progress = SubagentProgress(steps.append)
         async for page in store.event_pages(id):
             for _number, each in page:
                 progress.add(each)
@@ -131,10 +131,10 @@ _MARKS: Mapping[StepState, str] = {"running": "·", "done": "✓", "failed": "�
 
 
 def _line(step: Step) -> str:
-    told = (step["tool"], step["subject"])
+    shown = (step["tool"], step["subject"])
     if step["state"] in ("done", "failed"):
-        told = (f"{step['tool']}:", step["outcome"])
-    return f"{_MARKS[step['state']]} {' '.join(part for part in told if part)}\n"
+        shown = (f"{step['tool']}:", step["outcome"])
+    return f"{_MARKS[step['state']]} {' '.join(part for part in shown if part)}\n"
 
 
 def first_line(text: str) -> str:

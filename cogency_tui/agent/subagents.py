@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from cogency_tui.agent.call_by_name import AgentArgs, choose, listed, require_current, told_to_model
+from cogency_tui.agent.call_by_name import AgentArgs, choose, errors_as_results, listed, require_current
 from cogency_tui.agent.conversation import Conversation
 from cogency_tui.agent.event_queue import EventQueue
 from cogency_tui.agent.llm_tool import Llm, asking
@@ -22,7 +22,7 @@ from cogency_tui.agent.output_variables import as_text
 from cogency_tui.agent.permissions.stored_taint import sources_below
 from cogency_tui.agent.recorder import Recorder
 from cogency_tui.agent.relic_tool import Relic
-from cogency_tui.agent.subagent_progress import Progress, ended
+from cogency_tui.agent.subagent_progress import SubagentProgress, ended
 from cogency_tui.agent.turn import Turn
 from cogency_tui.agent.workflows import Workflow
 from cogency_tui.config.schema import AgentSettings
@@ -42,7 +42,7 @@ from cogency_tui.tools.base import (
     ToolKind,
     Touch,
 )
-from cogency_tui.tools.recall import Recall
+from cogency_tui.tools.recall import RecallTool
 from cogency_tui.tools.registry import Registry, default_tools
 from cogency_tui.tools.web.search import Search
 
@@ -71,7 +71,7 @@ def _delegates(conversation: Conversation) -> list[Tool[Any]]:
     return [*tools, _recall(conversation), Relic(conversation.engine, conversation.gate), Llm(conversation)]
 
 
-def _recall(conversation: Conversation) -> Recall:
+def _recall(conversation: Conversation) -> RecallTool:
     engine = conversation.engine
 
     async def memory() -> "PastConversations":
@@ -80,7 +80,7 @@ def _recall(conversation: Conversation) -> Recall:
 
         return PastConversations(engine.recall, engine.store, conversation.id, engine.workspace)
 
-    return Recall(memory)
+    return RecallTool(memory)
 
 
 class SubAgents:
@@ -122,7 +122,7 @@ class SubAgents:
         """
         agent = choose(self.name, args.name, self._agents)
         task = _task(args, agent)
-        with told_to_model():
+        with errors_as_results():
             provider = self._provider(agent)()
         self._check_tools(args.name, agent)
         return asking(self._parent, provider, f"Have {args.name} do a task", task)
@@ -130,12 +130,12 @@ class SubAgents:
     async def run(self, args: AgentArgs, context: ToolContext) -> Outcome:
         agent = choose(self.name, args.name, self._agents)
         require_current("sub-agent", args.name, agent, (await self._parent.configured()).agents)
-        with told_to_model():
+        with errors_as_results():
             progress, sources = await self._turn(args, agent, context)
         if progress.problem:
-            told = f"{args.name} did not finish: {progress.problem}"
-            said = f"{progress.answer}\n\n[{told}]" if progress.answer else None
-            return Outcome(told, said, failed=True, sources=sources)
+            outcome = f"{args.name} did not finish: {progress.problem}"
+            content = f"{progress.answer}\n\n[{outcome}]" if progress.answer else None
+            return Outcome(outcome, content, failed=True, sources=sources)
         if not progress.answer:
             return Outcome(f"{args.name} ended without an answer", value="", sources=sources)
         calls = f"{progress.calls} call{'' if progress.calls == 1 else 's'}"
@@ -143,7 +143,7 @@ class SubAgents:
 
     async def _turn(
         self, args: AgentArgs, agent: AgentSettings, context: ToolContext
-    ) -> tuple[Progress, Sources]:
+    ) -> tuple[SubagentProgress, Sources]:
         """Run the turn to its end; also return the sources of what it has read."""
         engine = self._parent.engine
         provider = self._provider(agent)
@@ -170,7 +170,7 @@ class SubAgents:
             budget=self._parent.budget,
         )
         child.instructions = self._parent.instructions
-        progress = Progress(context.report_step)
+        progress = SubagentProgress(context.report_step)
         queue = EventQueue()
         turn = Turn(child, store, dialect, Recorder(store, child.id, queue, chunks=True))
         given = Redactor(engine.secrets).text(_task(args, agent))

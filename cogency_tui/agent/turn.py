@@ -98,14 +98,14 @@ class Turn:
         which the message carries.
         """
         try:
-            said: UserEvent = {"type": "user", "timestamp": self._clock(), "content": query}
+            message: UserEvent = {"type": "user", "timestamp": self._clock(), "content": query}
             if self._sources:
-                self._sources.record(said)
+                self._sources.record(message)
             if environment := await self._conversation.environment(self._store):
-                said["environment"] = environment
+                message["environment"] = environment
             if review is not None and (note := await review()):
-                said["review"] = note
-            await self._recorder.emit(said)
+                message["review"] = note
+            await self._recorder.emit(message)
             await self._notices()
             await self._cycles()
         except Interrupted:
@@ -198,15 +198,15 @@ class Turn:
         history = self._history
         prepared = await history.prepare(note)
         if self._compactable and await history.is_due(prepared.messages):
-            self._compactable = await self._compact(keep=True)
+            self._compactable = await self._compact(retain=True)
             prepared = await history.prepare(note)
         return prepared
 
-    async def _compact(self, *, keep: bool) -> bool:
-        """Summarise the conversation, with `keep` only its older part; False if that fails."""
+    async def _compact(self, *, retain: bool) -> bool:
+        """Summarise the conversation, with `retain` only its older part; False if that fails."""
         await self._afford((await self._history.prepare("")).messages)
         await self._note("The conversation fills the model's context: summarizing it.")
-        work = self._compacting = asyncio.create_task(self._history.compact(keep=keep))
+        work = self._compacting = asyncio.create_task(self._history.compact(retain=retain))
         if self._interrupted:
             work.cancel()
         try:
@@ -261,7 +261,7 @@ class Turn:
         """
         if isinstance(cause, ContextTooLongError) and not cycle.meter.begun and self._compactable:
             # Once: if a summary does not help, nothing else does.
-            if await self._compact(keep=False):
+            if await self._compact(retain=False):
                 self._compactable = False
                 return
             self._compactable = False

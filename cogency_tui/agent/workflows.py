@@ -79,10 +79,10 @@ class Workflow:
         workflow = choose(self.name, args.name, self._workflows)
         missing = [name for name in workflow.parameters if name not in args.parameters]
         if missing:
-            wanted = ", ".join(f'"{name}": …' for name in workflow.parameters)
+            expected = ", ".join(f'"{name}": …' for name in workflow.parameters)
             raise ToolError(
                 f'workflow {args.name}: the parameter "{missing[0]}" is missing.',
-                f'Form: {{"name": "{args.name}", "parameters": {{{wanted}}}}}',
+                f'Form: {{"name": "{args.name}", "parameters": {{{expected}}}}}',
             )
         for step in workflow.steps:
             if step.output_key in args.parameters:
@@ -148,13 +148,13 @@ class _Run:
         failed = [id for id, result in self.results.items() if result["payload"]["error"]]
         fatal = [step.id for step in self.workflow.steps if step.id in failed and step.on_error == "fail"]
         succeeded = len(self.results) - len(failed)
-        told = f"{self.name}: {succeeded} of {len(self.workflow.steps)} steps done"
+        summary = f"{self.name}: {succeeded} of {len(self.workflow.steps)} steps done"
         if failed:
-            told += f"; failed: {', '.join(fatal or failed)}"
+            summary += f"; failed: {', '.join(fatal or failed)}"
         sources = Sources()
         for result in self.results.values():
             sources |= recorded(result["payload"]) or Sources()
-        return Outcome(told, content, failed=bool(fatal) or not succeeded, sources=sources)
+        return Outcome(summary, content, failed=bool(fatal) or not succeeded, sources=sources)
 
 
 def _call(step: StepSettings) -> CallEvent:
@@ -174,5 +174,5 @@ def _content(result: ResultEvent | None, *, begun: bool) -> Any:
     payload = result["payload"]
     if not payload["error"]:
         return payload["outcome"] if payload["content"] is None else payload["content"]
-    told = {"error": payload["outcome"]}
-    return told if payload["content"] is None else {**told, "content": payload["content"]}
+    error = {"error": payload["outcome"]}
+    return error if payload["content"] is None else {**error, "content": payload["content"]}

@@ -6,7 +6,7 @@ from typing import Any
 
 from cogency_tui.agent.editable_options import APPLIED, Preference, Preferences, preferences, shown_value
 from cogency_tui.cli.standard_streams import print_json, print_text, talk
-from cogency_tui.cli.trust import project_settings_of, tell_unused
+from cogency_tui.cli.trust import print_unused, project_settings_of
 from cogency_tui.config.edit import dotted
 from cogency_tui.config.layers import Origin, configure
 from cogency_tui.config.options import options
@@ -40,7 +40,7 @@ def show_config(project: Path, flags: Mapping[str, Any], *, as_json: bool) -> in
             group = preference.option.group
             print_text(f"\n{group}" if preference.option.key != "provider" else group)
         print_text(_line(preference))
-    tell_unused(brought)
+    print_unused(brought)
     return 0
 
 
@@ -75,7 +75,7 @@ def unset_option(key: str) -> int:
     return 0
 
 
-def tell_origin(origin: Origin) -> str:
+def print_origin(origin: Origin) -> str:
     """The origin of a value, in a few words."""
     if origin.source == "environment":
         return f"${origin.where}"
@@ -85,7 +85,7 @@ def tell_origin(origin: Origin) -> str:
 def _line(preference: Preference) -> str:
     option = preference.option
     value = one_line(preference.shown) or '""'
-    where = tell_origin(preference.origin)
+    where = print_origin(preference.origin)
     meaning = option.meaning + (f": {', '.join(option.choices)}" if option.choices else "")
     return f"  {option.key:<{_KEY}}  {value:<{_VALUE}}  {where}\n  {'':<{_KEY}}  {meaning}"
 

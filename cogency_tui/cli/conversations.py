@@ -9,7 +9,7 @@ from typing import Literal
 import msgspec
 
 from cogency_tui.agent.export import as_markdown, as_page
-from cogency_tui.agent.recall.recall import Recall, Tree
+from cogency_tui.agent.recall.recall import ForkTree, Recall
 from cogency_tui.cli.standard_streams import print_json, print_json_line, print_text, standard_input, talk
 from cogency_tui.errors import UsageError
 from cogency_tui.protocol.events import Event
@@ -154,7 +154,7 @@ def _read(path: Path | None) -> str:
         return file.read(_LARGEST + 1)
 
 
-def _print_tree(tree: Tree, depth: int, current: str) -> None:
+def _print_tree(tree: ForkTree, depth: int, current: str) -> None:
     conversation = tree.conversation
     mark = "●" if conversation.id == current else "○"
     trashed = "" if conversation.trashed is None else "  (in the trash)"

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from cogency_tui.agent.permissions.rules import FILE_NAME as RULES
 from cogency_tui.agent.permissions.rules import Rules
-from cogency_tui.agent.project.trust import Standing
+from cogency_tui.agent.project.trust import TrustState
 from cogency_tui.cli.mcp import check_servers
 from cogency_tui.cli.standard_streams import print_json, print_text, talk
 from cogency_tui.cli.trust import project_settings_of
@@ -30,7 +30,7 @@ from cogency_tui.search_paths import find_program
 from cogency_tui.store.check_and_repair import Damage, check
 from cogency_tui.store.check_and_repair import repair as repair_store
 from cogency_tui.store.database import FILE
-from cogency_tui.store.search.building import Progress, update
+from cogency_tui.store.search.building import IndexProgress, update
 from cogency_tui.store.search.index_file import INDEX
 from cogency_tui.store.search.search_thread import SearchService
 from cogency_tui.store.store import Store
@@ -208,13 +208,13 @@ def _project() -> Iterator[Finding]:
     except ConfigError:
         return
     survey = settings.survey()
-    if survey.standing is Standing.NOTHING:
+    if survey.state is TrustState.NOTHING:
         return
     settings.refresh()
-    what = f"{settings.path.parent} is {survey.standing.value}"
-    if survey.standing is Standing.REFUSED:
+    what = f"{settings.path.parent} is {survey.state.value}"
+    if survey.state is TrustState.REFUSED:
         yield Finding("project", "note", what)
-    elif survey.standing is not Standing.TRUSTED:
+    elif survey.state is not TrustState.TRUSTED:
         advice = survey.problem or "Review and trust it with `cogency-tui trust`."
         yield Finding("project", "note", f"{what}: not used", advice)
     elif settings.problem:
@@ -276,7 +276,7 @@ async def _store(directory: Path) -> Finding:
         async with await Store.open(directory) as store:
             count = await store.count()
             indexed = await _indexed(store)
-            notices = "; ".join(store.untold())
+            notices = "; ".join(store.new_notices())
             await store.acknowledge()
     except CogencyError as exc:
         return Finding("store", "bad", str(exc), exc.hint)
@@ -316,7 +316,7 @@ def rebuild() -> int:
     if not (directory / FILE).exists():
         talk("There is nothing to index yet.")
         return 0
-    last: Progress | None = None
+    last: IndexProgress | None = None
     for last in update(directory, rebuild=True):
         talk(f"Indexed {last.done:,} of {last.total:,} events ({last.done * 100 // max(1, last.total)}%).")
     if last is None:

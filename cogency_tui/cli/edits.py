@@ -15,7 +15,7 @@ from cogency_tui.agent.edits.journal import Journal
 from cogency_tui.agent.edits.prior_contents import Contents
 from cogency_tui.agent.edits.undo import Undo
 from cogency_tui.agent.edits.undo_preview import Plan, difference, left_out
-from cogency_tui.agent.edits.undo_selection import taken_back
+from cogency_tui.agent.edits.undo_selection import undone_edits
 from cogency_tui.agent.review.survival import EditFate, fate_of
 from cogency_tui.cli.edits_output import (
     Counts,
@@ -136,11 +136,11 @@ class EditCommands:
             return 0
         journal = await self._journal(conversation.project)
         edits = await self._edits.of_conversation(conversation.id)
-        wanted = Paths(Path(conversation.project), paths)
+        chosen_paths = Paths(Path(conversation.project), paths)
         chosen = [edit for edit in reversed(edits) if edit.origin.turn == (turn or edit.origin.turn)]
-        chosen = [edit for edit in chosen if wanted.cover(edit.path, edit.old_path)]
+        chosen = [edit for edit in chosen if chosen_paths.cover(edit.path, edit.old_path)]
         shared = [] if turn else await self._edits.shared_with(conversation.id)
-        chosen += [edit for edit in reversed(shared) if wanted.cover(edit.path, edit.old_path)]
+        chosen += [edit for edit in reversed(shared) if chosen_paths.cover(edit.path, edit.old_path)]
         owners = {conversation.id, *(edit.origin.conversation for edit in shared)}
         known = {owner: await self._decided(owner) for owner in owners}
         blobs = await journal.blobs()
@@ -191,8 +191,8 @@ class EditCommands:
             plan = await undo.of_edits(choice.ids)
         else:
             plan = await undo.of_turn(choice.turn)
-        wanted = Paths(Path(conversation.project), choice.paths)
-        return await self._carry_out(conversation, journal, wanted.narrow(plan), consent)
+        chosen_paths = Paths(Path(conversation.project), choice.paths)
+        return await self._carry_out(conversation, journal, chosen_paths.narrow(plan), consent)
 
     async def restore(self, id: int, consent: Consent, *, before: bool = False) -> int:
         """Restore a file as an edit left it, or as it was `before` that, and print the changes."""
@@ -284,7 +284,7 @@ class EditCommands:
     async def _decided(self, conversation: str) -> tuple[list[Mark], set[int]]:
         """The marks on the edits of a conversation, and the edits that are undone."""
         edits = await self._edits.of_conversation(conversation)
-        return await self._edits.marks(conversation), taken_back(edits)
+        return await self._edits.marks(conversation), undone_edits(edits)
 
     async def _edit(self, id: int) -> Edit:
         edit = await self._edits.get(id)

@@ -218,8 +218,8 @@ def _sides(obstacle: Obstacle, blobs: Blobs) -> Iterator[str]:
             yield from _quoted(_decoded(conflict.theirs, encoding))
         return
     if obstacle.ours.kind != "absent":
-        yield f"  now: {_said(obstacle.ours)}"
-    yield f"  it would become: {_said(obstacle.theirs)}"
+        yield f"  now: {_described(obstacle.ours)}"
+    yield f"  it would become: {_described(obstacle.theirs)}"
     if obstacle.ours.kind != "absent" and obstacle.base.known:
         yield "  changed since:"
         yield from _quoted(difference(FileChange(obstacle.path, obstacle.base, obstacle.ours), blobs))
@@ -256,7 +256,7 @@ def _place(conflict: Conflict) -> str:
     return f"line {end:,}" if end - first == 1 else f"lines {first + 1:,} to {end:,}"
 
 
-def _said(version: Version) -> str:
+def _described(version: Version) -> str:
     if version.kind == "absent":
         return "nothing"
     if version.kind == "link":

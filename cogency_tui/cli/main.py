@@ -14,7 +14,7 @@ from cogency_tui.cli import standard_streams
 from cogency_tui.cli.arguments import interface_parser, parser_of
 from cogency_tui.cli.commands import COMMANDS, agent_of, project_of
 from cogency_tui.config.schema import data_path
-from cogency_tui.errors import CogencyError, PersonError, UsageError
+from cogency_tui.errors import CogencyError, UsageError, UserFacingError
 from cogency_tui.safe_text import clean
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def _status_of(arguments: list[str]) -> int:
             sys.stdout.flush()
     except CogencyError as exc:
         standard_streams.remark(clean(f"cogency-tui: {exc.advice}"))
-        return USAGE_STATUS if isinstance(exc, PersonError) else 1
+        return USAGE_STATUS if isinstance(exc, UserFacingError) else 1
     except BrokenPipeError:
         # The reader of the output has closed it.
         return 1
@@ -129,9 +129,9 @@ def _tour(options: argparse.Namespace) -> int:
     from cogency_tui.safe_text import one_line
     from cogency_tui.tui.tour.launcher import run_tour
 
-    status, kept = run_tour(mouse=not options.no_mouse, animation=not options.no_animation)
-    if kept is not None:
-        talk(f"The scratch project is in {one_line(str(kept))}.")
+    status, scratch = run_tour(mouse=not options.no_mouse, animation=not options.no_animation)
+    if scratch is not None:
+        talk(f"The scratch project is in {one_line(str(scratch))}.")
     return status
 
 

@@ -29,7 +29,7 @@ async def check_servers(project: Path) -> list[Answer]:
     settings.refresh()
     if not settings.now.mcp:
         return []
-    from cogency_tui.tools.mcp.server import State, Surroundings
+    from cogency_tui.tools.mcp.server import ServerState, Surroundings
     from cogency_tui.tools.mcp.servers import Servers
 
     servers = Servers(Surroundings(project, os.environ, secrets(load_settings(), os.environ)))
@@ -38,14 +38,14 @@ async def check_servers(project: Path) -> list[Answer]:
         await servers.settle(None)
         answers: list[Answer] = []
         for server in servers.listed():
-            if server.state is State.READY:
-                title = server.title or server.told
+            if server.state is ServerState.READY:
+                title = server.title or server.address
                 count = len(server.tools)
                 what = f"{title}, {count} tool{'' if count == 1 else 's'}"
                 what += f"; not used: {'; '.join(server.left_out)}" if server.left_out else ""
                 answers.append((f"mcp {server.name}", "ok", what, ""))
             else:
-                what = f"{server.told}: {server.problem or server.state.value}"
+                what = f"{server.address}: {server.problem or server.state.value}"
                 advice = f"Fix it, or remove [mcp.{server.name}]."
                 answers.append((f"mcp {server.name}", "bad", what, advice))
         return answers

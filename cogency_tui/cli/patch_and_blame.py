@@ -93,13 +93,13 @@ def _value(line: Blamed, blame: Blame) -> Mapping[str, Any]:
 def _line(line: Blamed, blame: Blame) -> str:
     edit = line.edit
     if edit is None:
-        said = ""
+        origin = ""
     else:
         prompt = title_of(blame.prompts.get((edit.origin.conversation, edit.origin.turn), ""))
         when = time.strftime("%Y-%m-%d %H:%M", time.localtime(edit.timestamp))
         what = f"edit {edit.id}  turn {edit.origin.turn}  {edit.tool}"
-        said = f"{when}  {what:<26}  {reveal(prompt)[:_PROMPT]}"
-    return f"{line.line:>6}  {said:<{_PROMPT + 46}}  {reveal(line.text)}"
+        origin = f"{when}  {what:<26}  {reveal(prompt)[:_PROMPT]}"
+    return f"{line.line:>6}  {origin:<{_PROMPT + 46}}  {reveal(line.text)}"
 
 
 def _write(patch: Patch) -> None:

@@ -1,4 +1,4 @@
-"""`cogency-tui permissions`: shows the configured mode, and lists and revokes the standing rules."""
+"""`cogency-tui permissions`: shows the configured mode, and lists and revokes the permanent rules."""
 
 from collections.abc import Sequence
 from pathlib import Path

@@ -9,7 +9,7 @@ from cogency_tui.cli.standard_streams import print_json, print_text
 from cogency_tui.errors import UsageError
 from cogency_tui.safe_text import one_line
 from cogency_tui.store.profile import KINDS, Fact
-from cogency_tui.store.profile_material import State
+from cogency_tui.store.profile_material import LearningState
 
 ACTIONS = ("show", "on", "off", "clear")
 
@@ -35,11 +35,11 @@ async def run_profile(profile: Profile, action: str, *, as_json: bool = False) -
         raise UsageError(f"Unknown action {one_line(action)}.", f"Choose one of: {', '.join(ACTIONS)}.")
     if action == "clear":
         count = await profile.clear()
-        told = f"{count} fact{'' if count == 1 else 's'} permanently forgotten." if count else _NOTHING
+        message = f"{count} fact{'' if count == 1 else 's'} permanently forgotten." if count else _NOTHING
         if as_json:
             print_json({"forgotten": count})
         else:
-            print_text(told)
+            print_text(message)
         return 0
     if action == "on":
         await profile.turn_on()
@@ -55,7 +55,7 @@ async def run_profile(profile: Profile, action: str, *, as_json: bool = False) -
     return 0
 
 
-def _lines(facts: Sequence[Fact], state: State) -> list[str]:
+def _lines(facts: Sequence[Fact], state: LearningState) -> list[str]:
     lines = [f"{fact.kind}: {one_line(fact.text)} ({one_line(source_of(fact))})" for fact in facts]
     lines = lines or [_NOTHING]
     if outcome := outcome_of(state):
@@ -63,7 +63,7 @@ def _lines(facts: Sequence[Fact], state: State) -> list[str]:
     return lines
 
 
-def _as_json(profile: Profile, facts: Sequence[Fact], state: State) -> Mapping[str, Any]:
+def _as_json(profile: Profile, facts: Sequence[Fact], state: LearningState) -> Mapping[str, Any]:
     attempt = {"at": state.attempted, "outcome": state.outcome, "failed": state.failed}
     return {
         "on": profile.on,

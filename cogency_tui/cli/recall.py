@@ -4,7 +4,7 @@ import time
 from dataclasses import asdict
 
 from cogency_tui.agent.recall.recall import Recall, Where
-from cogency_tui.agent.recall.results import Hit, Listed
+from cogency_tui.agent.recall.results import Hit, ListedConversation
 from cogency_tui.cli.standard_streams import print_json, print_text, talk
 from cogency_tui.errors import UsageError
 from cogency_tui.store.search.query import parse
@@ -57,7 +57,7 @@ async def print_statistics(recall: Recall, period: str, *, where: Where, as_json
     return 0
 
 
-def _entry(listed: Listed) -> str:
+def _entry(listed: ListedConversation) -> str:
     found = listed.conversation
     when = time.strftime("%Y-%m-%d %H:%M", time.localtime(found.updated))
     facts = [found.id, when, f"{found.turns} turn{'' if found.turns == 1 else 's'}"]

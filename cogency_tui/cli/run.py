@@ -12,7 +12,7 @@ from time import time
 from cogency_tui.agent.agent import Agent
 from cogency_tui.agent.permissions.gate import Answer, Question, Refusal
 from cogency_tui.cli.standard_streams import describe_args, print_json, print_text, talk
-from cogency_tui.cli.trust import tell_unused
+from cogency_tui.cli.trust import print_unused
 from cogency_tui.errors import CogencyError, UsageError
 from cogency_tui.protocol.events import Event, error_event
 from cogency_tui.protocol.transcript import as_tool_call, call_record
@@ -64,7 +64,7 @@ async def run_turn(agent: Agent, options: RunOptions) -> int:
             conversation = (await (await agent.store()).resolve(conversation)).id
         else:
             conversation = new_conversation_id()
-        await asyncio.to_thread(tell_unused, agent.project_settings)
+        await asyncio.to_thread(print_unused, agent.project_settings)
         printer = partial(_print_json, conversation) if options.as_json else _print_event
         late = _Late(agent)
         watch = loop.call_later(options.timeout, late.stop) if options.timeout else None
@@ -111,8 +111,10 @@ def read_prompt(prompt: str) -> str:
         if not prompt or select.select([sys.stdin], [], [], _STDIN_PATIENCE)[0]:
             piped = sys.stdin.read(_MOST_PIPED + 1)
             if len(piped) > _MOST_PIPED:
-                told = f"stdin has more than {_MOST_PIPED:,} characters."
-                raise UsageError(told, "That is too much for a model: name the file in the prompt instead.")
+                problem = f"stdin has more than {_MOST_PIPED:,} characters."
+                raise UsageError(
+                    problem, "That is too much for a model: name the file in the prompt instead."
+                )
         else:
             talk("Nothing arrived on stdin; continuing without it.")
     if prompt.strip():

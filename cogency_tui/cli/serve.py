@@ -118,7 +118,7 @@ class Program:
     keys: Mapping[str, str] = field(repr=False)
 
 
-class Page(AppService):
+class TerminalPage(AppService):
     """The program of one page: our own interpreter in place of a shell command."""
 
     def __init__(
@@ -176,7 +176,7 @@ class Pages(Server):
         """Run the program of a page until either ends."""
         websocket = web.WebSocketResponse(heartbeat=_HEARTBEAT)
         await websocket.prepare(request)
-        page = Page(self._program, websocket, self.download_manager)
+        page = TerminalPage(self._program, websocket, self.download_manager)
         try:
             with suppress(*_NO_MESSAGE):
                 await page.start(_cells(request, "width", 80), _cells(request, "height", 24))

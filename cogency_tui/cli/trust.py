@@ -2,16 +2,16 @@
 
 from pathlib import Path
 
-from cogency_tui.agent.project.cogency_folder import FOLDER, Entry
+from cogency_tui.agent.project.cogency_folder import FOLDER, FolderEntry
 from cogency_tui.agent.project.settings import ProjectSettings
-from cogency_tui.agent.project.trust import FILE_NAME, Standing, Survey, Trust
+from cogency_tui.agent.project.trust import FILE_NAME, Survey, Trust, TrustState
 from cogency_tui.cli.standard_streams import agreed, print_json, print_text, talk, unread
 from cogency_tui.config.layers import load_settings
 from cogency_tui.config.schema import config_directory
 from cogency_tui.errors import UsageError
 from cogency_tui.safe_text import one_line
 
-_MEANS = (
+_MEANINGS = (
     "Trust adds its sub-agents, workflows, commands and MCP servers (programs that run here) to your own, "
     "and a few options (safety options only where they are stricter), until a file changes. It cannot "
     "choose a provider, model or key, and grants no permissions."
@@ -37,16 +37,16 @@ def trust_project(project: Path, *, yes: bool, as_json: bool) -> int:
     """
     settings = project_settings_of(project)
     survey = settings.survey()
-    if survey.standing is Standing.NOTHING:
+    if survey.state is TrustState.NOTHING:
         raise UsageError(f"{project} has nothing to trust: it has no {FOLDER}/ folder with files.")
     if not as_json:
         with unread():
             _print_survey(project, survey)
-    if survey.standing is not Standing.TRUSTED and survey.digest and (yes or agreed("Trust this project?")):
+    if survey.state is not TrustState.TRUSTED and survey.digest and (yes or agreed("Trust this project?")):
         settings.accept(survey)
         survey = settings.survey()
     settings.refresh()
-    trusted = survey.standing is Standing.TRUSTED
+    trusted = survey.state is TrustState.TRUSTED
     if as_json:
         print_json(_as_json(project, survey, settings.problem))
     elif settings.problem:
@@ -82,17 +82,17 @@ def list_trust(*, as_json: bool) -> int:
     return 0
 
 
-def tell_unused(settings: ProjectSettings) -> None:
+def print_unused(settings: ProjectSettings) -> None:
     """Print, apart from the data, which of the project's files are not used."""
     settings.refresh()
-    if told := settings.problem:
-        talk(told)
-    elif told := settings.ignored():
-        talk(f"{told} Review and trust it with `cogency-tui trust`.")
+    if warning := settings.problem:
+        talk(warning)
+    elif warning := settings.ignored():
+        talk(f"{warning} Review and trust it with `cogency-tui trust`.")
 
 
 def _print_survey(project: Path, survey: Survey) -> None:
-    print_text(f"{one_line(str(project / FOLDER))}: {survey.standing.value}")
+    print_text(f"{one_line(str(project / FOLDER))}: {survey.state.value}")
     for entry in survey.entries:
         mark = "  changed" if entry.name in survey.changed else ""
         print_text(f"  {_size(entry):>16}  {one_line(entry.name)}{mark}")
@@ -103,18 +103,18 @@ def _print_survey(project: Path, survey: Survey) -> None:
         print_text(f"✗ Cannot determine which project files this runs: {one_line(command)}")
     if survey.problem:
         print_text(f"✗ {survey.problem}")
-    elif survey.standing is not Standing.TRUSTED:
-        print_text(_MEANS)
+    elif survey.state is not TrustState.TRUSTED:
+        print_text(_MEANINGS)
 
 
-def _size(entry: Entry) -> str:
+def _size(entry: FolderEntry) -> str:
     return entry.kind or f"{entry.size:,} bytes"
 
 
 def _as_json(project: Path, survey: Survey, problem: str) -> dict[str, object]:
     return {
         "path": str(project),
-        "state": survey.standing.value,
+        "state": survey.state.value,
         "files": [
             {"name": entry.name, "size": entry.size, **({"kind": entry.kind} if entry.kind else {})}
             for entry in survey.entries

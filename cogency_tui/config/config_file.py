@@ -6,7 +6,7 @@ from typing import Any, cast
 import msgspec
 
 from cogency_tui.config.mcp import problem_in
-from cogency_tui.config.schema import AgentSettings, BudgetSettings, Limits, ProviderSettings, Settings
+from cogency_tui.config.schema import AgentSettings, BudgetSettings, ProviderSettings, Settings, SpanLimits
 from cogency_tui.config.toml_reader import line_of, line_of_key, parse, place
 from cogency_tui.config.workflows import WorkflowError, check_workflows, problem_of, read_workflow
 from cogency_tui.errors import ConfigError
@@ -59,14 +59,14 @@ def check_options(path: Path, text: str, table: dict[str, Any]) -> None:
 def _check_table(
     path: Path, text: str, table: dict[str, Any], kind: type[msgspec.Struct], above: tuple[str, ...]
 ) -> None:
-    told = f'provider "{above[1]}": ' if kind is ProviderSettings else ""
+    subject = f'provider "{above[1]}": ' if kind is ProviderSettings else ""
     for key, value in table.items():
         inner = _kind_below(kind, key)
         if inner is not None and isinstance(value, dict):
             _check_table(path, text, cast("dict[str, Any]", value), inner, (*above, key))
         elif problem := problem_of({key: value}, kind):
             line = line_of_key(text, (*above, key))
-            raise ConfigError(f"{place(path, line)}: {told}{problem}.", _CORRECT)
+            raise ConfigError(f"{place(path, line)}: {subject}{problem}.", _CORRECT)
 
 
 def _check(path: Path, text: str, table: dict[str, Any]) -> None:
@@ -97,7 +97,7 @@ def _kind_below(kind: type[msgspec.Struct], key: str) -> type[msgspec.Struct] | 
     """The struct of the table below this key, if it is a known one."""
     if kind is Settings:
         return BudgetSettings if key == "budget" else None
-    return Limits if kind is BudgetSettings and key in BudgetSettings.__struct_fields__ else None
+    return SpanLimits if kind is BudgetSettings and key in BudgetSettings.__struct_fields__ else None
 
 
 def _subtables(table: dict[str, Any], key: str) -> dict[str, Any]:

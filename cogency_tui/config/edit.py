@@ -96,16 +96,16 @@ def text_with(path: Path, text: str, keys: tuple[str, ...], value: Value | None)
     Raises:
         ConfigError: it is no TOML, or the key is written in a way that we cannot change.
     """
-    wanted = toml_reader.parse(path, text)
-    if value is None and not _has(wanted, keys):
+    expected = toml_reader.parse(path, text)
+    if value is None and not _has(expected, keys):
         return text
     from tomlkit.exceptions import TOMLKitError
 
     with suppress(TOMLKitError, ValueError, TypeError, LookupError, RecursionError):
         changed = _changed(text, keys, value)
         parsed = toml_reader.loads(changed)
-        _assign(wanted, keys, value)
-        if parsed == wanted:
+        _assign(expected, keys, value)
+        if parsed == expected:
             return changed
     advice = f"Remove {dotted(keys)} from it."
     if value is not None:

@@ -45,7 +45,7 @@ class McpSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     start_timeout: Seconds = 30.0
 
     @property
-    def told(self) -> str:
+    def address(self) -> str:
         """The command or address, on one line."""
         return self.url or " ".join([self.command, *self.args])
 

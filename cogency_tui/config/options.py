@@ -126,8 +126,8 @@ def find_option(key: str) -> Option:
         return known[key]
     near = get_close_matches(key, [*known, *(each.rpartition(".")[2] for each in known)], n=1)
     full = next((each for each in known if near and near[0] in (each, each.rpartition(".")[2])), "")
-    meant = f'Did you mean "{full}"?' if full else "List all options with `cogency-tui config show`."
-    raise KeyError(f'unknown option "{key}". {meant}')
+    suggestion = f'Did you mean "{full}"?' if full else "List all options with `cogency-tui config show`."
+    raise KeyError(f'unknown option "{key}". {suggestion}')
 
 
 def flattened(table: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
@@ -157,20 +157,20 @@ def _declared(owner: type[msgspec.Struct], prefix: str = "", span: str = "") -> 
     for field in fields(owner):
         assert get_origin(field.type) is Annotated
         base, *metas = get_args(field.type)
-        told = next(meta for meta in metas if isinstance(meta, Meta) and meta.extra)
+        metadata = next(meta for meta in metas if isinstance(meta, Meta) and meta.extra)
         key = f"{prefix}{field.name}"
         if not (isinstance(base, type) and issubclass(base, msgspec.Struct)):
-            yield _option(key, field, owner, base, told, span)
+            yield _option(key, field, owner, base, metadata, span)
             continue
-        for number, option in enumerate(_declared(base, f"{key}.", told.description or "")):
-            group = "" if number or told.extra is None else told.extra["group"]
+        for number, option in enumerate(_declared(base, f"{key}.", metadata.description or "")):
+            group = "" if number or metadata.extra is None else metadata.extra["group"]
             yield msgspec.structs.replace(option, group=option.group or group)
 
 
 def _option(
-    key: str, field: FieldInfo, owner: type[msgspec.Struct], base: Any, told: Meta, span: str
+    key: str, field: FieldInfo, owner: type[msgspec.Struct], base: Any, metadata: Meta, span: str
 ) -> Option:
-    extra = told.extra or {}
+    extra = metadata.extra or {}
     choices: tuple[str, ...] = get_args(base) if get_origin(base) is Literal else ()
     kind: Kind = "choice" if choices else "table"
     if base is bool:
@@ -181,7 +181,7 @@ def _option(
         kind = "text"
     return Option(
         key=key,
-        meaning=(told.description or "").format(span=span),
+        meaning=(metadata.description or "").format(span=span),
         group=extra["group"],
         kind=kind,
         when=extra["when"],

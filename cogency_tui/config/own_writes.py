@@ -93,7 +93,7 @@ def _held(path: Path) -> Held | None:
 
 def _add(log: Path, write: Write) -> None:
     entry = {"pid": os.getpid(), "start": own_start(os.getpid()), "path": write.path, "at": write.at}
-    entry |= {"before": _said(write.before), "after": _said(write.after)}
+    entry |= {"before": _encoded(write.before), "after": _encoded(write.after)}
     with log.open("r+b") as file:
         lines = file.read(_LONGEST_LOG).splitlines()[-_MOST:]
         file.seek(0)
@@ -101,7 +101,7 @@ def _add(log: Path, write: Write) -> None:
         file.truncate()
 
 
-def _said(held: Held | None) -> dict[str, Any] | None:
+def _encoded(held: Held | None) -> dict[str, Any] | None:
     return None if held is None else {key: value for key, value in asdict(held).items() if key != "data"}
 
 
@@ -117,13 +117,13 @@ def _of_others(log: Path) -> Iterator[Write]:
             entry = cast("dict[str, Any]", json.loads(line))
             process = int(entry["pid"]), str(entry["start"])
             write = Write(
-                str(entry["path"]), int(entry["at"]), _heard(entry["before"]), _heard(entry["after"])
+                str(entry["path"]), int(entry["at"]), _decoded(entry["before"]), _decoded(entry["after"])
             )
             if believed.setdefault(process, _is_another(*process)):
                 yield write
 
 
-def _heard(held: dict[str, Any] | None) -> Held | None:
+def _decoded(held: dict[str, Any] | None) -> Held | None:
     return None if held is None else Held(str(held["digest"]), int(held["size"]), int(held["mode"]))
 
 

@@ -69,7 +69,7 @@ class AgentSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     tools: list[str] | None = None
 
 
-class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class SpanLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One `[budget.SPAN]` table; 0 is no limit."""
 
     soft: Annotated[
@@ -100,9 +100,9 @@ class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class BudgetSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The `[budget]` tables: of one turn, of one conversation, and of a day in the user's own time zone."""
 
-    turn: Annotated[Limits, _option("per turn")] = Limits()
-    conversation: Annotated[Limits, _option("per conversation")] = Limits()
-    day: Annotated[Limits, _option("per day, in local time")] = Limits()
+    turn: Annotated[SpanLimits, _option("per turn")] = SpanLimits()
+    conversation: Annotated[SpanLimits, _option("per conversation")] = SpanLimits()
+    day: Annotated[SpanLimits, _option("per day, in local time")] = SpanLimits()
 
 
 class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -168,25 +168,25 @@ def line_of_key(text: str, keys: tuple[str, ...]) -> int:
     If none does, that of the table's header, or of a table around it; 0 for none.
     """
     text = text.replace("\r\n", "\n")
-    wanted = ".".join(keys)
+    target = ".".join(keys)
     table: tuple[str, ...] = ()
     end = 0
     for token in _LINE_TOKEN.finditer(text):
-        place = _assignment(text, end, token.start(), table, wanted)
+        place = _assignment(text, end, token.start(), table, target)
         if place < 0 and token[0][0] in "\"'" and _EQUALS.match(text, token.end()):
-            place = token.start() if ".".join((*table, token[0].strip("\"'"))) == wanted else -1
+            place = token.start() if ".".join((*table, token[0].strip("\"'"))) == target else -1
         if place >= 0:
             return text.count("\n", 0, place) + 1
         end = token.end()
         if path := _path(token["array"] or token["table"] or ""):
             table = path
-    place = _assignment(text, end, len(text), table, wanted)
+    place = _assignment(text, end, len(text), table, target)
     return text.count("\n", 0, place) + 1 if place >= 0 else line_of(text, keys)
 
 
-def _assignment(text: str, start: int, end: int, table: tuple[str, ...], wanted: str) -> int:
-    """The position of the assignment to `wanted` in a range without strings and headers; -1 for none."""
+def _assignment(text: str, start: int, end: int, table: tuple[str, ...], target: str) -> int:
+    """The position of the assignment to `target` in a range without strings and headers; -1 for none."""
     for found in _ASSIGNED.finditer(text, start, end):
-        if ".".join((*table, *(part.strip() for part in found["key"].split(".")))) == wanted:
+        if ".".join((*table, *(part.strip() for part in found["key"].split(".")))) == target:
             return found.start("key")
     return -1

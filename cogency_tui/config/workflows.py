@@ -88,7 +88,7 @@ def read_workflow(name: str, table: object) -> WorkflowSettings:
     return WorkflowSettings(read, **rest)
 
 
-def problem_of(given: object, wanted: type[msgspec.Struct], elsewhere: Collection[str] = ()) -> str:
+def problem_of(given: object, expected: type[msgspec.Struct], elsewhere: Collection[str] = ()) -> str:
     """The problem with a table, as words that name the key; empty if there is none.
 
     The keys in `elsewhere` were removed from it.
@@ -96,14 +96,14 @@ def problem_of(given: object, wanted: type[msgspec.Struct], elsewhere: Collectio
     if not isinstance(given, dict):
         return "it must be a table"
     table = cast("dict[str, Any]", given)
-    fields = {field.encode_name: field for field in msgspec.structs.fields(wanted)}
+    fields = {field.encode_name: field for field in msgspec.structs.fields(expected)}
     for key in table:
         if key not in fields:
             from difflib import get_close_matches
 
             near = get_close_matches(key, fields, n=1)
-            meant = f'did you mean "{near[0]}"?' if near else f"there are {', '.join(fields)}"
-            return f'unknown key "{key}" ({meant})'
+            suggestion = f'did you mean "{near[0]}"?' if near else f"there are {', '.join(fields)}"
+            return f'unknown key "{key}" ({suggestion})'
     for key, field in fields.items():
         if field.required and key not in table and key not in elsewhere:
             return f'"{key}" is missing'
@@ -111,7 +111,7 @@ def problem_of(given: object, wanted: type[msgspec.Struct], elsewhere: Collectio
             try:
                 msgspec.convert(table[key], field.type)
             except msgspec.ValidationError as exc:
-                return f'"{key}": {_told(exc, field.type, table[key])}'
+                return f'"{key}": {_message(exc, field.type, table[key])}'
     return ""
 
 
@@ -139,7 +139,7 @@ def _read_step(workflow: str, index: int, table: object) -> StepSettings:
     return msgspec.convert(table, StepSettings)
 
 
-def _told(error: msgspec.ValidationError, kind: Any, value: Any) -> str:
+def _message(error: msgspec.ValidationError, kind: Any, value: Any) -> str:
     choices = get_args(kind)
     words = [choice for choice in choices if isinstance(choice, str)]
     if not words:
@@ -147,8 +147,8 @@ def _told(error: msgspec.ValidationError, kind: Any, value: Any) -> str:
     if words and isinstance(value, str):
         return f'must be one of {", ".join(words)}, not "{value}"'
     found = _PLACE.match(str(error))
-    told = f"{found[2]}: {found[1]}" if found else str(error)
-    return told.replace("`", "").replace("Expected", "expected")
+    message = f"{found[2]}: {found[1]}" if found else str(error)
+    return message.replace("`", "").replace("Expected", "expected")
 
 
 def _check_names(workflow: str, steps: list[StepSettings], known: Mapping[str, Collection[str]]) -> None:

@@ -95,8 +95,8 @@ class Announcer:
         if payload["state"] == "interrupted":
             return [f"Tool {tool} was interrupted."]
         how = "failed after" if payload["error"] else "done in"
-        said = f": {outcome}" if outcome else ""
-        return [f"Tool {tool} {how} {spoken(event['duration'])}{said}"]
+        text = f": {outcome}" if outcome else ""
+        return [f"Tool {tool} {how} {spoken(event['duration'])}{text}"]
 
 
 def _describe_error(payload: ErrorPayload) -> str:

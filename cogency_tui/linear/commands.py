@@ -14,15 +14,15 @@ from cogency_tui.errors import UsageError
 from cogency_tui.safe_text import clean, one_line
 
 if TYPE_CHECKING:
-    from cogency_tui.linear.session import Session
+    from cogency_tui.linear.session import LinearSession
 
 _LISTED = 10
 
 Name = TypeVar("Name", bound=str)
-Carry = Callable[["Session", str], Awaitable[None]]
+Carry = Callable[["LinearSession", str], Awaitable[None]]
 
 
-class Command(msgspec.Struct, frozen=True):
+class LinearCommand(msgspec.Struct, frozen=True):
     """`takes` describes the argument."""
 
     name: str
@@ -31,7 +31,7 @@ class Command(msgspec.Struct, frozen=True):
     carry: Carry
 
 
-async def run_command(session: "Session", text: str) -> None:
+async def run_command(session: "LinearSession", text: str) -> None:
     """Run the command `text` (with its slash).
 
     Raises:
@@ -50,13 +50,13 @@ async def run_command(session: "Session", text: str) -> None:
     await command.carry(session, argument.strip())
 
 
-async def _help(session: "Session", _argument: str) -> None:
+async def _help(session: "LinearSession", _argument: str) -> None:
     del session
     for command in COMMANDS:
         print_text(f"/{command.name}{f' {command.takes}' if command.takes else ''}: {command.summary}")
 
 
-async def _status(session: "Session", _argument: str) -> None:
+async def _status(session: "LinearSession", _argument: str) -> None:
     agent, total = session.agent, session.total
     print_text(f"Project {one_line(str(agent.project))}.")
     print_text(f"Model {one_line(agent.provider.name)}/{one_line(agent.provider.model)}.")
@@ -66,12 +66,12 @@ async def _status(session: "Session", _argument: str) -> None:
         print_text(f"{total.get('input', 0)} tokens sent, {total.get('output', 0)} received{cost}.")
 
 
-async def _new(session: "Session", _argument: str) -> None:
+async def _new(session: "LinearSession", _argument: str) -> None:
     session.begin(None)
     print_text("New conversation.")
 
 
-async def _resume(session: "Session", argument: str) -> None:
+async def _resume(session: "LinearSession", argument: str) -> None:
     store = await session.agent.store()
     past = await store.conversations(str(session.agent.project), limit=_LISTED)
     if not argument:
@@ -84,7 +84,7 @@ async def _resume(session: "Session", argument: str) -> None:
     await session.open(conversation.id)
 
 
-async def _model(session: "Session", argument: str) -> None:
+async def _model(session: "LinearSession", argument: str) -> None:
     agent = session.agent
     if argument:
         provider, _slash, model = argument.partition("/")
@@ -92,19 +92,19 @@ async def _model(session: "Session", argument: str) -> None:
     print_text(f"The model is {one_line(agent.provider.name)}/{one_line(agent.provider.model)}.")
 
 
-async def _mode(session: "Session", argument: str) -> None:
+async def _mode(session: "LinearSession", argument: str) -> None:
     agent = session.agent
     agent.mode = _one_of(argument, MODES, "mode") if argument else agent.mode
     print_text(f"The mode is {agent.mode}. Choose one of: {', '.join(MODES)}.")
 
 
-async def _permissions(session: "Session", argument: str) -> None:
+async def _permissions(session: "LinearSession", argument: str) -> None:
     agent = session.agent
     agent.permissions = _one_of(argument, PERMISSIONS, "permissions") if argument else agent.permissions
     print_text(f"Permissions are {agent.permissions}. Choose one of: {', '.join(PERMISSIONS)}.")
 
 
-async def _dialect(session: "Session", argument: str) -> None:
+async def _dialect(session: "LinearSession", argument: str) -> None:
     agent = session.agent
     agent.dialect = _one_of(argument, DIALECTS, "dialect") if argument else agent.dialect
     print_text(
@@ -112,38 +112,38 @@ async def _dialect(session: "Session", argument: str) -> None:
     )
 
 
-async def _output(session: "Session", _argument: str) -> None:
+async def _output(session: "LinearSession", _argument: str) -> None:
     text = clean(session.last_output).rstrip("\n")
     print_text(text or "No call has returned text in this turn.")
 
 
-async def _compact(session: "Session", _argument: str) -> None:
+async def _compact(session: "LinearSession", _argument: str) -> None:
     done = await session.agent.compact(_begun(session))
     print_text(f"{done.events} events are now a summary: {done.before} tokens became {done.after}.")
 
 
-async def _take_back(session: "Session", kind: Literal["undo", "redo"]) -> None:
+async def _take_back(session: "LinearSession", kind: Literal["undo", "redo"]) -> None:
     store = await session.agent.store()
     commands = EditCommands(store, session.agent.project, _begun(session), as_json=False)
     await commands.revert(Choice(redo=kind == "redo"), Consent())
 
 
-async def _undo(session: "Session", _argument: str) -> None:
+async def _undo(session: "LinearSession", _argument: str) -> None:
     await _take_back(session, "undo")
 
 
-async def _redo(session: "Session", _argument: str) -> None:
+async def _redo(session: "LinearSession", _argument: str) -> None:
     await _take_back(session, "redo")
 
 
-async def _profile(session: "Session", argument: str) -> None:
+async def _profile(session: "LinearSession", argument: str) -> None:
     profile = session.agent.profile
     if argument == "on":
         await session.agent.remember(session.conversation_id)
     await run_profile(profile, argument if argument not in ("", "on") else "show")
 
 
-async def _quit(session: "Session", _argument: str) -> None:
+async def _quit(session: "LinearSession", _argument: str) -> None:
     session.leave()
 
 
@@ -154,30 +154,30 @@ def _one_of(argument: str, names: Sequence[Name], noun: str) -> Name:
     raise UsageError(f"Unknown {noun} {one_line(argument)!r}.", f"Choose one of: {', '.join(names)}.")
 
 
-def _begun(session: "Session") -> str:
+def _begun(session: "LinearSession") -> str:
     if session.conversation_id is None:
         raise UsageError("This conversation has no messages yet.", "Send a message first.")
     return session.conversation_id
 
 
 COMMANDS = (
-    Command("help", "", "list the commands", _help),
-    Command("status", "", "model, session mode, permissions, tokens and cost", _status),
-    Command("new", "", "start a new conversation", _new),
-    Command("resume", "[NUMBER or ID]", "continue a past conversation, or list them", _resume),
-    Command("output", "", "show the output of the last tool call", _output),
-    Command("model", "[PROVIDER/MODEL]", "show or choose the model", _model),
-    Command("mode", "[MODE]", "show or choose the session mode", _mode),
-    Command("permissions", "[PERMISSIONS]", "show or choose what runs without asking", _permissions),
-    Command("dialect", "[DIALECT]", "show or choose the tool-call format", _dialect),
-    Command("compact", "", "summarize the conversation", _compact),
-    Command(
+    LinearCommand("help", "", "list the commands", _help),
+    LinearCommand("status", "", "model, session mode, permissions, tokens and cost", _status),
+    LinearCommand("new", "", "start a new conversation", _new),
+    LinearCommand("resume", "[NUMBER or ID]", "continue a past conversation, or list them", _resume),
+    LinearCommand("output", "", "show the output of the last tool call", _output),
+    LinearCommand("model", "[PROVIDER/MODEL]", "show or choose the model", _model),
+    LinearCommand("mode", "[MODE]", "show or choose the session mode", _mode),
+    LinearCommand("permissions", "[PERMISSIONS]", "show or choose what runs without asking", _permissions),
+    LinearCommand("dialect", "[DIALECT]", "show or choose the tool-call format", _dialect),
+    LinearCommand("compact", "", "summarize the conversation", _compact),
+    LinearCommand(
         "profile",
         "[on, off or clear]",
         "show or clear what the agent remembers about you, or turn learning on or off",
         _profile,
     ),
-    Command("undo", "", "revert the changes of the last turn", _undo),
-    Command("redo", "", "redo the last revert", _redo),
-    Command("quit", "", "quit (also Ctrl+D, the end of the input)", _quit),
+    LinearCommand("undo", "", "revert the changes of the last turn", _undo),
+    LinearCommand("redo", "", "redo the last revert", _redo),
+    LinearCommand("quit", "", "quit (also Ctrl+D, the end of the input)", _quit),
 )

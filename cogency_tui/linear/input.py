@@ -12,7 +12,7 @@ from collections import deque
 _CHUNK = 65536
 
 
-class Lines:
+class InputLines:
     """The lines of `handle`; `interactive`: a user types them."""
 
     def __init__(self, handle: int, *, interactive: bool) -> None:

@@ -2,7 +2,7 @@
 
 from cogency_tui.agent.permissions.gate import Answer, Question
 from cogency_tui.cli.standard_streams import print_text
-from cogency_tui.linear.input import Lines
+from cogency_tui.linear.input import InputLines
 from cogency_tui.safe_text import fold_blanks, one_line, reveal
 
 _VERBS = {
@@ -18,7 +18,7 @@ _YES, _NO = ("y", "yes"), ("n", "no", "")
 class Questions:
     """Asks questions, and reads the answers from `lines`."""
 
-    def __init__(self, lines: Lines) -> None:
+    def __init__(self, lines: InputLines) -> None:
         self._lines = lines
 
     async def ask(self, question: Question) -> Answer | None:

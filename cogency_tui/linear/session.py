@@ -13,11 +13,11 @@ from cogency_tui.agent.agent import Agent
 from cogency_tui.agent.profile.profile import OFFER
 from cogency_tui.cli.run import DONE, FAILED, status_after
 from cogency_tui.cli.standard_streams import print_text
-from cogency_tui.cli.trust import tell_unused
+from cogency_tui.cli.trust import print_unused
 from cogency_tui.errors import CogencyError
 from cogency_tui.linear.announcer import Announcer
 from cogency_tui.linear.commands import run_command
-from cogency_tui.linear.input import Lines
+from cogency_tui.linear.input import InputLines
 from cogency_tui.linear.questions import Questions
 from cogency_tui.protocol.events import Event, Measure
 from cogency_tui.protocol.transcript import user_text
@@ -31,10 +31,10 @@ _TWICE = 2.0
 async def run_session(agent: Agent, prompt: str, conversation_id: str | None) -> int:
     """Converse with the user, or with a pipe; return the exit status: for a pipe that of the last turn."""
     async with agent:
-        return await Session(agent).run(prompt, conversation_id)
+        return await LinearSession(agent).run(prompt, conversation_id)
 
 
-class Session:
+class LinearSession:
     """One conversation after the other, in plain lines."""
 
     def __init__(self, agent: Agent) -> None:
@@ -43,7 +43,7 @@ class Session:
         self.total: Measure = {}
         self.last_output = ""
         self._interactive = sys.stdin.isatty() and sys.stdout.isatty()
-        self._lines = Lines(sys.stdin.fileno(), interactive=self._interactive)
+        self._lines = InputLines(sys.stdin.fileno(), interactive=self._interactive)
         self._status = DONE
         self._working = False
         self._left = False
@@ -62,7 +62,7 @@ class Session:
         try:
             self._greet()
             await (await self.agent.store()).report(lambda notice: print_text(f"Note: {notice}"))
-            await asyncio.to_thread(tell_unused, self.agent.project_settings)
+            await asyncio.to_thread(print_unused, self.agent.project_settings)
             if conversation_id is not None:
                 await self.open(conversation_id)
             if prompt:
@@ -168,10 +168,12 @@ class Session:
 
 def _last_exchange(events: list[Event]) -> list[str]:
     """The last message of the user, and the answers to it."""
-    said = [event for event in events if event["type"] in ("user", "respond")]
-    asked = next((at for at in range(len(said) - 1, -1, -1) if said[at]["type"] == "user"), len(said))
+    message = [event for event in events if event["type"] in ("user", "respond")]
+    asked = next(
+        (at for at in range(len(message) - 1, -1, -1) if message[at]["type"] == "user"), len(message)
+    )
     lines: list[str] = []
-    for event in said[asked:]:
+    for event in message[asked:]:
         if event["type"] == "user":
             lines.append(f"You: {user_text(event)}")
         elif event["type"] == "respond":

@@ -16,11 +16,11 @@ from msgspec import Meta
 from cogency_tui.protocol.event_emitter import (
     MENTIONED,
     AnswerMarks,
-    Block,
     CallReader,
     Clock,
     JsonError,
     NewId,
+    OpenBlock,
 )
 from cogency_tui.protocol.events import CallEvent, ErrorPayload
 from cogency_tui.protocol.json_object import MAX_DEPTH
@@ -81,7 +81,7 @@ class ActionParser(TagMachine):
         self._payload_limit = payload_limit
         self._action_end = LiteralScanner("</action>")
         self._tags = MarkerScanner((*_ACTION_TAGS, "</action>"))
-        self._block = Block(payload_limit)
+        self._block = OpenBlock(payload_limit)
         self._call = CallReader(self._emitter, "parameters", MAX_DEPTH)
         self._tag = _Tag()
         self._tag_text = ""
@@ -118,7 +118,7 @@ class ActionParser(TagMachine):
     def _begin_action(self, marker: str) -> None:
         self._resume_answer()
         self._action_end = LiteralScanner("</action>")
-        self._block = Block(self._payload_limit, marker)
+        self._block = OpenBlock(self._payload_limit, marker)
         self._call = CallReader(self._emitter, "parameters", MAX_DEPTH)
         self._tag = _Tag()
         self._tag_text = marker
@@ -135,7 +135,7 @@ class ActionParser(TagMachine):
         if self._step in (ActionParser._after_body, ActionParser._closing_tag):
             self._problem = "The action was cut off: </action> is missing after its object; it did not run"
         if self._step is ActionParser._attributes:
-            self._block = Block(self._payload_limit, self._tag_text)
+            self._block = OpenBlock(self._payload_limit, self._tag_text)
         self._report(self._problem)
 
     # An action: its tag, its body, its closing tag.
@@ -179,7 +179,7 @@ class ActionParser(TagMachine):
 
     def _begin_body(self) -> None:
         """Begin the body of a complete tag."""
-        self._block = Block(self._payload_limit, self._tag_text)
+        self._block = OpenBlock(self._payload_limit, self._tag_text)
         self._step = ActionParser._before_body
 
     def _before_body(self, text: str, index: int) -> int:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from io import StringIO
 from typing import Literal
 
-from cogency_tui.protocol.event_emitter import Block, CallReader, Clock, JsonError, NewId, element_problem
+from cogency_tui.protocol.event_emitter import CallReader, Clock, JsonError, NewId, OpenBlock, element_problem
 from cogency_tui.protocol.events import ErrorPayload
 from cogency_tui.protocol.json_object import MAX_DEPTH
 from cogency_tui.protocol.parser_base import Machine
@@ -32,7 +32,7 @@ class DelimiterParser(Machine):
         self._payload_limit = payload_limit
         self._lines = LineMarkerScanner(_MARKERS, _WORDS)
         self._call = CallReader(self._emitter, "args", MAX_DEPTH)
-        self._block = Block(payload_limit, _CALL)
+        self._block = OpenBlock(payload_limit, _CALL)
         self._problem: ErrorPayload | None = None
         self._is_content = False
         self._section = StringIO()
@@ -82,7 +82,7 @@ class DelimiterParser(Machine):
         self._emitter.begin_unit(self._kind, {"aside": True} if marker == _CALL else None)
         if marker == _CALL:
             self._call = CallReader(self._emitter, "args", MAX_DEPTH)
-            self._block = Block(self._payload_limit, _CALL)
+            self._block = OpenBlock(self._payload_limit, _CALL)
             self._step = DelimiterParser._before_json
         elif marker == _FORGED:
             self.forged = True

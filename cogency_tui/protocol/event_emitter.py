@@ -140,7 +140,7 @@ class Emitter:
         self._events.append({"type": "error", "timestamp": self.clock(), "payload": payload})
 
 
-class Block:
+class OpenBlock:
     """The text of a block as it is read: its length, the present position, and the model's text.
 
     `opening` is the marker before it. The position is computed at most once: text is counted in larger
@@ -283,4 +283,4 @@ def element_problem(value: dict[str, Any]) -> str:
     return ""
 
 
-__all__ = ["Block", "CallReader", "Clock", "Emitter", "JsonError", "NewId", "element_problem"]
+__all__ = ["CallReader", "Clock", "Emitter", "JsonError", "NewId", "OpenBlock", "element_problem"]

@@ -86,11 +86,11 @@ class JsonObjectReader:
     def take_fresh(self) -> dict[str, Any]:
         """Return the content of the watched object since the last call: of text what is new, else values."""
         if self._watched:
-            self._keep_fresh_text()
+            self._store_fresh_text()
         fresh, self._fresh = self._fresh, {}
         return fresh
 
-    def _keep_fresh_text(self) -> None:
+    def _store_fresh_text(self) -> None:
         if self._fresh_text.tell():
             self._fresh[self._keys[-1]] = self._fresh.get(self._keys[-1], "") + self._fresh_text.getvalue()
             self._fresh_text = StringIO()
@@ -232,7 +232,7 @@ class JsonObjectReader:
         self._text = StringIO()
         self._reading = _BETWEEN
         if self._watched:
-            self._keep_fresh_text()
+            self._store_fresh_text()
         if not self._is_key:
             self._add(content)
             return
@@ -300,8 +300,8 @@ class JsonObjectReader:
         if stop == len(text) and len(self._token) <= _LONGEST_WORD:
             return stop
         if self._token not in _WORDS:
-            meant = _FOREIGN_WORDS.get(self._token)
-            hint = f"; write {meant}" if meant else ""
+            correct = _FOREIGN_WORDS.get(self._token)
+            hint = f"; write {correct}" if correct else ""
             raise JsonError(f"{_show(self._token)} is not a JSON value{hint}", stop, 0)
         self._reading = _BETWEEN
         self._add(_WORDS[self._token])

@@ -65,17 +65,17 @@ def render(events: Sequence[Event], writer: Writer) -> list[Message]:
         elif event["type"] == "call":
             calls.add(event["id"])
     messages: list[Message] = []
-    said: list[ModelEvent] = []
+    pending: list[ModelEvent] = []
     others: list[Answered] = []
     closing = False
 
     def flush() -> None:
         nonlocal closing
-        if said:
-            messages.append({"role": "assistant", "content": writer.assistant(said)})
-        if batch := [*_answers(said, results), *others]:
+        if pending:
+            messages.append({"role": "assistant", "content": writer.assistant(pending)})
+        if batch := [*_answers(pending, results), *others]:
             messages.append({"role": "user", "content": writer.results(batch)})
-        said.clear()
+        pending.clear()
         others.clear()
         closing = False
 
@@ -89,11 +89,11 @@ def render(events: Sequence[Event], writer: Writer) -> list[Message]:
                 others.append(Answered(event))
         elif event["type"] in ("think", "respond", "call", "result"):
             written = cast("ModelEvent", event)
-            if _begins_message(written, said, closing=closing):
+            if _begins_message(written, pending, closing=closing):
                 flush()
             # The text of a malformed call is in its result.
             if written["type"] != "respond" or written.get("malformed") not in malformed:
-                said.append(written)
+                pending.append(written)
     flush()
     return messages
 
@@ -117,16 +117,16 @@ def _report(ran: RanCommand) -> str:
     return f"! {ran['command']}\n\n{_RAN.format(ran['outcome'])}\n\n{fence}\n{output}\n{fence}"
 
 
-def _begins_message(event: ModelEvent, said: Sequence[ModelEvent], *, closing: bool) -> bool:
+def _begins_message(event: ModelEvent, events: Sequence[ModelEvent], *, closing: bool) -> bool:
     """Return whether the model began another answer with `event`; `closing`: results have come since the
     last."""
     cycle = event.get("cycle")
-    before = said[-1].get("cycle") if said else None
+    before = events[-1].get("cycle") if events else None
     return closing if cycle is None and before is None else cycle != before
 
 
-def _answers(said: Sequence[ModelEvent], results: Mapping[str, ResultEvent]) -> Iterator[Answered]:
-    for event in said:
+def _answers(events: Sequence[ModelEvent], results: Mapping[str, ResultEvent]) -> Iterator[Answered]:
+    for event in events:
         if event["type"] == "call":
             yield Answered(results.get(event["id"]) or _interrupted(event), event)
         elif event["type"] == "result":

@@ -8,11 +8,11 @@ from collections.abc import Sequence
 
 from cogency_tui.protocol.event_emitter import (
     MENTIONED,
-    Block,
     CallReader,
     Clock,
     JsonError,
     NewId,
+    OpenBlock,
     element_problem,
 )
 from cogency_tui.protocol.events import ErrorPayload
@@ -39,7 +39,7 @@ class XmlParser(TagMachine):
         super().__init__(clock, new_id, OPENING, "</respond>")
         self.answered = False
         self._payload_limit = payload_limit
-        self._block = Block(payload_limit)
+        self._block = OpenBlock(payload_limit)
         self._call: CallReader | None = None
         self._problem: ErrorPayload | None = None
         self._count = 0
@@ -53,7 +53,7 @@ class XmlParser(TagMachine):
             self._begin_answer(wrapped=marker == "<respond>")
         elif marker == "<execute>":
             self._resume_answer()
-            self._block = Block(self._payload_limit, marker)
+            self._block = OpenBlock(self._payload_limit, marker)
             self._count = 0
             self._step = XmlParser._before_array
         else:

@@ -1,7 +1,7 @@
 """The contract of a model endpoint: messages in; text, usage and notices out.
 
 A provider knows nothing of dialects or tools. `Provider.stream` answers one whole history (replay mode); a
-`Session` receives its context once and is then sent only what is new (resume mode). Every error is a
+`ProviderSession` receives its context once and is then sent only what is new (resume mode). Every error is a
 `ProviderError`.
 """
 
@@ -60,7 +60,7 @@ class Notice(msgspec.Struct, frozen=True):
 Chunk: TypeAlias = TextDelta | ReasoningDelta | Usage | Retrying | Notice
 
 
-class Session(Protocol):
+class ProviderSession(Protocol):
     """A connection whose context is at the endpoint (resume mode).
 
     A round is one `send` and one `receive`. `send` takes the messages since the last round: first the
@@ -118,7 +118,7 @@ class Provider(Protocol):
         """
         ...
 
-    async def connect(self, messages: Sequence[Message]) -> Session:
+    async def connect(self, messages: Sequence[Message]) -> ProviderSession:
         """Open a session seeded with `messages` (system prompt and history); nothing is generated yet.
 
         Raises:

@@ -177,53 +177,53 @@ def _json_or_text(body: str) -> object:
 def _classify(endpoint: Endpoint, status: int, reported: Reported, wait: float | None) -> ProviderError:
     wait = reported.wait if wait is None else wait
     words = endpoint.quote(reported.message)
-    said = f" (HTTP {status}): {words}" if words else f" (HTTP {status})."
+    message = f" (HTTP {status}): {words}" if words else f" (HTTP {status})."
     where = f"${endpoint.key_env}" if endpoint.key_env else "the key"
     text = reported.all_words
     name = endpoint.name
     if status in {400, 413, 422, 500} and _TOO_LONG.search(text):
         return ContextTooLongError(
-            f"The conversation is too long for {endpoint.model}{said}",
+            f"The conversation is too long for {endpoint.model}{message}",
             "Start a new conversation, or choose a model with a larger context.",
         )
     # Gemini's rate-limit errors mention plan and billing, and name the wait.
     spent = status in {403, 429} and reported.wait is None and _QUOTA.search(text)
     if status == 402 or spent or (status == 400 and _NO_CREDIT.search(text)):
         return PermissionDeniedError(
-            f"The quota at {name} is exhausted{said}", "Check the plan and billing there."
+            f"The quota at {name} is exhausted{message}", "Check the plan and billing there."
         )
     if status == 401 or (status == 400 and _BAD_KEY.search(text)):
-        return AuthenticationError(f"{name} rejected the API key{said}", f"Check {where}.")
+        return AuthenticationError(f"{name} rejected the API key{message}", f"Check {where}.")
     if status == 403:
         return PermissionDeniedError(
-            f"{name} denied access{said}",
+            f"{name} denied access{message}",
             f"Check the permissions of {where}, and its access to {endpoint.model}.",
         )
     if (status in {404, 410} and _MODEL.search(text)) or (
         status == 400 and "model_not_found" in reported.code
     ):
         return ModelNotFoundError(
-            f"{name} does not have the model {endpoint.model}{said}",
+            f"{name} does not have the model {endpoint.model}{message}",
             "Choose another with --model; a local server may need to load it first.",
         )
     if status in {404, 405}:
         return ProviderProtocolError(
-            f"Nothing responds at {endpoint.host}{urlsplit(endpoint.base_url).path}{said}",
+            f"Nothing responds at {endpoint.host}{urlsplit(endpoint.base_url).path}{message}",
             'Check base_url, with its version; a server without Responses needs api = "chat".',
         )
     if status == 408:
-        return ProviderTimeoutError(f"{name} timed out{said}", "Try again.")
+        return ProviderTimeoutError(f"{name} timed out{message}", "Try again.")
     if status == 413:
         return ContextTooLongError(
-            f"The request is too large for {name}{said}", "Start a new conversation, or send less at once."
+            f"The request is too large for {name}{message}", "Start a new conversation, or send less at once."
         )
     if status == 429:
-        return RateLimitError(f"Rate limited by {name}{said}", "Wait a moment, then try again.", wait)
+        return RateLimitError(f"Rate limited by {name}{message}", "Wait a moment, then try again.", wait)
     if status == 409 or status >= 500:
         return OverloadedError(
-            f"{name} is unavailable{said}", "Try again later, or choose another model.", wait
+            f"{name} is unavailable{message}", "Try again later, or choose another model.", wait
         )
-    return _refused(f"{name} refused the request{said}", reported)
+    return _refused(f"{name} refused the request{message}", reported)
 
 
 def _refused(message: str, reported: Reported) -> BadRequestError:

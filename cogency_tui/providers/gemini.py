@@ -118,9 +118,9 @@ class GeminiWire:
     def _finish(self, candidate: Mapping[str, Any]) -> Finish:
         reason = text_of(candidate.get("finishReason"))
         if reason in _BROKEN:
-            said = self._endpoint.quote(text_of(candidate.get("finishMessage")))
+            message = self._endpoint.quote(text_of(candidate.get("finishMessage")))
             raise ProviderProtocolError(
-                f"{self._endpoint.name} cut its answer off: {reason}{': ' + said if said else ''}.",
+                f"{self._endpoint.name} cut its answer off: {reason}{': ' + message if message else ''}.",
                 "Try again, or choose another model.",
             )
         return _FINISHES.get(reason, "other") if reason else ""

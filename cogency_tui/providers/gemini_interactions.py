@@ -25,11 +25,11 @@ from cogency_tui.errors import (
 )
 from cogency_tui.protocol.events import Message
 from cogency_tui.providers import failures
-from cogency_tui.providers.base import Chunk, ReasoningDelta, Session, TextDelta, Usage, unanswered
+from cogency_tui.providers.base import Chunk, ProviderSession, ReasoningDelta, TextDelta, Usage, unanswered
 from cogency_tui.providers.ending_checks import check_memory
 from cogency_tui.providers.endpoint import Endpoint
 from cogency_tui.providers.gemini import VERSION, key_header, models_in, version_path
-from cogency_tui.providers.http_provider import Answers, Opener
+from cogency_tui.providers.http_provider import EndpointRequests, Opener
 from cogency_tui.providers.http_transport import Timeouts, Wait, with_retries
 from cogency_tui.providers.surrogates import whole_text
 from cogency_tui.providers.token_counting import RepeatingUsage
@@ -199,7 +199,7 @@ def interaction_sessions(
     """Return a function that opens sessions with one model. Nothing is sent before the first answer is
     requested."""
 
-    async def open_session(messages: Sequence[Message]) -> Session:
+    async def open_session(messages: Sequence[Message]) -> ProviderSession:
         wire = InteractionsWire(endpoint, version=version, thoughts=thoughts)
         return InteractionsSession(endpoint, wire, messages, timeouts, wait=wait, jitter=jitter)
 
@@ -221,7 +221,7 @@ class InteractionsSession:
     ) -> None:
         self._endpoint = endpoint
         self._wire = wire
-        self._answers = Answers(endpoint, wire, timeouts)
+        self._answers = EndpointRequests(endpoint, wire, timeouts)
         self._system = [each for each in seed if each["role"] == "system"]
         self._pending = [each for each in seed if each["role"] != "system"]
         self._wait = wait
@@ -298,8 +298,8 @@ class InteractionsSession:
     def _used(self, billed: Usage, written: Sequence[str]) -> Usage:
         if billed.estimated:
             return self._usage.estimated(written)
-        kept = billed.output - self._wire.answer.thought
-        return self._usage.reported(billed.input, billed.output, cached=billed.cached, kept=kept)
+        retained = billed.output - self._wire.answer.thought
+        return self._usage.reported(billed.input, billed.output, cached=billed.cached, retained=retained)
 
     def _meaning(self, error: ProviderError) -> ProviderError:
         """Convert `error`, raised before anything was received, to its meaning for a session."""

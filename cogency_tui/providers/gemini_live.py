@@ -27,7 +27,15 @@ from cogency_tui.errors import (
 )
 from cogency_tui.protocol.events import Message
 from cogency_tui.providers import failures
-from cogency_tui.providers.base import Chunk, Notice, ReasoningDelta, Session, TextDelta, Usage, unanswered
+from cogency_tui.providers.base import (
+    Chunk,
+    Notice,
+    ProviderSession,
+    ReasoningDelta,
+    TextDelta,
+    Usage,
+    unanswered,
+)
 from cogency_tui.providers.ending_checks import check_ending, check_memory
 from cogency_tui.providers.endpoint import Endpoint
 from cogency_tui.providers.gemini import (
@@ -86,7 +94,7 @@ class LiveLink:
         """True if it is not known to have ended."""
         return self._socket.is_open
 
-    async def say(self, turns: Sequence[Mapping[str, Any]], *, complete: bool) -> None:
+    async def add(self, turns: Sequence[Mapping[str, Any]], *, complete: bool) -> None:
         """Add turns to the conversation; `complete` requests an answer.
 
         Raises:
@@ -129,11 +137,11 @@ class LiveLink:
 
     def _meaning(self, code: int, reason: str) -> ProviderError | None:
         """Return the error of a close, where it differs from that of its code."""
-        said = failures.from_status(self._endpoint, 429 if "quota" in reason.lower() else 400, {}, reason)
+        text = failures.from_status(self._endpoint, 429 if "quota" in reason.lower() else 400, {}, reason)
         if isinstance(
-            said, AuthenticationError | PermissionDeniedError | RateLimitError | ContextTooLongError
+            text, AuthenticationError | PermissionDeniedError | RateLimitError | ContextTooLongError
         ):
-            return said
+            return text
         if code != _INTERNAL or self.answered:
             return None
         words = self._endpoint.quote(reason)
@@ -168,7 +176,7 @@ _REASONS: Mapping[str, Finish] = {
 def live_sessions(endpoint: Endpoint, timeouts: Timeouts | None = None, *, version: str = VERSION) -> Opener:
     """Return a function that opens sessions with one model. `version` as for `live_url`."""
 
-    async def open_session(messages: Sequence[Message]) -> Session:
+    async def open_session(messages: Sequence[Message]) -> ProviderSession:
         return await LiveSession.open(endpoint, live_url(endpoint.base_url, version), messages, timeouts)
 
     return open_session
@@ -222,7 +230,7 @@ class LiveSession:
         session = cls(endpoint, url, setup, link, seed, timeouts)
         if turns := contents(seed):
             try:
-                await link.say(turns, complete=False)
+                await link.add(turns, complete=False)
             except BaseException:
                 await link.close()
                 raise
@@ -252,7 +260,7 @@ class LiveSession:
         self._usage.sending(new)
         # A handle is for the conversation as it was.
         self._handle, self._asked, self._whole = "", True, False
-        await self._link.say(contents(new), complete=True)
+        await self._link.add(contents(new), complete=True)
 
     async def receive(self) -> AsyncGenerator[Chunk, None]:
         """Stream the answer. An early close closes the connection.
@@ -279,11 +287,11 @@ class LiveSession:
                 content = table(frame.get("serverContent"))
                 interrupted = interrupted or bool(content.get("interrupted"))
                 over = bool(content.get("turnComplete")) and content.get("interactionStatus") != "IN_PROGRESS"
-                said, thought = texts_of(table(content.get("modelTurn")))
+                message, thought = texts_of(table(content.get("modelTurn")))
                 if reasoning := reasonings.feed(thought):
                     written.append(reasoning)
                     yield ReasoningDelta(reasoning)
-                if text := texts.feed(said) + (texts.close() if over else ""):
+                if text := texts.feed(message) + (texts.close() if over else ""):
                     written.append(text)
                     answer.append(text)
                     yield TextDelta(text)
@@ -356,4 +364,4 @@ class LiveSession:
             return self._usage.estimated(written)
         thought = count_of(reported.get("thoughtsTokenCount")) or 0
         cached = count_of(reported.get("cachedContentTokenCount"))
-        return self._usage.reported(billed, output + thought, cached=cached, kept=output)
+        return self._usage.reported(billed, output + thought, cached=cached, retained=output)

@@ -11,7 +11,7 @@ from contextlib import aclosing
 
 from cogency_tui.errors import SessionRefusedError
 from cogency_tui.protocol.events import Message
-from cogency_tui.providers.base import Chunk, Notice, ReasoningDelta, Session, TextDelta
+from cogency_tui.providers.base import Chunk, Notice, ProviderSession, ReasoningDelta, TextDelta
 from cogency_tui.providers.endpoint import Endpoint
 from cogency_tui.providers.gemini import VERSION
 from cogency_tui.providers.gemini_interactions import interaction_sessions
@@ -40,11 +40,11 @@ def gemini_sessions(
     lives = live_sessions(endpoint, timeouts, version=version)
     refusals: list[SessionRefusedError] = []
 
-    async def open_session(messages: Sequence[Message]) -> Session:
+    async def open_session(messages: Sequence[Message]) -> ProviderSession:
         if refusals:
             return await interactions(messages)
 
-        async def turn(refusal: SessionRefusedError) -> Session:
+        async def turn(refusal: SessionRefusedError) -> ProviderSession:
             refusals.append(refusal)
             return await interactions(messages)
 
@@ -62,8 +62,8 @@ class _LiveFirst:
 
     def __init__(
         self,
-        session: Session,
-        turn: Callable[[SessionRefusedError], Awaitable[Session]] | None,
+        session: ProviderSession,
+        turn: Callable[[SessionRefusedError], Awaitable[ProviderSession]] | None,
         notice: Notice | None = None,
     ) -> None:
         self._session = session

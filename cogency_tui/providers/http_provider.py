@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from cogency_tui.errors import NetworkError, ProviderError, SessionRefusedError
 from cogency_tui.protocol.events import Message
-from cogency_tui.providers.base import Chunk, ReasoningDelta, Session, TextDelta, Usage
+from cogency_tui.providers.base import Chunk, ProviderSession, ReasoningDelta, TextDelta, Usage
 from cogency_tui.providers.ending_checks import check_ending
 from cogency_tui.providers.endpoint import Endpoint
 from cogency_tui.providers.failures import UnsupportedParameterError
@@ -31,7 +31,7 @@ DRAIN = 0.5
 """Seconds to wait for the end of a finished stream, so that its connection can be reused."""
 
 
-class Answers:
+class EndpointRequests:
     """Requests to one endpoint in one wire protocol, without retries. Remembers the parameters that it
     refuses."""
 
@@ -144,7 +144,7 @@ def _estimate(messages: Sequence[Message], written: int) -> Usage:
     return Usage(sent, tokens_of(written), estimated=True)
 
 
-Opener: TypeAlias = Callable[[Sequence[Message]], Awaitable[Session]]
+Opener: TypeAlias = Callable[[Sequence[Message]], Awaitable[ProviderSession]]
 """Opens a session seeded with messages."""
 
 
@@ -167,7 +167,7 @@ class HttpProvider:
         self.facts = facts or ModelFacts()
         self._label = wire.label
         self._sessions = sessions
-        self._answers = Answers(endpoint, wire, timeouts)
+        self._answers = EndpointRequests(endpoint, wire, timeouts)
         self._wait = wait
         self._jitter = jitter
 
@@ -187,7 +187,7 @@ class HttpProvider:
             async for chunk in chunks:
                 yield chunk
 
-    async def connect(self, messages: Sequence[Message]) -> Session:
+    async def connect(self, messages: Sequence[Message]) -> ProviderSession:
         """Open a session seeded with `messages`.
 
         Raises:

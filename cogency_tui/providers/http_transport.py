@@ -67,8 +67,8 @@ class HttpTransport:
         self._timeouts = timeouts or Timeouts()
         self._client: httpx.AsyncClient | None = None
         self._opening = asyncio.Lock()
-        self._heard = False
-        self._looked = False
+        self._responded = False
+        self._proxy_checked = False
 
     async def events(self, path: str, body: bytes) -> AsyncGenerator["ServerSentEvent", None]:
         """POST `body` (JSON) and yield the events of the answer. Closing it early closes the response.
@@ -116,7 +116,7 @@ class HttpTransport:
             raise await self._checked(self._endpoint.silent(self._timeouts.first_byte)) from exc
         except (httpx.HTTPError, httpx.StreamError, httpx.InvalidURL, OSError) as exc:
             raise await self._explained(exc) from exc
-        self._heard = True
+        self._responded = True
         if response.status_code != 200:
             raise failures.from_status(self._endpoint, response.status_code, response.headers, text)
         return read_object(self._endpoint, "list of models", text)
@@ -135,9 +135,9 @@ class HttpTransport:
         """Return `error`, or that of a wrong scheme in the address. The scheme is checked once, and only
         while nothing has ever come from the endpoint."""
         of_network = isinstance(error, NetworkError | ProviderTimeoutError)
-        if self._heard or self._looked or not of_network:
+        if self._responded or self._proxy_checked or not of_network:
             return error
-        self._looked = True
+        self._proxy_checked = True
         return await mismatch(self._endpoint) or error
 
     async def _opened(self) -> "httpx.AsyncClient":
@@ -174,7 +174,7 @@ class HttpTransport:
                 response = await client.send(request, stream=True)
         except TimeoutError as exc:
             raise await self._checked(self._endpoint.silent(self._timeouts.first_byte)) from exc
-        self._heard = True
+        self._responded = True
         pieces = self._timed(response.aiter_raw(), deadline)
         try:
             content_type = response.headers.get("content-type", "")

@@ -180,8 +180,8 @@ def _tables_of(text: str, start: str) -> dict[str, dict[str, Any]]:
     Reading all of it would take longer than everything else here, and only a provider or two is needed.
     """
     tables = re.split(r"^(?=\[)", text, flags=re.MULTILINE)
-    wanted = "".join(table for table in tables if table.startswith(f'["{start}'))
-    return tomllib.loads(wanted)
+    requested = "".join(table for table in tables if table.startswith(f'["{start}'))
+    return tomllib.loads(requested)
 
 
 def _overlay(packaged: dict[str, Any], own: dict[str, Any]) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from urllib.parse import urlencode
 from cogency_tui.errors import ProviderError, SessionLostError, SessionRefusedError
 from cogency_tui.protocol.events import Message
 from cogency_tui.providers import failures
-from cogency_tui.providers.base import Chunk, Session, TextDelta, Usage, unanswered
+from cogency_tui.providers.base import Chunk, ProviderSession, TextDelta, Usage, unanswered
 from cogency_tui.providers.ending_checks import check_ending, ends_alike
 from cogency_tui.providers.endpoint import Endpoint
 from cogency_tui.providers.http_provider import Opener
@@ -90,10 +90,10 @@ def _reported(endpoint: Endpoint, frame: dict[str, Any]) -> ProviderError:
     return failures.from_frame(endpoint, frame)
 
 
-class Answer:
+class RealtimeAnswer:
     """One response as received so far. `items` are the ids of the items that it added to the conversation,
-    `response` is the endpoint's report at its end; `cut` marks a cancelled one. `kept` is the number of its
-    tokens that stay in the context."""
+    `response` is the endpoint's report at its end; `cut` marks a cancelled one. `retained` is the number of
+    its tokens that stay in the context."""
 
     def __init__(self, endpoint: Endpoint) -> None:
         self.items: list[str] = []
@@ -101,7 +101,7 @@ class Answer:
         self.response: dict[str, Any] = {}
         self.ended = False
         self.cut = False
-        self.kept = 0
+        self.retained = 0
         self._endpoint = endpoint
         self._joiner = SurrogateJoiner()
 
@@ -166,7 +166,7 @@ _REMEMBERED = 64
 def realtime_sessions(endpoint: Endpoint, timeouts: Timeouts | None = None) -> Opener:
     """Return a function that opens sessions of `endpoint`, whose model has to be one of the Realtime API."""
 
-    async def open_seeded(messages: Sequence[Message]) -> Session:
+    async def open_seeded(messages: Sequence[Message]) -> ProviderSession:
         url = socket_url(endpoint.base_url, "/realtime", query=urlencode({"model": endpoint.model}))
         socket = await Socket.open(endpoint, LABEL, url, bearer(endpoint), timeouts)
         session = RealtimeSession(endpoint, socket)
@@ -195,7 +195,7 @@ class RealtimeSession:
         self._until = clock() + LIFETIME
         self._usage = SessionUsage()
         self._idle = False
-        self._last: Answer | None = None
+        self._last: RealtimeAnswer | None = None
         self._recent: deque[str] = deque(maxlen=_REMEMBERED)
 
     @property
@@ -237,7 +237,7 @@ class RealtimeSession:
         if last is not None and (last.cut or not ends_alike("".join(last.texts), messages)):
             fresh = messages
             removals = [{"type": "conversation.item.delete", "item_id": item} for item in last.items]
-            self._usage.removing(last.kept)
+            self._usage.removing(last.retained)
         self._usage.sending(message["content"] for message in fresh)
         await self._send([*removals, *map(new_item, fresh), {"type": "response.create"}])
 
@@ -248,7 +248,7 @@ class RealtimeSession:
             SessionLostError: the session is gone.
             ProviderError: the endpoint refused, failed or sent a malformed event; the session is closed then.
         """
-        answer = Answer(self._endpoint)
+        answer = RealtimeAnswer(self._endpoint)
         try:
             async with aclosing(self._read(answer)) as chunks:
                 async for chunk in chunks:
@@ -266,7 +266,7 @@ class RealtimeSession:
         self._idle = False
         await self._socket.close()
 
-    async def _read(self, answer: Answer) -> AsyncGenerator[Chunk, None]:
+    async def _read(self, answer: RealtimeAnswer) -> AsyncGenerator[Chunk, None]:
         while not answer.ended:
             if text := answer.read(*await self._next(first=not answer.texts)):
                 yield TextDelta(text)
@@ -278,7 +278,7 @@ class RealtimeSession:
         yield usage
         check_ending(self._endpoint, finish, wrote_text=bool(answer.texts))
 
-    async def _cancel(self, answer: Answer) -> None:
+    async def _cancel(self, answer: RealtimeAnswer) -> None:
         """End the response. Where that takes too long, the connection is closed."""
         try:
             async with asyncio.timeout(CANCELLING):
@@ -291,7 +291,7 @@ class RealtimeSession:
         answer.cut = True
         self._account(answer)
 
-    def _account(self, answer: Answer) -> Usage:
+    def _account(self, answer: RealtimeAnswer) -> Usage:
         """Record the answer's usage, which ends the round."""
         self._last = answer
         self._idle = True
@@ -299,12 +299,12 @@ class RealtimeSession:
         billed, output = count_of(reported.get("input_tokens")), count_of(reported.get("output_tokens"))
         if billed is None or output is None:
             usage = self._usage.estimated(answer.texts)
-            answer.kept = usage.output
+            answer.retained = usage.output
             return usage
         cached = count_of(table(reported.get("input_token_details")).get("cached_tokens"))
         thought = count_of(table(reported.get("output_token_details")).get("reasoning_tokens")) or 0
-        answer.kept = max(0, output - thought)
-        return self._usage.reported(billed, output, cached=cached, kept=answer.kept)
+        answer.retained = max(0, output - thought)
+        return self._usage.reported(billed, output, cached=cached, retained=answer.retained)
 
     async def _send(self, frames: Sequence[Mapping[str, Any]]) -> None:
         for frame in frames:

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from cogency_tui.errors import NetworkError, ProviderError, SessionLostError
 from cogency_tui.protocol.events import Message
 from cogency_tui.providers import failures
-from cogency_tui.providers.base import Chunk, ReasoningDelta, Session, TextDelta, Usage, unanswered
+from cogency_tui.providers.base import Chunk, ProviderSession, ReasoningDelta, TextDelta, Usage, unanswered
 from cogency_tui.providers.ending_checks import check_ending, check_memory
 from cogency_tui.providers.endpoint import Endpoint, read_error
 from cogency_tui.providers.failures import UnsupportedParameterError
@@ -151,12 +151,12 @@ class ResponsesWire:
 
 
 class ResponsesReader:
-    """Reads the events of one answer. Once it has ended, `response_id` names it, and `kept` is the number
+    """Reads the events of one answer. Once it has ended, `response_id` names it, and `retained` is the number
     of its tokens that a later answer in the same chain still sees."""
 
     def __init__(self, endpoint: Endpoint) -> None:
         self.response_id = ""
-        self.kept = 0
+        self.retained = 0
         self._endpoint = endpoint
         self._text_at: tuple[object, ...] = ()
         self._reasoning_at: tuple[object, ...] = ()
@@ -226,7 +226,7 @@ class ResponsesReader:
             reasoning = count_of(details.get("reasoning_tokens")) or 0
             # Reasoning is dropped at the next message of a user, unless the model keeps all of it.
             forgets = table(response.get("reasoning")).get("context") != "all_turns"
-            self.kept = max(0, usage.output - reasoning) if forgets else usage.output
+            self.retained = max(0, usage.output - reasoning) if forgets else usage.output
         finish: Finish = "stop"
         if event.get("type") == "response.incomplete":
             reason = text_of(table(response.get("incomplete_details")).get("reason"))
@@ -277,7 +277,7 @@ def responses_sessions(
     wire = ResponsesWire(endpoint, summaries=summaries)
     refused: set[str] = set()
 
-    async def open_session(messages: Sequence[Message]) -> Session:
+    async def open_session(messages: Sequence[Message]) -> ProviderSession:
         url = socket_url(endpoint.base_url, wire.path)
         socket = await Socket.open(endpoint, f"{LABEL} WebSocket", url, wire.headers(), timeouts)
         return ResponsesSession(endpoint, wire, socket, messages, refused)
@@ -362,7 +362,7 @@ class ResponsesSession:
                 if frame.complete:
                     break
             usage = self._used(frame, reader, written)
-            self._keep(frame.finish, reader)
+            self._continue_from(frame.finish, reader)
             self._answer = "".join(answer)
             yield usage
         finally:
@@ -399,10 +399,12 @@ class ResponsesSession:
         billed = frame.usage
         if billed is None:
             return self._usage.estimated(written)
-        usage = self._usage.reported(billed.input, billed.output, cached=billed.cached, kept=reader.kept)
+        usage = self._usage.reported(
+            billed.input, billed.output, cached=billed.cached, retained=reader.retained
+        )
         return replace(usage, cache_written=billed.cache_written)
 
-    def _keep(self, finish: Finish, reader: ResponsesReader) -> None:
+    def _continue_from(self, finish: Finish, reader: ResponsesReader) -> None:
         """Continue from this answer, if the endpoint is known to have it: whole, with an id."""
         self._previous = reader.response_id
         self._items.clear()

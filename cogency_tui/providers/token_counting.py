@@ -44,17 +44,17 @@ class SessionUsage:
         self._context -= tokens
 
     def reported(
-        self, billed: int, output: int, *, cached: int | None = None, kept: int | None = None
+        self, billed: int, output: int, *, cached: int | None = None, retained: int | None = None
     ) -> Usage:
-        """Return the usage of the answer that just ended, as the endpoint bills it. `kept` is the number of
-        tokens of `output` that stay in its context (all but the reasoning); default: all."""
+        """Return the usage of the answer that just ended, as the endpoint bills it. `retained` is the number
+        of tokens of `output` that stay in its context (all but the reasoning); default: all."""
         new = billed - self._context
         by_length = round(self._characters * self._ratio)
         if not self._context and self._characters:
             self._ratio = billed / self._characters
         # An impossible difference (an endpoint that trims its context) is replaced by our estimate.
         sent = new if 0 < new <= billed else by_length
-        self._context = billed + (output if kept is None else kept)
+        self._context = billed + (output if retained is None else retained)
         self._characters = 0
         return Usage(sent, output, cached, billed_input=billed)
 
@@ -89,9 +89,9 @@ class RepeatingUsage:
         """Count the system prompt as sent again for the next answer."""
         self._again = self._tokens or 0
 
-    def reported(self, billed: int, output: int, *, cached: int | None, kept: int) -> Usage:
+    def reported(self, billed: int, output: int, *, cached: int | None, retained: int) -> Usage:
         """As `SessionUsage.reported`, with the system prompt where it was sent again."""
-        usage = self._inner.reported(billed, output, cached=cached, kept=kept)
+        usage = self._inner.reported(billed, output, cached=cached, retained=retained)
         if self._tokens is None:
             self._tokens = round(self._system * billed / max(1, self._characters))
         return self._repeated(usage)

@@ -156,13 +156,13 @@ class Socket:
         code = self._link.close_code or 1006
         name = self._endpoint.name
         reason = self._endpoint.quote(self._link.close_reason or "")
-        said = f" ({code}{': ' + reason if reason else ''})"
+        details = f" ({code}{': ' + reason if reason else ''})"
         if code in LOST:
             return SessionLostError(
-                f"{name} closed the session{said}.", "The text so far is saved; try again."
+                f"{name} closed the session{details}.", "The text so far is saved; try again."
             )
         return SessionRefusedError(
-            f"{name} ended the {self._label} session{said}.", "Use replay mode, or choose another model."
+            f"{name} ended the {self._label} session{details}.", "Use replay mode, or choose another model."
         )
 
 

@@ -10,7 +10,7 @@ one (`private_keys`), or because it is known: one of ours (`environment_secrets`
 file (`remembered_secrets`). Length and randomness count, so that hashes, identifiers and placeholders of
 ordinary code stay. `redact` processes whole texts, `streams` text in pieces.
 
-Each public name is resolved on first use: the start needs `looks_like_key` alone, and the patterns of the
+Each public name is resolved on first use: the start needs `resembles_key` alone, and the patterns of the
 others take longer to compile than its own.
 """
 
@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from cogency_tui.redaction.environment_secrets import Veil
-    from cogency_tui.redaction.issuers import LOOSE_KEY, looks_like_key
+    from cogency_tui.redaction.issuers import LOOSE_KEY, resembles_key
     from cogency_tui.redaction.markers import MARKER, holds_marker, markers_in
     from cogency_tui.redaction.redact import Redactor, has_secret, secrets_of
     from cogency_tui.redaction.remembered_secrets import KnownSecrets
@@ -36,8 +36,8 @@ __all__ = [
     "has_secret",
     "holds_marker",
     "is_secret_file",
-    "looks_like_key",
     "markers_in",
+    "resembles_key",
     "secrets_of",
 ]
 
@@ -51,7 +51,7 @@ _MODULES = {
     "has_secret": "redact",
     "holds_marker": "markers",
     "is_secret_file": "secret_files",
-    "looks_like_key": "issuers",
+    "resembles_key": "issuers",
     "markers_in": "markers",
     "secrets_of": "redact",
 }

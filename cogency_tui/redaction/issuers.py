@@ -159,7 +159,7 @@ def issued_keys(text: str) -> Iterator[Span]:
                         yield found.span()
 
 
-def looks_like_key(value: str) -> bool:
+def resembles_key(value: str) -> bool:
     """Return whether a whole value begins like a secret; a short beginning suffices."""
     if LOOSE_KEY.match(value):
         return True

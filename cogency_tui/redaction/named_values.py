@@ -244,12 +244,12 @@ def _is_secret(named: _Named) -> bool:
     value = named.value
     if not shortest or _TEMPLATE.search(value):
         return False
-    if not named.quote and _looks_like_code(named):
+    if not named.quote and _resembles_code(named):
         return False
     return len(value) >= shortest and is_random_value(value)
 
 
-def _looks_like_code(named: _Named) -> bool:
+def _resembles_code(named: _Named) -> bool:
     """Return whether a value without quotes may be an expression."""
     if named.separator.endswith(",") or named.after in tuple("([{"):
         return True

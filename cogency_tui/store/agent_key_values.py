@@ -29,7 +29,7 @@ _LAST = "SELECT seq, timestamp, entry, sources FROM relic_log WHERE project = ? 
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class CachedValue:
     """A value of the cache; `expires` is in Unix seconds, None for one that stays. `sources` are those of
     the conversation that stored it, None where an older version did."""
 
@@ -39,8 +39,8 @@ class Kept:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
-    """An entry of the log; `timestamp` is in Unix seconds, `sources` as in `Kept`."""
+class LogEntry:
+    """An entry of the log; `timestamp` is in Unix seconds, `sources` as in `CachedValue`."""
 
     timestamp: float
     entry: Any
@@ -68,14 +68,14 @@ class Relics:
 
         await self._database.write(work)
 
-    async def get(self, key: str) -> Kept | None:
+    async def get(self, key: str) -> CachedValue | None:
         """Return the value under `key`, if any."""
         values = (self._project, to_column(key), self._clock())
         row = await self._database.read(lambda connection: connection.execute(_GET, values).fetchone())
         if row is None:
             return None
         try:
-            return Kept(json.loads(from_column(row[0])), row[1], _sources(row[2]))
+            return CachedValue(json.loads(from_column(row[0])), row[1], _sources(row[2]))
         except ValueError as exc:
             raise StoreError(f"The value of {key!r} in the cache cannot be read.", "Set it again.") from exc
 
@@ -97,15 +97,15 @@ class Relics:
         sql = "INSERT INTO relic_log (project, timestamp, entry, sources) VALUES (?, ?, ?, ?)"
         await self._database.write(lambda connection: connection.execute(sql, row))
 
-    async def read(self, limit: int) -> list[Entry]:
+    async def read(self, limit: int) -> list[LogEntry]:
         """Return the last `limit` entries of the log, oldest first; one that cannot be read is left out."""
         rows: list[tuple[int, float, str | bytes, str | bytes | None]] = await self._database.read(
             lambda connection: connection.execute(_LAST, (self._project, limit)).fetchall()
         )
-        entries: list[Entry] = []
+        entries: list[LogEntry] = []
         for seq, timestamp, entry, sources in reversed(rows):
             try:
-                entries.append(Entry(timestamp, json.loads(from_column(entry)), _sources(sources)))
+                entries.append(LogEntry(timestamp, json.loads(from_column(entry)), _sources(sources)))
             except ValueError:
                 self._note(f"Entry {seq} of the log cannot be read and is omitted.")
         return entries

@@ -50,11 +50,11 @@ _LOST = "It cannot be restored; other versions of the file may be available."
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """A content that `put` has read. `kept` is False where it was too large, or the quota was used up."""
+    """A content that `put` has read. `stored` is False where it was too large, or the quota was used up."""
 
     digest: str
     size: int
-    kept: bool
+    stored: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +129,7 @@ class Blobs:
     def version(self, data: bytes, mode: int) -> Version:
         """Store the content of a file with this mode."""
         stored = self.put_bytes(data)
-        return Version("file", stored.digest, stored.size, mode, stored.kept)
+        return Version("file", stored.digest, stored.size, mode, stored.stored)
 
     def has(self, digest: str) -> bool:
         """Return whether a content is there and whole. Asking counts as use: the content stays for

@@ -131,12 +131,12 @@ def _repaired(path: Path) -> list[str]:
     fresh = path.with_name(f"{FILE}.recovered")
     fresh.unlink(missing_ok=True)
     recovered = _recovered(path, fresh)
-    kept = set_aside(path)
+    damaged = set_aside(path)
     fresh.rename(path)
     gaps = f" Rows are lost in: {', '.join(recovered.broken)}." if recovered.broken else ""
     if recovered.dropped:
         gaps += f" Damaged rows were omitted: {_counted(recovered.dropped)}."
-    return [f"{recovered.rows:,} rows of {path} were recovered.{gaps} The damaged file is {kept}."]
+    return [f"{recovered.rows:,} rows of {path} were recovered.{gaps} The damaged file is {damaged}."]
 
 
 def _brought_back(path: Path, aside: Path) -> Iterator[str]:

@@ -76,7 +76,7 @@ def append(connection: sqlite3.Connection, conversation_id: str, event: Event) -
     return inserted.lastrowid
 
 
-class Page(NamedTuple):
+class EventPage(NamedTuple):
     """Numbered events of a conversation in order, and a notice for each row that cannot be read. `through`
     is the number of the page's last row, None where no other page follows."""
 
@@ -85,7 +85,7 @@ class Page(NamedTuple):
     through: int | None
 
 
-def read_page(connection: sqlite3.Connection, conversation_id: str, after: int) -> Page:
+def read_page(connection: sqlite3.Connection, conversation_id: str, after: int) -> EventPage:
     """Return the events after the number `after`, as many as fit on a page."""
     events: list[tuple[int, Event]] = []
     notices: list[str] = []
@@ -104,8 +104,8 @@ def read_page(connection: sqlite3.Connection, conversation_id: str, after: int) 
                 )
             size += len(body or "")
             if count == PAGE_EVENTS or size >= PAGE_SIZE:
-                return Page(events, notices, seq)
-    return Page(events, notices, None)
+                return EventPage(events, notices, seq)
+    return EventPage(events, notices, None)
 
 
 def environments(

@@ -600,7 +600,7 @@ class _Incoming:
         stored = self._blobs.put(BytesIO(record.decoded()))
         if stored.digest != record.content:
             raise ValueError("its content does not match its digest")
-        if stored.kept:
+        if stored.stored:
             self._sizes[stored.digest] = stored.size
 
     def _edit(self, record: EditRecord) -> None:
@@ -634,14 +634,14 @@ class _Incoming:
         Raises:
             ValueError: its content is another, or that of a link that leads nowhere.
         """
-        kept = digest in self._sizes
-        if kept and self._sizes[digest] != size:
+        stored = digest in self._sizes
+        if stored and self._sizes[digest] != size:
             raise ValueError(f"the size of a side is {size:,}, and its content has {self._sizes[digest]:,}")
-        if kept and kind == "link":
+        if stored and kind == "link":
             target = self._blobs.read(digest, size) if size <= _LONGEST_TARGET else b""
             if not target or b"\0" in target:
                 raise ValueError("the content of a side is not the target of a symbolic link")
-        return Version(kind, digest, size, mode, kept)
+        return Version(kind, digest, size, mode, stored)
 
     def _mark(self, record: MarkRecord) -> None:
         self._connection.execute(

@@ -38,11 +38,11 @@ _CHILDREN = f"SELECT {COLUMNS} FROM conversations WHERE parent = ? AND call IS N
 
 
 @dataclass(frozen=True, slots=True)
-class Tree:
+class ForkTree:
     """A conversation with its forks, the earliest first."""
 
     conversation: StoredConversation
-    forks: "tuple[Tree, ...]" = ()
+    forks: "tuple[ForkTree, ...]" = ()
 
 
 class Forks:
@@ -59,7 +59,7 @@ class Forks:
         """
         return await self._database.write(lambda connection: _fork(connection, id, through))
 
-    async def tree(self, id: str) -> Tree:
+    async def tree(self, id: str) -> ForkTree:
         """Return the whole tree of a conversation, from the one that is no fork. It includes conversations
         in the trash, which others may be forks of."""
         return await self._database.read(lambda connection: _tree(connection, _top(connection, id), set()))
@@ -131,8 +131,8 @@ def _top(connection: sqlite3.Connection, id: str) -> StoredConversation:
         id = found.parent
 
 
-def _tree(connection: sqlite3.Connection, conversation: StoredConversation, seen: set[str]) -> Tree:
+def _tree(connection: sqlite3.Connection, conversation: StoredConversation, seen: set[str]) -> ForkTree:
     seen.add(conversation.id)
     rows = connection.execute(_CHILDREN, (to_column(conversation.id),)).fetchall()
     children = [child for child in map(conversation_of, rows) if child.id not in seen]
-    return Tree(conversation, tuple(_tree(connection, child, seen) for child in children))
+    return ForkTree(conversation, tuple(_tree(connection, child, seen) for child in children))

@@ -131,7 +131,7 @@ class Intents:
         row = [
             *(root, origin.conversation, origin.caller, origin.turn, origin.project, call, tool),
             *(pid, own_start(pid), self._clock(), shadow.last, files, shadow.name, shadow.position),
-            *(_said(shadow.beside), None if covers is None else json.dumps([*map(str, covers)])),
+            *(_encoded_calls(shadow.beside), None if covers is None else json.dumps([*map(str, covers)])),
         ]
         bound = [to_column(value) if isinstance(value, str) else value for value in row]
 
@@ -149,7 +149,13 @@ class Intents:
 
     async def move(self, id: int, shadow: Shadow) -> None:
         """Replace the snapshot of a command that continues."""
-        row = (to_column(shadow.name), shadow.position, shadow.last or 0, to_column(_said(shadow.beside)), id)
+        row = (
+            to_column(shadow.name),
+            shadow.position,
+            shadow.last or 0,
+            to_column(_encoded_calls(shadow.beside)),
+            id,
+        )
         await self._database.write(lambda connection: connection.execute(_MOVE, row), durable=True)
 
     async def drop(self, id: int) -> None:
@@ -315,16 +321,16 @@ def _intent(row: tuple[Any, ...]) -> Intent:
         row_of["ended"],
         row_of["last"],
         _changes(row_of["files"]),
-        Shadow(row_of["shadow"], row_of["position"], row_of["last"], _heard(row_of["beside"])),
+        Shadow(row_of["shadow"], row_of["position"], row_of["last"], _decoded_calls(row_of["beside"])),
         None if row_of["covers"] is None else tuple(map(Path, json.loads(row_of["covers"]))),
     )
 
 
-def _said(beside: Beside) -> str:
+def _encoded_calls(beside: Beside) -> str:
     return json.dumps([beside.last, *sorted(beside.calls)], separators=(",", ":"))
 
 
-def _heard(text: str) -> Beside:
+def _decoded_calls(text: str) -> Beside:
     """Decode concurrent calls; none in a value of an older program."""
     last, *calls = json.loads(text or "[0]")
     return Beside(frozenset((caller, call) for caller, call in calls), last)

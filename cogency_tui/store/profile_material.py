@@ -16,22 +16,22 @@ from cogency_tui.store.database import Database
 from cogency_tui.store.events import BEGINS_TURN
 from cogency_tui.store.profile import MOST, Fact, delete, insert, read_facts, same
 
-HEARD = 20
+MOST_MESSAGES = 20
 """Latest messages that are stored for learning."""
 
 _TURNS = f"SELECT count(*) FROM events WHERE conversation_id = ? AND {BEGINS_TURN}"
 _LATEST = (
     f"SELECT seq, body FROM events WHERE conversation_id = ? AND {BEGINS_TURN} ORDER BY seq DESC LIMIT ?"
 )
-_HEAR = "INSERT INTO profile_heard (event, turn, typed) VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
-_HEARD = (
+_ADD_MESSAGE = "INSERT INTO profile_heard (event, turn, typed) VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
+_MESSAGES = (
     "SELECT h.event, c.id, h.turn, h.typed FROM profile_heard h JOIN events e ON e.seq = h.event"
     " JOIN conversations c ON c.id = e.conversation_id WHERE c.trashed IS NULL ORDER BY h.event"
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
+class LearnableMessage:
     """The user's typed part of a message that nothing was learned from yet; `event` is its number."""
 
     event: int
@@ -41,7 +41,7 @@ class Heard:
 
 
 @dataclass(frozen=True, slots=True)
-class State:
+class LearningState:
     """The state of learning. `revision` grows with each change by the user. `attempted` is the time of the
     last attempt (0 for never), `outcome` its result, "" while it runs or where it broke off; `waiting` is
     the number of messages to learn from."""
@@ -59,7 +59,7 @@ class Lot:
     """Messages to learn from, taken when the profile had this revision and these facts."""
 
     revision: int
-    heard: Sequence[Heard]
+    messages: Sequence[LearnableMessage]
     facts: Sequence[Fact]
 
 
@@ -70,7 +70,7 @@ class Lessons:
         self._database = database
         self._clock = clock
 
-    async def state(self) -> State:
+    async def state(self) -> LearningState:
         """Return the state of learning."""
         return await self._database.read(_state)
 
@@ -79,9 +79,9 @@ class Lessons:
         sql = "UPDATE profile_state SET offered = 1 WHERE offered = 0"
         return await self._database.write(lambda connection: connection.execute(sql).rowcount == 1)
 
-    async def hear(self, conversation: str, messages: Sequence[tuple[str, str]]) -> None:
+    async def add_messages(self, conversation: str, messages: Sequence[tuple[str, str]]) -> None:
         """Store messages of a conversation for learning: each whole, and its typed part."""
-        await self._database.write(partial(_hear, conversation, messages))
+        await self._database.write(partial(_add_messages, conversation, messages))
 
     async def take(self, every: int) -> Lot | None:
         """Return messages to learn from, once `every` messages or more are new. They stay until something
@@ -103,25 +103,27 @@ class Lessons:
         await self._database.write(lambda connection: connection.execute(sql, row))
 
 
-def _state(connection: sqlite3.Connection) -> State:
+def _state(connection: sqlite3.Connection) -> LearningState:
     sql = "SELECT revision, offered, attempted, outcome, failed FROM profile_state"
     revision, offered, attempted, outcome, failed = connection.execute(sql).fetchone()
     (waiting,) = connection.execute("SELECT count(*) FROM profile_heard").fetchone()
-    return State(revision, bool(offered), attempted, from_column(outcome), bool(failed), waiting)
+    return LearningState(revision, bool(offered), attempted, from_column(outcome), bool(failed), waiting)
 
 
-def _hear(conversation: str, messages: Sequence[tuple[str, str]], connection: sqlite3.Connection) -> None:
+def _add_messages(
+    conversation: str, messages: Sequence[tuple[str, str]], connection: sqlite3.Connection
+) -> None:
     key = to_column(conversation)
     (turn,) = connection.execute(_TURNS, (key,)).fetchone()
     left = list(messages)
-    for event, body in connection.execute(_LATEST, (key, 2 * HEARD)).fetchall():
+    for event, body in connection.execute(_LATEST, (key, 2 * MOST_MESSAGES)).fetchall():
         if left and events.text_of(body) == left[-1][0]:
-            connection.execute(_HEAR, (event, turn, to_column(left.pop()[1])))
+            connection.execute(_ADD_MESSAGE, (event, turn, to_column(left.pop()[1])))
         turn -= 1
     connection.execute(
         "DELETE FROM profile_heard WHERE event NOT IN"
         " (SELECT event FROM profile_heard ORDER BY event DESC LIMIT ?)",
-        (HEARD,),
+        (MOST_MESSAGES,),
     )
 
 
@@ -131,11 +133,11 @@ def _take(every: int, now: float, connection: sqlite3.Connection) -> Lot | None:
         return None
     connection.execute("UPDATE profile_heard SET taken = 1")
     connection.execute("UPDATE profile_state SET attempted = ?, outcome = '', failed = 0", (now,))
-    heard = [
-        Heard(event, from_column(conversation), turn, from_column(typed))
-        for event, conversation, turn, typed in connection.execute(_HEARD)
+    messages = [
+        LearnableMessage(event, from_column(conversation), turn, from_column(typed))
+        for event, conversation, turn, typed in connection.execute(_MESSAGES)
     ]
-    return Lot(_state(connection).revision, heard, read_facts(connection))
+    return Lot(_state(connection).revision, messages, read_facts(connection))
 
 
 def _learn(
@@ -160,7 +162,7 @@ def _learn(
             added += 1
             insert(connection, fact, model=model, created=now)
     dropped = len(gone) + _make_room(connection)
-    taken = [(heard.event,) for heard in lot.heard]
+    taken = [(message.event,) for message in lot.messages]
     connection.executemany("DELETE FROM profile_heard WHERE event = ?", taken)
     # Messages of conversations in the trash were taken, too.
     connection.execute("DELETE FROM profile_heard WHERE taken AND event <= ?", (max(taken, default=(0,))[0],))

@@ -112,11 +112,11 @@ class Prompts:
                 path.unlink(missing_ok=True)
                 return
             self._make()
-            told = msgspec.structs.replace(draft, saved=time.time(), pid=pid, started=own_start(pid))
+            stamped = msgspec.structs.replace(draft, saved=time.time(), pid=pid, started=own_start(pid))
             temporary = path.with_suffix(".new")
             temporary.unlink(missing_ok=True)
             with _private(temporary, os.O_EXCL) as handle:
-                handle.write(_encoded(told))
+                handle.write(_encoded(stamped))
             temporary.replace(path)
         except OSError as exc:
             raise self._error(exc) from exc

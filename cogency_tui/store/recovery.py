@@ -113,8 +113,8 @@ def rebuilt(connection: sqlite3.Connection, path: Path) -> bool:
 
 
 def _copy(source: sqlite3.Connection, target: sqlite3.Connection, name: str, found: Recovered) -> None:
-    wanted = [row[1] for row in target.execute(f"PRAGMA table_info({name})")]
-    columns = [row[1] for row in source.execute(f"PRAGMA table_info({name})") if row[1] in wanted]
+    expected = [row[1] for row in target.execute(f"PRAGMA table_info({name})")]
+    columns = [row[1] for row in source.execute(f"PRAGMA table_info({name})") if row[1] in expected]
     with_number = _has_rowid(target, name)
     names = ", ".join(["rowid", *columns] if with_number else columns)
     marks = ", ".join("?" * (len(columns) + with_number))

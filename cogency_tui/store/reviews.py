@@ -119,7 +119,7 @@ class Reviews:
             ]
         )
 
-    async def told(self, conversation: str) -> tuple[int, int]:
+    async def last_delivered(self, conversation: str) -> tuple[int, int]:
         """Return the numbers of the user's last action and last edit that the model was notified of; 0 for
         none."""
         sql = (
@@ -131,8 +131,8 @@ class Reviews:
             for (body,) in connection.execute(sql, (to_column(conversation),)):
                 review = _loaded(body).get("review")
                 if isinstance(review, dict):
-                    told = cast("dict[str, Any]", review)
-                    return int(told.get("action", 0)), int(told.get("edit", 0))
+                    record = cast("dict[str, Any]", review)
+                    return int(record.get("action", 0)), int(record.get("edit", 0))
             return 0, 0
 
         return await self._database.read(work)
@@ -150,7 +150,7 @@ class Reviews:
 
         return await self._database.read(work)
 
-    async def keep_outlines(self, outlines: Mapping[str, Any]) -> None:
+    async def store_outlines(self, outlines: Mapping[str, Any]) -> None:
         """Store outlines, in place of those with the same keys."""
         rows = [(key, json.dumps(value)) for key, value in outlines.items()]
         sql = "INSERT OR REPLACE INTO review_outlines (key, body) VALUES (?, ?)"
@@ -161,12 +161,12 @@ def in_effect(actions: Iterable[Action]) -> list[Action]:
     """Return the actions that are not reverted, the oldest first as given; those that revert others
     included."""
     left: list[Action] = []
-    taken_back: set[int] = set()
+    reverted: set[int] = set()
     # An action is reverted by a later one, so whether that is in effect is known by then.
     for action in sorted(actions, key=lambda action: action.id, reverse=True):
-        if action.id not in taken_back:
+        if action.id not in reverted:
             left.append(action)
-            taken_back |= {action.undoes} - {0}
+            reverted |= {action.undoes} - {0}
     return left[::-1]
 
 

@@ -91,25 +91,25 @@ class Store:
     def __init__(self, database: Database) -> None:
         self.database = database
         self.notices = database.notices
-        self._told = 0
+        self._reported = 0
         self._totals: dict[str, usage.Total] = {}
 
-    def untold(self) -> list[str]:
+    def new_notices(self) -> list[str]:
         """Return the notices that this method has not returned before."""
-        untold = self.notices[self._told :]
-        self._told = len(self.notices)
-        return untold
+        notices = self.notices[self._reported :]
+        self._reported = len(self.notices)
+        return notices
 
     async def report(self, show: Callable[[str], object]) -> None:
         """Show the user pending notices, and acknowledge them."""
-        for notice in self.untold():
+        for notice in self.new_notices():
             show(notice)
         await self.acknowledge()
 
     async def acknowledge(self) -> None:
-        """Acknowledge the notices of `untold`: the user has seen them."""
-        if self._told:
-            await self.database.acknowledge(self.notices[: self._told])
+        """Acknowledge the notices of `new_notices`: the user has seen them."""
+        if self._reported:
+            await self.database.acknowledge(self.notices[: self._reported])
 
     @classmethod
     async def open(cls, directory: Path, *, patience: float = 5.0) -> Self:

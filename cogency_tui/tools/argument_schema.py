@@ -32,7 +32,7 @@ _REMARKS = frozenset({"description", "explanation"})
 Args = TypeVar("Args", bound=msgspec.Struct)
 
 
-def convert(label: str, args: Any, wanted: type[Args], spellings: Spellings = PLAIN) -> Args:
+def convert(label: str, args: Any, expected: type[Args], spellings: Spellings = PLAIN) -> Args:
     """Convert decoded JSON to the argument struct; `label` begins a report of wrong arguments.
 
     Strict, except for other `spellings` of arguments and for numbers and booleans written as strings.
@@ -41,13 +41,13 @@ def convert(label: str, args: Any, wanted: type[Args], spellings: Spellings = PL
         ToolError: naming every argument that is missing, unknown or wrong, and the right form.
     """
     if not isinstance(args, dict):
-        raise _refusal(label, [f"the arguments must be an object, not {_value(args)}"], wanted)
-    known = _fields_of(wanted)
+        raise _refusal(label, [f"the arguments must be an object, not {_value(args)}"], expected)
+    known = _fields_of(expected)
     given, called, problems = _named(cast("dict[Any, Any]", args), known, spellings)
     for name, field in known.items():
         if name not in given:
             if field.required:
-                problems.append(f'"{name}" is missing (it must be {_wanted(field)})')
+                problems.append(f'"{name}" is missing (it must be {_type_of(field)})')
             continue
         given[name] = _coerced(given[name], field.type)
         try:
@@ -55,27 +55,29 @@ def convert(label: str, args: Any, wanted: type[Args], spellings: Spellings = PL
         except msgspec.ValidationError as error:
             inner = f" ({error})" if "`$" in str(error) else ""
             spelt = "" if called[name] == name else f' (given as "{shown(called[name])}")'
-            problems.append(f'"{name}"{spelt} must be {_wanted(field)}, not {_value(given[name])}{inner}')
+            problems.append(f'"{name}"{spelt} must be {_type_of(field)}, not {_value(given[name])}{inner}')
     if problems:
-        raise _refusal(label, problems, wanted)
+        raise _refusal(label, problems, expected)
     try:
-        return msgspec.convert(given, wanted, strict=True)
+        return msgspec.convert(given, expected, strict=True)
     except msgspec.ValidationError as error:
         # Raised by the struct itself (`__post_init__`).
-        raise _refusal(label, [str(error)], wanted) from None
+        raise _refusal(label, [str(error)], expected) from None
 
 
-def own_names(args: Mapping[str, Any], wanted: type[msgspec.Struct], spellings: Spellings) -> dict[str, Any]:
+def own_names(
+    args: Mapping[str, Any], expected: type[msgspec.Struct], spellings: Spellings
+) -> dict[str, Any]:
     """Rename arguments to the tool's own names, unchecked; unknown ones stay."""
-    given, called, _ = _named(args, _fields_of(wanted), spellings)
+    given, called, _ = _named(args, _fields_of(expected), spellings)
     taken = set(called.values())
     return {**given, **{key: value for key, value in args.items() if key not in taken and key not in given}}
 
 
 @lru_cache(_TOOLS)
-def _fields_of(wanted: type[msgspec.Struct]) -> Mapping[str, FieldInfo]:
+def _fields_of(expected: type[msgspec.Struct]) -> Mapping[str, FieldInfo]:
     """Return a tool's arguments by name; cached, because msgspec computes them each time."""
-    return {field.encode_name: field for field in fields(wanted)}
+    return {field.encode_name: field for field in fields(expected)}
 
 
 def _named(
@@ -95,8 +97,8 @@ def _named(
             given[name], called[name], spelt[name] = value, key, key
         elif not spellings.ignores(key, value) and key not in _REMARKS:
             instead = spellings.instead.get(key)
-            meant = f" ({instead})" if instead else _nearest(name, known)
-            problems.append(f'unknown argument "{shown(key)}"{meant}')
+            suggestion = f" ({instead})" if instead else _nearest(name, known)
+            problems.append(f'unknown argument "{shown(key)}"{suggestion}')
     return given, called, problems
 
 
@@ -114,16 +116,16 @@ def _coerced(value: Any, kind: Any) -> Any:
     return value
 
 
-def usage(wanted: type[msgspec.Struct]) -> str:
+def usage(expected: type[msgspec.Struct]) -> str:
     """Format the right form on one line: `file: str, [start: int = 1]`."""
-    found = inspect.type_info(wanted)
+    found = inspect.type_info(expected)
     return _members(found.fields, 0) if isinstance(found, inspect.StructType) else ""
 
 
-def described(wanted: type[msgspec.Struct]) -> str:
+def described(expected: type[msgspec.Struct]) -> str:
     """Describe each argument on a line: name, type with its range, default, meaning."""
     lines: list[str] = []
-    for field in fields(wanted):
+    for field in fields(expected):
         default = _default(field.default)
         need = "" if field.required else (f", default {default}" if default else ", optional")
         meaning = _meaning(field)
@@ -133,8 +135,8 @@ def described(wanted: type[msgspec.Struct]) -> str:
     return "\n".join(lines)
 
 
-def _refusal(label: str, problems: list[str], wanted: type[msgspec.Struct]) -> ToolError:
-    form = usage(wanted) or "none"
+def _refusal(label: str, problems: list[str], expected: type[msgspec.Struct]) -> ToolError:
+    form = usage(expected) or "none"
     return ToolError(f"{label}: {'; '.join(problems)}.", f"Arguments: {form}")
 
 
@@ -248,7 +250,7 @@ def _limits(kind: Any) -> str:
     return _short(kind)
 
 
-def _wanted(field: FieldInfo) -> str:
+def _type_of(field: FieldInfo) -> str:
     """Describe an argument in words, with its unit where its meaning begins with one."""
     unit = ", in seconds" if _meaning(field).startswith("seconds ") else ""
     return f"{_expected(field.type)}{unit}"

@@ -236,14 +236,14 @@ def with_protected(outcome: Outcome, found: Found | None) -> Outcome:
     """Mark the outcome as failed where `found` reports changes of protected files."""
     if found is None or not (found.put_back or found.left):
         return outcome
-    told = [outcome.outcome]
+    parts = [outcome.outcome]
     if found.put_back:
-        told.append(f"restored: {', '.join(found.put_back)}")
+        parts.append(f"restored: {', '.join(found.put_back)}")
     if found.left:
-        told.append(f"could not be restored: {', '.join(found.left)}")
+        parts.append(f"could not be restored: {', '.join(found.left)}")
     only_put_back = not (outcome.failed or found.left)
     return replace(
-        outcome, outcome="; ".join(told), failed=True, put_back=found.put_back if only_put_back else ()
+        outcome, outcome="; ".join(parts), failed=True, put_back=found.put_back if only_put_back else ()
     )
 
 
@@ -257,7 +257,7 @@ class ToolContext:
     `seen` maps each file that the agent has read or written to the fingerprint of its bytes at that time: a
     write refuses a file that has changed since. `known` are the secrets that were found in files.
     `journal`, where there is one, records changes. `variables` are the text values of the call's `$names`,
-    for a tool that takes them as its environment. `wants_value` states whether the outcome's `value` is
+    for a tool that takes them as its environment. `takes_value` states whether the outcome's `value` is
     used. `output_limit` is the number of characters of a result that the model is sent.
 
     A plan calls `refuse_by_mode` before a check of the project that is expensive or trusts what it finds.
@@ -275,7 +275,7 @@ class ToolContext:
     call_id: str = ""
     journal: Journal | None = None
     variables: Mapping[str, str] = field(default_factory=dict[str, str])
-    wants_value: bool = False
+    takes_value: bool = False
     output_limit: int = 30_000
     refuse_by_mode: Callable[[Intent], None] = field(default=lambda _intent: None)
     is_wary: Callable[[], bool] = field(default=lambda: True)

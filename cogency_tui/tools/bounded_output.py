@@ -17,7 +17,7 @@ _LONGEST_LINE = 4096
 """Longest line, in bytes, that is left out whole where its beginning or its end is missing."""
 
 
-class Kept:
+class HeadAndTail:
     """The first `head` and the last `tail` bytes of its input."""
 
     def __init__(self, head: int = HEAD, tail: int = TAIL) -> None:
@@ -66,7 +66,7 @@ class Output:
     def __init__(self, report: Callable[[str], None]) -> None:
         self._report = report
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
-        self._kept = Kept()
+        self._held = HeadAndTail()
         self._pending = bytearray()
         self._skipped = 0
         self._reported = float("-inf")
@@ -74,7 +74,7 @@ class Output:
 
     def feed(self, data: bytes) -> None:
         """Store output, and report it if the rate allows."""
-        self._kept.feed(data)
+        self._held.feed(data)
         self._pending += data
         if len(self._pending) > _LIVE:
             shown = from_line(bytes(self._pending[-_LIVE:]))
@@ -92,7 +92,7 @@ class Output:
         """Report pending output, and return the stored text."""
         self.cancel()
         self._publish(final=True)
-        return self._kept.text()
+        return self._held.text()
 
     def cancel(self) -> None:
         """Discard pending reports."""

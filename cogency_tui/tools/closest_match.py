@@ -21,7 +21,7 @@ _MOST_PLACES = 50
 """Most places compared for one line that occurs in several."""
 
 _MOST_PASSAGES = 8
-_MOST_WANTED = 60
+_MOST_EXPECTED = 60
 """Lines of `old` that are compared with each passage."""
 
 _GAP = 3
@@ -50,25 +50,25 @@ def near_miss(plain: str, old: str) -> str:
     """Describe the first line that differs between `old` and the passage that it probably meant, on both
     sides."""
     lines = plain.split("\n")[:_MOST_LINES]
-    wanted = old.strip("\n").split("\n")
-    if not any(line.strip() for line in wanted):
+    expected = old.strip("\n").split("\n")
+    if not any(line.strip() for line in expected):
         return "It is only white space: include the text around it."
-    if slip := _slip(plain, old, wanted):
+    if slip := _slip(plain, old, expected):
         return slip
-    start = _same_but_for_blanks(lines, wanted)
+    start = _same_but_for_blanks(lines, expected)
     if start is None:
-        start = _most_similar(lines, wanted[:_MOST_WANTED])
+        start = _most_similar(lines, expected[:_MOST_EXPECTED])
     if start is None:
         return "The file has nothing similar: read the file again."
-    return _compared(lines, start, wanted)
+    return _compared(lines, start, expected)
 
 
-def _slip(plain: str, old: str, wanted: Sequence[str]) -> str:
+def _slip(plain: str, old: str, expected: Sequence[str]) -> str:
     """Describe a change of `old` as a whole, without which the file has it."""
-    if "\n".join(wanted) in plain:
+    if "\n".join(expected) in plain:
         return "It is there, but without the line breaks at its beginning or end."
-    if all(_NUMBERED.match(line) for line in wanted if line):
-        bare = "\n".join(_NUMBERED.sub("", line, count=1) for line in wanted)
+    if all(_NUMBERED.match(line) for line in expected if line):
+        bare = "\n".join(_NUMBERED.sub("", line, count=1) for line in expected)
         if bare in plain:
             return "old has the line numbers that read shows: leave them out."
     if "\\" in old and _ESCAPE.sub(lambda match: _ESCAPES[match[0]], old) in plain:
@@ -76,8 +76,8 @@ def _slip(plain: str, old: str, wanted: Sequence[str]) -> str:
     return ""
 
 
-def _same_but_for_blanks(lines: list[str], wanted: list[str]) -> int | None:
-    target = ["".join(line.split()) for line in wanted]
+def _same_but_for_blanks(lines: list[str], expected: list[str]) -> int | None:
+    target = ["".join(line.split()) for line in expected]
     squeezed = ["".join(line.split()) for line in lines]
     if len(target) == 1:
         if target[0] in squeezed:
@@ -94,36 +94,36 @@ def _same_but_for_blanks(lines: list[str], wanted: list[str]) -> int | None:
     return None
 
 
-def _most_similar(lines: list[str], wanted: list[str]) -> int | None:
-    """Find the start of the passage that is most like `wanted`; None if none is alike."""
-    passages = [*_with_equal_lines(lines, wanted), *_with_a_similar_line(lines, wanted)]
-    rated = [(_likeness(lines, start, wanted), -start) for start in dict.fromkeys(passages)]
+def _most_similar(lines: list[str], expected: list[str]) -> int | None:
+    """Find the start of the passage that is most like `expected`; None if none is alike."""
+    passages = [*_with_equal_lines(lines, expected), *_with_a_similar_line(lines, expected)]
+    rated = [(_likeness(lines, start, expected), -start) for start in dict.fromkeys(passages)]
     best, place = max(rated, default=(0.0, 0))
     return -place if best >= _LEAST else None
 
 
-def _with_equal_lines(lines: list[str], wanted: list[str]) -> list[int]:
-    """Find passages that have lines of `wanted`; those with most of their text first."""
+def _with_equal_lines(lines: list[str], expected: list[str]) -> list[int]:
+    """Find passages that have lines of `expected`; those with most of their text first."""
     places: defaultdict[str, list[int]] = defaultdict(list)
     for index, line in enumerate(lines):
         if len(found := places[line.strip()]) < _MOST_PLACES:
             found.append(index)
     votes: Counter[int] = Counter()
-    for offset, line in enumerate(wanted):
+    for offset, line in enumerate(expected):
         text = line.strip()
         for index in places.get(text, ()) if text else ():
             votes[max(0, index - offset)] += len(text)
     return [start for start, _ in votes.most_common(_MOST_PASSAGES)]
 
 
-def _with_a_similar_line(lines: list[str], wanted: list[str]) -> Iterator[int]:
-    """Find the passage whose line is most like the longest of `wanted`."""
+def _with_a_similar_line(lines: list[str], expected: list[str]) -> Iterator[int]:
+    """Find the passage whose line is most like the longest of `expected`."""
     from difflib import SequenceMatcher
 
     # The longest line identifies the passage best.
-    offset = max(range(len(wanted)), key=lambda index: len(wanted[index].strip()))
+    offset = max(range(len(expected)), key=lambda index: len(expected[index].strip()))
     matcher = SequenceMatcher(autojunk=False)
-    matcher.set_seq2(wanted[offset].strip()[:_LONGEST])
+    matcher.set_seq2(expected[offset].strip()[:_LONGEST])
     best, place = _ALIKE, None
     for index, line in enumerate(lines[:_MOST_COMPARED]):
         matcher.set_seq1(line.strip()[:_LONGEST])
@@ -135,124 +135,126 @@ def _with_a_similar_line(lines: list[str], wanted: list[str]) -> Iterator[int]:
         yield max(0, place - offset)
 
 
-def _likeness(lines: list[str], start: int, wanted: list[str]) -> float:
-    """Return the share of the text of `wanted` that the lines from `start` on have, or nearly have."""
-    whole = sum(len(line.strip()) for line in wanted)
-    return sum(_likeness_at(lines, start, index, want) for index, want in enumerate(wanted)) / whole
+def _likeness(lines: list[str], start: int, expected: list[str]) -> float:
+    """Return the share of the text of `expected` that the lines from `start` on have, or nearly have."""
+    whole = sum(len(line.strip()) for line in expected)
+    return sum(_likeness_at(lines, start, index, target) for index, target in enumerate(expected)) / whole
 
 
-def _likeness_at(lines: list[str], start: int, index: int, want: str) -> float:
-    """Rate how much of a wanted line is in its place or a few lines off: one side may have a line more."""
-    text = want.strip()
+def _likeness_at(lines: list[str], start: int, index: int, expected: str) -> float:
+    """Rate how much of an expected line is in its place or a few lines off: one side may have a line more."""
+    text = expected.strip()
     place = start + index
-    ratio = _ratio(lines[place], want) if place < len(lines) else 0.0
+    ratio = _ratio(lines[place], expected) if place < len(lines) else 0.0
     near = [*lines[max(start, place - _GAP) : place], *lines[place + 1 : place + 1 + _GAP]]
     if ratio < _IN_GAP and any(line.strip() == text for line in near):
         ratio = _IN_GAP
     return ratio * len(text)
 
 
-def _ratio(have: str, want: str) -> float:
+def _ratio(have: str, expected: str) -> float:
     """Rate how alike two lines are; 0 where they are not."""
     from difflib import SequenceMatcher
 
-    have, want = have.strip()[:_LONGEST], want.strip()[:_LONGEST]
-    if have == want:
+    have, expected = have.strip()[:_LONGEST], expected.strip()[:_LONGEST]
+    if have == expected:
         return 1.0
-    matcher = SequenceMatcher(None, have, want, autojunk=False)
+    matcher = SequenceMatcher(None, have, expected, autojunk=False)
     if matcher.real_quick_ratio() <= _ALIKE or matcher.quick_ratio() <= _ALIKE:
         return 0.0
     ratio = matcher.ratio()
     return ratio if ratio > _ALIKE else 0.0
 
 
-def _compared(lines: list[str], start: int, wanted: list[str]) -> str:
+def _compared(lines: list[str], start: int, expected: list[str]) -> str:
     """Describe the first line that differs, and quote the passage where several do."""
-    passage = lines[start : start + len(wanted)]
-    differ = [index for index in range(len(wanted)) if not _same(passage, wanted, index)]
+    passage = lines[start : start + len(expected)]
+    differ = [index for index in range(len(expected)) if not _same(passage, expected, index)]
     first = differ[0]
     number = start + first + 1
     if first >= len(passage):
-        return f"The file ends after line {len(lines):,}; old continues with:\n{_shown(wanted[first], 0)}"
-    if missing := _missing(lines, start + first, wanted, first):
+        return f"The file ends after line {len(lines):,}; old continues with:\n{_shown(expected[first], 0)}"
+    if missing := _missing(lines, start + first, expected, first):
         return missing
-    told = _difference(passage[first], wanted[first], number)
+    difference = _difference(passage[first], expected[first], number)
     if len(differ) == 1:
-        return told
+        return difference
     rows = [f"{start + index + 1}\t{_shown(line, 0)}" for index, line in enumerate(passage[:_SHOWN])]
     more = ["…"] if len(passage) > _SHOWN else []
-    return "\n".join([told, f"{len(differ):,} lines differ. The file has:", *rows, *more])
+    return "\n".join([difference, f"{len(differ):,} lines differ. The file has:", *rows, *more])
 
 
-def _same(passage: list[str], wanted: list[str], index: int) -> bool:
-    """Return whether a line of the passage contains the wanted one: the first may begin before it, the last
+def _same(passage: list[str], expected: list[str], index: int) -> bool:
+    """Return whether a line of the passage contains the expected one: the first may begin before it, the last
     end after it."""
     if index >= len(passage):
         return False
-    have, want = passage[index], wanted[index]
-    if len(wanted) == 1:
-        return want in have
+    have, line = passage[index], expected[index]
+    if len(expected) == 1:
+        return line in have
     if index == 0:
-        return have.endswith(want)
-    return have.startswith(want) if index == len(wanted) - 1 else have == want
+        return have.endswith(line)
+    return have.startswith(line) if index == len(expected) - 1 else have == line
 
 
-def _missing(lines: list[str], place: int, wanted: list[str], index: int) -> str:
+def _missing(lines: list[str], place: int, expected: list[str], index: int) -> str:
     """Report that one side has a few lines more than the other, if that is the difference."""
     for gap in range(1, _GAP + 1):
-        if lines[place + gap : place + gap + 1] == wanted[index : index + 1]:
+        if lines[place + gap : place + gap + 1] == expected[index : index + 1]:
             left_out = "\n".join(_shown(line, 0) for line in lines[place : place + gap])
             which = f"line {place + 1:,}" if gap == 1 else f"lines {place + 1:,} to {place + gap:,}"
             return f"old leaves out {which} of the file:\n{left_out}"
-        if wanted[index + gap : index + gap + 1] == lines[place : place + 1]:
-            more = "\n".join(_shown(line, 0) for line in wanted[index : index + gap])
+        if expected[index + gap : index + gap + 1] == lines[place : place + 1]:
+            more = "\n".join(_shown(line, 0) for line in expected[index : index + gap])
             what = "a line" if gap == 1 else f"{gap} lines"
             return f"old has {what} before line {place + 1:,} that the file does not have:\n{more}"
     return ""
 
 
-def _difference(have: str, want: str, number: int) -> str:
+def _difference(have: str, expected: str, number: int) -> str:
     """Describe the difference between a line of the file and one of `old`, and quote both."""
-    at = _first_difference(have, want)
-    told = _blank_difference(have, want) or _odd_difference(have, want, at) or "differs"
-    return f"Line {number:,} {told}:\nfile: {_shown(have, at[0])}\nold:  {_shown(want, at[1])}"
+    at = _first_difference(have, expected)
+    difference = _blank_difference(have, expected) or _odd_difference(have, expected, at) or "differs"
+    return f"Line {number:,} {difference}:\nfile: {_shown(have, at[0])}\nold:  {_shown(expected, at[1])}"
 
 
-def _blank_difference(have: str, want: str) -> str:
+def _blank_difference(have: str, expected: str) -> str:
     """Describe a difference in the blanks around a line, or within it."""
-    if "".join(have.split()) != "".join(want.split()):
+    if "".join(have.split()) != "".join(expected.split()):
         return ""
-    indents = _indent(have), _indent(want)
-    if have.strip(_BLANKS) == want.strip(_BLANKS) and indents[0] != indents[1]:
+    indents = _indent(have), _indent(expected)
+    if have.strip(_BLANKS) == expected.strip(_BLANKS) and indents[0] != indents[1]:
         return f"is indented with {_blanks(indents[0])}, old has {_blanks(indents[1])}"
-    ends = _trail(have), _trail(want)
-    if have.strip(_BLANKS) == want.strip(_BLANKS) and ends[0] != ends[1]:
+    ends = _trail(have), _trail(expected)
+    if have.strip(_BLANKS) == expected.strip(_BLANKS) and ends[0] != ends[1]:
         return f"ends with {_blanks(ends[0])}, in old with {_blanks(ends[1])}"
     return ""
 
 
-def _odd_difference(have: str, want: str, at: tuple[int, int]) -> str:
+def _odd_difference(have: str, expected: str, at: tuple[int, int]) -> str:
     """Name the two characters that differ first, where one of them is not what it looks like."""
-    one, other = have[at[0] : at[0] + 1], want[at[1] : at[1] + 1]
-    if have.translate(_LOOKALIKES) != want.translate(_LOOKALIKES) and not (_odd(one) or _odd(other)):
+    one, other = have[at[0] : at[0] + 1], expected[at[1] : at[1] + 1]
+    if have.translate(_LOOKALIKES) != expected.translate(_LOOKALIKES) and not (_odd(one) or _odd(other)):
         return ""
     return f"has {_named(one)} in column {at[0] + 1}, old has {_named(other)}"
 
 
-def _first_difference(have: str, want: str) -> tuple[int, int]:
+def _first_difference(have: str, expected: str) -> tuple[int, int]:
     """Return the position of the first difference in each line: a part of a line is aligned where it fits
     best."""
     from difflib import SequenceMatcher
 
     shift = 0
-    if len(want) < len(have):
-        match = SequenceMatcher(None, have[:_LONGEST], want[:_LONGEST], autojunk=False).find_longest_match()
+    if len(expected) < len(have):
+        match = SequenceMatcher(
+            None, have[:_LONGEST], expected[:_LONGEST], autojunk=False
+        ).find_longest_match()
         shift = max(0, match.a - match.b)
         if not have[:shift].strip():
             # Only the indentation is missing.
             shift = 0
-    length = min(len(have) - shift, len(want))
-    place = next((index for index in range(length) if have[shift + index] != want[index]), length)
+    length = min(len(have) - shift, len(expected))
+    place = next((index for index in range(length) if have[shift + index] != expected[index]), length)
     return shift + place, place
 
 

@@ -7,7 +7,7 @@ from contextlib import closing
 from dataclasses import dataclass
 
 from cogency_tui.workspace import globs
-from cogency_tui.workspace.gitignore_walk import Entry, Level, Tree
+from cogency_tui.workspace.gitignore_walk import Level, TreeEntry, WorkspaceTree
 from cogency_tui.workspace.paths import Location, Workspace
 from cogency_tui.workspace.protected_names import shown
 
@@ -15,7 +15,7 @@ MOST = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class Listing:
+class TreeText:
     """A tree as text, and the extent of it that is shown."""
 
     text: str
@@ -25,11 +25,11 @@ class Listing:
 
 @dataclass(slots=True)
 class _Branch:
-    directories: list[Entry]
-    others: list[tuple[Entry, str]]
+    directories: list[TreeEntry]
+    others: list[tuple[TreeEntry, str]]
 
 
-def render(workspace: Workspace, start: Location, pattern: str | None, depth: int) -> Listing:
+def render(workspace: Workspace, start: Location, pattern: str | None, depth: int) -> TreeText:
     """List the tree below `start`, to the requested depth or as deep as fits.
 
     Raises:
@@ -51,7 +51,7 @@ def _collected(
     branches: dict[str, _Branch] = {}
     count = 0
     prefix: int | None = None
-    with closing(Tree(workspace).walk(start, depth)) as levels:
+    with closing(WorkspaceTree(workspace).walk(start, depth)) as levels:
         for level in levels:
             if prefix is None:
                 prefix = len(level.path)
@@ -71,7 +71,7 @@ def _collected(
     return branches, True
 
 
-def _remark(level: Level, entry: Entry) -> str:
+def _remark(level: Level, entry: TreeEntry) -> str:
     """Describe an entry: a file's size, or its kind."""
     if entry.kind == "link":
         return "(link)"
@@ -84,8 +84,8 @@ def _remark(level: Level, entry: Entry) -> str:
 
 
 def _rendered(
-    branches: dict[str, _Branch], filtered: bool, depth: int, wanted: int, complete: bool
-) -> Listing:
+    branches: dict[str, _Branch], filtered: bool, depth: int, requested: int, complete: bool
+) -> TreeText:
     lines: list[str] = []
     directories = closed = 0
 
@@ -119,12 +119,14 @@ def _rendered(
         lines.append("[nothing matches]" if filtered else "[the directory is empty]")
     if not complete:
         lines.append(f"[only the first {MOST:,} entries are shown: narrow it with path or pattern]")
-    elif depth < wanted:
-        lines.append(f"[shown to depth {depth}, not {wanted}: more than {MOST:,} entries; list a directory]")
+    elif depth < requested:
+        lines.append(
+            f"[shown to depth {depth}, not {requested}: more than {MOST:,} entries; list a directory]"
+        )
     if closed:
         which = f"{closed:,} deeper directories" if filtered else "directories marked with …"
         lines.append(f"[{which} were not opened: give depth, or path]")
-    return Listing("\n".join(lines), files, directories)
+    return TreeText("\n".join(lines), files, directories)
 
 
 def readable_size(size: int) -> str:

@@ -65,7 +65,7 @@ class Read:
         return Touch(frozenset({context.workspace.locate(args.file).path}))
 
     async def plan(self, args: ReadArgs, context: ToolContext) -> Intent:
-        return await in_thread(look, args.file, "Read", context)
+        return await in_thread(read_intent, args.file, "Read", context)
 
     async def run(self, args: ReadArgs, context: ToolContext) -> Outcome:
         location = await in_thread(context.locate, args.file)
@@ -139,7 +139,7 @@ class List:
         return Touch(everything=True)
 
     async def plan(self, args: ListArgs, context: ToolContext) -> Intent:
-        return await in_thread(look, args.path, "List", context)
+        return await in_thread(read_intent, args.path, "List", context)
 
     async def run(self, args: ListArgs, context: ToolContext) -> Outcome:
         location = await in_thread(context.locate, args.path)
@@ -151,7 +151,7 @@ class List:
         return Outcome(outcome, listing.text)
 
 
-def look(path: str, verb: str, context: ToolContext) -> Intent:
+def read_intent(path: str, verb: str, context: ToolContext) -> Intent:
     """Describe a call that only reads. Blocks.
 
     Raises:
@@ -200,12 +200,12 @@ def _read(args: ReadArgs, location: Location, context: ToolContext) -> tuple[byt
 def _fitting(text: Text, lines: list[str], args: ReadArgs, limit: int) -> tuple[list[str], list[str]]:
     """Number the requested lines, and note what is left out: as many lines as fit into `limit` characters,
     and at least one."""
-    wanted = lines[args.start - 1 : args.start - 1 + args.lines]
-    width = len(str(args.start + len(wanted) - 1))
+    requested = lines[args.start - 1 : args.start - 1 + args.lines]
+    width = len(str(args.start + len(requested) - 1))
     longest = min(LONGEST_LINE, limit // 2)
     shown: list[str] = []
     room = limit
-    for number, line in enumerate(wanted, args.start):
+    for number, line in enumerate(requested, args.start):
         more = len(line) - longest
         row = f"{number:>{width}}\t{f'{line[:longest]} [… {more:,} more characters]' if more > 0 else line}"
         room -= len(row) + 1
@@ -213,7 +213,7 @@ def _fitting(text: Text, lines: list[str], args: ReadArgs, limit: int) -> tuple[
             break
         shown.append(row)
     while True:
-        long = sum(len(line) > longest for line in wanted[: len(shown)])
+        long = sum(len(line) > longest for line in requested[: len(shown)])
         notes = _notes(text, args.start, args.start + len(shown) - 1, len(lines), (long, longest))
         if len(shown) == 1 or sum(len(row) + 1 for row in (*shown, *notes)) <= limit:
             return shown, notes

@@ -10,7 +10,7 @@ import msgspec
 
 from cogency_tui.errors import ToolError
 from cogency_tui.tools.base import PLAIN, Aliases, Intent, Outcome, Spellings, ToolContext, ToolKind, Touch
-from cogency_tui.tools.files import look
+from cogency_tui.tools.files import read_intent
 from cogency_tui.tools.worker_threads import in_thread
 from cogency_tui.workspace import search_worker, text_search
 from cogency_tui.workspace.protected_names import shown
@@ -71,7 +71,7 @@ class Find:
 
     async def plan(self, args: FindArgs, context: ToolContext) -> Intent:
         _require_either(args)
-        return await in_thread(look, args.path, "Search", context)
+        return await in_thread(read_intent, args.path, "Search", context)
 
     async def run(self, args: FindArgs, context: ToolContext) -> Outcome:
         _require_either(args)
@@ -79,7 +79,7 @@ class Find:
         start = await in_thread(context.locate, args.path)
         if args.content is None:
             found = await search_worker.find_names(workspace, start, args.pattern or "*")
-            if context.wants_value and found.matches > len(found.lines):
+            if context.takes_value and found.matches > len(found.lines):
                 raise ToolError(
                     f"{_files(found)}: an output_key holds {len(found.lines)} at most.", "Narrow the pattern."
                 )

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from cogency_tui.tools.file_writes import Change
 
 
-Keeps = Callable[[Sequence[str], str], Awaitable[bool | None]]
+AskToKeep = Callable[[Sequence[str], str], Awaitable[bool | None]]
 """Asks the user whether a command's changes of protected files stay: names with reasons, and a diff. None
 where there is no user to ask; the changes are then reverted."""
 
@@ -23,26 +23,26 @@ where there is no user to ask; the changes are then reverted."""
 class Consent:
     """The changes of protected files that a command may make.
 
-    `keeps` is asked about files that are not covered; None where all are. `covers` are resolved files and
+    `ask` is called about files that are not covered; None where all are. `covers` are resolved files and
     directories that the user was asked about before. `brings` is untrusted content that the command may
     bring with commits, which stay; None for nothing. `destinations` are the remotes and addresses that the
     command itself configures for git.
     """
 
-    keeps: Keeps | None
+    ask: AskToKeep | None
     covers: Collection[Path] = ()
     brings: Bringing | None = None
     destinations: Collection[str] = ()
 
     def allows(self, path: Path) -> bool:
         """Return whether the user has allowed any change at a resolved path."""
-        return self.keeps is None or not set(self.covers).isdisjoint((path, *path.parents))
+        return self.ask is None or not set(self.covers).isdisjoint((path, *path.parents))
 
 
 ALL = Consent(None)
 
 
-class Kept(Protocol):
+class StoredCopies(Protocol):
     """Copies of the files that a command is about to destroy: all but `left_out` of them."""
 
     @property
@@ -53,7 +53,7 @@ class Found(Protocol):
     """The changes of a command, complete when its block is left."""
 
     @property
-    def at_stake(self) -> Kept: ...
+    def at_stake(self) -> StoredCopies: ...
 
     @property
     def edits(self) -> Sequence[object]: ...

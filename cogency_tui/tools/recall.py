@@ -51,7 +51,7 @@ class Memory(Protocol):
     async def read(self, conversation: str, at: int | None) -> Passages: ...
 
 
-class Recall:
+class RecallTool:
     """Searches `memory`, which is opened on first use."""
 
     name = "recall"
@@ -88,8 +88,8 @@ class Recall:
             memory = await self._memory()
             if args.conversation is not None:
                 found = await memory.read(args.conversation, args.at)
-                told = f"Read {found.count} event{'' if found.count == 1 else 's'}"
-                return Outcome(told, f"[{_NOTE}]\n\n{found.text}", sources=found.sources)
+                outcome = f"Read {found.count} event{'' if found.count == 1 else 's'}"
+                return Outcome(outcome, f"[{_NOTE}]\n\n{found.text}", sources=found.sources)
             found = await memory.search(args.query, args.scope, args.limit)
         except StoreError as exc:
             raise ToolError(str(exc), exc.hint) from exc

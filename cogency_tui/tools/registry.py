@@ -114,7 +114,7 @@ class Registry:
         if not isinstance(tool, Environed):
             return frozenset()
         others = spellings.over(tool.aliases.arguments).names
-        spelt = (other for other, meant in others.items() if meant in tool.environment)
+        spelt = (other for other, native in others.items() if native in tool.environment)
         return frozenset((*tool.environment, *spelt))
 
     def bind(self, name: str, args: Any, context: ToolContext) -> BoundCall:
@@ -153,11 +153,11 @@ class Registry:
 
         names = sorted(self._tools)
         near = get_close_matches(name.casefold(), names, n=3)
-        meant = f" Did you mean {' or '.join(near)}?" if near else ""
+        suggestion = f" Did you mean {' or '.join(near)}?" if near else ""
         for other, (tool, text) in _ELSEWHERE.items():
             if _folded(other) == _folded(name) and (not tool or tool in self._tools):
-                meant = f" {text}"
-        return ToolError(f'There is no tool "{shown(name[:80])}".{meant}', f"Tools: {', '.join(names)}.")
+                suggestion = f" {text}"
+        return ToolError(f'There is no tool "{shown(name[:80])}".{suggestion}', f"Tools: {', '.join(names)}.")
 
     def describe(self) -> str:
         """Describe the tools for a system prompt, those that take one line at the end."""
@@ -192,10 +192,10 @@ def own_arguments(called: str, tool: str, args: Mapping[str, Any]) -> dict[str, 
     """Rename the arguments of a call to `called` to those of our `tool`."""
     if tool not in _OWN:
         return dict(args)
-    wanted, aliases = _OWN[tool]
+    fields, aliases = _OWN[tool]
     others = {_folded(name): spellings for name, spellings in aliases.tools.items()}
     spellings = others.get(_folded(called), PLAIN).over(aliases.arguments)
-    return argument_schema.own_names(args, wanted, spellings)
+    return argument_schema.own_names(args, fields, spellings)
 
 
 OWN_TOOLS = (Read, Write, Edit, List, Find, Replace, Shell, Processes, Fetch, Search)

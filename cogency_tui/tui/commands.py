@@ -25,7 +25,7 @@ CUSTOM = "custom"
 _NAMED = re.compile(r"/[A-Za-z][A-Za-z0-9-]*")
 
 
-class Command(msgspec.Struct, frozen=True):
+class SlashCommand(msgspec.Struct, frozen=True):
     """A command: `handler` names the handler that receives the argument, which is one of `choices`, or any
     text where `takes` describes it."""
 
@@ -43,44 +43,47 @@ class Command(msgspec.Struct, frozen=True):
 
 
 COMMANDS = (
-    Command("new", "Start a new conversation", "new_conversation"),
-    Command("resume", "Resume a past conversation", "recall", takes="[QUERY]"),
-    Command("recall", "Search all past conversations", "recall", takes="[QUERY]"),
-    Command("model", "Choose a model", "choose_model", takes="[PROVIDER[/MODEL]]"),
-    Command("mode", "Session mode", "set_mode", lambda: MODES),
-    Command("dialect", "Tool-call format", "set_dialect", lambda: DIALECTS),
-    Command("permissions", "What the agent may do without asking", "permissions", lambda: PERMISSIONS),
-    Command("trust", "Review and trust this project's .cogency files", "trust"),
-    Command("mcp", "MCP server status and restart", "mcp", takes="[NAME]"),
-    Command("review", "Review every edit, hunk by hunk", "review"),
-    Command("undo", "Revert the changes of the last turn", "undo"),
-    Command("redo", "Redo what /undo reverted", "redo"),
-    Command("timeline", "Browse the conversation event by event", "timeline"),
-    Command("fork", "Fork this conversation", "fork"),
-    Command("context", "Context usage", "show_context"),
-    Command("compact", "Summarize the conversation", "compact"),
-    Command("cost", "Tokens and cost of this conversation", "show_costs"),
-    Command("profile", "What the agent remembers about you", "profile", lambda: PROFILE_CHOICES),
-    Command("theme", "Choose a color theme", "set_theme", lambda: tuple(theme_names())),
-    Command("settings", "View and change all settings", "settings"),
-    Command("keys", "All keys and how to remap them", "show_keys"),
-    Command("help", "Keys and commands", "help"),
-    Command("quit", "Quit", "leave"),
+    SlashCommand("new", "Start a new conversation", "new_conversation"),
+    SlashCommand("resume", "Resume a past conversation", "recall", takes="[QUERY]"),
+    SlashCommand("recall", "Search all past conversations", "recall", takes="[QUERY]"),
+    SlashCommand("model", "Choose a model", "choose_model", takes="[PROVIDER[/MODEL]]"),
+    SlashCommand("mode", "Session mode", "set_mode", lambda: MODES),
+    SlashCommand("dialect", "Tool-call format", "set_dialect", lambda: DIALECTS),
+    SlashCommand("permissions", "What the agent may do without asking", "permissions", lambda: PERMISSIONS),
+    SlashCommand("trust", "Review and trust this project's .cogency files", "trust"),
+    SlashCommand("mcp", "MCP server status and restart", "mcp", takes="[NAME]"),
+    SlashCommand("review", "Review every edit, hunk by hunk", "review"),
+    SlashCommand("undo", "Revert the changes of the last turn", "undo"),
+    SlashCommand("redo", "Redo what /undo reverted", "redo"),
+    SlashCommand("timeline", "Browse the conversation event by event", "timeline"),
+    SlashCommand("fork", "Fork this conversation", "fork"),
+    SlashCommand("context", "Context usage", "show_context"),
+    SlashCommand("compact", "Summarize the conversation", "compact"),
+    SlashCommand("cost", "Tokens and cost of this conversation", "show_costs"),
+    SlashCommand("profile", "What the agent remembers about you", "profile", lambda: PROFILE_CHOICES),
+    SlashCommand("theme", "Choose a color theme", "set_theme", lambda: tuple(theme_names())),
+    SlashCommand("settings", "View and change all settings", "settings"),
+    SlashCommand("keys", "All keys and how to remap them", "show_keys"),
+    SlashCommand("help", "Keys and commands", "help"),
+    SlashCommand("quit", "Quit", "leave"),
 )
 
 
-def with_custom(custom: "Iterable[CustomCommand]") -> tuple[Command, ...]:
+def with_custom(custom: "Iterable[CustomCommand]") -> tuple[SlashCommand, ...]:
     """Add the commands defined in files to the built-in ones; none of them overrides a built-in."""
     taken = {command.name for command in COMMANDS}
     others = [each for each in custom if each.name not in taken]
-    return (*COMMANDS, *(Command(each.name, _summary(each), CUSTOM, takes=each.takes) for each in others))
+    return (
+        *COMMANDS,
+        *(SlashCommand(each.name, _summary(each), CUSTOM, takes=each.takes) for each in others),
+    )
 
 
 def _summary(command: "CustomCommand") -> str:
     return f"{command.description or 'Custom command'} · {command.place}"
 
 
-def parse_command(text: str, commands: Sequence[Command] = COMMANDS) -> tuple[Command, str]:
+def parse_command(text: str, commands: Sequence[SlashCommand] = COMMANDS) -> tuple[SlashCommand, str]:
     """The one of `commands` that `text` (with its slash) names, and its argument.
 
     Raises:

@@ -8,7 +8,7 @@ from textual.command import CommandPalette, DiscoveryHit, Hit, Hits, Provider
 from textual.content import Content
 from textual.screen import Screen
 
-from cogency_tui.tui.commands import COMMANDS, Command
+from cogency_tui.tui.commands import COMMANDS, SlashCommand
 from cogency_tui.tui.kit.dialogs import AnsweringScreen
 
 
@@ -35,7 +35,7 @@ class CommandSource(Provider):
     def _entries(self) -> list[tuple[str, str, Callable[[], Any]]]:
         screen: Screen[Any] = self.screen
         entries: list[tuple[str, str, Callable[[], Any]]] = []
-        for command in cast("Sequence[Command]", getattr(screen, "commands", COMMANDS)):
+        for command in cast("Sequence[SlashCommand]", getattr(screen, "commands", COMMANDS)):
             for argument in command.choices() if command.choices else ("",):
                 title = f"/{command.name} {argument}".rstrip()
 

@@ -16,7 +16,7 @@ from typing import BinaryIO, NamedTuple
 
 from cogency_tui.errors import WorkspaceError
 from cogency_tui.temporary_files import is_abandoned
-from cogency_tui.workspace.file_or_link import Place, content, holding, located, missing_above, status
+from cogency_tui.workspace.file_or_link import OpenDirectory, content, holding, located, missing_above, status
 from cogency_tui.workspace.nofollow_access import SPARE, TEMPORARY_PREFIX, Directory, refusals, unused_name
 from cogency_tui.workspace.paths import Location, Workspace
 
@@ -37,7 +37,7 @@ class Batch:
         self._moves: list[tuple[Location, Location, str]] = []
         self._modes: list[tuple[Location, int]] = []
         self._reversals: list[Callable[[], object]] = []
-        self._kept: list[Location] = []
+        self._spares: list[Location] = []
         self._made: set[Path] = set()
         self._tops: set[Path] = set()
 
@@ -48,7 +48,7 @@ class Batch:
             WorkspaceError: it cannot be written.
         """
         like = status(self._workspace, location)
-        mode = _kept_mode(mode, like)
+        mode = _merged_mode(mode, like)
         self._stage(location, lambda place: place.write_file(pieces, mode, like))
 
     def put_link(self, location: Location, target: bytes) -> None:
@@ -103,16 +103,16 @@ class Batch:
         for staged in self._staged:
             self._drop(staged.beside)
         self._staged.clear()
-        self._kept.clear()
+        self._spares.clear()
 
     def finish(self) -> None:
         """Remove the previous files."""
         self._reversals.clear()
         self._staged.clear()
-        while self._kept:
-            self._drop(self._kept.pop())
+        while self._spares:
+            self._drop(self._spares.pop())
 
-    def _stage(self, location: Location, write: Callable[[Place], str]) -> None:
+    def _stage(self, location: Location, write: Callable[[OpenDirectory], str]) -> None:
         # On the same file system, whatever directories are created for the path.
         nearest, _ = missing_above(self._workspace, location)
         beside = _at(nearest / location.path.name, location)
@@ -121,11 +121,11 @@ class Batch:
         self._staged.append(_Staged(location, _named(beside, name)))
 
     def _remove(self, location: Location) -> None:
-        kept = self._spare(location)
-        with holding(self._workspace, location) as place, holding(self._workspace, kept) as other:
+        spare = self._spare(location)
+        with holding(self._workspace, location) as place, holding(self._workspace, spare) as other:
             _require_movable(place, location)
-            place.move(location.path.name, other, kept.path.name)
-        self._keep(kept, location)
+            place.move(location.path.name, other, spare.path.name)
+        self._set_aside(spare, location)
 
     def _spare(self, location: Location) -> Location:
         """Return an unused name near a path, outside all directories that may be removed."""
@@ -177,7 +177,7 @@ class Batch:
         name = location.path.name
         with holding(self._workspace, location) as place:
             before = stat.S_IMODE(place.status(name).st_mode)
-            place.set_mode(name, _kept_mode(mode, place.status(name)))
+            place.set_mode(name, _merged_mode(mode, place.status(name)))
         self._reversals.append(partial(self._set_mode_back, location, before))
 
     def _set_mode_back(self, location: Location, mode: int) -> None:
@@ -188,29 +188,29 @@ class Batch:
         location, name = staged.location, staged.location.path.name
         made = self._make_parents(location)
         with holding(self._workspace, location) as place, holding(self._workspace, staged.beside) as beside:
-            kept = _named(location, unused_name(SPARE))
+            spare = _named(location, unused_name(SPARE))
             try:
                 _require_movable(place, location)
-                place.link(name, kept.path.name)
-                self._keep(kept, location)
+                place.link(name, spare.path.name)
+                self._set_aside(spare, location)
             except FileNotFoundError:
                 self._reversals.append(partial(self._drop, location))
             except OSError:
                 # A file system without links, or another user's file: for a moment the path is free.
-                place.move(name, place, kept.path.name)
-                self._keep(kept, location)
+                place.move(name, place, spare.path.name)
+                self._set_aside(spare, location)
             beside.move(staged.beside.path.name, place, name)
         return made
 
-    def _keep(self, kept: Location, location: Location) -> None:
-        self._kept.append(kept)
-        self._reversals.append(partial(self._restore, kept, location))
+    def _set_aside(self, spare: Location, location: Location) -> None:
+        self._spares.append(spare)
+        self._reversals.append(partial(self._restore, spare, location))
 
-    def _restore(self, kept: Location, location: Location) -> None:
-        with holding(self._workspace, kept) as place, holding(self._workspace, location) as target:
-            place.move(kept.path.name, target, location.path.name)
+    def _restore(self, spare: Location, location: Location) -> None:
+        with holding(self._workspace, spare) as place, holding(self._workspace, location) as target:
+            place.move(spare.path.name, target, location.path.name)
             # Renaming one name of a file to another of its names leaves both.
-            place.remove(kept.path.name)
+            place.remove(spare.path.name)
 
     def _make_parents(self, location: Location) -> str:
         """Create the missing directories above a path.
@@ -225,7 +225,7 @@ class Batch:
             for part in parts[:-1]:
                 path /= part
                 with suppress(FileExistsError):
-                    Place.within(directory).make_directory(part)
+                    OpenDirectory.within(directory).make_directory(part)
                     self._made.add(path)
                     self._reversals.append(partial(self._remove_directory, _at(path, location)))
                 if path in self._made:
@@ -254,12 +254,12 @@ class Batch:
 
 
 def sweep(
-    workspace: Workspace, paths: Iterable[str], keep: Callable[[BinaryIO], bool], over: str = ""
+    workspace: Workspace, paths: Iterable[str], store: Callable[[BinaryIO], bool], over: str = ""
 ) -> list[str]:
     """Remove the files of killed processes beside these paths of the journal, and in the directories above;
     those of the owner `over`, too.
 
-    A file that was set aside, and exists nowhere else, is removed only if `keep` has stored its content;
+    A file that was set aside, and exists nowhere else, is removed only if `store` has stored its content;
     those that stay are returned.
     """
     directories = {parent for path in paths for parent in located(workspace, path).path.parents}
@@ -271,7 +271,7 @@ def sweep(
             for name in [entry.name for entry in opened.entries()]:
                 if not name.startswith(TEMPORARY_PREFIX) or not is_abandoned(name, opened.status(name), over):
                     continue
-                if _is_needed(workspace, directory / name, opened.status(name), keep):
+                if _is_needed(workspace, directory / name, opened.status(name), store):
                     left.append(workspace.name_of(directory / name))
                 else:
                     opened.remove(name)
@@ -279,15 +279,15 @@ def sweep(
 
 
 def _is_needed(
-    workspace: Workspace, path: Path, found: os.stat_result, keep: Callable[[BinaryIO], bool]
+    workspace: Workspace, path: Path, found: os.stat_result, store: Callable[[BinaryIO], bool]
 ) -> bool:
     if path.suffix != SPARE or found.st_nlink > 1:
         return False
     with content(workspace, Location(path, path.name, True, path)) as opened:
-        return opened is not None and not keep(opened[1])
+        return opened is not None and not store(opened[1])
 
 
-def _require_movable(place: Place, location: Location) -> None:
+def _require_movable(place: OpenDirectory, location: Location) -> None:
     mode = place.status(location.path.name).st_mode
     if not (stat.S_ISREG(mode) or stat.S_ISLNK(mode)):
         raise WorkspaceError(
@@ -295,7 +295,7 @@ def _require_movable(place: Place, location: Location) -> None:
         )
 
 
-def _kept_mode(mode: int, like: os.stat_result | None) -> int:
+def _merged_mode(mode: int, like: os.stat_result | None) -> int:
     """Combine these permission bits with the other bits of the file: no record sets any of those."""
     return mode & 0o777 | (stat.S_IMODE(like.st_mode) & ~0o777 if like else 0)
 

@@ -27,8 +27,8 @@ class DirectoryHandle:
         """Present path of the directory; None where it has none, or the system does not know it."""
         with suppress(OSError):
             if sys.platform == "darwin":
-                said = fcntl.fcntl(self._fd, fcntl.F_GETPATH, bytes(_LONGEST_PATH)).rstrip(b"\0")
-                path = Path(os.fsdecode(said))
+                reported = fcntl.fcntl(self._fd, fcntl.F_GETPATH, bytes(_LONGEST_PATH)).rstrip(b"\0")
+                path = Path(os.fsdecode(reported))
             else:
                 path = Path(f"/proc/self/fd/{self._fd}").readlink()
             return path if is_at(path, self.identity) else None

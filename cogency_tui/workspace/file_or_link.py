@@ -70,13 +70,13 @@ def stamp_of(status: os.stat_result) -> Stamp:
     )
 
 
-class Place(Directory):
+class OpenDirectory(Directory):
     """The directory of a path, with the journal's operations. It closes with the given one."""
 
     __slots__ = ()
 
     @classmethod
-    def within(cls, directory: Directory) -> "Place":
+    def within(cls, directory: Directory) -> "OpenDirectory":
         """Wrap the same open directory."""
         return cls(directory.path, directory._handle)
 
@@ -141,7 +141,7 @@ class Place(Directory):
             follow_symlinks=False,
         )
 
-    def move(self, name: str, other: "Place", new: str) -> None:
+    def move(self, name: str, other: "OpenDirectory", new: str) -> None:
         """Rename into another directory, replacing an entry of that name."""
         os.replace(self.name(name), other.name(new), src_dir_fd=self._handle, dst_dir_fd=other._handle)
 
@@ -216,14 +216,14 @@ def files_below(directory: Path, without: Collection[str] = ()) -> Iterator[Path
 
 
 @contextmanager
-def holding(workspace: Workspace, location: Location) -> Generator[Place]:
+def holding(workspace: Workspace, location: Location) -> Generator[OpenDirectory]:
     """Open the directory that contains a path.
 
     Raises:
         OSError: there is none.
     """
     with workspace.open_parent(location) as parent:
-        yield Place.within(parent)
+        yield OpenDirectory.within(parent)
 
 
 def status(workspace: Workspace, location: Location) -> os.stat_result | None:

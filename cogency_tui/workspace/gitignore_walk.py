@@ -66,7 +66,7 @@ _BETWEEN_STARS = re.compile(r"\[\^/\]\*((?:(?!\[\^/\]\*|/|\(\?).)+)(?=\[\^/\]\*)
 Kind = Literal["file", "directory", "link", "other"]
 
 
-class Entry(NamedTuple):
+class TreeEntry(NamedTuple):
     """An entry of a directory; `path` is relative to the project's root (or absolute, outside), with
     slashes."""
 
@@ -82,12 +82,12 @@ class Level(NamedTuple):
     directory: Directory
     path: str
     depth: int
-    directories: list[Entry]
-    others: list[Entry]
+    directories: list[TreeEntry]
+    others: list[TreeEntry]
     ignored: list[str]
 
 
-class Tree:
+class WorkspaceTree:
     """The tree of a workspace without ignored files. Listing blocks: call it in a thread.
 
     With `rules`, which have the form of an earlier tree's `.rules`, these apply in place of the present
@@ -103,7 +103,7 @@ class Tree:
         """The `.gitignore` files that were read, by the path prefix of their directories."""
         return self._source.read
 
-    def children(self, path: str = ".", most: int | None = None) -> list[Entry]:
+    def children(self, path: str = ".", most: int | None = None) -> list[TreeEntry]:
         """List one directory: directories first, then the rest, each by name. Of a directory with more than
         `most` entries some are left out.
 
@@ -193,8 +193,8 @@ class _Layer(NamedTuple):
 class _Listed(NamedTuple):
     """The entries of one directory, and the rules that apply there."""
 
-    directories: list[Entry]
-    others: list[Entry]
+    directories: list[TreeEntry]
+    others: list[TreeEntry]
     ignored: list[str]
     layers: tuple[_Layer, ...]
 
@@ -229,8 +229,8 @@ def _listed(
     found = directory.entries(most)
     if len(found) == most or source.is_given or any(entry.name == ".gitignore" for entry in found):
         layers = source.added(directory, prefix, layers)
-    directories: list[Entry] = []
-    others: list[Entry] = []
+    directories: list[TreeEntry] = []
+    others: list[TreeEntry] = []
     ignored: list[str] = []
     for entry in found:
         name = entry.name
@@ -241,7 +241,7 @@ def _listed(
                 ignored.append(name)
                 continue
             if is_directory:
-                directories.append(Entry(name, path, "directory"))
+                directories.append(TreeEntry(name, path, "directory"))
                 continue
             kind: Kind = "file"
             if not entry.is_file(follow_symlinks=False):
@@ -249,13 +249,13 @@ def _listed(
         except OSError:
             # It is gone, or its status cannot be read.
             continue
-        others.append(Entry(name, path, kind))
+        others.append(TreeEntry(name, path, kind))
     directories.sort(key=_by_name)
     others.sort(key=_by_name)
     return _Listed(directories, others, ignored, layers)
 
 
-def _by_name(entry: Entry) -> tuple[str, str]:
+def _by_name(entry: TreeEntry) -> tuple[str, str]:
     return entry.name.casefold(), entry.name
 
 

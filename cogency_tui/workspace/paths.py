@@ -260,9 +260,9 @@ def _identity(base: Path, parts: Sequence[str]) -> Identity | None:
         return None
 
 
-def _required(directory: Directory, wanted: Identity | None, location: Location) -> Directory:
+def _required(directory: Directory, target: Identity | None, location: Location) -> Directory:
     """Return the directory, if it is the recorded one."""
-    if wanted is not None and directory.identity != wanted:
+    if target is not None and directory.identity != target:
         directory.close()
         raise WorkspaceError(
             f"{location.relative}: a directory was replaced in the meantime.", "Read it again, then repeat."

@@ -24,7 +24,7 @@ from typing import Literal, NamedTuple
 from cogency_tui.errors import WorkspaceError
 from cogency_tui.workspace import protected_file_discovery
 from cogency_tui.workspace.directory_identity import DirectoryHandle, identity_of
-from cogency_tui.workspace.file_or_link import Place, holding, located
+from cogency_tui.workspace.file_or_link import OpenDirectory, holding, located
 from cogency_tui.workspace.nofollow_access import refusals
 from cogency_tui.workspace.paths import Identity, Location, Workspace
 from cogency_tui.workspace.protected_names import is_protected_name, shown
@@ -75,17 +75,17 @@ class _State(NamedTuple):
         return self.is_directory and self.is_as(before) and bool((before or self).mode & ~self.mode & _RIGHTS)
 
 
-_Look = Callable[[str], _State | None]
+_StateOf = Callable[[str], _State | None]
 
 
 @dataclass(frozen=True, slots=True)
 class Replaced:
     """A path that leads to protected files, and that a command has replaced or closed: `name` is its name to
-    show, `told` describes the change, and `leads` is the target of the link that is there, if one is."""
+    show, `description` states the change, and `leads` is the target of the link that is there, if one is."""
 
     path: Path
     name: str
-    told: str
+    description: str
     leads: Path | None = None
 
 
@@ -193,12 +193,12 @@ class ProtectedDirectories:
                     self._handles[path] = DirectoryHandle(path)
         return self._before[path]
 
-    def _along(self, path: str, look: _Look) -> Iterator[str]:
+    def _along(self, path: str, state_of: _StateOf) -> Iterator[str]:
         """Yield the components of a path below its trusted part, each in a directory that is no link, up to
         the first that is missing; those of the targets of links among them."""
         at, left = self._split(path)
         links = 0
-        look(at)
+        state_of(at)
         yield at
         while left and links < _MOST_LINKS:
             part = left.pop()
@@ -208,7 +208,7 @@ class ProtectedDirectories:
                 at = os.path.dirname(at) if part == ".." else at  # noqa: PTH120 (speed)
                 continue
             here = f"{at.rstrip('/')}/{part}"
-            state = look(here)
+            state = state_of(here)
             yield here
             if state is None or state.kind == "other":
                 return
@@ -275,7 +275,7 @@ class ProtectedDirectories:
             candidates.insert(0, now)
         return next((each for each in candidates if before.is_as(_state(str(each)))), None)
 
-    def _move_back(self, change: Replaced, before: _State, place: Place) -> str:
+    def _move_back(self, change: Replaced, before: _State, place: OpenDirectory) -> str:
         """Move a directory to its previous place; return the reason why it was not, empty where it was."""
         path, name = change.path, shown(self._workspace.name_of(change.path))
         where = self._where(str(path), before, change.leads)
@@ -321,14 +321,14 @@ def displaced(workspace: Workspace, before: Mapping[str, Identity]) -> list[str]
         if not is_there and gone.keys().isdisjoint(map(str, Path(path).parents)):
             gone[path] = identity
     now = _found_again(workspace, gone) if gone else {}
-    told = (
-        _told_of(workspace, path, _state(path), now.get(identity))
+    description = (
+        _displacement(workspace, path, _state(path), now.get(identity))
         for path, identity in islice(gone.items(), _MOST_DISPLACED)
     )
-    return [each for each in told if each]
+    return [each for each in description if each]
 
 
-def _told_of(workspace: Workspace, path: str, state: _State | None, now: Path | None) -> str:
+def _displacement(workspace: Workspace, path: str, state: _State | None, now: Path | None) -> str:
     name = shown(workspace.name_of(Path(path)))
     where = "" if now is None else shown(workspace.name_of(now))
     if state is not None and state.is_link:
@@ -398,7 +398,7 @@ def close_directories(closed: dict[Path, int]) -> None:
             path.chmod(closed[path])
 
 
-def _make_way(place: Place, name: str) -> str:
+def _make_way(place: OpenDirectory, name: str) -> str:
     """Remove a link or an empty directory, and rename anything else; return the new name."""
     try:
         mode = place.status(name).st_mode
@@ -416,7 +416,7 @@ def _make_way(place: Place, name: str) -> str:
     return moved
 
 
-def _in(workspace: Workspace, path: Path) -> AbstractContextManager[Place]:
+def _in(workspace: Workspace, path: Path) -> AbstractContextManager[OpenDirectory]:
     """Open the directory that contains a path."""
     return holding(workspace, Location(path, shown(str(path)), False, path))
 
@@ -437,16 +437,16 @@ def _state(path: str) -> _State | None:
     return _State(kind, identity_of(found), mode=stat.S_IMODE(found.st_mode))
 
 
-def _memory() -> _Look:
+def _memory() -> _StateOf:
     """Return a function that reads the state of each path once."""
     known: dict[str, _State | None] = {}
 
-    def look(path: str) -> _State | None:
+    def read(path: str) -> _State | None:
         if path not in known:
             known[path] = _state(path)
         return known[path]
 
-    return look
+    return read
 
 
 def _target(path: str, state: _State | None) -> Path | None:

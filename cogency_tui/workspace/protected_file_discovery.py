@@ -388,16 +388,16 @@ def _resolver() -> Callable[[str], tuple[str, bool]]:
     component once."""
     known = {"": ("", True)}
 
-    def look(path: str) -> tuple[str, bool]:
+    def read(path: str) -> tuple[str, bool]:
         if path not in known:
             above, _, name = path.rpartition("/")
-            real, is_there = look(above)
+            real, is_there = read(above)
             path_there = f"{real}/{name}"
             mode = _mode(path_there) if is_there else 0
             known[path] = os.path.realpath(path_there) if stat.S_ISLNK(mode) else path_there, bool(mode)
         return known[path]
 
-    return look
+    return read
 
 
 def _mode(path: str) -> int:

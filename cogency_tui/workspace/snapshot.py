@@ -19,7 +19,7 @@ from cogency_tui.errors import WorkspaceError
 from cogency_tui.workspace import protected_directories, protected_file_discovery
 from cogency_tui.workspace.directory_listing import Listing
 from cogency_tui.workspace.file_or_link import TICK, Stamp, located, stamp_of, status
-from cogency_tui.workspace.gitignore_walk import Level, Tree
+from cogency_tui.workspace.gitignore_walk import Level, WorkspaceTree
 from cogency_tui.workspace.paths import Identity, Workspace
 from cogency_tui.workspace.protected_names import is_protected_name
 
@@ -79,7 +79,7 @@ def take(
     directories: set[str] = set()
     closed: set[str] = set()
     found = _Protected(workspace)
-    tree = Tree(workspace)
+    tree = WorkspaceTree(workspace)
     roots = (workspace.root, *workspace.added)
     for root in roots:
         # It may be removed or closed to us: each of its files is checked separately.
@@ -87,7 +87,7 @@ def take(
             _walk(workspace, root, tree, files, directories, closed, found)
     for root in roots if rules is not None and rules != tree.rules else ():
         with suppress(WorkspaceError):
-            found.add_hidden_since(Tree(workspace, rules), root, directories)
+            found.add_hidden_since(WorkspaceTree(workspace, rules), root, directories)
     found.add_elsewhere()
     for path in also:
         if path not in files and (stamp := _stamp(workspace, path)):
@@ -189,7 +189,7 @@ def passing(
     removed in between, and those that are files in both. Ignored paths are in neither list."""
     gone: list[str] = []
     there: list[str] = []
-    tree = Tree(workspace)
+    tree = WorkspaceTree(workspace)
     for path in sorted(touched):
         if path in after.files:
             if path in before.files:
@@ -232,7 +232,7 @@ class _Protected:
         for name in level.ignored if inside else filter(is_protected_name, level.ignored):
             self._hide_at(Path(level.directory.path), name, inside=inside)
 
-    def add_hidden_since(self, earlier: Tree, root: Path, walked: Collection[str]) -> None:
+    def add_hidden_since(self, earlier: WorkspaceTree, root: Path, walked: Collection[str]) -> None:
         """Collect protected files that the `earlier` rules do not ignore, and that were not walked.
 
         Raises:
@@ -288,7 +288,7 @@ class _Protected:
 def _walk(
     workspace: Workspace,
     root: Path,
-    tree: Tree,
+    tree: WorkspaceTree,
     files: dict[str, Stamp],
     directories: set[str],
     closed: set[str],

@@ -17,7 +17,7 @@ import msgspec
 
 from cogency_tui.errors import ToolError, WorkspaceError
 from cogency_tui.redaction import Redactor
-from cogency_tui.workspace.gitignore_walk import Entry, Tree
+from cogency_tui.workspace.gitignore_walk import TreeEntry, WorkspaceTree
 from cogency_tui.workspace.globs import compiled
 from cogency_tui.workspace.nofollow_access import Directory, refusals
 from cogency_tui.workspace.paths import Location, Workspace
@@ -193,7 +193,7 @@ def _expanded(match: re.Match[str], template: str) -> str:
 
 def _files(
     workspace: Workspace, start: Location, pattern: str | None
-) -> Generator[tuple[Directory, Entry], None, None]:
+) -> Generator[tuple[Directory, TreeEntry], None, None]:
     """Yield regular files below `start`, or `start` itself when it is one, each with its open directory."""
     regex = compiled(pattern) if pattern else None
     by_name = pattern is None or "/" not in pattern
@@ -203,10 +203,10 @@ def _files(
                 name = start.path.name
                 if stat.S_ISREG(parent.status(name).st_mode):
                     if regex is None or not by_name or regex.fullmatch(name):
-                        yield parent, Entry(name, workspace.name_of(start.path), "file")
+                        yield parent, TreeEntry(name, workspace.name_of(start.path), "file")
                     return
     prefix: int | None = None
-    with closing(Tree(workspace).walk(start)) as levels:
+    with closing(WorkspaceTree(workspace).walk(start)) as levels:
         for level in levels:
             if prefix is None:
                 prefix = len(level.path)
@@ -224,7 +224,7 @@ def _files(
 
 def _texts(
     workspace: Workspace, start: Location, pattern: str | None, found: Found
-) -> Generator[tuple[Entry, bytes, Text], None, None]:
+) -> Generator[tuple[TreeEntry, bytes, Text], None, None]:
     with closing(_files(workspace, start, pattern)) as files:
         for directory, entry in files:
             found.searched += 1

@@ -86,11 +86,11 @@ class Watch:
 
     def _take(self) -> set[str]:
         try:
-            told = self._notify.watch(_STEP, _STEP, _STEP, None)
+            changes = self._notify.watch(_STEP, _STEP, _STEP, None)
         except RuntimeError:
             # The watch broke off; earlier reports are collected.
             return set()
-        paths = set[str]() if isinstance(told, str) else {path for _, path in told}
+        paths = set[str]() if isinstance(changes, str) else {path for _, path in changes}
         project = (path for path in paths if os.path.dirname(path) != str(self._own))  # noqa: PTH120 (speed)
         self._seen.update(islice(project, max(0, MOST_PATHS - len(self._seen))))
         return paths

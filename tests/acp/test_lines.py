@@ -9,7 +9,7 @@ import tracemalloc
 import pytest
 
 from cogency_tui.acp import server
-from cogency_tui.acp.server import Lines
+from cogency_tui.acp.server import MessageLines
 from tests.cli.conftest import Run
 
 REQUEST = {"jsonrpc": "2.0", "id": 7, "method": "initialize", "params": {"protocolVersion": 1}}
@@ -42,7 +42,7 @@ async def test_a_line_without_an_end_is_not_held(monkeypatch: pytest.MonkeyPatch
     ours, theirs = socket.socketpair()
     source, answers = await asyncio.open_connection(sock=ours, limit=1 << 12)
     heard, editor = await asyncio.open_connection(sock=theirs)
-    reading = asyncio.create_task(Lines(source, answers).readuntil())
+    reading = asyncio.create_task(MessageLines(source, answers).readuntil())
     tracemalloc.start()
     try:
         for _ in range(64):

@@ -18,7 +18,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from cogency_tui.agent.edits.prior_contents import Limits
+from cogency_tui.agent.edits.prior_contents import JournalLimits
 from cogency_tui.store.database import Database
 from cogency_tui.store.store import Store
 from tests.agent.journaling import Desk, desk_at
@@ -149,7 +149,7 @@ async def reopened(base: Path) -> tuple[Store, Desk]:
     """The store and the desk of a process that was killed."""
     store = await Store.open(base / "data")
     (known,) = await store.conversations(limit=2)
-    return store, Desk(base / "project", store, known.id, Limits())
+    return store, Desk(base / "project", store, known.id, JournalLimits())
 
 
 def _main(base: Path, what: str) -> None:

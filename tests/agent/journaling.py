@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from cogency_tui.agent.edits.journal import CallJournal, Journal
-from cogency_tui.agent.edits.prior_contents import Limits
+from cogency_tui.agent.edits.prior_contents import JournalLimits
 from cogency_tui.agent.edits.undo import Undo
 from cogency_tui.agent.review.model import FileKey, Target
 from cogency_tui.agent.review.review import Review
@@ -29,7 +29,7 @@ Tree = dict[str, tuple[int, bytes]]
 class Desk:
     """One conversation in one project."""
 
-    def __init__(self, root: Path, store: Store, conversation: str, limits: Limits) -> None:
+    def __init__(self, root: Path, store: Store, conversation: str, limits: JournalLimits) -> None:
         self.root = root
         self.store = store
         self.conversation = conversation
@@ -118,7 +118,7 @@ def put(root: Path, name: str, data: bytes | str, mode: int | None = None) -> Pa
 
 
 @asynccontextmanager
-async def desk_at(root: Path, data: Path, limits: Limits | None = None) -> AsyncGenerator[Desk]:
+async def desk_at(root: Path, data: Path, limits: JournalLimits | None = None) -> AsyncGenerator[Desk]:
     """A desk in a conversation of its own, whose first turn has begun."""
     root.mkdir(exist_ok=True)
     TEMPLATES.copy_store(data)
@@ -126,7 +126,7 @@ async def desk_at(root: Path, data: Path, limits: Limits | None = None) -> Async
         conversation = await store.create_conversation(
             os.path.realpath(root), dialect="xml", provider="offline", model="m"
         )
-        desk = Desk(root, store, conversation.id, limits or Limits())
+        desk = Desk(root, store, conversation.id, limits or JournalLimits())
         await desk.say()
         yield desk
 

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from cogency_tui.agent.agent import Agent
 from cogency_tui.agent.budget import ANSWER, Forecast
 from cogency_tui.agent.permissions.gate import Answer, Question
-from cogency_tui.config.schema import AgentSettings, BudgetSettings, Limits, Settings
+from cogency_tui.config.schema import AgentSettings, BudgetSettings, Settings, SpanLimits
 from cogency_tui.protocol.events import Event
 from cogency_tui.providers.models import ModelFacts, Prices
 from cogency_tui.store.usage import Spent
@@ -26,7 +26,9 @@ LIST = '<execute>[{"name": "list", "args": {}}]</execute>'
 class Desk:
     """A person who answers, and an agent over a priced model."""
 
-    def __init__(self, project: Path, *replies: str, facts: ModelFacts = PRICED, **limits: Limits) -> None:
+    def __init__(
+        self, project: Path, *replies: str, facts: ModelFacts = PRICED, **limits: SpanLimits
+    ) -> None:
         self.asked: list[Question] = []
         self.answer: Callable[[], Answer] = lambda: Answer(allow=True)
         self.provider = ScriptedProvider(*replies)
@@ -64,7 +66,7 @@ async def test_without_limits_nothing_is_told_or_asked(project: Path) -> None:
 
 
 async def test_a_soft_limit_is_told_of_once_and_nothing_is_asked(project: Path) -> None:
-    desk = Desk(project, LIST, "One.", "Two.", conversation=Limits(soft=0.01))
+    desk = Desk(project, LIST, "One.", "Two.", conversation=SpanLimits(soft=0.01))
     first = await desk.turn()
     assert ended(first) == "end"
     (told,) = notices(first)
@@ -75,7 +77,7 @@ async def test_a_soft_limit_is_told_of_once_and_nothing_is_asked(project: Path) 
 
 
 async def test_a_hard_limit_is_asked_about_before_anything_is_sent(project: Path) -> None:
-    desk = Desk(project, "Fine.", turn=Limits(hard=0.01))
+    desk = Desk(project, "Fine.", turn=SpanLimits(hard=0.01))
 
     def look() -> Answer:
         assert desk.provider.sent == []
@@ -89,7 +91,7 @@ async def test_a_hard_limit_is_asked_about_before_anything_is_sent(project: Path
 
 
 async def test_a_no_ends_the_turn_and_nothing_was_sent(project: Path) -> None:
-    desk = Desk(project, "Fine.", turn=Limits(hard=0.01))
+    desk = Desk(project, "Fine.", turn=SpanLimits(hard=0.01))
     desk.answer = lambda: Answer(allow=False)
     events = await desk.turn()
     assert ended(events).startswith("Nothing was sent (the user declined): $0 used in this turn")
@@ -99,7 +101,7 @@ async def test_a_no_ends_the_turn_and_nothing_was_sent(project: Path) -> None:
 
 
 async def test_where_nobody_can_be_asked_the_turn_ends(project: Path) -> None:
-    desk = Desk(project, "Fine.", day=Limits(hard=0.01))
+    desk = Desk(project, "Fine.", day=SpanLimits(hard=0.01))
     desk.agent.ask = None
     assert ended(await desk.turn()).startswith(
         "Nothing was sent (no user is available to approve it): $0 used today"
@@ -108,7 +110,7 @@ async def test_where_nobody_can_be_asked_the_turn_ends(project: Path) -> None:
 
 
 async def test_what_was_allowed_for_the_conversation_is_not_asked_about_again(project: Path) -> None:
-    desk = Desk(project, "One.", "Two.", "Three.", "Four.", conversation=Limits(hard=0.001))
+    desk = Desk(project, "One.", "Two.", "Three.", "Four.", conversation=SpanLimits(hard=0.001))
     await desk.turn()
     await desk.turn()
     assert len(desk.asked) == 2, "a yes lets it go on for as much again, which is little here"
@@ -124,14 +126,14 @@ async def test_a_day_counts_every_conversation(project: Path) -> None:
         await first.turn(conversation="one")
         spent = await (await first.agent.store()).spent(0.0)
     assert spent.dollars > 0
-    desk = Desk(project, "Two.", day=Limits(hard=spent.dollars))
+    desk = Desk(project, "Two.", day=SpanLimits(hard=spent.dollars))
     await desk.turn(conversation="two")
     assert desk.asked[0].summary.startswith(f"${spent.dollars:.4g} used today")
 
 
 async def test_a_turn_counts_its_sub_agents(project: Path) -> None:
     task = '<execute>[{"name": "agent", "args": {"name": "helper", "parameters": {"task": "x"}}}]</execute>'
-    desk = Desk(project, task, LIST, "Done by the helper.", "Fine.", turn=Limits(hard=0.35))
+    desk = Desk(project, task, LIST, "Done by the helper.", "Fine.", turn=SpanLimits(hard=0.35))
     desk.answer = lambda: Answer(allow=False)
     async with desk.agent:
         events = await desk.turn()
@@ -147,7 +149,9 @@ async def test_a_turn_counts_its_sub_agents(project: Path) -> None:
 
 
 async def test_a_model_without_a_price_is_counted_in_tokens(project: Path) -> None:
-    desk = Desk(project, "Fine.", facts=replace(PRICED, prices=None), turn=Limits(hard=0.01, hard_tokens=100))
+    desk = Desk(
+        project, "Fine.", facts=replace(PRICED, prices=None), turn=SpanLimits(hard=0.01, hard_tokens=100)
+    )
     async with desk.agent:
         events = await desk.turn()
         spent = await (await desk.agent.store()).spent(0.0, "c")
@@ -160,7 +164,7 @@ async def test_a_model_without_a_price_is_counted_in_tokens(project: Path) -> No
 
 
 async def test_limits_in_dollars_that_cannot_hold_are_told_once(project: Path) -> None:
-    desk = Desk(project, "One.", "Two.", facts=replace(PRICED, prices=None), turn=Limits(hard=0.01))
+    desk = Desk(project, "One.", "Two.", facts=replace(PRICED, prices=None), turn=SpanLimits(hard=0.01))
     (told,) = notices(await desk.turn())
     assert told.startswith("The price of scripted/scripted-1 is unknown, so dollar limits do not apply to it")
     assert notices(await desk.turn()) == []
@@ -168,7 +172,7 @@ async def test_limits_in_dollars_that_cannot_hold_are_told_once(project: Path) -
 
 
 async def test_interrupting_takes_the_question_away(project: Path) -> None:
-    desk = Desk(project, "Fine.", turn=Limits(hard=0.01))
+    desk = Desk(project, "Fine.", turn=SpanLimits(hard=0.01))
     waiting = asyncio.Event()
 
     async def wait(question: Question) -> Answer:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from cogency_tui.agent.store_fallback import StoreKeeper
+from cogency_tui.agent.store_fallback import StoreOpener
 from cogency_tui.errors import StoreError
 
 
@@ -16,7 +16,7 @@ async def test_a_store_for_the_moment_is_gone_when_it_is_closed(
     scratch.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(scratch))
     (tmp_path / "data").write_text("in the way")
-    keeper = StoreKeeper(tmp_path / "data")
+    keeper = StoreOpener(tmp_path / "data")
     store = await keeper.store()
     [notice] = store.notices
     assert "last only until the program ends" in notice
@@ -30,7 +30,7 @@ async def test_without_a_place_for_temporary_files_it_says_what_is_wrong_with_th
 ) -> None:
     (tmp_path / "data").write_text("in the way")
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "no" / "where"))
-    keeper = StoreKeeper(tmp_path / "data")
+    keeper = StoreOpener(tmp_path / "data")
     with pytest.raises(StoreError, match="data is not a directory"):
         await keeper.store()
     monkeypatch.undo()

@@ -20,7 +20,7 @@ from cogency_tui.cli.standard_streams import print_json, print_text, talk
 from cogency_tui.store.search.building import update
 from cogency_tui.store.search.query import parse
 from cogency_tui.store.search.search_thread import SearchService
-from cogency_tui.store.search.searcher import Answer, Order, Scope, Searcher
+from cogency_tui.store.search.searcher import MatchPage, Order, Scope, Searcher
 from cogency_tui.store.store import Store
 from cogency_tui.temporary_files import prefix
 from tests.benchmarks.sample_store import Sample, make_store, vocabulary
@@ -168,7 +168,7 @@ async def _typed(service: SearchService, text: str, order: Order) -> list[tuple[
     return times
 
 
-def _page(searcher: Searcher, *, text: str, order: Order) -> Answer:
+def _page(searcher: Searcher, *, text: str, order: Order) -> MatchPage:
     return searcher.search(parse(text), Scope(), order=order, limit=_PAGE)
 
 

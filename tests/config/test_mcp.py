@@ -23,7 +23,7 @@ def test_a_command_and_an_address(tmp_path: Path) -> None:
         'tools = ["read"]\ntimeout = 5\n\n'
         '[mcp.far-away]\nurl = "https://example.com:8443/mcp"\nheaders_env = { Authorization = "FAR_AUTH" }\n',
     )
-    assert servers["files"].told == "npx -y x"
+    assert servers["files"].address == "npx -y x"
     assert servers["files"].offers("read")
     assert not servers["files"].offers("write")
     assert servers["far-away"].host == "example.com:8443"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cogency_tui.linear.input import Lines
+from cogency_tui.linear.input import InputLines
 from tests.tools.survivors import until
 
 
@@ -19,7 +19,7 @@ def pipe() -> Iterator[tuple[int, int]]:
 
 
 async def test_lines_come_whole_however_they_are_cut(pipe: tuple[int, int]) -> None:
-    lines = Lines(pipe[0], interactive=False)
+    lines = InputLines(pipe[0], interactive=False)
     lines.open()
     for piece in (b"eins\nzw", "ei ü".encode()[:-1], "ü".encode()[1:] + b"\nlast"):
         os.write(pipe[1], piece)
@@ -31,7 +31,7 @@ async def test_lines_come_whole_however_they_are_cut(pipe: tuple[int, int]) -> N
 
 
 async def test_from_a_pipe_the_next_line_answers(pipe: tuple[int, int]) -> None:
-    lines = Lines(pipe[0], interactive=False)
+    lines = InputLines(pipe[0], interactive=False)
     lines.open()
     os.write(pipe[1], b"y\nnext\n")
     await until(lambda: lines.queued == 2)
@@ -43,7 +43,7 @@ async def test_from_a_pipe_the_next_line_answers(pipe: tuple[int, int]) -> None:
 
 
 async def test_what_a_person_typed_before_a_question_does_not_answer_it(pipe: tuple[int, int]) -> None:
-    lines = Lines(pipe[0], interactive=True)
+    lines = InputLines(pipe[0], interactive=True)
     lines.open()
     os.write(pipe[1], b"y\n")
     await until(lambda: lines.queued == 1)
@@ -59,7 +59,7 @@ async def test_what_a_person_typed_before_a_question_does_not_answer_it(pipe: tu
 
 
 async def test_a_question_that_is_withdrawn_takes_no_line(pipe: tuple[int, int]) -> None:
-    lines = Lines(pipe[0], interactive=True)
+    lines = InputLines(pipe[0], interactive=True)
     lines.open()
     answer = asyncio.create_task(lines.answer())
     await asyncio.sleep(0.02)
@@ -75,6 +75,6 @@ async def test_a_question_that_is_withdrawn_takes_no_line(pipe: tuple[int, int])
 async def test_an_ordinary_file_is_read_too(tmp_path: Path) -> None:
     (tmp_path / "in").write_text("one\ntwo")
     with (tmp_path / "in").open("rb") as file:
-        lines = Lines(file.fileno(), interactive=False)
+        lines = InputLines(file.fileno(), interactive=False)
         lines.open()
         assert [await lines.message() for _ in range(3)] == ["one", "two", None]

@@ -4,7 +4,7 @@ import asyncio
 from contextlib import aclosing
 
 from cogency_tui.protocol.events import Message
-from cogency_tui.providers.base import Chunk, Notice, Session, TextDelta, Usage
+from cogency_tui.providers.base import Chunk, Notice, ProviderSession, TextDelta, Usage
 from cogency_tui.providers.endpoint import Endpoint
 from cogency_tui.providers.http_transport import Timeouts
 from tests.peers.gemini import GeminiPeer
@@ -34,7 +34,7 @@ def contexts(peer: GeminiPeer) -> list[list[str]]:
 class Talk:
     """A session, what came over it with the last answer, and what it waited for."""
 
-    def __init__(self, session: Session, waits: list[float] | None = None) -> None:
+    def __init__(self, session: ProviderSession, waits: list[float] | None = None) -> None:
         self.session = session
         self.waits = [] if waits is None else waits
         self.chunks: list[Chunk] = []

@@ -9,7 +9,7 @@ from typing import Any
 
 from cogency_tui.config.schema import Dialect
 from cogency_tui.protocol.events import Message
-from cogency_tui.providers.offline.message_reader import Call, read_calls
+from cogency_tui.providers.offline.message_reader import PlannedCall, read_calls
 from cogency_tui.providers.offline.model import next_text
 
 MOST_CYCLES = 12
@@ -22,9 +22,9 @@ class Project:
     files: dict[str, str]
     commands: dict[str, tuple[int, str]] = field(default_factory=dict[str, tuple[int, str]])
     refused: frozenset[str] = frozenset()
-    made: list[Call] = field(default_factory=list[Call])
+    made: list[PlannedCall] = field(default_factory=list[PlannedCall])
 
-    def run(self, call: Call) -> tuple[bool, str]:
+    def run(self, call: PlannedCall) -> tuple[bool, str]:
         self.made.append(call)
         if call.name in self.refused:
             return False, "The person said no."
@@ -131,6 +131,6 @@ def answer(project: Project, *requests: str, dialect: Dialect = "xml", recall: b
     return converse(project, *requests, dialect=dialect, recall=recall)[-1]["content"]
 
 
-def _record(project: Project, call: Call) -> dict[str, Any]:
+def _record(project: Project, call: PlannedCall) -> dict[str, Any]:
     ok, content = project.run(call)
     return {"tool": call.name, "status": "success" if ok else "failure", "content": content}

@@ -26,7 +26,7 @@ from cogency_tui.errors import (
     SessionRefusedError,
 )
 from cogency_tui.protocol.events import Message
-from cogency_tui.providers.base import Chunk, Session, TextDelta, Usage
+from cogency_tui.providers.base import Chunk, ProviderSession, TextDelta, Usage
 from cogency_tui.providers.endpoint import Endpoint
 from cogency_tui.providers.http_transport import Timeouts
 from cogency_tui.providers.openai_realtime import LIFETIME, RealtimeSession, realtime_sessions
@@ -52,7 +52,7 @@ def endpoint_of(peer: Peer, key: str = KEY, model: str = "test-model") -> Endpoi
 @asynccontextmanager
 async def session_with(
     peer: Peer, messages: Sequence[Message] = (PROMPT,), timeouts: Timeouts | None = None
-) -> AsyncGenerator[Session, None]:
+) -> AsyncGenerator[ProviderSession, None]:
     session = await realtime_sessions(endpoint_of(peer), timeouts)(messages)
     try:
         yield session
@@ -68,12 +68,12 @@ def assistant(text: str) -> Message:
     return {"role": "assistant", "content": text}
 
 
-async def ask(session: Session, *messages: Message) -> list[Chunk]:
+async def ask(session: ProviderSession, *messages: Message) -> list[Chunk]:
     await session.send(messages)
     return [chunk async for chunk in session.receive()]
 
 
-async def ask_briefly(session: Session, *messages: Message) -> str:
+async def ask_briefly(session: ProviderSession, *messages: Message) -> str:
     """Stop reading after the first piece of text."""
     await session.send(messages)
     async with aclosing(session.receive()) as chunks:

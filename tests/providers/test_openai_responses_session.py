@@ -22,7 +22,7 @@ from cogency_tui.errors import (
     SessionRefusedError,
 )
 from cogency_tui.protocol.events import Message
-from cogency_tui.providers.base import Chunk, Notice, ReasoningDelta, Session, TextDelta, Usage
+from cogency_tui.providers.base import Chunk, Notice, ProviderSession, ReasoningDelta, TextDelta, Usage
 from cogency_tui.providers.endpoint import Endpoint
 from cogency_tui.providers.http_provider import HttpProvider
 from cogency_tui.providers.http_transport import Timeouts
@@ -61,7 +61,7 @@ def provider_for(
 @asynccontextmanager
 async def session_with(
     peer: ResponsesPeer, seed: Sequence[Message] = (SYSTEM,), **options: Any
-) -> AsyncGenerator[Session]:
+) -> AsyncGenerator[ProviderSession]:
     """A session of a provider of its own."""
     provider = provider_for(peer, **options)
     session = await provider.connect(seed)
@@ -70,14 +70,14 @@ async def session_with(
     await provider.close()
 
 
-async def answer(session: Session, *messages: Message) -> list[Chunk]:
+async def answer(session: ProviderSession, *messages: Message) -> list[Chunk]:
     """One round, to its end."""
     await session.send(messages)
     async with aclosing(session.receive()) as chunks:
         return [chunk async for chunk in chunks]
 
 
-async def failure(session: Session, *messages: Message) -> tuple[ProviderError, str]:
+async def failure(session: ProviderSession, *messages: Message) -> tuple[ProviderError, str]:
     """The error that ends a round, and the text before it."""
     text = ""
     try:
@@ -309,7 +309,7 @@ async def test_what_the_endpoint_no_longer_has_is_a_session_lost(options: dict[s
         assert not session.reusable
 
 
-async def ended(session: Session) -> None:
+async def ended(session: ProviderSession) -> None:
     async with asyncio.timeout(30):
         while session.reusable:  # noqa: ASYNC110 - a session tells nobody that it has ended
             await asyncio.sleep(0.005)

@@ -159,7 +159,7 @@ def test_reasoning_stays_only_where_the_endpoint_says_so(context: dict[str, str]
     usage = {"input_tokens": 5, "output_tokens": 10, "output_tokens_details": {"reasoning_tokens": 7}}
     reader = WIRE.reader()
     reader.read_event(end(usage=usage, reasoning=context))
-    assert (reader.kept, reader.response_id) == (kept, "resp_1")
+    assert (reader.retained, reader.response_id) == (kept, "resp_1")
 
 
 @pytest.mark.parametrize(

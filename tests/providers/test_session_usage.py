@@ -15,7 +15,7 @@ def test_what_is_sent_is_the_difference_of_what_is_billed() -> None:
 def test_reasoning_that_is_not_kept_does_not_count_as_sent() -> None:
     usage = SessionUsage()
     usage.sending(["x" * 400])
-    usage.reported(100, 50, kept=10)
+    usage.reported(100, 50, retained=10)
     usage.sending(["x" * 40])
     assert usage.reported(120, 5).input == 10
 

@@ -20,7 +20,7 @@ from cogency_tui.tools.shell.dynamic_code import runs_unwritten
 from cogency_tui.tools.shell.losses import UNKNOWN, at_stake
 from cogency_tui.tools.shell.outside_effects import reach
 from cogency_tui.tui.kit.command_output import Output
-from cogency_tui.workspace.gitignore_walk import Tree
+from cogency_tui.workspace.gitignore_walk import WorkspaceTree
 from cogency_tui.workspace.globs import compiled
 from cogency_tui.workspace.paths import Workspace
 from tests.exhaustive import sampled
@@ -129,7 +129,7 @@ def test_a_file_name_pattern_is_matched_in_linear_time(pattern: str, piece: str)
 @pytest.mark.parametrize("rule", ["a/**/" * 100 + "b", "**/a/*a*/" * 60 + "b"])
 def test_an_ignore_rule_is_matched_in_linear_time(project: Workspace, rule: str) -> None:
     (project.root / ".gitignore").write_text(f"{rule}\n")
-    tree = Tree(project)
+    tree = WorkspaceTree(project)
     # Each directory on the way is looked up too, which makes it a square.
     assert_linear(lambda n: "a/" * n + "c", tree.ignores, 200, growth=24)
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from cogency_tui.errors import StoreError
-from cogency_tui.store.agent_key_values import Kept, Relics
+from cogency_tui.store.agent_key_values import CachedValue, Relics
 from cogency_tui.store.database import FILE
 from cogency_tui.store.store import Store, StoredConversation
 
@@ -36,14 +36,14 @@ def relics(store: Store, clock: Clock) -> Relics:
 async def test_any_json_value_comes_back_as_it_was(relics: Relics, value: Any) -> None:
     await relics.set("key \ud800", value)
 
-    assert await relics.get("key \ud800") == Kept(value, None)
+    assert await relics.get("key \ud800") == CachedValue(value, None)
 
 
 async def test_a_value_takes_the_place_of_the_one_before_with_its_time(relics: Relics) -> None:
     await relics.set("a", 1, ttl=10)
     await relics.set("a", 2)
 
-    assert await relics.get("a") == Kept(2, None)
+    assert await relics.get("a") == CachedValue(2, None)
 
 
 async def test_a_value_is_gone_when_its_time_is_over(relics: Relics, clock: Clock) -> None:
@@ -51,11 +51,11 @@ async def test_a_value_is_gone_when_its_time_is_over(relics: Relics, clock: Cloc
     await relics.set("long", 2, ttl=20)
 
     clock.now += 9.9
-    assert await relics.get("short") == Kept(1, 1010.0)
+    assert await relics.get("short") == CachedValue(1, 1010.0)
     clock.now = 1010.0
     assert await relics.get("short") is None
     assert not await relics.delete("short")
-    assert await relics.get("long") == Kept(2, 1020.0)
+    assert await relics.get("long") == CachedValue(2, 1020.0)
 
 
 async def test_expired_values_leave_the_file_with_the_next_write(

@@ -43,7 +43,7 @@ def files(blobs: Blobs) -> list[Path]:
 def test_what_was_put_there_is_read_back(blobs: Blobs, data: bytes) -> None:
     stored = blobs.put(BytesIO(data))
 
-    assert stored.kept
+    assert stored.stored
     assert (stored.digest, stored.size) == (hashlib.sha256(data).hexdigest(), len(data))
     assert blobs.read(stored.digest, stored.size) == data
     assert blobs.put_bytes(data) == stored
@@ -85,11 +85,11 @@ def test_a_content_above_the_limit_is_told_but_not_kept(tmp_path: Path) -> None:
 
     stored = blobs.put(BytesIO(data))
 
-    assert (stored.digest, stored.size, stored.kept) == (hashlib.sha256(data).hexdigest(), len(data), False)
+    assert (stored.digest, stored.size, stored.stored) == (hashlib.sha256(data).hexdigest(), len(data), False)
     assert files(blobs) == []
     assert not blobs.has(stored.digest)
-    assert blobs.put(BytesIO(data[:-1])).kept
-    assert not blobs.put_bytes(b"abc", limit=2).kept
+    assert blobs.put(BytesIO(data[:-1])).stored
+    assert not blobs.put_bytes(b"abc", limit=2).stored
 
 
 def test_a_file_larger_than_memory_should_be_is_hashed_in_pieces(tmp_path: Path) -> None:
@@ -104,7 +104,7 @@ def test_a_file_larger_than_memory_should_be_is_hashed_in_pieces(tmp_path: Path)
         "from cogency_tui.store.blobs import Blobs\n"
         "with open(sys.argv[1], 'rb') as file:\n"
         "    stored = Blobs(Path(sys.argv[2])).put(file)\n"
-        "print(stored.size, stored.kept, stored.digest)\n"
+        "print(stored.size, stored.stored, stored.digest)\n"
     )
     run = subprocess.run(
         [sys.executable, "-c", program, str(path), str(tmp_path / "blobs")],
@@ -123,14 +123,14 @@ def test_the_quota_is_kept_to_and_room_comes_back_with_a_clean_up(tmp_path: Path
     first = blobs.put_bytes(noise(6000))
     second = noise(5000)
 
-    assert first.kept
+    assert first.stored
     assert not blobs.crowded
-    assert not blobs.put_bytes(second).kept
+    assert not blobs.put_bytes(second).stored
     assert Blobs(blobs.directory, quota=6600).crowded
     # What is there already takes no room.
-    assert blobs.put_bytes(noise(6000)).kept
+    assert blobs.put_bytes(noise(6000)).stored
     blobs.clean((), grace=-1)
-    assert blobs.put_bytes(second).kept
+    assert blobs.put_bytes(second).stored
 
 
 def test_clean_up_leaves_what_is_referred_to_and_what_was_used_just_now(blobs: Blobs) -> None:
@@ -140,7 +140,7 @@ def test_clean_up_leaves_what_is_referred_to_and_what_was_used_just_now(blobs: B
     for path in (*files(blobs), broken_off):
         if not path.match(f"*/{fresh.digest[2:]}"):
             os.utime(path, (1, 1))
-    assert blobs.put_bytes(b"used").kept
+    assert blobs.put_bytes(b"used").stored
 
     cleaned = blobs.clean({needed.digest})
 
@@ -169,7 +169,7 @@ def test_a_damaged_content_is_an_error_and_put_again_is_whole(blobs: Blobs, data
     assert not blobs.has(stored.digest)
     with pytest.raises(StoreError, match="damaged"):
         blobs.read(stored.digest, stored.size)
-    assert blobs.put_bytes(data).kept
+    assert blobs.put_bytes(data).stored
     assert blobs.read(stored.digest, stored.size) == data
 
 
@@ -215,7 +215,7 @@ def test_a_source_that_grows_past_the_limit_is_not_kept(tmp_path: Path) -> None:
     blobs = Blobs(tmp_path / "blobs", limit=2 * MIB)
     source = Growing(noise(MIB + 1))
     stored = blobs.put(source)
-    assert not stored.kept
+    assert not stored.stored
     assert files(blobs) == []
 
 
@@ -225,7 +225,7 @@ def test_threads_that_keep_the_same_content_do_not_meet(blobs: Blobs) -> None:
 
     def put() -> None:
         try:
-            assert blobs.put_bytes(data).kept
+            assert blobs.put_bytes(data).stored
         except BaseException as exc:
             failures.append(exc)
 

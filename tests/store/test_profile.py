@@ -8,7 +8,7 @@ import pytest
 from cogency_tui.errors import UsageError
 from cogency_tui.store.database import FILE
 from cogency_tui.store.profile import LONGEST, MOST, Fact, Facts, Kind
-from cogency_tui.store.profile_material import HEARD, Lessons, Lot
+from cogency_tui.store.profile_material import MOST_MESSAGES, Lessons, Lot
 from cogency_tui.store.store import Store
 
 
@@ -22,7 +22,7 @@ async def begun(store: Store, *texts: str) -> str:
 
 async def lot_of(store: Store, *texts: str) -> Lot:
     lessons = Lessons(store.database)
-    await lessons.hear(await begun(store, *texts), [(text, text) for text in texts])
+    await lessons.add_messages(await begun(store, *texts), [(text, text) for text in texts])
     lot = await lessons.take(1)
     assert lot is not None
     return lot
@@ -40,14 +40,14 @@ async def test_messages_are_taken_when_there_are_enough_and_by_one(tmp_path: Pat
     async with await Store.open(tmp_path) as store, await Store.open(tmp_path) as other:
         lessons = Lessons(store.database)
         conversation = await begun(store, "one")
-        await lessons.hear(conversation, [("one", "one")])
+        await lessons.add_messages(conversation, [("one", "one")])
         assert await lessons.take(2) is None
         await store.append(conversation, {"type": "user", "timestamp": 1.0, "content": "two"})
-        await lessons.hear(conversation, [("two", "tw")])
-        await lessons.hear(conversation, [("two", "two")])
+        await lessons.add_messages(conversation, [("two", "tw")])
+        await lessons.add_messages(conversation, [("two", "two")])
         lot = await lessons.take(2)
         assert lot is not None
-        assert [(heard.text, heard.turn, heard.conversation) for heard in lot.heard] == [
+        assert [(heard.text, heard.turn, heard.conversation) for heard in lot.messages] == [
             ("one", 1, conversation),
             ("tw", 2, conversation),
         ]
@@ -61,30 +61,32 @@ async def test_what_could_not_be_learned_from_waits_for_the_next_time(tmp_path: 
         await lessons.note("it failed", failed=True)
         state = await lessons.state()
         assert (state.outcome, state.failed, state.waiting) == ("it failed", True, 1)
-        assert [heard.text for heard in (await lot_of(store, "two")).heard] == ["one", "two"]
+        assert [heard.text for heard in (await lot_of(store, "two")).messages] == ["one", "two"]
 
 
 async def test_only_the_latest_messages_are_kept(tmp_path: Path) -> None:
     async with await Store.open(tmp_path) as store:
-        lot = await lot_of(store, *map(str, range(HEARD + 5)))
-        assert [heard.text for heard in lot.heard] == [str(number) for number in range(5, HEARD + 5)]
+        lot = await lot_of(store, *map(str, range(MOST_MESSAGES + 5)))
+        assert [heard.text for heard in lot.messages] == [
+            str(number) for number in range(5, MOST_MESSAGES + 5)
+        ]
 
 
 async def test_what_is_in_the_trash_is_not_learned_from(tmp_path: Path) -> None:
     async with await Store.open(tmp_path) as store:
         lessons = Lessons(store.database)
         conversation = await begun(store, "one")
-        await lessons.hear(conversation, [("one", "one")])
+        await lessons.add_messages(conversation, [("one", "one")])
         await store.database.write(lambda c: c.execute("UPDATE conversations SET trashed = 1"))
         lot = await lessons.take(1)
         assert lot is not None
-        assert lot.heard == []
+        assert lot.messages == []
 
 
 async def test_facts_are_kept_by_kind_with_what_they_come_from(tmp_path: Path) -> None:
     async with await Store.open(tmp_path) as store:
         lot = await lot_of(store, "hello there")
-        conversation = lot.heard[0].conversation
+        conversation = lot.messages[0].conversation
         new = [fact("Uses \ud800 tabs", "misc", conversation), fact("Called Ada", "who", conversation)]
         assert await Lessons(store.database).learn(lot, new, [], "p/m") == (2, 0)
         assert (await Lessons(store.database).state()).waiting == 0
@@ -175,7 +177,7 @@ async def test_what_is_too_much_in_all_is_refused(tmp_path: Path) -> None:
 async def test_what_is_cleared_is_gone_from_the_tables(tmp_path: Path) -> None:
     async with await Store.open(tmp_path) as store:
         await Facts(store.database).write("misc", "a secret of mine")
-        await Lessons(store.database).hear(await begun(store, "x"), [("x", "x")])
+        await Lessons(store.database).add_messages(await begun(store, "x"), [("x", "x")])
         await Lessons(store.database).note("why", failed=True)
         assert await Facts(store.database).clear() == 1
         state = await Lessons(store.database).state()

@@ -55,9 +55,9 @@ async def test_the_notice_of_a_damaged_store_stays_until_it_was_seen(directory: 
     async with await Store.open(directory) as store:
         (first,) = store.notices
     async with await Store.open(directory) as store:
-        assert store.untold() == [first]
+        assert store.new_notices() == [first]
     async with await Store.open(directory) as store:
-        assert store.untold() == [first]
+        assert store.new_notices() == [first]
         await store.acknowledge()
     async with await Store.open(directory) as store:
         assert store.notices == []
@@ -68,7 +68,7 @@ async def test_only_what_was_seen_is_forgotten(directory: Path) -> None:
     directory.mkdir()
     unseen_notices.add(directory, "one")
     async with await Store.open(directory) as store:
-        assert store.untold() == ["one"]
+        assert store.new_notices() == ["one"]
         unseen_notices.add(directory, "two")
         await store.acknowledge()
     assert unseen_notices.pending(directory) == ["two"]

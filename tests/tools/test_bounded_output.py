@@ -3,7 +3,7 @@
 import asyncio
 import tracemalloc
 
-from cogency_tui.tools.bounded_output import HEAD, Kept, Output
+from cogency_tui.tools.bounded_output import HEAD, HeadAndTail, Output
 
 
 async def test_kept_output_is_bounded_in_memory() -> None:
@@ -23,7 +23,7 @@ def test_kept_output_is_exact_at_every_size() -> None:
     for size in range(60):
         data = bytes(97 + number % 26 for number in range(size))
         for step in (1, 3, 7, 60):
-            kept = Kept(10, 10)
+            kept = HeadAndTail(10, 10)
             for start in range(0, len(data), step):
                 kept.feed(data[start : start + step])
             if size <= 20:

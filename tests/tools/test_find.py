@@ -107,6 +107,6 @@ async def test_find_of_more_than_it_shows_produces_nothing_that_is_cut(bench: Be
         bench.put(f"{number}.py", "")
     outcome = await bench.run("find", pattern="*.py")
     assert f"the first {MOST_NAMES} are shown" in outcome.content
-    bench.context.wants_value = True
+    bench.context.takes_value = True
     with pytest.raises(ToolError, match=f"an output_key holds {MOST_NAMES} at most"):
         await bench.run("find", pattern="*.py")

@@ -63,10 +63,10 @@ class PaneApp(App[None]):
     def copy_to_clipboard(self, text: str) -> None:
         self.copied.append(text)
 
-    def on_conversation_fork_wanted(self, event: Conversation.ForkWanted) -> None:
+    def on_conversation_fork_requested(self, event: Conversation.ForkRequested) -> None:
         self.wanted.append(event)
 
-    def on_conversation_links_wanted(self, event: Conversation.LinksWanted) -> None:
+    def on_conversation_links_requested(self, event: Conversation.LinksRequested) -> None:
         self.wanted.append(event)
 
 

@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 
 from cogency_tui.errors import WorkspaceError
-from cogency_tui.workspace.gitignore_walk import Tree
+from cogency_tui.workspace.gitignore_walk import WorkspaceTree
 from cogency_tui.workspace.paths import Workspace
 from tests.workspace.conftest import Fill
 
 
 def _seen(workspace: Workspace, start: str = ".") -> list[str]:
-    with closing(Tree(workspace).walk(workspace.locate(start))) as levels:
+    with closing(WorkspaceTree(workspace).walk(workspace.locate(start))) as levels:
         return sorted(entry.path for level in levels for entry in level.others)
 
 
@@ -107,7 +107,7 @@ def test_rules_from_above_hold_in_a_directory_below(workspace: Workspace, fill: 
 def test_children_are_directories_first_then_the_rest_by_name(workspace: Workspace, fill: Fill) -> None:
     fill({"b.py": "", "A.py": "", "z/x": "", "m/x": "", ".gitignore": "secret\n", "secret": ""})
     (workspace.root / "link").symlink_to("b.py")
-    found = [(entry.name, entry.kind) for entry in Tree(workspace).children()]
+    found = [(entry.name, entry.kind) for entry in WorkspaceTree(workspace).children()]
     assert found == [
         ("m", "directory"),
         ("z", "directory"),
@@ -116,15 +116,15 @@ def test_children_are_directories_first_then_the_rest_by_name(workspace: Workspa
         ("b.py", "file"),
         ("link", "link"),
     ]
-    assert [entry.path for entry in Tree(workspace).children("z")] == ["z/x"]
+    assert [entry.path for entry in WorkspaceTree(workspace).children("z")] == ["z/x"]
 
 
 def test_children_of_a_file_are_refused(workspace: Workspace, fill: Fill) -> None:
     fill({"a": ""})
     with pytest.raises(WorkspaceError):
-        Tree(workspace).children("a")
+        WorkspaceTree(workspace).children("a")
     with pytest.raises(WorkspaceError):
-        Tree(workspace).children("none")
+        WorkspaceTree(workspace).children("none")
 
 
 def test_links_to_directories_are_not_entered(workspace: Workspace, fill: Fill, tmp_path: Path) -> None:
@@ -169,9 +169,9 @@ def test_unreadable_directory_is_passed_over(unprivileged: Path) -> None:
     (unprivileged / "closed").chmod(0)
     workspace = Workspace(unprivileged)
     assert _seen(workspace) == ["open/x"]
-    assert [entry.name for entry in Tree(workspace).children()] == ["closed", "open"]
+    assert [entry.name for entry in WorkspaceTree(workspace).children()] == ["closed", "open"]
     with pytest.raises(WorkspaceError, match="permission denied"):
-        Tree(workspace).children("closed")
+        WorkspaceTree(workspace).children("closed")
 
 
 def test_directory_that_may_only_be_entered_is_walked_through(unprivileged: Path) -> None:
@@ -190,7 +190,7 @@ def test_very_deep_tree_ends_the_walk_and_not_the_program(workspace: Workspace) 
         os.close(handle)
         handle = below
     os.close(handle)
-    with closing(Tree(workspace).walk(workspace.locate("."))) as levels:
+    with closing(WorkspaceTree(workspace).walk(workspace.locate("."))) as levels:
         assert len(list(levels)) == 100
 
 
@@ -207,7 +207,7 @@ def test_walk_that_is_given_up_leaves_no_handle_open(workspace: Workspace, fill:
         pytest.skip("needs /proc")
     fill({"a/b/c/d": ""})
     before = len(list(handles.iterdir()))
-    with closing(Tree(workspace).walk(workspace.locate("."))) as levels:
+    with closing(WorkspaceTree(workspace).walk(workspace.locate("."))) as levels:
         next(levels)
         next(levels)
     assert len(list(handles.iterdir())) == before
@@ -235,4 +235,4 @@ def test_what_is_not_there_is_ignored_by_the_same_rules(
     workspace: Workspace, fill: Fill, path: str, ignored: bool
 ) -> None:
     fill({".gitignore": "*.log\nbuild/\n", "src/.gitignore": "!kept.log\nown\n"})
-    assert Tree(workspace).ignores(path) is ignored
+    assert WorkspaceTree(workspace).ignores(path) is ignored

@@ -13,7 +13,7 @@ from itertools import islice, pairwise
 from pathlib import Path
 
 from cogency_tui.tools.shell.checkout_commands import Bringing
-from cogency_tui.workspace.git.cached_queries import Answers, CachedRepository
+from cogency_tui.workspace.git.cached_queries import CachedRepository, QueryCache
 from cogency_tui.workspace.git.object_verification import ObjectStore
 from cogency_tui.workspace.git.repository_queries import Repository
 
@@ -64,8 +64,8 @@ class History:
         """Begin a command, which can bring what the repository has and what its words name."""
         words = [part for word in brings.words for part in _PARTS.split(word)]
         parents = [f"{each}^" for each in words]
-        repository = CachedRepository(self._repository.directory, Answers.unlimited())
-        repository.look_up([*words, *parents])
+        repository = CachedRepository(self._repository.directory, QueryCache.unlimited())
+        repository.prefetch([*words, *parents])
         tips = repository.commits(words)
         if tips is None or not self._known.issuperset(tips):
             self._note_made(tips)

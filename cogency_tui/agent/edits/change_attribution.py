@@ -19,7 +19,7 @@ from cogency_tui.workspace.file_or_link import TICK, Stamp
 from cogency_tui.workspace.paths import Workspace
 from cogency_tui.workspace.snapshot import Difference, Snapshot
 
-_NOBODY = Beside()
+_NO_OWNER = Beside()
 _NOWHERE: Mapping[str, str] = {}
 
 
@@ -74,7 +74,7 @@ def _unread(stamp: Stamp | None) -> Version:
 def unclaimed(
     changes: Iterable[FileChange],
     recorded: Sequence[Edit],
-    beside: Beside = _NOBODY,
+    beside: Beside = _NO_OWNER,
     last: int | None = None,
 ) -> list[FileChange]:
     """The changes less those recorded meanwhile, which belong to other tools.
@@ -98,7 +98,7 @@ def unclaimed(
                 FileChange(change.path, ABSENT, change.after, made=change.made),
             ]
         for part in parts:
-            left += _gaps(part, _until_the_look(part, recorded, last))
+            left += _gaps(part, _before_snapshot(part, recorded, last))
     return left
 
 
@@ -160,8 +160,8 @@ def written_by_us(
 def _version(held: Held | None, blobs: Blobs) -> Version:
     if held is None:
         return ABSENT
-    kept = blobs.has(held.digest) if held.data is None else blobs.put_bytes(held.data).kept
-    return Version("file", held.digest, held.size, held.mode, kept)
+    stored = blobs.has(held.digest) if held.data is None else blobs.put_bytes(held.data).stored
+    return Version("file", held.digest, held.size, held.mode, stored)
 
 
 def rivals(intents: Iterable[Intent], conversation: str) -> list[Intent]:
@@ -241,7 +241,7 @@ def _can_be_renamed(before: Version, change: FileChange) -> bool:
     return change.kind == "deleted" and bool(before.digest) and before.size > 0
 
 
-def _until_the_look(change: FileChange, recorded: Sequence[Edit], last: int | None) -> Iterable[Edit]:
+def _before_snapshot(change: FileChange, recorded: Sequence[Edit], last: int | None) -> Iterable[Edit]:
     """The edits made before the snapshot from which a change was derived."""
     if last is None:
         return recorded

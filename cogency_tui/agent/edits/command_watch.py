@@ -85,7 +85,7 @@ _NOISE = (
 
 
 @dataclass(frozen=True, slots=True)
-class KeptPaths:
+class StoredCopies:
     """The stored copies of files that a command is about to destroy.
 
     `left_out` files of `left_out_size` bytes were not stored: there are too many, or they are too large.
@@ -107,7 +107,7 @@ class CommandEdits:
     that of its last sign of life.
     """
 
-    at_stake: KeptPaths
+    at_stake: StoredCopies
     edits: list[Edit] = field(default_factory=list[Edit])
     protected: list[Edit] = field(default_factory=list[Edit])
     settled: Settled = field(default_factory=Settled)
@@ -154,8 +154,8 @@ class CommandEdits:
         return [
             *self.settled.notes,
             *([self.unrecorded] if self.unrecorded else []),
-            *_told("created and then deleted", self.made_and_removed),
-            *_told("written or touched, but unchanged", self.touched),
+            *_note("created and then deleted", self.made_and_removed),
+            *_note("written or touched, but unchanged", self.touched),
             *_shared(self.edits),
             *([f"[{self.unwatched} Short-lived files there are not recorded.]"] if self.unwatched else []),
         ]
@@ -167,7 +167,7 @@ def unrecorded(error: StoreError) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class WatchedCall:
     """The call that the changes belong to."""
 
     origin: Origin
@@ -176,7 +176,7 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
-class _Look:
+class _Snapshot:
     """A snapshot of the project, the number of the last edit before it, and the concurrent calls
     (`beside`).
     """
@@ -199,8 +199,8 @@ class Begun:
     so far; `held` are the directories of git; `signs` is the file with its signs of life.
     """
 
-    call: Call
-    before: _Look
+    call: WatchedCall
+    before: _Snapshot
     also: list[str]
     watching: "_Watching"
     intent: int
@@ -220,7 +220,7 @@ class Commands:
         self._lasting: list[Begun] = []
         self._living: list[Begun] = []
         """The programs that live on, the last of each conversation in its turn."""
-        self._looked: _Look | None = None
+        self._last_snapshot: _Snapshot | None = None
         self._late: list[tuple[Begun, list[Edit]]] = []
         self._directories = ProtectedDirectories(journal.workspace)
         self._settling = asyncio.Lock()
@@ -230,18 +230,18 @@ class Commands:
         self._notes: list[str] = []
         """Notes for the result of the next command."""
 
-    async def begin(self, call: Call, also: list[str], consent: Consent = ALL) -> Begun:
+    async def begin(self, call: WatchedCall, also: list[str], consent: Consent = ALL) -> Begun:
         """Take a snapshot before a command; the caller must call `end`."""
         journal = self._journal
         # Changes that are put back are no part of the state that the command finds.
-        await self.look()
+        await self.scan()
         intents, contents = await journal.intents(), await journal.contents()
         shadow = await journal.shadow()
         watching = _Watching(journal.workspace, shadow)
 
         def remember(found: snapshot.Snapshot) -> snapshot.Snapshot:
             found = contents.refresh(found)
-            contents.keep_large()
+            contents.store_large()
             watching.begin(found)
             if self._is_idle:
                 # A command that failed to begin may have left some.
@@ -258,17 +258,17 @@ class Commands:
                 await self._account(last, before, returned)
                 before = await in_thread(remember, before)
                 # Concurrent calls up to now may have made what was recorded.
-                look = _Look(before, last, await self._beside())
-                described = look.described(await in_thread(store, before))
+                scan = _Snapshot(before, last, await self._beside())
+                described = scan.described(await in_thread(store, before))
                 intent = await intents.begin(
                     *(journal.root, call.origin, call.id, call.tool),
                     shadow=described,
-                    covers=None if consent.keeps is None else consent.covers,
+                    covers=None if consent.ask is None else consent.covers,
                 )
                 held = await in_thread(_hold, before)
                 covers = [*consent.covers]
                 begun = Begun(
-                    *(call, look, also, watching, intent, time.time()),
+                    *(call, scan, also, watching, intent, time.time()),
                     *(consent, covers, held, shadow.path),
                 )
                 self._running.append(begun)
@@ -318,10 +318,10 @@ class Commands:
 
     async def end_turn(self, conversation: str) -> None:
         """Record the changes so far, and attribute no later ones to the programs that live on."""
-        await self.look()
+        await self.scan()
         await self._leave(self._living_in(conversation))
 
-    async def look(self) -> None:
+    async def scan(self) -> None:
         """Record the changes since the last snapshot by background commands and by programs that live on."""
         if self._going_on:
             await self._settle_directories_late(self._going_on[-1])
@@ -329,8 +329,8 @@ class Commands:
                 try:
                     await self._account(*await self._take())
                 except StoreError:
-                    if self._looked is not None:
-                        found = await self._settle_unrecorded(self._looked)
+                    if self._last_snapshot is not None:
+                        found = await self._settle_unrecorded(self._last_snapshot)
                         self._notes += found.notes
                     raise
         await self._settle_late()
@@ -348,7 +348,7 @@ class Commands:
         while left:
             # In small steps, so that a command waits only briefly.
             async with journal.lock:
-                left = await in_thread(contents.keep_some)
+                left = await in_thread(contents.store_some)
 
     async def close(self) -> None:
         """Wait until the last changes of the background commands, which have ended, are recorded."""
@@ -390,11 +390,11 @@ class Commands:
         calls = frozenset((each.origin.caller, each.call) for each in intents)
         return Beside(calls, await (await journal.edits()).last())
 
-    async def _settle_unrecorded(self, look: _Look, also: Sequence[str] = ()) -> Settled:
+    async def _settle_unrecorded(self, scan: _Snapshot, also: Sequence[str] = ()) -> Settled:
         """Report the protected files that differ from a snapshot if the store cannot record them: none is
         put back.
         """
-        journal, before = self._journal, look.snapshot
+        journal, before = self._journal, scan.snapshot
 
         def changed() -> list[str]:
             after = journal.take(also)
@@ -440,15 +440,17 @@ class Commands:
             return
         # As in `_settle_late`.
         for change in await in_thread(self._directories.changes):
-            notice = f"While a command ran in the background, a program {change.told}. Check the change."
+            notice = (
+                f"While a command ran in the background, a program {change.description}. Check the change."
+            )
             (await self._journal.store()).notices.append(notice)
 
     async def _settle_directories(self, begun: Begun, consent: Consent) -> Settled:
         beside = [*self._running, *self._going_on]
-        keeps = None if any(each.consent.keeps is None for each in beside) else consent.keeps
+        keeps_changes = None if any(each.consent.ask is None for each in beside) else consent.ask
         covers = [path for each in beside for path in each.covers]
         async with self._settling:
-            settled, stay = await settle_directories(self._directories, keeps, covers)
+            settled, stay = await settle_directories(self._directories, keeps_changes, covers)
         begun.covers.extend(stay)
         return settled
 
@@ -489,14 +491,14 @@ class Commands:
                 await self._let_go(begun)
             await self._journal.forget(begun.intent)
 
-    def _protected(self, edits: list[_Change], *looks: snapshot.Snapshot) -> list[_Change]:
+    def _protected(self, edits: list[_Change], *snapshots: snapshot.Snapshot) -> list[_Change]:
         """The changes that need the user's consent, unless the user has consented to those of a running
         command. Blocks.
         """
         consents = [each.consent for each in (*self._running, *self._going_on)]
-        if any(each.keeps is None for each in consents):
+        if any(each.ask is None for each in consents):
             return []
-        watched = frozenset[str]().union(*(each.protected for each in looks))
+        watched = frozenset[str]().union(*(each.protected for each in snapshots))
         return of_protected(edits, watched, self._journal.workspace, self._covers)
 
     def _unseen(self, before: snapshot.Snapshot, after: snapshot.Snapshot) -> Settled:
@@ -504,7 +506,7 @@ class Commands:
         consented to that. Blocks.
         """
         consents = [each.consent for each in (*self._running, *self._going_on)]
-        if any(each.keeps is None for each in consents):
+        if any(each.ask is None for each in consents):
             return Settled()
         directories = snapshot.lost_from_view(before, after)
         return settled_unseen(directories, self._journal.workspace, self._covers)
@@ -547,13 +549,13 @@ class Commands:
         found.settled.notes += self._notes
         self._notes = []
         if self._going_on or found.going_on:
-            self._looked = _Look(after, last, await self._beside())
+            self._last_snapshot = _Snapshot(after, last, await self._beside())
             if found.going_on:
-                await self._move(begun, self._looked)
-        told = {path for each in (*changes, *others) for path in (each.path, each.old_path)}
-        told |= {journal.workspace.name_of(each.now) for each in returned.put_back if each.now}
-        found.made_and_removed = [path for path in gone if path not in told]
-        found.touched = [path for path in there if path not in told]
+                await self._move(begun, self._last_snapshot)
+        covered = {path for each in (*changes, *others) for path in (each.path, each.old_path)}
+        covered |= {journal.workspace.name_of(each.now) for each in returned.put_back if each.now}
+        found.made_and_removed = [path for path in gone if path not in covered]
+        found.touched = [path for path in there if path not in covered]
 
     async def _follow(self, begun: Begun, over: Callable[[], Awaitable[object]]) -> None:
         try:
@@ -562,7 +564,7 @@ class Commands:
                 await over()
             with suppress(CogencyError):
                 # No caller waits for it to whom a failing store could be reported.
-                await self.look()
+                await self.scan()
                 await (await self._journal.intents()).drop(begun.intent)
         finally:
             async with self._journal.lock:
@@ -582,9 +584,9 @@ class Commands:
         """Attribute the changes since the last snapshot to the background command started last, unless a
         foreground command runs. The caller holds the lock; the arguments are from `_take`.
         """
-        looked, journal = self._looked, self._journal
+        previous, journal = self._last_snapshot, self._journal
         self._notes += settled_repositories(returned, journal.workspace).notes
-        if not self._going_on or looked is None or self._running:
+        if not self._going_on or previous is None or self._running:
             return
         begun, contents, blobs = self._going_on[-1], await journal.contents(), await journal.blobs()
         origin = begun.call.origin
@@ -595,7 +597,7 @@ class Commands:
 
         def compare() -> list[FileChange]:
             before, now, earlier = snapshot.relocated(
-                looked.snapshot, after, journal.workspace, returned.moves
+                previous.snapshot, after, journal.workspace, returned.moves
             )
             found = snapshot.differences(journal.workspace, before, now)
             changes = changes_of(found, contents, journal.limits.left, earlier)
@@ -605,20 +607,20 @@ class Commands:
             return changes if self._lasting else self._protected(changes, before, now)
 
         changes = await in_thread(compare)
-        began = looked.snapshot.began
+        began = previous.snapshot.began
         ours = await in_thread(written_by_us, changes, journal.workspace, blobs, began)
 
         def claim(recorded: Sequence[Edit], intents: Sequence[Intent]) -> list[FileChange]:
             others = [*recorded, *planned_by(intents, changes), *ours]
-            left = unclaimed(changes, others, looked.beside, last)
+            left = unclaimed(changes, others, previous.beside, last)
             return shared(rivals(intents, origin.conversation), left, after, time.time())
 
-        made = await self._add(begun, looked.last, claim, going_on=True)
-        self._late.append((begun, await in_thread(self._protected, made, looked.snapshot, after)))
-        await self._note_late(begun, await in_thread(self._unseen, looked.snapshot, after))
-        self._looked = _Look(after, last, await self._beside())
+        made = await self._add(begun, previous.last, claim, going_on=True)
+        self._late.append((begun, await in_thread(self._protected, made, previous.snapshot, after)))
+        await self._note_late(begun, await in_thread(self._unseen, previous.snapshot, after))
+        self._last_snapshot = _Snapshot(after, last, await self._beside())
         for each in self._going_on:
-            await self._move(each, self._looked)
+            await self._move(each, self._last_snapshot)
 
     async def _add(self, begun: Begun, last: int, claim: Claim, *, going_on: bool) -> list[Edit]:
         """Record the changes since the edit `last` that a command can claim and, unless it is `going_on`,
@@ -630,7 +632,7 @@ class Commands:
         source = call.origin, call.id, call.tool
         return await (await journal.intents()).record(journal.root, last, source, claim, also)
 
-    async def _move(self, begun: Begun, look: _Look) -> None:
+    async def _move(self, begun: Begun, scan: _Snapshot) -> None:
         """Move the start of a background command to now, so that its later changes are found if the process
         is killed.
         """
@@ -638,8 +640,8 @@ class Commands:
         contents, shadow = await journal.contents(), await journal.shadow()
 
         def describe() -> Shadow:
-            contents.refresh(look.snapshot)
-            return look.described(shadow.append(look.snapshot, contents.known, settled=self._settled))
+            contents.refresh(scan.snapshot)
+            return scan.described(shadow.append(scan.snapshot, contents.known, settled=self._settled))
 
         await (await journal.intents()).move(begun.intent, await in_thread(describe))
 
@@ -654,8 +656,8 @@ class Commands:
 
     def _first_time(self, problem: str) -> str:
         """The problem, unless it has been reported before."""
-        told, self._problem = self._problem, self._problem or problem
-        return "" if told else problem
+        covered, self._problem = self._problem, self._problem or problem
+        return "" if covered else problem
 
 
 def _hold(before: snapshot.Snapshot) -> GitDirectories:
@@ -722,7 +724,7 @@ class _Watching:
                 await in_thread(self._watch.collect)
 
 
-def _told(what: str, paths: Sequence[str]) -> list[str]:
+def _note(what: str, paths: Sequence[str]) -> list[str]:
     paths = [path for path in paths if not _noise(path)]
     return [f"[{what}: {_named(paths)}]"] if paths else []
 

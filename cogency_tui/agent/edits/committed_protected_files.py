@@ -17,7 +17,7 @@ from cogency_tui.agent.edits.merge_result_check import LINK, LONGEST, MergedFile
 from cogency_tui.store.edit_records import FileChange
 from cogency_tui.tools.shell.checkout_commands import Bringing
 from cogency_tui.workspace.git.blocking_files import read_regular
-from cogency_tui.workspace.git.cached_queries import Answers, CachedRepository
+from cogency_tui.workspace.git.cached_queries import CachedRepository, QueryCache
 from cogency_tui.workspace.git.merge_repository import merging_repository
 from cogency_tui.workspace.git.repository_queries import Repository
 from cogency_tui.workspace.paths import Workspace
@@ -29,7 +29,7 @@ _MOST_MERGED = 100
 """Files whose merge is replayed."""
 
 
-Kept = Set[tuple[str, str, str]]
+RecordedContents = Set[tuple[str, str, str]]
 """Recorded contents of files that were not put back: paths, kinds and digests."""
 
 _Edit = TypeVar("_Edit", bound=FileChange)
@@ -38,13 +38,13 @@ _Edit = TypeVar("_Edit", bound=FileChange)
 def brought(
     edits: Sequence[_Edit],
     workspace: Workspace,
-    kept: Kept | None,
+    recorded: RecordedContents | None,
     commits: KnownCommits,
     brings: Bringing,
 ) -> list[_Edit]:
     """The edits that left files as the last commit, or a pending one, has them, or removed what it does not
-    have. Contents that are not in `kept` must come from commits that are not in doubt; if `kept` is None,
-    none have to.
+    have. Contents that are not in `recorded` must come from commits that are not in doubt; if `recorded` is
+    None, none have to.
     """
     if len(edits) > _MOST:
         return []
@@ -57,9 +57,9 @@ def brought(
         tree = trees[directory]
         if tree is not None and ".git" not in path.parts:
             inside[tree].append(path)
-    kept = _all(edits) if kept is None else kept
-    made = {path for edit in edits if _all([edit]) - kept for path in _paths(edit, workspace)}
-    texts = {(workspace.root / path, digest) for path, kind, digest in kept if kind == "file"}
+    recorded = _all(edits) if recorded is None else recorded
+    made = {path for edit in edits if _all([edit]) - recorded for path in _paths(edit, workspace)}
+    texts = {(workspace.root / path, digest) for path, kind, digest in recorded if kind == "file"}
     same = set[Path]()
     for tree, paths in inside.items():
         if history := commits.of(tree):
@@ -67,7 +67,7 @@ def brought(
     return [edit for edit in edits if same.issuperset(_paths(edit, workspace))]
 
 
-def _all(edits: Iterable[FileChange]) -> Kept:
+def _all(edits: Iterable[FileChange]) -> RecordedContents:
     return {(edit.path, edit.after.kind, edit.after.digest) for edit in edits}
 
 
@@ -77,7 +77,7 @@ def _paths(edit: FileChange, workspace: Workspace) -> list[Path]:
 
 class _Files:
     """Files of a working tree and git's versions of them; those that a command has `made` must not come
-    from doubtful commits, but may have a content whose digest is in `kept`.
+    from doubtful commits, but may have a content whose digest is in `recorded`.
     """
 
     def __init__(
@@ -85,16 +85,16 @@ class _Files:
         tree: Path,
         paths: Sequence[Path],
         made: Set[Path],
-        kept: Set[tuple[Path, str]],
+        recorded: Set[tuple[Path, str]],
         history: History,
         brings: Bringing,
     ) -> None:
-        self._kept = kept
+        self._recorded = recorded
         self._names = {path: os.path.relpath(path, tree) for path in paths}
         self._made = made
         self._history = history
         self._brings = brings
-        self._repository = CachedRepository(tree, Answers.unlimited())
+        self._repository = CachedRepository(tree, QueryCache.unlimited())
         self._doubted: dict[str, Doubted] = {}
         modes = {path: mode_of(path) for path in paths}
         self._found = {path: self._entries(path, mode) for path, mode in modes.items() if mode != "other"}
@@ -108,7 +108,7 @@ class _Files:
             return found
         sources = self._history.sources(self._repository, self._brings)
         merged = MergedFiles(
-            sources, self._names, self._repository, self._brings, self._is_undoubted, self._kept
+            sources, self._names, self._repository, self._brings, self._is_undoubted, self._recorded
         )
         # Beside other commands, staged contents may come from anywhere.
         merges = not self._brings.takes_paths and (self._brings.alone or self._repository.is_half_way())

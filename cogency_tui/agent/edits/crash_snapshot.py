@@ -42,7 +42,7 @@ _HEAD = 8
 _OWNED = re.compile(r"(?P<owner>\d+-[0-9a-f]{12})-[0-9a-f]{8}")
 
 
-class _Look(msgspec.Struct, array_like=True, tag="look", frozen=True):
+class _Delta(msgspec.Struct, array_like=True, tag="look", frozen=True):
     """The differences from the previous snapshot; `closed` and `unseen` are complete, `protected`, `rules`
     and `places` are present if they differ.
     """
@@ -72,7 +72,7 @@ class _Content(msgspec.Struct, array_like=True, tag="content", frozen=True):
 
 
 _encoder = msgspec.msgpack.Encoder()
-_decoder = msgspec.msgpack.Decoder(_Look | _Content)
+_decoder = msgspec.msgpack.Decoder(_Delta | _Content)
 
 
 class ShadowFile:
@@ -85,7 +85,7 @@ class ShadowFile:
         self._path: Path | None = None
         self._earlier: list[Path] = []
         self._length = 0
-        self._look = Snapshot({}, frozenset(), frozenset(), 0)
+        self._delta = Snapshot({}, frozenset(), frozenset(), 0)
         self._written: dict[str, Known] = {}
 
     def append(self, snapshot: Snapshot, known: Mapping[str, Known], *, settled: bool) -> Shadow:
@@ -103,10 +103,10 @@ class ShadowFile:
             self._forget()
         new = {path: each for path, each in known.items() if not _same(self._written.get(path), each)}
         self._blobs.sync()
-        if self._path is not None and not new and _is_as(self._look, snapshot):
+        if self._path is not None and not new and _is_as(self._delta, snapshot):
             self.touch()
             return Shadow(self._path.name, self._length)
-        records = [*self._contents(new), _look(self._look, snapshot)]
+        records = [*self._contents(new), _delta(self._delta, snapshot)]
         path = self._path or self._directory / f"{owner()}-{secrets.token_hex(4)}"
         try:
             self._write(path, b"".join(map(_framed, records)))
@@ -115,7 +115,7 @@ class ShadowFile:
             self._forget()
             raise store_error(exc, path) from exc
         self._written = {path: each._replace(packed=None) for path, each in known.items()}
-        self._look = snapshot
+        self._delta = snapshot
         return Shadow(path.name, self._length)
 
     @property
@@ -175,7 +175,7 @@ class ShadowFile:
 
     def _forget(self) -> None:
         self._path, self._length = None, 0
-        self._look = Snapshot({}, frozenset(), frozenset(), 0)
+        self._delta = Snapshot({}, frozenset(), frozenset(), 0)
         self._written = {}
 
     def _contents(self, known: Mapping[str, Known]) -> Iterator[_Content]:
@@ -232,8 +232,8 @@ def _is_as(before: Snapshot, now: Snapshot) -> bool:
     return replace(before, began=now.began) == now
 
 
-def _look(before: Snapshot, now: Snapshot) -> _Look:
-    return _Look(
+def _delta(before: Snapshot, now: Snapshot) -> _Delta:
+    return _Delta(
         now.began,
         {
             os.fsencode(path): tuple(each)
@@ -253,12 +253,12 @@ def _look(before: Snapshot, now: Snapshot) -> _Look:
     )
 
 
-def _framed(record: _Look | _Content) -> bytes:
+def _framed(record: _Delta | _Content) -> bytes:
     data = _encoder.encode(record)
     return len(data).to_bytes(4, "big") + zlib.crc32(data).to_bytes(4, "big") + data
 
 
-def _records(data: bytes) -> Iterator[_Look | _Content]:
+def _records(data: bytes) -> Iterator[_Delta | _Content]:
     place = 0
     while place < len(data):
         length, check = (int.from_bytes(data[at : at + 4], "big") for at in (place, place + 4))
@@ -269,7 +269,7 @@ def _records(data: bytes) -> Iterator[_Look | _Content]:
         place += _HEAD + length
 
 
-def _read(records: Iterable[_Look | _Content]) -> tuple[Snapshot, dict[str, Known]]:
+def _read(records: Iterable[_Delta | _Content]) -> tuple[Snapshot, dict[str, Known]]:
     files: dict[str, Stamp] = {}
     directories: set[str] = set()
     known: dict[str, Known] = {}

@@ -14,9 +14,10 @@ _HERE = "."
 
 
 def leads_elsewhere(
-    before: Iterable[str], after: Iterable[str], said: Collection[str], *, is_shared: bool = False
+    before: Iterable[str], after: Iterable[str], configured: Collection[str], *, is_shared: bool = False
 ) -> bool:
-    """Return whether transfers go to other addresses than before, which the command has not `said` itself.
+    """Return whether transfers go to other addresses than before, which the command has not
+    `configured` itself.
 
     The settings are given as name, newline, value. A new remote redirects nothing by itself, nor does a
     branch that starts to follow an existing remote. In a configuration that `is_shared`, and is read
@@ -25,11 +26,11 @@ def leads_elsewhere(
     were, are = _destinations(before), _destinations(after)
     remotes = {found["remote"] for key in were if (found := _DESTINATION.fullmatch(key)) and found["remote"]}
     for key in were.keys() | are.keys():
-        found, new = _DESTINATION.fullmatch(key), set(are[key]).difference(were[key], said)
+        found, new = _DESTINATION.fullmatch(key), set(are[key]).difference(were[key], configured)
         if found is None or were[key] == are[key]:
             continue
         if found["address"] == "url":
-            is_new, is_removed = not (were[key] or is_shared), not are[key] and found["remote"] in said
+            is_new, is_removed = not (were[key] or is_shared), not are[key] and found["remote"] in configured
             if not (is_new or is_removed) and (new or not are[key]):
                 return True
         elif new and (found["address"] or were[key] or not new <= {_HERE, *remotes}):
@@ -77,23 +78,23 @@ _OF_TREE = "core.sparsecheckout\n"
 
 
 def loses(
-    before: Iterable[str], after: Iterable[str], said: Collection[str], *, of_tree: bool = False
+    before: Iterable[str], after: Iterable[str], configured: Collection[str], *, of_tree: bool = False
 ) -> bool:
-    """Return whether lossy settings come or go whose key and value the command has not `said`; for one that
-    goes, its key is enough.
+    """Return whether lossy settings come or go whose key and value the command has not `configured`; for
+    one that goes, its key is enough.
 
     The settings are given as name, newline, value. Settings that go with their whole remote lose nothing,
     nor do those that git has in the configuration of a working tree, if this is one.
     """
     were, are = Counter(before), Counter(after)
-    keys, sections = {_key(word) for word in said}, {section_of(each) for each in are}
+    keys, sections = {_key(word) for word in configured}, {section_of(each) for each in are}
     come, gone = (
         [each for each in changed if not (_is_harmless(each) or (of_tree and each.startswith(_OF_TREE)))]
         for changed in (are - were, were - are)
     )
     gone = [each for each in gone if not each.startswith("remote.") or section_of(each) in sections]
     pairs = [each.partition("\n")[::2] for each in come]
-    return any(key not in keys or value not in said for key, value in pairs) or any(
+    return any(key not in keys or value not in configured for key, value in pairs) or any(
         each.partition("\n")[0] not in keys for each in gone
     )
 

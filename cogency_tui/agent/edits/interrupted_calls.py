@@ -52,7 +52,7 @@ _LINGERING = int((COLLECTING + 3.0) * 1e9)
 """Nanoseconds after the last sign of life of a process within which its command may have continued."""
 
 _MOST_NAMED = 3
-_MOST_TO_LOOK_AT = 20
+_MOST_EXAMINED = 20
 _MOST_LISTED = 50
 
 
@@ -249,7 +249,7 @@ def _sweep(intent: Intent, workspace: Workspace, blobs: Blobs) -> list[str]:
     """
     paths = [path for each in intent.changes for path in (each.path, each.old_path) if path]
     over = owner() if intent.is_own else ""
-    return sweep(workspace, paths, lambda source: blobs.put(source).kept, over)
+    return sweep(workspace, paths, lambda source: blobs.put(source).stored, over)
 
 
 def _now(path: str, contents: Contents) -> Version:
@@ -325,7 +325,7 @@ def _notice(intent: Intent, found: _Found) -> str:
     if found.problem:
         return f"{what}; its changes are unknown: {found.problem}"
     if found.doubtful:
-        named = _listed([*map(shown, found.doubtful)], _MOST_TO_LOOK_AT)
+        named = _listed([*map(shown, found.doubtful)], _MOST_EXAMINED)
         what += f". Check the changes made since, by it or by others: {named}"
     if found.displaced:
         what += f". Check this change: {'; '.join(found.displaced)}"

@@ -37,11 +37,17 @@ from pathlib import Path
 
 from cogency_tui.agent.edits import prior_contents
 from cogency_tui.agent.edits.agent_commits import KnownCommits
-from cogency_tui.agent.edits.command_watch import Call, CommandEdits, Commands, KeptPaths, unrecorded
+from cogency_tui.agent.edits.command_watch import (
+    CommandEdits,
+    Commands,
+    StoredCopies,
+    WatchedCall,
+    unrecorded,
+)
 from cogency_tui.agent.edits.crash_snapshot import ShadowFile
 from cogency_tui.agent.edits.file_history import histories
 from cogency_tui.agent.edits.interrupted_calls import settle
-from cogency_tui.agent.edits.prior_contents import Contents, Limits
+from cogency_tui.agent.edits.prior_contents import Contents, JournalLimits
 from cogency_tui.agent.edits.protected_file_restore import refuse_all, settle_protected
 from cogency_tui.agent.edits.remote_changes import Merging
 from cogency_tui.errors import JournalError, StoreError
@@ -63,10 +69,10 @@ class Journal:
     """The journal of the project `workspace`; `store` returns the user's store, opened on first use."""
 
     def __init__(
-        self, workspace: Workspace, store: Callable[[], Awaitable[Store]], limits: Limits | None = None
+        self, workspace: Workspace, store: Callable[[], Awaitable[Store]], limits: JournalLimits | None = None
     ) -> None:
         self.workspace = workspace
-        self.limits = limits or Limits()
+        self.limits = limits or JournalLimits()
         self.lock = asyncio.Lock()
         """Held while files are read and changed: no part of this process changes a file that another reads.
         """
@@ -78,7 +84,7 @@ class Journal:
         self.store = store
         self.commits = KnownCommits(workspace.root)
         self.moved = MovedFiles()
-        self._kept: tuple[Blobs, Contents, ShadowFile] | None = None
+        self._opened: tuple[Blobs, Contents, ShadowFile] | None = None
         self._rules: Mapping[str, bytes] | None = None
         """The rules of `.gitignore` before the first command."""
 
@@ -179,9 +185,9 @@ class Journal:
         """Read the project's files into the content cache, so that commands need not wait for it."""
         await self.commands.warm()
 
-    async def look(self) -> None:
+    async def scan(self) -> None:
         """Record the changes of background commands."""
-        await self.commands.look()
+        await self.commands.scan()
 
     async def end_turn(self, conversation: str) -> None:
         """Record the changes of background commands and of programs that live on, at the end of a turn."""
@@ -190,8 +196,8 @@ class Journal:
     async def close(self) -> None:
         """Wait until all changes of the background commands, which have ended, are recorded."""
         await self.commands.close()
-        if self._kept is not None and not self.unfinished:
-            await in_thread(self._kept[2].close)
+        if self._opened is not None and not self.unfinished:
+            await in_thread(self._opened[2].close)
 
     async def clean_up(self) -> Cleaned:
         """Remove contents that no edit refers to (any more); never one that a conversation needs.
@@ -206,7 +212,7 @@ class Journal:
         """A snapshot of the project, without the program's own data if that is in it. `rules` are those
         before the first command, if they are known. Blocks.
         """
-        without = self._kept[0].directory.parent if self._kept else None
+        without = self._opened[0].directory.parent if self._opened else None
         found = snapshot.take(self.workspace, also, without, self._rules if rules is None else rules)
         if self._rules is None:
             self._rules = found.rules
@@ -214,14 +220,14 @@ class Journal:
 
     async def _open(self) -> tuple[Blobs, Contents, ShadowFile]:
         data = (await self.store()).database.path.parent
-        if self._kept is None:
-            blobs = Blobs(data / "blobs", limit=self.limits.kept, quota=self.limits.quota)
+        if self._opened is None:
+            blobs = Blobs(data / "blobs", limit=self.limits.largest, quota=self.limits.quota)
             contents = Contents(self.workspace, blobs, self.limits)
-            self._kept = blobs, contents, ShadowFile(data, self.workspace.root, blobs)
+            self._opened = blobs, contents, ShadowFile(data, self.workspace.root, blobs)
             await self._sweep()
             if await in_thread(lambda: blobs.crowded):
                 await self.clean_up()
-        return self._kept
+        return self._opened
 
     async def _sweep(self) -> None:
         """Remove the remains of killed processes, except what is to be settled."""
@@ -322,13 +328,13 @@ class CallJournal:
         with _beforehand("The command was not run"):
             await self._journal.settle_ended()
             origin = await (await self._journal.edits()).origin(self._conversation)
-            kept = await self.snapshot_paths(call, tool, at_stake) if at_stake else KeptPaths()
+            copies = await self.snapshot_paths(call, tool, at_stake) if at_stake else StoredCopies()
             await in_thread(self._journal.commits.begin, consent.brings)
             merging = await in_thread(Merging, self._journal.workspace.root, consent.brings)
             begun = await commands.begin(
-                Call(origin, call, tool), [edit.path for edit in kept.edits], consent
+                WatchedCall(origin, call, tool), [edit.path for edit in copies.edits], consent
             )
-        found = CommandEdits(kept, signs=begun.signs)
+        found = CommandEdits(copies, signs=begun.signs)
         try:
             yield found
             await commands.settle_directories(begun, found, consent)
@@ -354,7 +360,7 @@ class CallJournal:
     async def _settle(self, found: CommandEdits, consent: Consent) -> None:
         found.settled += await settle_protected(self._journal, self._conversation, found.protected, consent)
 
-    async def snapshot_paths(self, call: str, tool: str, paths: Sequence[Path]) -> KeptPaths:
+    async def snapshot_paths(self, call: str, tool: str, paths: Sequence[Path]) -> StoredCopies:
         """Store the current contents of these files, and of the files in these directories.
 
         Each is recorded as an edit that changes nothing, of the kind `snapshot`, which can be restored.
@@ -366,7 +372,7 @@ class CallJournal:
             found, left_out, size = await in_thread(
                 prior_contents.at_stake, paths, journal.workspace, contents, journal.limits
             )
-            return KeptPaths(await journal.record(origin, call, tool, found), left_out, size)
+            return StoredCopies(await journal.record(origin, call, tool, found), left_out, size)
 
 
 @contextmanager

@@ -85,15 +85,15 @@ class Merges:
 
 
 class Search:
-    """Searches for the merges that yield a file: `wanted` are its sides, `tips` the versions to start from.
+    """Searches for the merges that yield a file: `expected` are its sides, `tips` the versions to start from.
     If git `favors` a side, or merges as `union`, it leaves no conflict.
     """
 
     def __init__(
-        self, merges: Merges, wanted: Sides, tips: Iterable[bytes], *, favors: bool, union: bool
+        self, merges: Merges, expected: Sides, tips: Iterable[bytes], *, favors: bool, union: bool
     ) -> None:
         self._merges = merges
-        self._wanted = wanted
+        self._expected = expected
         self._favors = favors
         self._union = union
         self._reached = [*dict.fromkeys(tips)]
@@ -138,16 +138,16 @@ class Search:
         """A text after a change; None if both changed the same lines."""
         key = ours, change
         if key not in self._tried:
-            self._tried[key] = self._merged_anew(ours, change)
+            self._tried[key] = self._merge_now(ours, change)
         return self._tried[key]
 
-    def _merged_anew(self, ours: bytes, change: Change) -> bytes | None:
+    def _merge_now(self, ours: bytes, change: Change) -> bytes | None:
         text = change[1] if ours in change else self._merges.merged(ours, change, union=self._union)
         made = None if text is None else sides(text, lambda _label: True, None)
         if text is None or made is None:
             return None
         results = [Sides(each, each) for each in (made.ours, made.theirs)] if self._favors else [made]
-        self._found = self._found or self._wanted in results
+        self._found = self._found or self._expected in results
         if made.ours != made.theirs:
             return None
         if text not in self._reached:

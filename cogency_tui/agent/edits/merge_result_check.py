@@ -38,7 +38,7 @@ class MergedFiles:
     """The merges of the commits `tips` and of their common ancestors.
 
     `names` are the files' paths from the top. `is_undoubted` decides whether a file in a commit is not in
-    doubt; other contents count if their digest is in `kept`.
+    doubt; other contents count if their digest is in `recorded`.
     """
 
     def __init__(
@@ -48,13 +48,13 @@ class MergedFiles:
         repository: Repository,
         brings: Bringing,
         is_undoubted: Callable[[Path, str], bool],
-        kept: Set[tuple[Path, str]],
+        recorded: Set[tuple[Path, str]],
     ) -> None:
         self._names = names
         self._repository = repository
         self._brings = brings
         self._is_undoubted = is_undoubted
-        self._kept = kept
+        self._recorded = recorded
         self._committed: dict[str, dict[str, tuple[str, str]]] = {}
         self._merges = self._parted(tips[:_MOST_TIPS])
         self.commits = [*dict.fromkeys((*tips, *(base for base, _, _ in self._merges)))]
@@ -95,12 +95,12 @@ class MergedFiles:
         if not any(b"\r\n" in each for each in texts.values()):
             text = text.replace(b"\r\n", b"\n")
         lines = frozenset(line.rstrip(b"\r") for each in texts.values() for line in each.split(b"\n"))
-        wanted = sides(text, partial(self._is_label, path), lines) if marked else Sides.of(text)
+        expected = sides(text, partial(self._is_label, path), lines) if marked else Sides.of(text)
         favors = any(word.endswith(_FAVORING) for word in self._brings.words)
         union = repository.merges_lines(name)
-        if wanted is None:
+        if expected is None:
             return False
-        search = Search(merges, wanted, text_of.values(), favors=favors, union=union)
+        search = Search(merges, expected, text_of.values(), favors=favors, union=union)
         return search.finds(first, named, between)
 
     def _entry(self, name: str, commit: str) -> tuple[str, str]:
@@ -128,12 +128,12 @@ class MergedFiles:
         known = {*chain.from_iterable(sound)}
         for each in dict.fromkeys(chain.from_iterable(changes)):
             text = self._repository.blob(each, LONGEST) if each else None
-            if text is not None and (each in known or self._is_kept(path, text)):
+            if text is not None and (each in known or self._is_recorded(path, text)):
                 texts[each] = text
         return texts
 
-    def _is_kept(self, path: Path, text: bytes) -> bool:
-        return (path, hashlib.sha256(text).hexdigest()) in self._kept
+    def _is_recorded(self, path: Path, text: bytes) -> bool:
+        return (path, hashlib.sha256(text).hexdigest()) in self._recorded
 
     def _is_label(self, path: Path, label: str) -> bool:
         """Return whether git labels a side of a conflict like this: with a word of the command, or with a

@@ -1,7 +1,7 @@
 """The contents of the project's files, cached so that a command's changes can be reverted.
 
 It is unknown beforehand which files a command will change. Before each command, in this order and within
-`Limits`:
+`JournalLimits`:
 
 1. Small files are held in memory, compressed, protected files first, then the latest; later only those are
    read again whose stamp has changed. If a command changes one, its bytes are stored. In case the process
@@ -9,9 +9,9 @@ It is unknown beforehand which files a command will change. Before each command,
 2. Files that git tracks, and that match the index, are left there, whatever their size, and read from git's
    objects if a command changes them. Files behind a filter or an encoding (Git LFS) are excluded.
 3. The rest, large or beyond the number of small files, is stored on the disk, read in pieces: in the
-   background from the first turn on (`keep_some`), and a few large ones before a command (`keep_large`).
+   background from the first turn on (`store_some`), and a few large ones before a command (`store_large`).
 
-What none of these covers is unknown, and reported as such: files above `kept` bytes; untracked ones beyond
+What none of these covers is unknown, and reported as such: files above `largest` bytes; untracked ones beyond
 `beforehand` bytes in all, or not reached yet; ignored ones, and large ones outside the project; git's
 copies, if the command removes the objects as well, or changes more than 1,000 files that only git has.
 Copies that share their blocks with the file (hard links, reflinks) would be cheaper, but change with it, or
@@ -41,7 +41,7 @@ from cogency_tui.store.edit_records import ABSENT, Edit, FileChange, Version
 from cogency_tui.tools.file_writes import Change, load
 from cogency_tui.workspace.file_or_link import (
     TICK,
-    Place,
+    OpenDirectory,
     Stamp,
     content,
     files_below,
@@ -104,7 +104,7 @@ class GitCopies:
             if read and file.seek(0, 2) == version.size:
                 stored = self._blobs.put(file)
                 if version.digest in ("", stored.digest):
-                    return replace(version, digest=stored.digest, kept=stored.kept)
+                    return replace(version, digest=stored.digest, kept=stored.stored)
         return version
 
     def _stamp(self, path: str) -> Stamp | None:
@@ -125,17 +125,17 @@ _LEAST = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class JournalLimits:
     """The limits of the journal, in bytes and files.
 
-    `kept`: one stored content; `quota`: all on the disk. Files held in memory for any command have at most
+    `largest`: one stored content; `quota`: all on the disk. Files held in memory for any command have at most
     `small` bytes, `small_total` in all, and number `small_files`. Of the rest, `beforehand` bytes are
     stored on the disk in all, `at_once` of them while a command waits. Of what a command left in a file, at
     most `left` is stored. Before a destructive command, `stake_total` bytes in `stake_files` files are
     stored.
     """
 
-    kept: int = LIMIT
+    largest: int = LIMIT
     quota: int = QUOTA
     small: int = 1 << 20
     small_total: int = 64 << 20
@@ -174,7 +174,7 @@ class Contents:
     of a running command are recorded.
     """
 
-    def __init__(self, workspace: Workspace, blobs: Blobs, limits: Limits) -> None:
+    def __init__(self, workspace: Workspace, blobs: Blobs, limits: JournalLimits) -> None:
         self._workspace = workspace
         self._blobs = blobs
         self._limits = limits
@@ -184,7 +184,7 @@ class Contents:
         self._uncovered: dict[str, Stamp] = {}
         self._refused: dict[str, Stamp] = {}
         self._beforehand = 0
-        self._git = GitCopies(workspace, blobs, limits.kept)
+        self._git = GitCopies(workspace, blobs, limits.largest)
 
     @property
     def retaining(self) -> bool:
@@ -215,16 +215,16 @@ class Contents:
         files = snapshot.files
         written: dict[str, Stamp] = {}
         self._git.begin()
-        wanted = self._wanted(snapshot)
+        held = self._to_hold(snapshot)
         unknown: defaultdict[str, list[str]] = defaultdict(list)
-        for path in wanted:
+        for path in held:
             known = self._known.get(path)
             if known is None or not known.holds(files[path]):
                 unknown[path.rpartition("/")[0]].append(path)
         for path in [
             path
             for path, known in self._known.items()
-            if path not in wanted and (path not in files or known.packed is not None)
+            if path not in held and (path not in files or known.packed is not None)
         ]:
             self._forget(path)
         for paths in unknown.values():
@@ -237,10 +237,10 @@ class Contents:
                     if stamp != files[path]:
                         written[path] = stamp
         elsewhere = {path for path in snapshot.protected if path.startswith("/")}
-        self._see_to_the_rest(files, wanted | elsewhere)
+        self._see_to_the_rest(files, held | elsewhere)
         return replace(snapshot, files=files | written) if written else snapshot
 
-    def keep_large(self) -> None:
+    def store_large(self) -> None:
         """Store large files that nothing else covers, up to `at_once` bytes, before a command.
 
         Raises:
@@ -251,13 +251,13 @@ class Contents:
         for path in large:
             if room <= 0:
                 break
-            room -= self._keep(path)
+            room -= self._store(path)
 
-    def keep_some(self) -> bool:
-        """Store a few of the files that nothing else covers; whether any remain. Errors as `keep_large`."""
+    def store_some(self) -> bool:
+        """Store a few of the files that nothing else covers; whether any remain. Errors as `store_large`."""
         room = _STEP
         while self._uncovered and room > 0:
-            room -= max(_LEAST, self._keep(next(iter(self._uncovered))))
+            room -= max(_LEAST, self._store(next(iter(self._uncovered))))
         return bool(self._uncovered)
 
     def before(self, path: str, stamp: Stamp) -> Version:
@@ -276,7 +276,7 @@ class Contents:
             return self._git.version(version, known.object)
         if known.packed is not None:
             stored = self._blobs.put_bytes(zlib.decompress(known.packed))
-            return replace(version, kept=stored.kept)
+            return replace(version, kept=stored.stored)
         # It may have been cleaned up since; if not, it now remains until the edit refers to it.
         return replace(version, kept=version.kept and self._blobs.has(version.digest))
 
@@ -296,7 +296,7 @@ class Contents:
                 return ABSENT
             stamp, source = found
             stored = self._blobs.put(source, limit=limit)
-        version = _version(stamp, stored.digest, stored.size, kept=stored.kept)
+        version = _version(stamp, stored.digest, stored.size, kept=stored.stored)
         after = status(self._workspace, location)
         # Otherwise it was written while it was read: the stored content may be of no single moment.
         if after is not None and stamp_of(after) == stamp:
@@ -310,7 +310,7 @@ class Contents:
             return None
         return [self._workspace.name_of(file) for file in files_below(top)]
 
-    def _wanted(self, snapshot: Snapshot) -> set[str]:
+    def _to_hold(self, snapshot: Snapshot) -> set[str]:
         """The small files to hold in memory."""
         limits, files, protected = self._limits, snapshot.files, snapshot.protected
         small = [path for path, stamp in files.items() if stamp.size <= limits.small]
@@ -319,21 +319,21 @@ class Contents:
             *(path for path in small if path in protected),
             *(path for path in small if path not in protected),
         ]
-        wanted: set[str] = set()
+        held: set[str] = set()
         total = 0
         for path in small[: limits.small_files]:
             total += files[path].size
             if total > limits.small_total:
                 break
-            wanted.add(path)
-        return wanted
+            held.add(path)
+        return held
 
-    def _see_to_the_rest(self, files: dict[str, Stamp], wanted: set[str]) -> None:
+    def _see_to_the_rest(self, files: dict[str, Stamp], held: set[str]) -> None:
         """Determine which other files git has, and which remain to be stored."""
-        rest = {path: stamp for path, stamp in files.items() if path not in wanted and not stamp.is_link}
+        rest = {path: stamp for path, stamp in files.items() if path not in held and not stamp.is_link}
         self._refused = {path: stamp for path, stamp in self._refused.items() if rest.get(path) == stamp}
-        kept = {path: known for path, known in self._known.items() if path in rest and known.version.kept}
-        self._beforehand = sum(known.version.size for known in kept.values())
+        stored = {path: known for path, known in self._known.items() if path in rest and known.version.kept}
+        self._beforehand = sum(known.version.size for known in stored.values())
         uncovered = {
             path: stamp
             for path, stamp in rest.items()
@@ -354,11 +354,11 @@ class Contents:
         known = self._known.get(path)
         return known is not None and known.holds(stamp) and bool(known.object or known.version.kept)
 
-    def _keep(self, path: str) -> int:
+    def _store(self, path: str) -> int:
         """Store one of the uncovered files, if the limits allow it; the number of bytes read for that."""
         stamp = self._uncovered[path]
         size = 0
-        if stamp.size <= min(self._limits.kept, self._limits.beforehand - self._beforehand):
+        if stamp.size <= min(self._limits.largest, self._limits.beforehand - self._beforehand):
             with suppress(WorkspaceError):
                 size = self.now(path).size
         del self._uncovered[path]
@@ -374,11 +374,11 @@ class Contents:
         if known is not None and self._retaining:
             self._earlier[path, known.stamp] = known
 
-    def _remember(self, path: str, looked: Stamp, place: Place) -> Stamp:
+    def _remember(self, path: str, seen: Stamp, place: OpenDirectory) -> Stamp:
         """Cache a file; its stamp, or that of the snapshot if it cannot be read."""
         name = PurePosixPath(path).name
         self._forget(path)
-        stamp = looked
+        stamp = seen
         for _ in range(_MOST_READINGS):
             read = time.time_ns()
             with suppress(OSError, WorkspaceError):
@@ -389,7 +389,7 @@ class Contents:
                     self._known[path] = Known(stamp, version, read, zlib.compress(data, 1))
                     return stamp
                 stamp = now
-        return looked
+        return seen
 
 
 def _version(stamp: Stamp, digest: str, size: int, *, kept: bool = False) -> Version:
@@ -502,7 +502,7 @@ def _mode(change: Change, workspace: Workspace) -> int:
 
 
 def at_stake(
-    paths: Sequence[Path], workspace: Workspace, contents: Contents, limits: Limits
+    paths: Sequence[Path], workspace: Workspace, contents: Contents, limits: JournalLimits
 ) -> tuple[list[FileChange], int, int]:
     """Every file at these paths as it is, then the number of files left out and their bytes."""
     found: list[FileChange] = []
@@ -514,7 +514,7 @@ def at_stake(
             there = status(workspace, located(workspace, name))
             if there is None:
                 continue
-            if len(found) == limits.stake_files or there.st_size > min(room, limits.kept):
+            if len(found) == limits.stake_files or there.st_size > min(room, limits.largest):
                 left_out, left_out_size = left_out + 1, left_out_size + there.st_size
                 continue
             version = contents.now(name)

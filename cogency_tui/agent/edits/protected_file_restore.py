@@ -17,16 +17,16 @@ from itertools import compress
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, TypeVar
 
-from cogency_tui.agent.edits.committed_protected_files import Kept, brought
+from cogency_tui.agent.edits.committed_protected_files import RecordedContents, brought
 from cogency_tui.agent.edits.file_history import GUARD
 from cogency_tui.agent.edits.git_config_risks import leads_elsewhere, loses, section_of
 from cogency_tui.agent.edits.undo import Undo
 from cogency_tui.agent.edits.undo_preview import difference
-from cogency_tui.agent.edits.undo_selection import taken_back
+from cogency_tui.agent.edits.undo_selection import undone_edits
 from cogency_tui.errors import CogencyError, StoreError, WorkspaceError
 from cogency_tui.store.blobs import Blobs
 from cogency_tui.store.edit_records import Edit, FileChange, Version
-from cogency_tui.tools.journal_protocol import Consent, Keeps
+from cogency_tui.tools.journal_protocol import AskToKeep, Consent
 from cogency_tui.tools.worker_threads import completed, in_thread
 from cogency_tui.workspace import protected_file_discovery
 from cogency_tui.workspace.directory_listing import MOST_ENTRIES, Listing
@@ -240,20 +240,20 @@ async def refuse_all(_changed: Sequence[str], _diff: str) -> None:
 
 
 async def settle_directories(
-    directories: ProtectedDirectories, keeps: Keeps | None, covers: Collection[Path]
+    directories: ProtectedDirectories, ask: AskToKeep | None, covers: Collection[Path]
 ) -> tuple[Settled, list[Path]]:
     """Put back the directories that lead to protected files and that a command has replaced, unless the user
-    keeps this, or has consented before: `keeps` is None, or `covers` includes them. Return the outcome, and
+    keeps this, or has consented before: `ask` is None, or `covers` includes them. Return the outcome, and
     the paths of the directories that stay, with what they lead to.
     """
     changes = await in_thread(directories.changes)
-    stay = [each for each in changes if keeps is None or _is_covered(each.path, covers)]
+    stay = [each for each in changes if ask is None or _is_covered(each.path, covers)]
     await in_thread(_accept, directories, stay)
     asked = [each for each in changes if each not in stay]
     settled = Settled()
-    if asked and keeps is not None:
-        settled, wanted = await _settle_directories(directories, asked, keeps)
-        if wanted:
+    if asked and ask is not None:
+        settled, approved = await _settle_directories(directories, asked, ask)
+        if approved:
             await in_thread(_accept, directories, asked)
             stay = changes
     return settled, [path for each in stay for path in (each.path, each.leads) if path is not None]
@@ -270,16 +270,16 @@ async def settle_protected(
     """Put back a command's changes of protected files, unless the user keeps them, or they came with commits
     that no command has made.
     """
-    if consent.keeps is None or not edits:
+    if consent.ask is None or not edits:
         return Settled()
     came: list[Edit] = []
     if consent.brings is not None:
         recorded = await (await journal.edits()).of_conversation(conversation)
-        kept = _kept(edits, recorded)
-        came = await in_thread(brought, edits, journal.workspace, kept, journal.commits, consent.brings)
+        contents = _recorded_contents(edits, recorded)
+        came = await in_thread(brought, edits, journal.workspace, contents, journal.commits, consent.brings)
     edits = [edit for edit in edits if edit not in came]
     notes = [f"[Came with the commits: {', '.join(shown(edit.path) for edit in came)}]"] if came else []
-    settled = await _settle(journal, conversation, edits, consent.keeps) if edits else Settled()
+    settled = await _settle(journal, conversation, edits, consent.ask) if edits else Settled()
     if consent.brings is not None and settled.put_back:
         notes += await in_thread(_differing, journal.workspace, [edit.path for edit in edits])
     settled.notes = [*settled.notes, *notes]
@@ -299,9 +299,9 @@ def _differing(workspace: Workspace, paths: Sequence[str]) -> list[str]:
     )
 
 
-def _kept(edits: Sequence[Edit], recorded: Sequence[Edit]) -> Kept:
+def _recorded_contents(edits: Sequence[Edit], recorded: Sequence[Edit]) -> RecordedContents:
     """The contents of files before these edits that were not put back."""
-    ids, undone = {edit.id for edit in edits}, taken_back(recorded)
+    ids, undone = {edit.id for edit in edits}, undone_edits(recorded)
     return frozenset(
         (path, side.kind, side.digest)
         for each in recorded
@@ -331,38 +331,38 @@ async def put_back(
     return left, aside
 
 
-async def _settle(journal: "Journal", conversation: str, edits: Sequence[Edit], keeps: Keeps) -> Settled:
+async def _settle(journal: "Journal", conversation: str, edits: Sequence[Edit], ask: AskToKeep) -> Settled:
     named = [f"{edit.kind} {shown(edit.path)}" for edit in edits]
     try:
-        wanted = await keeps(named, await _differences(journal, edits))
+        approved = await ask(named, await _differences(journal, edits))
     except BaseException:
         await completed(_put_back(journal, conversation, edits, _CURE))
         raise
-    if wanted:
+    if approved:
         return Settled(notes=[f"[The user approved these changes: {', '.join(named)}]"])
-    cure = _UNASKED if wanted is None else _CURE
+    cure = _UNASKED if approved is None else _CURE
     return await completed(_put_back(journal, conversation, edits, cure))
 
 
 async def _settle_directories(
-    directories: ProtectedDirectories, changes: Sequence[Replaced], keeps: Keeps
+    directories: ProtectedDirectories, changes: Sequence[Replaced], ask: AskToKeep
 ) -> tuple[Settled, bool]:
     """Settle the changes; return the outcome, and whether the user keeps them."""
-    told = [each.told for each in changes]
+    descriptions = [each.description for each in changes]
     try:
-        wanted = await keeps(told, "")
+        approved = await ask(descriptions, "")
     except BaseException:
         await completed(in_thread(_put_back_directories, directories, _NAMED))
         raise
-    if wanted:
-        return Settled(notes=[f"[The user approved these changes: {'; '.join(told)}]"]), True
-    cure = _UNASKED if wanted is None else _NAMED
+    if approved:
+        return Settled(notes=[f"[The user approved these changes: {'; '.join(descriptions)}]"]), True
+    cure = _UNASKED if approved is None else _NAMED
     return await completed(in_thread(_put_back_directories, directories, cure)), False
 
 
 def _put_back_directories(directories: ProtectedDirectories, cure: str) -> Settled:
     """Put back all that was replaced, topmost first: only then does the state of the lower ones show."""
-    settled, told = Settled(), list[str]()
+    settled, descriptions = Settled(), list[str]()
     tried = set[Replaced]()
     for _ in range(_MOST_ROUNDS):
         seen = set[Path]()
@@ -372,11 +372,11 @@ def _put_back_directories(directories: ProtectedDirectories, cure: str) -> Settl
             seen.add(change.path)
             tried.add(change)
             if _is_put_back(directories, change, settled):
-                told.append(change.told)
+                descriptions.append(change.description)
         if not seen:
             break
-    if told:
-        settled.notes.insert(0, f"[Reverted what it did without approval: {'; '.join(told)}. {cure}]")
+    if descriptions:
+        settled.notes.insert(0, f"[Reverted what it did without approval: {'; '.join(descriptions)}. {cure}]")
     return settled
 
 
@@ -385,7 +385,7 @@ def _is_put_back(directories: ProtectedDirectories, change: Replaced, settled: S
         restored = directories.put_back(change)
     except CogencyError as error:
         settled.left.append(change.name)
-        settled.notes.append(f"[It {change.told}, which could not be restored: {error} {BY_HAND}]")
+        settled.notes.append(f"[It {change.description}, which could not be restored: {error} {BY_HAND}]")
         return False
     settled.put_back.append(change.name)
     if restored.missing:
@@ -428,8 +428,8 @@ async def _put_back(journal: "Journal", conversation: str, edits: Sequence[Edit]
         settled.notes.append(f"[Restored to its state before the command: {listed} ({why}). {cure}]")
     for path, reason in left.items():
         settled.left.append(shown(path))
-        said = f"Changed without approval, and could not be restored: {shown(path)}: {reason}"
-        settled.notes.append(f"[{said}. {BY_HAND}]")
+        problem = f"Changed without approval, and could not be restored: {shown(path)}: {reason}"
+        settled.notes.append(f"[{problem}. {BY_HAND}]")
     return settled
 
 

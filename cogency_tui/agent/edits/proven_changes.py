@@ -57,7 +57,7 @@ class Lifetime:
     def _leads_there(self, path: str) -> bool:
         """Return whether the directories on the way to a path are those that the command found, or left
         there."""
-        return all(self._has_stood(each) for each in self._above(path))
+        return all(self._existed_before(each) for each in self._above(path))
 
     def _above(self, path: str) -> Iterator[Path]:
         for above in (self._workspace.root / path).parents:
@@ -65,7 +65,7 @@ class Lifetime:
                 return
             yield above
 
-    def _has_stood(self, directory: Path) -> bool:
+    def _existed_before(self, directory: Path) -> bool:
         found = _status(directory)
         if found is None:
             return True

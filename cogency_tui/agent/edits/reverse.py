@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 
 from cogency_tui.agent.edits.file_history import topmost
 from cogency_tui.agent.edits.prior_contents import Contents
-from cogency_tui.agent.edits.undo_selection import Step
+from cogency_tui.agent.edits.undo_selection import ReversalStep
 from cogency_tui.errors import WorkspaceError
 from cogency_tui.store.blobs import Blobs
 from cogency_tui.store.edit_records import ABSENT, FileChange, Undone, Version
@@ -45,7 +45,7 @@ class Obstacle:
 
 
 @dataclass(slots=True)
-class _Sheet:
+class _PathPlan:
     """One path: its current version, its planned version, and the edits that this undoes."""
 
     now: Version
@@ -67,14 +67,14 @@ class Reversal:
     def __init__(self, contents: Contents, blobs: Blobs) -> None:
         self._contents = contents
         self._blobs = blobs
-        self._sheets: dict[str, _Sheet] = {}
-        self._waiting: dict[str, tuple[Version, Step]] = {}
+        self._plans: dict[str, _PathPlan] = {}
+        self._waiting: dict[str, tuple[Version, ReversalStep]] = {}
         self._obstacles: dict[str, Obstacle] = {}
         self._former: dict[str, tuple[str, ...]] = {}
         self._blocked: dict[str, str] = {}
         """Paths that stay as they are, each with the path of its obstacle."""
 
-    def take_back(self, step: Step) -> None:
+    def take_back(self, step: ReversalStep) -> None:
         """Revert a change. Steps are given last one first.
 
         Raises:
@@ -95,33 +95,33 @@ class Reversal:
                 return
         ours = ABSENT
         try:
-            sheet = self._sheet(change.path)
-            ours = sheet.then
+            plan = self._plan_of(change.path)
+            ours = plan.then
             if step.blocked:
                 raise _Blocked(step.blocked)
             result = self._reverted(change.after, ours, change.before)
         except (_Blocked, WorkspaceError) as error:
             self._block(step, ours, error)
             return
-        sheet.undoes += step.undoes
-        sheet.made = topmost(change.path, change.made, sheet.made)
+        plan.undoes += step.undoes
+        plan.made = topmost(change.path, change.made, plan.made)
         if not change.old_path:
-            sheet.then = result
+            plan.then = result
         else:
-            sheet.then = ABSENT
+            plan.then = ABSENT
             self._waiting[target] = result, step
             self._place_waiting()
 
     def restore(self, path: str, version: Version, made: str = "") -> None:
         """Restore this version of a path, whatever its current state; `made` as in `FileChange`."""
         try:
-            sheet = self._sheet(path)
-            _require_kept(version, sheet.now)
+            plan = self._plan_of(path)
+            _require_stored(version, plan.now)
         except (_Blocked, WorkspaceError) as error:
             self._obstruct(_obstacle(path, (), (version, ABSENT, version), error), path)
         else:
-            sheet.then = version
-            sheet.made = made
+            plan.then = version
+            plan.made = made
 
     def former(self, path: str) -> tuple[str, ...]:
         """The names under which the file at a path was changed, if it was renamed since."""
@@ -135,57 +135,57 @@ class Reversal:
         """
         self._place_waiting()
         for path, (_, step) in list(self._waiting.items()):
-            self._block(step, self._sheet(path).then, _Blocked("another file is there now"))
-        removed = {path for path, sheet in self._sheets.items() if sheet.then.kind == "absent"}
-        for path, sheet in list(self._sheets.items()):
-            below = self._contents.below(path) if sheet.now.kind == "absent" != sheet.then.kind else None
+            self._block(step, self._plan_of(path).then, _Blocked("another file is there now"))
+        removed = {path for path, plan in self._plans.items() if plan.then.kind == "absent"}
+        for path, plan in list(self._plans.items()):
+            below = self._contents.below(path) if plan.now.kind == "absent" != plan.then.kind else None
             if below is not None and not (below and removed.issuperset(below)):
-                versions = ABSENT, ABSENT, sheet.then
+                versions = ABSENT, ABSENT, plan.then
                 error = _Blocked("a directory is there now")
-                self._obstruct(_obstacle(path, sheet.undoes, versions, error), path)
-        told = {self._source(sheet) for sheet in self._sheets.values()} | self._blocked.keys()
-        paths = sorted(path for path in self._sheets if path not in told)
+                self._obstruct(_obstacle(path, plan.undoes, versions, error), path)
+        notes = {self._source(plan) for plan in self._plans.values()} | self._blocked.keys()
+        paths = sorted(path for path in self._plans if path not in notes)
         changes = [self._change(path) for path in paths]
         changes = [change for change in changes if change.kind != "snapshot" or change.undoes]
         return changes, sorted(self._obstacles.values(), key=lambda obstacle: obstacle.path)
 
     def _change(self, path: str) -> FileChange:
-        sheet = self._sheets[path]
-        old_path = self._source(sheet)
-        origin = self._sheets[old_path or path]
-        return FileChange(path, origin.now, sheet.then, old_path, origin.made, tuple(sheet.undoes))
+        plan = self._plans[path]
+        old_path = self._source(plan)
+        origin = self._plans[old_path or path]
+        return FileChange(path, origin.now, plan.then, old_path, origin.made, tuple(plan.undoes))
 
-    def _source(self, sheet: _Sheet) -> str:
+    def _source(self, plan: _PathPlan) -> str:
         """The path that a file is moved from, if nothing else comes to be there."""
-        source = sheet.source
-        return source if source and self._sheets[source].then.kind == "absent" else ""
+        source = plan.source
+        return source if source and self._plans[source].then.kind == "absent" else ""
 
-    def _sheet(self, path: str) -> _Sheet:
-        if path not in self._sheets:
+    def _plan_of(self, path: str) -> _PathPlan:
+        if path not in self._plans:
             now = self._contents.now(path)
-            self._sheets[path] = _Sheet(now, now)
-        return self._sheets[path]
+            self._plans[path] = _PathPlan(now, now)
+        return self._plans[path]
 
     def _place_waiting(self) -> None:
         """Place renamed files at their old names if these are free by now."""
         for path, (version, step) in list(self._waiting.items()):
             try:
-                sheet = self._sheet(path)
+                plan = self._plan_of(path)
             except WorkspaceError as error:
                 self._block(step, ABSENT, error)
                 continue
-            if sheet.then.kind == "absent":
+            if plan.then.kind == "absent":
                 del self._waiting[path]
-                sheet.then = version
-                sheet.undoes += step.undoes
-                sheet.source = self._origin(step.change.path) if sheet.now.kind == "absent" else ""
+                plan.then = version
+                plan.undoes += step.undoes
+                plan.source = self._origin(step.change.path) if plan.now.kind == "absent" else ""
 
     def _origin(self, path: str) -> str:
         """The current path of the file that was just moved from `path`; empty if it has none."""
-        sheet = self._sheets[path]
-        return sheet.source if sheet.now.kind == "absent" else path
+        plan = self._plans[path]
+        return plan.source if plan.now.kind == "absent" else path
 
-    def _block(self, step: Step, ours: Version, error: "_Blocked | WorkspaceError") -> None:
+    def _block(self, step: ReversalStep, ours: Version, error: "_Blocked | WorkspaceError") -> None:
         change = step.change
         self._waiting.pop(change.old_path, None)
         obstacle = _obstacle(change.path, step.undoes, (change.after, ours, change.before), error)
@@ -197,7 +197,7 @@ class Reversal:
         for path in filter(None, paths):
             while path and path not in self._blocked:
                 self._blocked[path] = obstacle.path
-                path = self._sheets[path].source if path in self._sheets else ""
+                path = self._plans[path].source if path in self._plans else ""
 
     def _reverted(self, base: Version, ours: Version, theirs: Version) -> Version:
         """The current version without the change from `theirs` to `base`."""
@@ -211,7 +211,7 @@ class Reversal:
             raise _Blocked("its earlier content is unknown")
         if ours.holds(theirs) or (base.known and base.holds(theirs)):
             return ours
-        _require_kept(theirs, ours)
+        _require_stored(theirs, ours)
         if not base.known:
             raise _Blocked("its content after the change is unknown, so later changes cannot be identified")
         if ours.holds(base):
@@ -244,7 +244,7 @@ def _mode(base: Version, ours: Version, theirs: Version) -> int:
     raise _Blocked(f"its mode has changed since, too (it is {ours.mode:o})")
 
 
-def _require_kept(version: Version, ours: Version) -> None:
+def _require_stored(version: Version, ours: Version) -> None:
     if version.kind != "absent" and not version.kept and not ours.holds(version):
         why = "its content is unknown" if not version.digest else "its content was not saved"
         raise _Blocked(f"{why} ({version.size:,} bytes)")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from cogency_tui.agent.edits.file_history import GUARD
 from cogency_tui.agent.edits.protected_file_restore import put_back
-from cogency_tui.agent.edits.undo_selection import taken_back
+from cogency_tui.agent.edits.undo_selection import undone_edits
 from cogency_tui.errors import StoreError
 from cogency_tui.store import unseen_notices
 from cogency_tui.store.edit_records import Edit
@@ -60,7 +60,7 @@ def _notices(
     """The notices on changes, of which those at the paths `left` could not be put back, by this or another
     process.
     """
-    undone, ids = taken_back(recorded), {edit.id for edit in changed}
+    undone, ids = undone_edits(recorded), {edit.id for edit in changed}
     notices: list[str] = []
     if back := [edit for edit in changed if edit.id in undone]:
         guards = [

@@ -16,7 +16,7 @@ from cogency_tui.agent.edits.prior_contents import Contents
 from cogency_tui.agent.edits.reverse import Obstacle, Reversal
 from cogency_tui.agent.edits.undo_preview import Plan, Planned, difference, left_out, plan_of, planned
 from cogency_tui.agent.edits.undo_selection import (
-    Step,
+    ReversalStep,
     latest_turn,
     latest_undo,
     left_in,
@@ -243,7 +243,7 @@ class Undo:
     async def _edits(self) -> list[Edit]:
         return await (await self._journal.edits()).of_conversation(self._conversation)
 
-    async def _plan(self, tool: str, chosen: Iterable[Step]) -> Plan:
+    async def _plan(self, tool: str, chosen: Iterable[ReversalStep]) -> Plan:
         return await self._journal.reading(lambda contents, blobs: plan_of(tool, chosen, contents, blobs))
 
 

@@ -7,7 +7,7 @@ from itertools import compress
 from cogency_tui.agent.edits.change_attribution import named_conversations
 from cogency_tui.agent.edits.prior_contents import Contents
 from cogency_tui.agent.edits.reverse import Obstacle, Reversal
-from cogency_tui.agent.edits.undo_selection import Step
+from cogency_tui.agent.edits.undo_selection import ReversalStep
 from cogency_tui.errors import StoreError, WorkspaceError
 from cogency_tui.store.blobs import Blobs
 from cogency_tui.store.edit_records import Edit, FileChange, Version
@@ -76,12 +76,12 @@ def left_out(edits: Collection[Edit]) -> str:
     merged = [edit for edit in edits if edit.is_merged]
     shared = [edit for edit in edits if not edit.is_merged]
     others = named_conversations({other for edit in shared for other in edit.shared_with})
-    told = [
+    notes = [
         f"Not reverted, because it came from the remote: {_names(merged)}. {_reverting(merged)}",
         f"{_names(shared)} stay{'s' * _is_one(shared)} unchanged: a command of {others} ran at the same "
         f"time and may have made the change. {_reverting(shared)}",
     ]
-    return " ".join(compress(told, (merged, shared)))
+    return " ".join(compress(notes, (merged, shared)))
 
 
 def _is_one(edits: Collection[Edit]) -> bool:
@@ -100,7 +100,7 @@ def _reverting(edits: Collection[Edit]) -> str:
     return f"`cogency-tui edits revert {numbers}` reverts it anyway."
 
 
-def plan_of(tool: str, steps: Iterable[Step], contents: Contents, blobs: Blobs) -> Plan:
+def plan_of(tool: str, steps: Iterable[ReversalStep], contents: Contents, blobs: Blobs) -> Plan:
     """The plan of reverting these steps, last one first. Errors as `planned`. Blocks."""
     reversal = Reversal(contents, blobs)
     for step in steps:
@@ -155,7 +155,7 @@ def difference(change: FileChange, blobs: Blobs) -> str:
     try:
         old, new = _text(before, name, blobs), _text(after, name, blobs)
     except (StoreError, WorkspaceError):
-        return "".join((*notes, f"{name}: {_said(before)} becomes {_said(after)}.\n"))
+        return "".join((*notes, f"{name}: {_described(before)} becomes {_described(after)}.\n"))
     return "".join((*notes, diff.unified(old, new, name)))
 
 
@@ -173,7 +173,7 @@ def _text(version: Version, name: str, blobs: Blobs) -> str | None:
     return decode(blobs.read(version.digest, version.size), name).plain
 
 
-def _said(version: Version) -> str:
+def _described(version: Version) -> str:
     if version.kind == "absent":
         return "nothing"
     if version.kind == "link":

@@ -17,7 +17,7 @@ from cogency_tui.workspace.protected_names import shown
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class ReversalStep:
     """A change to revert as a whole, and the edits that it consists of.
 
     `former` are the names under which the file was changed, if later edits that stay have renamed it.
@@ -31,25 +31,25 @@ class Step:
     blocked: str = ""
 
 
-def taken_back(edits: Sequence[Edit]) -> set[int]:
+def undone_edits(edits: Sequence[Edit]) -> set[int]:
     """The numbers of the edits that are currently undone; `edits` are those of a conversation, oldest
     first.
     """
     return _walk(edits, ())[1]
 
 
-def to_undo(edits: Sequence[Edit], wanted: Collection[int]) -> list[Edit]:
-    """The edits of a conversation to undo so that none of the `wanted` is in effect; oldest first.
+def to_undo(edits: Sequence[Edit], requested: Collection[int]) -> list[Edit]:
+    """The edits of a conversation to undo so that none of the `requested` is in effect; oldest first.
 
-    Edits that are already undone are left out, as is an undo of nothing but wanted edits. An undo that
-    reverted others as well is undone, together with the wanted edits that it had reverted.
+    Edits that are already undone are left out, as is an undo of nothing but requested edits. An undo that
+    reverted others as well is undone, together with the requested edits that it had reverted.
     """
-    return _walk(edits, wanted)[0]
+    return _walk(edits, requested)[0]
 
 
 def latest_turn(edits: Sequence[Edit]) -> int | None:
     """The last turn with an edit of the agent's that is not undone."""
-    undone = taken_back(edits)
+    undone = undone_edits(edits)
     own = (edit for edit in edits if edit.id not in undone and not (edit.is_merged or _is_passive(edit)))
     turns = [edit.origin.turn for edit in own]
     return max(turns, default=None)
@@ -77,12 +77,12 @@ def left_in(chosen: Sequence[Edit]) -> list[Edit]:
 
 def latest_undo(edits: Sequence[Edit]) -> set[int]:
     """The numbers of the edits of the last undo that is not itself undone."""
-    undone = taken_back(edits)
+    undone = undone_edits(edits)
     last = next((edit for edit in reversed(edits) if edit.tool == UNDO and edit.id not in undone), None)
     return {edit.id for edit in edits if last and (edit.call, edit.tool) == (last.call, UNDO)}
 
 
-def steps(chosen: Sequence[Edit], edits: Sequence[Edit] = ()) -> list[Step]:
+def steps(chosen: Sequence[Edit], edits: Sequence[Edit] = ()) -> list[ReversalStep]:
     """The steps that revert the `chosen` edits, which are given oldest first: the steps are last one first.
 
     If `edits` are those of the conversation, the renames among them that stay are followed.
@@ -92,11 +92,11 @@ def steps(chosen: Sequence[Edit], edits: Sequence[Edit] = ()) -> list[Step]:
     return sorted((reduce(_joined, run) for run in runs), key=lambda step: step.last, reverse=True)
 
 
-def _change_of(step: Step) -> FileChange:
+def _change_of(step: ReversalStep) -> FileChange:
     return step.change
 
 
-def _single_steps(chosen: Sequence[Edit], edits: Sequence[Edit]) -> list[Step]:
+def _single_steps(chosen: Sequence[Edit], edits: Sequence[Edit]) -> list[ReversalStep]:
     """A step for each of the chosen edits, under the names that other edits' renames have given their
     files.
     """
@@ -115,17 +115,17 @@ def _single_steps(chosen: Sequence[Edit], edits: Sequence[Edit]) -> list[Step]:
     return list(own.values())
 
 
-def _single_step(edit: Edit, now: str) -> Step:
+def _single_step(edit: Edit, now: str) -> ReversalStep:
     """The step that reverts one edit of a file whose name is `now`."""
     change = change_of(edit)
     undoes = (Undone(edit.id),)
     if now == edit.path:
-        return Step(change, undoes, edit.id)
+        return ReversalStep(change, undoes, edit.id)
     then = _without_rename(edit, now) if edit.old_path else now
     if not then:
-        return Step(change, undoes, edit.id, blocked=f"it was renamed since, to {shown(now)}")
+        return ReversalStep(change, undoes, edit.id, blocked=f"it was renamed since, to {shown(now)}")
     old_path = then if then != now else ""
-    return Step(replace(change, path=now, old_path=old_path, made=""), undoes, edit.id, (edit.path,))
+    return ReversalStep(replace(change, path=now, old_path=old_path, made=""), undoes, edit.id, (edit.path,))
 
 
 def _without_rename(edit: Edit, now: str) -> str:
@@ -151,15 +151,15 @@ def _replaced(base: tuple[str, ...], parts: tuple[str, ...]) -> tuple[int, int, 
     return start, len(base) - same, parts[start : len(parts) - same]
 
 
-def _joined(first: Step, second: Step) -> Step:
+def _joined(first: ReversalStep, second: ReversalStep) -> ReversalStep:
     """Two successive steps of one file as one."""
     former = tuple(dict.fromkeys((*first.former, *second.former)))
     blocked = first.blocked or second.blocked
     change = joined(first.change, second.change)
-    return Step(change, (*first.undoes, *second.undoes), second.last, former, blocked)
+    return ReversalStep(change, (*first.undoes, *second.undoes), second.last, former, blocked)
 
 
-def _walk(edits: Sequence[Edit], wanted: Collection[int]) -> tuple[list[Edit], set[int]]:
+def _walk(edits: Sequence[Edit], requested: Collection[int]) -> tuple[list[Edit], set[int]]:
     undos: defaultdict[int, list[int]] = defaultdict(list)
     for edit in edits:
         for target in edit.undoes:
@@ -172,15 +172,15 @@ def _walk(edits: Sequence[Edit], wanted: Collection[int]) -> tuple[list[Edit], s
     for edit in reversed(edits):
         if any(undo not in undone and undo not in chosen for undo in undos[edit.id]):
             undone.add(edit.id)
-        elif edit.id in wanted and _is_to_be_undone(edit, wanted):
+        elif edit.id in requested and _is_to_be_undone(edit, requested):
             chosen.add(edit.id)
             selected.append(edit)
     return selected[::-1], undone
 
 
-def _is_to_be_undone(edit: Edit, wanted: Collection[int]) -> bool:
+def _is_to_be_undone(edit: Edit, requested: Collection[int]) -> bool:
     if edit.undoes:
-        return not all(target.edit in wanted for target in edit.undoes)
+        return not all(target.edit in requested for target in edit.undoes)
     return edit.kind != "snapshot"
 
 

@@ -24,7 +24,7 @@ from cogency_tui.store.store import StoredConversation
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class Message:
     """A prompt of the user's, or a thought or an answer of the model's."""
 
     kind: Literal["prompt", "thought", "answer"]
@@ -47,7 +47,7 @@ class Done:
     seconds: float
 
 
-def exchange(events: Sequence[Event]) -> Iterator[Said | Done]:
+def exchange(events: Sequence[Event]) -> Iterator[Message | Done]:
     """The conversation's events as a reader sees them, in order, each call together with its result; a
     marker replaces what looks like a key.
     """
@@ -56,11 +56,11 @@ def exchange(events: Sequence[Event]) -> Iterator[Said | Done]:
     results = {event["id"]: event for event in events if event["type"] == "result"}
     for event in events:
         if event["type"] == "user":
-            yield Said("prompt", user_text(event))
+            yield Message("prompt", user_text(event))
         elif event["type"] == "think":
-            yield Said("thought", event["content"], event.get("interrupted", False))
+            yield Message("thought", event["content"], event.get("interrupted", False))
         elif event["type"] == "respond":
-            yield Said("answer", event["content"], event.get("interrupted", False))
+            yield Message("answer", event["content"], event.get("interrupted", False))
         elif event["type"] == "call":
             yield _is_done(as_tool_call(call_record(event)), results.get(event["id"]))
 
@@ -112,16 +112,16 @@ def as_markdown(conversation: StoredConversation, events: Sequence[Event]) -> st
     known = " · ".join(f"{name}: {_plain(value)}" for name, value in facts(conversation))
     parts = [f"# {_plain(title_of(conversation))}", known]
     for each in exchange(events):
-        parts.append(_done(each) if isinstance(each, Done) else _said(each))
+        parts.append(_done(each) if isinstance(each, Done) else _markdown_of_message(each))
     return clean("\n\n".join(parts)) + "\n"
 
 
-def _said(said: Said) -> str:
-    if said.kind == "answer":
-        return said.text + ("\n\n*(interrupted)*" if said.interrupted else "")
-    if said.kind == "prompt":
-        return "---\n\n" + _quoted(said.text)
-    return f"<details><summary>Thought</summary>\n\n{fenced(said.text)}\n\n</details>"
+def _markdown_of_message(message: Message) -> str:
+    if message.kind == "answer":
+        return message.text + ("\n\n*(interrupted)*" if message.interrupted else "")
+    if message.kind == "prompt":
+        return "---\n\n" + _quoted(message.text)
+    return f"<details><summary>Thought</summary>\n\n{fenced(message.text)}\n\n</details>"
 
 
 def _done(done: Done) -> str:
@@ -189,7 +189,7 @@ def as_page(conversation: StoredConversation, events: Sequence[Event], theme: st
     title = _escaped(title_of(conversation))
     known = "".join(f"<span>{name} <b>{_escaped(value)}</b></span>" for name, value in facts(conversation))
     body = "\n".join(
-        _call_html(each) if isinstance(each, Done) else _said_html(each) for each in exchange(events)
+        _call_html(each) if isinstance(each, Done) else _message_html(each) for each in exchange(events)
     )
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
@@ -201,13 +201,15 @@ def as_page(conversation: StoredConversation, events: Sequence[Event], theme: st
     )
 
 
-def _said_html(said: Said) -> str:
-    if said.kind == "prompt":
-        return f'<div class="prompt">{_escaped(said.text)}</div>'
-    if said.kind == "thought":
-        return f'<details><summary>Thought</summary><div class="wrap">{_escaped(said.text)}</div></details>'
-    note = '<p class="note">interrupted</p>' if said.interrupted else ""
-    return f'<div class="answer">{_markdown(said.text)}{note}</div>'
+def _message_html(message: Message) -> str:
+    if message.kind == "prompt":
+        return f'<div class="prompt">{_escaped(message.text)}</div>'
+    if message.kind == "thought":
+        return (
+            f'<details><summary>Thought</summary><div class="wrap">{_escaped(message.text)}</div></details>'
+        )
+    note = '<p class="note">interrupted</p>' if message.interrupted else ""
+    return f'<div class="answer">{_markdown(message.text)}{note}</div>'
 
 
 def _call_html(done: Done) -> str:

@@ -1,4 +1,4 @@
-"""The files of a project that decide what a command with a standing rule does.
+"""The files of a project that decide what a command with a permanent rule does.
 
 Invariant: a rule is consent to the contents of these files when it is given. They are the program itself if
 it is the project's, the files that it reads first to learn what to run, the modules that `python` prefers

@@ -24,11 +24,11 @@ from cogency_tui.agent.permissions.grants import (
     Grants,
     Key,
     about,
-    kept_as,
+    grant_key,
 )
 from cogency_tui.agent.permissions.rules import RuleEffect, Rules, Ruling
 from cogency_tui.config.schema import PERMISSIONS, Permissions
-from cogency_tui.errors import PersonError, RefusedError
+from cogency_tui.errors import RefusedError, UserFacingError
 from cogency_tui.protocol.taint_sources import Sources
 from cogency_tui.tools.base import Effect, Intent
 from cogency_tui.tools.worker_threads import in_thread
@@ -235,7 +235,7 @@ class Gate:
             ask = self._ask()
             return None if ask is None else await ask(question)
 
-    async def keeps(self, call_id: str, tool: str, changed: Sequence[str], diff: str) -> bool | None:
+    async def keeps_changes(self, call_id: str, tool: str, changed: Sequence[str], diff: str) -> bool | None:
         """Return whether the user keeps a call's changes of protected files that were made without consent;
         None if no user can be asked.
         """
@@ -289,7 +289,13 @@ class Gate:
             pattern = self._pattern(intent, ruling)
             question = Question(
                 self._call_id or call_id,
-                *(tool, intent.effect, intent.summary, intent.detail, self._told(case, intent, ruling)),
+                *(
+                    tool,
+                    intent.effect,
+                    intent.summary,
+                    intent.detail,
+                    self._reason_shown(case, intent, ruling),
+                ),
                 grant=case.grant,
                 pattern=pattern,
                 others=lambda: self._state.waiting - 1,
@@ -305,13 +311,13 @@ class Gate:
             # Consent to a rule for some files is not consent to changes of all files.
             wider = always and intent.effect == "write"
             if answer.allow and answer.scope != "once" and case.key is not None and not wider:
-                said = (intent.effect, case.grant, about(case.key, intent))
+                details = (intent.effect, case.grant, about(case.key, intent))
                 sources = frozenset((*self._state.sources, *((_POSSIBLE,) if self._state.possible else ())))
-                self._state.granted.give(Grant(case.key, *said, sources, time(), pattern if made else ""))
+                self._state.granted.give(Grant(case.key, *details, sources, time(), pattern if made else ""))
         if not answer.allow:
             reason = "the user declined it" + (f": {answer.reason}" if answer.reason else "")
-            said = f" Their reason: {answer.reason}" if answer.reason else ""
-            raise RefusedError(f"The user declined: {intent.summary}.{said}", reason)
+            details = f" Their reason: {answer.reason}" if answer.reason else ""
+            raise RefusedError(f"The user declined: {intent.summary}.{details}", reason)
 
     def _unasked(self, case: _Case, intent: Intent) -> RefusedError:
         """The refusal of a call for which no user can be asked."""
@@ -325,11 +331,11 @@ class Gate:
             if not (self._state.sources and _could_reach(intent)):
                 allowed = _ALLOWED_LOCAL + _ALLOWED_OUT
                 allowed += "" if self._state.sources else _ALLOWED_TRANSFERS
-        told = f"Not allowed: {why}."
+        message = f"Not allowed: {why}."
         if allowed != self._explained:
-            told += f" Allowed instead: {allowed}."
+            message += f" Allowed instead: {allowed}."
             self._explained = allowed
-        return RefusedError(told, reason)
+        return RefusedError(message, reason)
 
     def _enough(self, intent: Intent) -> Permissions | None:
         """The narrowest mode that lets a call pass, out of those that this gate can have."""
@@ -366,7 +372,7 @@ class Gate:
         reaches = bool(intent.outside or intent.goes_to)
         if not (reason or (sources and (reaches or _could_reach(intent))) or (possible and reaches)):
             return None
-        key, grant = kept_as(intent)
+        key, grant = grant_key(intent)
         known = self._state.granted.known(key, by_rule=ruling.allows)
         if known is None and ruling.allows:
             known = frozenset[str]()
@@ -436,7 +442,7 @@ class Gate:
             return ""
         return ruling.pattern
 
-    def _told(self, case: _Case, intent: Intent, ruling: Ruling) -> str:
+    def _reason_shown(self, case: _Case, intent: Intent, ruling: Ruling) -> str:
         """The reason as the question shows it: with the asker, and with problems of the rules."""
         reason = case.reason + (f" (requested by {self._asker})" if self._asker else "")
         if (caution := self._caution(intent)) and caution != case.reason:
@@ -456,7 +462,7 @@ class Gate:
         effect = cast(RuleEffect, intent.effect)
         try:
             await in_thread(self._rules.add, effect, ruling.pattern, basis=ruling.basis)
-        except PersonError as exc:
+        except UserFacingError as exc:
             self._state.trouble = exc.advice
             return False
         return True

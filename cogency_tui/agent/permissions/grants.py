@@ -54,7 +54,7 @@ class Grants:
         self._given.pop(grant.key, None)
 
 
-def kept_as(intent: Intent) -> tuple[Key, str]:
+def grant_key(intent: Intent) -> tuple[Key, str]:
     """The key of a grant for the conversation, and what it covers: the same command in the same place, the
     same path outside or protected, the same host, the same tool of a server, or all other changes of files;
     never a kind that the question did not show.

@@ -1,4 +1,4 @@
-"""The user's standing rules: what runs without a question, in this project or in all.
+"""The user's permanent rules: calls that run without a question, in this project or in all.
 
 Invariant: rules come from one file in the user's configuration folder and from nowhere else. While that
 file cannot be read, or is invalid, there are none, so that every call is asked about, and `problem` gives

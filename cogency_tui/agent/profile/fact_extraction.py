@@ -16,7 +16,7 @@ from msgspec import Meta
 from cogency_tui.protocol.events import Message
 from cogency_tui.safe_text import clean
 from cogency_tui.store.profile import KINDS, LONGEST, Fact
-from cogency_tui.store.profile_material import Heard, Lot
+from cogency_tui.store.profile_material import LearnableMessage, Lot
 
 SHOWN = 1000
 """Characters of a message that the model receives: the rest of a longer one was probably pasted."""
@@ -83,20 +83,20 @@ def own_words(text: str) -> str:
     return _QUOTED.sub("", _FENCE.sub("", text)).strip()[:SHOWN]
 
 
-def heard_words(lot: Lot) -> list[Heard]:
+def messages_with_own_words(lot: Lot) -> list[LearnableMessage]:
     """The messages that contain words of the user's own."""
-    return [heard for heard in lot.heard if own_words(heard.text)]
+    return [message for message in lot.messages if own_words(message.text)]
 
 
 def ask_for_lesson(lot: Lot, mask: Mask) -> list[Message]:
-    """The request; messages are numbered from 1, in the order of `heard_words`."""
+    """The request; messages are numbered from 1, in the order of `messages_with_own_words`."""
     profile = {
         kind: [{"id": fact.id, "text": fact.text} for fact in lot.facts if fact.kind == kind]
         for kind in KINDS
     }
     messages = [
-        {"number": number, "text": mask(own_words(heard.text))}
-        for number, heard in enumerate(heard_words(lot), 1)
+        {"number": number, "text": mask(own_words(message.text))}
+        for number, message in enumerate(messages_with_own_words(lot), 1)
     ]
     content = json.dumps({"profile": profile, "messages": messages}, ensure_ascii=False)
     return [{"role": "system", "content": _INSTRUCTION}, {"role": "user", "content": content}]
@@ -117,17 +117,17 @@ def read_lesson(answer: str, lot: Lot, mask: Mask) -> tuple[list[Fact], list[int
         lesson = msgspec.convert(json.loads(text, object_pairs_hook=_unique), Lesson)
     except (ValueError, RecursionError) as exc:
         raise LessonError(f"the model's answer has the wrong form: {exc}") from exc
-    heard = heard_words(lot)
+    messages = messages_with_own_words(lot)
     facts: list[Fact] = []
     for kind in KINDS:
         notes: list[Note] = getattr(lesson, kind)
         for note in notes:
-            if note.source > len(heard):
-                raise LessonError(f"the model refers to message {note.source} of {len(heard)}")
-            source = heard[note.source - 1]
-            said = plain(note.text)
-            if said and mask(said) == said:
-                facts.append(Fact(0, kind, said, source.conversation, source.turn))
+            if note.source > len(messages):
+                raise LessonError(f"the model refers to message {note.source} of {len(messages)}")
+            source = messages[note.source - 1]
+            statement = plain(note.text)
+            if statement and mask(statement) == statement:
+                facts.append(Fact(0, kind, statement, source.conversation, source.turn))
     known = {fact.id for fact in lot.facts}
     return facts, [id for id in lesson.drop if id in known]
 

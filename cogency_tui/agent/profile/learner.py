@@ -9,12 +9,17 @@ from collections.abc import Callable, Mapping
 from contextlib import aclosing, suppress
 
 from cogency_tui.agent.cycle_metrics import measure_usage
-from cogency_tui.agent.profile.fact_extraction import LessonError, ask_for_lesson, heard_words, read_lesson
+from cogency_tui.agent.profile.fact_extraction import (
+    LessonError,
+    ask_for_lesson,
+    messages_with_own_words,
+    read_lesson,
+)
 from cogency_tui.agent.profile.profile import Profile
 from cogency_tui.errors import CogencyError, ProviderProtocolError, StoreError
 from cogency_tui.protocol.events import Message
 from cogency_tui.providers.base import Provider, TextDelta, Usage
-from cogency_tui.store.profile_material import HEARD, Lessons, Lot
+from cogency_tui.store.profile_material import MOST_MESSAGES, Lessons, Lot
 from cogency_tui.store.store import Store
 from cogency_tui.tools.shell.environment_scrubbing import masked
 
@@ -39,17 +44,17 @@ class Learner:
         self._secrets = secrets
         self._lesson: asyncio.Task[None] | None = None
         self._next: tuple[Store, str, int] | None = None
-        self._unkept: deque[tuple[str, str, str]] = deque(maxlen=HEARD)
+        self._pending: deque[tuple[str, str, str]] = deque(maxlen=MOST_MESSAGES)
 
-    async def hear(self, store: Store, conversation_id: str, message: str, typed: str) -> None:
+    async def note(self, store: Store, conversation_id: str, message: str, typed: str) -> None:
         """Note a message of a turn that has ended, of which the user `typed` this part; learn if there are
         enough. Nothing is stored while the profile is off.
         """
         if self._profile.on or self._profile.asks:
-            self._unkept.append((conversation_id, message, typed))
+            self._pending.append((conversation_id, message, typed))
         if self._profile.on:
             with suppress(StoreError):
-                await self._keep(store, conversation_id)
+                await self._store_pending(store, conversation_id)
                 self.learn(store, conversation_id, self._profile.every)
 
     async def remember(self, store: Store, conversation_id: str) -> None:
@@ -58,13 +63,13 @@ class Learner:
         Raises:
             StoreError: they cannot be stored.
         """
-        await self._keep(store, conversation_id)
+        await self._store_pending(store, conversation_id)
         self.learn(store, conversation_id)
 
-    async def _keep(self, store: Store, conversation_id: str) -> None:
-        heard = [(message, typed) for key, message, typed in self._unkept if key == conversation_id]
-        self._unkept.clear()
-        await Lessons(store.database).hear(conversation_id, heard)
+    async def _store_pending(self, store: Store, conversation_id: str) -> None:
+        messages = [(message, typed) for key, message, typed in self._pending if key == conversation_id]
+        self._pending.clear()
+        await Lessons(store.database).add_messages(conversation_id, messages)
 
     def learn(self, store: Store, conversation_id: str, every: int = 1) -> None:
         """Learn in the background, once `every` messages have accumulated, after the lesson in progress;
@@ -92,8 +97,8 @@ class Learner:
 
     async def _learn_all(self) -> None:
         while self._next is not None:
-            wanted, self._next = self._next, None
-            await self._learn(*wanted)
+            task, self._next = self._next, None
+            await self._learn(*task)
 
     async def _learn(self, store: Store, conversation_id: str, every: int) -> None:
         with suppress(StoreError):
@@ -121,7 +126,7 @@ class Learner:
         provider = self._provider()
         model = f"{provider.name}/{provider.model}"
         answer = "{}"
-        if heard_words(lot):
+        if messages_with_own_words(lot):
             request = ask_for_lesson(lot, self._mask)
             answer = await self._ask(provider, request, store, conversation_id)
         facts, dropped = read_lesson(answer, lot, self._mask)

@@ -15,7 +15,7 @@ from cogency_tui.agent.profile.fact_extraction import plain
 from cogency_tui.config.schema import Settings
 from cogency_tui.errors import UsageError
 from cogency_tui.store.profile import KINDS, Fact, Facts, Kind
-from cogency_tui.store.profile_material import Lessons, State
+from cogency_tui.store.profile_material import LearningState, Lessons
 
 if TYPE_CHECKING:
     from cogency_tui.store.store import Store
@@ -35,7 +35,7 @@ anything."""
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class ProfileText:
     """The system prompt's text about the user, empty for none, and its edition."""
 
     text: str = ""
@@ -74,7 +74,7 @@ class Profile:
         """All facts, by kind."""
         return await (await self._facts()).facts()
 
-    async def state(self) -> State:
+    async def state(self) -> LearningState:
         """The state of learning."""
         return await (await self.lessons()).state()
 
@@ -82,7 +82,7 @@ class Profile:
         """The messages to learn from."""
         return Lessons((await self._store()).database)
 
-    async def told(self, before: Told) -> Told:
+    async def text(self, before: ProfileText) -> ProfileText:
         """The text about the user for a conversation's system prompt, given the text that it had `before`.
 
         The text changes only when the user changes the profile: facts learned since are in the conversation
@@ -93,7 +93,7 @@ class Profile:
         edition = (self.on, (await self.state()).revision)
         if edition == before.edition:
             return before
-        return Told(describe(await self.facts()) if self.on else "", edition)
+        return ProfileText(describe(await self.facts()) if self.on else "", edition)
 
     async def offers(self, conversation_id: str) -> bool:
         """Return whether to offer the user a profile now; true only once."""
@@ -185,13 +185,13 @@ def read_line(line: str, unnamed: Kind = "misc") -> tuple[Kind, str]:
     head, colon, rest = text.partition(":")
     named = head.strip().lower()
     kind: Kind | None = next((kind for kind in KINDS if colon and kind == named), None)
-    said = rest.strip() if kind else text
-    if not said:
+    statement = rest.strip() if kind else text
+    if not statement:
         raise UsageError("The text is empty.", f"Write KIND: TEXT; kinds are {', '.join(KINDS)}.")
-    return kind or unnamed, said
+    return kind or unnamed, statement
 
 
-def outcome_of(state: State) -> str:
+def outcome_of(state: LearningState) -> str:
     """The outcome of the last lesson, for the user; empty if there was none."""
     if not state.attempted:
         return ""

@@ -37,7 +37,7 @@ _KINDS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class FolderEntry:
     """`name` is below `.cogency/`, with slashes, empty for the folder itself; `size` is in bytes; `kind`
     describes an entry that is no regular file.
     """
@@ -47,7 +47,7 @@ class Entry:
     kind: str = ""
 
 
-def list_files(project: Path) -> tuple[Entry, ...]:
+def list_files(project: Path) -> tuple[FolderEntry, ...]:
     """The entries by name, within the limits; if `.cogency` is no folder, an entry that describes it."""
     try:
         with Directory.open(project) as top:
@@ -60,7 +60,7 @@ def list_files(project: Path) -> tuple[Entry, ...]:
     except FileNotFoundError:
         return ()
     except OSError as exc:
-        return (Entry("", kind=f"unreadable: {exc.strerror}"),)
+        return (FolderEntry("", kind=f"unreadable: {exc.strerror}"),)
 
 
 def read_files(project: Path) -> dict[str, bytes]:
@@ -89,7 +89,9 @@ def read_files(project: Path) -> dict[str, bytes]:
     return dict(sorted(found.items()))
 
 
-def _listed(directory: Directory, prefix: str, budget: Iterator[int], depth: int = 1) -> Iterator[Entry]:
+def _listed(
+    directory: Directory, prefix: str, budget: Iterator[int], depth: int = 1
+) -> Iterator[FolderEntry]:
     for entry in directory.entries():
         if next(budget, None) is None:
             return
@@ -99,17 +101,17 @@ def _listed(directory: Directory, prefix: str, budget: Iterator[int], depth: int
             if not stat.S_ISDIR(status.st_mode):
                 yield _entry(name, status)
             elif depth == _DEEPEST:
-                yield Entry(f"{name}/", kind="directory")
+                yield FolderEntry(f"{name}/", kind="directory")
             else:
                 with directory.child(entry.name) as child:
                     yield from _listed(child, f"{name}/", budget, depth + 1)
         except OSError as exc:
-            yield Entry(name, kind=f"unreadable: {exc.strerror}")
+            yield FolderEntry(name, kind=f"unreadable: {exc.strerror}")
 
 
-def _entry(name: str, status: os.stat_result) -> Entry:
+def _entry(name: str, status: os.stat_result) -> FolderEntry:
     kind = next((kind for is_one, kind in _KINDS if is_one(status.st_mode)), "device")
-    return Entry(name, 0 if kind else status.st_size, kind or ("file" if not name else ""))
+    return FolderEntry(name, 0 if kind else status.st_size, kind or ("file" if not name else ""))
 
 
 def _below(

@@ -119,8 +119,8 @@ def project_workflow(name: str, table: object) -> WorkflowSettings:
     workflow = read_workflow(name, table)
     for index, step in enumerate(workflow.steps):
         if step.type == "llm" and step.name != _OWN_MODEL:
-            told = f'a project cannot choose another model: write name = "{_OWN_MODEL}"'
-            raise WorkflowError(name, index, told, step.id)
+            problem = f'a project cannot choose another model: write name = "{_OWN_MODEL}"'
+            raise WorkflowError(name, index, problem, step.id)
     return workflow
 
 

@@ -20,8 +20,8 @@ from pathlib import Path
 
 from cogency_tui.errors import WorkspaceError
 from cogency_tui.safe_text import clean
-from cogency_tui.workspace.file_or_link import Place
-from cogency_tui.workspace.gitignore_walk import Tree
+from cogency_tui.workspace.file_or_link import OpenDirectory
+from cogency_tui.workspace.gitignore_walk import WorkspaceTree
 from cogency_tui.workspace.nofollow_access import Directory, refusals, require_regular
 from cogency_tui.workspace.paths import Workspace
 from cogency_tui.workspace.protected_names import short_path, shown
@@ -122,7 +122,7 @@ def _nested(workspace: Workspace) -> Iterator[str]:
     """The instruction files below the project's root, within the limits of the search."""
     count = 0
     try:
-        with closing(Tree(workspace).walk(workspace.locate("."), _DEEPEST)) as levels:
+        with closing(WorkspaceTree(workspace).walk(workspace.locate("."), _DEEPEST)) as levels:
             for level in islice(levels, _MOST_DIRECTORIES):
                 there = {entry.name for entry in level.others}
                 name = next((name for name in NAMES if name in there), "")
@@ -140,7 +140,7 @@ def _text(directory: Directory, name: str, path: str) -> tuple[str, int]:
     Raises:
         OSError, WorkspaceError: it does not exist, cannot be read, or is no regular file.
     """
-    place = Place.within(directory)
+    place = OpenDirectory.within(directory)
     # Checked before opening: opening a device can have an effect by itself.
     status = place.status(name)
     require_regular(status, path)

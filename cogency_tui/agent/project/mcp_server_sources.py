@@ -199,10 +199,10 @@ def programs_of(project: Path, files: Mapping[str, bytes]) -> Programs:
         places = _places(project, server, named)
         try:
             found |= _sources(project, places)
-            told = bool(programs or places) and None not in programs
+            known = bool(programs or places) and None not in programs
         except (OSError, WorkspaceError, TooMuchError):
-            told = False
-        if not told or len(found) + len(programs) > _MOST_FILES:
+            known = False
+        if not known or len(found) + len(programs) > _MOST_FILES:
             unknown.append(" ".join(_words(server))[:200])
         for path, program in zip(named[: _MOST_FILES - len(found)], programs, strict=False):
             if program is not None:

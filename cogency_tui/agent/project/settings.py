@@ -25,7 +25,7 @@ from cogency_tui.agent.project.custom_files import (
     project_workflow,
     read_custom,
 )
-from cogency_tui.agent.project.trust import Standing, Survey, Trust
+from cogency_tui.agent.project.trust import Survey, Trust, TrustState
 from cogency_tui.config import toml_reader
 from cogency_tui.config.config_file import check_options, place_of_workflow
 from cogency_tui.config.layers import Layer, file_layer
@@ -160,8 +160,8 @@ class ProjectSettings:
         or if they need no mention.
         """
         survey = self.survey()
-        if survey.standing is Standing.CHANGED or survey.standing is Standing.UNKNOWN:
-            why = survey.problem or f"it is {survey.standing.value}"
+        if survey.state is TrustState.CHANGED or survey.state is TrustState.UNKNOWN:
+            why = survey.problem or f"it is {survey.state.value}"
             return f"Nothing in {self.path.parent} is used: {why}".rstrip(".") + "."
         return ""
 
@@ -175,7 +175,7 @@ def read_delegates(data: bytes, path: Path) -> Delegates:
     text, table = _parse(data, path)
     for key, value in table.items():
         if key not in _TABLES and not _may_give(key):
-            raise ConfigError(f"{toml_reader.place(path, _line(text, key, value))}: {_told(key)}.", _MEND)
+            raise ConfigError(f"{toml_reader.place(path, _line(text, key, value))}: {_problem(key)}.", _MEND)
     agents = {name: _agent(name, agent, text, path) for name, agent in _tables(table, "agents", text, path)}
     workflows: dict[str, WorkflowSettings] = {}
     for name, workflow in _tables(table, "workflows", text, path):
@@ -244,7 +244,7 @@ def _line(text: str, key: str, value: Any) -> int:
     return line
 
 
-def _told(key: str) -> str:
+def _problem(key: str) -> str:
     if key in Settings.__struct_fields__:
         return f'"{key}" can only be set in your own configuration, not by a project'
     may = dict.fromkeys(option.path[0] for option in options().values() if option.project)
@@ -274,8 +274,10 @@ def _tables(table: dict[str, Any], key: str, text: str, path: Path) -> list[tupl
     entries = cast("dict[str, Any]", found)
     for name in entries:
         if not _NAME.fullmatch(name):
-            told = "a name has only letters, digits, -, _ and ., at most 64 characters"
-            raise ConfigError(f"{toml_reader.place(path, line_of(text, (key, name)))}: {key}: {told}.", _MEND)
+            problem = "a name has only letters, digits, -, _ and ., at most 64 characters"
+            raise ConfigError(
+                f"{toml_reader.place(path, line_of(text, (key, name)))}: {key}: {problem}.", _MEND
+            )
     return list(entries.items())
 
 
@@ -297,6 +299,6 @@ def _server(name: str, server: Any, text: str, path: Path) -> McpSettings:
     key = wrong.key if wrong else next((each for each in _KEYS_FOR_SERVERS if each in server), "")
     if not key and not wrong:
         return msgspec.convert(server, McpSettings)
-    told = wrong.words if wrong else f'a project cannot set "{key}": it names your environment variables'
+    problem = wrong.words if wrong else f'a project cannot set "{key}": it names your environment variables'
     line = line_of_key(text, ("mcp", name, key) if key else ("mcp", name))
-    raise ConfigError(f'{toml_reader.place(path, line)}: MCP server "{name}": {told}.', _MEND)
+    raise ConfigError(f'{toml_reader.place(path, line)}: MCP server "{name}": {problem}.', _MEND)

@@ -17,7 +17,7 @@ from typing import Any, cast
 
 import msgspec
 
-from cogency_tui.agent.project.cogency_folder import FOLDER, Entry, list_files, read_files
+from cogency_tui.agent.project.cogency_folder import FOLDER, FolderEntry, list_files, read_files
 from cogency_tui.agent.project.mcp_server_sources import Programs, programs_of
 from cogency_tui.config import toml_reader
 from cogency_tui.config.edit import changing, write_table
@@ -32,7 +32,7 @@ Written by cogency-tui, which does not preserve comments."""
 _MEND = "Correct the file or move it away; until then no project is trusted."
 
 
-class Standing(Enum):
+class TrustState(Enum):
     """A project's state of trust."""
 
     NOTHING = "there is nothing to trust"
@@ -52,8 +52,8 @@ class Survey:
     start of the project.
     """
 
-    standing: Standing
-    entries: tuple[Entry, ...] = ()
+    state: TrustState
+    entries: tuple[FolderEntry, ...] = ()
     changed: tuple[str, ...] = ()
     problem: str = ""
     digest: str = ""
@@ -108,28 +108,30 @@ class Trust:
         try:
             contents = read_files(project)
         except WorkspaceError as exc:
-            standing = Standing.REFUSED if self._is_refused(project) else Standing.UNKNOWN
-            return Survey(standing, list_files(project), problem=exc.advice)
+            state = TrustState.REFUSED if self._is_refused(project) else TrustState.UNKNOWN
+            return Survey(state, list_files(project), problem=exc.advice)
         if not contents:
-            return Survey(Standing.NOTHING)
+            return Survey(TrustState.NOTHING)
         programs = programs_of(project, contents)
         unknown = programs.unknown
         found = _digests(contents, programs)
-        entries = tuple(Entry(name, len(data)) for name, data in contents.items())
-        entries += tuple(Entry(name, program.size, program.kind) for name, program in programs.files.items())
+        entries = tuple(FolderEntry(name, len(data)) for name, data in contents.items())
+        entries += tuple(
+            FolderEntry(name, program.size, program.kind) for name, program in programs.files.items()
+        )
         digest = _digest(found)
         try:
             known = self._known(project)
         except ConfigError as exc:
-            return Survey(Standing.UNKNOWN, entries, problem=exc.advice, unknown=unknown)
+            return Survey(TrustState.UNKNOWN, entries, problem=exc.advice, unknown=unknown)
         if known is None:
-            standing = Standing.REFUSED if self._is_refused(project) else Standing.UNKNOWN
-            return Survey(standing, entries, digest=digest, unknown=unknown)
+            state = TrustState.REFUSED if self._is_refused(project) else TrustState.UNKNOWN
+            return Survey(state, entries, digest=digest, unknown=unknown)
         if known.files == found:
-            return Survey(Standing.TRUSTED, entries, digest=digest, unknown=unknown)
+            return Survey(TrustState.TRUSTED, entries, digest=digest, unknown=unknown)
         names = dict.fromkeys((*known.files, *found))
         changed = tuple(name for name in names if known.files.get(name) != found.get(name))
-        return Survey(Standing.CHANGED, entries, changed, digest=digest, unknown=unknown)
+        return Survey(TrustState.CHANGED, entries, changed, digest=digest, unknown=unknown)
 
     def contents(self, project: Path) -> Mapping[str, bytes]:
         """The current files of a project if it is trusted; none of any other."""

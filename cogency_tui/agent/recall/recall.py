@@ -15,7 +15,7 @@ from functools import partial
 from typing import Literal, TypeVar
 
 from cogency_tui.agent.edits.file_history import histories
-from cogency_tui.agent.recall.results import Hit, Indexed, Page, Preview, hit_of, listed
+from cogency_tui.agent.recall.results import Hit, Indexed, Preview, ResultPage, hit_of, listed
 from cogency_tui.child_processes import Job
 from cogency_tui.errors import UsageError
 from cogency_tui.protocol.transcript import user_text
@@ -24,7 +24,7 @@ from cogency_tui.store.blobs import Blobs
 from cogency_tui.store.edit_records import Kind
 from cogency_tui.store.edits import Edits
 from cogency_tui.store.events import missing
-from cogency_tui.store.forks import Forks, Tree
+from cogency_tui.store.forks import Forks, ForkTree
 from cogency_tui.store.open_locks import Mark, Presence
 from cogency_tui.store.search.index_file import BLOBS
 from cogency_tui.store.search.query import parse
@@ -132,7 +132,7 @@ class Recall:
         limit: int = 50,
         after: Cursor | None = None,
         without: str | None = None,
-    ) -> Page:
+    ) -> ResultPage:
         """At most `limit` conversations that match the user's query (see `store.search.query`), last
         updated first; in `best` order the best of the newest first. An empty query lists all.
 
@@ -142,12 +142,12 @@ class Recall:
         scope = Scope(self.project if where == "project" else None, without, where == "trash")
         live = {mark.conversation: mark for mark in await self.open_elsewhere()}
 
-        def work(searcher: Searcher) -> Page:
+        def work(searcher: Searcher) -> ResultPage:
             answer = searcher.search(asked, scope, order=order, limit=limit, after=after)
             found = [
                 listed(searcher, match, asked, live.get(match.conversation.id)) for match in answer.found
             ]
-            return Page(tuple(found), answer.next, asked.terms, asked.problems)
+            return ResultPage(tuple(found), answer.next, asked.terms, asked.problems)
 
         return await self._search(work)
 
@@ -190,7 +190,7 @@ class Recall:
         """
         return await Forks((await self._store()).database).fork(id, through)
 
-    async def tree(self, id: str) -> Tree:
+    async def tree(self, id: str) -> ForkTree:
         """The tree of forks that contains a conversation, from its root."""
         return await Forks((await self._store()).database).tree(id)
 

@@ -9,8 +9,8 @@ from collections.abc import Awaitable, Callable
 
 from cogency_tui.agent.permissions.stored_taint import sources_of
 from cogency_tui.agent.recall.recall import Recall
-from cogency_tui.agent.recall.results import Hit, Listed
-from cogency_tui.errors import PersonError, ToolError
+from cogency_tui.agent.recall.results import Hit, ListedConversation
+from cogency_tui.errors import ToolError, UserFacingError
 from cogency_tui.protocol.events import Event
 from cogency_tui.protocol.taint_sources import Sources
 from cogency_tui.protocol.transcript import as_tool_call, call_record, user_text
@@ -75,14 +75,14 @@ class PastConversations:
         preview = await self._recall.preview(found.id, at, before=_BEFORE, behind=_BEHIND)
         lines = [f"{found.title or 'Untitled'} ({found.id}, {_date(found.updated)})"]
         lines += [f"[earlier events: at={preview.events[0][0]}]"] if preview.before and preview.events else []
-        lines += [f"{number} {_told(event)}" for number, event in preview.events]
+        lines += [f"{number} {_line(event)}" for number, event in preview.events]
         lines += [f"[more: at={preview.events[-1][0] + _BEFORE}]"] if preview.behind else []
         return Passages(len(preview.events), "\n".join(lines), await self._sources(found.id))
 
     async def _resolved(self, conversation: str) -> StoredConversation:
         try:
             return await (await self._store()).resolve(conversation)
-        except PersonError as exc:
+        except UserFacingError as exc:
             raise ToolError(str(exc), "Use an id from a result of recall.") from exc
 
     async def _own(self) -> str:
@@ -93,7 +93,7 @@ class PastConversations:
         return await sources_of(await self._store(), id, self._workspace)
 
 
-def _described(listed: Listed) -> str:
+def _described(listed: ListedConversation) -> str:
     found = listed.conversation
     head = f"{found.title or 'Untitled'}\n  conversation {found.id}, {_date(found.updated)}, {found.project}"
     return "\n".join([head, *map(_hit, listed.hits)])
@@ -104,7 +104,7 @@ def _hit(hit: Hit) -> str:
     return f"  at {hit.event}, {what}: {hit.text}"
 
 
-def _told(event: Event) -> str:
+def _line(event: Event) -> str:
     if event["type"] == "user":
         return f"user: {_cut(user_text(event))}"
     if event["type"] == "think" or event["type"] == "respond":

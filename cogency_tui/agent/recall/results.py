@@ -40,7 +40,7 @@ class Hit:
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class ListedConversation:
     """A conversation on a page: its first hits, best first, and whether there are `more`; the number of
     files it changed and of its forks, and the process that has it open.
     """
@@ -54,10 +54,10 @@ class Listed:
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class ResultPage:
     """`problems` are invalid filters; `terms` are the search terms, folded."""
 
-    listed: tuple[Listed, ...]
+    listed: tuple[ListedConversation, ...]
     next: Cursor | None
     terms: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
@@ -80,11 +80,11 @@ class Indexed:
     total: int
 
 
-def listed(searcher: Searcher, match: Match, query: Query, live: Mark | None) -> Listed:
+def listed(searcher: Searcher, match: Match, query: Query, live: Mark | None) -> ListedConversation:
     """A match as a page shows it."""
     key = to_column(match.conversation.id)
     connection = searcher.view.connection
-    return Listed(
+    return ListedConversation(
         match.conversation,
         tuple(hit_of(searcher, hit, query) for hit in match.hits),
         match.more,

@@ -64,15 +64,15 @@ async def blame_of(journal: Journal, store: Store, path: str) -> Blame:
             if edit.path == name and edit.old_path and edit.old_path not in names
         ]
     history = history_at(path, [found[id] for id in sorted(found)])
-    told = await journal.reading(
+    annotated = await journal.reading(
         lambda contents, blobs: blame(path, history, contents.now(path, LARGEST), blobs)
     )
-    origins = {line.edit.origin for line in told if line.edit is not None}
+    origins = {line.edit.origin for line in annotated if line.edit is not None}
     prompts: dict[tuple[str, int], str] = {}
     for conversation in {origin.conversation for origin in origins}:
-        said = await reviews.prompts(conversation)
-        prompts |= {(conversation, turn): text for turn, text in enumerate(said, 1)}
-    return Blame(path, tuple(told), prompts)
+        prompts_of = await reviews.prompts(conversation)
+        prompts |= {(conversation, turn): text for turn, text in enumerate(prompts_of, 1)}
+    return Blame(path, tuple(annotated), prompts)
 
 
 def blame(path: str, edits: Sequence[Edit], now: Version, blobs: Blobs) -> list[Blamed]:
@@ -86,14 +86,14 @@ def blame(path: str, edits: Sequence[Edit], now: Version, blobs: Blobs) -> list[
         what = "There is no file" if now.kind == "absent" else "Lines cannot be told apart"
         raise WorkspaceError(f"{what} at {shown(path)}.")
     present = content(now, blobs)
-    told = lines(present)
-    if told is None:
+    annotated = lines(present)
+    if annotated is None:
         raise WorkspaceError(f"{shown(path)} is not text.")
     history = _History(blobs)
     for edit in edits:
         history.add(edit)
-    owners = history.owners(present) or _nobodys(len(told[0]))
-    texts = [line.decode("utf-8", "replace").rstrip("\r\n") for line in told[0]]
+    owners = history.owners(present) or _nobodys(len(annotated[0]))
+    texts = [line.decode("utf-8", "replace").rstrip("\r\n") for line in annotated[0]]
     return [Blamed(n, text, edit) for n, (text, edit) in enumerate(zip(texts, owners, strict=True), 1)]
 
 

@@ -10,12 +10,12 @@ from cogency_tui.agent.edits.file_history import REVIEW, UNDO
 from cogency_tui.agent.edits.prior_contents import Contents
 from cogency_tui.agent.edits.reverse import Obstacle
 from cogency_tui.agent.edits.undo_preview import Plan, Planned, difference, plan_of
-from cogency_tui.agent.edits.undo_selection import Step
-from cogency_tui.agent.review.decision_target import Wish, wishes_of
+from cogency_tui.agent.edits.undo_selection import ReversalStep
+from cogency_tui.agent.review.decision_target import Selection, selections_of
 from cogency_tui.agent.review.decisions import applied
 from cogency_tui.agent.review.hunk_transitions import Replaced, encoded, undone
 from cogency_tui.agent.review.model import Target
-from cogency_tui.agent.review.snapshot import Book, Page
+from cogency_tui.agent.review.snapshot import ReviewSnapshot, ReviewSource
 from cogency_tui.errors import UsageError, WorkspaceError
 from cogency_tui.store.blobs import Blobs
 from cogency_tui.store.edit_records import Edit, FileChange, State
@@ -35,13 +35,15 @@ Choice = Literal["ours", "theirs"] | Text
 """The resolution of a conflict: the current lines, the lines before the agent, or a text."""
 
 
-async def conflicts(book: Book, target: Target) -> list[Obstacle]:
+async def conflicts(source: ReviewSource, target: Target) -> list[Obstacle]:
     """The parts of a target that are marked as in conflict and still are, with both sides as they are now."""
-    page = await book.page()
-    return list((await _plan(book, page, target)).obstacles)
+    snapshot = await source.snapshot()
+    return list((await _plan(source, snapshot, target)).obstacles)
 
 
-async def resolve(book: Book, target: Target, conflict: Obstacle, choices: Sequence[Choice]) -> list[Edit]:
+async def resolve(
+    source: ReviewSource, target: Target, conflict: Obstacle, choices: Sequence[Choice]
+) -> list[Edit]:
     """Resolve a conflict with a choice for each of its places, from top to bottom
     (`conflict.merged.conflicts`), or one choice if it is not about lines. Return the edits that this made.
 
@@ -49,8 +51,8 @@ async def resolve(book: Book, target: Target, conflict: Obstacle, choices: Seque
         UsageError: the number of choices differs from that of places, or there is nothing to resolve.
         WorkspaceError: the file has changed since the conflict was read, or cannot be written.
     """
-    page = await book.page()
-    plan = await _plan(book, page, target)
+    snapshot = await source.snapshot()
+    plan = await _plan(source, snapshot, target)
     found = next((each for each in plan.obstacles if each.path == conflict.path), None)
     if found is None:
         raise UsageError(f"{shown(conflict.path)} has no conflict left to resolve.")
@@ -59,7 +61,7 @@ async def resolve(book: Book, target: Target, conflict: Obstacle, choices: Seque
     places = len(found.merged.conflicts) if found.merged else 1
     if len(choices) != places:
         raise UsageError(f"There are {places} conflicts to resolve, and {len(choices)} choices.")
-    blobs = await book.journal.blobs()
+    blobs = await source.journal.blobs()
     change = await in_thread(_settled, found, choices, blobs)
     state: State = "reverted" if all(choice == "theirs" for choice in choices) else "edited"
     tool = UNDO if state == "reverted" else REVIEW
@@ -67,39 +69,39 @@ async def resolve(book: Book, target: Target, conflict: Obstacle, choices: Seque
     if not change.before.equals(change.after):
         settled = Plan(tool, (Planned(change, await in_thread(difference, change, blobs)),))
     marks: dict[Part, State] = {Part(each.edit, each.hunk): state for each in found.undoes}
-    wishes = await wishes_of(book, page, target)
-    for part in [part for wish in wishes for part in wish.parts]:
-        if part.edit in {each.edit for each in found.undoes} and page.standing.part(part) == "conflict":
+    selections = await selections_of(source, snapshot, target)
+    for part in [part for selection in selections for part in selection.parts]:
+        if part.edit in {each.edit for each in found.undoes} and snapshot.decisions.part(part) == "conflict":
             marks[part] = state
-    siblings = [part for wish in wishes for part in wish.outlines.parts]
-    changes = page.standing.changes(marks, siblings)
-    return await applied(book, NewAction("resolve", found.path, tuple(marks), changes), settled)
+    siblings = [part for selection in selections for part in selection.outlines.parts]
+    changes = snapshot.decisions.changes(marks, siblings)
+    return await applied(source, NewAction("resolve", found.path, tuple(marks), changes), settled)
 
 
-async def _plan(book: Book, page: Page, target: Target) -> Plan:
+async def _plan(source: ReviewSource, snapshot: ReviewSnapshot, target: Target) -> Plan:
     """The plan of reverting the parts in conflict, with its obstacles."""
-    wishes = await wishes_of(book, page, target)
+    selections = await selections_of(source, snapshot, target)
 
-    def look(contents: Contents, blobs: Blobs) -> Plan:
-        found: list[Step] = []
+    def examine(contents: Contents, blobs: Blobs) -> Plan:
+        found: list[ReversalStep] = []
         whole: set[int] = set()
-        for wish in wishes:
-            chosen = [each for each in wish.chosen if page.standing.hunk(each) == "conflict"]
-            if not wish.is_lines and _is_in_conflict(wish):
-                whole |= set(wish.edits)
+        for selection in selections:
+            chosen = [each for each in selection.chosen if snapshot.decisions.hunk(each) == "conflict"]
+            if not selection.is_lines and _is_in_conflict(selection):
+                whole |= set(selection.edits)
             elif chosen:
-                wanted = [Replaced(each, reverted=True) for each in chosen]
-                undoes = undone(wanted, wish.outlines, page.standing, wish.history)
-                found += wish.sheet(blobs).steps(wanted, undoes)
-        found += page.steps(whole)
+                reversals = [Replaced(each, reverted=True) for each in chosen]
+                undoes = undone(reversals, selection.outlines, snapshot.decisions, selection.history)
+                found += selection.patcher(blobs).steps(reversals, undoes)
+        found += snapshot.steps(whole)
         return plan_of(UNDO, found, contents, blobs)
 
-    return await book.journal.reading(look)
+    return await source.journal.reading(examine)
 
 
-def _is_in_conflict(wish: Wish) -> bool:
+def _is_in_conflict(selection: Selection) -> bool:
     """Return whether the whole change was to be reverted, and could not be."""
-    return any(wish.page.standing.marked(Part(edit)) == "conflict" for edit in wish.edits)
+    return any(selection.snapshot.decisions.marked(Part(edit)) == "conflict" for edit in selection.edits)
 
 
 def _settled(obstacle: Obstacle, choices: Sequence[Choice], blobs: Blobs) -> FileChange:

@@ -7,18 +7,18 @@ from cogency_tui.store.edit_records import Mark, State
 from cogency_tui.store.reviews import Action, MarkChange, Part
 
 
-class Standing:
+class CurrentDecisions:
     """The decisions by hunk, and about whole edits. An edit that is reverted takes its hunks along.
 
-    `in_effect` are the actions that are not undone, oldest first; comments up to the number `told` have
+    `in_effect` are the actions that are not undone, oldest first; comments up to the number `delivered` have
     reached the model.
     """
 
-    def __init__(self, marks: Iterable[Mark], in_effect: Sequence[Action], told: int) -> None:
+    def __init__(self, marks: Iterable[Mark], in_effect: Sequence[Action], delivered: int) -> None:
         self._marks: dict[Part, State] = {Part(mark.edit, mark.hunk): mark.state for mark in marks}
         self._comments = [action for action in in_effect if action.kind == "comment"]
         self._texts: dict[Part, str] = {}
-        self._told = told
+        self._delivered = delivered
         for action in in_effect:
             if action.kind == "edit":
                 self._texts |= dict.fromkeys(action.parts, action.text)
@@ -59,23 +59,23 @@ class Standing:
         for action in self._comments:
             hunk = next((of[part] for part in action.parts if part in of), "")
             if hunk or own.intersection(action.parts):
-                told = action.id <= self._told
-                found.append(Comment(action.id, hunk, action.text, action.timestamp, told))
+                delivered = action.id <= self._delivered
+                found.append(Comment(action.id, hunk, action.text, action.timestamp, delivered))
         return tuple(found)
 
-    def changes(self, wanted: Mapping[Part, State], siblings: Sequence[Part]) -> tuple[MarkChange, ...]:
-        """The mark changes that give these parts the wanted states, and leave all others in theirs.
+    def changes(self, changed: Mapping[Part, State], siblings: Sequence[Part]) -> tuple[MarkChange, ...]:
+        """The mark changes that give these parts the given states, and leave all others unchanged.
 
         `siblings` are all hunks of the edits concerned: if one of them leaves an edit that is reverted as a
         whole, the others are marked one by one.
         """
-        marks: dict[Part, State] = dict(wanted)
-        for part, state in wanted.items():
+        marks: dict[Part, State] = dict(changed)
+        for part, state in changed.items():
             whole = Part(part.edit)
             if state != "reverted" and part.hunk and self.marked(whole) == "reverted":
                 marks.setdefault(whole, "new")
                 for other in siblings:
-                    if other.edit == part.edit and other not in wanted:
+                    if other.edit == part.edit and other not in changed:
                         marks[other] = "reverted"
         return tuple(MarkChange(part, self.marked(part), state) for part, state in marks.items())
 

@@ -7,9 +7,9 @@ from typing import TypeVar
 
 from cogency_tui.agent.edits.file_history import FileHistory, path_today
 from cogency_tui.agent.review.hunk_composition import Outlines
-from cogency_tui.agent.review.hunk_transitions import Sheet
+from cogency_tui.agent.review.hunk_transitions import HunkPatcher
 from cogency_tui.agent.review.model import Outline, Target
-from cogency_tui.agent.review.snapshot import Book, Page
+from cogency_tui.agent.review.snapshot import ReviewSnapshot, ReviewSource
 from cogency_tui.errors import UsageError
 from cogency_tui.store.blobs import Blobs
 from cogency_tui.store.reviews import Part
@@ -19,14 +19,14 @@ Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class Selection:
     """A file with its hunks, and those that are `chosen`; `path` is its current path."""
 
     history: FileHistory
     outlines: Outlines
     chosen: tuple[Outline, ...]
     path: str
-    page: Page
+    snapshot: ReviewSnapshot
 
     @property
     def whole(self) -> bool:
@@ -53,20 +53,20 @@ class Wish:
         plain = before.kind == after.kind == "file" and before.mode == after.mode
         return bool(self.outlines.hunks) and plain and not change.old_path
 
-    def sheet(self, blobs: Blobs) -> Sheet:
+    def patcher(self, blobs: Blobs) -> HunkPatcher:
         """Its lines. Blocks."""
-        return Sheet(self.history, self.outlines, self.page.standing, self.path, blobs)
+        return HunkPatcher(self.history, self.outlines, self.snapshot.decisions, self.path, blobs)
 
 
-async def wishes_of(book: Book, page: Page, target: Target) -> list[Wish]:
+async def selections_of(reader: ReviewSource, snapshot: ReviewSnapshot, target: Target) -> list[Selection]:
     """The selection of a target.
 
     Raises:
         UsageError: there is no such change, or no such hunk in it.
     """
-    found = page.targeted(target)
-    wishes: list[Wish] = []
-    for history, outlines in zip(found, await book.outlined(found), strict=True):
+    found = snapshot.targeted(target)
+    selections: list[Selection] = []
+    for history, outlines in zip(found, await reader.outlined(found), strict=True):
         hunks = {outline.id: outline for outline in outlines.hunks}
         if unknown := [id for id in target.hunks if id not in hunks]:
             raise UsageError(
@@ -74,6 +74,6 @@ async def wishes_of(book: Book, page: Page, target: Target) -> list[Wish]:
                 f"It has {', '.join(hunks) or 'none'}.",
             )
         chosen = tuple(hunks[id] for id in dict.fromkeys(target.hunks)) or outlines.hunks
-        path = path_today(history.change.path, page.renames, history.edits[-1].id)
-        wishes.append(Wish(history, outlines, chosen, path, page))
-    return wishes
+        path = path_today(history.change.path, snapshot.renames, history.edits[-1].id)
+        selections.append(Selection(history, outlines, chosen, path, snapshot))
+    return selections

@@ -14,11 +14,11 @@ from cogency_tui.agent.edits.file_history import REVIEW, UNDO
 from cogency_tui.agent.edits.prior_contents import Contents
 from cogency_tui.agent.edits.undo import Undo
 from cogency_tui.agent.edits.undo_preview import Plan, plan_of
-from cogency_tui.agent.edits.undo_selection import Step, taken_back
-from cogency_tui.agent.review.decision_target import Wish, wishes_of
+from cogency_tui.agent.edits.undo_selection import ReversalStep, undone_edits
+from cogency_tui.agent.review.decision_target import Selection, selections_of
 from cogency_tui.agent.review.hunk_transitions import Replaced, undone
 from cogency_tui.agent.review.model import Target
-from cogency_tui.agent.review.snapshot import Book, Page
+from cogency_tui.agent.review.snapshot import ReviewSnapshot, ReviewSource
 from cogency_tui.errors import UsageError, WorkspaceError
 from cogency_tui.store.blobs import Blobs
 from cogency_tui.store.edit_records import Edit, State, Undone
@@ -30,111 +30,124 @@ from cogency_tui.workspace.protected_names import shown
 class _Trial:
     """The planned steps, and the states of parts after them."""
 
-    steps: list[Step] = field(default_factory=list[Step])
+    steps: list[ReversalStep] = field(default_factory=list[ReversalStep])
     marks: dict[Part, State] = field(default_factory=dict[Part, State])
 
 
 class Decisions:
     """Decides about the edits of a conversation."""
 
-    def __init__(self, book: Book) -> None:
-        self._book = book
+    def __init__(self, source: ReviewSource) -> None:
+        self._source = source
 
     async def keep(self, target: Target) -> list[Edit]:
         """Mark new or conflicting parts as kept; a named hunk that was reverted or edited is restored as
         the agent wrote it.
         """
-        page = await self._book.page()
-        wishes = await wishes_of(self._book, page, target)
-        standing = page.standing
+        snapshot = await self._source.snapshot()
+        selections = await selections_of(self._source, snapshot, target)
+        decisions = snapshot.decisions
         if not target.hunks:
             open_parts = [
-                part for wish in wishes for part in wish.parts if standing.part(part) in ("new", "conflict")
+                part
+                for selection in selections
+                for part in selection.parts
+                if decisions.part(part) in ("new", "conflict")
             ]
-            return await self._mark(page, target, wishes, open_parts)
-        (wish,) = wishes
-        back = [each for each in wish.chosen if standing.hunk(each) in ("reverted", "edited")]
+            return await self._mark(snapshot, target, selections, open_parts)
+        (selection,) = selections
+        back = [each for each in selection.chosen if decisions.hunk(each) in ("reverted", "edited")]
         if not back:
-            return await self._mark(page, target, wishes, wish.parts)
-        if not wish.is_lines or any(outline.mixed for outline in back):
+            return await self._mark(snapshot, target, selections, selection.parts)
+        if not selection.is_lines or any(outline.mixed for outline in back):
             raise UsageError("It was reverted as a whole.", "Undo to restore it.")
 
         def plan(_contents: Contents, blobs: Blobs) -> _Trial:
             undoes = [Undone(*part) for outline in back for part in outline.parts]
-            made = wish.sheet(blobs).steps([Replaced(outline) for outline in back], undoes)
-            return _Trial(made, dict.fromkeys(wish.parts, "kept"))
+            made = selection.patcher(blobs).steps([Replaced(outline) for outline in back], undoes)
+            return _Trial(made, dict.fromkeys(selection.parts, "kept"))
 
-        trial = await self._book.journal.reading(plan)
-        return await self._carry_out(NewAction("keep", target.path), page, wishes, REVIEW, trial)
+        trial = await self._source.journal.reading(plan)
+        return await self._carry_out(NewAction("keep", target.path), snapshot, selections, REVIEW, trial)
 
     async def revert(self, target: Target, *, for_good: bool = False) -> list[Edit]:
         """Revert the agent's lines; those that were changed since are marked as in conflict."""
-        page = await self._book.page()
-        wishes = await wishes_of(self._book, page, target)
-        gone = taken_back(page.edits)
-        whole = [wish for wish in wishes if _is_whole(wish) and not gone.issuperset(wish.edits)]
+        snapshot = await self._source.snapshot()
+        selections = await selections_of(self._source, snapshot, target)
+        gone = undone_edits(snapshot.edits)
+        whole = [
+            selection
+            for selection in selections
+            if _is_whole(selection) and not gone.issuperset(selection.edits)
+        ]
 
         def plan(contents: Contents, blobs: Blobs) -> _Trial:
             trial = _Trial()
-            ids = {id for wish in whole for id in wish.edits}
-            trial.steps += page.steps(ids)
-            for wish in wishes:
-                if wish in whole:
-                    trial.marks |= dict.fromkeys([*wish.parts, *map(Part, wish.edits)], "reverted")
-                elif wish.outlines.hunks:
-                    _revert_lines(wish, contents, blobs, trial)
+            ids = {id for selection in whole for id in selection.edits}
+            trial.steps += snapshot.steps(ids)
+            for selection in selections:
+                if selection in whole:
+                    trial.marks |= dict.fromkeys([*selection.parts, *map(Part, selection.edits)], "reverted")
+                elif selection.outlines.hunks:
+                    _revert_lines(selection, contents, blobs, trial)
             return trial
 
-        trial = await self._book.journal.reading(plan)
+        trial = await self._source.journal.reading(plan)
         action = NewAction("revert", target.path)
-        return await self._carry_out(action, page, wishes, UNDO, trial, for_good=for_good)
+        return await self._carry_out(action, snapshot, selections, UNDO, trial, for_good=for_good)
 
     async def edit(self, target: Target, text: str) -> list[Edit]:
         """Replace the lines of one hunk with the user's, and mark it as edited."""
-        page = await self._book.page()
-        wishes = await wishes_of(self._book, page, target)
-        if len(wishes) != 1 or len(wishes[0].chosen) != 1:
+        snapshot = await self._source.snapshot()
+        selections = await selections_of(self._source, snapshot, target)
+        if len(selections) != 1 or len(selections[0].chosen) != 1:
             raise UsageError("Edit one hunk at a time.", "Choose one that has lines.")
-        wish, outline = wishes[0], wishes[0].chosen[0]
-        if wish.history.change.after.kind != "file":
-            raise UsageError(f"{shown(wish.path)} was deleted: there are no lines to edit.", "Revert it.")
+        selection, outline = selections[0], selections[0].chosen[0]
+        if selection.history.change.after.kind != "file":
+            raise UsageError(
+                f"{shown(selection.path)} was deleted: there are no lines to edit.", "Revert it."
+            )
 
         def plan(_contents: Contents, blobs: Blobs) -> _Trial:
             undoes = [Undone(*part) for part in outline.parts]
-            made = wish.sheet(blobs).steps([Replaced(outline, text)], undoes)
+            made = selection.patcher(blobs).steps([Replaced(outline, text)], undoes)
             return _Trial(made, dict.fromkeys(outline.parts, "edited"))
 
-        trial = await self._book.journal.reading(plan)
-        return await self._carry_out(NewAction("edit", target.path, text=text), page, wishes, REVIEW, trial)
+        trial = await self._source.journal.reading(plan)
+        return await self._carry_out(
+            NewAction("edit", target.path, text=text), snapshot, selections, REVIEW, trial
+        )
 
     async def comment(self, target: Target, text: str) -> None:
         """Add a comment for the agent about hunks, a file or a turn; it is sent with the next message."""
         if not text.strip():
             raise UsageError("A comment cannot be empty.", "Write a comment for the agent.")
-        page = await self._book.page()
-        wishes = await wishes_of(self._book, page, target)
-        about = [wish.parts if target.hunks else [*map(Part, wish.edits)] for wish in wishes]
+        snapshot = await self._source.snapshot()
+        selections = await selections_of(self._source, snapshot, target)
+        about = [
+            selection.parts if target.hunks else [*map(Part, selection.edits)] for selection in selections
+        ]
         parts = tuple(part for each in about for part in each)
         action = NewAction("comment", target.path, parts, text=text.strip())
-        await (await self._book.reviews()).add(self._book.conversation, action)
+        await (await self._source.reviews()).add(self._source.conversation, action)
 
     async def _mark(
-        self, page: Page, target: Target, wishes: Sequence[Wish], parts: Sequence[Part]
+        self, snapshot: ReviewSnapshot, target: Target, selections: Sequence[Selection], parts: Sequence[Part]
     ) -> list[Edit]:
         trial = _Trial(marks=dict.fromkeys(parts, "kept"))
-        return await self._carry_out(NewAction("keep", target.path), page, wishes, REVIEW, trial)
+        return await self._carry_out(NewAction("keep", target.path), snapshot, selections, REVIEW, trial)
 
     async def _carry_out(
         self,
         action: NewAction,
-        page: Page,
-        wishes: Sequence[Wish],
+        snapshot: ReviewSnapshot,
+        selections: Sequence[Selection],
         tool: str,
         trial: _Trial,
         *,
         for_good: bool = False,
     ) -> list[Edit]:
-        plan = await self._book.journal.reading(partial(plan_of, tool, trial.steps))
+        plan = await self._source.journal.reading(partial(plan_of, tool, trial.steps))
         marks: dict[Part, State] = trial.marks
         if action.kind == "revert":
             failed = {each.edit for obstacle in plan.obstacles for each in obstacle.undoes}
@@ -145,21 +158,25 @@ class Decisions:
                 for part, state in marks.items()
             }
             plan = plan.without({obstacle.path for obstacle in plan.obstacles})
-        siblings = [part for wish in wishes for part in wish.outlines.parts]
-        changes = page.standing.changes(marks, siblings)
+        siblings = [part for selection in selections for part in selection.outlines.parts]
+        changes = snapshot.decisions.changes(marks, siblings)
         if all(each.before == each.after for each in changes) and not plan.changes:
             if "conflict" in marks.values():
                 return []
             raise UsageError("There is nothing to do: everything is already in that state.")
-        parts = tuple(part for wish in wishes for part in wish.parts)
-        return await applied(self._book, replace(action, parts=parts, marks=changes), plan, for_good=for_good)
+        parts = tuple(part for selection in selections for part in selection.parts)
+        return await applied(
+            self._source, replace(action, parts=parts, marks=changes), plan, for_good=for_good
+        )
 
 
-async def applied(book: Book, action: NewAction, plan: Plan, *, for_good: bool = False) -> list[Edit]:
+async def applied(
+    source: ReviewSource, action: NewAction, plan: Plan, *, for_good: bool = False
+) -> list[Edit]:
     """Apply a plan, and record the action with the edits that it made; with nothing to change, the action
     alone.
     """
-    reviews, conversation = await book.reviews(), book.conversation
+    reviews, conversation = await source.reviews(), source.conversation
     if not (plan.changes or plan.unchanged or plan.obstacles):
         await reviews.add(conversation, action)
         return []
@@ -168,9 +185,9 @@ async def applied(book: Book, action: NewAction, plan: Plan, *, for_good: bool =
         done = replace(action, edits=tuple(edit.id for edit in made))
         reviews.write(connection, conversation, done)
 
-    undo = Undo(book.journal, conversation)
+    undo = Undo(source.journal, conversation)
     question = await undo.asks_about(plan)
-    agreed = bool(question) and book.confirm is not None and await book.confirm(question)
+    agreed = bool(question) and source.confirm is not None and await source.confirm(question)
     return await undo.apply(plan, for_good=for_good, agreed=agreed, also=also)
 
 
@@ -179,23 +196,25 @@ def reverse(marks: Iterable[MarkChange]) -> tuple[MarkChange, ...]:
     return tuple(MarkChange(mark.part, mark.after, mark.before) for mark in marks)
 
 
-def _is_whole(wish: Wish) -> bool:
+def _is_whole(selection: Selection) -> bool:
     """Return whether a change is reverted with its name, mode and all, and not hunk by hunk."""
-    return not wish.is_lines and wish.whole
+    return not selection.is_lines and selection.whole
 
 
-def _revert_lines(wish: Wish, contents: Contents, blobs: Blobs, trial: _Trial) -> None:
-    standing, sheet = wish.page.standing, wish.sheet(blobs)
-    wanted = [Replaced(each, reverted=True) for each in wish.chosen if standing.hunk(each) != "reverted"]
+def _revert_lines(selection: Selection, contents: Contents, blobs: Blobs, trial: _Trial) -> None:
+    decisions, patcher = selection.snapshot.decisions, selection.patcher(blobs)
+    reversals = [
+        Replaced(each, reverted=True) for each in selection.chosen if decisions.hunk(each) != "reverted"
+    ]
     try:
-        good = sheet.mergeable(wanted, contents)
+        good = patcher.mergeable(reversals, contents)
     except WorkspaceError:
         # The plan reports why the file cannot be read.
-        good = wanted
-    undoes = undone(good, wish.outlines, standing, wish.history)
-    trial.steps += sheet.steps(good, undoes)
+        good = reversals
+    undoes = undone(good, selection.outlines, decisions, selection.history)
+    trial.steps += patcher.steps(good, undoes)
     trial.marks |= {Part(each.edit, each.hunk): "reverted" for each in undoes}
-    for each in wanted:
+    for each in reversals:
         if each not in good:
             trial.marks |= dict.fromkeys(each.outline.parts, "conflict")
 

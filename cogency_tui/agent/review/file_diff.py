@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from cogency_tui.agent.edits.file_history import FileHistory
-from cogency_tui.agent.review.current_decisions import Standing
+from cogency_tui.agent.review.current_decisions import CurrentDecisions
 from cogency_tui.agent.review.hunk_composition import content
 from cogency_tui.agent.review.intraline import Span, marks, twins
 from cogency_tui.agent.review.model import ChangedFile, Hunk, Row
@@ -96,7 +96,11 @@ class FileDiff:
 
 
 def load(
-    file: ChangedFile, history: FileHistory, standing: Standing, blobs: Blobs, check: Check | None = None
+    file: ChangedFile,
+    history: FileHistory,
+    decisions: CurrentDecisions,
+    blobs: Blobs,
+    check: Check | None = None,
 ) -> FileDiff:
     """The lines and hunks of a changed file.
 

@@ -88,8 +88,8 @@ def _then(regions: Sequence[Region], changes: Sequence[Change]) -> list[Region]:
                     parts += region.parts
                     others |= region.others
             start, end = cluster[0].start, max(each.end for each in cluster)
-            kept = tuple(sorted(dict.fromkeys(parts)))
-            found.append(Region((start + to_base, end + base), (start + to_new, end + new), kept, others))
+            combined = tuple(sorted(dict.fromkeys(parts)))
+            found.append(Region((start + to_base, end + base), (start + to_new, end + new), combined, others))
             to_base, to_new = base, new
         cluster = [item] if item is not None else []
     return found
@@ -115,8 +115,8 @@ class Outlines:
 def cache_key(history: FileHistory) -> str:
     """The cache key of a history's outlines; it changes when stored contents are removed."""
     versions = [version for edit in history.edits for version in (edit.before, edit.after)]
-    said = f"{[edit.id for edit in history.edits]} {[version.kept for version in versions]}"
-    return f"{_FORM}:{hashlib.sha256(said.encode()).hexdigest()[:32]}"
+    form = f"{[edit.id for edit in history.edits]} {[version.kept for version in versions]}"
+    return f"{_FORM}:{hashlib.sha256(form.encode()).hexdigest()[:32]}"
 
 
 def outlines_of(history: FileHistory, blobs: Blobs, check: Check | None = None) -> Outlines:
@@ -236,5 +236,5 @@ def _outlined(regions: Sequence[Region], first: bytes, last: bytes) -> list[Outl
 
 
 def _id(parts: Sequence[Part]) -> str:
-    said = " ".join(f"{edit}:{hunk}" for edit, hunk in parts)
-    return hashlib.sha256(said.encode()).hexdigest()[:12]
+    form = " ".join(f"{edit}:{hunk}" for edit, hunk in parts)
+    return hashlib.sha256(form.encode()).hexdigest()[:12]

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 from cogency_tui.agent.edits.file_history import FileHistory
 from cogency_tui.agent.edits.prior_contents import Contents
-from cogency_tui.agent.edits.undo_selection import Step
-from cogency_tui.agent.review.current_decisions import Standing
+from cogency_tui.agent.edits.undo_selection import ReversalStep
+from cogency_tui.agent.review.current_decisions import CurrentDecisions
 from cogency_tui.agent.review.hunk_composition import Outlines, content
 from cogency_tui.agent.review.model import LARGEST, Outline
 from cogency_tui.errors import UsageError
@@ -31,14 +31,14 @@ _MARKS = (codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 @dataclass(frozen=True, slots=True)
 class Replaced:
-    """The wanted state of a hunk: the agent's lines, those before (`reverted`), or a text."""
+    """The target state of a hunk: the agent's lines, those before (`reverted`), or a text."""
 
     outline: Outline
     text: str | None = None
     reverted: bool = False
 
 
-class Sheet:
+class HunkPatcher:
     """The lines of one file with hunks; `path` is its current path.
 
     Raises:
@@ -46,11 +46,11 @@ class Sheet:
     """
 
     def __init__(
-        self, history: FileHistory, outlines: Outlines, standing: Standing, path: str, blobs: Blobs
+        self, history: FileHistory, outlines: Outlines, decisions: CurrentDecisions, path: str, blobs: Blobs
     ) -> None:
         self._history = history
         self._outlines = outlines
-        self._standing = standing
+        self._decisions = decisions
         self._path = path
         self._blobs = blobs
         change = history.change
@@ -60,24 +60,24 @@ class Sheet:
             raise UsageError(f"The lines of {shown(change.path)} cannot be told apart.")
         self._old, self._new = sides
 
-    def steps(self, wanted: Sequence[Replaced], undoes: Sequence[Undone]) -> list[Step]:
-        """The steps to merge so that these hunks reach the wanted state; none if they already have it.
+    def steps(self, targets: Sequence[Replaced], undoes: Sequence[Undone]) -> list[ReversalStep]:
+        """The steps to merge so that these hunks reach the target state; none if they already have it.
 
         `undoes` are recorded with the change.
         """
-        found: list[Step] = []
+        found: list[ReversalStep] = []
         last = self._history.edits[-1].id
-        plain = [each for each in wanted if not (each.reverted and each.outline.mixed)]
+        plain = [each for each in targets if not (each.reverted and each.outline.mixed)]
         then, now = self._versions(plain)
         if not then.holds(now):
-            own = undoes if len(plain) == len(wanted) else [*map(_undone, _parts(plain))]
-            found.append(Step(FileChange(self._path, then, now), tuple(own), last))
-        for each in wanted:
+            own = undoes if len(plain) == len(targets) else [*map(_undone, _parts(plain))]
+            found.append(ReversalStep(FileChange(self._path, then, now), tuple(own), last))
+        for each in targets:
             if each.reverted and each.outline.mixed:
                 found += self._part_steps(each.outline, undoes)
         return found
 
-    def mergeable(self, wanted: Sequence[Replaced], contents: Contents) -> list[Replaced]:
+    def mergeable(self, targets: Sequence[Replaced], contents: Contents) -> list[Replaced]:
         """The hunks, out of these, whose lines were not changed since; reads the current file.
 
         Raises:
@@ -85,13 +85,13 @@ class Sheet:
         """
         now = contents.now(self._path, LARGEST)
         if now.kind != "file" or not now.kept:
-            return list(wanted)
+            return list(targets)
         present = self._blobs.read(now.digest, now.size)
-        if self._merges(wanted, present):
-            return list(wanted)
-        if len(wanted) > _MOST_TRIED:
+        if self._merges(targets, present):
+            return list(targets)
+        if len(targets) > _MOST_TRIED:
             return []
-        good = [each for each in wanted if self._merges([each], present)]
+        good = [each for each in targets if self._merges([each], present)]
         return good if self._merges(good, present) else []
 
     def as_decided(self) -> bytes:
@@ -99,43 +99,43 @@ class Sheet:
         pieces: list[bytes] = []
         done = 0
         for outline in self._outlines.hunks:
-            pieces += [*self._old[done : outline.base[0]], self._standing_lines(outline)]
+            pieces += [*self._old[done : outline.base[0]], self._current_lines(outline)]
             done = outline.base[1]
         return b"".join((*pieces, *self._old[done:]))
 
-    def _merges(self, wanted: Sequence[Replaced], present: bytes) -> bool:
-        plain = [each for each in wanted if not (each.reverted and each.outline.mixed)]
+    def _merges(self, targets: Sequence[Replaced], present: bytes) -> bool:
+        plain = [each for each in targets if not (each.reverted and each.outline.mixed)]
         wished, base = self._contents(plain)
-        mixed = [each.outline for each in wanted if each.reverted and each.outline.mixed]
+        mixed = [each.outline for each in targets if each.reverted and each.outline.mixed]
         changes = [step.change for outline in mixed for step in self._part_steps(outline, ())]
         sides = [(content(each.after, self._blobs), content(each.before, self._blobs)) for each in changes]
         return not any(merge(one, present, other).conflicts for one, other in ((base, wished), *sides))
 
-    def _versions(self, wanted: Sequence[Replaced]) -> tuple[Version, Version]:
+    def _versions(self, targets: Sequence[Replaced]) -> tuple[Version, Version]:
         """The file as it would be, and as it is assumed to be."""
         mode = self._history.change.after.mode
-        then, now = (self._blobs.version(data, mode) for data in self._contents(wanted))
+        then, now = (self._blobs.version(data, mode) for data in self._contents(targets))
         return then, now
 
-    def _contents(self, wanted: Sequence[Replaced]) -> tuple[bytes, bytes]:
-        chosen = {each.outline.id: each for each in wanted}
+    def _contents(self, targets: Sequence[Replaced]) -> tuple[bytes, bytes]:
+        chosen = {each.outline.id: each for each in targets}
         then: list[bytes] = []
         now: list[bytes] = []
         done = 0
         for outline in self._outlines.hunks:
             between = b"".join(self._new[done : outline.new[0]])
-            stands = self._standing_lines(outline)
+            current = self._current_lines(outline)
             each = chosen.get(outline.id)
-            then += [between, stands if each is None else self._lines(each)]
-            now += [between, stands]
+            then += [between, current if each is None else self._lines(each)]
+            now += [between, current]
             done = outline.new[1]
         rest = b"".join(self._new[done:])
         return b"".join((*then, rest)), b"".join((*now, rest))
 
-    def _standing_lines(self, outline: Outline) -> bytes:
+    def _current_lines(self, outline: Outline) -> bytes:
         """The current lines of a hunk, as far as they are known; else the agent's."""
-        text = self._standing.text(outline)
-        reverted = self._standing.settled(outline) and self._standing.hunk(outline) == "reverted"
+        text = self._decisions.text(outline)
+        reverted = self._decisions.settled(outline) and self._decisions.hunk(outline) == "reverted"
         return self._lines(Replaced(outline, text, reverted))
 
     def _lines(self, each: Replaced) -> bytes:
@@ -156,19 +156,19 @@ class Sheet:
         mark = next((mark for mark in _MARKS if self._after.startswith(mark)), b"")
         return (mark if outline.new[0] == 0 else b"") + encoded(plain, self._after, self._path)
 
-    def _part_steps(self, outline: Outline, undoes: Sequence[Undone]) -> Iterator[Step]:
+    def _part_steps(self, outline: Outline, undoes: Sequence[Undone]) -> Iterator[ReversalStep]:
         """Revert the hunks of single edits, the latest first: lines of others are between them."""
         own = {part: _undone(part) for part in outline.parts}
         edits = {edit.id: edit for edit in self._history.edits}
         for part in sorted(outline.parts, reverse=True):
-            if self._standing.part(part) == "reverted":
+            if self._decisions.part(part) == "reverted":
                 continue
             edit = edits[part.edit]
             before, after = content(edit.before, self._blobs), content(edit.after, self._blobs)
             hunk = next(each for each in hunks(before, after) if each.id == part.hunk)
             then = self._blobs.version(without_hunk(before, after, hunk), edit.after.mode)
             whole = tuple(each for each in undoes if each.edit == part.edit and not each.hunk)
-            yield Step(FileChange(self._path, then, edit.after), (own[part], *whole), edit.id)
+            yield ReversalStep(FileChange(self._path, then, edit.after), (own[part], *whole), edit.id)
 
 
 def encoded(text: str, like: bytes, path: str) -> bytes:
@@ -189,11 +189,11 @@ def encoded(text: str, like: bytes, path: str) -> bytes:
 
 
 def undone(
-    wanted: Iterable[Replaced], outlines: Outlines, standing: Standing, history: FileHistory
+    targets: Iterable[Replaced], outlines: Outlines, decisions: CurrentDecisions, history: FileHistory
 ) -> list[Undone]:
     """The targets that reverting these hunks undoes: their parts, and the edits of which nothing is left."""
-    parts = _parts(wanted)
-    gone = {*parts} | {part for part in outlines.parts if standing.part(part) == "reverted"}
+    parts = _parts(targets)
+    gone = {*parts} | {part for part in outlines.parts if decisions.part(part) == "reverted"}
     shown_parts = {part for outline in outlines.hunks for part in outline.parts}
     found = [_undone(part) for part in parts]
     for edit in history.edits:
@@ -204,8 +204,8 @@ def undone(
     return found
 
 
-def _parts(wanted: Iterable[Replaced]) -> list[Part]:
-    return list(dict.fromkeys(part for each in wanted for part in each.outline.parts))
+def _parts(targets: Iterable[Replaced]) -> list[Part]:
+    return list(dict.fromkeys(part for each in targets for part in each.outline.parts))
 
 
 def _undone(part: Part) -> Undone:

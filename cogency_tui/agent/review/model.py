@@ -57,15 +57,15 @@ class Outline:
 
 @dataclass(frozen=True, slots=True)
 class Comment:
-    """The user's comment to the agent on a hunk, or on a file (no `hunk`); `told`: the model has received
-    it.
+    """The user's comment to the agent on a hunk, or on a file (no `hunk`); `delivered`: the model has
+    received it.
     """
 
     id: int
     hunk: str
     text: str
     timestamp: float
-    told: bool
+    delivered: bool
 
 
 class LineCounts(NamedTuple):

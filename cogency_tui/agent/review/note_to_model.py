@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator, Sequence
 from cogency_tui.agent.edits.file_history import BY_USER, REDO, RESTORE
 from cogency_tui.agent.review.hunk_composition import content
 from cogency_tui.agent.review.model import LARGEST
-from cogency_tui.agent.review.snapshot import Book, Page
+from cogency_tui.agent.review.snapshot import ReviewSnapshot, ReviewSource
 from cogency_tui.errors import StoreError, WorkspaceError
 from cogency_tui.protocol.events import ReviewNote
 from cogency_tui.store.blobs import Blobs
@@ -40,40 +40,40 @@ _VERBS: dict[ActionKind, str] = {
 }
 
 
-async def untold(book: Book) -> ReviewNote | None:
+async def undelivered_note(source: ReviewSource) -> ReviewNote | None:
     """The user's decisions on the edits of a conversation that its model has not received yet.
 
     Raises:
         StoreError: the records cannot be read.
     """
-    reviews, edits = await book.reviews(), await book.journal.edits()
-    told_action, told_edit = await reviews.told(book.conversation)
+    reviews, edits = await source.reviews(), await source.journal.edits()
+    delivered_action, delivered_edit = await reviews.last_delivered(source.conversation)
     if not (
-        await reviews.any_after(book.conversation, told_action)
-        or await edits.any_by(BY_USER, book.conversation, told_edit)
+        await reviews.any_after(source.conversation, delivered_action)
+        or await edits.any_by(BY_USER, source.conversation, delivered_edit)
     ):
         return None
-    page = await book.page()
-    own = [edit for edit in page.edits if edit.tool in BY_USER and edit.id > told_edit]
-    actions = [action for action in page.actions if action.id > told_action]
+    snapshot = await source.snapshot()
+    own = [edit for edit in snapshot.edits if edit.tool in BY_USER and edit.id > delivered_edit]
+    actions = [action for action in snapshot.actions if action.id > delivered_action]
     if not own and not actions:
         return None
-    blobs = await book.journal.blobs()
-    entries = await in_thread(lambda: [*_entries(page, own, actions, told_action, blobs)])
+    blobs = await source.journal.blobs()
+    entries = await in_thread(lambda: [*_entries(snapshot, own, actions, delivered_action, blobs)])
     if not entries:
         return None
     return {
         "text": "\n\n".join((_HEAD, *entries)),
-        "action": max((action.id for action in page.actions), default=told_action),
-        "edit": max((edit.id for edit in own), default=told_edit),
+        "action": max((action.id for action in snapshot.actions), default=delivered_action),
+        "edit": max((edit.id for edit in own), default=delivered_edit),
     }
 
 
 def _entries(
-    page: Page, own: Sequence[Edit], actions: Sequence[Action], told: int, blobs: Blobs
+    snapshot: ReviewSnapshot, own: Sequence[Edit], actions: Sequence[Action], delivered: int, blobs: Blobs
 ) -> Iterator[str]:
-    edits = {edit.id: edit for edit in page.edits}
-    kinds: dict[int, ActionKind] = {edit: action.kind for action in page.actions for edit in action.edits}
+    edits = {edit.id: edit for edit in snapshot.edits}
+    kinds: dict[int, ActionKind] = {edit: action.kind for action in snapshot.actions for edit in action.edits}
     room = _MOST
     for edit in _lasting(own):
         what = _change(edit, blobs)
@@ -83,13 +83,13 @@ def _entries(
         if room < 0:
             what = "    (read the file to see its content)"
         yield f"- {shown(edit.path)}: {_of(edit, edits)}{_verb(edit, kinds.get(edit.id))}.\n{what}"
-    effective = {action.id for action in page.effective}
+    effective = {action.id for action in snapshot.effective}
     for action in actions:
         if action.kind == "comment" and action.id in effective:
             yield _comment(action, edits, blobs)
-    by_id = {action.id: action for action in page.actions}
+    by_id = {action.id: action for action in snapshot.actions}
     for undone in filter(None, (by_id.get(action.undoes) for action in actions)):
-        if undone.kind == "comment" and undone.id <= told and undone.id not in effective:
+        if undone.kind == "comment" and undone.id <= delivered and undone.id not in effective:
             yield f"- {_where(undone)}: the user's comment was withdrawn:\n{_quoted(undone.text)}"
 
 
@@ -125,14 +125,14 @@ def _verb(edit: Edit, kind: ActionKind | None) -> str:
 def _change(edit: Edit, blobs: Blobs) -> str:
     """An edit's change, indented; empty if it changed nothing."""
     before, after = edit.before, edit.after
-    said: list[str] = []
+    lines: list[str] = []
     if edit.old_path:
-        said.append(f"    {shown(edit.old_path)} is now {shown(edit.path)}.")
+        lines.append(f"    {shown(edit.old_path)} is now {shown(edit.path)}.")
     if before.kind == after.kind == "file" and before.mode != after.mode:
-        said.append(f"    Its mode is now {after.mode:o}, and was {before.mode:o}.")
+        lines.append(f"    Its mode is now {after.mode:o}, and was {before.mode:o}.")
     if not before.holds(after):
-        said.append(_lines(edit, blobs))
-    return "\n".join(said)
+        lines.append(_lines(edit, blobs))
+    return "\n".join(lines)
 
 
 def _lines(change: FileChange, blobs: Blobs) -> str:
@@ -198,8 +198,8 @@ def _quoted(text: str) -> str:
 
 def _indented(text: str) -> str:
     lines = text.removesuffix("\n").split("\n") if text else []
-    told = [f"    {line}" for line in lines]
-    if len(told) > _MOST_LINES:
-        left = len(told) - _MOST_LINES
-        told = [*told[:_MOST_LINES], f"    (… and {left:,} more lines)"]
-    return "\n".join(told)
+    delivered = [f"    {line}" for line in lines]
+    if len(delivered) > _MOST_LINES:
+        left = len(delivered) - _MOST_LINES
+        delivered = [*delivered[:_MOST_LINES], f"    (… and {left:,} more lines)"]
+    return "\n".join(delivered)

@@ -9,9 +9,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from cogency_tui.agent.edits.file_history import FileHistory
-from cogency_tui.agent.review.current_decisions import Standing
+from cogency_tui.agent.review.current_decisions import CurrentDecisions
 from cogency_tui.agent.review.hunk_composition import Outlines, content
-from cogency_tui.agent.review.hunk_transitions import Sheet
+from cogency_tui.agent.review.hunk_transitions import HunkPatcher
 from cogency_tui.store.blobs import Blobs
 from cogency_tui.store.edit_records import FileChange, Version
 from cogency_tui.store.reviews import Part
@@ -31,7 +31,9 @@ class Patch:
     left_out: tuple[str, ...]
 
 
-def patch_of(found: Iterable[tuple[FileHistory, Outlines]], standing: Standing, blobs: Blobs) -> Patch:
+def patch_of(
+    found: Iterable[tuple[FileHistory, Outlines]], decisions: CurrentDecisions, blobs: Blobs
+) -> Patch:
     """A patch of everything that is not reverted; edits of the user are in it as they wrote them.
 
     Raises:
@@ -42,14 +44,14 @@ def patch_of(found: Iterable[tuple[FileHistory, Outlines]], standing: Standing, 
     left_out: list[str] = []
     for history, outlines in found:
         change = history.change
-        if _is_taken_back(history, outlines, standing):
+        if _is_reverted(history, outlines, decisions):
             continue
         if why := _why_not(change, outlines):
             left_out.append(f"{shown(change.path)}: {why}")
             continue
         after = content(change.after, blobs)
         if outlines.hunks and change.after.kind == "file":
-            after = Sheet(history, outlines, standing, change.path, blobs).as_decided()
+            after = HunkPatcher(history, outlines, decisions, change.path, blobs).as_decided()
         before = content(change.before, blobs)
         if b"\0" in before[:_SAMPLE] or b"\0" in after[:_SAMPLE]:
             left_out.append(f"{shown(change.path)}: binary")
@@ -61,11 +63,11 @@ def patch_of(found: Iterable[tuple[FileHistory, Outlines]], standing: Standing, 
     return Patch(b"".join((*notes, *pieces)), tuple(files), tuple(left_out))
 
 
-def _is_taken_back(history: FileHistory, outlines: Outlines, standing: Standing) -> bool:
-    if all(standing.marked(Part(edit.id)) == "reverted" for edit in history.edits):
+def _is_reverted(history: FileHistory, outlines: Outlines, decisions: CurrentDecisions) -> bool:
+    if all(decisions.marked(Part(edit.id)) == "reverted" for edit in history.edits):
         return True
     change = history.change
-    states = standing.states(outlines.hunks, [edit.id for edit in history.edits])
+    states = decisions.states(outlines.hunks, [edit.id for edit in history.edits])
     comes_or_goes = "absent" in (change.before.kind, change.after.kind)
     return comes_or_goes and set(states) == {"reverted"}
 

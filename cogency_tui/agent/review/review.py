@@ -38,7 +38,7 @@ from cogency_tui.agent.review.model import (
     Target,
 )
 from cogency_tui.agent.review.patch_export import Patch, chosen, patch_of
-from cogency_tui.agent.review.snapshot import Book, Page, stoppable
+from cogency_tui.agent.review.snapshot import ReviewSnapshot, ReviewSource, stoppable
 from cogency_tui.agent.review.survival import fates_of
 from cogency_tui.errors import UsageError
 from cogency_tui.store.blobs import Blobs
@@ -47,18 +47,20 @@ from cogency_tui.store.reviews import Action, ActionKind, NewAction
 from cogency_tui.store.store import Store
 
 
-def next_undo(page: Page) -> Action | None:
+def next_undo(snapshot: ReviewSnapshot) -> Action | None:
     """The action that undo reverts: the last one in effect."""
-    return next((each for each in reversed(page.effective) if each.kind not in ("undo", "redo")), None)
+    return next((each for each in reversed(snapshot.effective) if each.kind not in ("undo", "redo")), None)
 
 
-def next_redo(page: Page) -> Action | None:
+def next_redo(snapshot: ReviewSnapshot) -> Action | None:
     """The undo that redo reverts: the last one in effect, unless there was an action since."""
-    done = max((each.id for each in page.actions if each.kind not in ("undo", "redo")), default=0)
-    return next((each for each in reversed(page.effective) if each.kind == "undo" and each.id > done), None)
+    done = max((each.id for each in snapshot.actions if each.kind not in ("undo", "redo")), default=0)
+    return next(
+        (each for each in reversed(snapshot.effective) if each.kind == "undo" and each.id > done), None
+    )
 
 
-async def undo(book: Book) -> tuple[Action, list[Edit]]:
+async def undo(source: ReviewSource) -> tuple[Action, list[Edit]]:
     """Undo the last action: its changes of files, its marks, its comment. Return the action, and the edits
     that this made.
 
@@ -66,29 +68,31 @@ async def undo(book: Book) -> tuple[Action, list[Edit]]:
         UsageError: there is none.
         WorkspaceError: the same lines were changed since; nothing was changed.
     """
-    page = await book.page()
-    action = next_undo(page)
+    snapshot = await source.snapshot()
+    action = next_undo(snapshot)
     if action is None:
         raise UsageError("Nothing to undo in the review.")
-    return action, await _take_back(book, page, action, NewAction("undo", action.path, undoes=action.id))
+    return action, await _revert(source, snapshot, action, NewAction("undo", action.path, undoes=action.id))
 
 
-async def redo(book: Book) -> tuple[Action, list[Edit]]:
+async def redo(source: ReviewSource) -> tuple[Action, list[Edit]]:
     """Revert the last undo, as `undo`; return the action that is in effect again."""
-    page = await book.page()
-    last = next_redo(page)
+    snapshot = await source.snapshot()
+    last = next_redo(snapshot)
     if last is None:
         raise UsageError("Nothing to redo in the review.")
-    made = await _take_back(book, page, last, NewAction("redo", last.path, undoes=last.id))
-    return next(each for each in page.actions if each.id == last.undoes), made
+    made = await _revert(source, snapshot, last, NewAction("redo", last.path, undoes=last.id))
+    return next(each for each in snapshot.actions if each.id == last.undoes), made
 
 
-async def _take_back(book: Book, page: Page, action: Action, reversal: NewAction) -> list[Edit]:
+async def _revert(
+    source: ReviewSource, snapshot: ReviewSnapshot, action: Action, reversal: NewAction
+) -> list[Edit]:
     marks = reverse(action.marks)
     new = NewAction(reversal.kind, reversal.path, action.parts, marks, undoes=action.id)
     tool = UNDO if reversal.kind == "undo" else REDO
-    plan = await book.journal.reading(partial(plan_of, tool, page.steps(action.edits)))
-    return await applied(book, new, plan)
+    plan = await source.journal.reading(partial(plan_of, tool, snapshot.steps(action.edits)))
+    return await applied(source, new, plan)
 
 
 Grouping = Literal["turn", "file"]
@@ -98,30 +102,30 @@ class Review:
     """The review of one conversation; `store` returns the user's store, opened on first use."""
 
     def __init__(self, journal: Journal, store: Callable[[], Awaitable[Store]], conversation: str) -> None:
-        self._book = Book(journal, store, conversation)
-        self._decisions = Decisions(self._book)
+        self._source = ReviewSource(journal, store, conversation)
+        self._decisions = Decisions(self._source)
         self._lock = asyncio.Lock()
 
     def ask_with(self, confirm: Callable[[str], Awaitable[bool]]) -> None:
         """Set the question to the user before edits of an imported conversation, or edits outside the
         project, are applied; without it these are refused.
         """
-        self._book.confirm = confirm
+        self._source.confirm = confirm
 
     async def prepare(self) -> None:
         """Compute the list's hunks of the last turn beforehand; the cost depends on its new edits."""
-        await self._book.prepare()
+        await self._source.prepare()
 
     async def applied_lines(self) -> dict[str, LineCounts]:
         """Count the agent's lines that are not reverted in each file, by its current path. A file without
         any is left out.
         """
-        page = await self._book.page()
+        snapshot = await self._source.snapshot()
         counts: dict[str, LineCounts] = {}
-        for file in await self._book.files(page, page.histories_by_turn()):
+        for file in await self._source.files(snapshot, snapshot.histories_by_turn()):
             own = file.applied
             if own is not None and not file.key.replaced:
-                path = path_today(file.path, page.renames, file.last.id)
+                path = path_today(file.path, snapshot.renames, file.last.id)
                 added, removed = counts.get(path, (0, 0))
                 counts[path] = LineCounts(added + own.added, removed + own.removed)
         return counts
@@ -132,11 +136,11 @@ class Review:
         Either way each `ChangedFile` is the change of one file in one turn. Changes that cancel out are
         left out.
         """
-        page = await self._book.page()
-        prompts = await (await self._book.reviews()).prompts(self._book.conversation)
-        files = await self._book.files(page, page.histories_by_turn())
+        snapshot = await self._source.snapshot()
+        prompts = await (await self._source.reviews()).prompts(self._source.conversation)
+        files = await self._source.files(snapshot, snapshot.histories_by_turn())
         groups = _by_turn(files, prompts) if by == "turn" else _by_file(files)
-        can_undo, can_redo = next_undo(page) is not None, next_redo(page) is not None
+        can_undo, can_redo = next_undo(snapshot) is not None, next_redo(snapshot) is not None
         return Overview(tuple(groups), counted(files), can_undo, can_redo)
 
     async def file(self, key: FileKey) -> ChangedFile:
@@ -145,9 +149,9 @@ class Review:
         Raises:
             UsageError: there is no such change.
         """
-        page = await self._book.page()
-        history = page.history(key)
-        return (await self._book.files(page, [(key.turn, history)]))[0]
+        snapshot = await self._source.snapshot()
+        history = snapshot.history(key)
+        return (await self._source.files(snapshot, [(key.turn, history)]))[0]
 
     async def diff(self, key: FileKey) -> FileDiff:
         """The lines and hunks of a changed file; cancelling this ends the work soon.
@@ -158,23 +162,23 @@ class Review:
         Raises:
             UsageError: there is no such change.
         """
-        page = await self._book.page()
-        history = page.history(key)
-        (file,) = await self._book.files(page, [(key.turn, history)])
-        blobs = await self._book.journal.blobs()
-        return await stoppable(lambda check: load(file, history, page.standing, blobs, check))
+        snapshot = await self._source.snapshot()
+        history = snapshot.history(key)
+        (file,) = await self._source.files(snapshot, [(key.turn, history)])
+        blobs = await self._source.journal.blobs()
+        return await stoppable(lambda check: load(file, history, snapshot.decisions, blobs, check))
 
     async def fates(self, key: FileKey) -> list[HunkFate]:
         """The survival of each hunk, and its place in the current file. Errors as `diff`."""
-        page = await self._book.page()
-        history = page.history(key)
-        (file,) = await self._book.files(page, [(key.turn, history)])
-        path = path_today(key.path, page.renames, history.edits[-1].id)
+        snapshot = await self._source.snapshot()
+        history = snapshot.history(key)
+        (file,) = await self._source.files(snapshot, [(key.turn, history)])
+        path = path_today(key.path, snapshot.renames, history.edits[-1].id)
 
         def work(contents: Contents, blobs: Blobs) -> list[HunkFate]:
             return fates_of(history.change, file.hunks, path, contents, blobs)
 
-        return await self._book.journal.reading(work)
+        return await self._source.journal.reading(work)
 
     async def keep(self, target: Target) -> Outcome:
         """Mark new or conflicting parts as kept. Named hunks that were reverted or edited are restored as
@@ -197,7 +201,7 @@ class Review:
         """
         async with self._lock:
             made = await self._decisions.revert(target, for_good=for_good)
-            left = await conflicts.conflicts(self._book, target)
+            left = await conflicts.conflicts(self._source, target)
         return Outcome(tuple(made), tuple(left))
 
     async def edit(self, target: Target, text: str) -> Outcome:
@@ -222,7 +226,7 @@ class Review:
         """The conflicts, one for each file, with both sides as they are now: `merged.conflicts` has the
         places if lines conflict; else `reason` describes the obstacle.
         """
-        return await conflicts.conflicts(self._book, target)
+        return await conflicts.conflicts(self._source, target)
 
     async def resolve(self, target: Target, conflict: Obstacle, choices: Sequence[Choice]) -> Outcome:
         """Resolve a conflict: for each place "ours" (the current lines), "theirs" (the lines before the
@@ -233,7 +237,7 @@ class Review:
             WorkspaceError: the file has changed since the conflict was read. Nothing was changed.
         """
         async with self._lock:
-            return Outcome(tuple(await conflicts.resolve(self._book, target, conflict, choices)))
+            return Outcome(tuple(await conflicts.resolve(self._source, target, conflict, choices)))
 
     async def undo(self) -> tuple[ActionKind, Outcome]:
         """Undo the last action of the review, of any kind; return its kind, and the edits made.
@@ -243,13 +247,13 @@ class Review:
             WorkspaceError: these lines were changed since. Nothing was changed.
         """
         async with self._lock:
-            action, made = await undo(self._book)
+            action, made = await undo(self._source)
         return action.kind, Outcome(tuple(made))
 
     async def redo(self) -> tuple[ActionKind, Outcome]:
         """Redo what the last undo reverted, unless there was another action since; as `undo`."""
         async with self._lock:
-            action, made = await redo(self._book)
+            action, made = await redo(self._source)
         return action.kind, Outcome(tuple(made))
 
     async def patch(self, turn: int | None = None, path: str = "") -> Patch:
@@ -258,11 +262,11 @@ class Review:
         Raises:
             UsageError: there is no such change.
         """
-        page = await self._book.page()
-        found = page.targeted(Target(turn, path))
-        pairs = chosen(found, await self._book.outlined(found))
-        blobs = await self._book.journal.blobs()
-        return await stoppable(lambda _check: patch_of(pairs, page.standing, blobs))
+        snapshot = await self._source.snapshot()
+        found = snapshot.targeted(Target(turn, path))
+        pairs = chosen(found, await self._source.outlined(found))
+        blobs = await self._source.journal.blobs()
+        return await stoppable(lambda _check: patch_of(pairs, snapshot.decisions, blobs))
 
 
 def _by_turn(files: Sequence[ChangedFile], prompts: Sequence[str]) -> list[Group]:

@@ -10,8 +10,8 @@ from typing import TypeVar
 
 from cogency_tui.agent.edits.file_history import FileHistory, Renames, agents_histories, renames
 from cogency_tui.agent.edits.journal import Journal
-from cogency_tui.agent.edits.undo_selection import Step, steps, to_undo
-from cogency_tui.agent.review.current_decisions import Standing
+from cogency_tui.agent.edits.undo_selection import ReversalStep, steps, to_undo
+from cogency_tui.agent.review.current_decisions import CurrentDecisions
 from cogency_tui.agent.review.hunk_composition import Outlines, cache_key, outlines_of, packed, unpacked
 from cogency_tui.agent.review.model import ChangedFile, FileKey, Target
 from cogency_tui.errors import UsageError
@@ -27,12 +27,12 @@ Result = TypeVar("Result")
 
 
 @dataclass(frozen=True)
-class Page:
+class ReviewSnapshot:
     """All edits of a conversation, with the decisions and comments on them."""
 
     edits: Sequence[Edit]
     actions: Sequence[Action]
-    standing: Standing
+    decisions: CurrentDecisions
 
     @cached_property
     def effective(self) -> list[Action]:
@@ -44,7 +44,7 @@ class Page:
         """The renames by each edit."""
         return renames(self.edits)
 
-    def steps(self, ids: Collection[int]) -> list[Step]:
+    def steps(self, ids: Collection[int]) -> list[ReversalStep]:
         """The steps that revert these edits."""
         return steps(to_undo(self.edits, ids), self.edits)
 
@@ -71,9 +71,9 @@ class Page:
         Raises:
             UsageError: there is no such change.
         """
-        wanted = target.path, target.replaced
+        expected = target.path, target.replaced
         found = self.histories(target.turn)
-        found = [each for each in found if not target.path or key_of(target.turn, each)[1:] == wanted]
+        found = [each for each in found if not target.path or key_of(target.turn, each)[1:] == expected]
         if not found:
             where = f"In turn {target.turn} the agent" if target.turn is not None else "The agent"
             what = shown(target.path) if target.path else "no file"
@@ -82,7 +82,7 @@ class Page:
         return found
 
 
-class Book:
+class ReviewSource:
     """Reads pages, and computes the outlines of changes, which it caches."""
 
     def __init__(self, journal: Journal, store: Callable[[], Awaitable[Store]], conversation: str) -> None:
@@ -97,14 +97,14 @@ class Book:
         """The actions in the store."""
         return Reviews((await self._store()).database)
 
-    async def page(self) -> Page:
+    async def snapshot(self) -> ReviewSnapshot:
         """The current state."""
         edits, reviews = await self.journal.edits(), await self.reviews()
         found = await edits.of_conversation(self.conversation)
         actions = await reviews.actions(self.conversation)
-        told, _ = await reviews.told(self.conversation)
+        delivered, _ = await reviews.last_delivered(self.conversation)
         marks = await edits.marks(self.conversation)
-        return Page(found, actions, Standing(marks, in_effect(actions), told))
+        return ReviewSnapshot(found, actions, CurrentDecisions(marks, in_effect(actions), delivered))
 
     async def prepare(self) -> None:
         """Compute the hunks of the last turn's changes, so that the review opens at once."""
@@ -114,29 +114,31 @@ class Book:
             agents_histories(await edits.of_conversation(self.conversation, turn=origin.turn))
         )
 
-    async def outlined(self, wanted: Sequence[FileHistory]) -> list[Outlines]:
+    async def outlined(self, histories: Sequence[FileHistory]) -> list[Outlines]:
         """The hunks of each history: from memory, from the store, or else computed and stored."""
-        keys = [cache_key(each) for each in wanted]
+        keys = [cache_key(each) for each in histories]
         reviews, blobs = await self.reviews(), await self.journal.blobs()
         missing = [key for key in keys if key not in self._outlines]
         if missing:
             self._outlines |= await reviews.outlines(missing, unpacked)
-            left = {key: each for key, each in zip(keys, wanted, strict=True) if key not in self._outlines}
+            left = {key: each for key, each in zip(keys, histories, strict=True) if key not in self._outlines}
             made = await stoppable(lambda check: _worked_out(left, blobs, check)) if left else {}
             self._outlines |= made
             if made:
-                await reviews.keep_outlines({key: packed(each) for key, each in made.items()})
+                await reviews.store_outlines({key: packed(each) for key, each in made.items()})
         return [self._outlines[key] for key in keys]
 
-    async def files(self, page: Page, wanted: Sequence[tuple[int | None, FileHistory]]) -> list[ChangedFile]:
+    async def files(
+        self, snapshot: ReviewSnapshot, histories: Sequence[tuple[int | None, FileHistory]]
+    ) -> list[ChangedFile]:
         """The list's entries for these histories, each with the turn that it is shown for."""
-        outlined = await self.outlined([history for _, history in wanted])
-        pairs = [*zip(wanted, outlined, strict=True)]
-        return await in_thread(lambda: [_file(page.standing, *one, outlines) for one, outlines in pairs])
+        outlined = await self.outlined([history for _, history in histories])
+        pairs = [*zip(histories, outlined, strict=True)]
+        return await in_thread(lambda: [_file(snapshot.decisions, *one, outlines) for one, outlines in pairs])
 
 
 class _Stopped(Exception):
-    """The work in a thread is no longer wanted."""
+    """The work in a thread is no longer needed."""
 
 
 async def stoppable(work: Callable[[Check], Result]) -> Result:
@@ -172,7 +174,9 @@ def key_of(turn: int | None, history: FileHistory) -> FileKey:
     return FileKey(turn, history.change.path, history.edits[-1].id if history.is_replaced else 0)
 
 
-def _file(standing: Standing, turn: int | None, history: FileHistory, outlines: Outlines) -> ChangedFile:
+def _file(
+    decisions: CurrentDecisions, turn: int | None, history: FileHistory, outlines: Outlines
+) -> ChangedFile:
     change, hunks = history.change, outlines.hunks
     ids = [edit.id for edit in history.edits]
     return ChangedFile(
@@ -181,8 +185,8 @@ def _file(standing: Standing, turn: int | None, history: FileHistory, outlines: 
         kind=change.kind,
         no_lines=outlines.no_lines,
         hunks=hunks,
-        states=standing.states(hunks, ids),
-        comments=standing.comments(hunks, ids),
+        states=decisions.states(hunks, ids),
+        comments=decisions.comments(hunks, ids),
         edits=history.edits,
         size=(change.before.size, change.after.size),
         mode=(change.before.mode, change.after.mode),

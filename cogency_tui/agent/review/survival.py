@@ -115,7 +115,7 @@ def _lines(change: FileChange, now: Version, blobs: Blobs) -> list[list[bytes]] 
 def _found(
     new: Sequence[bytes],
     present: Sequence[bytes],
-    wanted: Sequence[tuple[Range, Sequence[bytes]]],
+    targets: Sequence[tuple[Range, Sequence[bytes]]],
     check: Check | None,
 ) -> list[tuple[Fate, int]]:
     """For hunks, given by their lines in `new` with the lines before the edit: the state of each, and its
@@ -124,7 +124,7 @@ def _found(
     changes = line_differences(new, present, check)
     ends = [change[1] for change in changes]
     found: list[tuple[Fate, int]] = []
-    for (start, end), before in wanted:
+    for (start, end), before in targets:
         index = bisect_left(ends, start)
         shift = changes[index - 1][3] - changes[index - 1][1] if index else 0
         hits: list[Difference] = []

@@ -88,7 +88,7 @@ class PastFile:
 
 
 @dataclass(frozen=True, slots=True)
-class Spent:
+class UsageUpTo:
     """The figures up to a point: of the conversation, of its sub-agents, and from before it was forked.
 
     `step` has the figures of the point's cycle, once that is over.
@@ -163,20 +163,20 @@ class Past:
 
     def until(self, index: int) -> float:
         """The moment, in Unix seconds, from which on figures belong to a later cycle than the point's."""
-        place = self._asked_place(index) + (not self._said_by_person(index))
+        place = self._asked_place(index) + (not self._is_message(index))
         return self.asked[place].request.timestamp if place < len(self.asked) else float("inf")
 
-    def spent_at(self, index: int) -> Spent:
+    def spent_at(self, index: int) -> UsageUpTo:
         """The figures by then; a cycle counts in full from its first point."""
         until = self.until(index)
         taken = [
             [each.measure for each in figures if each.moment < until]
             for figures in (self.own, self.delegated, self.inherited)
         ]
-        return Spent(*taken, step=self._step(index, until))
+        return UsageUpTo(*taken, step=self._step(index, until))
 
     def _step(self, index: int, until: float) -> Measure | None:
-        asked = None if self._said_by_person(index) else self.asked_at(index)
+        asked = None if self._is_message(index) else self.asked_at(index)
         if asked is None:
             return None
         figures = self.inherited if index < self.shared else self.own
@@ -186,9 +186,9 @@ class Past:
 
     def _asked_place(self, index: int) -> int:
         number = self.points[index].number
-        if self._said_by_person(index):
+        if self._is_message(index):
             return bisect_left(self._through, number)
         return max(0, bisect_left(self._through, number) - 1)
 
-    def _said_by_person(self, index: int) -> bool:
+    def _is_message(self, index: int) -> bool:
         return self.points[index].event["type"] == "user"

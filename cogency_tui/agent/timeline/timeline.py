@@ -125,19 +125,19 @@ class Timeline:
         if not past.here:
             return [(file, None) for file in found]
 
-        def look(contents: Contents, _blobs: Blobs) -> list[tuple[PastFile, bool | None]]:
-            looked: list[tuple[PastFile, bool | None]] = []
+        def compare(contents: Contents, _blobs: Blobs) -> list[tuple[PastFile, bool | None]]:
+            compared: list[tuple[PastFile, bool | None]] = []
             for file in found:
                 try:
                     now = contents.now(file.path_today)
                 except (WorkspaceError, StoreError):
-                    looked.append((file, None))
+                    compared.append((file, None))
                     continue
                 known = now.known and file.then.known
-                looked.append((file, now.equals(file.then) if known else None))
-            return looked
+                compared.append((file, now.equals(file.then) if known else None))
+            return compared
 
-        return await self._journal.reading(look)
+        return await self._journal.reading(compare)
 
     async def difference(self, file: PastFile) -> str:
         """The difference from the file as it was to the current file, as text; empty if there is none.

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 
 from cogency_tui.providers.offline import file_outlines, results
-from cogency_tui.providers.offline.message_reader import Call, Result, Step
-from cogency_tui.providers.offline.plan_steps import Answer, Fetched, Plan, fetch, shown
+from cogency_tui.providers.offline.message_reader import CompletedCall, PlannedCall, Result
+from cogency_tui.providers.offline.plan_steps import Fetched, Plan, PlanResult, fetch, shown
 from cogency_tui.providers.offline.request_types import AppendText, CreateFile, ReplaceAcross, ReplaceText
 from cogency_tui.providers.offline.results import FileText, file_text
 from cogency_tui.providers.offline.wire import Reply, code, fence
@@ -34,7 +34,7 @@ def replace_text(request: ReplaceText) -> Plan:
         done = yield Reply(
             f"The text is there ({places}), so I replace it.",
             [
-                Call("edit", {"file": each.path, "old": request.old, "new": request.new, "all": True})
+                PlannedCall("edit", {"file": each.path, "old": request.old, "new": request.new, "all": True})
                 for each in edits
             ],
         )
@@ -52,18 +52,20 @@ def replace_text(request: ReplaceText) -> Plan:
                     f"I could not change {code(each.path)}: {code(results.reason(result))}. The file is "
                     "unchanged."
                 )
-    return Answer("\n\n".join(texts), ok)
+    return PlanResult("\n\n".join(texts), ok)
 
 
 def replace_across(request: ReplaceAcross) -> Plan:
     """Replace in all files that match a glob, by one call."""
     [done] = yield Reply(
         f"This goes across all files that match {request.pattern}, so I use the replace tool.",
-        [Call("replace", {"pattern": request.pattern, "old": request.old, "new": request.new})],
+        [PlannedCall("replace", {"pattern": request.pattern, "old": request.old, "new": request.new})],
     )
     if not done.ok:
-        return Answer(f"Nothing was replaced in {code(request.pattern)}: {code(results.reason(done))}", False)
-    return Answer(
+        return PlanResult(
+            f"Nothing was replaced in {code(request.pattern)}: {code(results.reason(done))}", False
+        )
+    return PlanResult(
         f"Replaced {code(request.old)} with {code(request.new) if request.new else 'nothing'}"
         f" in the files that match {code(request.pattern)}:\n\n{shown(results.plain(done), DIFF_SHOWN)}"
     )
@@ -74,17 +76,17 @@ def create_file(request: CreateFile) -> Plan:
     args = {"file": request.file, "content": request.content}
     if request.overwrite:
         [read] = yield Reply(
-            f"I read {request.file} before I replace it.", [Call("read", {"file": request.file})]
+            f"I read {request.file} before I replace it.", [PlannedCall("read", {"file": request.file})]
         )
         if not (read.ok or results.is_missing(read)):
-            return Answer(
+            return PlanResult(
                 f"I could not read {code(request.file)}: {code(results.reason(read))}. The file is "
                 "unchanged.",
                 False,
             )
     overwrite = {"overwrite": True} if request.overwrite else {}
     size = file_outlines.number(request.content.count("\n"), "line")
-    [done] = yield Reply(f"I write {request.file} with {size}.", [Call("write", args | overwrite)])
+    [done] = yield Reply(f"I write {request.file} with {size}.", [PlannedCall("write", args | overwrite)])
     if done.ok:
         verb = "Wrote" if request.overwrite else "Created"
         body = (
@@ -92,88 +94,93 @@ def create_file(request: CreateFile) -> Plan:
             if request.content
             else ""
         )
-        return Answer(
+        return PlanResult(
             f"{verb} {code(request.file)} with {size}{':' if body else ', empty.'}\n\n{body}".rstrip()
         )
     if results.is_taken(done) and not request.overwrite:
-        return Answer(
+        return PlanResult(
             f"{code(request.file)} already exists, so I wrote nothing. To replace it, say:"
             f" {code(f'overwrite {request.file} with …')}",
             False,
         )
-    return Answer(
+    return PlanResult(
         f"I could not write {code(request.file)}: {code(results.reason(done))}. Nothing was written.", False
     )
 
 
 def append_text(request: AppendText) -> Plan:
     """Read a file, then extend the shortest end of it that is there only once."""
-    [read] = yield Reply(f"I read {request.file} to see how it ends.", [Call("read", {"file": request.file})])
+    [read] = yield Reply(
+        f"I read {request.file} to see how it ends.", [PlannedCall("read", {"file": request.file})]
+    )
     content = file_text(read)
     if read.ok and not content.complete:
         start = max(1, content.total - 20)
         [read] = yield Reply(
             f"It is longer than the part I saw, so I read its end from line {start}.",
-            [Call("read", {"file": request.file, "start": start})],
+            [PlannedCall("read", {"file": request.file, "start": start})],
         )
         content = file_text(read)
     if results.is_missing(read) or (read.ok and not content.lines):
         return (yield from _append_to_nothing(request, exists=read.ok))
     if not read.ok:
-        return Answer(
+        return PlanResult(
             f"I could not read {code(request.file)}: {code(results.reason(read))}. Nothing was added.", False
         )
     old = _unique_end(content)
     [done] = yield Reply(
         f"The last line is {code(content.lines[-1][:80])}; the new one goes below it.",
-        [Call("edit", {"file": request.file, "old": old, "new": f"{old}\n{request.text}"})],
+        [PlannedCall("edit", {"file": request.file, "old": old, "new": f"{old}\n{request.text}"})],
     )
     if not done.ok:
-        return Answer(
+        return PlanResult(
             f"I could not add to {code(request.file)}: {code(results.reason(done))}. The file is unchanged.",
             False,
         )
-    return Answer(
+    return PlanResult(
         f"Added {file_outlines.number(request.text.count(chr(10)) + 1, 'line')} at the end of "
         f"{code(request.file)}:\n\n{_diff(done)}"
     )
 
 
-def undo(past: Sequence[Step]) -> Plan:
+def undo(past: Sequence[CompletedCall]) -> Plan:
     """Reverse the last edit by an inverse one, where that restores the earlier text."""
     edit = _last_change(past)
     if edit is None:
-        return Answer(f"I have no edits left to undo in this conversation. {_ELSEWHERE}", False)
+        return PlanResult(f"I have no edits left to undo in this conversation. {_ELSEWHERE}", False)
     if edit.tool != "edit":
-        return Answer(
+        return PlanResult(
             f"My last change was a {code(edit.tool)} of {code(edit.file)}, which I cannot reverse with an "
             "edit."
             f" {_ELSEWHERE}",
             False,
         )
     if not edit.new:
-        return Answer(
+        return PlanResult(
             f"My last edit removed {code(edit.old)} from {code(edit.file)}; its position cannot be "
             f"determined from the remaining text. {_ELSEWHERE}",
             False,
         )
     [read] = yield Reply(
-        f"My last edit was in {edit.file}; I read its current content.", [Call("read", {"file": edit.file})]
+        f"My last edit was in {edit.file}; I read its current content.",
+        [PlannedCall("read", {"file": edit.file})],
     )
     if not read.ok:
-        return Answer(
+        return PlanResult(
             f"I could not read {code(edit.file)}: {code(results.reason(read))}. Nothing was undone.", False
         )
     if why := _irreversible(edit, file_text(read)):
-        return Answer(f"I cannot undo my last edit of {code(edit.file)}: {why}. {_ELSEWHERE}", False)
+        return PlanResult(f"I cannot undo my last edit of {code(edit.file)}: {why}. {_ELSEWHERE}", False)
     args = {"file": edit.file, "old": edit.new, "new": edit.old}
     [done] = yield Reply(
         "My text is still there, so I restore the old text.",
-        [Call("edit", args | ({"all": True} if edit.all else {}))],
+        [PlannedCall("edit", args | ({"all": True} if edit.all else {}))],
     )
     if not done.ok:
-        return Answer(f"Undoing failed: {code(results.reason(done))}. {code(edit.file)} is unchanged.", False)
-    return Answer(f"Reverted my last edit of {code(edit.file)}:\n\n{_diff(done)}")
+        return PlanResult(
+            f"Undoing failed: {code(results.reason(done))}. {code(edit.file)} is unchanged.", False
+        )
+    return PlanResult(f"Reverted my last edit of {code(edit.file)}:\n\n{_diff(done)}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +195,7 @@ class _Change:
     before: FileText | None = None
 
 
-def _last_change(past: Sequence[Step]) -> _Change | None:
+def _last_change(past: Sequence[CompletedCall]) -> _Change | None:
     """Return the last change that was not reverted since."""
     changes: list[_Change] = []
     known: dict[str, FileText] = {}
@@ -237,15 +244,15 @@ def _append_to_nothing(request: AppendText, *, exists: bool) -> Plan:
     state = "is empty" if exists else "does not exist yet"
     [done] = yield Reply(
         f"{request.file} {state}, so I write it with this line.",
-        [Call("write", args | ({"overwrite": True} if exists else {}))],
+        [PlannedCall("write", args | ({"overwrite": True} if exists else {}))],
     )
     if not done.ok:
-        return Answer(
+        return PlanResult(
             f"I could not write {code(request.file)}: {code(results.reason(done))}. Nothing was written.",
             False,
         )
     was = "was empty" if exists else "did not exist"
-    return Answer(f"{code(request.file)} {was}, so I created it with this line:\n\n{fence(request.text)}")
+    return PlanResult(f"{code(request.file)} {was}, so I created it with this line:\n\n{fence(request.text)}")
 
 
 def _unique_end(content: FileText) -> str:

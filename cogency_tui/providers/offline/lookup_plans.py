@@ -4,8 +4,8 @@ import re
 from collections.abc import Callable, Sequence
 
 from cogency_tui.providers.offline import file_outlines, results
-from cogency_tui.providers.offline.message_reader import Call
-from cogency_tui.providers.offline.plan_steps import Answer, Fetched, Plan, fetch, shown
+from cogency_tui.providers.offline.message_reader import PlannedCall
+from cogency_tui.providers.offline.plan_steps import Fetched, Plan, PlanResult, fetch, shown
 from cogency_tui.providers.offline.request_types import (
     CountLines,
     ExplainFiles,
@@ -13,14 +13,22 @@ from cogency_tui.providers.offline.request_types import (
     FindText,
     ListFiles,
     ReadFiles,
-    Recall,
+    RecallRequest,
 )
 from cogency_tui.providers.offline.wire import Reply, code
 
 LINES_SHOWN = 60
 MATCHES_SHOWN = 30
 
-_TELLING = ("README.md", "README.rst", "pyproject.toml", "package.json", "Cargo.toml", "go.mod", "Makefile")
+_DESCRIPTIVE = (
+    "README.md",
+    "README.rst",
+    "pyproject.toml",
+    "package.json",
+    "Cargo.toml",
+    "go.mod",
+    "Makefile",
+)
 
 
 def list_files(request: ListFiles) -> Plan:
@@ -29,13 +37,13 @@ def list_files(request: ListFiles) -> Plan:
     if request.pattern:
         args["pattern"] = request.pattern
     where = "the project" if request.path == "." else code(request.path)
-    wanted = f" for {request.pattern}" if request.pattern else ""
-    [listing] = yield Reply(f"I list {where.strip('`')}{wanted}.", [Call("list", args)])
+    pattern = f" for {request.pattern}" if request.pattern else ""
+    [listing] = yield Reply(f"I list {where.strip('`')}{pattern}.", [PlannedCall("list", args)])
     if not listing.ok:
-        return Answer(f"I could not list {where}: {code(results.reason(listing))}", False)
+        return PlanResult(f"I could not list {where}: {code(results.reason(listing))}", False)
     tree = results.plain(listing)
     matching = f" that match {code(request.pattern)}" if request.pattern else ""
-    return Answer(f"These are the files of {where}{matching}:\n\n{shown(tree, LINES_SHOWN)}")
+    return PlanResult(f"These are the files of {where}{matching}:\n\n{shown(tree, LINES_SHOWN)}")
 
 
 def read_files(request: ReadFiles) -> Plan:
@@ -54,20 +62,20 @@ def explain_files(request: ExplainFiles) -> Plan:
 def explain_project() -> Plan:
     """List the project, then read the files that usually describe it."""
     [listing] = yield Reply(
-        "I list the project first, to see its documentation.", [Call("list", {"depth": 2})]
+        "I list the project first, to see its documentation.", [PlannedCall("list", {"depth": 2})]
     )
     if not listing.ok:
-        return Answer(f"I could not list the project: {code(results.reason(listing))}", False)
+        return PlanResult(f"I could not list the project: {code(results.reason(listing))}", False)
     tree = results.plain(listing)
-    files = [name for name in _TELLING if re.search(rf"^{re.escape(name)}(?![\w./-])", tree, re.MULTILINE)][
-        :3
-    ]
+    files = [
+        name for name in _DESCRIPTIVE if re.search(rf"^{re.escape(name)}(?![\w./-])", tree, re.MULTILINE)
+    ][:3]
     text = f"The project has this shape:\n\n{shown(tree, 30)}"
     if not files:
-        return Answer(f"{text}\n\nIt has no README and no build file at its top that I know.")
+        return PlanResult(f"{text}\n\nIt has no README and no build file at its top that I know.")
     fetched = yield from fetch(files, f"{' and '.join(files)} should describe it, so I read that.")
-    told = _each(fetched, lambda each: file_outlines.describe(each.path, results.file_text(each.result)))
-    return Answer(f"{text}\n\n{told.text}", told.ok)
+    described = _each(fetched, lambda each: file_outlines.describe(each.path, results.file_text(each.result)))
+    return PlanResult(f"{text}\n\n{described.text}", described.ok)
 
 
 def count_lines(request: CountLines) -> Plan:
@@ -77,7 +85,7 @@ def count_lines(request: CountLines) -> Plan:
     counts = [results.file_text(each.result).total for each in fetched if each.result.ok]
     if len(counts) < 2:
         return answer
-    return Answer(
+    return PlanResult(
         f"{answer.text}\n\nTogether that is {file_outlines.number(sum(counts), 'line')}.", answer.ok
     )
 
@@ -89,55 +97,59 @@ def find_text(request: FindText) -> Plan:
     where = "" if request.where == "." else f" in {code(request.where)}"
     [found] = yield Reply(
         f"I search{where.replace('`', '')} for the text {request.text}.",
-        [Call("find", {"content": escaped} | place)],
+        [PlannedCall("find", {"content": escaped} | place)],
     )
     if found.ok and not results.hits(found):
         [found] = yield Reply(
             "There is no exact match, so I search without regard to case.",
-            [Call("find", {"content": f"(?i){escaped}"} | place)],
+            [PlannedCall("find", {"content": f"(?i){escaped}"} | place)],
         )
     if not found.ok:
-        return Answer(f"I could not search{where}: {code(results.reason(found))}", False)
+        return PlanResult(f"I could not search{where}: {code(results.reason(found))}", False)
     hits = results.hits(found)
     if not hits:
-        return Answer(f"{code(request.text)} does not occur{where}, regardless of case.")
+        return PlanResult(f"{code(request.text)} does not occur{where}, regardless of case.")
     text = results.plain(found)
     count = file_outlines.number(hits, "line")
-    return Answer(f"{code(request.text)} occurs in {count}{where}:\n\n{shown(text, MATCHES_SHOWN)}")
+    return PlanResult(f"{code(request.text)} occurs in {count}{where}:\n\n{shown(text, MATCHES_SHOWN)}")
 
 
 def find_files(request: FindFiles) -> Plan:
     """Search for files by name."""
     directory, _, name = request.pattern.rpartition("/")
     place = {"path": directory} if directory and "*" not in directory else _place(request.where)
-    [found] = yield Reply(f"I look for files called {name}.", [Call("find", {"pattern": name} | place)])
+    [found] = yield Reply(
+        f"I look for files called {name}.", [PlannedCall("find", {"pattern": name} | place)]
+    )
     if not found.ok:
-        return Answer(f"I could not look for {code(name)}: {code(results.reason(found))}", False)
+        return PlanResult(f"I could not look for {code(name)}: {code(results.reason(found))}", False)
     paths = results.paths(found, name)
     if not paths:
-        return Answer(f"There is no file called {code(name)}.")
-    return Answer(f"{file_outlines.number(len(paths), 'file')}: {file_outlines.listed(paths)}")
+        return PlanResult(f"There is no file called {code(name)}.")
+    return PlanResult(f"{file_outlines.number(len(paths), 'file')}: {file_outlines.listed(paths)}")
 
 
-def recall(request: Recall, *, can_recall: bool) -> Plan:
+def recall(request: RecallRequest, *, can_recall: bool) -> Plan:
     """Search other conversations, where there is a tool for it."""
-    kept = "This conversation is saved, so it can be found later. " if request.keep else ""
+    facts = "This conversation is saved, so it can be found later. " if request.remember else ""
     if not can_recall:
-        return Answer(
-            f"{kept}I have no tool here to search other conversations (`recall` is not listed),"
+        return PlanResult(
+            f"{facts}I have no tool here to search other conversations (`recall` is not listed),"
             " and I know only the messages of this one."
         )
     [found] = yield Reply(
         f"Other conversations may mention {request.query}, so I search them.",
-        [Call("recall", {"query": request.query})],
+        [PlannedCall("recall", {"query": request.query})],
     )
     if not found.ok:
-        return Answer(f"{kept}I could not search other conversations: {code(results.reason(found))}", False)
+        return PlanResult(
+            f"{facts}I could not search other conversations: {code(results.reason(found))}", False
+        )
     text = results.plain(found)
     if not text.strip() or text.strip() in {"[]", "{}"}:
-        return Answer(f"{kept}I found nothing about {code(request.query)} in other conversations.")
-    head = f"{kept}Other conversations mention {code(request.query)}"
-    return Answer(f"{head}:\n\n{shown(text, MATCHES_SHOWN)}")
+        return PlanResult(f"{facts}I found nothing about {code(request.query)} in other conversations.")
+    head = f"{facts}Other conversations mention {code(request.query)}"
+    return PlanResult(f"{head}:\n\n{shown(text, MATCHES_SHOWN)}")
 
 
 def _show(each: Fetched) -> str:
@@ -158,9 +170,9 @@ def _count(each: Fetched, content: results.FileText) -> str:
     return f"{each.note}{code(each.path)} has {file_outlines.number(content.total, 'line')}{detail}."
 
 
-def _each(fetched: Sequence[Fetched], say: Callable[[Fetched], str]) -> Answer:
-    texts = [say(each) if each.result.ok else each.failure for each in fetched]
-    return Answer("\n\n".join(texts), all(each.result.ok for each in fetched))
+def _each(fetched: Sequence[Fetched], lead_in: Callable[[Fetched], str]) -> PlanResult:
+    texts = [lead_in(each) if each.result.ok else each.failure for each in fetched]
+    return PlanResult("\n\n".join(texts), all(each.result.ok for each in fetched))
 
 
 def _place(where: str) -> dict[str, str]:

@@ -25,7 +25,7 @@ _JSON = json.JSONDecoder(strict=False)
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class PlannedCall:
     """A call of a tool. Equal calls are the same step of a plan."""
 
     name: str
@@ -44,10 +44,10 @@ NO_RESULT = Result(False, "no result came back")
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class CompletedCall:
     """A call with its result; one whose result never arrived has failed."""
 
-    call: Call
+    call: PlannedCall
     result: Result
 
 
@@ -56,12 +56,12 @@ class Turn:
     """A request of the user, and the steps so far."""
 
     request: str
-    steps: list[Step] = field(default_factory=list[Step])
+    steps: list[CompletedCall] = field(default_factory=list[CompletedCall])
     cycles: int = 0
 
 
 @dataclass(frozen=True, slots=True)
-class Conversation:
+class KnownConversation:
     """The whole knowledge of the model. It has to answer the last turn."""
 
     dialect: Dialect
@@ -84,7 +84,7 @@ class Conversation:
         return ""
 
 
-def read_conversation(messages: Sequence[Message]) -> Conversation:
+def read_conversation(messages: Sequence[Message]) -> KnownConversation:
     """Read all messages, in the dialect that the system prompt names, XML where it names none."""
     system = "\n".join(message["content"] for message in messages if message["role"] == "system")
     named = _PROTOCOL.findall(system)
@@ -92,13 +92,15 @@ def read_conversation(messages: Sequence[Message]) -> Conversation:
     known: dict[str, Dialect] = {dialect: dialect for dialect in DIALECTS}
     dialect = known.get(named[0].lower(), "xml") if named else "xml"
     turns: list[Turn] = []
-    pending: list[Call] = []
+    pending: list[PlannedCall] = []
     is_last = False
 
     def settle(results: Sequence[Result]) -> None:
         if turns:
             padded = [*results, *[NO_RESULT] * len(pending)]
-            turns[-1].steps += [Step(call, result) for call, result in zip(pending, padded, strict=False)]
+            turns[-1].steps += [
+                CompletedCall(call, result) for call, result in zip(pending, padded, strict=False)
+            ]
         pending.clear()
 
     for message in messages:
@@ -116,11 +118,11 @@ def read_conversation(messages: Sequence[Message]) -> Conversation:
             if rest:
                 turns.append(Turn(rest))
     settle(())
-    return Conversation(dialect, system, tuple(turns), is_last)
+    return KnownConversation(dialect, system, tuple(turns), is_last)
 
 
 @lru_cache(maxsize=512)
-def read_calls(text: str, dialect: Dialect) -> tuple[Call, ...]:
+def read_calls(text: str, dialect: Dialect) -> tuple[PlannedCall, ...]:
     """Return the calls of an assistant message. Markers that an answer quotes are no calls."""
     if dialect == "delimiter":
         return _calls(_embedded(text, _CALL), "args")
@@ -171,13 +173,15 @@ def _decode(text: str, start: int) -> tuple[object, int]:
     return value, end
 
 
-def _calls(values: Sequence[object], arguments: str) -> tuple[Call, ...]:
-    calls: list[Call] = []
+def _calls(values: Sequence[object], arguments: str) -> tuple[PlannedCall, ...]:
+    calls: list[PlannedCall] = []
     for value in values:
         table = cast("dict[str, Any]", value) if isinstance(value, dict) else {}
         args: object = table.get(arguments)
         calls.append(
-            Call(str(table.get("name", "")), cast("dict[str, Any]", args) if isinstance(args, dict) else {})
+            PlannedCall(
+                str(table.get("name", "")), cast("dict[str, Any]", args) if isinstance(args, dict) else {}
+            )
         )
     return tuple(calls)
 

@@ -9,9 +9,15 @@ from dataclasses import dataclass, field
 from typing import cast
 
 from cogency_tui.protocol.events import Message
-from cogency_tui.providers.offline.message_reader import Call, Conversation, Step, Turn, read_conversation
+from cogency_tui.providers.offline.message_reader import (
+    CompletedCall,
+    KnownConversation,
+    PlannedCall,
+    Turn,
+    read_conversation,
+)
 from cogency_tui.providers.offline.plan_choice import plan_for
-from cogency_tui.providers.offline.plan_steps import Answer, Past, Plan
+from cogency_tui.providers.offline.plan_steps import Past, Plan, PlanResult
 from cogency_tui.providers.offline.profile_notes import is_profile_task, write_profile
 from cogency_tui.providers.offline.request_grammar import read_requests
 from cogency_tui.providers.offline.wire import Reply, code, write_reply
@@ -35,7 +41,7 @@ def next_text(messages: Sequence[Message]) -> str:
     return write_reply(reply, conversation.dialect, earlier)
 
 
-def next_reply(conversation: Conversation) -> Reply:
+def next_reply(conversation: KnownConversation) -> Reply:
     """Decide the next reply in the last turn."""
     turn = conversation.turns[-1] if conversation.turns else Turn("")
     earlier = [step for each in conversation.turns[:-1] for step in each.steps]
@@ -48,8 +54,8 @@ def next_reply(conversation: Conversation) -> Reply:
         if isinstance(outcome, Reply):
             if not (conversation.is_last or turn.cycles >= MOST_CYCLES):
                 return outcome
-            told = _CUT_SHORT if conversation.is_last else _TOO_LONG.format(cycles=turn.cycles)
-            answers.append(f"{told} The next step would have been: {code(outcome.thought)}")
+            report = _CUT_SHORT if conversation.is_last else _TOO_LONG.format(cycles=turn.cycles)
+            answers.append(f"{report} The next step would have been: {code(outcome.thought)}")
             break
         answers.append(outcome.text)
         if not outcome.ok and index + 1 < len(requests):
@@ -62,10 +68,10 @@ def next_reply(conversation: Conversation) -> Reply:
 class _Record:
     """The steps of a turn, without those that its plans have used."""
 
-    left: list[Step]
-    used: list[Step] = field(default_factory=list[Step])
+    left: list[CompletedCall]
+    used: list[CompletedCall] = field(default_factory=list[CompletedCall])
 
-    def advance(self, plan: Plan) -> Reply | Answer:
+    def advance(self, plan: Plan) -> Reply | PlanResult:
         """Run a plan on the existing results, up to the first calls without one."""
         try:
             batch = next(plan)
@@ -76,9 +82,9 @@ class _Record:
                     return Reply(batch.thought, missing)
                 batch = plan.send([step.result for step in steps if step is not None])
         except StopIteration as stop:
-            return cast("Answer", stop.value)
+            return cast("PlanResult", stop.value)
 
-    def _take(self, call: Call) -> Step | None:
+    def _take(self, call: PlannedCall) -> CompletedCall | None:
         for index, step in enumerate(self.left):
             if step.call == call:
                 self.used.append(self.left.pop(index))

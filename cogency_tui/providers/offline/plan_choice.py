@@ -3,8 +3,8 @@
 import re
 
 from cogency_tui.providers.offline import change_plans, lookup_plans, results
-from cogency_tui.providers.offline.message_reader import Call, Result
-from cogency_tui.providers.offline.plan_steps import Answer, Past, Plan, shown
+from cogency_tui.providers.offline.message_reader import PlannedCall, Result
+from cogency_tui.providers.offline.plan_steps import Past, Plan, PlanResult, shown
 from cogency_tui.providers.offline.request_types import (
     AppendText,
     CountLines,
@@ -16,7 +16,7 @@ from cogency_tui.providers.offline.request_types import (
     Help,
     ListFiles,
     ReadFiles,
-    Recall,
+    RecallRequest,
     ReplaceAcross,
     ReplaceText,
     Request,
@@ -78,7 +78,7 @@ def plan_for(request: Request, past: Past) -> Plan:
             return lookup_plans.find_text(request)
         case FindFiles():
             return lookup_plans.find_files(request)
-        case Recall():
+        case RecallRequest():
             return lookup_plans.recall(request, can_recall=past.can_recall)
         case ReplaceText():
             return change_plans.replace_text(request)
@@ -95,12 +95,12 @@ def plan_for(request: Request, past: Past) -> Plan:
         case RunTests():
             return run_tests()
         case Help():
-            return say(Answer(f"{_SELF}\n\nI can:\n\n{_ABILITIES}\n\n{_EXAMPLES}\n\n{_MORE}"))
+            return answer_only(PlanResult(f"{_SELF}\n\nI can:\n\n{_ABILITIES}\n\n{_EXAMPLES}\n\n{_MORE}"))
         case Unclear():
-            return say(_unclear(request))
+            return answer_only(_unclear(request))
 
 
-def say(answer: Answer) -> Plan:
+def answer_only(answer: PlanResult) -> Plan:
     """Answer without any call."""
     yield from ()
     return answer
@@ -114,9 +114,11 @@ def run_command(command: str, why: str = "") -> Plan:
 
 def run_tests() -> Plan:
     """Determine the kind of the project, then run its tests."""
-    [listing] = yield Reply("I list the project to see how its tests are run.", [Call("list", {"depth": 2})])
+    [listing] = yield Reply(
+        "I list the project to see how its tests are run.", [PlannedCall("list", {"depth": 2})]
+    )
     if not listing.ok:
-        return Answer(
+        return PlanResult(
             f"I could not list the project: {code(results.reason(listing))}. No test was run.", False
         )
     tree = results.plain(listing)
@@ -131,31 +133,31 @@ def run_tests() -> Plan:
                 "There is no command called python here, so I try python3.", [_shell(command)]
             )
         return _command_answer(command, done)
-    return Answer(
+    return PlanResult(
         "I found nothing here that tells me how its tests are run (no Python tests, package.json, Cargo.toml,"
         " go.mod or Makefile). Name the command, as in: run `./check`",
         False,
     )
 
 
-def _shell(command: str) -> Call:
-    return Call("shell", {"command": command})
+def _shell(command: str) -> PlannedCall:
+    return PlannedCall("shell", {"command": command})
 
 
-def _command_answer(command: str, done: Result) -> Answer:
+def _command_answer(command: str, done: Result) -> PlanResult:
     outcome = results.command_output(done)
     if outcome.status is None and not outcome.stopped:
-        return Answer(f"{code(command)} did not run: {code(results.reason(done))}", False)
+        return PlanResult(f"{code(command)} did not run: {code(results.reason(done))}", False)
     ended = outcome.stopped or f"exited with status {outcome.status}"
     if not outcome.output.strip():
-        return Answer(f"{code(command)} {ended} and printed nothing.", outcome.status == 0)
-    return Answer(
+        return PlanResult(f"{code(command)} {ended} and printed nothing.", outcome.status == 0)
+    return PlanResult(
         f"{code(command)} {ended}:\n\n{shown(outcome.output, OUTPUT_SHOWN, tail=True)}", outcome.status == 0
     )
 
 
-def _unclear(request: Unclear) -> Answer:
+def _unclear(request: Unclear) -> PlanResult:
     if request.lacks:
-        return Answer(f"I understood {code(request.text)}, but I need {request.lacks}.", False)
+        return PlanResult(f"I understood {code(request.text)}, but I need {request.lacks}.", False)
     asked = f"I do not understand {code(request.text[:200])}, so I did nothing. " if request.text else ""
-    return Answer(f"{asked}{_SELF}\n\nI can:\n\n{_ABILITIES}\n\n{_EXAMPLES}\n\n{_MORE}", False)
+    return PlanResult(f"{asked}{_SELF}\n\nI can:\n\n{_ABILITIES}\n\n{_EXAMPLES}\n\n{_MORE}", False)

@@ -10,12 +10,12 @@ from typing import Any, TypeAlias
 
 from cogency_tui.providers.offline import results
 from cogency_tui.providers.offline.file_outlines import listed
-from cogency_tui.providers.offline.message_reader import Call, Result, Step
+from cogency_tui.providers.offline.message_reader import CompletedCall, PlannedCall, Result
 from cogency_tui.providers.offline.wire import Reply, code, fence
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class PlanResult:
     """The end of a plan. `ok` states whether the request was carried out."""
 
     text: str
@@ -26,11 +26,11 @@ class Answer:
 class Past:
     """The past of a request: all steps in order, and whether `recall` is available."""
 
-    steps: Sequence[Step]
+    steps: Sequence[CompletedCall]
     can_recall: bool
 
 
-Plan: TypeAlias = Generator[Reply, list[Result], Answer]
+Plan: TypeAlias = Generator[Reply, list[Result], PlanResult]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,14 +63,14 @@ def fetch(
     files: Sequence[str], why: str, extra: dict[str, Any] | None = None
 ) -> Generator[Reply, list[Result], list[Fetched]]:
     """Read files in one batch; search for missing ones by name, and read the only match."""
-    read = yield Reply(why, [Call("read", {"file": file} | (extra or {})) for file in files])
+    read = yield Reply(why, [PlannedCall("read", {"file": file} | (extra or {})) for file in files])
     fetched = [Fetched(file, file, result) for file, result in zip(files, read, strict=True)]
     missing = [each for each in fetched if results.is_missing(each.result)]
     if not missing:
         return fetched
     found = yield Reply(
         f"{_names(missing)} cannot be read, so I search for it by name.",
-        [Call("find", {"pattern": f"*{_base(each.asked)}*"}) for each in missing],
+        [PlannedCall("find", {"pattern": f"*{_base(each.asked)}*"}) for each in missing],
     )
     matches = {each.asked: _matches(each.asked, result) for each, result in zip(missing, found, strict=True)}
     single = [(asked, paths[0]) for asked, paths in matches.items() if len(paths) == 1]
@@ -78,7 +78,7 @@ def fetch(
     if single:
         read = yield Reply(
             f"There is exactly one match, {', '.join(path for _asked, path in single)}; I read that.",
-            [Call("read", {"file": path} | (extra or {})) for _asked, path in single],
+            [PlannedCall("read", {"file": path} | (extra or {})) for _asked, path in single],
         )
         again = {
             asked: Fetched(asked, path, result) for (asked, path), result in zip(single, read, strict=True)
@@ -95,9 +95,9 @@ def shown(text: str, most: int, language: str = "", *, tail: bool = False) -> st
     lines = text.split("\n")
     if len(lines) <= most:
         return fence(text, language)
-    kept = lines[-most:] if tail else lines[:most]
+    shown_lines = lines[-most:] if tail else lines[:most]
     beside = f"({len(lines) - most:,} {'earlier' if tail else 'more'} lines not shown)"
-    return f"{fence(chr(10).join(kept), language)}\n{beside}"
+    return f"{fence(chr(10).join(shown_lines), language)}\n{beside}"
 
 
 def _matches(asked: str, result: Result) -> list[str]:

@@ -69,15 +69,15 @@ def _notes(text: str) -> list[tuple[str, str]]:
     """Extract the statements of a message about its author, each with its kind."""
     notes: list[tuple[str, str]] = []
     for sentence in _SENTENCE.split(text):
-        said = sentence.strip()
-        while (shorter := _OPENING.sub("", said)) != said:
-            said = shorter
+        statement = sentence.strip()
+        while (shorter := _OPENING.sub("", statement)) != statement:
+            statement = shorter
         # A question says nothing about its author.
-        if said.endswith("?"):
+        if statement.endswith("?"):
             continue
-        said = _CLOSING.sub("", said)
+        statement = _CLOSING.sub("", statement)
         for kind, form, pattern in _FORMS:
-            if matched := pattern.fullmatch(said):
+            if matched := pattern.fullmatch(statement):
                 note = form.format(matched[1].strip())
                 notes += [(kind, note)] if len(note) <= _LONGEST else []
                 break

@@ -22,7 +22,7 @@ from cogency_tui.providers.offline.request_types import (
     Help,
     ListFiles,
     ReadFiles,
-    Recall,
+    RecallRequest,
     ReplaceAcross,
     ReplaceText,
     Request,
@@ -288,7 +288,7 @@ def _append(part: _Part) -> Request | None:
     r"(?P<keep>remember)(?: (?:when|what|that))?\s+(?P<query>.+)",
 )
 def _recall(part: _Part) -> Request | None:
-    return Recall(part.value("query"), bool(part.group("keep")))
+    return RecallRequest(part.value("query"), bool(part.group("keep")))
 
 
 @_rule(

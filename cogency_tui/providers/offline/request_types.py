@@ -112,11 +112,11 @@ class Undo:
 
 
 @dataclass(frozen=True, slots=True)
-class Recall:
-    """Search other conversations. `keep` marks a request to remember something."""
+class RecallRequest:
+    """Search other conversations. `remember` marks a request to remember something."""
 
     query: str
-    keep: bool = False
+    remember: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +147,7 @@ Request: TypeAlias = (
     | RunCommand
     | RunTests
     | Undo
-    | Recall
+    | RecallRequest
     | Help
     | Unclear
 )

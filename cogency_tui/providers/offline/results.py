@@ -120,7 +120,7 @@ def plain(result: Result) -> str:
     return content.strip("\n")
 
 
-def first_match(lines: Iterable[str], wanted: str) -> int:
-    """Return the index of the first line that contains `wanted` in any case, or -1."""
-    folded = wanted.casefold()
+def first_match(lines: Iterable[str], text: str) -> int:
+    """Return the index of the first line that contains `text` in any case, or -1."""
+    folded = text.casefold()
     return next((index for index, line in enumerate(lines) if folded in line.casefold()), -1)

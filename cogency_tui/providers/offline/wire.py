@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from cogency_tui.config.schema import Dialect
-from cogency_tui.providers.offline.message_reader import Call
+from cogency_tui.providers.offline.message_reader import PlannedCall
 
 _DELIMITER = re.compile(r"^(?=[ \t]*(?:§\w|\[SYSTEM:))", re.MULTILINE)
 _TOKEN = re.compile(r"\s*\w{1,5}|\s*[^\w\s]{1,2}|\s+")
@@ -21,7 +21,7 @@ class Reply:
     """Either `calls` with the `thought` before them, or the `answer` that ends the turn."""
 
     thought: str = ""
-    calls: Sequence[Call] = ()
+    calls: Sequence[PlannedCall] = ()
     answer: str = ""
 
 

@@ -48,7 +48,7 @@ _EDIT_OWNER = "SELECT conversation FROM edits WHERE id = ?"
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class IndexProgress:
     """Progress of the index: events in it, and events in the store."""
 
     done: int
@@ -57,7 +57,7 @@ class Progress:
 
 def update(
     directory: Path, *, rebuild: bool = False, stopped: Callable[[], bool] = lambda: False
-) -> Iterator[Progress]:
+) -> Iterator[IndexProgress]:
     """Update the index in `directory` in steps; do nothing while another process does so.
 
     With `rebuild` it is built from scratch. It can be interrupted between two steps, and continued later.
@@ -85,7 +85,7 @@ def update(
         raise store_error(exc, directory / (FILE if damaged else INDEX)) from exc
 
 
-def _update(directory: Path, rebuild: bool, stopped: Callable[[], bool]) -> Iterator[Progress]:
+def _update(directory: Path, rebuild: bool, stopped: Callable[[], bool]) -> Iterator[IndexProgress]:
     path = directory / INDEX
     with suppress(FileExistsError):
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o600))
@@ -137,7 +137,7 @@ class _Builder:
             self._extent = Extent(made=secrets.token_hex(8))
             self._record(self._extent, identity)
 
-    def step(self, stopped: Callable[[], bool]) -> Progress | None:
+    def step(self, stopped: Callable[[], bool]) -> IndexProgress | None:
         """Index the next rows of the store; None when there are none."""
         connection = self._connection
         gathering = _Gathering(self._next_slice())
@@ -168,7 +168,7 @@ class _Builder:
             self._extent = replace(self._extent, events=events, edits=edits)
             self._record(self._extent, identity_of(connection, "store"))
         total = connection.execute("SELECT coalesce(max(seq), 0) FROM store.events").fetchone()[0]
-        return Progress(events, total)
+        return IndexProgress(events, total)
 
     def _record(self, extent: Extent, identity: str) -> None:
         values = {"version": VERSION, "identity": identity} | asdict(extent)

@@ -173,8 +173,8 @@ def _decoded(body: str | bytes) -> Any:
 
 
 def _lines(version: tuple[str, str, int, int], blobs: Blobs) -> list[str]:
-    kind, digest, size, kept = version
-    if kind == "absent" or not kept or size > LONGEST_CONTENT:
+    kind, digest, size, stored = version
+    if kind == "absent" or not stored or size > LONGEST_CONTENT:
         return []
     try:
         data = blobs.read(digest, size)

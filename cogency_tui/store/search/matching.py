@@ -104,8 +104,8 @@ def _failed(text: str) -> Test:
     return lambda document: document.failed and text in document.folded
 
 
-def _holds(text: str, wanted: tuple[str, ...]) -> bool:
-    return not wanted or all(each in fold(text) for each in wanted)
+def _holds(text: str, terms: tuple[str, ...]) -> bool:
+    return not terms or all(each in fold(text) for each in terms)
 
 
 def _compared(cost: float, how: str, usd: float) -> bool:

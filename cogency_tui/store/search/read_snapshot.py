@@ -132,13 +132,13 @@ class View:
             yield from self._read(newer)
         slices = self._slices(conversation.id, candidates)
         first: list[tuple[int, int, bytes, list[int]]] = []
-        wanted = set(range(len(conditions)))
+        unmet = set(range(len(conditions)))
         for met, number, sources in slices:
             first.append((len(met), number, sources, met))
-            wanted.difference_update(met)
-            if not wanted:
+            unmet.difference_update(met)
+            if not unmet:
                 break
-        if wanted and not newer and not conversation.renamed:
+        if unmet and not newer and not conversation.renamed:
             return
         rest = ((len(met), number, sources, met) for met, number, sources in slices)
         for _, number, sources, met in chain(sorted(first, reverse=True), rest):

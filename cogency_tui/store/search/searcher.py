@@ -51,7 +51,7 @@ class Cursor:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class MatchPage:
     """A page of matches, and where the next begins; None where this is the last."""
 
     found: tuple[Match, ...]
@@ -73,7 +73,7 @@ class Searcher:
         limit: int,
         after: Cursor | None = None,
         now: float | None = None,
-    ) -> Answer:
+    ) -> MatchPage:
         """Return at most `limit` conversations that match.
 
         Raises:
@@ -113,17 +113,17 @@ class Searcher:
 
     # The pages
 
-    def _newest(self, query: Query, scope: Scope, limit: int, after: Cursor | None) -> Answer:
+    def _newest(self, query: Query, scope: Scope, limit: int, after: Cursor | None) -> MatchPage:
         above = after.above if after else None
         found: list[Match] = []
         for each in self._matches(query, scope, above, _SHOWN):
             if len(found) == limit:
                 last = found[-1].conversation
-                return Answer(tuple(found), Cursor((last.updated, last.id), None))
+                return MatchPage(tuple(found), Cursor((last.updated, last.id), None))
             found.append(each)
-        return Answer(tuple(found), None)
+        return MatchPage(tuple(found), None)
 
-    def _best(self, query: Query, scope: Scope, limit: int, after: Cursor | None, now: float) -> Answer:
+    def _best(self, query: Query, scope: Scope, limit: int, after: Cursor | None, now: float) -> MatchPage:
         above, last = (after.above, after.last) if after else (None, None)
         found: list[Match] = []
         while True:
@@ -141,12 +141,12 @@ class Searcher:
             room = limit - len(found)
             found += [_shown(each, query.terms) for _, each in left[:room]]
             if len(left) > room:
-                return Answer(tuple(found), Cursor(above, left[room - 1][0]))
+                return MatchPage(tuple(found), Cursor(above, left[room - 1][0]))
             if not more or end is None:
-                return Answer(tuple(found), None)
+                return MatchPage(tuple(found), None)
             above, last = end, None
             if len(found) == limit:
-                return Answer(tuple(found), Cursor(above, None))
+                return MatchPage(tuple(found), Cursor(above, None))
 
     def _matches(
         self, query: Query, scope: Scope, above: tuple[float, str] | None, most: int

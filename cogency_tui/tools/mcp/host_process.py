@@ -108,9 +108,9 @@ class Host:
         await asyncio.wait({serving, self._lost}, return_when=asyncio.FIRST_COMPLETED)
         if serving.done() and (failure := serving.exception()) is not None:
             why = self._why(failure)
-            self._lose(why, "" if why == _ENDED else _told(failure))
+            self._lose(why, "" if why == _ENDED else _message(failure))
         if self._lost.done():
-            self._say(self._lost.result())
+            self._send(self._lost.result())
         with suppress(ConnectionError):
             await self._writer.drain()
 
@@ -118,7 +118,7 @@ class Host:
         """Return when our program closes its side."""
         async with AsyncExitStack() as stack:
             client = self._open = await self._connect(connect, stack)
-            self._say(await self._offers(client))
+            self._send(await self._offers(client))
             following = asyncio.create_task(self._follow(client))
             await self._listen()
             for task in (following, *self._calls.values()):
@@ -143,7 +143,7 @@ class Host:
         client = Client(
             cast("Any", self._watched(streams)),
             client_info=Implementation(name="cogency-tui", version=version("cogency-tui")),
-            message_handler=self._hear,
+            message_handler=self._handle,
             cache=None,
         )
         return await stack.enter_async_context(client)
@@ -190,7 +190,7 @@ class Host:
             return _ENDED
         return f"it answers with HTTP status {self._refused}" if self._refused else "connecting to it failed"
 
-    async def _hear(self, message: Any) -> None:
+    async def _handle(self, message: Any) -> None:
         if getattr(message, "method", "") == "notifications/tools/list_changed":
             self._changed.set()
 
@@ -201,7 +201,7 @@ class Host:
             self._changed.clear()
             # If the request fails, the known tools stay.
             with suppress(*_FAILURES):
-                self._say(await self._offers(client))
+                self._send(await self._offers(client))
 
     async def _offers(self, client: "Client") -> host_protocol.Ready:
         offers: dict[str, host_protocol.Offer] = {}
@@ -237,24 +237,24 @@ class Host:
         from mcp import MCPError
         from mcp_types import CONNECTION_CLOSED
 
-        async def told(progress: float, total: float | None, message: str | None) -> None:
+        async def report_progress(progress: float, total: float | None, message: str | None) -> None:
             share = f"{progress:g} of {total:g}" if total else f"{progress:g}"
             text = f"{share} {message or ''}".strip()[:_LONGEST_NOTE]
-            self._say(host_protocol.Progress(call.id, f"{text}\n"))
+            self._send(host_protocol.Progress(call.id, f"{text}\n"))
 
         assert self._open is not None
         try:
-            result = await self._open.call_tool(call.tool, call.args, progress_callback=told)
-            self._say(host_protocol.Done(call.id, text_of(result), result.is_error))
+            result = await self._open.call_tool(call.tool, call.args, progress_callback=report_progress)
+            self._send(host_protocol.Done(call.id, text_of(result), result.is_error))
         except MCPError as exc:
             if exc.error.code == CONNECTION_CLOSED or "session terminated" in str(exc).lower():
                 # Every pending call fails with this error. A server that lost its session has been
                 # restarted.
                 self._lose(_ENDED)
             else:
-                self._say(host_protocol.Done(call.id, f"The server says: {_told(exc)}", True))
+                self._send(host_protocol.Done(call.id, f"The server says: {_message(exc)}", True))
         except _FAILURES as exc:
-            self._say(host_protocol.Done(call.id, f"The call failed: {_told(exc)}", True))
+            self._send(host_protocol.Done(call.id, f"The call failed: {_message(exc)}", True))
         finally:
             del self._calls[call.id]
 
@@ -262,7 +262,7 @@ class Host:
         if not self._lost.done():
             self._lost.set_result(host_protocol.Lost(why, words))
 
-    def _say(self, report: host_protocol.Report) -> None:
+    def _send(self, report: host_protocol.Report) -> None:
         try:
             line = host_protocol.encode(report)
         except UnicodeEncodeError:
@@ -314,7 +314,7 @@ def _first(error: BaseException) -> BaseException:
     return error
 
 
-def _told(error: BaseException) -> str:
+def _message(error: BaseException) -> str:
     """Describe the error in one line."""
     first = _first(error)
     text = " ".join(str(first).split()) or type(first).__name__

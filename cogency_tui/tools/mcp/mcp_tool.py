@@ -185,9 +185,9 @@ class Schema:
         length = 0
         for name, inner in islice(members.items(), _MOST_WORDS):
             mark = "" if name in needed else "?"
-            told = f"{_words(name)}{mark}: {self._type(self._resolved(inner), depth + 1)}"
-            yield told
-            length += len(told)
+            line = f"{_words(name)}{mark}: {self._type(self._resolved(inner), depth + 1)}"
+            yield line
+            length += len(line)
             if length > _LONGEST_MEANING:
                 return
 
@@ -199,14 +199,14 @@ def _table(value: Any) -> Mapping[str, Any]:
 def _fits(value: Any, kind: Any) -> bool:
     """Return whether a value has a plain type; a value fits any other type."""
     kinds = cast("list[Any]", kind) if isinstance(kind, list) else [kind]
-    wanted = [_KINDS[one] for one in kinds if isinstance(one, str) and one in _KINDS]
-    if not wanted or len(wanted) < len(kinds):
+    allowed = [_KINDS[one] for one in kinds if isinstance(one, str) and one in _KINDS]
+    if not allowed or len(allowed) < len(kinds):
         return True
     if isinstance(value, bool):
-        return (bool,) in wanted
-    if isinstance(value, float) and value.is_integer() and (int,) in wanted:
+        return (bool,) in allowed
+    if isinstance(value, float) and value.is_integer() and (int,) in allowed:
         return True
-    return isinstance(value, tuple(one for group in wanted for one in group))
+    return isinstance(value, tuple(one for group in allowed for one in group))
 
 
 def _words(value: Any) -> str:
@@ -228,8 +228,8 @@ class McpTool:
 
     def __init__(self, server: Server, offer: Offer) -> None:
         self.name = full_name(server.name, offer.name)
-        said = " ".join(clean(offer.description).split())
-        self.description = f"(a tool of the MCP server {server.name}) {said}".rstrip()
+        description = " ".join(clean(offer.description).split())
+        self.description = f"(a tool of the MCP server {server.name}) {description}".rstrip()
         self._server = server
         self._offer = offer
         self._schema = Schema(offer.schema)
@@ -254,7 +254,7 @@ class McpTool:
         settings = self._server.settings
         return Intent(
             "tool",
-            f"Call {self._offer.name} of the MCP server {self._server.name} ({settings.told})",
+            f"Call {self._offer.name} of the MCP server {self._server.name} ({settings.address})",
             detail=f"{self.name} {json.dumps(args.values, ensure_ascii=False, indent=2)}",
             everything=not settings.url,
             network=settings.host,
@@ -274,6 +274,6 @@ class McpTool:
         text = "\n".join([done.text, *notes])
         if done.failed and not text.strip():
             raise ToolError(f"{self.name} failed without giving a reason.")
-        said = f"{len(done.text):,} characters"
-        how = "failed" if done.failed else f"answered, {said}"
+        size = f"{len(done.text):,} characters"
+        how = "failed" if done.failed else f"answered, {size}"
         return with_protected(Outcome(f"{self.name} {how}", text, failed=done.failed), found)

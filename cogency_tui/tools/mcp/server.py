@@ -26,7 +26,7 @@ from cogency_tui.config.mcp import McpSettings
 from cogency_tui.errors import ToolError
 from cogency_tui.redaction import Veil
 from cogency_tui.safe_text import clean, one_line
-from cogency_tui.tools.bounded_output import Kept
+from cogency_tui.tools.bounded_output import HeadAndTail
 from cogency_tui.tools.mcp import host_protocol
 from cogency_tui.tools.shell.concealed_proc_environ import conceal
 from cogency_tui.tools.shell.environment_scrubbing import scrubbed
@@ -75,7 +75,7 @@ async def hosted(
         os.close(sink)
     loop = asyncio.get_running_loop()
     os.set_blocking(source, False)
-    loop.add_reader(source, _hear, source, errors)
+    loop.add_reader(source, _read_errors, source, errors)
     writer: asyncio.StreamWriter | None = None
     try:
         await host.ready()
@@ -87,7 +87,7 @@ async def hosted(
         try:
             await completed(_end(host, _LEAVE if writer is not None else 0))
         finally:
-            _hear(source, errors)
+            _read_errors(source, errors)
             loop.remove_reader(source)
             os.close(source)
 
@@ -123,7 +123,7 @@ async def next_report(reader: asyncio.StreamReader) -> host_protocol.Report:
         raise Gone("its output cannot be read") from None
 
 
-def _hear(source: int, errors: Callable[[bytes], None]) -> None:
+def _read_errors(source: int, errors: Callable[[bytes], None]) -> None:
     try:
         data = os.read(source, 1 << 16)
     except BlockingIOError:
@@ -136,14 +136,14 @@ def _hear(source: int, errors: Callable[[bytes], None]) -> None:
 
 EXTRA = "MCP servers need an extra: pip install 'cogency-tui[mcp]'"
 
-_SAID = (2_000, 6_000)
+_STDERR_BOUNDS = (2_000, 6_000)
 """Bytes of a server's stderr that are stored, from the beginning and from the end."""
 
 _LONGEST_LINE = 200
 """Characters of its last line that are shown with the reason why it does not answer."""
 
 
-class State(Enum):
+class ServerState(Enum):
     """State of a server."""
 
     IDLE = "not started"
@@ -178,7 +178,7 @@ class Server:
     ) -> None:
         self.name = name
         self.settings = settings
-        self.state = State.IDLE
+        self.state = ServerState.IDLE
         self.problem = ""
         """Reason why it does not answer, in one line, for the user; includes the server's own words."""
         self.title = ""
@@ -187,7 +187,7 @@ class Server:
         self.left_out: tuple[str, ...] = ()
         self._around = around
         self._changed = changed
-        self._said = Kept(*_SAID)
+        self._stderr = HeadAndTail(*_STDERR_BOUNDS)
         self._task: asyncio.Task[None] | None = None
         self._closed = False
         self._why = ""
@@ -204,22 +204,22 @@ class Server:
         self._veil = Veil({**around.secrets, **given, **written})
 
     @property
-    def said(self) -> str:
+    def stderr(self) -> str:
         """Beginning and end of the server's stderr."""
-        return self._veil.over(self._said.text())
+        return self._veil.over(self._stderr.text())
 
     def start(self) -> None:
         """Begin to start the server, unless it is starting, ready or closed."""
-        if self._closed or self.state in (State.STARTING, State.READY):
+        if self._closed or self.state in (ServerState.STARTING, ServerState.READY):
             return
         before, self._task = self._task, None
         self._settled = asyncio.Event()
-        self._set(State.STARTING)
+        self._set(ServerState.STARTING)
         self._task = asyncio.create_task(self._run(before), name=f"mcp {self.name}")
 
     async def settle(self) -> None:
         """Wait until the start has succeeded or failed."""
-        if self.state is State.STARTING:
+        if self.state is ServerState.STARTING:
             await self._settled.wait()
 
     async def restart(self) -> None:
@@ -240,7 +240,7 @@ class Server:
             if self._task is task:
                 self._task = None
         self.problem = self._why = ""
-        self._set(State.IDLE)
+        self._set(ServerState.IDLE)
 
     async def call(
         self, tool: str, args: Mapping[str, Any], report: Callable[[str], None]
@@ -255,19 +255,19 @@ class Server:
             async with asyncio.timeout(self.settings.timeout):
                 return await self._call(tool, args, report)
         except TimeoutError:
-            told = f"The MCP server {self.name} did not answer within {self.settings.timeout:g} s."
-            raise ToolError(told, "It may still be working; the user can restart it with /mcp.") from None
+            message = f"The MCP server {self.name} did not answer within {self.settings.timeout:g} s."
+            raise ToolError(message, "It may still be working; the user can restart it with /mcp.") from None
 
     async def _call(
         self, tool: str, args: Mapping[str, Any], report: Callable[[str], None]
     ) -> host_protocol.Done:
-        if self.state in (State.ENDED, State.IDLE):
+        if self.state in (ServerState.ENDED, ServerState.IDLE):
             self.start()
         await self.settle()
         if self._closed:
             raise self._gone()
         writer = self._writer
-        if self.state is not State.READY or writer is None:
+        if self.state is not ServerState.READY or writer is None:
             raise self._gone()
         self._number += 1
         id = self._number
@@ -296,17 +296,17 @@ class Server:
         """Start the server, and process its reports until it ends."""
         if before is not None:
             await asyncio.wait([before])
-        state = State.FAILED
+        state = ServerState.FAILED
         self.problem = self._why = words = ""
-        self._said = Kept(*_SAID)
+        self._stderr = HeadAndTail(*_STDERR_BOUNDS)
         try:
             cwd, connect = await self._prepare()
             environ = scrubbed(self._around.environ, self._around.secrets)
-            async with hosted(cwd, environ, self._said.feed) as (reader, writer):
+            async with hosted(cwd, environ, self._stderr.feed) as (reader, writer):
                 writer.write(host_protocol.encode(connect))
                 async with asyncio.timeout(self.settings.start_timeout):
                     self._take(await next_report(reader))
-                state = State.ENDED
+                state = ServerState.ENDED
                 self._writer = writer
                 while True:
                     self._take(await next_report(reader))
@@ -318,9 +318,9 @@ class Server:
             self._why = f"it could not be started: {exc}"
         finally:
             self._writer = None
-            last = self.said.strip().rpartition("\n")[2] if state is State.FAILED else ""
-            told = "; ".join(one_line(clean(each))[:_LONGEST_LINE] for each in (words, last) if each)
-            self.problem = f"{self._why} ({told})" if told else self._why
+            last = self.stderr.strip().rpartition("\n")[2] if state is ServerState.FAILED else ""
+            details = "; ".join(one_line(clean(each))[:_LONGEST_LINE] for each in (words, last) if each)
+            self.problem = f"{self._why} ({details})" if details else self._why
             self._set(state)
             for answer, _report_to in self._waiting.values():
                 if not answer.done():
@@ -331,19 +331,19 @@ class Server:
             self.title, self.version = one_line(report.title), one_line(report.version)
             self.offers = tuple(each for each in report.tools if self.settings.offers(each.name))
             self.left_out = tuple(map(one_line, report.left_out))
-            self._set(State.READY)
+            self._set(ServerState.READY)
         elif isinstance(report, host_protocol.Lost):
             raise Gone(one_line(report.reason), self._veil.over(report.words))
         elif report.id in self._waiting:
-            answer, told = self._waiting[report.id]
+            answer, details = self._waiting[report.id]
             if isinstance(report, host_protocol.Progress):
-                told(self._veil.over(clean(report.text)))
+                details(self._veil.over(clean(report.text)))
             elif not answer.done():
                 answer.set_result(report)
 
-    def _set(self, state: State) -> None:
+    def _set(self, state: ServerState) -> None:
         self.state = state
-        if state is not State.STARTING:
+        if state is not ServerState.STARTING:
             self._settled.set()
         self._changed()
 

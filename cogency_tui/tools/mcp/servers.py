@@ -12,23 +12,23 @@ from cogency_tui.config.mcp import McpSettings
 from cogency_tui.errors import UsageError
 from cogency_tui.tools.mcp.host_protocol import Offer
 from cogency_tui.tools.mcp.mcp_tool import McpTool
-from cogency_tui.tools.mcp.server import Server, State, Surroundings
+from cogency_tui.tools.mcp.server import Server, ServerState, Surroundings
 
 NONE: Mapping[str, McpSettings] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
-    """A server's state; `told` is the command or the address, `said` its stderr."""
+class ListedServer:
+    """A server's state; `address` is the command or the address, `stderr` its stderr."""
 
     name: str
-    state: State
-    told: str
+    state: ServerState
+    address: str
     title: str
     problem: str
     tools: tuple[str, ...]
     left_out: tuple[str, ...]
-    said: str
+    stderr: str
 
 
 class Servers:
@@ -41,7 +41,7 @@ class Servers:
         self._servers: dict[str, Server] = {}
         self._tools: tuple[McpTool, ...] | None = ()
         self._offers: dict[str, tuple[Offer, ...]] = {}
-        self._said: dict[str, State] = {}
+        self._reported: dict[str, ServerState] = {}
         self._ending: set[asyncio.Task[None]] = set()
 
     @property
@@ -53,20 +53,20 @@ class Servers:
             )
         return self._tools
 
-    def configure(self, wanted: Mapping[str, McpSettings]) -> None:
+    def configure(self, settings_by_name: Mapping[str, McpSettings]) -> None:
         """Apply a configuration: begin to start new servers. Servers that are missing or have changed are
         forgotten at once, and end soon."""
-        wanted = {**wanted, **self._given}
+        settings_by_name = {**settings_by_name, **self._given}
         for name, server in list(self._servers.items()):
-            if wanted.get(name) != server.settings:
+            if settings_by_name.get(name) != server.settings:
                 del self._servers[name]
                 self._offers.pop(name, None)
                 self._end(server)
                 self._tools = None
-        for name, settings in wanted.items():
+        for name, settings in settings_by_name.items():
             if name not in self._servers:
                 self._servers[name] = Server(name, settings, self._around, self._note_change(name))
-            if self._servers[name].state is State.IDLE:
+            if self._servers[name].state is ServerState.IDLE:
                 self._servers[name].start()
 
     async def settle(self, seconds: float | None) -> None:
@@ -80,37 +80,37 @@ class Servers:
             for waiting in starting:
                 waiting.cancel()
 
-    def listed(self) -> list[Listed]:
+    def listed(self) -> list[ListedServer]:
         """List all servers, in the order of the configuration."""
         return [
-            Listed(
+            ListedServer(
                 server.name,
                 server.state,
-                server.settings.told,
+                server.settings.address,
                 f"{server.title} {server.version}".strip(),
                 server.problem,
                 tuple(offer.name for offer in server.offers),
                 server.left_out,
-                server.said,
+                server.stderr,
             )
             for server in self._servers.values()
         ]
 
-    def untold(self) -> list[str]:
+    def new_notices(self) -> list[str]:
         """Return a line for each server that does not answer, unless that state was reported before."""
         lines: list[str] = []
         for server in self._servers.values():
-            said = self._said.get(server.name)
-            self._said[server.name] = server.state
-            if server.state is said:
+            reported = self._reported.get(server.name)
+            self._reported[server.name] = server.state
+            if server.state is reported:
                 continue
-            if server.state is State.FAILED:
+            if server.state is ServerState.FAILED:
                 lines.append(
                     f"The MCP server {server.name} cannot be used: {server.problem}. Check it with /mcp."
                 )
-            elif server.state is State.STARTING:
-                told = "is still starting; its tools will be available with a later message"
-                lines.append(f"The MCP server {server.name} {told}.")
+            elif server.state is ServerState.STARTING:
+                status = "is still starting; its tools will be available with a later message"
+                lines.append(f"The MCP server {server.name} {status}.")
         return lines
 
     async def restart(self, name: str) -> None:
@@ -129,7 +129,7 @@ class Servers:
         servers, self._servers = list(self._servers.values()), {}
         self._tools = None
         self._offers.clear()
-        self._said.clear()
+        self._reported.clear()
         await asyncio.gather(*(server.close() for server in servers))
         if self._ending:
             await asyncio.wait(self._ending)

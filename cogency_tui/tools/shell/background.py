@@ -16,8 +16,8 @@ from pathlib import Path
 
 from cogency_tui.errors import ToolError
 from cogency_tui.redaction import KnownSecrets, RedactedStream, Redactor
-from cogency_tui.tools.bounded_output import Kept, cut_mark
-from cogency_tui.tools.shell.command_execution import Command, Ended
+from cogency_tui.tools.bounded_output import HeadAndTail, cut_mark
+from cogency_tui.tools.shell.command_execution import Ended, RunningCommand
 from cogency_tui.tools.worker_threads import completed
 from cogency_tui.workspace.protected_names import shown
 
@@ -29,7 +29,7 @@ _TAIL = 150_000
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class BackgroundState:
     """A background command and its state.
 
     `started` is in seconds since the epoch, `seconds` is its running time; `ended` describes how it ended,
@@ -45,11 +45,11 @@ class Listed:
     ended: Ended | None
 
     @property
-    def told(self) -> str:
+    def described(self) -> str:
         """Describe its state."""
         if self.ended is None:
             return f"running for {self.seconds:.1f} s"
-        return f"{self.ended.told} after {self.seconds:.1f} s"
+        return f"{self.ended.described} after {self.seconds:.1f} s"
 
 
 class Background:
@@ -95,7 +95,7 @@ class Background:
             raise
         return id
 
-    def listed(self) -> list[Listed]:
+    def listed(self) -> list[BackgroundState]:
         """List all of them, in the order of their start."""
         return [process.listed() for process in self._processes()]
 
@@ -103,7 +103,7 @@ class Background:
         """Return the topmost processes of the running commands."""
         return [process.pid for process in self._processes() if process.pid and process.ended is None]
 
-    def get(self, id: str) -> Listed:
+    def get(self, id: str) -> BackgroundState:
         """Return one of them.
 
         Raises:
@@ -135,7 +135,7 @@ class Background:
         """
         await self._process(id).wait(None)
 
-    async def settle(self, id: str, seconds: float) -> Listed:
+    async def settle(self, id: str, seconds: float) -> BackgroundState:
         """Return its state when it has ended, or after `seconds`.
 
         Raises:
@@ -145,7 +145,7 @@ class Background:
         await process.wait(seconds)
         return process.listed()
 
-    async def stop(self, id: str) -> Listed:
+    async def stop(self, id: str) -> BackgroundState:
         """End it, with all its processes.
 
         Raises:
@@ -202,8 +202,8 @@ class _Process:
         self._cwd = cwd
         self._redactor, self._stream = redactors
         self._grace = grace
-        self._kept = Kept(_HEAD, _TAIL)
-        self._unread = Kept(_HEAD, _TAIL)
+        self._output = HeadAndTail(_HEAD, _TAIL)
+        self._unread = HeadAndTail(_HEAD, _TAIL)
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._began = time.monotonic()
         self._started = time.time()
@@ -216,7 +216,7 @@ class _Process:
         Raises:
             OSError, ValueError: it could not be started.
         """
-        running = await Command.start(self._command, self._cwd, environ, self._feed, wrapper)
+        running = await RunningCommand.start(self._command, self._cwd, environ, self._feed, wrapper)
         self.pid = running.pid
         self._task = asyncio.create_task(self._follow(running))
 
@@ -231,15 +231,17 @@ class _Process:
         if self._task is not None:
             await asyncio.wait([self._task])
 
-    def listed(self) -> Listed:
+    def listed(self) -> BackgroundState:
         """Return its state."""
         seconds = self.ended.seconds if self.ended else time.monotonic() - self._began
-        return Listed(self.id, self.owner, self._command, self._cwd, self._started, seconds, self.ended)
+        return BackgroundState(
+            self.id, self.owner, self._command, self._cwd, self._started, seconds, self.ended
+        )
 
     def unread(self) -> str:
         """Return its output since the last read."""
         head, missing, tail = self._unread.parts()
-        self._unread = Kept(_HEAD, _TAIL)
+        self._unread = HeadAndTail(_HEAD, _TAIL)
         final = self.ended is not None
         text = self._decoder.decode(head, final and not tail)
         if missing:
@@ -250,13 +252,13 @@ class _Process:
 
     def output(self) -> str:
         """Return its whole stored output."""
-        return self._redactor.text(self._kept.text())
+        return self._redactor.text(self._output.text())
 
     def _feed(self, data: bytes) -> None:
-        self._kept.feed(data)
+        self._output.feed(data)
         self._unread.feed(data)
 
-    async def _follow(self, running: Command) -> None:
+    async def _follow(self, running: RunningCommand) -> None:
         over = asyncio.ensure_future(running.over())
         stopping = asyncio.ensure_future(self._stopping.wait())
         try:

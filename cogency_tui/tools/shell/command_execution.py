@@ -47,7 +47,7 @@ class Ended:
     stopped: bool = False
 
     @property
-    def told(self) -> str:
+    def described(self) -> str:
         """Describe how the shell ended."""
         if not self.started:
             return "could not be started"
@@ -70,7 +70,7 @@ class Ended:
         ]
 
 
-class Command:
+class RunningCommand:
     """A running command. `sources` are the pipes that it writes to, each with the consumer of its output;
     always call `stop` and `close`."""
 
@@ -96,7 +96,7 @@ class Command:
         errors: Callable[[bytes], None] | None = None,
         signs: Path | None = None,
         tree: bool = TREE,
-    ) -> "Command":
+    ) -> "RunningCommand":
         """Start a command, through a sandbox where `wrapper` is given. With `errors`, that receives the
         standard error, and `feed` only the standard output. `signs` is as in `Supervised.start`.
 
@@ -233,7 +233,7 @@ async def run_command(
 
     errors = None if produced is None else output.feed
     try:
-        running = await Command.start(
+        running = await RunningCommand.start(
             command, cwd, environ, feed, wrapper, errors=errors, signs=signs, tree=tree
         )
         timed_out = False

@@ -40,10 +40,10 @@ def conceal(names: Collection[str]) -> bool:
 
 def _shown(names: Collection[str]) -> set[bytes]:
     """Return the entries that are readable and have something to conceal."""
-    wanted = {os.fsencode(name) for name in names}
+    concealed = {os.fsencode(name) for name in names}
     with open("/proc/self/environ", "rb") as file:  # noqa: PTH123 (there is no Path here to begin with)
         entries = file.read().split(b"\0")
-    return {entry for entry in entries if entry.partition(b"=")[0] in wanted and entry.partition(b"=")[2]}
+    return {entry for entry in entries if entry.partition(b"=")[0] in concealed and entry.partition(b"=")[2]}
 
 
 def _block() -> tuple[int, int]:

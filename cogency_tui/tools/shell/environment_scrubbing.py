@@ -21,8 +21,10 @@ def scrubbed(environ: Mapping[str, str], secrets: Mapping[str, str]) -> dict[str
     """Return an environment without secrets (ours, and those that look like one by name or value) and
     without programs that ask."""
     values = {value for value in secrets.values() if value}
-    kept = without_secrets(environ, [*secrets, *(name for name, value in environ.items() if value in values)])
-    return {name: value for name, value in kept.items() if name not in _ASKING} | _UNATTENDED
+    without = without_secrets(
+        environ, [*secrets, *(name for name, value in environ.items() if value in values)]
+    )
+    return {name: value for name, value in without.items() if name not in _ASKING} | _UNATTENDED
 
 
 _SECRET_PHRASE = re.compile(

@@ -225,8 +225,8 @@ class Expression:
 
 def _limit(tokens: Sequence[_Test], option: str, otherwise: int) -> int:
     """Return the depth of an option; `find` uses the last one."""
-    said = [each.value.text for each in tokens if each.option == option and each.value]
-    number = said[-1][:_LONGEST_NUMBER] if said else ""
+    values = [each.value.text for each in tokens if each.option == option and each.value]
+    number = values[-1][:_LONGEST_NUMBER] if values else ""
     return int(number) if number.isdecimal() and number.isascii() else otherwise
 
 

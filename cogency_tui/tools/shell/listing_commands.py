@@ -14,7 +14,7 @@ from cogency_tui.tools.shell.simple_command import LISTED, Simple, Word
 
 
 @dataclass(frozen=True, slots=True)
-class Listing:
+class CommandListing:
     """The names that a command prints: of files below its `starts`, where it has any, or below its
     directory. `of_git`: git has them, in its index or in one of the `revisions`. `prefixed`: each begins
     with a start, so that none begins with a dash. `ends` is the terminator of each."""
@@ -128,7 +128,7 @@ _REMOVED = "/dev/null"
 _LOCALES = re.compile(r"(?:LC_[A-Z]+|LANG)=")
 
 
-def lists_names(simple: Simple, before: Listing | None) -> Listing | None:
+def lists_names(simple: Simple, before: CommandListing | None) -> CommandListing | None:
     """Return the names that a command prints, where it prints nothing else. `before` are those on its
     input."""
     if simple.then == "|&" or any(each.target.text != _REMOVED for each in simple.redirections):
@@ -140,7 +140,7 @@ def lists_names(simple: Simple, before: Listing | None) -> Listing | None:
     return None if before is None and any(word is LISTED for word in simple.words) else listing
 
 
-def _listed(simple: Simple) -> Listing | None:
+def _listed(simple: Simple) -> CommandListing | None:
     match simple.program:
         case "find":
             return _found(simple)
@@ -170,7 +170,7 @@ def _patterns(given: Arguments | None) -> int:
     return 0 if _has(given, _WITH_PATTERN) else 1
 
 
-def _below(given: Arguments | None, patterns: int = 0, *, prefixed: bool = True) -> Listing | None:
+def _below(given: Arguments | None, patterns: int = 0, *, prefixed: bool = True) -> CommandListing | None:
     """Return the names below the operands behind the patterns."""
     if given is None or not all(map(_is_place, given.operands[patterns:])):
         return None
@@ -179,8 +179,8 @@ def _below(given: Arguments | None, patterns: int = 0, *, prefixed: bool = True)
     if any(map(is_listed, starts)):
         # The names in directories are others.
         chosen = all(map(is_listed, starts)) and _has(given, _WITH_MATCHES)
-        return Listing(chosen=True, ends=ends) if chosen else None
-    return Listing(starts, prefixed=prefixed and bool(starts) and _are_written(starts), ends=ends)
+        return CommandListing(chosen=True, ends=ends) if chosen else None
+    return CommandListing(starts, prefixed=prefixed and bool(starts) and _are_written(starts), ends=ends)
 
 
 def _is_place(word: Word) -> bool:
@@ -192,15 +192,15 @@ def _are_written(starts: Sequence[Word]) -> bool:
     return all(word.known and not word.pattern for word in starts)
 
 
-def _found(simple: Simple) -> Listing | None:
+def _found(simple: Simple) -> CommandListing | None:
     expression = Expression(simple)
     if not expression.known or not expression.actions <= _PLAIN_FIND:
         return None
     ends = "\0" if expression.actions - {"-delete"} == _PRINTING_NUL else "\n"
-    return Listing(tuple(expression.starts), prefixed=_are_written(expression.starts), ends=ends)
+    return CommandListing(tuple(expression.starts), prefixed=_are_written(expression.starts), ends=ends)
 
 
-def _listed_by_git(command: str, words: Sequence[Word]) -> Listing | None:
+def _listed_by_git(command: str, words: Sequence[Word]) -> CommandListing | None:
     known = {"diff": _GIT_DIFF, "grep": _GIT_GREP, "ls-files": _GIT_LS_FILES}.get(command)
     given = read_arguments(words, known) if known else None
     if given is None or (command != "ls-files" and not _has(given, _WITH_MATCHES)):
@@ -214,7 +214,7 @@ def _listed_by_git(command: str, words: Sequence[Word]) -> Listing | None:
     if anywhere or not all(word.known for word in given.operands[patterns:]):
         return None
     compared = ["HEAD"] if _has(given, {"cached", "staged"}) else []
-    return Listing(
+    return CommandListing(
         of_git=True,
         others=_has(given, _OTHERS),
         revisions=(*compared, *revisions),
@@ -222,7 +222,7 @@ def _listed_by_git(command: str, words: Sequence[Word]) -> Listing | None:
     )
 
 
-def _filtered(simple: Simple, before: Listing) -> Listing | None:
+def _filtered(simple: Simple, before: CommandListing) -> CommandListing | None:
     """Return the names that a program prints of those on its input."""
     if simple.program == "tr":
         plain = all(word.known and not word.pattern for word in simple.arguments)

@@ -176,7 +176,7 @@ _CODE_CALL = re.compile(
 def visit(simple: Simple, environ: Mapping[str, str] = os.environ) -> Visit | None:
     """Return the servers on this machine that a network command contacts; None where it may contact
     others."""
-    texts = _told(simple)
+    texts = _arguments(simple)
     if texts is None:
         return None
     match simple.program:
@@ -199,7 +199,7 @@ def visit(simple: Simple, environ: Mapping[str, str] = os.environ) -> Visit | No
 
 def only_probes(simple: Simple) -> bool:
     """Return whether a client checks whether a server answers, and prints nothing of the answer."""
-    texts = _told(simple)
+    texts = _arguments(simple)
     if texts is None:
         return False
     match simple.program:
@@ -218,7 +218,7 @@ def only_probes(simple: Simple) -> bool:
     return silent and given is not None and given.prints
 
 
-def _told(simple: Simple) -> list[str] | None:
+def _arguments(simple: Simple) -> list[str] | None:
     """Return the arguments of a client, with `_REST` for an end that only the shell knows; None where they
     may be other words."""
     found = [_words_of(word) for word in simple.arguments]
@@ -231,10 +231,10 @@ def _words_of(word: Word) -> list[str] | None:
         texts = alternatives(word.pattern) or []
         if texts and not any(map(glob.has_magic, texts)):
             return texts
-    told = word.text if word.known else word.certain
-    if (word.pattern and not _LED.match(told)) or not is_one_word(word):
+    text = word.text if word.known else word.certain
+    if (word.pattern and not _LED.match(text)) or not is_one_word(word):
         return None
-    return [told if word.known or told == word.resolved else f"{told}{_REST}"]
+    return [text if word.known or text == word.resolved else f"{text}{_REST}"]
 
 
 def _curl(texts: Sequence[str], environ: Mapping[str, str]) -> Visit | None:
@@ -296,8 +296,8 @@ def _inline(texts: Sequence[str]) -> Visit | None:
     found += [address_of(f"{_bracketed(host)}:{port}") for host, port in pairs]
     addresses = tuple(address for address in found if address is not None)
     calls = len(_CODE_CALL.findall(code))
-    told = bool(addresses) and len(addresses) == len(found) and calls <= len(addresses)
-    return Visit(addresses) if told else None
+    all_known = bool(addresses) and len(addresses) == len(found) and calls <= len(addresses)
+    return Visit(addresses) if all_known else None
 
 
 def _bracketed(host: str) -> str:

@@ -41,8 +41,8 @@ from cogency_tui.tools.shell.shell_variables import is_new_temporary
 from cogency_tui.tools.shell.simple_command import LISTED, TOO_DEEP, TOO_MANY, Simple, Word
 from cogency_tui.tools.shell.unsafe_listed_names import Splitting, breaks
 from cogency_tui.tools.shell.word_paths import MOST, Places, joined
-from cogency_tui.workspace.git.cached_queries import Answers, CachedRepository
-from cogency_tui.workspace.git.repository_queries import Entry, Repository
+from cogency_tui.workspace.git.cached_queries import CachedRepository, QueryCache
+from cogency_tui.workspace.git.repository_queries import Repository, StatusEntry
 from cogency_tui.workspace.gitignore_walk import ALWAYS
 from cogency_tui.workspace.paths import Workspace
 from cogency_tui.workspace.protected_names import shown
@@ -81,7 +81,7 @@ class Stakes:
         self._made = made
         self._moved = moved or MovedFiles()
         self._readable = _MOST_READ
-        self._answers = Answers()
+        self._answers = QueryCache()
         self._targets: dict[Path, None] = {}
         self._countable = _MOST_COUNTED_IN_ALL
         self._kinds: dict[str, dict[str, None]] = {}
@@ -106,11 +106,11 @@ class Stakes:
         self._phrases[phrase] = None
         self._paths.update(dict.fromkeys(path for path in paths if self.inside(path)))
 
-    def keep(self, paths: Iterable[Path]) -> None:
+    def add_copied(self, paths: Iterable[Path]) -> None:
         """Add paths to be copied, though their loss is not expected."""
         self._paths.update(dict.fromkeys(path for path in paths if self.inside(path)))
 
-    def add_entries(self, entries: Iterable[Entry]) -> None:
+    def add_entries(self, entries: Iterable[StatusEntry]) -> None:
         """Add files of which git has another version, or none."""
         for entry in entries:
             if os.path.lexists(entry.path):
@@ -138,7 +138,7 @@ class Stakes:
             targets = [path for path in targets if not path.is_relative_to(root)]
             if here:
                 self._sort(here, root)
-        told = [
+        parts = [
             f"{_LABELS[kind][0 if len(names) == 1 else 1].format(f'{len(names):,}')}: {_listed(list(names))}"
             for kind in _LABELS
             if (names := self._kinds.get(kind))
@@ -147,7 +147,7 @@ class Stakes:
         phrases = list(self._phrases)
         rest = len(phrases) - _MOST_PHRASES
         more = [f"and {rest:,} more"] if rest > 0 else []
-        return AtStake(paths, "; ".join([*told, *phrases[:_MOST_PHRASES], *more]))
+        return AtStake(paths, "; ".join([*parts, *phrases[:_MOST_PHRASES], *more]))
 
     def _sort(self, targets: Sequence[Path], root: Path) -> None:
         few = targets if len(targets) <= _MOST_ASKED else ()
@@ -167,7 +167,7 @@ class Stakes:
                 self.add_entries(below[target])
                 self._note("whole", target)
 
-    def _is_filled(self, directory: Path, entries: Sequence[Entry], root: Path) -> bool:
+    def _is_filled(self, directory: Path, entries: Sequence[StatusEntry], root: Path) -> bool:
         """Return whether only programs have filled a directory that git neither has nor ignores."""
         untracked = bool(entries) and all(entry.index == "?" for entry in entries)
         if not untracked or not _is_remade("untracked", directory):
@@ -176,7 +176,7 @@ class Stakes:
             return False
         if any((root / name).is_relative_to(directory) for name in Repository(root).staged()):
             return False
-        self.keep([directory])
+        self.add_copied([directory])
         return True
 
     def _note(self, kind: str, path: Path) -> None:
@@ -185,7 +185,7 @@ class Stakes:
             name = shown(self._workspace.name_of(file))
             self.add(f"{name}, formerly {shown(earlier)}, which has no saved copy", [file])
         if not moved and self._is_made(path):
-            self.keep([path])
+            self.add_copied([path])
             return
         name = shown(self._workspace.name_of(path))
         if path.is_dir() and not path.is_symlink():
@@ -277,7 +277,7 @@ def _holds(path: Path, version: Version) -> bool:
         return False
 
 
-def _kind(entry: Entry) -> str:
+def _kind(entry: StatusEntry) -> str:
     return {"?": "untracked", "!": "ignored"}.get(entry.index, "changed")
 
 
@@ -286,9 +286,11 @@ def _listed(names: list[str]) -> str:
     return ", ".join(names[:_NAMED]) + (f" and {rest:,} more" if rest > 0 else "")
 
 
-def _by_directory(entries: Iterable[Entry], directories: Iterable[Path]) -> dict[Path, list[Entry]]:
+def _by_directory(
+    entries: Iterable[StatusEntry], directories: Iterable[Path]
+) -> dict[Path, list[StatusEntry]]:
     """Group the entries by the directories that contain them."""
-    found: dict[Path, list[Entry]] = {directory: [] for directory in directories}
+    found: dict[Path, list[StatusEntry]] = {directory: [] for directory in directories}
     for entry in entries:
         for above in entry.path.parents:
             if above in found:
@@ -374,8 +376,8 @@ def _clean(command: Simple, directory: Path, stakes: Stakes) -> None:
     paths = command.operands("e")
     known = all(word.known for word in paths)
     before = takewhile(lambda word: word.text != "--", command.words)
-    kept = option_values(Simple(tuple(before)), ("-e", "--exclude"))
-    options += [f"--exclude={word.text}" for word in kept if word.known and not word.pattern]
+    excluded = option_values(Simple(tuple(before)), ("-e", "--exclude"))
+    options += [f"--exclude={word.text}" for word in excluded if word.known and not word.pattern]
     found = stakes.repository(directory).cleaned(options, [word.text for word in paths] if known else [])
     if found is None:
         stakes.add("untracked files")
@@ -395,9 +397,9 @@ def _stash(command: Simple, directory: Path, stakes: Stakes) -> None:
         stakes.add("stashed changes")
         return
     if words[0] == "drop":
-        wanted = words[1] if len(words) > 1 else "stash@{0}"
-        wanted = f"stash@{{{wanted}}}" if wanted.isdecimal() else wanted
-        stashes = [each for each in stashes if each.startswith(f"{wanted}:")]
+        target = words[1] if len(words) > 1 else "stash@{0}"
+        target = f"stash@{{{target}}}" if target.isdecimal() else target
+        stashes = [each for each in stashes if each.startswith(f"{target}:")]
     if stashes:
         names = ", ".join(shown(each[:_LONGEST_NAME]) for each in stashes[:_MOST_NAMED])
         more = f" and {len(stashes) - _MOST_NAMED:,} more" if len(stashes) > _MOST_NAMED else ""
@@ -741,7 +743,7 @@ def _copy(simple: Simple, places: Places, stakes: Stakes, moves: Moves, *, sure:
         target = joined(place, into.text)
         overwritten += [target / source.name for source in sources] if target.is_dir() else [target]
     origins = {path: moves.origin(path) for path in overwritten if path not in sources}
-    stakes.keep(path for path, origin in origins.items() if origin != path)
+    stakes.add_copied(path for path, origin in origins.items() if origin != path)
     _overwritten([origin for origin in origins.values() if origin is not None], stakes)
     certain = sure and places.known and len(places.directories) == len(sources) == len(overwritten) == 1
     plain = all(word.known and not word.pattern for word in (*operands, into))
@@ -783,8 +785,8 @@ def _found(
         for top in places.paths(start) or ()
         for path, reached in expression.walk("" if start.pattern else start.text, top, actions)
     )
-    looked_at = takewhile(lambda _each: places.lookups.entry(), walked)
-    found = [(path, below) for path, reached, below in looked_at if reached]
+    examined = takewhile(lambda _each: places.lookups.entry(), walked)
+    found = [(path, below) for path, reached, below in examined if reached]
     # With `-delete` directories are removed only once they are empty.
     whole = actions & (expression.actions or {"-print"}) != {"-delete"}
     stakes.add_files((path for path, _ in found[:MOST]), whole=whole)

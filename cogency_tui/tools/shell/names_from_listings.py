@@ -15,7 +15,7 @@ from pathlib import Path
 
 from cogency_tui.tools.shell.git_command import git_command
 from cogency_tui.tools.shell.link_targets import moves_links
-from cogency_tui.tools.shell.listing_commands import Listing, lists_names
+from cogency_tui.tools.shell.listing_commands import CommandListing, lists_names
 from cogency_tui.tools.shell.named_paths import placed
 from cogency_tui.tools.shell.programs import PROGRAMS, facts, git_with, programs_with
 from cogency_tui.tools.shell.shell_variables import before_name, is_name
@@ -30,7 +30,7 @@ from cogency_tui.tools.shell.unsafe_listed_names import (
     outward,
 )
 from cogency_tui.tools.shell.word_paths import MOST_LINK_ENTRIES, Places, leads_git
-from cogency_tui.workspace.git.cached_queries import Answers, CachedRepository
+from cogency_tui.workspace.git.cached_queries import CachedRepository, QueryCache
 from cogency_tui.workspace.git.repository_queries import Repository
 
 _UNCERTAIN = re.compile(
@@ -50,7 +50,7 @@ _CONTINUED = "\\\n"
 _REPEATING = re.compile(r"\b(?:for|while|until|select|watch|trap)\b|\(\s*\)")
 _MAKING_NAMED = programs_with("creates")
 _MAKING_ANY = programs_with("unpacks")
-_KEEPING_NAMES = git_with("reading", "keeps-names")
+_NAME_PRESERVING = git_with("reading", "keeps-names")
 _MOVING_REFS = git_with("moves-refs")
 _TAKING_TEXT = programs_with("text")
 
@@ -73,7 +73,7 @@ class ListedNames:
     """The names that the parts of a command list; the parts are followed in their order."""
 
     def __init__(self, command: str, commands: Sequence[Simple]) -> None:
-        self.piped: Listing | None = None
+        self.piped: CommandListing | None = None
         """Names on the input of the next part."""
         self._certain = are_certain(command, commands)
         self._lists: dict[_List, None] = {}
@@ -83,7 +83,7 @@ class ListedNames:
         self._added = any(map(_adds_to_git, commands))
         self._git_is_led = any(map(leads_git, commands))
         self._refs_moved = repeats and any(map(_moves_refs, commands))
-        self._answers = Answers()
+        self._answers = QueryCache()
         listings = (lists_names(simple, None) for simple in commands if simple.program == "git")
         self._revisions = tuple({each: None for listing in listings if listing for each in listing.revisions})
         """Revisions of all lists: git is asked once."""
@@ -239,7 +239,7 @@ class ListedNames:
 class _List:
     """A list of names, its starts, and the possible directories of the command that creates it."""
 
-    listing: Listing
+    listing: CommandListing
     starts: tuple[Path, ...]
     directories: tuple[Path, ...]
 
@@ -329,7 +329,7 @@ def _makes_names(simple: Simple) -> bool:
     git = git_command(simple)
     command = git.words[0].text if git and git.words else ""
     branches = [word.text for word in simple.arguments[:-1]] in (["checkout", "-b"], ["switch", "-c"])
-    if command and command not in _KEEPING_NAMES and not branches:
+    if command and command not in _NAME_PRESERVING and not branches:
         return True
     if simple.program in ("bsdtar", "tar"):
         first = simple.arguments[0].text if simple.arguments else ""

@@ -17,7 +17,7 @@ from cogency_tui.tools.shell.command_line import parse
 from cogency_tui.tools.shell.loopback import visit
 from cogency_tui.tools.shell.named_paths import only_reads
 from cogency_tui.tools.shell.port_owners import ListeningPorts
-from cogency_tui.tools.shell.program_origins import is_of_system, looks_in_project, shadows_modules
+from cogency_tui.tools.shell.program_origins import is_of_system, searches_project, shadows_modules
 from cogency_tui.tools.shell.programs import programs_with
 from cogency_tui.tools.shell.rule_options import GIT_OFFLINE, RULES
 from cogency_tui.tools.shell.scanner import ASSIGNMENT, scan
@@ -69,7 +69,7 @@ _SIGNED = re.compile(r"%G|signature")
 """Format directives with which git verifies signatures."""
 
 _COMMITTING = frozenset(("git add", "git commit"))
-_LOOKING = (RULES.keys() | {"git mv", "git rm"}) - {"git commit"}
+_INSPECTING = (RULES.keys() | {"git mv", "git rm"}) - {"git commit"}
 """Commands of git that neither commit nor check anything out."""
 
 _AT_ANY_COMMAND = frozenset(("post-index-change", "reference-transaction"))
@@ -92,7 +92,7 @@ def is_offline(command: str, cwd: Path, workspace: Workspace, ports: ListeningPo
         return False
     programs = {simple.program for simple in (*outer, *running)} - _BUILTIN
     writes = any(map(_writes, found))
-    if writes and looks_in_project(workspace):
+    if writes and searches_project(workspace):
         return False
     if not all(is_of_system(program, workspace) for program in programs):
         return False
@@ -235,19 +235,19 @@ def _git_is_offline(running: Sequence[Simple], cwd: Path, workspace: Workspace) 
         return False
     if "core.hookspath" in keys and any(map(_writes, running)):
         return False
-    if forms - _LOOKING - _COMMITTING and any(map(_FILTERING.fullmatch, keys)):
+    if forms - _INSPECTING - _COMMITTING and any(map(_FILTERING.fullmatch, keys)):
         return False
     try:
         hooks = {hook.name for hook in hooks_of(workspace.root)}
     except (UndecidedError, OSError):
         return False
-    return not (hooks & _AT_ANY_COMMAND if forms <= _LOOKING else hooks)
+    return not (hooks & _AT_ANY_COMMAND if forms <= _INSPECTING else hooks)
 
 
 def _brings_repositories(forms: Set[str], repository: Repository) -> bool:
     """Return whether one of these commands may record a repository, whose settings another command would then
     use."""
-    return not forms <= _LOOKING | _COMMITTING or ("git add" in forms and repository.has_unrecorded())
+    return not forms <= _INSPECTING | _COMMITTING or ("git add" in forms and repository.has_unrecorded())
 
 
 def _stays_in(common: Path, places: Places) -> bool:

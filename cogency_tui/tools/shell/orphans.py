@@ -122,9 +122,9 @@ def _is_stray(pid: int, since: int) -> bool:
 
 
 def _marked(mark: str) -> list[int]:
-    wanted = f"{MARK}={mark}".encode()
+    marked = f"{MARK}={mark}".encode()
     pids = [int(name) for name in os.listdir("/proc") if name.isdecimal()]  # noqa: PTH208 (names, not paths)
-    return [pid for pid in pids if wanted in _environment(pid)]
+    return [pid for pid in pids if marked in _environment(pid)]
 
 
 def _kill_stray(pid: int) -> bool:

@@ -283,5 +283,5 @@ def _own_limits(simple: Simple) -> str:
         if not is_interpreter(simple.program) or _OWN_NAMES[1] not in texts:
             return ""
         texts = texts[texts.index(_OWN_NAMES[1]) + 1 :]
-    said = next((text for text in texts if text in _OWN_LIMITS), "")
-    return f"{_OWN_NAMES[0]} {said}: only the user decides what the agent may do" if said else ""
+    limit = next((text for text in texts if text in _OWN_LIMITS), "")
+    return f"{_OWN_NAMES[0]} {limit}: only the user decides what the agent may do" if limit else ""

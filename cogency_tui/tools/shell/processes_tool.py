@@ -6,7 +6,7 @@ import msgspec
 
 from cogency_tui.errors import ToolError
 from cogency_tui.tools.base import Aliases, Intent, Outcome, Spellings, ToolContext, ToolKind, Touch
-from cogency_tui.tools.shell.background import Background, Listed
+from cogency_tui.tools.shell.background import Background, BackgroundState
 
 _SUMMARY = 80
 
@@ -60,16 +60,18 @@ class Processes:
         if args.action == "stop":
             process = await self._background.stop(process.id)
         output = self._background.read(process.id).rstrip("\n") or "(nothing new)"
-        return Outcome(f"{process.id}: {process.told}", "\n".join([process.told, output, *_notes(process)]))
+        return Outcome(
+            f"{process.id}: {process.described}", "\n".join([process.described, output, *_notes(process)])
+        )
 
-    def _named(self, args: ProcessesArgs) -> Listed:
+    def _named(self, args: ProcessesArgs) -> BackgroundState:
         if not args.id:
             raise ToolError(f"processes cannot {args.action} without an id.", "List them to see their ids.")
         return self._background.get(args.id)
 
     def _listed(self, id: str) -> Outcome:
         there = [self._background.get(id)] if id else self._background.listed()
-        lines = [f"{process.id}  {process.told}  {summary(process.command)}" for process in there]
+        lines = [f"{process.id}  {process.described}  {summary(process.command)}" for process in there]
         running = sum(process.ended is None for process in there)
         return Outcome(f"{running} running, {len(there) - running} ended", "\n".join(lines) or "(none)")
 
@@ -80,5 +82,5 @@ def summary(command: str) -> str:
     return f"{first[:_SUMMARY]}{' …' if rest or len(first) > _SUMMARY else ''}"
 
 
-def _notes(process: Listed) -> list[str]:
+def _notes(process: BackgroundState) -> list[str]:
     return process.ended.notes if process.ended else []

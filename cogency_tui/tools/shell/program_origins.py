@@ -26,7 +26,7 @@ def are_replaced(programs: Iterable[str], workspace: Workspace) -> bool:
     return any(_found_outside(program, workspace) is False for program in programs)
 
 
-def looks_in_project(workspace: Workspace) -> bool:
+def searches_project(workspace: Workspace) -> bool:
     """Return whether the search path of programs includes the project."""
     return not all(_lies_outside(directory, workspace) for directory in os.get_exec_path())
 

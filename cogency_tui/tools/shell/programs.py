@@ -554,14 +554,14 @@ def facts(program: str) -> frozenset[Fact]:
     return PROGRAMS.get(program, PROGRAMS.get(base_name(program), _NO_FACTS))
 
 
-def programs_with(*wanted: Fact) -> frozenset[str]:
+def programs_with(*facts: Fact) -> frozenset[str]:
     """Return the programs with one of these facts, by their exact names."""
-    return frozenset[str]().union(*(_WITH_FACT[fact] for fact in wanted))
+    return frozenset[str]().union(*(_WITH_FACT[fact] for fact in facts))
 
 
-def git_with(*wanted: GitFact) -> frozenset[str]:
+def git_with(*facts: GitFact) -> frozenset[str]:
     """Return the commands of git with one of these facts."""
-    return frozenset[str]().union(*(_GIT_WITH_FACT[fact] for fact in wanted))
+    return frozenset[str]().union(*(_GIT_WITH_FACT[fact] for fact in facts))
 
 
 def options_of(role: Role, program: str) -> Sequence[str]:

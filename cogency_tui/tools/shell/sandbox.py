@@ -151,8 +151,8 @@ class Sandbox:
             return f"bwrap could not be started: {error.strerror}"
         if ended.started and ended.status == 0:
             return ""
-        said = ended.output.strip().partition("\n")[0]
-        return one_line(said) or ("it took too long" if ended.timed_out else "bwrap failed")
+        message = ended.output.strip().partition("\n")[0]
+        return one_line(message) or ("it took too long" if ended.timed_out else "bwrap failed")
 
     def _command_line(self, workspace: Workspace, cwd: Path) -> list[str]:
         # A clean-up of old temporary files may have removed ours.

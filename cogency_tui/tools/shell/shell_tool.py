@@ -28,7 +28,7 @@ from cogency_tui.tools.base import (
     Touch,
     with_protected,
 )
-from cogency_tui.tools.bounded_output import Kept
+from cogency_tui.tools.bounded_output import HeadAndTail
 from cogency_tui.tools.journal_protocol import Found
 from cogency_tui.tools.shell.background import Background
 from cogency_tui.tools.shell.checkout_commands import bringing
@@ -52,7 +52,7 @@ from cogency_tui.tools.worker_threads import completed, in_thread
 from cogency_tui.workspace.paths import Location
 from cogency_tui.workspace.protected_names import unusual
 
-_FIRST_LOOK = 0.5
+_FIRST_CHECK = 0.5
 """Seconds after which the first output of a background command is returned."""
 
 LONGEST_VALUE = 8 << 20
@@ -201,7 +201,7 @@ class Shell:
         stake: Sequence[Path],
         notes: Sequence[str],
     ) -> Outcome:
-        produced = Kept(LONGEST_VALUE)
+        produced = HeadAndTail(LONGEST_VALUE)
         async with await in_thread(_recorded, context, self.name, stake, args.command) as found:
             ended = await run_command(
                 args.command,
@@ -211,7 +211,7 @@ class Shell:
                 context.report,
                 self._grace,
                 wrapper,
-                produced=produced.feed if context.wants_value else None,
+                produced=produced.feed if context.takes_value else None,
                 signs=None if found is None else found.signs,
             )
         # The command may have created them.
@@ -224,7 +224,7 @@ class Shell:
             sandboxed=bool(wrapper),
         )
         outcome = with_protected(outcome, found)
-        return _with_value(outcome, produced) if context.wants_value else outcome
+        return _with_value(outcome, produced) if context.takes_value else outcome
 
     async def _start(
         self,
@@ -241,7 +241,7 @@ class Shell:
         async with await in_thread(_recorded, context, self.name, stake, command) as found:
             id = await background.start(command, cwd, environ, wrapper, context.secrets, context.known)
             try:
-                process = await background.settle(id, _FIRST_LOOK)
+                process = await background.settle(id, _FIRST_CHECK)
             except BaseException:
                 await completed(background.stop(id))
                 raise
@@ -314,7 +314,7 @@ def _directory(given: str, context: ToolContext) -> Location:
 
 
 def _outcome(ended: Ended, timeout: int, output: str, notes: Sequence[str], *, sandboxed: bool) -> Outcome:
-    status = f"timed out after {timeout} s and was stopped" if ended.timed_out else ended.told
+    status = f"timed out after {timeout} s and was stopped" if ended.timed_out else ended.described
     failed = ended.timed_out or ended.status != 0
     lines = [status, output.rstrip("\n") or "(no output)", *notes]
     if failed and sandboxed:
@@ -323,7 +323,7 @@ def _outcome(ended: Ended, timeout: int, output: str, notes: Sequence[str], *, s
     return Outcome(line, "\n".join(lines), failed=failed)
 
 
-def _with_value(outcome: Outcome, produced: Kept) -> Outcome:
+def _with_value(outcome: Outcome, produced: HeadAndTail) -> Outcome:
     """Return the outcome of a command with its whole standard output as value."""
     if produced.parts()[1]:
         note = f"[its standard output is longer than {LONGEST_VALUE >> 20} MiB: too long for an output_key]"

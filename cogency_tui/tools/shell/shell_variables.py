@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from cogency_tui.tools.shell.listing_commands import Listing, lists_names
+from cogency_tui.tools.shell.listing_commands import CommandListing, lists_names
 from cogency_tui.tools.shell.simple_command import (
     LISTED,
     NAME_OR_NOTHING,
@@ -225,7 +225,7 @@ def substituted(commands: Sequence[Simple]) -> Value | None:
         return Value(value)
     if not all(simple.piped for simple in commands[:-1]):
         return None
-    listed: Listing | None = None
+    listed: CommandListing | None = None
     for simple in commands:
         listed = lists_names(simple, listed)
     return Value(NAME_OR_NOTHING) if listed else None

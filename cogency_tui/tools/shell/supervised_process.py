@@ -62,7 +62,7 @@ class Supervised:
         self._began = orphans.started_at(process.pid)
         self._problem = 0
         self._complete = False
-        self._heard = b""
+        self._unfinished = b""
         self._unsent = bytearray()
         self._ready = asyncio.Event()
         self._exited = asyncio.Event()
@@ -70,7 +70,7 @@ class Supervised:
         self._gone = asyncio.Event()
         control.setblocking(False)
         loop = asyncio.get_running_loop()
-        loop.add_reader(control, self._hear)
+        loop.add_reader(control, self._read_control)
         # Nothing is sent on it: it becomes readable when the process at its other end is gone.
         loop.add_reader(leash, self._note_end)
 
@@ -193,7 +193,7 @@ class Supervised:
         except BlockingIOError:
             pass
         except OSError:
-            # The other end no longer reads: `_hear` notices the end.
+            # The other end no longer reads: `_read_control` notices the end.
             self._unsent.clear()
         loop = asyncio.get_running_loop()
         if self._unsent:
@@ -205,7 +205,7 @@ class Supervised:
         asyncio.get_running_loop().remove_reader(self._leash)
         self._gone.set()
 
-    def _hear(self) -> None:
+    def _read_control(self) -> None:
         try:
             data = self._control.recv(_MOST)
         except BlockingIOError:
@@ -217,8 +217,8 @@ class Supervised:
             for event in (self._over, self._exited, self._ready):
                 event.set()
             return
-        *lines, rest = (self._heard + data).split(b"\n")
-        self._heard = rest[:_MOST]
+        *lines, rest = (self._unfinished + data).split(b"\n")
+        self._unfinished = rest[:_MOST]
         for line in lines:
             self._take(line)
 

@@ -82,7 +82,7 @@ class Link:
 
 
 @dataclass
-class Tree:
+class LinkTree:
     """The links below a directory, and the paths with names that are not plain. It is not `complete` where
     there were too many entries."""
 
@@ -101,10 +101,10 @@ class Trees:
 
     def __init__(self, entries: int) -> None:
         self._left = entries
-        self._found: dict[Path, Tree] = {}
+        self._found: dict[Path, LinkTree] = {}
         self._outward: dict[Path, Sequence[Link]] = {}
 
-    def below(self, start: Path) -> Tree:
+    def below(self, start: Path) -> LinkTree:
         """Return the tree below a directory."""
         if start not in self._found:
             above = next((path for path in start.parents if path in self._found), None)
@@ -117,8 +117,8 @@ class Trees:
             self._outward[start] = outward(self.below(start).links, roots)
         return self._outward[start]
 
-    def _walked(self, start: Path) -> Tree:
-        tree = Tree()
+    def _walked(self, start: Path) -> LinkTree:
+        tree = LinkTree()
         pending = [start]
         while pending and tree.complete:
             directory = pending.pop()
@@ -135,7 +135,7 @@ class Trees:
                 continue
         return tree
 
-    def _enters(self, entry: "os.DirEntry[str]", tree: Tree) -> bool:
+    def _enters(self, entry: "os.DirEntry[str]", tree: LinkTree) -> bool:
         """Record an entry; return whether to enter it."""
         self._left -= 1
         tree.complete = self._left >= 0
@@ -166,11 +166,11 @@ def outward(links: Iterable[str], roots: Sequence[Path]) -> Sequence[Link]:
     return found
 
 
-def _part(tree: Tree, start: Path) -> Tree:
+def _part(tree: LinkTree, start: Path) -> LinkTree:
     """Return the part of a tree that is below a directory in it."""
     lead = f"{start}/"
     links, odd = ([path for path in paths if path.startswith(lead)] for paths in (tree.links, tree.odd))
-    return Tree(links, odd, tree.complete)
+    return LinkTree(links, odd, tree.complete)
 
 
 def _is_interpreter(link: Path, target: Path) -> bool:

@@ -8,7 +8,7 @@ import time
 from collections.abc import Sequence
 
 from .process_tree import Family
-from .system_calls import adopt_orphans, awake, hear_of_end_of_parent, let_go_of_output, quiet, spawn, wait
+from .system_calls import adopt_orphans, awake, let_go_of_output, notice_end_of_parent, quiet, spawn, wait
 
 LAST_GRACE = 1.0
 """Seconds between TERM and KILL when our program is gone."""
@@ -70,7 +70,7 @@ def main(arguments: Sequence[str]) -> None:
 def _guard(control: int, own: Sequence[int], program: int, wrapper: Sequence[str]) -> None:
     leash, *signs = own
     adopt_orphans()
-    hear_of_end_of_parent()
+    notice_end_of_parent()
     guard = os.getpid()
     supervisor = os.fork()
     if supervisor == 0:
@@ -119,14 +119,14 @@ def _enter_sandbox(control: int, wrapper: Sequence[str]) -> None:
     try:
         os.execv(wrapper[0], [*wrapper, *command_line("inside", [control])])
     except OSError as error:
-        _say(control, f"failed {error.errno}")
+        _write_line(control, f"failed {error.errno}")
     os._exit(127)
 
 
 def _supervise(control: int, parent: int, *, tree: bool) -> None:
     if tree:
         adopt_orphans()
-        hear_of_end_of_parent()
+        notice_end_of_parent()
     os.set_inheritable(control, False)
     Supervisor(control, parent, tree=tree).run()
     os._exit(0)
@@ -141,7 +141,7 @@ class Supervisor:
         self._tree = tree
         self._signals = awake()
         self._shell = 0
-        self._heard = b""
+        self._unfinished = b""
         self._exited = False
         self._left = False
         self._deadline: float | None = None
@@ -149,15 +149,15 @@ class Supervisor:
     def run(self) -> None:
         """Return when every process has ended."""
         # Sent before the shell starts, which could kill us before anything else is sent.
-        self._say("here")
+        self._report("here")
         shell = _command_of(self._control)
         if not shell:
             return
-        self._shell, problem = spawn(shell, self._say_group)
+        self._shell, problem = spawn(shell, self._report_group)
         if problem:
-            self._say(f"failed {problem}")
+            self._report(f"failed {problem}")
             return
-        self._say("started")
+        self._report("started")
         let_go_of_output()
         family = Family(None if self._tree else self._shell, self._reap)
         poll = select.poll()
@@ -170,12 +170,12 @@ class Supervisor:
             handles = {handle for handle, _ in poll.poll(self._patience())}
             if self._signals in handles:
                 quiet(self._signals)
-            if self._control in handles and not self._hear(family):
+            if self._control in handles and not self._read_control(family):
                 poll.unregister(self._control)
                 self._end(family, LAST_GRACE)
             elif os.getppid() != self._parent:
                 self._end(family, LAST_GRACE)
-        self._say(f"over {int(self._left)}")
+        self._report(f"over {int(self._left)}")
 
     def _patience(self) -> int | None:
         """Milliseconds to wait for an event; the end of a group's last process is none."""
@@ -184,16 +184,16 @@ class Supervisor:
             return wait(left if self._tree else min(left, _GROUP_PAUSE))
         return None if self._tree or not self._exited else wait(_GROUP_PAUSE)
 
-    def _hear(self, family: Family) -> bool:
+    def _read_control(self, family: Family) -> bool:
         """Process our program's messages. Whether it is still connected."""
         try:
-            said = os.read(self._control, _LONGEST_LINE)
+            received = os.read(self._control, _LONGEST_LINE)
         except OSError:
-            said = b""
-        *lines, self._heard = (self._heard + said).split(b"\n")
+            received = b""
+        *lines, self._unfinished = (self._unfinished + received).split(b"\n")
         for line in lines:
             self._end(family, float(line.removeprefix(b"stop ")))
-        return bool(said)
+        return bool(received)
 
     def _end(self, family: Family, grace: float) -> None:
         """Send TERM to all, and KILL after `grace` seconds, or at an earlier deadline that was set before."""
@@ -209,16 +209,16 @@ class Supervisor:
     def _reap(self, pid: int, status: int) -> None:
         if pid == self._shell:
             self._exited = True
-            self._say(f"exited {status}")
+            self._report(f"exited {status}")
 
-    def _say_group(self) -> None:
+    def _report_group(self) -> None:
         """Report, from within the shell and before it can do anything, the group that our program has to
         end if we cannot."""
         if not self._tree:
-            self._say(f"group {os.getpid()}")
+            self._report(f"group {os.getpid()}")
 
-    def _say(self, line: str) -> None:
-        _say(self._control, line)
+    def _report(self, line: str) -> None:
+        _write_line(self._control, line)
 
 
 def _command_of(control: int) -> list[bytes]:
@@ -242,7 +242,7 @@ def _exactly(control: int, count: int) -> bytes:
     return bytes(found)
 
 
-def _say(control: int, line: str) -> None:
+def _write_line(control: int, line: str) -> None:
     try:
         os.write(control, f"{line}\n".encode())
     except OSError:

@@ -43,7 +43,7 @@ def adopt_orphans() -> None:
     _prctl(_PR_SET_CHILD_SUBREAPER, 1)
 
 
-def hear_of_end_of_parent() -> None:
+def notice_end_of_parent() -> None:
     """Request a signal when the parent ends (Linux)."""
     # This signal also continues a process that a command has stopped.
     _prctl(_PR_SET_PDEATHSIG, signal.SIGCONT)

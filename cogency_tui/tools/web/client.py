@@ -41,7 +41,7 @@ _SHOWN = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class FetchLimits:
     """Seconds for the whole request, and for one connection; bytes of a page, as sent and unpacked;
     redirects."""
 
@@ -52,7 +52,7 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class HttpAnswer:
     """An HTTP answer. `url` is its final address; `notes` describe irregularities."""
 
     url: str
@@ -74,15 +74,18 @@ class WebClient:
     """Fetches pages. `trust` is for test servers, whose certificate no authority has signed."""
 
     def __init__(
-        self, guard: Guard | None = None, limits: Limits | None = None, trust: ssl.SSLContext | None = None
+        self,
+        guard: Guard | None = None,
+        limits: FetchLimits | None = None,
+        trust: ssl.SSLContext | None = None,
     ) -> None:
-        self._limits = limits or Limits()
+        self._limits = limits or FetchLimits()
         self._guard = guard or Guard()
         self._sockets = _Sockets(self._guard)
         # The same authorities as for the providers.
         self._trust = trust or httpx.create_ssl_context()
 
-    async def get(self, url: str) -> Answer:
+    async def get(self, url: str) -> HttpAnswer:
         """Fetch a page, whatever its status.
 
         Raises:
@@ -97,13 +100,13 @@ class WebClient:
                 f"{first} took longer than {self._limits.total:g} s.", "The server is slow: try another page."
             ) from None
 
-    async def _followed(self, address: WebAddress) -> Answer:
+    async def _followed(self, address: WebAddress) -> HttpAnswer:
         way = [address]
         notes: list[str] = []
         try:
             while True:
                 answer = await self._asked(address)
-                if isinstance(answer, Answer):
+                if isinstance(answer, HttpAnswer):
                     return replace(answer, notes=tuple(notes))
                 address = self._next(way, answer)
                 before = way[-1]
@@ -139,7 +142,7 @@ class WebClient:
             )
         return following
 
-    async def _asked(self, address: WebAddress) -> Answer | str:
+    async def _asked(self, address: WebAddress) -> HttpAnswer | str:
         """Return the answer of one server, or the target of its redirect."""
         headers = [(b"Host", address.authority.encode()), *_HEADERS]
         url = httpcore.URL(
@@ -160,7 +163,7 @@ class WebClient:
                 if response.status in _REDIRECTS and b"location" in given:
                     return _text(given[b"location"])
                 content_type = _text(given.get(b"content-type", b""))[:_SHOWN]
-                answer = Answer(str(address), response.status, content_type, b"")
+                answer = HttpAnswer(str(address), response.status, content_type, b"")
                 body = _Body(answer, _text(given.get(b"content-encoding", b"")), self._limits.size)
                 body.expect(_text(given.get(b"content-length", b"")))
                 async for piece in response.aiter_stream():
@@ -199,7 +202,7 @@ class _Sockets(httpcore.AsyncNetworkBackend):
 class _Body:
     """The body of an answer, unpacked as it arrives, at most `limit` bytes."""
 
-    def __init__(self, answer: Answer, encoding: str, limit: int) -> None:
+    def __init__(self, answer: HttpAnswer, encoding: str, limit: int) -> None:
         self._answer = answer
         self._limit = limit
         self._received = 0
@@ -270,8 +273,8 @@ def _text(header: bytes) -> str:
 
 
 def _failure(address: WebAddress, error: Exception) -> ToolError:
-    said = one_line(str(error)[:_SHOWN])
-    reason = f": {said}" if said else ""
+    message = one_line(str(error)[:_SHOWN])
+    reason = f": {message}" if message else ""
     proxy = next((name for name in _PROXIES if os.environ.get(name)), "")
     hint = f"The request is direct, not through the proxy in {proxy}." if proxy else ""
     if isinstance(error, httpcore.ConnectTimeout):

@@ -16,8 +16,8 @@ from cogency_tui.tools.web.public_hosts import Guard
 from cogency_tui.tools.web.url import parse
 
 if TYPE_CHECKING:
-    from cogency_tui.tools.web.client import Answer, WebClient
-    from cogency_tui.tools.web.page_text import Page
+    from cogency_tui.tools.web.client import HttpAnswer, WebClient
+    from cogency_tui.tools.web.page_text import PageText
 
 _READING = 20.0
 """Seconds for converting a page to text."""
@@ -75,17 +75,17 @@ def _open(guard: Guard) -> "WebClient":
     return WebClient(guard)
 
 
-async def _read(answer: "Answer") -> "Page":
+async def _read(answer: "HttpAnswer") -> "PageText":
     from cogency_tui.tools.web import page_text
 
     request = page_text.Request(answer.body, answer.content_type, answer.url)
     content = await in_child(
         page_text.__name__, msgspec.msgpack.encode(request), _READING, f"Reading {answer.url}"
     )
-    return msgspec.msgpack.decode(content, type=page_text.Page)
+    return msgspec.msgpack.decode(content, type=page_text.PageText)
 
 
-def _outcome(answer: "Answer", page: "Page") -> Outcome:
+def _outcome(answer: "HttpAnswer", page: "PageText") -> Outcome:
     content: dict[str, Any] = {
         "url": answer.url,
         "title": page.title,

@@ -210,7 +210,7 @@ class Request(msgspec.Struct):
     url: str
 
 
-class Page(msgspec.Struct):
+class PageText(msgspec.Struct):
     """A page's title (only for HTML), its text, and notes for its reader."""
 
     title: str
@@ -240,7 +240,7 @@ def kind_of(content_type: str) -> Kind | None:
     return "text" if not name or name.startswith("text/") or name.endswith("+xml") else None
 
 
-def read_page(body: bytes, content_type: str, url: str) -> Page:
+def read_page(body: bytes, content_type: str, url: str) -> PageText:
     """Convert a received page to text.
 
     Raises:
@@ -268,7 +268,7 @@ def read_page(body: bytes, content_type: str, url: str) -> Page:
     if len(text) > LONGEST:
         notes.append(f"Cut: these are the first {LONGEST:,} of {len(text):,} characters.")
         text = text[:LONGEST]
-    return Page(title, text, notes)
+    return PageText(title, text, notes)
 
 
 def _decoded(body: bytes, content_type: str, notes: list[str]) -> str:

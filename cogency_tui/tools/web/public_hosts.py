@@ -158,7 +158,7 @@ async def system_addresses(host: str, port: int) -> list[str]:
         else:
             answer.set_exception(error)
 
-    def look_up() -> None:
+    def resolve() -> None:
         found: list[str] = []
         failed: Exception | None = None
         try:
@@ -169,7 +169,7 @@ async def system_addresses(host: str, port: int) -> list[str]:
         with suppress(RuntimeError):
             loop.call_soon_threadsafe(settle, found, failed)
 
-    threading.Thread(target=look_up, name="look-up", daemon=True).start()
+    threading.Thread(target=resolve, name="look-up", daemon=True).start()
     return await answer
 
 

@@ -140,8 +140,8 @@ def answer(request: bytes) -> bytes:
         found = library.DDGS(timeout=_ENGINE_SECONDS).text(given.query, max_results=given.limit)
     except failure as error:
         if str(error) != _NOTHING:
-            said = one_line(str(error)[:_LONGEST_REASON])
-            raise ToolError(f"No search engine responded: {said}", "Try again later.") from error
+            message = one_line(str(error)[:_LONGEST_REASON])
+            raise ToolError(f"No search engine responded: {message}", "Try again later.") from error
     return msgspec.msgpack.encode(msgspec.convert(found, list[Hit]))
 
 

@@ -21,7 +21,7 @@ from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.transcript.call_unit import State
 
 if TYPE_CHECKING:
-    from cogency_tui.tools.shell.background import Listed
+    from cogency_tui.tools.shell.background import BackgroundState
 
 INTERVAL = 1.0
 """Seconds between two polls while a command runs."""
@@ -77,7 +77,7 @@ class BackgroundCommands(FeatureCommands):
         except ToolError as exc:
             self.complain(exc)
         else:
-            self.say(f"{stopped.id}: {stopped.told}")
+            self.say(f"{stopped.id}: {stopped.described}")
         self.refresh()
 
     def _output(self, id: str) -> str:
@@ -89,8 +89,8 @@ class BackgroundCommands(FeatureCommands):
             return ""
 
 
-def _as_shown(listed: "Listed") -> BackgroundCommand:
+def _as_shown(listed: "BackgroundState") -> BackgroundCommand:
     ended = listed.ended
     state: State = "running" if ended is None else "done" if ended.status == 0 else "failed"
-    remark = ended.told if ended is not None else ""
+    remark = ended.described if ended is not None else ""
     return BackgroundCommand(listed.id, listed.command, listed.started, listed.seconds, state, remark)

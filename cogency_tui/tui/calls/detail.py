@@ -13,16 +13,16 @@ from textual.binding import Binding, BindingType
 from cogency_tui.safe_text import reveal
 from cogency_tui.tui.calls.rows import BackgroundCommand, cause_of_skip, waits_for
 from cogency_tui.tui.kit.command_output import Output
-from cogency_tui.tui.kit.lazy_text_layout import Fixed, Sheet, Stack
+from cogency_tui.tui.kit.lazy_text_layout import Fixed, LazyLayout, Stack
 from cogency_tui.tui.kit.line_view import LineView
 from cogency_tui.tui.kit.lines import BLANK, Line, wrap
 from cogency_tui.tui.kit.number_format import duration, plural, size
 from cogency_tui.tui.theme_styles import ThemeStyles
-from cogency_tui.tui.transcript.call_detail import CallSheet
-from cogency_tui.tui.transcript.call_unit import GLYPHS, ROLES, Call
+from cogency_tui.tui.transcript.call_detail import CallLayout
+from cogency_tui.tui.transcript.call_unit import GLYPHS, ROLES, CallUnit
 
 
-class CommandSheet:
+class CommandText:
     """The lines of a background command, `width` cells wide: its state, running time and output."""
 
     def __init__(self, width: int, styles: ThemeStyles) -> None:
@@ -31,8 +31,8 @@ class CommandSheet:
         self.command = BackgroundCommand("", "", 0.0, 0.0, "running")
         self._output = Output()
         self._fed = ""
-        self._sheet = Sheet(self._output, width, styles)
-        self._stack = Stack([Fixed([]), self._sheet])
+        self._layout = LazyLayout(self._output, width, styles)
+        self._stack = Stack([Fixed([]), self._layout])
 
     def __len__(self) -> int:
         return len(self._stack)
@@ -46,11 +46,11 @@ class CommandSheet:
         if not output.startswith(self._fed):
             # The middle of a long output is dropped: the new output does not continue the old.
             self._output, self._fed = Output(), ""
-            self._sheet = Sheet(self._output, self.width, self.theme_styles)
+            self._layout = LazyLayout(self._output, self.width, self.theme_styles)
         self._output.feed(output[len(self._fed) :])
         self._fed = output
-        self._sheet.grow()
-        self._stack = Stack([Fixed(self._head(now)), self._sheet])
+        self._layout.grow()
+        self._stack = Stack([Fixed(self._head(now)), self._layout])
 
     def _head(self, now: float) -> list[Line]:
         command, styles, width = self.command, self.theme_styles, self.width
@@ -70,7 +70,7 @@ class CommandSheet:
 
 
 class CallDetail(LineView):
-    """Shows one `CallSheet` or `CommandSheet`."""
+    """Shows one `CallLayout` or `CommandText`."""
 
     BINDING_GROUP_TITLE = "Call details"
 
@@ -86,38 +86,42 @@ class CallDetail(LineView):
     def __init__(self, clock: Callable[[], float], *, id: str | None = None) -> None:
         super().__init__(id=id)
         self._clock = clock
-        self._sheet: CallSheet | CommandSheet | None = None
+        self._text_layout: CallLayout | CommandText | None = None
         self._following = True
         self._placing = False
         self._loading = False
 
-    def show(self, call: Call | None, before: Sequence[Call] = ()) -> None:
+    def show(self, call: CallUnit | None, before: Sequence[CallUnit] = ()) -> None:
         """Show a call; `before` are the calls that it may depend on."""
-        sheet = self._sheet if isinstance(self._sheet, CallSheet) and self._sheet.call is call else None
+        layout = (
+            self._text_layout
+            if isinstance(self._text_layout, CallLayout) and self._text_layout.call is call
+            else None
+        )
         if call is None:
-            self._sheet = None
+            self._text_layout = None
         else:
             waits, cause = waits_for(call, before), cause_of_skip(call, before)
             now = self._clock()
-            if sheet is None or sheet.stale or not self._fits(sheet):
-                self._sheet = CallSheet(
+            if layout is None or layout.stale or not self._fits(layout):
+                self._text_layout = CallLayout(
                     call, self.text_width, self.theme_styles, now, waits=waits, cause=cause, gradual=True
                 )
             else:
-                sheet.refresh(now, waits=waits, cause=cause)
-        self._place(live=call is not None and not call.settled, other=sheet is None)
+                layout.refresh(now, waits=waits, cause=cause)
+        self._place(live=call is not None and not call.settled, other=layout is None)
 
     def show_command(self, command: BackgroundCommand, output: str) -> None:
         """Show a background command and its output so far."""
-        sheet = self._sheet if isinstance(self._sheet, CommandSheet) else None
-        other = sheet is None or sheet.command.id != command.id
-        if sheet is None or other or not self._fits(sheet):
-            sheet = self._sheet = CommandSheet(self.text_width, self.theme_styles)
-        sheet.take(command, output, self._clock())
+        layout = self._text_layout if isinstance(self._text_layout, CommandText) else None
+        other = layout is None or layout.command.id != command.id
+        if layout is None or other or not self._fits(layout):
+            layout = self._text_layout = CommandText(self.text_width, self.theme_styles)
+        layout.take(command, output, self._clock())
         self._place(live=command.state == "running", other=other)
 
     def line_at(self, y: int) -> Line | None:
-        return self._sheet.line(y) if self._sheet and y < len(self._sheet) else None
+        return self._text_layout.line(y) if self._text_layout and y < len(self._text_layout) else None
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         super().watch_scroll_y(old_value, new_value)
@@ -130,12 +134,12 @@ class CallDetail(LineView):
     def action_page(self, direction: int) -> None:
         self.jump(self.scroll_offset.y + direction * max(1, self.page - 1))
 
-    def _fits(self, sheet: CallSheet | CommandSheet) -> bool:
-        return sheet.width == self.text_width and sheet.theme_styles is self.theme_styles
+    def _fits(self, layout: CallLayout | CommandText) -> bool:
+        return layout.width == self.text_width and layout.theme_styles is self.theme_styles
 
     def _place(self, *, live: bool, other: bool) -> None:
         self._placing = True
-        self.resize_column(len(self._sheet) if self._sheet else 0)
+        self.resize_column(len(self._text_layout) if self._text_layout else 0)
         if other:
             self._following = True
         if live and self._following:
@@ -147,12 +151,12 @@ class CallDetail(LineView):
         self._load_later()
 
     def _load_later(self) -> None:
-        if isinstance(self._sheet, CallSheet) and self._sheet.loading and not self._loading:
+        if isinstance(self._text_layout, CallLayout) and self._text_layout.loading and not self._loading:
             self._loading = True
             self.call_later(self._load)
 
     def _load(self) -> None:
         self._loading = False
-        if isinstance(self._sheet, CallSheet) and self._sheet.loading:
-            self._sheet.load()
-            self._place(live=not self._sheet.call.settled, other=False)
+        if isinstance(self._text_layout, CallLayout) and self._text_layout.loading:
+            self._text_layout.load()
+            self._place(live=not self._text_layout.call.settled, other=False)

@@ -34,7 +34,7 @@ from cogency_tui.tui.transcript.call_lines import (
     step_row,
     waiting_row,
 )
-from cogency_tui.tui.transcript.call_unit import Call
+from cogency_tui.tui.transcript.call_unit import CallUnit
 from cogency_tui.tui.transcript.units import Transcript
 
 _FOLD_END = NAME_COLUMN + 4
@@ -94,7 +94,7 @@ class CallList(SelectList[Row]):
         self.following = True
 
     @property
-    def call(self) -> Call | None:
+    def call(self) -> CallUnit | None:
         """The selected call."""
         return self.calls.transcript.call(self.key) if isinstance(self.key, int) else None
 

@@ -15,7 +15,7 @@ from cogency_tui.tui.kit.filter_line import FilterLine
 from cogency_tui.tui.kit.lines import width_of
 from cogency_tui.tui.kit.pane_title import PaneTitle
 from cogency_tui.tui.kit.typed_app import app_of
-from cogency_tui.tui.transcript.call_unit import Call
+from cogency_tui.tui.transcript.call_unit import CallUnit
 from cogency_tui.tui.transcript.units import Transcript
 
 FAILURES = "failures"
@@ -179,7 +179,7 @@ class ToolCalls(Surface):
             self.query_one(FilterLine).mark([FAILURES] if call_filter.failures else [])
             self._catch_up()
 
-    def _copy(self, call: Call | None, command: BackgroundCommand | None) -> None:
+    def _copy(self, call: CallUnit | None, command: BackgroundCommand | None) -> None:
         text = self._outputs(command.id) if command else call.body() if call else ""
         if text:
             self.post_message(self.Copied(text))

@@ -17,7 +17,7 @@ import msgspec
 
 from cogency_tui.agent.output_variables import names_in
 from cogency_tui.tui.transcript.call_lines import summarize
-from cogency_tui.tui.transcript.call_unit import Call, State
+from cogency_tui.tui.transcript.call_unit import CallUnit, State
 from cogency_tui.tui.transcript.units import Transcript
 
 HIDDEN = -2
@@ -71,7 +71,7 @@ class CallFilter(msgspec.Struct, frozen=True):
     def __bool__(self) -> bool:
         return bool(self.text.strip()) or self.failures
 
-    def admits(self, call: Call) -> bool:
+    def admits(self, call: CallUnit) -> bool:
         if self.failures and call.state not in _FAILED:
             return False
         if not self.text.strip():
@@ -145,7 +145,7 @@ class CallRows:
             self._arrange_call(index, self.transcript.call(index))
         self._append_commands()
 
-    def _arrange_call(self, index: int, call: Call) -> None:
+    def _arrange_call(self, index: int, call: CallUnit) -> None:
         self._shown -= self._tops.pop(index, None) is not None
         shown = self._shapes[index] = self._shape(index, call)
         if shown is None:
@@ -215,7 +215,7 @@ class CallRows:
         last = next(reversed(self._tops), self.commands[-1].id if self.commands else None)
         return next(begun, last)
 
-    def before(self, index: int) -> list[Call]:
+    def before(self, index: int) -> list[CallUnit]:
         """The calls written before one, as far back as it can depend on them."""
         calls = self.transcript.calls
         place = bisect_left(calls, index)
@@ -226,12 +226,12 @@ class CallRows:
             self.rows.append(Row())
             self.rows += [Row(command=number) for number in range(len(self.commands))]
 
-    def _shape(self, index: int, call: Call) -> range | None:
+    def _shape(self, index: int, call: CallUnit) -> range | None:
         if self.filter and not self.filter.admits(call):
             return None
         return self._steps(index, call)[1]
 
-    def _steps(self, index: int, call: Call) -> tuple[int, range]:
+    def _steps(self, index: int, call: CallUnit) -> tuple[int, range]:
         """The number of hidden calls within one, and the range of those shown."""
         count = len(call.steps())
         folded = self._folded.get(index)
@@ -247,34 +247,34 @@ class CallRows:
 _FAILED_MARK = {"failed": "failed", "skipped": "was skipped", "interrupted": "was interrupted"}
 
 
-def dependencies(call: Call, before: Sequence[Call]) -> dict[str, Call | None]:
+def dependencies(call: CallUnit, before: Sequence[CallUnit]) -> dict[str, CallUnit | None]:
     """The actions that `call` depends on, by id; `before` are the calls written earlier.
 
     An action that does not exist (yet) is None.
     """
     if not call.action.id and not call.action.depends_on:
         return {}
-    ids: dict[str, Call] = {}
-    keys: dict[str, Call] = {}
+    ids: dict[str, CallUnit] = {}
+    keys: dict[str, CallUnit] = {}
     for other in before:
         ids[other.action.id or other.id] = other
         if other.action.output_key:
             keys[other.action.output_key] = other
-    found: dict[str, Call | None] = {each: ids.get(each) for each in call.action.depends_on}
+    found: dict[str, CallUnit | None] = {each: ids.get(each) for each in call.action.depends_on}
     for name in sorted(names_in(call.args, keys)):
         other = keys[name]
         found.setdefault(other.action.id or other.id, other)
     return found
 
 
-def waits_for(call: Call, before: Sequence[Call]) -> list[str]:
+def waits_for(call: CallUnit, before: Sequence[CallUnit]) -> list[str]:
     """The ids of the actions that a queued call still waits for."""
     if call.state != "queued":
         return []
     return [each for each, other in dependencies(call, before).items() if other is None or not other.settled]
 
 
-def cause_of_skip(call: Call, before: Sequence[Call]) -> str:
+def cause_of_skip(call: CallUnit, before: Sequence[CallUnit]) -> str:
     """The reason why a call was skipped, in a few words: `a failed`; empty if no dependency is the cause."""
     if call.state != "skipped":
         return ""

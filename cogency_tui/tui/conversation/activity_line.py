@@ -10,7 +10,7 @@ from cogency_tui.safe_text import one_line
 from cogency_tui.tui.kit.bar import Bar, end_to_end
 from cogency_tui.tui.kit.lines import fit, width_of
 from cogency_tui.tui.kit.number_format import plural, whole_seconds
-from cogency_tui.tui.transcript.call_unit import Call
+from cogency_tui.tui.transcript.call_unit import CallUnit
 from cogency_tui.tui.transcript.messages_and_notices import SPINNER
 from cogency_tui.tui.transcript.units import Notice, Prose, Transcript, Unit
 
@@ -42,7 +42,7 @@ def describe_activity(transcript: Transcript, model: str, now: float) -> Activit
 
 
 def _describe_work(units: list[Unit], model: str) -> str:
-    calls = [unit for unit in units if isinstance(unit, Call) and not unit.settled]
+    calls = [unit for unit in units if isinstance(unit, CallUnit) and not unit.settled]
     if any(call.state == "waiting" for call in calls):
         return "Waiting for your answer"
     if running := [call for call in calls if call.state == "running"]:
@@ -61,7 +61,7 @@ def _describe_work(units: list[Unit], model: str) -> str:
 
 
 def _is_live(unit: object) -> bool:
-    if isinstance(unit, Call):
+    if isinstance(unit, CallUnit):
         return unit.state == "running"
     return isinstance(unit, Prose) and unit.thinking and unit.open
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from cogency_tui.protocol.events import Event
-from cogency_tui.tui.transcript.call_unit import Call
+from cogency_tui.tui.transcript.call_unit import CallUnit
 from cogency_tui.tui.transcript.units import Prose, Transcript, Unit, UserMessage, is_own
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def last_event(transcript: Transcript, unit: int, stored: Sequence[tuple[int, Ev
     if isinstance(units[unit], UserMessage):
         return _message(_ordinal(units, unit), stored)[0]
     # Units that are not stored (errors, notices) belong to the unit above them.
-    while unit >= 0 and not isinstance(units[unit], UserMessage | Prose | Call):
+    while unit >= 0 and not isinstance(units[unit], UserMessage | Prose | CallUnit):
         unit -= 1
     if unit < 0 or _is_message(units[unit]):
         return _message(_ordinal(units, unit), stored)[1]
@@ -73,7 +73,7 @@ def _ends(unit: Unit, event: Event) -> bool:
         case Prose():
             kind = "think" if unit.thinking else "respond"
             return event["type"] == kind and event["id"] == unit.id
-        case Call():
+        case CallUnit():
             return event["type"] == "call" and event["id"] == unit.id
         case _:
             return False

@@ -35,7 +35,7 @@ class ConversationPane(Surface):
             self.query_one(FindBar).begin()
             self._conversation.find.begin(self.query_one(FindBar).query_text)
 
-    def on_conversation_find_wanted(self, event: Conversation.FindWanted) -> None:
+    def on_conversation_find_requested(self, event: Conversation.FindRequested) -> None:
         event.stop()
         self.begin_find()
 

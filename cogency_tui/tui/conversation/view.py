@@ -12,7 +12,7 @@ from textual.selection import Selection
 
 from cogency_tui.tui.kit.lines import Line
 from cogency_tui.tui.kit.typed_app import app_of
-from cogency_tui.tui.transcript.call_unit import Call
+from cogency_tui.tui.transcript.call_unit import CallUnit
 from cogency_tui.tui.transcript.cursor import BlockCursor, BlockPlace
 from cogency_tui.tui.transcript.find import Find
 from cogency_tui.tui.transcript.keyboard_selection import LineSelection
@@ -64,24 +64,24 @@ class Conversation(TranscriptView):
         _key("escape", "leave", "Clear", "leave", "Clear the selection, or end the search"),
     ]
 
-    class FindWanted(Message):
+    class FindRequested(Message):
         """The user asks to find text."""
 
-    class ForkWanted(Message):
+    class ForkRequested(Message):
         """The user asks to continue from unit `unit` in a fork."""
 
         def __init__(self, unit: int) -> None:
             self.unit = unit
             super().__init__()
 
-    class ReviewWanted(Message):
+    class ReviewRequested(Message):
         """The user asks for the changes made by the call with this id."""
 
         def __init__(self, call: str) -> None:
             self.call = call
             super().__init__()
 
-    class LinksWanted(Message):
+    class LinksRequested(Message):
         """The user asks to open one of these addresses."""
 
         def __init__(self, addresses: list[str]) -> None:
@@ -186,7 +186,7 @@ class Conversation(TranscriptView):
         if (cursor := self.cursor.place) is None:
             return
         unit = self.transcript.units[cursor.unit]
-        if isinstance(unit, Call):
+        if isinstance(unit, CallUnit):
             self._copy(outcome_of(unit))
             return
         code = code_in(self._block_text())
@@ -202,25 +202,25 @@ class Conversation(TranscriptView):
     def action_fork(self) -> None:
         """Request a fork that ends with the unit of the block."""
         if (cursor := self.cursor.place) is not None:
-            self.post_message(self.ForkWanted(cursor.unit))
+            self.post_message(self.ForkRequested(cursor.unit))
 
     def action_review(self) -> None:
         """Request the review of the changes made by the call of the block."""
         cursor = self.cursor.place
-        if cursor is not None and isinstance(unit := self.transcript.units[cursor.unit], Call):
-            self.post_message(self.ReviewWanted(unit.id))
+        if cursor is not None and isinstance(unit := self.transcript.units[cursor.unit], CallUnit):
+            self.post_message(self.ReviewRequested(unit.id))
 
     def action_links(self) -> None:
         """Request the list of the block's addresses, to open one."""
         addresses = links_in(self._block_text())
         if addresses:
-            self.post_message(self.LinksWanted(addresses))
+            self.post_message(self.LinksRequested(addresses))
         else:
             self.notify("No links here.", markup=False)
 
     def action_find(self) -> None:
         """Request the find field."""
-        self.post_message(self.FindWanted())
+        self.post_message(self.FindRequested())
 
     def action_find_next(self, step: int) -> None:
         self.find.step(step)
@@ -290,4 +290,4 @@ class Conversation(TranscriptView):
 
 def _may_have_changed(unit: Unit) -> bool:
     """Return whether the unit may have edits: a command does not report the files that it changed."""
-    return isinstance(unit, Call) and unit.settled and (bool(unit.changes()) or unit.name == "shell")
+    return isinstance(unit, CallUnit) and unit.settled and (bool(unit.changes()) or unit.name == "shell")

@@ -35,7 +35,7 @@ class Contents:
 
 
 @dataclass(frozen=True, slots=True)
-class Spent:
+class ConversationUsage:
     """The usage of each cycle, summary and question of a conversation; sub-agents are separate."""
 
     own: list[Measure]
@@ -87,10 +87,12 @@ class ContextFacts:
             )
         await history.edit_summary(text)
 
-    async def spent(self, conversation_id: str) -> Spent:
+    async def spent(self, conversation_id: str) -> ConversationUsage:
         """The usage of the conversation and its sub-agents."""
         store = await self._agent.store()
-        return Spent(await read_measures(store, conversation_id), await _delegated(store, conversation_id))
+        return ConversationUsage(
+            await read_measures(store, conversation_id), await _delegated(store, conversation_id)
+        )
 
     async def figures(self, conversation_id: str) -> tuple[Measure, int]:
         """The totals of the conversation, and the estimated tokens of its next request."""

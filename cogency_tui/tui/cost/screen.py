@@ -8,7 +8,7 @@ from textual.app import ComposeResult
 from textual.containers import Vertical
 
 from cogency_tui.safe_text import one_line
-from cogency_tui.tui.cost.context_usage import Spent
+from cogency_tui.tui.cost.context_usage import ConversationUsage
 from cogency_tui.tui.cost.usage_totals import Cost, Saving, by_model, in_all, saving
 from cogency_tui.tui.kit.dialogs import Choices, DialogBody, ReadingScreen
 from cogency_tui.tui.kit.lines import BLANK, Line, cells, fit, wrap
@@ -101,7 +101,7 @@ def _describe_saving(saved: Saving) -> str:
 class CostScreen(ReadingScreen[None]):
     """Shows what was `spent`: at least one request."""
 
-    def __init__(self, spent: Spent) -> None:
+    def __init__(self, spent: ConversationUsage) -> None:
         super().__init__()
         self._costs = [*by_model(spent.own), *by_model(spent.delegated, " (sub-agents)")]
         self._total = in_all(self._costs)

@@ -40,7 +40,7 @@ class FileCommands(FeatureCommands):
         self._workspace = bridge.agent.workspace
         self._project = ProjectFiles(self._workspace)
         self._paths: Paths | None = None
-        self._wanted = ""
+        self._requested = ""
         self._stale = asyncio.Event()
         self._previewed = ""
         self._known: FileTree | None = None
@@ -51,7 +51,7 @@ class FileCommands(FeatureCommands):
     def start(self) -> None:
         """List the project, watch the shown directories, and run git."""
         self._screen.run_worker(self._watch, group="watch")
-        self._screen.run_worker(self._keep_marks, group="marks")
+        self._screen.run_worker(self._store_marks, group="marks")
         self.list_directories([ROOT])
         self.refresh()
 
@@ -73,7 +73,7 @@ class FileCommands(FeatureCommands):
 
     def filter(self, text: str) -> None:
         """Show the files that match `text`."""
-        self._wanted = text
+        self._requested = text
         if not text:
             self._paths = None
         elif self._paths is not None:
@@ -124,7 +124,7 @@ class FileCommands(FeatureCommands):
                 await self._preview(self._previewed, again=True)
             self.refresh()
 
-    async def _keep_marks(self) -> None:
+    async def _store_marks(self) -> None:
         while True:
             await self._stale.wait()
             self._stale.clear()
@@ -139,8 +139,8 @@ class FileCommands(FeatureCommands):
         except CogencyError as exc:
             self.complain(exc)
             return
-        if self._wanted:
-            self.filter(self._wanted)
+        if self._requested:
+            self.filter(self._requested)
 
     async def _preview(self, path: str, *, again: bool = False) -> None:
         preview = await asyncio.to_thread(read_preview, self._workspace, path)

@@ -9,9 +9,9 @@ from textual.message import Message
 
 from cogency_tui.safe_text import one_line
 from cogency_tui.tui.kit.bar import Surface
-from cogency_tui.tui.kit.code import SourceSheet
+from cogency_tui.tui.kit.code import SourceLayout
 from cogency_tui.tui.kit.file_text import Preview
-from cogency_tui.tui.kit.lazy_text_layout import Fixed, Sheet
+from cogency_tui.tui.kit.lazy_text_layout import Fixed, LazyLayout
 from cogency_tui.tui.kit.line_view import LineView
 from cogency_tui.tui.kit.lines import BLANK, Line, wrap
 from cogency_tui.tui.kit.number_format import plural, size
@@ -46,7 +46,7 @@ class PreviewLines(LineView):
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self._preview: Preview | None = None
-        self._sheet: Sheet | Fixed = Fixed([])
+        self._layout: LazyLayout | Fixed = Fixed([])
         self._drawn_for: tuple[object, ...] = ()
 
     def show(self, preview: Preview) -> None:
@@ -60,7 +60,7 @@ class PreviewLines(LineView):
 
     def line_at(self, y: int) -> Line | None:
         self._draw()
-        return self._sheet.line(y) if y < len(self._sheet) else None
+        return self._layout.line(y) if y < len(self._layout) else None
 
     def on_resize(self) -> None:
         self._draw()
@@ -82,12 +82,12 @@ class PreviewLines(LineView):
             return
         self._drawn_for = (width, styles)
         if preview.problem:
-            self._sheet = Fixed(wrap([Segment(preview.problem, styles("dim"))], width))
+            self._layout = Fixed(wrap([Segment(preview.problem, styles("dim"))], width))
         elif preview.lines.total:
-            self._sheet = SourceSheet(preview.lines, preview.language, width, styles)
+            self._layout = SourceLayout(preview.lines, preview.language, width, styles)
         else:
-            self._sheet = Fixed([Line([Segment("The file is empty.", styles("dim"))]), BLANK])
-        self.resize_column(len(self._sheet))
+            self._layout = Fixed([Line([Segment("The file is empty.", styles("dim"))]), BLANK])
+        self.resize_column(len(self._layout))
         self.refresh()
 
 

@@ -111,10 +111,10 @@ class ProjectFiles:
         return Changed(frozenset(directories), git, frozenset(rules))
 
     def _list(self, path: str) -> list[Node] | None:
-        from cogency_tui.workspace.gitignore_walk import Tree
+        from cogency_tui.workspace.gitignore_walk import WorkspaceTree
 
         try:
-            entries = Tree(self._workspace).children(path)
+            entries = WorkspaceTree(self._workspace).children(path)
         except WorkspaceError:
             return None
         return [Node(entry.name, entry.path, entry.kind == "directory") for entry in entries]

@@ -166,12 +166,12 @@ def draw_found(node: Node, letters: Sequence[int], width: int, styles: ThemeStyl
     shown = fit_path(path, room)
     cut = len(path) - len(shown)
     name = len(shown) - len(one_line(node.name))
-    meant = {place - cut for place in letters} if len(path) == len(node.path) else set[int]()
+    target = {place - cut for place in letters} if len(path) == len(node.path) else set[int]()
     segments = [
         Segment(
             letter,
             styles("accent", on, "bold")
-            if place in meant
+            if place in target
             else styles("text" if place >= name else "dim", on),
         )
         for place, letter in enumerate(shown)

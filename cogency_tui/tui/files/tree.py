@@ -1,6 +1,6 @@
 """The file tree: directories are listed when opened; the agent's changes and git's states are marked.
 
-The widget reads no disk: it requests a directory's entries with `Wanted`, and receives them by
+The widget reads no disk: it requests a directory's entries with `Requested`, and receives them by
 `list_directory`. Open directories stay open when the disk changes.
 """
 
@@ -42,7 +42,7 @@ class FileTree(SelectList[Row]):
         ),
     ]
 
-    class Wanted(Message):
+    class Requested(Message):
         """Requests the entries of directory `path`."""
 
         def __init__(self, path: str) -> None:
@@ -91,7 +91,7 @@ class FileTree(SelectList[Row]):
     def mark(self, changes: Mapping[str, FileChange]) -> None:
         """Set the agent's changes, by path."""
         if changes != self._files.changes:
-            self._want(self._files.change(changes))
+            self._request(self._files.change(changes))
             self._show_changes()
 
     def mark_git(self, marks: GitMarks) -> None:
@@ -115,7 +115,7 @@ class FileTree(SelectList[Row]):
 
     def reveal_path(self, path: str) -> None:
         """Open all directories above `path`, and select it."""
-        self._want(self._files.reveal(path))
+        self._request(self._files.reveal(path))
         self._sought = path
         self._show_changes()
 
@@ -149,7 +149,7 @@ class FileTree(SelectList[Row]):
         closed = node is not None and node.path not in self._files.open
         if node and node.is_directory and closed and self._files.found is None:
             self._files.open.add(node.path)
-            self._want([node.path])
+            self._request([node.path])
             self._files.arrange()
             self._show_changes()
 
@@ -178,9 +178,9 @@ class FileTree(SelectList[Row]):
         if node and (what in ("mention", "reveal") or not (node.is_directory or node.gone)):
             self.post_message(self.Asked(what, node.path))
 
-    def _want(self, paths: Sequence[str]) -> None:
+    def _request(self, paths: Sequence[str]) -> None:
         for path in paths:
-            self.post_message(self.Wanted(path))
+            self.post_message(self.Requested(path))
 
     def _show_changes(self) -> None:
         """Refresh after the rows changed: the selection stays on its entry, or moves to its directory."""

@@ -6,7 +6,7 @@ from typing import Any
 from textual.screen import Screen
 
 from cogency_tui.tui.bridge import Bridge
-from cogency_tui.tui.commands import Command
+from cogency_tui.tui.commands import SlashCommand
 from cogency_tui.tui.commands_base import FeatureCommands, Handler
 from cogency_tui.tui.kit.typed_app import app_of
 
@@ -15,7 +15,7 @@ class HelpCommands(FeatureCommands):
     """Shows dialogs over `screen`; `commands` are the available ones."""
 
     def __init__(
-        self, screen: Screen[Any], bridge: Bridge, commands: Callable[[], Sequence[Command]]
+        self, screen: Screen[Any], bridge: Bridge, commands: Callable[[], Sequence[SlashCommand]]
     ) -> None:
         super().__init__(screen, bridge)
         self._commands = commands

@@ -12,7 +12,7 @@ from textual.dom import DOMNode
 from textual.screen import Screen
 from textual.widgets import Input
 
-from cogency_tui.tui.commands import Command
+from cogency_tui.tui.commands import SlashCommand
 from cogency_tui.tui.kit.dialogs import STYLES, Choice, Choices, Dialog, DialogBody
 from cogency_tui.tui.kit.filter_line import FilterField
 from cogency_tui.tui.kit.keys import key_name
@@ -60,7 +60,7 @@ def _row(keys: Sequence[str], meaning: str) -> HelpRow:
     return HelpRow(" ".join(dict.fromkeys(keys)), meaning)
 
 
-def command_rows(commands: Sequence[Command]) -> HelpGroup:
+def command_rows(commands: Sequence[SlashCommand]) -> HelpGroup:
     """The commands as help rows."""
     rows = [
         HelpRow(f"/{command.name} {command.takes}".rstrip(), _describe(command.summary, command.choices))

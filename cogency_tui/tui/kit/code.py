@@ -12,8 +12,8 @@ from typing import Any
 
 from rich.segment import Segment
 
-from cogency_tui.tui.kit.command_output import Lines, TextLine
-from cogency_tui.tui.kit.lazy_text_layout import MOST_LAID, Recent, Sheet
+from cogency_tui.tui.kit.command_output import OutputLines, TextLine
+from cogency_tui.tui.kit.lazy_text_layout import MOST_LAID, LazyLayout, Recent
 from cogency_tui.tui.kit.lines import Line, cells, chop, fit, width_of
 from cogency_tui.tui.theme_styles import ThemeStyles
 
@@ -219,10 +219,10 @@ _FRAME = 2
 """Cells around each row of code."""
 
 
-class SourceSheet(Sheet):
+class SourceLayout(LazyLayout):
     """The numbered lines of the source `text`, `width` cells wide; colored row by row when rendered."""
 
-    def __init__(self, text: Lines, language: str, width: int, styles: ThemeStyles) -> None:
+    def __init__(self, text: OutputLines, language: str, width: int, styles: ThemeStyles) -> None:
         self._language = language
         self._digits = len(str(max(1, text.total)))
         self._numbers: list[int] = []

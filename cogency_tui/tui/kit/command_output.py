@@ -44,7 +44,7 @@ class TextLine(NamedTuple):
         return runs[0][0] if len(runs) == 1 else "".join([text for text, _rendition in runs])
 
 
-class Lines:
+class OutputLines:
     """Lines that are appended to; the last one may still grow. `dropped` counts those removed."""
 
     def __init__(self, limit: int | None = None) -> None:
@@ -149,7 +149,7 @@ class Lines:
             self._length = len(self.lines[-1].text)
 
 
-class Output(Lines):
+class Output(OutputLines):
     """The output stream of a command. `size` is its length in bytes of UTF-8."""
 
     def __init__(self, limit: int | None = None) -> None:
@@ -205,7 +205,7 @@ class Output(Lines):
             runs = self._renditions(part) or runs
         if "\t" not in text:
             return tuple(runs)
-        line = Lines()
+        line = OutputLines()
         line.append(runs)
         return tuple(run for piece in line.lines for run in piece.runs)
 

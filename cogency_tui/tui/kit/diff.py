@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from rich.segment import Segment
 
 from cogency_tui.safe_text import reveal
-from cogency_tui.tui.kit.command_output import Lines, TextLine
-from cogency_tui.tui.kit.lazy_text_layout import Sheet
+from cogency_tui.tui.kit.command_output import OutputLines, TextLine
+from cogency_tui.tui.kit.lazy_text_layout import LazyLayout
 from cogency_tui.tui.kit.lines import Line, chop, width_of
 from cogency_tui.tui.kit.sgr import Rendition
 from cogency_tui.tui.theme_styles import ThemeStyles
@@ -23,11 +23,11 @@ def draw_diff(diff: str, width: int, styles: ThemeStyles) -> list[Line]:
     return lines
 
 
-class DiffSheet(Sheet):
+class DiffLayout(LazyLayout):
     """The lines of a diff of any length, each drawn when it is rendered."""
 
     def __init__(self, diff: str, width: int, styles: ThemeStyles) -> None:
-        text = Lines()
+        text = OutputLines()
         text.extend(
             ((reveal(line.expandtabs(4)), Rendition(role, "" if on == "surface" else on)),)
             for line, role, on in _classify(diff)

@@ -6,7 +6,7 @@ import msgspec
 
 from cogency_tui.errors import WorkspaceError
 from cogency_tui.safe_text import reveal
-from cogency_tui.tui.kit.command_output import Lines
+from cogency_tui.tui.kit.command_output import OutputLines
 
 if TYPE_CHECKING:
     from cogency_tui.workspace.paths import Workspace
@@ -19,7 +19,7 @@ class Preview(msgspec.Struct):
     """`lines` of the file at `path`, with invisible characters escaped; else `problem` is the reason."""
 
     path: str
-    lines: Lines
+    lines: OutputLines
     language: str = ""
     size: int = 0
     encoding: str = ""
@@ -30,7 +30,7 @@ def read_preview(workspace: "Workspace", path: str) -> Preview:
     """Read the file at `path` as tools do: only inside the project, and through no link. Blocks."""
     from cogency_tui.workspace.text_files import decode
 
-    lines = Lines()
+    lines = OutputLines()
     try:
         location = workspace.locate(path)
         data = workspace.read_bytes(location, LONGEST)

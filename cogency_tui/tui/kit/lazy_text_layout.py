@@ -11,7 +11,7 @@ from typing import Generic, Protocol, TypeVar
 from rich.segment import Segment
 from rich.style import Style
 
-from cogency_tui.tui.kit.command_output import Lines, TextLine
+from cogency_tui.tui.kit.command_output import OutputLines, TextLine
 from cogency_tui.tui.kit.lines import BLANK, Line, cells, chop
 from cogency_tui.tui.kit.sgr import Rendition
 from cogency_tui.tui.theme_styles import ThemeStyles
@@ -133,7 +133,7 @@ MOST_LAID = 512
 """The most laid-out lines of a text in memory."""
 
 
-class Block(Protocol):
+class LayoutBlock(Protocol):
     """Lines that can be counted and looked up."""
 
     def __len__(self) -> int: ...
@@ -157,7 +157,7 @@ class Fixed:
 class Stack:
     """Blocks one below the other."""
 
-    def __init__(self, blocks: Sequence[Block] = ()) -> None:
+    def __init__(self, blocks: Sequence[LayoutBlock] = ()) -> None:
         self.blocks = list(blocks)
 
     def __len__(self) -> int:
@@ -171,7 +171,7 @@ class Stack:
         return BLANK
 
 
-class Sheet:
+class LazyLayout:
     """The lines of `text`, `width` cells wide, on the surface `on` and after `indent` blank cells.
 
     Text without a color of its own has that of the role `role`.
@@ -179,7 +179,7 @@ class Sheet:
 
     def __init__(
         self,
-        text: Lines,
+        text: OutputLines,
         width: int,
         styles: ThemeStyles,
         *,
@@ -253,7 +253,7 @@ class GrowingText:
     """A text argument while it is written: lines that are appended to as the text grows."""
 
     def __init__(self, made_visible: Callable[[str], str]) -> None:
-        self.lines = Lines()
+        self.lines = OutputLines()
         self._made_visible = made_visible
         self._taken = 0
 

@@ -46,7 +46,7 @@ class LineView(ScrollView, can_focus=True):
     MARGIN = 2
     """Blank cells left of every line; as many are free on the right, including the scroll bar."""
 
-    _told_size = Size()
+    _reported_size = Size()
     """The size that the last `Resize` told."""
 
     def _on_mount(self, event: events.Mount) -> None:
@@ -54,19 +54,19 @@ class LineView(ScrollView, can_focus=True):
         screen.screen_layout_refresh_signal.subscribe(self, self._follow_layout, immediate=True)
 
     def _on_resize(self, event: events.Resize) -> None:
-        self._told_size = self.size
+        self._reported_size = self.size
 
     def _follow_layout(self, _screen: Screen[Any]) -> None:
         """Send the `Resize` that Textual omits if the size was read between a style and its layout."""
-        if self.size != self._told_size:
+        if self.size != self._reported_size:
             # Textual's own, if there is one, is handled before.
-            self.call_later(self._tell_size)
+            self.call_later(self._report_size)
 
-    def _tell_size(self) -> None:
+    def _report_size(self) -> None:
         size = self.size
-        if size and size != self._told_size:
+        if size and size != self._reported_size:
             self.post_message(events.Resize(size, self.virtual_size))
-        self._told_size = size
+        self._reported_size = size
 
     @property
     def theme_styles(self) -> ThemeStyles:

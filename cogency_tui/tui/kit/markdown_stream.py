@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 from cogency_tui.tui.kit.code import CodeLines
 from cogency_tui.tui.kit.lazy_text_layout import MOST_LAID, Fixed, Heights
-from cogency_tui.tui.kit.lazy_text_layout import Block as Drawn
+from cogency_tui.tui.kit.lazy_text_layout import LayoutBlock as Drawn
 from cogency_tui.tui.kit.lines import BLANK, Line
 from cogency_tui.tui.kit.markdown import MarkdownDrawer, parse
 from cogency_tui.tui.theme_styles import ThemeStyles
@@ -59,7 +59,7 @@ class Fence:
 
 
 @dataclass(slots=True)
-class Block:
+class MarkdownBlock:
     """The part of a text from `start` to `stop`. With a `gap`, a blank line separates it from the block
     above, else `joint` does. `header` is the position of the table head that the block continues."""
 
@@ -82,9 +82,9 @@ class BlockCutter:
     """Cuts a text that grows at its end; `blocks` are the finished ones."""
 
     def __init__(self) -> None:
-        self.blocks: list[Block] = []
+        self.blocks: list[MarkdownBlock] = []
         self._text = ""
-        self._open: Block | None = None
+        self._open: MarkdownBlock | None = None
         self._line = 0
         self._searched = 0
         self._joint: str | None = None
@@ -100,7 +100,7 @@ class BlockCutter:
         while len(text) - self._line > LIMIT and not (self._open and self._open.fence):
             self._break_line(text)
 
-    def pending(self) -> list[Block]:
+    def pending(self) -> list[MarkdownBlock]:
         """The blocks that may still grow, in their present state: none, one, or two."""
         line = self._text[self._line :]
         before = self._open
@@ -146,20 +146,20 @@ class BlockCutter:
             self.blocks.append(self._open)
             self._open = None
 
-    def _begun(self, before: Block | None, start: int, stop: int, line: str) -> Block:
+    def _begun(self, before: MarkdownBlock | None, start: int, stop: int, line: str) -> MarkdownBlock:
         """The block that begins with `line`."""
         if self._joint is not None:
-            return Block(start, stop, gap=False, joint=self._joint)
+            return MarkdownBlock(start, stop, gap=False, joint=self._joint)
         opening = _OPENING.match(line)
         fence = Fence(opening["mark"], opening["info"], len(opening["indent"])) if opening else None
-        block = Block(start, stop, fence=fence)
+        block = MarkdownBlock(start, stop, fence=fence)
         block.lists = _ITEM.match(line) is not None
         block.heading = _HEADING.match(line) is not None
         if before and self._is_forced(before, line):
             block.gap, block.header = before.blank, before.header or self._table_head(before)
         return block
 
-    def _starts(self, block: Block, line: str) -> bool:
+    def _starts(self, block: MarkdownBlock, line: str) -> bool:
         """Return whether `line` begins another block below `block`."""
         if block.heading or _HEADING.match(line):
             return True
@@ -169,7 +169,7 @@ class BlockCutter:
             return True
         return self._is_forced(block, line)
 
-    def _is_forced(self, block: Block, line: str) -> bool:
+    def _is_forced(self, block: MarkdownBlock, line: str) -> bool:
         """Return whether `block` is too long to accept `line`, which would belong to it."""
         if block.heading or _HEADING.match(line) or _OPENING.match(line):
             return False
@@ -179,7 +179,7 @@ class BlockCutter:
             return False
         return size > LIMIT or (item and size > _LIST_LIMIT)
 
-    def _table_head(self, block: Block) -> tuple[int, int] | None:
+    def _table_head(self, block: MarkdownBlock) -> tuple[int, int] | None:
         """The position of the two head lines of a table, if `block` is one."""
         first = self._text.find("\n", block.start, block.stop)
         second = self._text.find("\n", first + 1, block.stop)
@@ -214,7 +214,7 @@ class MarkdownStream:
         self._drawer = MarkdownDrawer(width, styles)
         self._cutter = BlockCutter()
         self._text = ""
-        self._blocks: list[Block] = []
+        self._blocks: list[MarkdownBlock] = []
         self._settled = 0
         self._drawn: OrderedDict[int, Drawn] = OrderedDict()
         self._heights = Heights()
@@ -254,7 +254,7 @@ class MarkdownStream:
     def end_with(self, lines: list[Line]) -> None:
         """Show `lines` below the text."""
         end = len(self._text)
-        self._blocks.append(Block(end, end))
+        self._blocks.append(MarkdownBlock(end, end))
         self._drawn.pop(len(self._blocks) - 1, None)
         self._end = Fixed(lines)
         self._heights.append(len(lines) + self._gap(len(self._blocks) - 1))
@@ -288,7 +288,7 @@ class MarkdownStream:
     def _gap(self, place: int) -> int:
         return int(place > 0 and self._blocks[place].gap)
 
-    def _put(self, place: int, block: Block, *, settled: bool) -> None:
+    def _put(self, place: int, block: MarkdownBlock, *, settled: bool) -> None:
         """Set the block at `place`; drawn lines of its earlier state are reused."""
         if place == len(self._blocks):
             self._blocks.append(block)
@@ -333,14 +333,14 @@ class MarkdownStream:
             lines[0] = Line(lines[0].segments, block.joint, lines[0].lead)
         return Fixed(lines)
 
-    def _draw_code(self, place: int, block: Block, fence: Fence) -> CodeLines:
+    def _draw_code(self, place: int, block: MarkdownBlock, fence: Fence) -> CodeLines:
         code = CodeLines(fence.language, self._width, self._theme_styles)
         settled, self._fed = place < self._settled, 0
         self._write(code, block, settled=settled)
         self._code = self._code if settled else code
         return code
 
-    def _write(self, code: CodeLines, block: Block, *, settled: bool) -> None:
+    def _write(self, code: CodeLines, block: MarkdownBlock, *, settled: bool) -> None:
         """Add to `code` the new rows of its fence."""
         text, stop, fence = self._text, block.stop, block.fence
         assert fence is not None

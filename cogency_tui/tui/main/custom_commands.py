@@ -9,7 +9,7 @@ from textual.screen import Screen
 from cogency_tui.errors import UsageError
 from cogency_tui.store.prompts_and_drafts import Written
 from cogency_tui.tui.bridge import Bridge
-from cogency_tui.tui.commands import COMMANDS, Command, parse_command, with_custom
+from cogency_tui.tui.commands import COMMANDS, SlashCommand, parse_command, with_custom
 from cogency_tui.tui.commands_base import FeatureCommands, Handler
 from cogency_tui.tui.prompt.completion import Completion
 
@@ -19,7 +19,7 @@ class CustomCommands(FeatureCommands):
 
     def __init__(self, screen: Screen[Any], bridge: Bridge, send: Callable[[Written], None]) -> None:
         super().__init__(screen, bridge)
-        self.known: tuple[Command, ...] = COMMANDS
+        self.known: tuple[SlashCommand, ...] = COMMANDS
         self._send = send
 
     def handlers(self) -> dict[str, Handler]:
@@ -37,7 +37,7 @@ class CustomCommands(FeatureCommands):
         for completion in self._screen.query(Completion):
             completion.know(self.known)
 
-    async def parse(self, text: str) -> tuple[Command, str]:
+    async def parse(self, text: str) -> tuple[SlashCommand, str]:
         """The command that `text` names, and its argument; reads the files again for an unknown name.
 
         Raises:

@@ -127,18 +127,20 @@ class Panes(Horizontal):
         """The side panes that are shown at `width`."""
         if width >= BOTH_FIT:
             sides: tuple[Side, ...] = ("files", "calls")
-            return {side for side in sides if self._wanted(side) is not False}
+            return {side for side in sides if self._requested(side) is not False}
         fits: Side | None = "files" if width >= ONE_FITS else None
-        if self._wanted(self._latest) and self._latest != fits:
+        if self._requested(self._latest) and self._latest != fits:
             return {self._latest}
-        return {fits} if fits and self._wanted(fits) is not False else set()
+        return {fits} if fits and self._requested(fits) is not False else set()
 
     def toggle(self, side: Side, width: int) -> None:
         """Show or hide a side pane."""
-        wanted = side not in self.shown(width) or self._alone not in (None, side)
+        requested = side not in self.shown(width) or self._alone not in (None, side)
         self._alone = None
         self._layout = (
-            replace(self._layout, files=wanted) if side == "files" else replace(self._layout, calls=wanted)
+            replace(self._layout, files=requested)
+            if side == "files"
+            else replace(self._layout, calls=requested)
         )
         self._latest = side
         self.fold(width)
@@ -188,7 +190,7 @@ class Panes(Horizontal):
         )
         self.fold(width)
 
-    def _wanted(self, side: Side) -> bool | None:
+    def _requested(self, side: Side) -> bool | None:
         return self._layout.files if side == "files" else self._layout.calls
 
     def _pane_of(self, widget: Widget | None) -> Pane:

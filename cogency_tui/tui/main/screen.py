@@ -20,7 +20,7 @@ from cogency_tui.protocol.events import Measure
 from cogency_tui.store.prompts_and_drafts import Written
 from cogency_tui.tui.bridge import Bridge
 from cogency_tui.tui.calls.pane import ToolCalls
-from cogency_tui.tui.commands import Command, is_command
+from cogency_tui.tui.commands import SlashCommand, is_command
 from cogency_tui.tui.conversation.activity_line import LiveLine
 from cogency_tui.tui.conversation.view import Conversation
 from cogency_tui.tui.conversation.welcome import draw_welcome, situation_of
@@ -41,7 +41,7 @@ from cogency_tui.tui.status.header import Header, place_of
 from cogency_tui.tui.status.status_bar import StatusBar
 from cogency_tui.tui.terminal.title_and_notifications import State
 from cogency_tui.tui.theme_styles import theme_styles_of
-from cogency_tui.tui.transcript.call_unit import Call
+from cogency_tui.tui.transcript.call_unit import CallUnit
 from cogency_tui.tui.transcript.units import Transcript
 from cogency_tui.tui.transcript.view import TranscriptView
 from cogency_tui.tui.trust.bar import TrustBar
@@ -85,7 +85,7 @@ class MainScreen(Screen[None]):
         return Features(self, self.bridge, self._display)
 
     @property
-    def commands(self) -> Sequence[Command]:
+    def commands(self) -> Sequence[SlashCommand]:
         """The commands available after `/` and in the palette."""
         return self._features.custom.known
 
@@ -152,7 +152,7 @@ class MainScreen(Screen[None]):
             return
         self.call_next(self.run_action, command.action(argument))
 
-    def on_completion_commands_wanted(self) -> None:
+    def on_completion_commands_requested(self) -> None:
         self._features.custom.refresh()
 
     def send(self, written: Written) -> None:
@@ -204,13 +204,13 @@ class MainScreen(Screen[None]):
     def on_transcript_view_followed(self, event: TranscriptView.Followed) -> None:
         self.query_one(LiveLine).follow(event.following, event.new)
 
-    async def on_conversation_fork_wanted(self, event: Conversation.ForkWanted) -> None:
+    async def on_conversation_fork_requested(self, event: Conversation.ForkRequested) -> None:
         await self._features.conversations.fork(unit=event.unit)
 
-    def on_conversation_review_wanted(self, event: Conversation.ReviewWanted) -> None:
+    def on_conversation_review_requested(self, event: Conversation.ReviewRequested) -> None:
         self._features.review.open(call=event.call)
 
-    def on_conversation_links_wanted(self, event: Conversation.LinksWanted) -> None:
+    def on_conversation_links_requested(self, event: Conversation.LinksRequested) -> None:
         self._features.conversations.show_links(event.addresses)
 
     def on_live_line_pressed(self) -> None:
@@ -224,7 +224,7 @@ class MainScreen(Screen[None]):
         conversation = self.query_one(Conversation)
         if conversation.has_focus and (cursor := conversation.cursor.place) is not None:
             panes = self.query_one(Panes)
-            if isinstance(self._display.transcript.units[cursor.unit], Call):
+            if isinstance(self._display.transcript.units[cursor.unit], CallUnit):
                 if "calls" not in panes.shown(self.size.width):
                     panes.toggle("calls", self.size.width)
                 self.query_one(ToolCalls).go_to(cursor.unit)
@@ -235,7 +235,7 @@ class MainScreen(Screen[None]):
     def on_tool_calls_copied(self, event: ToolCalls.Copied) -> None:
         app_of(self).copy_to_clipboard(event.text)
 
-    def on_file_tree_wanted(self, event: FileTree.Wanted) -> None:
+    def on_file_tree_requested(self, event: FileTree.Requested) -> None:
         self._features.files.list_directories([event.path])
 
     def on_file_tree_asked(self, event: FileTree.Asked) -> None:
@@ -308,10 +308,10 @@ class MainScreen(Screen[None]):
     def on_prompt_noted(self, event: Prompt.Noted) -> None:
         self._features.drafts.note_entry(event.written)
 
-    def on_prompt_editor_wanted(self) -> None:
+    def on_prompt_editor_requested(self) -> None:
         self._features.drafts.edit_outside()
 
-    def on_completion_wanted(self) -> None:
+    def on_completion_requested(self) -> None:
         self._features.drafts.list_files()
 
     def on_unmount(self) -> None:

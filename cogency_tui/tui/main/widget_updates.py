@@ -26,7 +26,7 @@ from cogency_tui.tui.main.panes import Panes
 from cogency_tui.tui.prompt.prompt import Prompt
 from cogency_tui.tui.status.header import Header
 from cogency_tui.tui.status.status_bar import Status, StatusBar
-from cogency_tui.tui.transcript.call_unit import Call, FileChange
+from cogency_tui.tui.transcript.call_unit import CallUnit, FileChange
 from cogency_tui.tui.transcript.units import Transcript, UserMessage
 
 
@@ -137,7 +137,7 @@ class MainDisplay(Display):
         line.work(activity, elapsed, self._frame, len(self._bridge.queue))
 
     def _calls_of(self, units: Iterable[int]) -> list[int]:
-        return [index for index in units if isinstance(self.transcript.units[index], Call)]
+        return [index for index in units if isinstance(self.transcript.units[index], CallUnit)]
 
     def _mark_changes(self) -> None:
         changes = self.transcript.changes()

@@ -66,14 +66,14 @@ class ModelCommands(FeatureCommands):
         self._agent.permissions = chosen[0] if chosen else self._agent.permissions
         self._display.show_state()
 
-    async def choose_model(self, wanted: str) -> None:
-        """Switch to the model `wanted`: `PROVIDER` or `PROVIDER/MODEL`, or one that the user picks."""
+    async def choose_model(self, requested: str) -> None:
+        """Switch to the model `requested`: `PROVIDER` or `PROVIDER/MODEL`, or one that the user picks."""
         from cogency_tui.tui.models.model import Chosen, ModelList
         from cogency_tui.tui.models.screen import PickerScreen
 
         models = ModelList(self._agent.settings)
-        if wanted:
-            provider, _slash, model = wanted.partition("/")
+        if requested:
+            provider, _slash, model = requested.partition("/")
             await self._use(models, Chosen(provider, model))
             return
         current = Chosen(self._agent.provider.name, self._agent.provider.model)
@@ -89,7 +89,7 @@ class ModelCommands(FeatureCommands):
         own = known.model if known else ""
         if (provider.name, provider.model) == (chosen.provider, chosen.model or own):
             if chosen.keep:
-                await self._keep(chosen)
+                await self._store(chosen)
             else:
                 self.say(f"Already using {provider.name}/{provider.model}.")
             return
@@ -101,14 +101,14 @@ class ModelCommands(FeatureCommands):
         self._display.show_state()
         provider = self._agent.provider
         if chosen.keep:
-            await self._keep(chosen)
+            await self._store(chosen)
         else:
             self.say(f"Switched to {provider.name}/{provider.model}.")
         if known is not None and not known.key_found:
             advice = f"{known.name} has no API key. Set {known.key_source} and restart."
             self.warn(advice)
 
-    async def _keep(self, chosen: "Chosen") -> None:
+    async def _store(self, chosen: "Chosen") -> None:
         """Write the choice into the user's configuration."""
         from cogency_tui.agent.editable_options import Preferences
 

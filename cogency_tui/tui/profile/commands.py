@@ -48,11 +48,11 @@ class ProfileCommands(FeatureCommands):
             self.complain(exc)
 
     async def _show(self) -> None:
-        from cogency_tui.tui.profile.model import ProfileBook
+        from cogency_tui.tui.profile.model import ProfileData
         from cogency_tui.tui.profile.screen import ProfileScreen
 
-        book = ProfileBook(self._bridge.agent, self._bridge.conversation_id)
-        app_of(self._screen).push_screen(ProfileScreen(book, await book.shown()))
+        data = ProfileData(self._bridge.agent, self._bridge.conversation_id)
+        app_of(self._screen).push_screen(ProfileScreen(data, await data.shown()))
 
     def _ask_to_clear(self) -> None:
         from cogency_tui.tui.kit.dialogs import Confirmation

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from cogency_tui.store.profile import Fact
-from cogency_tui.store.profile_material import State
+from cogency_tui.store.profile_material import LearningState
 
 if TYPE_CHECKING:
     from cogency_tui.agent.agent import Agent
@@ -18,12 +18,12 @@ class Shown(msgspec.Struct, frozen=True):
     on: bool
     every: int
     facts: list[Fact]
-    state: State
+    state: LearningState
     learning: bool = False
     """True if learning is in progress."""
 
 
-class ProfileBook:
+class ProfileData:
     """The user's profile, for the open conversation of `agent`, None for one that has not begun.
 
     All methods raise `CogencyError` on failure.

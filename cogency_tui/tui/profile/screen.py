@@ -26,7 +26,7 @@ from cogency_tui.tui.kit.list_dialog import ListDialog, Note
 from cogency_tui.tui.kit.number_format import plural, when
 from cogency_tui.tui.kit.select_list import SelectList, list_keys
 from cogency_tui.tui.kit.typed_app import app_of
-from cogency_tui.tui.profile.model import ProfileBook, Shown
+from cogency_tui.tui.profile.model import ProfileData, Shown
 from cogency_tui.tui.theme_styles import ThemeStyles
 
 _KIND = 11
@@ -89,7 +89,7 @@ class FactField(Input):
 
 
 class ProfileScreen(ListDialog[None, Fact]):
-    """Shows the `book`."""
+    """Shows the `data`."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q", "close", "Close", id="profile.close"),
@@ -103,10 +103,10 @@ class ProfileScreen(ListDialog[None, Fact]):
     ]
     AROUND = (4, 9)
 
-    def __init__(self, book: ProfileBook, shown: Shown, *, clock: Callable[[], float] = time) -> None:
+    def __init__(self, data: ProfileData, shown: Shown, *, clock: Callable[[], float] = time) -> None:
         rows = SelectList(self._draw_row, attrgetter("id"), id="profile-list")
         super().__init__("profile", "Profile", rows, Note(self._draw_note, id="profile-note"))
-        self._book = book
+        self._data = data
         self._shown = shown
         self._clock = clock
         self._edited: Fact | None = None
@@ -139,24 +139,24 @@ class ProfileScreen(ListDialog[None, Fact]):
     async def action_open(self) -> None:
         """Save the edited text."""
         line, before = self._field.value, self._edited
-        if await self.do(partial(self._book.write, line, before)):
+        if await self.do(partial(self._data.write, line, before)):
             self._end_writing()
 
     async def action_forget(self) -> None:
         if (fact := self.rows.row) is not None:
-            await self.do(partial(self._book.forget, fact))
+            await self.do(partial(self._data.forget, fact))
 
     async def action_undo(self) -> None:
-        await self.do(self._book.undo)
+        await self.do(self._data.undo)
 
     async def action_switch(self) -> None:
-        await self.do(self._book.toggle)
+        await self.do(self._data.toggle)
         self._follow()
 
     def action_clear(self) -> None:
         async def answered(yes: bool | None) -> None:
             if yes:
-                await self.do(self._book.clear)
+                await self.do(self._data.clear)
 
         app_of(self).push_screen(Confirmation(CLEARING), answered)
 
@@ -182,7 +182,7 @@ class ProfileScreen(ListDialog[None, Fact]):
 
     async def load(self) -> None:
         try:
-            self._shown = await self._book.shown()
+            self._shown = await self._data.shown()
         except CogencyError as exc:
             self.notify(exc.advice, severity="error", markup=False)
         if self.is_attached:
@@ -208,12 +208,12 @@ class ProfileScreen(ListDialog[None, Fact]):
             return [("enter", "save", "open"), ("escape", "cancel", "close")]
         toggle: Choice = ("t", "turn off" if self._shown.on else "turn on", "switch")
         if not self._shown.facts:
-            undo: list[Choice] = [("u", "undo", "undo")] if self._book.can_undo else []
+            undo: list[Choice] = [("u", "undo", "undo")] if self._data.can_undo else []
             return [toggle, ("a", "add", "add"), *undo, ("escape", "close", "close")]
         return [
             *(("e", "edit", "edit"), ("d", "remove", "forget"), ("a", "add", "add"), toggle),
             ("x", "clear", "clear"),
-            *([("u", "undo", "undo")] if self._book.can_undo else []),
+            *([("u", "undo", "undo")] if self._data.can_undo else []),
             ("escape", "close", "close"),
         ]
 

@@ -13,7 +13,7 @@ from textual.message import Message
 from textual.widget import Widget
 
 from cogency_tui.safe_text import one_line
-from cogency_tui.tui.commands import COMMANDS, Command
+from cogency_tui.tui.commands import COMMANDS, SlashCommand
 from cogency_tui.tui.kit.lines import Line, cells, fit
 from cogency_tui.tui.kit.select_list import SelectList
 from cogency_tui.tui.prompt.completion_offers import (
@@ -37,15 +37,15 @@ _NOTHING = Offer("No matching files", "")
 class Completion(SelectList[Offer]):
     """Offers for the word before the cursor. `update` sets the word; `take` returns the selected offer."""
 
-    class Wanted(Message):
+    class Requested(Message):
         """Requests the project's files; `use` receives them."""
 
-    class CommandsWanted(Message):
+    class CommandsRequested(Message):
         """Requests the present commands when the user begins one; `know` receives them."""
 
     SURFACE = "raised"
 
-    def __init__(self, commands: Sequence[Command] = COMMANDS, *, id: str | None = None) -> None:
+    def __init__(self, commands: Sequence[SlashCommand] = COMMANDS, *, id: str | None = None) -> None:
         super().__init__(self._draw_offer, attrgetter("text"), id=id)
         self.display = False
         self._commands = commands
@@ -70,15 +70,15 @@ class Completion(SelectList[Offer]):
             return
         self._dismissed = None
         if word.kind == "command" and (self._word is None or self._word.kind != "command"):
-            self.post_message(self.CommandsWanted())
+            self.post_message(self.CommandsRequested())
         self._word = word
         if word.kind == "file" and not self._asked:
             # Read again for each new file mention: the files may have changed.
             self._asked = True
-            self.post_message(self.Wanted())
+            self.post_message(self.Requested())
         self._offer(word)
 
-    def know(self, commands: Sequence[Command]) -> None:
+    def know(self, commands: Sequence[SlashCommand]) -> None:
         """Set the commands."""
         if self._commands != commands:
             self._commands = commands
@@ -173,11 +173,11 @@ class Completion(SelectList[Offer]):
 def _marked(text: str, marks: Sequence[int], shift: int, plain: Style, accent: Style) -> list[Segment]:
     """`text`, with the characters numbered in `marks` (from `shift` on) in `accent`."""
     segments: list[Segment] = []
-    wanted = set(marks)
+    requested = set(marks)
     start = 0
     for at in range(1, len(text) + 1):
-        if at == len(text) or ((at + shift) in wanted) != ((start + shift) in wanted):
-            segments.append(Segment(text[start:at], accent if (start + shift) in wanted else plain))
+        if at == len(text) or ((at + shift) in requested) != ((start + shift) in requested):
+            segments.append(Segment(text[start:at], accent if (start + shift) in requested else plain))
             start = at
     return segments
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from cogency_tui.tui.commands import Command
+from cogency_tui.tui.commands import SlashCommand
 from cogency_tui.tui.prompt.path_search import Paths, fold, matched
 
 _FILE = re.compile(r'(?:^|(?<=[\s(\[{<,;:=\'"]))@(?:"(?P<quoted>[^"]*)|(?P<plain>[^\s"]*))$')
@@ -74,7 +74,7 @@ def mention(path: str) -> str:
     return f'{written}" ' if " " in path else f"{written} "
 
 
-def offer_commands(commands: Sequence[Command], query: str) -> list[Offer]:
+def offer_commands(commands: Sequence[SlashCommand], query: str) -> list[Offer]:
     """The commands whose names begin with `query`; then those that contain it in name or summary."""
     query = fold(query)
     ranked = [(rank, command) for command in commands if (rank := _rank(command, query)) is not None]
@@ -82,7 +82,7 @@ def offer_commands(commands: Sequence[Command], query: str) -> list[Offer]:
     return [_command_offer(command, query) for _rank_, command in ranked]
 
 
-def offer_arguments(commands: Sequence[Command], name: str, query: str) -> list[Offer]:
+def offer_arguments(commands: Sequence[SlashCommand], name: str, query: str) -> list[Offer]:
     """The choices of the command called `name`."""
     command = next((command for command in commands if command.name == name), None)
     choices = command.choices() if command and command.choices else ()
@@ -92,7 +92,7 @@ def offer_arguments(commands: Sequence[Command], name: str, query: str) -> list[
     return [Offer(choice, choice, marks=_marks(query, choice, 0), whole=True) for choice in found]
 
 
-def _rank(command: Command, query: str) -> int | None:
+def _rank(command: SlashCommand, query: str) -> int | None:
     name = fold(command.name)
     if name.startswith(query):
         return 0
@@ -101,7 +101,7 @@ def _rank(command: Command, query: str) -> int | None:
     return 2 if len(query) > 2 and query in fold(command.summary) else None
 
 
-def _command_offer(command: Command, query: str) -> Offer:
+def _command_offer(command: SlashCommand, query: str) -> Offer:
     more = bool(command.choices or command.takes)
     return Offer(
         f"/{command.name}",

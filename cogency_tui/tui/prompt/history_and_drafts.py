@@ -51,7 +51,7 @@ class PromptCommands(FeatureCommands):
 
     def note_entry(self, entry: Written) -> None:
         """Append an entry to the stored history."""
-        self._screen.run_worker(partial(self._keep, self._prompts.remember, entry), group="prompts")
+        self._screen.run_worker(partial(self._store_draft, self._prompts.remember, entry), group="prompts")
 
     def close(self) -> None:
         """Save the draft at once, if the prompt was ever edited."""
@@ -129,9 +129,9 @@ class PromptCommands(FeatureCommands):
         self._screen.run_worker(self._save, group="prompts")
 
     async def _save(self) -> None:
-        await self._keep(self._prompts.save, self._draft())
+        await self._store_draft(self._prompts.save, self._draft())
 
-    async def _keep(self, work: Any, value: object) -> None:
+    async def _store_draft(self, work: Any, value: object) -> None:
         # One at a time: an older draft must not replace a newer one.
         async with self._saving:
             try:

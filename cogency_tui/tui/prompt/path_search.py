@@ -100,14 +100,14 @@ class _Column:
         for match in re.compile("\n" + "".join(steps)).finditer(self._joined):
             yield bisect_right(self._starts, match.start() + 1) - 1
 
-    def _scan(self, wanted: str, lead: int) -> Iterator[int]:
+    def _scan(self, query: str, lead: int) -> Iterator[int]:
         joined, starts = self._joined, self._starts
-        at = joined.find(wanted)
+        at = joined.find(query)
         while at != -1:
             place = bisect_right(starts, at + lead) - 1
             if place < len(starts) - 1:
                 yield place
-            at = joined.find(wanted, starts[min(place + 1, len(starts) - 1)] - 1)
+            at = joined.find(query, starts[min(place + 1, len(starts) - 1)] - 1)
             if at != -1 and place + 1 >= len(starts) - 1:
                 return
 
@@ -190,10 +190,10 @@ def read_paths(workspace: "Workspace") -> Paths:
     Raises:
         WorkspaceError: the project cannot be read.
     """
-    from cogency_tui.workspace.gitignore_walk import Tree
+    from cogency_tui.workspace.gitignore_walk import WorkspaceTree
 
     paths: list[str] = []
-    with closing(Tree(workspace).walk(workspace.locate("."))) as levels:
+    with closing(WorkspaceTree(workspace).walk(workspace.locate("."))) as levels:
         for level in levels:
             paths += [f"{entry.path}/" for entry in level.directories]
             paths += [entry.path for entry in level.others]

@@ -93,7 +93,7 @@ class Prompt(ChipArea):
             self.written = written
             super().__init__()
 
-    class EditorWanted(Message):
+    class EditorRequested(Message):
         """The user asks for an external editor."""
 
     def __init__(self, completion: Completion, queue: MessageQueue, *, id: str | None = None) -> None:
@@ -256,7 +256,7 @@ class Prompt(ChipArea):
             self._release(self._queue.messages[self._queue.held])
 
     def action_edit_outside(self) -> None:
-        self.post_message(self.EditorWanted())
+        self.post_message(self.EditorRequested())
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action == "take":

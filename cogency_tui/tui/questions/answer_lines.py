@@ -46,7 +46,7 @@ class Answers(LineView):
         self.resize_column(len(answers))
         self.refresh()
 
-    def hear(self, *, deaf: bool) -> None:
+    def accept_keys(self, *, deaf: bool) -> None:
         """Show whether keys are accepted."""
         if deaf != self.deaf:
             self.deaf = deaf

@@ -98,7 +98,7 @@ class PermissionQuestion(Dialog[Answer | None]):
         self._shown = False
         """True if the terminal has taken the question: one that was never shown cannot be answered."""
         self.clock = clock
-        self._hears_from = clock() + PAUSE
+        self._accepts_from = clock() + PAUSE
         self._entered = False
         """True if the user has entered the question, so that its keys need no pause."""
 
@@ -156,27 +156,27 @@ class PermissionQuestion(Dialog[Answer | None]):
 
         This also covers the click that brings the terminal to the front.
         """
-        self._hears_from = self.clock() + PAUSE
+        self._accepts_from = self.clock() + PAUSE
         self._entered = False
         answers = self.query_one(Answers)
         if not answers.deaf:
-            answers.hear(deaf=True)
+            answers.accept_keys(deaf=True)
             self.set_timer(PAUSE, self._end_deaf)
 
     def _end_deaf(self) -> None:
         if not self._is_shown():
-            self._hears_from = self.clock() + PAUSE
-        if not self._hears:
-            self.set_timer(max(0.0, self._hears_from - self.clock()), self._end_deaf)
+            self._accepts_from = self.clock() + PAUSE
+        if not self._accepts_keys:
+            self.set_timer(max(0.0, self._accepts_from - self.clock()), self._end_deaf)
             return
-        self.query_one(Answers).hear(deaf=False)
+        self.query_one(Answers).accept_keys(deaf=False)
         self._offer()
         # By now other calls of the same batch may wait as well.
         self.query_one(DialogBody).redraw()
 
     @property
-    def _hears(self) -> bool:
-        return self._is_shown() and (self._entered or self.clock() >= self._hears_from)
+    def _accepts_keys(self) -> bool:
+        return self._is_shown() and (self._entered or self.clock() >= self._accepts_from)
 
     def _is_shown(self) -> bool:
         self._shown = self._shown or is_read(app_of(self))
@@ -194,7 +194,7 @@ class PermissionQuestion(Dialog[Answer | None]):
         action = active.binding.action if active is not None and active.node is self else ""
         if action in _ENTERING and not event.is_printable:
             self._enter()
-        elif not self._hears or (event.is_printable and not action):
+        elif not self._accepts_keys or (event.is_printable and not action):
             event.stop()
             event.prevent_default()
             self._begin_deaf()
@@ -203,7 +203,7 @@ class PermissionQuestion(Dialog[Answer | None]):
             self._begin_deaf()
 
     def _enter(self) -> None:
-        if self._hears:
+        if self._accepts_keys:
             self._entered = True
         else:
             self._begin_deaf()
@@ -216,8 +216,8 @@ class PermissionQuestion(Dialog[Answer | None]):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action not in ("answer", "reason"):
             return True
-        wanted = action if action == "reason" else f"answer({parameters[0]}, '{parameters[1]}')"
-        return wanted in {answer.action for answer in self._answers} and self._hears
+        expected = action if action == "reason" else f"answer({parameters[0]}, '{parameters[1]}')"
+        return expected in {answer.action for answer in self._answers} and self._accepts_keys
 
     def on_answers_chosen(self, event: Answers.Chosen) -> None:
         event.stop()

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from textual.screen import Screen
 
 from cogency_tui.agent.recall.recall import Where
-from cogency_tui.agent.recall.results import Indexed, Listed, Page
+from cogency_tui.agent.recall.results import Indexed, ListedConversation, ResultPage
 from cogency_tui.errors import CogencyError, StoreError
-from cogency_tui.store.forks import Tree
+from cogency_tui.store.forks import ForkTree
 from cogency_tui.store.search.searcher import Cursor, Order
 from cogency_tui.tui.recall.rows import Catalogue
 
@@ -141,16 +141,18 @@ class Searching:
             return
         self._take(page, trees, first=False)
 
-    def _take(self, page: Page, trees: dict[str, Tree], *, first: bool) -> None:
+    def _take(self, page: ResultPage, trees: dict[str, ForkTree], *, first: bool) -> None:
         self.catalogue.add(page.listed, trees)
         self.busy, self._next = False, page.next
         self._found(first)
 
-    async def _page(self, asked: Asked, limit: int, after: Cursor | None) -> tuple[Page, dict[str, Tree]]:
+    async def _page(
+        self, asked: Asked, limit: int, after: Cursor | None
+    ) -> tuple[ResultPage, dict[str, ForkTree]]:
         page = await self._recall.page(
             asked.text, where=asked.where, order=asked.order, limit=limit, after=after
         )
-        trees: dict[str, Tree] = {}
+        trees: dict[str, ForkTree] = {}
         for each in page.listed if asked.where != "trash" else ():
             id = each.conversation.id
             if _has_family(each) and id not in trees:
@@ -160,11 +162,11 @@ class Searching:
         return page, trees
 
 
-def _has_family(listed: Listed) -> bool:
+def _has_family(listed: ListedConversation) -> bool:
     return bool(listed.forks) or listed.conversation.parent is not None
 
 
-def _spread(tree: Tree, trees: dict[str, Tree]) -> None:
+def _spread(tree: ForkTree, trees: dict[str, ForkTree]) -> None:
     """Register `tree` for all its members."""
     pending = [tree]
     while pending:

@@ -15,7 +15,7 @@ from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.transcript.units import Transcript, UserMessage
 
 if TYPE_CHECKING:
-    from cogency_tui.tui.recall.destination import Wanted
+    from cogency_tui.tui.recall.destination import Destination
 
 
 class RecallCommands(FeatureCommands):
@@ -32,26 +32,26 @@ class RecallCommands(FeatureCommands):
         """Search past conversations for `query`, or list them."""
         from cogency_tui.tui.recall.screen import RecallScreen
 
-        def chosen(wanted: "Wanted | None") -> None:
-            if wanted is not None:
-                self._screen.run_worker(partial(self._go_on, wanted), group="recall", exclusive=True)
+        def chosen(destination: "Destination | None") -> None:
+            if destination is not None:
+                self._screen.run_worker(partial(self._go_on, destination), group="recall", exclusive=True)
 
         app_of(self._screen).push_screen(RecallScreen(self._bridge.agent, self.idle, query=query), chosen)
 
     def fork(self, id: str, event: int) -> None:
         """Continue in a fork of the conversation `id` from its event with this number."""
-        from cogency_tui.tui.recall.destination import Wanted
+        from cogency_tui.tui.recall.destination import Destination
 
-        wanted = Wanted(id, id, event, (), fork=True)
-        self._screen.run_worker(partial(self._go_on, wanted), group="recall", exclusive=True)
+        destination = Destination(id, id, event, (), fork=True)
+        self._screen.run_worker(partial(self._go_on, destination), group="recall", exclusive=True)
 
-    async def _go_on(self, wanted: "Wanted") -> None:
+    async def _go_on(self, destination: "Destination") -> None:
         from cogency_tui.tui.transcript.scroll_to_event import read_event
 
         try:
-            transcript, unit = await self._locate(wanted)
-            if wanted.fork:
-                await self._fork(wanted.id, transcript, unit)
+            transcript, unit = await self._locate(destination)
+            if destination.fork:
+                await self._fork(destination.id, transcript, unit)
                 return
         except CogencyError as exc:
             self.complain(exc)
@@ -60,33 +60,33 @@ class RecallCommands(FeatureCommands):
         def show() -> None:
             if unit is not None:
                 conversation = self._screen.query_one(Conversation)
-                read_event(conversation, conversation.cursor, unit, wanted.terms)
+                read_event(conversation, conversation.cursor, unit, destination.terms)
                 self._screen.set_focus(conversation)
 
-        self._conversations.open(wanted.id, then=show)
+        self._conversations.open(destination.id, then=show)
 
     async def _fork(self, id: str, transcript: Transcript, unit: int | None) -> None:
         fork = await Forking(self._bridge.agent).fork(id, transcript, unit)
         message = transcript.units[unit] if unit is not None else None
         self._conversations.enter_fork(fork, message.text if isinstance(message, UserMessage) else "")
 
-    async def _locate(self, wanted: "Wanted") -> tuple[Transcript, int | None]:
+    async def _locate(self, destination: "Destination") -> tuple[Transcript, int | None]:
         """Read the transcript, if an event is wanted, and find the unit to show in it."""
         from cogency_tui.tui.transcript.scroll_to_event import NumberedTranscript
 
-        if not wanted.event:
+        if not destination.event:
             return Transcript(), None
         store = await self._bridge.agent.store()
         call: str | None = None
-        id: str | None = wanted.within
-        while id is not None and id != wanted.id:
+        id: str | None = destination.within
+        while id is not None and id != destination.id:
             agent = await store.conversation(id)
             id, call = (agent.parent, agent.call) if agent else (None, None)
         read = NumberedTranscript()
-        async for page in store.event_pages(wanted.id):
+        async for page in store.event_pages(destination.id):
             read.feed(page)
         read.close()
         if call is None:
-            return read.transcript, read.units.get(wanted.event)
+            return read.transcript, read.units.get(destination.event)
         found = read.transcript.call_with(call)
         return read.transcript, found[0] if found else None

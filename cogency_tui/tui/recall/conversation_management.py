@@ -19,7 +19,7 @@ from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.recall.export import Form, directory_of, export
 from cogency_tui.tui.recall.rename_export_dialogs import ExportScreen, RenameScreen
 from cogency_tui.tui.recall.row_lines import title_of
-from cogency_tui.tui.recall.rows import Entry
+from cogency_tui.tui.recall.rows import RecallEntry
 
 if TYPE_CHECKING:
     from cogency_tui.agent.agent import Agent
@@ -50,9 +50,9 @@ class Upkeep:
         self._renamed = renamed
         self._removed = removed
         self._returned = returned
-        self._trashed: list[Entry] = []
+        self._trashed: list[RecallEntry] = []
 
-    async def do(self, what: Deed, entry: Entry | None, where: Where) -> None:
+    async def do(self, what: Deed, entry: RecallEntry | None, where: Where) -> None:
         """Run an action, on the conversation `entry` if it needs one; the list shows `where`."""
         if what == "statistics":
             self.show_statistics(where)
@@ -69,11 +69,11 @@ class Upkeep:
         elif what == "undo":
             await self.restore(entry)
         elif where == "trash":
-            self.say("Already in the trash (u restore).")
+            self.report("Already in the trash (u restore).")
         else:
             await self.trash(entry)
 
-    def rename(self, entry: Entry) -> None:
+    def rename(self, entry: RecallEntry) -> None:
         """Ask for another title, and set it."""
 
         async def given(title: str | None) -> None:
@@ -89,7 +89,7 @@ class Upkeep:
         shown = entry.conversation.title
         app_of(self._screen).push_screen(RenameScreen(one_line(shown) if shown else ""), given)
 
-    async def trash(self, entry: Entry) -> None:
+    async def trash(self, entry: RecallEntry) -> None:
         """Move a conversation to the trash."""
         try:
             await self._agent.recall.trash(entry.conversation.id)
@@ -98,9 +98,9 @@ class Upkeep:
             return
         self._trashed.append(entry)
         self._removed(entry.conversation.id)
-        self.say(f"Moved {_name(entry)} to the trash (u undo).")
+        self.report(f"Moved {_name(entry)} to the trash (u undo).")
 
-    async def restore(self, entry: Entry) -> None:
+    async def restore(self, entry: RecallEntry) -> None:
         """Restore a conversation from the list of the trash."""
         if await self._restore(entry):
             self._removed(entry.conversation.id)
@@ -108,23 +108,23 @@ class Upkeep:
     async def undo(self) -> None:
         """Undo the last move to the trash."""
         if not self._trashed:
-            self.say("Nothing to undo: no conversation was moved to the trash here. F2 shows the trash.")
+            self.report("Nothing to undo: no conversation was moved to the trash here. F2 shows the trash.")
             return
         entry = self._trashed.pop()
         if await self._restore(entry):
             self._returned(entry.conversation.id)
 
-    async def _restore(self, entry: Entry) -> bool:
+    async def _restore(self, entry: RecallEntry) -> bool:
         try:
             await self._agent.recall.restore(entry.conversation.id)
         except CogencyError as exc:
             self.complain(exc)
             return False
         self._trashed = [each for each in self._trashed if each.conversation.id != entry.conversation.id]
-        self.say(f"Restored {_name(entry)} from the trash.")
+        self.report(f"Restored {_name(entry)} from the trash.")
         return True
 
-    def export(self, entry: Entry) -> None:
+    def export(self, entry: RecallEntry) -> None:
         """Ask for a format, and write the conversation into a file."""
 
         def chosen(form: Form | None) -> None:
@@ -136,7 +136,7 @@ class Upkeep:
         dialog = ExportScreen(title_of(entry), directory_of(self._agent))
         app_of(self._screen).push_screen(dialog, chosen)
 
-    async def _export(self, entry: Entry, form: Form) -> None:
+    async def _export(self, entry: RecallEntry, form: Form) -> None:
         try:
             path = await export(self._agent, entry.conversation, form, app_of(self._screen).theme)
         except CogencyError as exc:
@@ -144,7 +144,7 @@ class Upkeep:
         else:
             app_of(self._screen).notify(f"Exported {_name(entry)} to {path}.", timeout=15, markup=False)
 
-    async def compare(self, entry: Entry) -> None:
+    async def compare(self, entry: RecallEntry) -> None:
         """Compare a fork with its parent, or a conversation that is no fork with its latest fork."""
         from cogency_tui.tui.recall.branch_comparison import ComparisonScreen
 
@@ -155,7 +155,7 @@ class Upkeep:
                 tree = await recall.tree(conversation.id)
                 forks = [fork.conversation for fork in tree.forks if fork.conversation.trashed is None]
                 if not forks:
-                    self.say("This conversation has no fork to compare with. f creates one.")
+                    self.report("This conversation has no fork to compare with. f creates one.")
                     return
                 left, right = conversation.id, forks[-1].id
             comparison = await recall.compare(left, right)
@@ -173,7 +173,7 @@ class Upkeep:
 
         app_of(self._screen).push_screen(StatisticsScreen(ask, where, clock=self._clock))
 
-    def say(self, text: str) -> None:
+    def report(self, text: str) -> None:
         """Show a notification."""
         self._screen.notify(text, markup=False)
 
@@ -182,5 +182,5 @@ class Upkeep:
         app_of(self._screen).notify(error.advice, severity="error", markup=False)
 
 
-def _name(entry: Entry) -> str:
+def _name(entry: RecallEntry) -> str:
     return f"“{fit(title_of(entry), _NAMED)}”"

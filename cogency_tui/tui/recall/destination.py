@@ -10,11 +10,11 @@ from cogency_tui.tui.kit.typed_app import app_of
 
 if TYPE_CHECKING:
     from cogency_tui.agent.agent import Agent
-    from cogency_tui.tui.timeline.screen import Command, Place
+    from cogency_tui.tui.timeline.screen import ChosenMoment, TimelineCommand
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class Destination:
     """The destination: the conversation `id`, or a `fork` of it, at the event numbered `event` of `within`
     (the conversation or a sub-agent of it), where one of `terms` occurs; 0 means its end."""
 
@@ -30,15 +30,15 @@ def travel(
     agent: "Agent",
     id: str,
     ready: Callable[[], bool],
-    chosen: Callable[[Wanted], object],
+    chosen: Callable[[Destination], object],
 ) -> None:
     """Show the timeline of a conversation over `screen`; `chosen` receives the position to continue from."""
-    from cogency_tui.tui.timeline.screen import Place, TimelineScreen
+    from cogency_tui.tui.timeline.screen import ChosenMoment, TimelineScreen
 
-    async def closed(answer: "Place | Command | None") -> None:
-        if isinstance(answer, Place):
+    async def closed(answer: "ChosenMoment | TimelineCommand | None") -> None:
+        if isinstance(answer, ChosenMoment):
             if answer.fork or ready():
-                chosen(Wanted(id, id, answer.point.number, (), answer.fork))
+                chosen(Destination(id, id, answer.point.number, (), answer.fork))
         elif answer is not None:
             await screen.run_action(f"command({answer.handler!r}, {answer.argument!r})")
 

@@ -14,7 +14,7 @@ from cogency_tui.agent.recall.results import Hit
 from cogency_tui.tui.kit.lines import Line
 from cogency_tui.tui.kit.select_list import Heading, Kind, SelectList, list_keys
 from cogency_tui.tui.recall.row_lines import draw_entry, draw_heading, draw_hit
-from cogency_tui.tui.recall.rows import Catalogue, Entry, HitRow, Item, Row
+from cogency_tui.tui.recall.rows import Catalogue, HitRow, Item, RecallEntry, Row
 from cogency_tui.tui.theme_styles import ThemeStyles
 
 _AHEAD = 3
@@ -38,7 +38,7 @@ class RecallList(SelectList[Row]):
         Binding("right,l", "open", "Expand forks", show=False, id="recall.list.open"),
     ]
 
-    class MoreWanted(Message):
+    class MoreRequested(Message):
         """The end of the loaded rows is near."""
 
     class Left(Message):
@@ -53,7 +53,7 @@ class RecallList(SelectList[Row]):
         """The number of the selected hit in its conversation."""
 
     @property
-    def entry(self) -> Entry | None:
+    def entry(self) -> RecallEntry | None:
         """The selected conversation."""
         return self.catalogue.entries.get(self.key) if isinstance(self.key, str) else None
 
@@ -83,7 +83,7 @@ class RecallList(SelectList[Row]):
         if self.key != before:
             self.nth = 0
             self.post_message(self.Selected())
-        self._want_more(1)
+        self._request_more(1)
 
     def hold(self) -> Callable[[], None]:
         """Return a function that restores the selection's position in view after rows came in above it."""
@@ -143,16 +143,16 @@ class RecallList(SelectList[Row]):
 
     def on_resize(self) -> None:
         # The base class's handler is called as well.
-        self._want_more(1)
+        self._request_more(1)
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         super().watch_scroll_y(old_value, new_value)
-        self._want_more(_AHEAD)
+        self._request_more(_AHEAD)
 
-    def _want_more(self, pages: int) -> None:
+    def _request_more(self, pages: int) -> None:
         """Request more rows if fewer than `pages` are left; rows that fill no page never scroll."""
         if self.scroll_offset.y + pages * max(self.page, 1) >= len(self.catalogue.rows):
-            self.post_message(self.MoreWanted())
+            self.post_message(self.MoreRequested())
 
     def _item(self) -> Item | None:
         return row if isinstance(row := self.row, Item) else None

@@ -19,7 +19,7 @@ from cogency_tui.tui.kit.pane_title import PaneTitle
 from cogency_tui.tui.recall.background_search import PREVIEW, Asked, Searching
 from cogency_tui.tui.recall.list_view import RecallList
 from cogency_tui.tui.recall.preview import PreviewPane, PreviewView
-from cogency_tui.tui.recall.rows import Entry
+from cogency_tui.tui.recall.rows import RecallEntry
 from cogency_tui.tui.recall.search_bar import Chip, filters_in
 
 _PLACES: dict[Where, str] = {"project": "this project", "everywhere": "all projects", "trash": "trash"}
@@ -81,7 +81,7 @@ class RecallPanes(Horizontal):
         self._searching = searching
         self._clock = clock
         self._complain = complain
-        self._wanted: bool | None = None
+        self._requested: bool | None = None
 
     def compose(self) -> ComposeResult:
         with Surface(id="recall-left"):
@@ -97,7 +97,7 @@ class RecallPanes(Horizontal):
         return self.query_one(PreviewView)
 
     @property
-    def entry(self) -> Entry | None:
+    def entry(self) -> RecallEntry | None:
         """The selected conversation."""
         return self.list.entry
 
@@ -116,12 +116,12 @@ class RecallPanes(Horizontal):
     def _pane(self) -> PreviewPane:
         return self.query_one(PreviewPane)
 
-    def show_found(self, keep: str | None) -> None:
-        """Show the results of another search; `keep` is to be selected, if it is there."""
+    def show_found(self, retain: str | None) -> None:
+        """Show the results of another search; `retain` is to be selected, if it is there."""
         asked, shown = self._searching.asked, self.list
         shown.everywhere = asked.where != "project"
         shown.notice = nothing_in(asked)
-        shown.show_catalogue(self._searching.catalogue, keep)
+        shown.show_catalogue(self._searching.catalogue, retain)
         self._clear_if_empty()
 
     def show_more(self) -> None:
@@ -153,7 +153,7 @@ class RecallPanes(Horizontal):
     def fit(self, width: int) -> None:
         """Show the panes that fit a screen of this width, or the one that the user prefers."""
         beside = width >= _BESIDE
-        shown = beside if self._wanted is None else self._wanted
+        shown = beside if self._requested is None else self._requested
         self.set_class(not beside, "-narrow")
         self._pane.display = shown
         self.query_one("#recall-left").display = beside or not shown
@@ -167,7 +167,7 @@ class RecallPanes(Horizontal):
         """Show or hide the preview."""
         shown = not self._pane.display
         # The default needs no preference: on a wider screen it may differ.
-        self._wanted = None if shown == (width >= _BESIDE) else shown
+        self._requested = None if shown == (width >= _BESIDE) else shown
         self.fit(width)
 
     def enter(self, pages: int = 0) -> None:

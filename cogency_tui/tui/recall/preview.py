@@ -16,7 +16,7 @@ from cogency_tui.tui.kit.bar import Bar, Surface
 from cogency_tui.tui.kit.lines import fit
 from cogency_tui.tui.kit.pane_title import PaneTitle
 from cogency_tui.tui.recall.row_lines import describe, title_of
-from cogency_tui.tui.recall.rows import Entry
+from cogency_tui.tui.recall.rows import RecallEntry
 from cogency_tui.tui.transcript.document import prepare
 from cogency_tui.tui.transcript.find import Highlights, Mark, finds_in_view
 from cogency_tui.tui.transcript.scroll_to_event import NumberedTranscript, show_event
@@ -115,10 +115,10 @@ class PreviewPane(Surface):
         yield FactLine(id="recall-facts")
         yield PreviewView(clock=self._clock, id="recall-preview-view")
 
-    def hit_of(self, entry: Entry, otherwise: Hit | None) -> Hit | None:
+    def hit_of(self, entry: RecallEntry, otherwise: Hit | None) -> Hit | None:
         """The shown hit of this conversation; `otherwise` while another conversation is shown."""
-        standing = self._shown
-        return standing[1] if standing and standing[0] == entry.conversation.id else otherwise
+        note = self._shown
+        return note[1] if note and note[0] == entry.conversation.id else otherwise
 
     def clear(self) -> None:
         """Show nothing."""
@@ -128,7 +128,7 @@ class PreviewPane(Surface):
         self.query_one(PreviewView).show_at(Transcript(), None, ())
 
     async def show_hit(
-        self, entry: Entry, hit: Hit | None, query: str, terms: Sequence[str], *, project: bool
+        self, entry: RecallEntry, hit: Hit | None, query: str, terms: Sequence[str], *, project: bool
     ) -> None:
         """Show a conversation at `hit`; `project` selects whether to show its project.
 
@@ -154,7 +154,7 @@ class PreviewPane(Surface):
         (id, ahead), self._ahead = self._ahead, ("", 0)
         await self.step(entry, ahead if id == self._conversation_id else 0, terms)
 
-    def wait(self, entry: Entry, step: int) -> bool:
+    def wait(self, entry: RecallEntry, step: int) -> bool:
         """Return whether the hits of the conversation are still loading; the step follows when they are."""
         if self._hits and self._conversation_id == entry.conversation.id:
             return False
@@ -162,7 +162,7 @@ class PreviewPane(Surface):
         self._ahead = entry.conversation.id, step + (ahead if id == entry.conversation.id else 0)
         return True
 
-    async def step(self, entry: Entry, step: int, terms: Sequence[str]) -> None:
+    async def step(self, entry: RecallEntry, step: int, terms: Sequence[str]) -> None:
         """Go to the next hit of the conversation, or with -1 to the previous one, wrapping at the ends.
 
         Raises:
@@ -174,7 +174,7 @@ class PreviewPane(Surface):
             if step:
                 await self._show_at(entry, self._hits[self._nth], terms)
 
-    async def _show_at(self, entry: Entry, hit: Hit | None, terms: Sequence[str]) -> None:
+    async def _show_at(self, entry: RecallEntry, hit: Hit | None, terms: Sequence[str]) -> None:
         within = hit.within if hit else entry.conversation.id
         seen = await self._recall.preview(within, hit.event if hit and hit.event else None)
         await prepare()
@@ -185,7 +185,7 @@ class PreviewPane(Surface):
         unit = read.units.get(hit.event) if hit else None
         self.query_one(PreviewView).show_at(read.transcript, unit, terms)
 
-    def _count(self, entry: Entry) -> None:
+    def _count(self, entry: RecallEntry) -> None:
         inside = " in a sub-agent" if self._hits[self._nth].within != entry.conversation.id else ""
         self._position = f"match {self._nth + 1:,} of {len(self._hits):,}{inside} · "
         self._show_facts()

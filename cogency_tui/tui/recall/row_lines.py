@@ -10,7 +10,7 @@ from cogency_tui.safe_text import one_line
 from cogency_tui.store.search.snippets import Marks
 from cogency_tui.tui.kit.lines import Line, cells, fit, width_of
 from cogency_tui.tui.kit.number_format import dollars, plural, tokens, when
-from cogency_tui.tui.recall.rows import Entry, Item
+from cogency_tui.tui.recall.rows import Item, RecallEntry
 from cogency_tui.tui.theme_styles import ThemeStyles
 from cogency_tui.workspace.protected_names import short_path
 
@@ -26,7 +26,7 @@ _CONTEXT = 16
 """Cells before the first mark of a snippet that is too long."""
 
 
-def title_of(entry: Entry) -> str:
+def title_of(entry: RecallEntry) -> str:
     """The title on one line."""
     return one_line(entry.conversation.title[:_LONGEST_TITLE]) or UNTITLED
 
@@ -37,7 +37,7 @@ def draw_heading(title: str, styles: ThemeStyles) -> Line:
 
 
 def draw_entry(
-    entry: Entry, item: Item, width: int, styles: ThemeStyles, on: str, *, now: float, everywhere: bool
+    entry: RecallEntry, item: Item, width: int, styles: ThemeStyles, on: str, *, now: float, everywhere: bool
 ) -> Line:
     """Draw a conversation: its title, then as many facts as fit, in columns at the right."""
     indent = "  " * min(item.depth, _DEPTH)
@@ -96,7 +96,7 @@ def marked(text: str, marks: Marks, width: int, styles: ThemeStyles, on: str) ->
     return shown
 
 
-def describe(entry: Entry, *, project: bool) -> str:
+def describe(entry: RecallEntry, *, project: bool) -> str:
     """Describe all facts of a conversation in one line."""
     found = entry.conversation
     facts = [f"open in process {entry.live}"] if entry.live else []
@@ -111,7 +111,7 @@ def describe(entry: Entry, *, project: bool) -> str:
     return " · ".join(facts)
 
 
-def _columns(entry: Entry, room: int, now: float, *, everywhere: bool) -> str:
+def _columns(entry: RecallEntry, room: int, now: float, *, everywhere: bool) -> str:
     """The facts that fit into `room` cells, the most important first; each in a fixed column."""
     found = entry.conversation
     project = one_line(found.project.rstrip("/").rpartition("/")[2])
@@ -127,15 +127,15 @@ def _columns(entry: Entry, room: int, now: float, *, everywhere: bool) -> str:
         (0, when(found.updated, now), 11, True),
     )
     shown: set[int] = set()
-    for rank, _text, size, wanted in sorted(columns):
-        if wanted:
+    for rank, _text, size, requested in sorted(columns):
+        if requested:
             if size + 2 > room:
                 break
             room -= size + 2
             shown.add(rank)
     return "".join(
         "  " + " " * (size - cells(fitted)) + fitted
-        for rank, text, size, _wanted in columns
+        for rank, text, size, _requested in columns
         if rank in shown
         for fitted in [fit(text, size)]
     )

@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import NamedTuple, TypeAlias
 
-from cogency_tui.agent.recall.results import Hit, Listed
-from cogency_tui.store.forks import Tree
+from cogency_tui.agent.recall.results import Hit, ListedConversation
+from cogency_tui.store.forks import ForkTree
 from cogency_tui.store.store import StoredConversation
 from cogency_tui.tui.kit.select_list import Heading
 
@@ -20,7 +20,7 @@ _WEEK = 7
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class RecallEntry:
     """A conversation with its first hits, and whether there are `more`; the number of files that it
     changed, None if unknown; the process that has it open elsewhere, 0 for none."""
 
@@ -59,21 +59,21 @@ class Catalogue:
     def __init__(
         self, now: float, folded: set[str] | None = None, *, grouped: bool = True, whole: bool = True
     ) -> None:
-        self.entries: dict[str, Entry] = {}
+        self.entries: dict[str, RecallEntry] = {}
         self.rows: list[Row] = []
         self.found = 0
         self._now = now
         self._grouped = grouped
         self._whole = whole
         self._order: list[str] = []
-        self._trees: dict[str, Tree] = {}
+        self._trees: dict[str, ForkTree] = {}
         self._heads: dict[str, str] = {}
         self.folded: set[str] = set() if folded is None else folded
         self._dates: dict[str, float] = {}
         self._places: dict[str, int] = {}
         self._title = ""
 
-    def add(self, page: Sequence[Listed], trees: Mapping[str, Tree]) -> None:
+    def add(self, page: Sequence[ListedConversation], trees: Mapping[str, ForkTree]) -> None:
         """Add a page; `trees` are the families of its conversations, by their ids."""
         joined = False
         for each in page:
@@ -84,7 +84,7 @@ class Catalogue:
                 self.found += 1
                 joined = True
             live = each.live.pid if each.live else 0
-            self.entries[conversation.id] = Entry(
+            self.entries[conversation.id] = RecallEntry(
                 conversation, each.hits, each.more, each.files, each.forks, live
             )
             if conversation.id in self._heads:
@@ -148,13 +148,13 @@ class Catalogue:
             found = y
         return found
 
-    def _adopt(self, head: str, tree: Tree) -> None:
+    def _adopt(self, head: str, tree: ForkTree) -> None:
         """Assign all of `tree` the place of `head`."""
         self._trees[head] = tree
         for conversation in _flat(tree):
             self._heads[conversation.id] = head
             if self._whole and conversation.trashed is None and conversation.id not in self.entries:
-                self.entries[conversation.id] = Entry(conversation)
+                self.entries[conversation.id] = RecallEntry(conversation)
 
     def _arrange(self) -> None:
         self.rows.clear()
@@ -181,7 +181,7 @@ class Catalogue:
         elif head in self.entries:
             yield from self._rows_of(head, 0, 0, frozenset())
 
-    def _branch(self, tree: Tree, depth: int, seen: frozenset[str]) -> Iterator[Item | HitRow]:
+    def _branch(self, tree: ForkTree, depth: int, seen: frozenset[str]) -> Iterator[Item | HitRow]:
         """Yield `tree` as rows; hits with a text in `seen`, which an ancestor shows already, are left out."""
         id = tree.conversation.id
         entry = self.entries.get(id)
@@ -206,7 +206,7 @@ class Catalogue:
         return row
 
 
-def _flat(tree: Tree) -> Iterator[StoredConversation]:
+def _flat(tree: ForkTree) -> Iterator[StoredConversation]:
     yield tree.conversation
     for fork in tree.forks:
         yield from _flat(fork)

@@ -24,7 +24,7 @@ from cogency_tui.tui.kit.pane_title import PaneTitle
 from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.recall.background_search import Asked, Searching
 from cogency_tui.tui.recall.conversation_management import Deed, Upkeep
-from cogency_tui.tui.recall.destination import Wanted, travel
+from cogency_tui.tui.recall.destination import Destination, travel
 from cogency_tui.tui.recall.keys import RECALL_KEYS
 from cogency_tui.tui.recall.list_view import RecallList
 from cogency_tui.tui.recall.panes import RecallPanes, chips_of, count_of, wider
@@ -38,7 +38,7 @@ _SHORT = 24
 _NEXT: dict[Where, Where] = {"project": "everywhere", "everywhere": "trash", "trash": "project"}
 
 
-class RecallScreen(AnsweringScreen[Wanted | None]):
+class RecallScreen(AnsweringScreen[Destination | None]):
     """Shows the conversations of `agent`. `ready` returns whether another conversation can be opened now,
     and notifies the user if not; `query` is the first search."""
 
@@ -73,7 +73,7 @@ class RecallScreen(AnsweringScreen[Wanted | None]):
             self, agent, clock, renamed=self._renamed, removed=self._removed, returned=self._returned
         )
         self._opening = False
-        self._keep: str | None = None
+        self._retain: str | None = None
 
     def compose(self) -> ComposeResult:
         yield PaneTitle("Recall", id="recall-title")
@@ -140,7 +140,7 @@ class RecallScreen(AnsweringScreen[Wanted | None]):
                 field.value = without(field.value, each)
                 return
 
-    def on_recall_list_more_wanted(self) -> None:
+    def on_recall_list_more_requested(self) -> None:
         self._searching.go_on()
 
     def _catch_up(self) -> None:
@@ -149,15 +149,15 @@ class RecallScreen(AnsweringScreen[Wanted | None]):
         if text != self._searching.asked.text:
             self._ask(self._searching.asked._replace(text=text))
 
-    def _ask(self, asked: Asked, keep: str | None = None) -> None:
-        self._keep, self._opening = keep, False
+    def _ask(self, asked: Asked, retain: str | None = None) -> None:
+        self._retain, self._opening = retain, False
         self._searching.ask(asked)
         self.query_one(ChipLine).show(chips_of(asked, ()))
 
     def _found(self, another: bool) -> None:
         if another:
             self.query_one(ChipLine).show(chips_of(self._searching.asked, self._searching.problems))
-            self._panes.show_found(self._keep)
+            self._panes.show_found(self._retain)
         else:
             self._panes.show_more()
         self._show_count()
@@ -225,7 +225,7 @@ class RecallScreen(AnsweringScreen[Wanted | None]):
         if entry.conversation.trashed is not None and not fork:
             text = "Still in the trash. In recall, F2 shows the trash and u restores from it."
             app_of(self).notify(text, markup=False)
-        self.dismiss(Wanted(id, within, event, self._searching.terms, fork))
+        self.dismiss(Destination(id, within, event, self._searching.terms, fork))
 
     def action_timeline(self) -> None:
         """Show the timeline of the selected conversation."""
@@ -247,7 +247,7 @@ class RecallScreen(AnsweringScreen[Wanted | None]):
         self._show_count()
 
     def _returned(self, id: str) -> None:
-        self._ask(self._searching.asked, keep=id)
+        self._ask(self._searching.asked, retain=id)
 
     # The focus and the screen.
 

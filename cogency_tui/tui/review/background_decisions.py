@@ -72,7 +72,7 @@ class Deciding:
                     self._warn(f"Not everything could be reverted: {paths}. The reasons are shown there (≠).")
             elif report:
                 files = {edit.path for edit in outcome.edits}
-                self._say(f"Reverted {plural(len(files), 'file')} (u undo)")
+                self._report(f"Reverted {plural(len(files), 'file')} (u undo)")
             return outcome
 
         self._do(work)
@@ -86,7 +86,7 @@ class Deciding:
 
         async def work() -> None:
             await self._review.comment(target, text)
-            self._say("Comment saved. It is sent with your next message.")
+            self._report("Comment saved. It is sent with your next message.")
 
         self._do(work)
 
@@ -99,7 +99,7 @@ class Deciding:
 
         async def work() -> Outcome:
             kind, outcome = await self._review.undo()
-            self._say(f"{_UNDONE[kind]} (U redo)")
+            self._report(f"{_UNDONE[kind]} (U redo)")
             return outcome
 
         self._do(work)
@@ -109,7 +109,7 @@ class Deciding:
 
         async def work() -> Outcome:
             kind, outcome = await self._review.redo()
-            self._say(f"{_REDONE[kind]} (u undo)")
+            self._report(f"{_REDONE[kind]} (u undo)")
             return outcome
 
         self._do(work)
@@ -129,7 +129,7 @@ class Deciding:
     async def _confirm(self, question: str) -> bool:
         return bool(await app_of(self._screen).push_screen_wait(Confirmation(f"{question} Continue?")))
 
-    def _say(self, text: str) -> None:
+    def _report(self, text: str) -> None:
         app_of(self._screen).notify(text, markup=False)
 
     def _warn(self, text: str) -> None:

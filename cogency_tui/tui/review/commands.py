@@ -15,7 +15,7 @@ from cogency_tui.tui.transcript.units import UserMessage
 
 if TYPE_CHECKING:
     from cogency_tui.agent.review.review import Review
-    from cogency_tui.tui.review.screen import Command, Jump, ReviewScreen
+    from cogency_tui.tui.review.screen import Jump, ReviewCommand, ReviewScreen
 
 
 class ReviewCommands(FeatureCommands):
@@ -101,14 +101,14 @@ class ReviewCommands(FeatureCommands):
             self._reviews = {conversation_id: review}
         return review
 
-    async def _closed(self, answer: "Jump | Command | None") -> None:
-        from cogency_tui.tui.review.screen import Command, Jump
+    async def _closed(self, answer: "Jump | ReviewCommand | None") -> None:
+        from cogency_tui.tui.review.screen import Jump, ReviewCommand
 
         self._shown = None
         self.recount()
         if isinstance(answer, Jump):
             self._go_to(answer)
-        elif isinstance(answer, Command):
+        elif isinstance(answer, ReviewCommand):
             await self._screen.run_action(f"command({answer.handler!r}, {answer.argument!r})")
 
     def _go_to(self, jump: "Jump") -> None:

@@ -60,7 +60,7 @@ def draw_comments(comments: Sequence[Comment], width: int, styles: ThemeStyles) 
     """Draw the user's comments to the agent, and whether they were sent."""
     lines: list[Line] = []
     for comment in comments:
-        delivery = "sent" if comment.told else "sent with your next message"
+        delivery = "sent" if comment.delivered else "sent with your next message"
         segments = [
             Segment(reveal(comment.text), styles("text", attributes="italic")),
             Segment(f"  {delivery}", styles("dim")),

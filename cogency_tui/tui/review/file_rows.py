@@ -27,9 +27,9 @@ class FileRow:
 ListRow = FileHeading | FileRow
 
 
-def rows_of(overview: Overview, wanted: str) -> list[ListRow]:
-    """The rows of files that match every word of `wanted`: in the path, state, kind or prompt."""
-    words = wanted.casefold().split()
+def rows_of(overview: Overview, target: str) -> list[ListRow]:
+    """The rows of files that match every word of `target`: in the path, state, kind or prompt."""
+    words = target.casefold().split()
     rows: list[ListRow] = []
     for group in overview.groups:
         files = [file for file in group.files if _matches(file, group, words)]

@@ -29,7 +29,7 @@ class Rows(Protocol):
     def texts(self) -> Sequence[str]: ...
 
 
-class Listed(list[Row]):
+class ListedLines(list[Row]):
     """Lines that all exist already."""
 
     def texts(self) -> Sequence[str]:
@@ -76,7 +76,7 @@ def rows_of_hunk(diff: FileDiff, hunk: Hunk) -> Rows:
                 return Run(Row("added", None, new + 1, ""), diff.new, new, new_end)
             if new == new_end:
                 return Run(Row("removed", old + 1, None, ""), diff.old, old, old_end)
-    return Listed(diff.rows(hunk))
+    return ListedLines(diff.rows(hunk))
 
 
 def unchanged_rows(diff: FileDiff, old: Range, new: int) -> Rows:

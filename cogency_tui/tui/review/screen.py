@@ -41,14 +41,14 @@ class Jump:
 
 
 @dataclass(frozen=True, slots=True)
-class Command:
+class ReviewCommand:
     """A command for the main screen."""
 
     handler: str
     argument: str
 
 
-class ReviewScreen(AnsweringScreen[Jump | Command | None]):
+class ReviewScreen(AnsweringScreen[Jump | ReviewCommand | None]):
     """The review of the conversation called `title`, in `project`; the changes of `call` come first."""
 
     BINDINGS = REVIEW_KEYS
@@ -217,7 +217,7 @@ class ReviewScreen(AnsweringScreen[Jump | Command | None]):
 
     def action_command(self, handler: str, argument: str = "") -> None:
         """Pass a command from the palette to the main screen."""
-        self.dismiss(Command(handler, argument))
+        self.dismiss(ReviewCommand(handler, argument))
 
     def _fit(self, width: int, height: int) -> None:
         self.set_class(width < BOTH_FIT, "-one")

@@ -76,10 +76,10 @@ class WritingScreen(Dialog[str | None]):
 
     def __init__(self, task: Task) -> None:
         super().__init__()
-        self._wanted = task
+        self._expected = task
 
     def compose(self) -> ComposeResult:
-        task = self._wanted
+        task = self._expected
         key = "enter" if task.short else "ctrl+s"
         with Vertical(id="writing", classes="-comment" if task.short else ""):
             yield PaneTitle(task.title, id="writing-title")
@@ -96,11 +96,11 @@ class WritingScreen(Dialog[str | None]):
                 )
 
     def on_mount(self) -> None:
-        self.query_one(PaneTitle).state(self._wanted.about)
+        self.query_one(PaneTitle).state(self._expected.about)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         del parameters
-        return action != "send" or self._wanted.short
+        return action != "send" or self._expected.short
 
     def action_accept(self) -> None:
         self.dismiss(self.query_one(TextArea).text)
@@ -115,7 +115,7 @@ class WritingScreen(Dialog[str | None]):
         self.run_worker(self._edit_outside, group="editor", exclusive=True)
 
     def action_leave(self) -> None:
-        if self.query_one(TextArea).text == self._wanted.text:
+        if self.query_one(TextArea).text == self._expected.text:
             self.dismiss(None)
             return
 

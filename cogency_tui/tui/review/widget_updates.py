@@ -100,8 +100,8 @@ class Showing:
 
     def show_file(self, file: OpenFile) -> None:
         """Show a diff that was read."""
-        shown, wanted = self._view.file, self._files.file
-        if wanted is None or file.file.key != wanted.key:
+        shown, target = self._view.file, self._files.file
+        if target is None or file.file.key != target.key:
             return
         if shown is not None and shown.file.key == file.file.key:
             file.take_over(shown)

@@ -8,8 +8,8 @@ from rich.segment import Segment
 from textual.binding import Binding, BindingType
 
 from cogency_tui.safe_text import clean, one_line, reveal
-from cogency_tui.tools.mcp.server import State
-from cogency_tui.tools.mcp.servers import Listed, Servers
+from cogency_tui.tools.mcp.server import ServerState
+from cogency_tui.tools.mcp.servers import ListedServer, Servers
 from cogency_tui.tui.kit.dialogs import Choice
 from cogency_tui.tui.kit.lines import Line, cells, fit, wrap
 from cogency_tui.tui.kit.list_dialog import ListDialog, Note
@@ -19,27 +19,27 @@ from cogency_tui.tui.theme_styles import ThemeStyles
 
 _NAME = 14
 _MARKS = {
-    State.IDLE: ("◌", "dim"),
-    State.STARTING: ("⠋", "accent"),
-    State.READY: ("✓", "good"),
-    State.FAILED: ("✗", "bad"),
-    State.ENDED: ("■", "edit"),
+    ServerState.IDLE: ("◌", "dim"),
+    ServerState.STARTING: ("⠋", "accent"),
+    ServerState.READY: ("✓", "good"),
+    ServerState.FAILED: ("✗", "bad"),
+    ServerState.ENDED: ("■", "edit"),
 }
 _LATER = {
-    State.ENDED: "It restarts with the next call.",
-    State.STARTING: "Its tools are available with the next message after it has started.",
+    ServerState.ENDED: "It restarts with the next call.",
+    ServerState.STARTING: "Its tools are available with the next message after it has started.",
 }
 _LAST = 6
 """Lines of a server's output that are shown."""
 
 
-def draw_server(server: Listed, width: int, styles: ThemeStyles, on: str) -> Line:
+def draw_server(server: ListedServer, width: int, styles: ThemeStyles, on: str) -> Line:
     """Draw one line of the list: its state, its name, its title, and the number of its tools."""
     mark, role = _MARKS[server.state]
     tools = plural(len(server.tools), "tool") if server.tools else ""
     right = f"{tools or server.state.value:>12}"
     room = max(1, width - 2 - _NAME - 1 - cells(right))
-    text = one_line(server.title or server.told)
+    text = one_line(server.title or server.address)
     shown = fit(text, room)
     return Line(
         [
@@ -51,22 +51,22 @@ def draw_server(server: Listed, width: int, styles: ThemeStyles, on: str) -> Lin
     )
 
 
-def draw_server_note(server: Listed | None, width: int, styles: ThemeStyles) -> list[Line]:
+def draw_server_note(server: ListedServer | None, width: int, styles: ThemeStyles) -> list[Line]:
     """Draw its state and problem, its command or address, its tools, and its last output."""
     if server is None:
         text = "No MCP server is configured. Add its command or url under [mcp.NAME] in the configuration."
         return wrap([Segment(text, styles("dim"))], width)
     state = f"{server.state.value}: {reveal(server.problem)}" if server.problem else server.state.value
     _mark, role = _MARKS[server.state]
-    lines = wrap([Segment(state, styles("text" if server.state is State.READY else role))], width)
+    lines = wrap([Segment(state, styles("text" if server.state is ServerState.READY else role))], width)
     if later := _LATER.get(server.state):
         lines += wrap([Segment(later, styles("dim"))], width)
-    lines += wrap([Segment(reveal(server.told), styles("dim"))], width)
+    lines += wrap([Segment(reveal(server.address), styles("dim"))], width)
     if server.tools:
         lines += wrap([Segment(f"Tools: {', '.join(server.tools)}", styles("text"))], width)
     for left_out in server.left_out:
         lines += wrap([Segment(f"Not used: {reveal(left_out)}", styles("edit"))], width)
-    output = server.said.strip().splitlines()[-_LAST:]
+    output = server.stderr.strip().splitlines()[-_LAST:]
     for line in output:
         lines += wrap([Segment(f"│ {reveal(clean(line))}", styles("dim"))], width)
     return lines
@@ -76,7 +76,7 @@ INTERVAL = 0.5
 """Seconds between two refreshes while the servers are shown."""
 
 
-class ServersScreen(ListDialog[None, Listed]):
+class ServersScreen(ListDialog[None, ListedServer]):
     """Shows `servers` in their present state."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -117,7 +117,7 @@ class ServersScreen(ListDialog[None, Listed]):
         if listed != self.rows.rows:
             self._show(listed)
 
-    def _show(self, listed: list[Listed]) -> None:
+    def _show(self, listed: list[ListedServer]) -> None:
         self.rows.update_rows(listed)
         answering = sum(not server.problem and bool(server.tools) for server in listed)
         self.heading.state(f"{plural(answering, 'server')} ready" if listed else "none")

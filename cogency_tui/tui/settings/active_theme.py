@@ -118,17 +118,17 @@ class Appearance:
         Restyling all at once would be the longest frame of all, and delay keys. Nothing is painted before
         the last of them.
         """
-        app, sheet = self._app, self._app.stylesheet
+        app, stylesheet = self._app, self._app.stylesheet
         with app.batch_update():
-            sheet.set_variables(app.get_css_variables())
-            sheet.reparse()
+            stylesheet.set_variables(app.get_css_variables())
+            stylesheet.reparse()
             for screen in reversed(app.screen_stack):
                 nodes = list(screen.walk_children(with_self=True))
                 for start in range(0, len(nodes), _STYLED_AT_ONCE):
                     await asyncio.sleep(0)
-                    sheet.update_nodes(nodes[start : start + _STYLED_AT_ONCE])
+                    stylesheet.update_nodes(nodes[start : start + _STYLED_AT_ONCE])
                 screen.refresh(layout=True)
-            sheet.update_nodes([app])
+            stylesheet.update_nodes([app])
 
     def _show(self, palette: Palette) -> None:
         app = self._app
@@ -145,7 +145,7 @@ def _stems(changes: "Iterable[tuple[Any, str]]") -> set[str]:
     return {Path(path).stem for _change, path in changes if path.endswith(".toml")}
 
 
-def keep_theme(name: str) -> str:
+def store_theme(name: str) -> str:
     """Write the theme into the user's configuration; return the path of the file.
 
     Raises:

@@ -43,19 +43,19 @@ LINKS = (
 
 def setting_rows(preferences: Sequence[Preference], words: str = "") -> list[Row]:
     """The rows of the options with all of `words`, in the key, the meaning, the value or the origin."""
-    wanted = words.casefold().split()
+    requested = words.casefold().split()
     rows: list[Row] = []
     group = ""
     for preference in preferences:
         option = preference.option
         searched = f"{option.key} {option.meaning} {preference.shown} {preference.origin.source}".casefold()
-        if not all(word in searched for word in wanted):
+        if not all(word in searched for word in requested):
             continue
         if option.group != group:
             group = option.group
             rows.append(Heading(group))
         rows.append(SettingRow(preference, _OPENS.get(option.key, "")))
-    links = [link for link in LINKS if all(word in f"{link.name} {link.meaning}" for word in wanted)]
+    links = [link for link in LINKS if all(word in f"{link.name} {link.meaning}" for word in requested)]
     return [*rows, *([Heading("Elsewhere"), *links] if links else [])]
 
 

@@ -13,7 +13,7 @@ from cogency_tui.tui.kit.lines import Line, fit, width_of
 from cogency_tui.tui.kit.list_dialog import ListDialog
 from cogency_tui.tui.kit.select_list import SelectList, list_keys
 from cogency_tui.tui.kit.typed_app import app_of
-from cogency_tui.tui.settings.active_theme import keep_theme
+from cogency_tui.tui.settings.active_theme import store_theme
 from cogency_tui.tui.theme_styles import ThemeStyles, theme_styles_of
 
 _NAME, _KIND = 14, 28
@@ -82,7 +82,7 @@ class ThemePicker(ListDialog[None, str]):
 
     def action_keep(self) -> None:
         try:
-            path = keep_theme(app_of(self).theme)
+            path = store_theme(app_of(self).theme)
         except CogencyError as exc:
             self.notify(exc.advice, severity="error", markup=False)
         else:

@@ -14,7 +14,7 @@ from cogency_tui.workspace.git.branch import branch_of, head_of
 from cogency_tui.workspace.protected_names import short_path
 
 
-class Place(msgspec.Struct, frozen=True):
+class HeaderContents(msgspec.Struct, frozen=True):
     """The contents of the header. `ordinal` of `count` conversations; 0 if unknown."""
 
     path: str = ""
@@ -30,19 +30,19 @@ def read_branch(project: Path) -> str:
     return branch_of(project) or head_of(project)[:8]
 
 
-def place_of(project: Path) -> Place:
+def place_of(project: Path) -> HeaderContents:
     """The facts that the header can show without waiting."""
-    return Place(path=short_path(project), branch=read_branch(project))
+    return HeaderContents(path=short_path(project), branch=read_branch(project))
 
 
 class Header(ButtonBar):
-    """Draws a `Place`."""
+    """Draws a `HeaderContents`."""
 
-    def __init__(self, place: Place, *, id: str | None = None) -> None:
+    def __init__(self, place: HeaderContents, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self.place = place
 
-    def move(self, place: Place) -> None:
+    def move(self, place: HeaderContents) -> None:
         """Show another place."""
         if place != self.place:
             self.place = place

@@ -176,14 +176,14 @@ def _sandbox(status: Status, styles: ThemeStyles) -> list[Part]:
         meaning = "Commands run without network access and can write only in the project and /tmp"
     else:
         meaning = f"Commands run with all your permissions ({reason})"
-    wanted = reason not in ("switched off", "not tried yet")
-    role = "good" if confined else "edit" if wanted else "dim"
+    requested = reason not in ("switched off", "not tried yet")
+    role = "good" if confined else "edit" if requested else "dim"
     return [
         Part(
             [Segment("sandboxed" if confined else "no sandbox", styles(role, "background"))],
             f'{meaning}. Set `sandbox` in the configuration to "off", "auto" or "require"',
             lead=" · ",
-            spare=not confined and not wanted,
+            spare=not confined and not requested,
         )
     ]
 

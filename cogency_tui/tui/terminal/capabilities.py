@@ -45,10 +45,10 @@ class Terminal(msgspec.Struct, frozen=True):
         """True if the terminal may support writing to the clipboard; whether it does cannot be detected."""
         return self.term not in _TITLELESS and self.program not in _CLIPLESS_PROGRAMS
 
-    def notice(self, wanted: Notice) -> Notice:
-        """The kind of notification: `wanted`, or for `auto` what suits this terminal."""
-        if wanted != "auto":
-            return wanted
+    def notice(self, requested: Notice) -> Notice:
+        """The kind of notification: `requested`, or for `auto` what suits this terminal."""
+        if requested != "auto":
+            return requested
         notices = self.program in _NOTICING_PROGRAMS or self.term.split("-direct")[0] in _NOTICING_TERMS
         # Multiplexers pass a bell on by themselves, and mark the window that it came from.
         return "osc9" if notices and not self.tmux and not self.screen else "bell"

@@ -13,7 +13,7 @@ from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.transcript.units import Prose, UserMessage
 
 if TYPE_CHECKING:
-    from cogency_tui.tui.timeline.screen import Command, Place, TimelineScreen
+    from cogency_tui.tui.timeline.screen import ChosenMoment, TimelineCommand, TimelineScreen
 
 
 class TimelineCommands(FeatureCommands):
@@ -55,19 +55,19 @@ class TimelineCommands(FeatureCommands):
         if self._shown is not None and self._shown.is_mounted:
             self._shown.reload()
 
-    async def _closed(self, conversation_id: str, answer: "Place | Command | None") -> None:
-        from cogency_tui.tui.timeline.screen import Command, Place
+    async def _closed(self, conversation_id: str, answer: "ChosenMoment | TimelineCommand | None") -> None:
+        from cogency_tui.tui.timeline.screen import ChosenMoment, TimelineCommand
 
         self._shown = None
         self._changed()
-        if isinstance(answer, Command):
+        if isinstance(answer, TimelineCommand):
             await self._screen.run_action(f"command({answer.handler!r}, {answer.argument!r})")
-        elif isinstance(answer, Place) and answer.fork:
+        elif isinstance(answer, ChosenMoment) and answer.fork:
             self._fork(conversation_id, answer.point.number)
-        elif isinstance(answer, Place):
+        elif isinstance(answer, ChosenMoment):
             self._go_to(answer)
 
-    def _go_to(self, place: "Place") -> None:
+    def _go_to(self, place: "ChosenMoment") -> None:
         """Scroll to the event in the conversation."""
         unit = self._unit_of(place)
         if unit is None:
@@ -75,7 +75,7 @@ class TimelineCommands(FeatureCommands):
             return
         self._display.go_to_unit(unit)
 
-    def _unit_of(self, place: "Place") -> int | None:
+    def _unit_of(self, place: "ChosenMoment") -> int | None:
         transcript, event = self._display.transcript, place.point.event
         if event["type"] == "call" or event["type"] == "result":
             found = transcript.call_with(event["id"])

@@ -10,7 +10,7 @@ from textual.app import ComposeResult
 from textual.timer import Timer
 from textual.widget import Widget
 
-from cogency_tui.agent.timeline.model import Past, PastFile, Spent
+from cogency_tui.agent.timeline.model import Past, PastFile, UsageUpTo
 from cogency_tui.agent.timeline.timeline import Timeline
 from cogency_tui.errors import CogencyError
 from cogency_tui.protocol.events import Measure
@@ -18,11 +18,11 @@ from cogency_tui.safe_text import reveal
 from cogency_tui.tui.cost.screen import draw_costs
 from cogency_tui.tui.cost.usage_totals import Cost, by_model, in_all, running_totals, saving
 from cogency_tui.tui.kit.bar import ButtonBar, Part, Surface
-from cogency_tui.tui.kit.code import SourceSheet
-from cogency_tui.tui.kit.command_output import Lines
-from cogency_tui.tui.kit.diff import DiffSheet
+from cogency_tui.tui.kit.code import SourceLayout
+from cogency_tui.tui.kit.command_output import OutputLines
+from cogency_tui.tui.kit.diff import DiffLayout
 from cogency_tui.tui.kit.file_text import language_of
-from cogency_tui.tui.kit.lazy_text_layout import Block, Fixed
+from cogency_tui.tui.kit.lazy_text_layout import Fixed, LayoutBlock
 from cogency_tui.tui.kit.lines import BLANK, Line, fit, wrap
 from cogency_tui.tui.kit.number_format import dollars, duration, tokens
 from cogency_tui.tui.theme_styles import ThemeStyles
@@ -48,7 +48,7 @@ class Totals:
         return self._totals[count - 1] if count else None
 
 
-def draw_spent(spent: Spent, width: int, styles: ThemeStyles) -> list[Line]:
+def draw_spent(spent: UsageUpTo, width: int, styles: ThemeStyles) -> list[Line]:
     """Draw a table by model, and the figures of the cycle that the point belongs to."""
     costs = _costs(spent)
     if not costs:
@@ -58,7 +58,7 @@ def draw_spent(spent: Spent, width: int, styles: ThemeStyles) -> list[Line]:
     return [*lines, *draw_costs(costs, in_all(costs), saving(everything), width, styles)]
 
 
-def _costs(spent: Spent) -> list[Cost]:
+def _costs(spent: UsageUpTo) -> list[Cost]:
     return [
         *by_model(spent.inherited, " (before the fork)"),
         *by_model(spent.own),
@@ -196,7 +196,7 @@ class Details(Surface):
             self._timer.reset()
             self._timer.resume()
 
-    def on_files_view_wanted(self, event: FilesView.Wanted) -> None:
+    def on_files_view_requested(self, event: FilesView.Requested) -> None:
         event.stop()
         self._work(partial(self._read_text, event.file, event.held), "timeline-text")
 
@@ -230,7 +230,7 @@ class Details(Surface):
     async def _read_costs(self) -> None:
         assert self._past is not None
         spent = self._past.spent_at(self._index)
-        self._costs.show(lambda width, styles: Fixed(draw_spent(spent, width, styles)), keep=True)
+        self._costs.show(lambda width, styles: Fixed(draw_spent(spent, width, styles)), retain=True)
         self._title.show("costs", "up to here")
 
     async def _read_text(self, file: PastFile, held: bool) -> None:
@@ -248,8 +248,8 @@ class Details(Surface):
         self._files.show_text(file, make)
 
 
-def _diff(text: str, width: int, styles: ThemeStyles) -> Block:
-    return DiffSheet(text, width, styles)
+def _diff(text: str, width: int, styles: ThemeStyles) -> LayoutBlock:
+    return DiffLayout(text, width, styles)
 
 
 def _message(text: str) -> Make:
@@ -264,7 +264,7 @@ def _source(path: str, data: bytes) -> Make:
     """
     from cogency_tui.workspace.text_files import decode
 
-    lines = Lines()
+    lines = OutputLines()
     lines.write(reveal(decode(data, path).plain.removesuffix("\n")))
     language = language_of(path)
-    return lambda width, styles: SourceSheet(lines, language, width, styles)
+    return lambda width, styles: SourceLayout(lines, language, width, styles)

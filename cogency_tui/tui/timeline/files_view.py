@@ -123,7 +123,7 @@ class TextTitle(Bar):
 class FilesView(Surface):
     """The list above, the text below; `nothing` is shown if there are no files."""
 
-    class Wanted(Message):
+    class Requested(Message):
         """Requests the difference of this file, or the contents that it `held`."""
 
         def __init__(self, file: PastFile, *, held: bool) -> None:
@@ -167,7 +167,7 @@ class FilesView(Surface):
         """Show the requested text, unless another file is selected by now."""
         row = self._rows.row
         if row is not None and row[0] == file:
-            self._text.show(make, keep=self._shown == file.path)
+            self._text.show(make, retain=self._shown == file.path)
             self._shown = file.path
 
     def describe(self) -> str:
@@ -199,7 +199,7 @@ class FilesView(Surface):
             self._text.show(self._nothing)
             return
         self._title.say(row[0].path, "at this point" if self._held else "− then   + now")
-        self.post_message(self.Wanted(row[0], held=self._held))
+        self.post_message(self.Requested(row[0], held=self._held))
 
 
 def _words(file: PastFile, still: bool | None) -> str:

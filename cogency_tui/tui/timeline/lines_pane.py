@@ -3,16 +3,16 @@
 from collections.abc import Callable
 from typing import TypeAlias
 
-from cogency_tui.tui.kit.lazy_text_layout import Block, Fixed
+from cogency_tui.tui.kit.lazy_text_layout import Fixed, LayoutBlock
 from cogency_tui.tui.kit.lines import Line
 from cogency_tui.tui.theme_styles import ThemeStyles
 from cogency_tui.tui.timeline.keys import Read
 
-Make: TypeAlias = Callable[[int, ThemeStyles], Block]
+Make: TypeAlias = Callable[[int, ThemeStyles], LayoutBlock]
 """Makes a block of the given width in cells, in these colors."""
 
 
-def _nothing(_width: int, _theme_styles: ThemeStyles) -> Block:
+def _nothing(_width: int, _theme_styles: ThemeStyles) -> LayoutBlock:
     return Fixed([])
 
 
@@ -22,12 +22,12 @@ class BlockPane(Read):
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self._make: Make = _nothing
-        self._block: Block = Fixed([])
+        self._block: LayoutBlock = Fixed([])
         self._made_for: object = None
 
-    def show(self, make: Make = _nothing, *, keep: bool = False) -> None:
-        """Show another block from its beginning, or, with `keep`, at the present scroll position."""
-        top = self.scroll_offset.y if keep else 0
+    def show(self, make: Make = _nothing, *, retain: bool = False) -> None:
+        """Show another block from its beginning, or, with `retain`, at the present scroll position."""
+        top = self.scroll_offset.y if retain else 0
         self._make, self._made_for = make, None
         self._lay()
         self.jump(min(top, self.max_scroll_y))
@@ -41,8 +41,8 @@ class BlockPane(Read):
         self._lay()
 
     def _lay(self) -> None:
-        wanted = self.text_width, self.theme_styles
-        if self._made_for != wanted:
-            self._made_for = wanted
-            self._block = self._make(*wanted)
+        target = self.text_width, self.theme_styles
+        if self._made_for != target:
+            self._made_for = target
+            self._block = self._make(*target)
             self.resize_column(len(self._block))

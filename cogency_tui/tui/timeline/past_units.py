@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from time import perf_counter
 
 from cogency_tui.agent.timeline.model import Point
-from cogency_tui.tui.transcript.call_unit import Call
+from cogency_tui.tui.transcript.call_unit import CallUnit
 from cogency_tui.tui.transcript.units import Transcript, Unit, UserMessage
 
 _SLICE = 0.006
@@ -44,7 +44,7 @@ class Scrubbing:
             touched = self._full.feed(point.events)
             units = self._full.units
             self._points += [index] * (len(units) - len(self._points))
-            calls = {each for each in touched if isinstance(units[each], Call)}
+            calls = {each for each in touched if isinstance(units[each], CallUnit)}
             settled = {each for each in calls if self._full.call(each).settled}
             if calls:
                 waiting = (waiting | calls) - settled
@@ -58,12 +58,12 @@ class Scrubbing:
     def go_to(self, index: int) -> tuple[int, set[int]]:
         """Move the transcript to this point; return its number of units, and those that changed."""
         count, units, full = self._counts[index], self.transcript.units, self._full.units
-        kept = min(len(units), count)
+        retained = min(len(units), count)
         del units[count:]
-        units += full[kept:count]
-        touched = set(range(kept, count))
+        units += full[retained:count]
+        touched = set(range(retained, count))
         now = self._open[index]
-        for each in (self._now ^ now) | {each for each in now if each >= kept}:
+        for each in (self._now ^ now) | {each for each in now if each >= retained}:
             if each >= count:
                 continue
             units[each] = self._waiting(each) if each in now else full[each]
@@ -77,7 +77,7 @@ class Scrubbing:
 
     def _waiting(self, unit: int) -> Unit:
         """A call in its state before its result."""
-        call = Call(self._full.call(unit).id)
+        call = CallUnit(self._full.call(unit).id)
         for event in self._events[self._points[unit]].events:
             if event["type"] == "call":
                 call.write(event)

@@ -55,7 +55,7 @@ TIMELINE_STYLES = Path(__file__).parent.parent / "styles" / "timeline.tcss"
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ChosenMoment:
     """The user's destination: a point, with the user's messages by then (`messages`), or a `fork` there."""
 
     point: Point
@@ -64,14 +64,14 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Command:
+class TimelineCommand:
     """A command for the main screen."""
 
     handler: str
     argument: str
 
 
-class TimelineScreen(AnsweringScreen[Place | Command | None]):
+class TimelineScreen(AnsweringScreen[ChosenMoment | TimelineCommand | None]):
     """Shows one conversation. `ready` returns whether changes are possible now, else notifies the user."""
 
     BINDINGS = TIMELINE_KEYS
@@ -198,7 +198,7 @@ class TimelineScreen(AnsweringScreen[Place | Command | None]):
     def _leave(self, *, fork: bool) -> None:
         if self._past is not None and (not fork or self._ready()):
             point = self._past.points[self._index]
-            self.dismiss(Place(point, self._scrubbing.messages_before(self._index), fork))
+            self.dismiss(ChosenMoment(point, self._scrubbing.messages_before(self._index), fork))
 
     def action_restore(self) -> None:
         """Preview a restore, and apply it on the user's confirmation."""
@@ -252,7 +252,7 @@ class TimelineScreen(AnsweringScreen[Place | Command | None]):
 
     def action_command(self, handler: str, argument: str = "") -> None:
         """Pass a command from the palette to the main screen."""
-        self.dismiss(Command(handler, argument))
+        self.dismiss(TimelineCommand(handler, argument))
 
     def _fit(self) -> None:
         size = app_of(self).size

@@ -9,8 +9,8 @@ from textual.binding import Binding, BindingType
 from cogency_tui.agent.timeline.model import Exchange
 from cogency_tui.protocol.events import Message
 from cogency_tui.safe_text import one_line, reveal
-from cogency_tui.tui.kit.command_output import Lines
-from cogency_tui.tui.kit.lazy_text_layout import Heights, Sheet
+from cogency_tui.tui.kit.command_output import OutputLines
+from cogency_tui.tui.kit.lazy_text_layout import Heights, LazyLayout
 from cogency_tui.tui.kit.lines import BLANK, Line, cells, fit, width_of, wrap
 from cogency_tui.tui.kit.number_format import plural
 from cogency_tui.tui.timeline.keys import Read
@@ -44,7 +44,7 @@ class ExchangeView(Read):
         super().__init__(id=id)
         self._exchange: Exchange | None = None
         self._toggled: set[int] = set()
-        self._sheets: dict[int, Sheet] = {}
+        self._layouts: dict[int, LazyLayout] = {}
         self._remarks: list[Line] = []
         self._heights = Heights()
         self._laid_for: object = None
@@ -59,7 +59,7 @@ class ExchangeView(Read):
             self._toggled -= {len(each.messages) - 1} if each is not None else set()
         self._exchange = exchange
         self._laid_for = None
-        self._sheets.clear()
+        self._layouts.clear()
         self._lay()
         self.jump(0)
         if exchange is not None:
@@ -75,8 +75,8 @@ class ExchangeView(Read):
         index, offset = self._heights.locate(y - len(self._remarks))
         if offset == 0:
             return self._head(index, self.surface_at(y))
-        sheet = self._sheet(index)
-        return sheet.line(offset - 1) if offset - 1 < len(sheet) else BLANK
+        layout = self._layout(index)
+        return layout.line(offset - 1) if offset - 1 < len(layout) else BLANK
 
     def surface_at(self, y: int) -> str:
         return "cursor" if y == self._cursor and self.has_focus else "surface"
@@ -154,14 +154,14 @@ class ExchangeView(Read):
         return (index == len(self._exchange.messages) - 1) != (index in self._toggled)
 
     def _height(self, index: int) -> int:
-        return 2 + len(self._sheet(index)) if self._is_open(index) else 1
+        return 2 + len(self._layout(index)) if self._is_open(index) else 1
 
     def _lay(self) -> None:
-        exchange, wanted = self._exchange, (self.text_width, self.theme_styles)
-        if self._laid_for == wanted:
+        exchange, target = self._exchange, (self.text_width, self.theme_styles)
+        if self._laid_for == target:
             return
-        self._laid_for = wanted
-        self._sheets.clear()
+        self._laid_for = target
+        self._layouts.clear()
         self._remarks = []
         for remark in exchange.remarks if exchange else ():
             self._remarks += [*wrap([Segment(remark, self.theme_styles("edit"))], self.text_width), BLANK]
@@ -169,14 +169,14 @@ class ExchangeView(Read):
         self._heights = Heights(self._height(index) for index in range(count))
         self.resize_column(len(self._remarks) + self._heights.total)
 
-    def _sheet(self, index: int) -> Sheet:
+    def _layout(self, index: int) -> LazyLayout:
         assert self._exchange is not None
-        sheet = self._sheets.get(index)
-        if sheet is None:
-            lines = Lines()
+        layout = self._layouts.get(index)
+        if layout is None:
+            lines = OutputLines()
             lines.write(reveal(self._exchange.messages[index]["content"]))
-            sheet = self._sheets[index] = Sheet(lines, self.text_width, self.theme_styles, indent=2)
-        return sheet
+            layout = self._layouts[index] = LazyLayout(lines, self.text_width, self.theme_styles, indent=2)
+        return layout
 
     def _head(self, index: int, on: str) -> Line:
         assert self._exchange is not None

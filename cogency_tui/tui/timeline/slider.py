@@ -101,17 +101,17 @@ class Slider(Bar):
     def on_mouse_down(self, event: events.MouseDown) -> None:
         self._dragged = True
         self.capture_mouse()
-        self._want(event.x)
+        self._request(event.x)
 
     def on_mouse_move(self, event: events.MouseMove) -> None:
         if self._dragged:
-            self._want(event.x)
+            self._request(event.x)
 
     def on_mouse_up(self) -> None:
         self._dragged = False
         self.release_mouse()
 
-    def _want(self, x: int) -> None:
+    def _request(self, x: int) -> None:
         room = max(1, self.size.width - 2)
         if self._count:
             share = max(0, min(x - 1, room - 1)) / max(1, room - 1)

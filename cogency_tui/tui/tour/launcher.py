@@ -40,10 +40,10 @@ def run_tour(*, mouse: bool, animation: bool) -> tuple[int, Path | None]:
             agent = Agent("offline", permissions="ask", project=project)
             status = run(agent, mouse=mouse, animation=animation, screen=screen)
         finally:
-            kept = any(each.keeps for each in screens)
-            if not kept:
+            scratch = any(each.keeps_project for each in screens)
+            if not scratch:
                 shutil.rmtree(project, ignore_errors=True)
-    return status, project if kept else None
+    return status, project if scratch else None
 
 
 def _move_into(data: Path) -> None:

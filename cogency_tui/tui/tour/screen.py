@@ -22,7 +22,7 @@ from cogency_tui.tui.theme_styles import ThemeStyles, theme_styles_of
 from cogency_tui.workspace.protected_names import short_path
 
 
-class Step(msgspec.Struct, frozen=True):
+class TourStep(msgspec.Struct, frozen=True):
     """A text to send, and a description of what it shows."""
 
     prompt: str
@@ -47,16 +47,16 @@ FILES = {
 """The files of the project, one of which has a mistake."""
 
 STEPS = (
-    Step("explain prices.py", "Reads need no approval; each call appears here"),
-    Step("run `python3 -m unittest`", "A command is shown in full and asks first: y runs it"),
-    Step(
+    TourStep("explain prices.py", "Reads need no approval; each call appears here"),
+    TourStep("run `python3 -m unittest`", "A command is shown in full and asks first: y runs it"),
+    TourStep(
         "replace 'price + price' with 'price - price' in prices.py",
         "An edit shows its diff and asks first: y applies it",
     ),
-    Step("run `python3 -m unittest`", "Run the test again: y, or a for this conversation"),
-    Step("/review", "Review each hunk: n revert, Space keep, Esc close"),
-    Step("/undo", "Revert the changes of the last turn: y"),
-    Step("/recall unittest", "Search everything · Esc Esc to close"),
+    TourStep("run `python3 -m unittest`", "Run the test again: y, or a for this conversation"),
+    TourStep("/review", "Review each hunk: n revert, Space keep, Esc close"),
+    TourStep("/undo", "Revert the changes of the last turn: y"),
+    TourStep("/recall unittest", "Search everything · Esc Esc to close"),
 )
 """The suggested prompts."""
 
@@ -127,7 +127,7 @@ def draw_tour(width: int, styles: ThemeStyles) -> list[Line]:
 
 
 class TourScreen(MainScreen):
-    """The main screen during the tour. `keeps` is set if the project is to stay afterwards."""
+    """The main screen during the tour. `keeps_project` is set if the project is to stay afterwards."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding(
@@ -148,7 +148,7 @@ class TourScreen(MainScreen):
             tooltip="Skip to the next step of the tour",
         ),
     ]
-    keeps = False
+    keeps_project = False
     _sent = False
 
     def compose(self) -> ComposeResult:
@@ -192,7 +192,7 @@ class TourScreen(MainScreen):
 
         def decide(yes: bool | None) -> None:
             if yes is not None:
-                self.keeps = yes
+                self.keeps_project = yes
                 app_of(self).exit()
 
         app_of(self).push_screen(_Leaving(question), decide)

@@ -1,6 +1,6 @@
 """The detail of a tool call: state and facts, arguments, then the diff or the output; of any length.
 
-A `CallSheet` is made for one state of a call, one width and one theme; while the call progresses it only
+A `CallLayout` is made for one state of a call, one width and one theme; while the call progresses it only
 adds new text.
 """
 
@@ -12,11 +12,11 @@ from rich.segment import Segment
 from cogency_tui.safe_text import clean, one_line, reveal
 from cogency_tui.tui.kit.command_output import Output
 from cogency_tui.tui.kit.diff import draw_diff
-from cogency_tui.tui.kit.lazy_text_layout import Block, Fixed, GrowingText, Sheet, Stack
+from cogency_tui.tui.kit.lazy_text_layout import Fixed, GrowingText, LayoutBlock, LazyLayout, Stack
 from cogency_tui.tui.kit.lines import BLANK, Line, cells, chop, wrap
 from cogency_tui.tui.kit.number_format import duration, plural, size
 from cogency_tui.tui.theme_styles import ThemeStyles
-from cogency_tui.tui.transcript.call_unit import GLYPHS, ROLES, Call
+from cogency_tui.tui.transcript.call_unit import GLYPHS, ROLES, CallUnit
 
 _LONGEST_DIFF = 200_000
 """Characters of a diff that is drawn with colors; a longer one is drawn as plain text."""
@@ -30,7 +30,7 @@ _STATUS_FIRST = frozenset({"shell"})
 """Tools whose result begins with a line that the outcome repeats."""
 
 
-class CallSheet:
+class CallLayout:
     """The lines of `call`; `waits` are the ids of the actions that it waits for, `cause` the reason why it
     was skipped.
 
@@ -39,7 +39,7 @@ class CallSheet:
 
     def __init__(
         self,
-        call: Call,
+        call: CallUnit,
         width: int,
         styles: ThemeStyles,
         now: float,
@@ -52,7 +52,7 @@ class CallSheet:
         self.width = width
         self.theme_styles = styles
         self._growing: GrowingText | None = None
-        self._sheet: Sheet | None = None
+        self._layout: LazyLayout | None = None
         self._facts_of_result, self._result, self._rest = "", call.output, ""
         if (text := _result_text(call)) is not None:
             self._result, self._rest = Output(), text
@@ -80,7 +80,7 @@ class CallSheet:
         return self._of != _stage(self.call)
 
     @property
-    def blocks(self) -> Sequence[Block]:
+    def blocks(self) -> Sequence[LayoutBlock]:
         """The blocks below the head."""
         return self._stack.blocks[1:]
 
@@ -96,15 +96,15 @@ class CallSheet:
         self._result.feed(piece)
         if not self._rest:
             self._result.close()
-        if self._sheet is not None:
-            self._sheet.grow()
+        if self._layout is not None:
+            self._layout.grow()
 
     def refresh(self, now: float, *, waits: Sequence[str] = (), cause: str = "") -> None:
         """Add new text; `now` is in Unix seconds."""
         if self._growing:
             self._growing.take(str(self.call.args.get(self.call.growing, "")))
-        if self._sheet is not None:
-            self._sheet.grow()
+        if self._layout is not None:
+            self._layout.grow()
         self._stack.blocks[0] = Fixed(self._head(now, waits, cause))
 
     def _head(self, now: float, waits: Sequence[str], cause: str) -> list[Line]:
@@ -140,14 +140,14 @@ class CallSheet:
         facts += [f"timeout {duration(action.timeout)}"] if action.timeout else []
         return " · ".join(facts)
 
-    def _body(self) -> list[Block]:
+    def _body(self) -> list[LayoutBlock]:
         above = self._arguments()
         below = self._outcome()
         return [*above, Fixed([BLANK]), *below] if above and below else [*above, *below]
 
-    def _arguments(self) -> list[Block]:
+    def _arguments(self) -> list[LayoutBlock]:
         call, width, styles = self.call, self.width, self.theme_styles
-        blocks: list[Block] = []
+        blocks: list[LayoutBlock] = []
         command = call.args.get("command") or call.args.get("cmd")
         if isinstance(command, str):
             blocks.append(Fixed(_draw_command(command, width, styles)))
@@ -158,7 +158,7 @@ class CallSheet:
             blocks += self._argument(key, value)
         return blocks
 
-    def _argument(self, key: str, value: Any) -> list[Block]:
+    def _argument(self, key: str, value: Any) -> list[LayoutBlock]:
         width, styles = self.width, self.theme_styles
         label = Segment(f"{one_line(key)}  ", styles("dim"))
         growing = key == self.call.growing
@@ -170,15 +170,15 @@ class CallSheet:
         grown = GrowingText(reveal)
         grown.take(text)
         role, on = {"old": ("bad", "removed"), "new": ("good", "added")}.get(key, ("text", "surface"))
-        sheet = Sheet(grown.lines, width, styles, role=role, on=on, indent=2)
+        layout = LazyLayout(grown.lines, width, styles, role=role, on=on, indent=2)
         if growing:
-            self._growing, self._sheet = grown, sheet
+            self._growing, self._layout = grown, layout
         count = "" if growing or grown.lines.total < 2 else plural(grown.lines.total, "line")
-        return [Fixed([Line([label, Segment(count, styles("dim"))])]), sheet]
+        return [Fixed([Line([label, Segment(count, styles("dim"))])]), layout]
 
-    def _outcome(self) -> list[Block]:
+    def _outcome(self) -> list[LayoutBlock]:
         call, width, styles = self.call, self.width, self.theme_styles
-        blocks: list[Block] = []
+        blocks: list[LayoutBlock] = []
         if call.steps():
             blocks += [_StepLines(call, width, styles), Fixed([BLANK] if call.settled else [])]
         diff = call.diff()
@@ -187,9 +187,9 @@ class CallSheet:
         elif self._result is not None and (call.settled or not call.steps()):
             if self._result.dropped:
                 blocks.append(Fixed([_above(self._result.dropped, styles)]))
-            sheet = Sheet(self._result, width, styles)
-            self._sheet = sheet
-            blocks.append(sheet)
+            layout = LazyLayout(self._result, width, styles)
+            self._layout = layout
+            blocks.append(layout)
         if call.settled and call.outcome and (call.state != "done" or not any(map(len, blocks))):
             blocks.insert(0, Fixed(wrap([Segment(call.outcome, styles(ROLES[call.state]))], width)))
         return blocks
@@ -199,16 +199,16 @@ def _above(lines: int, styles: ThemeStyles) -> Line:
     return Line([Segment(f"… {plural(lines, 'line')} above", styles("dim", attributes="italic"))])
 
 
-def _word(call: Call) -> str:
+def _word(call: CallUnit) -> str:
     return "waiting for approval" if call.state == "waiting" else call.state
 
 
-def _stage(call: Call) -> tuple[object, ...]:
+def _stage(call: CallUnit) -> tuple[object, ...]:
     """The facts that a sheet is made for: while they stay the same, the sheet only adds text."""
     return call.state, call.outcome, tuple(call.args), call.growing, call.output is None, not call.steps()
 
 
-def _result_text(call: Call) -> str | None:
+def _result_text(call: CallUnit) -> str | None:
     """The text of the result, without what its outcome repeats; None while there is none."""
     text = call.result_text()
     if text is None:
@@ -230,7 +230,7 @@ def _draw_command(command: str, width: int, styles: ThemeStyles) -> list[Line]:
 class _StepLines:
     """The calls within a call, in their present state."""
 
-    def __init__(self, call: Call, width: int, styles: ThemeStyles) -> None:
+    def __init__(self, call: CallUnit, width: int, styles: ThemeStyles) -> None:
         self._call = call
         self._width = width
         self._theme_styles = styles

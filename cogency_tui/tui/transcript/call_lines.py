@@ -14,7 +14,7 @@ from cogency_tui.safe_text import one_line, reveal
 from cogency_tui.tui.kit.lines import Line, cells, fit, fit_path, width_of, wrap
 from cogency_tui.tui.kit.number_format import duration, plural, whole_seconds
 from cogency_tui.tui.theme_styles import ThemeStyles
-from cogency_tui.tui.transcript.call_unit import GLYPHS, OPEN, ROLES, Call, State, Step
+from cogency_tui.tui.transcript.call_unit import GLYPHS, OPEN, ROLES, CallStep, CallUnit, State
 from cogency_tui.tui.transcript.messages_and_notices import SPINNER
 
 NAME_COLUMN = 8
@@ -31,7 +31,7 @@ class Subject(NamedTuple):
     is_path: bool
 
 
-def draw_call(call: Call, width: int, styles: ThemeStyles, *, now: float, frame: int) -> list[Line]:
+def draw_call(call: CallUnit, width: int, styles: ThemeStyles, *, now: float, frame: int) -> list[Line]:
     """Draw the card of a call: one line, or one for each changed file, and the reason of a failure."""
     lines: list[Line] = []
     for change in call.changes():
@@ -47,7 +47,7 @@ def draw_call(call: Call, width: int, styles: ThemeStyles, *, now: float, frame:
 
 
 def call_row(
-    call: Call,
+    call: CallUnit,
     width: int,
     styles: ThemeStyles,
     *,
@@ -78,7 +78,7 @@ def call_row(
 
 
 def waiting_row(
-    call: Call, waits: Sequence[str], width: int, styles: ThemeStyles, *, on: str = "surface"
+    call: CallUnit, waits: Sequence[str], width: int, styles: ThemeStyles, *, on: str = "surface"
 ) -> Line:
     """Draw a queued call that waits for others, with their ids as its state."""
     head = [
@@ -92,7 +92,7 @@ def waiting_row(
     return _row(head, summarize(call), styles("dim", on), right, width, styles("text", on))
 
 
-def step_row(step: Step, width: int, styles: ThemeStyles, *, frame: int, on: str = "surface") -> Line:
+def step_row(step: CallStep, width: int, styles: ThemeStyles, *, frame: int, on: str = "surface") -> Line:
     """Draw a call within a call, on a line below it."""
     head = [Segment(f"  {_glyph(step.state, frame)} ", styles(ROLES[step.state], on))]
     word = (
@@ -136,7 +136,7 @@ def heading_row(text: str, width: int, styles: ThemeStyles) -> Line:
     return Line([Segment(fit(text, width), styles("dim", attributes="bold"))])
 
 
-def _name(call: Call) -> str:
+def _name(call: CallUnit) -> str:
     return fit(one_line(call.name) or "…", NAME_COLUMN * 2).ljust(NAME_COLUMN - 1)
 
 
@@ -144,7 +144,7 @@ def _glyph(state: State, frame: int) -> str:
     return SPINNER[frame % len(SPINNER)] if state == "running" else GLYPHS[state]
 
 
-def _why(call: Call, width: int, styles: ThemeStyles) -> list[Line]:
+def _why(call: CallUnit, width: int, styles: ThemeStyles) -> list[Line]:
     """Draw the reason why a call failed or was skipped, in at most two lines below it."""
     if call.state not in ("failed", "skipped") or not call.outcome:
         return []
@@ -153,7 +153,7 @@ def _why(call: Call, width: int, styles: ThemeStyles) -> list[Line]:
     return [line.indented(Segment(" " * indent, styles())) for line in lines[:2]]
 
 
-def summarize(call: Call) -> Subject:
+def summarize(call: CallUnit) -> Subject:
     """Summarize the subject of a call in one line."""
     args = call.args
     if command := args.get("command") or args.get("cmd"):
@@ -186,7 +186,7 @@ def _counts(added: int, removed: int) -> str:
     return " ".join(counts) or "no change"
 
 
-def _status(call: Call, now: float, styles: ThemeStyles, on: str, *, word: bool) -> list[_Fact]:
+def _status(call: CallUnit, now: float, styles: ThemeStyles, on: str, *, word: bool) -> list[_Fact]:
     """State and time as right-hand columns."""
     elapsed = call.elapsed(now)
     style = styles("dim" if call.state in ("done", "skipped") else ROLES[call.state], on)
@@ -203,8 +203,8 @@ def _row(
 ) -> Line:
     """Join `head` and `subject`, cut as needed, and `right` flush right, two cells apart."""
     room = width - width_of(head)
-    wanted = min(cells(subject.text), 24)
-    while room - _size(right) < wanted and len(right) > 1:
+    requested = min(cells(subject.text), 24)
+    while room - _size(right) < requested and len(right) > 1:
         rank = max(fact.rank for fact in right)
         if rank == _ALWAYS:
             break

@@ -1,6 +1,6 @@
 """A tool call as the user sees it: its state, its subject, its changes, and the calls within it.
 
-A `Call` is built from events alone (partial and complete `call`, partial and complete `result`), live or
+A `CallUnit` is built from events alone (partial and complete `call`, partial and complete `result`), live or
 from the store. Its texts are foreign: output is cleaned as it arrives, the rest where it is drawn.
 """
 
@@ -45,7 +45,7 @@ _OUTPUT_LIMIT = 400_000
 _DECODER = json.JSONDecoder(strict=False)
 
 
-class Step(msgspec.Struct):
+class CallStep(msgspec.Struct):
     """One call within a call, or a problem. `text` is its tool and subject, `outcome` its result, each in a
     line."""
 
@@ -77,7 +77,7 @@ _PLAIN = Action()
 _PLAIN_FIELDS = frozenset({"name", "args"})
 
 
-class Call(msgspec.Struct):
+class CallUnit(msgspec.Struct):
     """One tool call. Times are Unix seconds, `duration` seconds.
 
     `output` is its output so far, until a result replaces it. From then on the texts in `arguments` and
@@ -94,7 +94,7 @@ class Call(msgspec.Struct):
     content: Any = None
     action: Action = _PLAIN
     output: Output | None = None
-    _steps: list[Step] = msgspec.field(default_factory=list[Step])
+    _steps: list[CallStep] = msgspec.field(default_factory=list[CallStep])
     _pieces: dict[str, list[str]] = msgspec.field(default_factory=dict[str, list[str]])
     _changes: list[FileChange] | None = None
 
@@ -189,7 +189,7 @@ class Call(msgspec.Struct):
             return self.duration
         return max(0.0, now - self.started) if self.started else 0.0
 
-    def steps(self) -> list[Step]:
+    def steps(self) -> list[CallStep]:
         """The calls within this one, of a sub-agent or a workflow."""
         return self._steps
 
@@ -211,7 +211,7 @@ class Call(msgspec.Struct):
             return
         # A call that has ended and not begun did not run.
         parts = (tool, clean(given["subject"])) if not outcome else (f"{tool}:", outcome)
-        self._steps.append(Step(given["call"], state, " ".join(part for part in parts if part)))
+        self._steps.append(CallStep(given["call"], state, " ".join(part for part in parts if part)))
 
     def changes(self) -> list[FileChange]:
         """The files that this call has changed, with the counts from its result."""

@@ -11,7 +11,7 @@ from rich.segment import Segment
 from textual.strip import Strip
 
 from cogency_tui.tui.kit.line_view import DrawContext
-from cogency_tui.tui.transcript.document import Place
+from cogency_tui.tui.transcript.document import LinePosition
 from cogency_tui.tui.transcript.view import TranscriptView
 
 
@@ -52,7 +52,7 @@ class BlockCursor:
         """Move the cursor to a block, and scroll to its beginning."""
         self._moved = target
         view, document = self._view, self._view.document
-        document.measure(Place(*target, 0), 1)
+        document.measure(LinePosition(*target, 0), 1)
         view.resize_column(document.height)
         first = document.number(document.first_line(*target))
         view.reveal(first + min(document.block_height(*target), view.page) - 1)
@@ -82,7 +82,7 @@ class BlockCursor:
         self._marked = self.place if self._view.has_focus else None
         return self._marked is not None
 
-    def paint(self, strip: Strip, place: Place, context: DrawContext) -> Strip:
+    def paint(self, strip: Strip, place: LinePosition, context: DrawContext) -> Strip:
         if (place.unit, place.block) != self._marked or not self._is_text(place):
             return strip
         margin = self._view.MARGIN
@@ -106,7 +106,7 @@ class BlockCursor:
         if place.block >= document.blocks(place.unit):
             return False
         top = view.scroll_offset.y
-        last = document.number(Place(*place, document.block_height(*place) - 1))
+        last = document.number(LinePosition(*place, document.block_height(*place) - 1))
         return document.number(document.first_line(*place)) < top + view.page and last >= top
 
     def _is_whole(self, place: BlockPlace) -> bool:
@@ -114,5 +114,5 @@ class BlockCursor:
         document = self._view.document
         return document.number(document.first_line(*place)) >= self._view.scroll_offset.y
 
-    def _is_text(self, place: Place) -> bool:
+    def _is_text(self, place: LinePosition) -> bool:
         return place.line >= self._view.document.first_line(place.unit, place.block).line

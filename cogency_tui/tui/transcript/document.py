@@ -15,7 +15,7 @@ from typing import NamedTuple, TypeGuard
 from cogency_tui.tui.kit.lazy_text_layout import Heights
 from cogency_tui.tui.kit.lines import BLANK, Line
 from cogency_tui.tui.theme_styles import ThemeStyles
-from cogency_tui.tui.transcript.call_unit import Call
+from cogency_tui.tui.transcript.call_unit import CallUnit
 from cogency_tui.tui.transcript.messages_and_notices import draw_stopped, is_shortened
 from cogency_tui.tui.transcript.unit_lines import DrawnUnit, draw_unit
 from cogency_tui.tui.transcript.units import Notice, Prose, Transcript, Unit, UserMessage, is_own
@@ -26,10 +26,10 @@ _UNITS, _LINES = 256, 1024
 _OFTEN = 16
 """Drawings between two checks of the cache's size: a check takes longer than a drawing."""
 
-_CLOSE: frozenset[type] = frozenset({Call, Notice})
+_CLOSE: frozenset[type] = frozenset({CallUnit, Notice})
 
 
-class Place(NamedTuple):
+class LinePosition(NamedTuple):
     """A line. The blank line between a unit and the one above is line -1 of the lower one."""
 
     unit: int
@@ -101,25 +101,25 @@ class Document:
         """The line that unit `index` begins at."""
         return self._heights.before(index)
 
-    def place(self, y: int) -> Place:
+    def place(self, y: int) -> LinePosition:
         """The place of line `y`, as far as known."""
         unit, offset = self._heights.locate(y)
         offset -= self._gap(unit)
         if offset < 0:
-            return Place(unit, 0, -1)
+            return LinePosition(unit, 0, -1)
         block, line = self._drawn_unit(unit).locate(offset)
-        return Place(unit, block, line)
+        return LinePosition(unit, block, line)
 
-    def number(self, place: Place) -> int:
+    def number(self, place: LinePosition) -> int:
         """The number of the line at `place`, as far as known."""
         unit = place.unit
         return self.top(unit) + self._gap(unit) + self._drawn_unit(unit).top(place.block) + place.line
 
-    def line(self, place: Place) -> Line:
+    def line(self, place: LinePosition) -> Line:
         """The line at `place`."""
         return BLANK if place.line < 0 else self._drawn_unit(place.unit).line(place.block, place.line)
 
-    def measure(self, start: Place, lines: int) -> None:
+    def measure(self, start: LinePosition, lines: int) -> None:
         """Draw the `lines` lines from `start` on (upwards if negative), so that their heights are exact."""
         step = 1 if lines > 0 else -1
         left = abs(lines) + (start.line if step > 0 else 0)
@@ -135,7 +135,7 @@ class Document:
                 return
             unit, block = unit + step, 0 if step > 0 else -1
 
-    def places(self, first: Place, last: Place) -> Iterator[tuple[Place, Line]]:
+    def places(self, first: LinePosition, last: LinePosition) -> Iterator[tuple[LinePosition, Line]]:
         """The lines from `first` to `last`."""
         place = first
         while place <= last:
@@ -144,11 +144,11 @@ class Document:
             height = drawn.height(block) if block < drawn.count else 0
             if line < height:
                 yield place, self.line(place)
-                place = Place(unit, block, line + 1)
+                place = LinePosition(unit, block, line + 1)
             elif block + 1 < drawn.count:
-                place = Place(unit, block + 1, 0)
+                place = LinePosition(unit, block + 1, 0)
             elif unit + 1 < len(self.transcript.units):
-                place = Place(unit + 1, 0, -self._gap(unit + 1))
+                place = LinePosition(unit + 1, 0, -self._gap(unit + 1))
             else:
                 return
 
@@ -162,22 +162,22 @@ class Document:
 
     def lines_of(self, unit: int, block: int) -> list[Line]:
         """All lines of a block."""
-        return [self.line(Place(unit, block, line)) for line in range(self.block_height(unit, block))]
+        return [self.line(LinePosition(unit, block, line)) for line in range(self.block_height(unit, block))]
 
-    def first_line(self, unit: int, block: int) -> Place:
+    def first_line(self, unit: int, block: int) -> LinePosition:
         """The first line of a block that is not blank."""
         blank = (
             block > 0
             and self._drawn_unit(unit).height(block) > 1
-            and not self.line(Place(unit, block, 0)).segments
+            and not self.line(LinePosition(unit, block, 0)).segments
         )
-        return Place(unit, block, int(blank))
+        return LinePosition(unit, block, int(blank))
 
     def source(self, unit: int, block: int) -> tuple[int, int] | None:
         """The position of a block's source in its unit's text; None if the block is the unit."""
         return self._drawn_unit(unit).source(block)
 
-    def anchor(self, place: Place, character: int = 0) -> Anchor:
+    def anchor(self, place: LinePosition, character: int = 0) -> Anchor:
         """The anchor of `character` in the line at `place`; letter -1 is the line above a unit."""
         if place.line < 0:
             return Anchor(place.unit, place.block, -1)
@@ -186,26 +186,26 @@ class Document:
         within = max(0, character - line.lead)
         return Anchor(place.unit, place.block, before + (len(line.joint) + within if within else 0))
 
-    def find(self, anchor: Anchor) -> tuple[Place, int]:
+    def find(self, anchor: Anchor) -> tuple[LinePosition, int]:
         """The present place of an anchor: its line, and the character in it."""
         unit, block, letter = anchor
         if letter < 0:
-            return Place(unit, block, -self._gap(unit)), 0
+            return LinePosition(unit, block, -self._gap(unit)), 0
         height = self._drawn_unit(unit).height(block)
         for index in range(height):
-            place = Place(unit, block, index)
+            place = LinePosition(unit, block, index)
             line = self.line(place)
             size = _letters(line)
             if letter < size or index == height - 1:
                 return place, min(len(line.text), max(0, letter - len(line.joint)) + line.lead)
             letter -= size
-        return Place(unit, block, 0), 0
+        return LinePosition(unit, block, 0), 0
 
     def is_expandable(self, index: int) -> bool:
         unit = self.transcript.units[index]
         if isinstance(unit, Notice):
             return is_shortened(unit, self.width, self.theme_styles)
-        return isinstance(unit, Call) or (isinstance(unit, Prose) and unit.thinking and not unit.open)
+        return isinstance(unit, CallUnit) or (isinstance(unit, Prose) and unit.thinking and not unit.open)
 
     def _gap(self, index: int) -> int:
         """Blank lines above a unit: none between the cards of calls, or between notices."""

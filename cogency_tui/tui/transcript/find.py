@@ -13,7 +13,7 @@ from textual.worker import Worker
 
 from cogency_tui.tui.kit.line_view import DrawContext
 from cogency_tui.tui.transcript.cursor import BlockCursor, BlockPlace
-from cogency_tui.tui.transcript.document import Anchor, Place
+from cogency_tui.tui.transcript.document import Anchor, LinePosition
 from cogency_tui.tui.transcript.text_finder import Finder, Span, count_in_markdown, finds_on
 from cogency_tui.tui.transcript.units import Prose
 from cogency_tui.tui.transcript.view import TranscriptView
@@ -21,7 +21,7 @@ from cogency_tui.tui.transcript.view import TranscriptView
 _AROUND = 4
 """Lines above and below the view from which a find may reach into it."""
 
-Mark = tuple[Place, Span, Style]
+Mark = tuple[LinePosition, Span, Style]
 """Characters of the line at a place, and their style."""
 
 
@@ -31,7 +31,7 @@ class Highlights:
     def __init__(self, view: TranscriptView, marks: Callable[[], Iterable[Mark]]) -> None:
         self._view = view
         self._marks = marks
-        self._spans: dict[Place, list[tuple[Span, Style]]] = {}
+        self._spans: dict[LinePosition, list[tuple[Span, Style]]] = {}
 
     def begin_frame(self) -> bool:
         self._spans = {}
@@ -39,14 +39,14 @@ class Highlights:
             self._spans.setdefault(place, []).append((span, style))
         return bool(self._spans)
 
-    def paint(self, strip: Strip, place: Place, context: DrawContext) -> Strip:
+    def paint(self, strip: Strip, place: LinePosition, context: DrawContext) -> Strip:
         del context
         for span, style in self._spans.get(place, ()):
             strip = self._view.painted(strip, span.start, span.stop, style)
         return strip
 
 
-def finds_in_view(view: TranscriptView, query: str) -> Iterator[list[tuple[Place, Span]]]:
+def finds_in_view(view: TranscriptView, query: str) -> Iterator[list[tuple[LinePosition, Span]]]:
     """Yield the matches of the case-folded `query` in view: the characters of each, in one or more lines."""
     document, top = view.document, view.scroll_offset.y
     if not view.transcript.units:
@@ -81,7 +81,7 @@ class Find:
         self._search: Worker[None] | None = None
         self._current: tuple[int, int] | None = None
         """The unit of the current find, and its number there."""
-        self._place: tuple[Place, int] | None = None
+        self._place: tuple[LinePosition, int] | None = None
         """The line and the character at which the current find begins."""
         self._opened: int | None = None
         self._origin: tuple[bool, Anchor] | None = None
@@ -150,7 +150,7 @@ class Find:
         await finder.search(query)
         self._current = self._place = None
         self._close_opened()
-        self._return(keep=True)
+        self._return(retain=True)
         view, document = self._view, self._view.document
         top, bottom = view.scroll_offset.y, min(view.scroll_offset.y + view.page, document.height) - 1
         if target := finder.nearest(document.place(top).unit, document.place(bottom).unit):
@@ -182,7 +182,7 @@ class Find:
             return False
         return len(finds_on(document.lines_of(unit, 0), self._finder.query)) < self._finder.count(unit)
 
-    def _locate(self, unit: int, nth: int) -> tuple[Place, int]:
+    def _locate(self, unit: int, nth: int) -> tuple[LinePosition, int]:
         """The line and the character at which the `nth` find of `unit` begins."""
         assert self._finder is not None
         document = self._view.document
@@ -198,7 +198,7 @@ class Find:
         if not found:
             return document.first_line(unit, block), -1
         span = found[min(nth, len(found) - 1)][0]
-        return Place(unit, block, span.line), span.start
+        return LinePosition(unit, block, span.line), span.start
 
     def _marks(self) -> Iterator[Mark]:
         if self._finder is None or not self._finder.query:
@@ -223,7 +223,7 @@ class Find:
             self._view.document.touch(self._opened)
             self._opened = None
 
-    def _return(self, *, keep: bool = False) -> None:
+    def _return(self, *, retain: bool = False) -> None:
         """Return to where the search began."""
         if self._origin is None:
             return
@@ -234,5 +234,5 @@ class Find:
             view.set_following(False)
             view.start_at(view.document.find(anchor)[0])
             view.settle()
-        if not keep:
+        if not retain:
             self._origin = None

@@ -4,7 +4,7 @@ from textual.geometry import Offset
 from textual.selection import Selection
 
 from cogency_tui.tui.transcript.cursor import BlockCursor, BlockPlace
-from cogency_tui.tui.transcript.document import Place
+from cogency_tui.tui.transcript.document import LinePosition
 from cogency_tui.tui.transcript.view import TranscriptView, address, place_at
 
 
@@ -14,7 +14,7 @@ class LineSelection:
     def __init__(self, view: TranscriptView, cursor: BlockCursor) -> None:
         self._view = view
         self._cursor = cursor
-        self._ends: tuple[Place, Place] | None = None
+        self._ends: tuple[LinePosition, LinePosition] | None = None
 
     @property
     def is_active(self) -> bool:
@@ -49,7 +49,7 @@ class LineSelection:
         start, end = self._ends
         target = self._cursor.beside(BlockPlace(end.unit, end.block), step)
         if target is not None:
-            is_below = step > 0 or Place(*target, 0) >= start
+            is_below = step > 0 or LinePosition(*target, 0) >= start
             first = self._view.document.first_line(*target)
             self._select(start, self._last_line(target) if is_below else first)
 
@@ -61,15 +61,15 @@ class LineSelection:
         first, last = place_at(selection.start.y), place_at(selection.end.y)
         self._ends = (first, last) if self._ends[0] <= self._ends[1] else (last, first)
 
-    def _last_line(self, block: BlockPlace) -> Place:
-        return Place(*block, self._view.document.block_height(*block) - 1)
+    def _last_line(self, block: BlockPlace) -> LinePosition:
+        return LinePosition(*block, self._view.document.block_height(*block) - 1)
 
-    def _select(self, start: Place, end: Place) -> None:
+    def _select(self, start: LinePosition, end: LinePosition) -> None:
         """Select whole lines; `end` is the moving one, and is scrolled into view."""
         self._ends = start, end
         self._cursor.put(BlockPlace(end.unit, end.block))
         view, document = self._view, self._view.document
-        document.measure(Place(end.unit, end.block, 0), 1)
+        document.measure(LinePosition(end.unit, end.block, 0), 1)
         view.resize_column(document.height)
         view.reveal(document.number(end))
         first, last = sorted((start, end))

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from cogency_tui.protocol.events import Event
 from cogency_tui.tui.transcript.cursor import BlockCursor, BlockPlace
-from cogency_tui.tui.transcript.document import Document, Place
+from cogency_tui.tui.transcript.document import Document, LinePosition
 from cogency_tui.tui.transcript.text_finder import finds_on
 from cogency_tui.tui.transcript.units import Transcript
 from cogency_tui.tui.transcript.view import TranscriptView
@@ -31,7 +31,7 @@ class NumberedTranscript:
         self.transcript.close()
 
 
-def show_event(view: TranscriptView, unit: int, terms: Sequence[str]) -> Place:
+def show_event(view: TranscriptView, unit: int, terms: Sequence[str]) -> LinePosition:
     """Scroll `view` to the first of the folded `terms` in unit `unit`, or else to its beginning. The unit
     is opened if a term is visible only then."""
     document = view.document
@@ -43,7 +43,7 @@ def show_event(view: TranscriptView, unit: int, terms: Sequence[str]) -> Place:
         if place is None:
             document.expanded.discard(unit)
             document.touch(unit)
-    place = place or Place(unit, 0, 0)
+    place = place or LinePosition(unit, 0, 0)
     view.set_following(False)
     view.show_place(place)
     view.refresh()
@@ -58,11 +58,11 @@ def read_event(view: TranscriptView, cursor: BlockCursor, unit: int, terms: Sequ
     show_event(view, unit, terms)
 
 
-def _first_find(document: Document, unit: int, terms: Sequence[str]) -> Place | None:
+def _first_find(document: Document, unit: int, terms: Sequence[str]) -> LinePosition | None:
     for block in range(document.blocks(unit) if terms else 0):
         height = min(document.block_height(unit, block), _DEEP)
-        lines = [document.line(Place(unit, block, line)) for line in range(height)]
+        lines = [document.line(LinePosition(unit, block, line)) for line in range(height)]
         found = [finds[0][0].line for term in terms if (finds := finds_on(lines, term))]
         if found:
-            return Place(unit, block, min(found))
+            return LinePosition(unit, block, min(found))
     return None

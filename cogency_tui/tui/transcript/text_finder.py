@@ -10,7 +10,7 @@ from time import perf_counter
 from typing import NamedTuple
 
 from cogency_tui.tui.kit.lines import Line
-from cogency_tui.tui.transcript.call_unit import Call
+from cogency_tui.tui.transcript.call_unit import CallUnit
 from cogency_tui.tui.transcript.unit_text import as_it_reads, outcome_of, text_of
 from cogency_tui.tui.transcript.units import Prose, Stopped, Transcript, Unit
 
@@ -115,7 +115,7 @@ class Finder:
 def _count_in(unit: Unit, query: str) -> int:
     if isinstance(unit, Stopped):
         return 0
-    if isinstance(unit, Call):
+    if isinstance(unit, CallUnit):
         return _count_in_call(unit, query)
     text = text_of(unit)
     if isinstance(unit, Prose) and not unit.thinking:
@@ -133,7 +133,7 @@ def count_in_markdown(text: str, query: str) -> int:
     return as_it_reads(text).casefold().count(query) if all(word in folded for word in words) else 0
 
 
-def _count_in_call(call: Call, query: str) -> int:
+def _count_in_call(call: CallUnit, query: str) -> int:
     arguments = [str(value) for value in call.args.values()]
     parts = [call.name, *arguments, call.outcome, outcome_of(call)]
     return sum(part.casefold().count(query) for part in dict.fromkeys(parts))

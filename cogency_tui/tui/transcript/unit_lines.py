@@ -6,12 +6,12 @@ from typing import Protocol
 from rich.segment import Segment
 
 from cogency_tui.tui.kit.lazy_text_layout import MOST_LAID, Fixed, Recent, Stack
-from cogency_tui.tui.kit.lazy_text_layout import Block as Rows
+from cogency_tui.tui.kit.lazy_text_layout import LayoutBlock as Rows
 from cogency_tui.tui.kit.lines import BLANK, Line
 from cogency_tui.tui.theme_styles import ThemeStyles
-from cogency_tui.tui.transcript.call_detail import CallSheet
+from cogency_tui.tui.transcript.call_detail import CallLayout
 from cogency_tui.tui.transcript.call_lines import draw_call
-from cogency_tui.tui.transcript.call_unit import Call
+from cogency_tui.tui.transcript.call_unit import CallUnit
 from cogency_tui.tui.transcript.messages_and_notices import (
     draw_notice,
     draw_problem,
@@ -107,9 +107,9 @@ def draw_unit(
             return OneBlock(Fixed(draw_user_message(unit, width, styles)))
         case Prose():
             return OneBlock(Fixed(draw_thought(unit, width, styles, expanded=expanded, now=now, frame=frame)))
-        case Call():
+        case CallUnit():
             card = Fixed(draw_call(unit, width, styles, now=now, frame=frame))
-            detail: Sequence[Rows] = CallSheet(unit, width - 2, styles, now).blocks if expanded else ()
+            detail: Sequence[Rows] = CallLayout(unit, width - 2, styles, now).blocks if expanded else ()
             return OneBlock(Stack([card, *(_Indented(rows, styles) for rows in detail)]))
         case Problem():
             return OneBlock(Fixed(draw_problem(unit, width, styles)))

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from cogency_tui.safe_text import reveal
-from cogency_tui.tui.transcript.call_unit import Call
+from cogency_tui.tui.transcript.call_unit import CallUnit
 from cogency_tui.tui.transcript.units import Notice, Problem, Prose, Transcript, Unit, UserMessage
 
 if TYPE_CHECKING:
@@ -23,13 +23,13 @@ def text_of(unit: Unit) -> str:
         case Problem():
             where = f"{unit.tool}: " if unit.tool else ""
             return "\n".join(part for part in (where + unit.error, unit.hint) if part)
-        case Call():
+        case CallUnit():
             return "\n".join(part for part in (describe_call(unit), outcome_of(unit)) if part)
         case _:
             return "Interrupted"
 
 
-def describe_call(call: Call) -> str:
+def describe_call(call: CallUnit) -> str:
     """The tool and its arguments; a command as it was run."""
     args = call.args
     command = args.get("command") or args.get("cmd")
@@ -38,7 +38,7 @@ def describe_call(call: Call) -> str:
     return "\n".join([head, *rest])
 
 
-def outcome_of(call: Call) -> str:
+def outcome_of(call: CallUnit) -> str:
     """The result of a call: its diff or its output; else its outcome."""
     return (call.diff() or call.body() or call.outcome).rstrip("\n")
 

@@ -26,7 +26,7 @@ from cogency_tui.protocol.events import (
 )
 from cogency_tui.protocol.transcript import NO_OUTPUT
 from cogency_tui.safe_text import Sanitizer, clean
-from cogency_tui.tui.transcript.call_unit import Call, FileChange
+from cogency_tui.tui.transcript.call_unit import CallUnit, FileChange
 from cogency_tui.tui.transcript.packed_text import Packed, packed, unpacked
 
 
@@ -56,7 +56,7 @@ def as_call(ran: RanCommand, call_id: str, timestamp: float) -> tuple[CallEvent,
 
 def is_own(unit: object) -> bool:
     """Return whether a unit is a command of the user, whose output is shown unfolded."""
-    return isinstance(unit, Call) and unit.name == NAME
+    return isinstance(unit, CallUnit) and unit.name == NAME
 
 
 class UserMessage(msgspec.Struct):
@@ -119,7 +119,7 @@ class Stopped(msgspec.Struct):
     """The user stopped the turn here."""
 
 
-Unit: TypeAlias = UserMessage | Prose | Call | Problem | Notice | Stopped
+Unit: TypeAlias = UserMessage | Prose | CallUnit | Problem | Notice | Stopped
 
 
 class Transcript:
@@ -154,12 +154,12 @@ class Transcript:
         self._settle(touched)
         return touched
 
-    def call(self, index: int) -> Call:
+    def call(self, index: int) -> CallUnit:
         unit = self.units[index]
-        assert isinstance(unit, Call)
+        assert isinstance(unit, CallUnit)
         return unit
 
-    def call_with(self, call_id: str) -> tuple[int, Call] | None:
+    def call_with(self, call_id: str) -> tuple[int, CallUnit] | None:
         """The call with this id and its index, if it exists."""
         index = self._calls.get(call_id)
         return None if index is None else (index, self.call(index))
@@ -207,7 +207,7 @@ class Transcript:
                 self._settle(touched)
                 index = self._calls.get(event["id"])
                 if index is None:
-                    index = self._calls[event["id"]] = self._append(Call(event["id"]), touched)
+                    index = self._calls[event["id"]] = self._append(CallUnit(event["id"]), touched)
                     self.calls.append(index)
                 self.call(index).write(event)
                 touched.add(index)

@@ -17,21 +17,21 @@ from textual.strip import Strip
 
 from cogency_tui.tui.kit.line_view import DrawContext, LineView
 from cogency_tui.tui.kit.lines import Line
-from cogency_tui.tui.transcript.document import Anchor, Document, Place, prepare
+from cogency_tui.tui.transcript.document import Anchor, Document, LinePosition, prepare
 from cogency_tui.tui.transcript.units import Prose, Transcript
 
 _BLOCK_BITS, _LINE_BITS = 24, 24
 
 
-def address(place: Place) -> int:
+def address(place: LinePosition) -> int:
     """A number for a place that grows with it."""
     return (place.unit << _BLOCK_BITS | place.block) << _LINE_BITS | (place.line + 1)
 
 
-def place_at(address: int) -> Place:
+def place_at(address: int) -> LinePosition:
     """The place with this address."""
     block, line = address >> _LINE_BITS, address & ((1 << _LINE_BITS) - 1)
-    return Place(block >> _BLOCK_BITS, block & ((1 << _BLOCK_BITS) - 1), line - 1)
+    return LinePosition(block >> _BLOCK_BITS, block & ((1 << _BLOCK_BITS) - 1), line - 1)
 
 
 class Overlay(Protocol):
@@ -41,7 +41,7 @@ class Overlay(Protocol):
         """Prepare a frame; return whether it has marks."""
         ...
 
-    def paint(self, strip: Strip, place: Place, context: DrawContext) -> Strip:
+    def paint(self, strip: Strip, place: LinePosition, context: DrawContext) -> Strip:
         """Mark the line at `place`."""
         ...
 
@@ -127,7 +127,7 @@ class TranscriptView(LineView):
         for index in live:
             document.touch(index)
             if self.is_visible(index):
-                document.measure(Place(index, 0, 0), 1)
+                document.measure(LinePosition(index, 0, 0), 1)
                 self._refresh_from(index)
 
     def line_at(self, y: int) -> Line | None:
@@ -159,7 +159,7 @@ class TranscriptView(LineView):
         if not self.transcript.units:
             yield from super().lines_between(first, last)
             return
-        end = Place(len(self.transcript.units), 0, 0) if last is None else place_at(last)
+        end = LinePosition(len(self.transcript.units), 0, 0) if last is None else place_at(last)
         for place, line in self.document.places(place_at(first), end):
             yield address(place), line
 
@@ -190,16 +190,16 @@ class TranscriptView(LineView):
         self.settle()
         self.refresh()
 
-    def start_at(self, place: Place) -> None:
+    def start_at(self, place: LinePosition) -> None:
         """Scroll so that the line at `place` is the first."""
         self.document.measure(place, 2 * self.page)
         self.resize_column(self.document.height)
         self._pin(self.document.number(place))
 
-    def show_place(self, place: Place, *, only_if_hidden: bool = False) -> None:
+    def show_place(self, place: LinePosition, *, only_if_hidden: bool = False) -> None:
         """Scroll so that the line at `place` is a third down."""
         document, page = self.document, self.page
-        start = Place(place.unit, place.block, 0)
+        start = LinePosition(place.unit, place.block, 0)
         document.measure(start, place.line + page)
         document.measure(start, -page)
         self.resize_column(document.height)
@@ -285,13 +285,13 @@ class TranscriptView(LineView):
             self.resize_column(len(self._greeting))
             return
         if self.following:
-            document.measure(Place(count - 1, -1, 0), -2 * page)
+            document.measure(LinePosition(count - 1, -1, 0), -2 * page)
             self.resize_column(document.height)
             self._pin(self.max_scroll_y)
             return
         place = document.place(self.scroll_offset.y)
         document.measure(place, 2 * page)
-        document.measure(Place(place.unit, place.block, 0), -page)
+        document.measure(LinePosition(place.unit, place.block, 0), -page)
         self.resize_column(document.height)
         self._pin(document.number(place))
 

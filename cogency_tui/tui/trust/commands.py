@@ -67,11 +67,11 @@ class TrustCommands(FeatureCommands):
         return self._bridge.agent.project_settings
 
     async def _survey(self) -> None:
-        from cogency_tui.agent.project.trust import Standing
+        from cogency_tui.agent.project.trust import TrustState
 
         survey = await asyncio.to_thread(self._project.survey)
         self._asked = survey.digest or survey.problem
-        asks = survey.standing in (Standing.UNKNOWN, Standing.CHANGED) and self._asked != self._dismissed
+        asks = survey.state in (TrustState.UNKNOWN, TrustState.CHANGED) and self._asked != self._dismissed
         # The program may have ended meanwhile: then there is no bar.
         for bar in self._screen.query(TrustBar):
             if asks:
@@ -89,11 +89,11 @@ class TrustCommands(FeatureCommands):
             self.warn(project.problem)
 
     async def _show(self) -> None:
-        from cogency_tui.agent.project.trust import Standing
+        from cogency_tui.agent.project.trust import TrustState
         from cogency_tui.tui.trust.screen import TrustScreen
 
         survey = await asyncio.to_thread(self._project.survey)
-        if survey.standing is Standing.NOTHING:
+        if survey.state is TrustState.NOTHING:
             self.say("Nothing to trust: this project has no .cogency/ with files in it.")
             return
         screen = TrustScreen(survey, self._project.problem)
@@ -125,10 +125,10 @@ class TrustCommands(FeatureCommands):
 
 
 def _question(survey: "Survey") -> str:
-    from cogency_tui.agent.project.trust import Standing
+    from cogency_tui.agent.project.trust import TrustState
 
     if survey.problem:
         return "This project's .cogency/ cannot be used."
-    if survey.standing is Standing.CHANGED:
+    if survey.state is TrustState.CHANGED:
         return "This project's .cogency/ has changed; it is inactive until you trust it again."
     return "This project has a .cogency/ folder, inactive until you trust it."

@@ -10,9 +10,9 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 
-from cogency_tui.agent.project.cogency_folder import FOLDER, Entry
+from cogency_tui.agent.project.cogency_folder import FOLDER, FolderEntry
 from cogency_tui.agent.project.mcp_server_sources import ABOVE
-from cogency_tui.agent.project.trust import Standing, Survey
+from cogency_tui.agent.project.trust import Survey, TrustState
 from cogency_tui.safe_text import one_line, reveal
 from cogency_tui.tui.kit.dialogs import STYLES, Choice, Choices, Drawing, QuestionBody, ReadingScreen
 from cogency_tui.tui.kit.lines import BLANK, Line, cells, fit_path, wrap
@@ -24,7 +24,7 @@ _SIZE = 12
 _MOST = 40
 """The most files listed; there may be hundreds."""
 
-_MEANS = (
+_MEANINGS = (
     "Trusting it enables its sub-agents, workflows, commands, MCP servers and some options. Your own entries "
     "of the same name take precedence; safety options can only get stricter. MCP servers are programs that "
     "start with your next message, from the files listed above. Changes to installed packages are not "
@@ -33,19 +33,19 @@ _MEANS = (
 )
 _UNUSABLE = "It cannot be trusted in its current state, and is not used."
 _STANDINGS = {
-    Standing.NOTHING: "There is no longer anything to trust.",
-    Standing.UNKNOWN: "It is not used until you trust it.",
-    Standing.CHANGED: "It has changed since you trusted it, and is not used until you trust it again.",
-    Standing.TRUSTED: "You trust its current state.",
-    Standing.REFUSED: "You chose never to be asked about it. It is not used.",
+    TrustState.NOTHING: "There is no longer anything to trust.",
+    TrustState.UNKNOWN: "It is not used until you trust it.",
+    TrustState.CHANGED: "It has changed since you trusted it, and is not used until you trust it again.",
+    TrustState.TRUSTED: "You trust its current state.",
+    TrustState.REFUSED: "You chose never to be asked about it. It is not used.",
 }
 
 
 def draw_survey(survey: Survey, problem: str, width: int, styles: ThemeStyles) -> list[Line]:
     """Draw the state, the files, then the effect of trust; `problem` is why trusted files cannot be used."""
-    role = "text" if survey.standing in (Standing.TRUSTED, Standing.NOTHING) else "edit"
-    standing = _UNUSABLE if survey.problem else _STANDINGS[survey.standing]
-    lines = wrap([Segment(standing, styles(role))], width)
+    role = "text" if survey.state in (TrustState.TRUSTED, TrustState.NOTHING) else "edit"
+    state = _UNUSABLE if survey.problem else _STANDINGS[survey.state]
+    lines = wrap([Segment(state, styles(role))], width)
     for message in filter(None, (survey.problem, problem)):
         lines += wrap([Segment(f"✗ {reveal(message)}", styles("bad"))], width)
     shown = [*survey.entries[:_MOST]]
@@ -54,14 +54,14 @@ def draw_survey(survey: Survey, problem: str, width: int, styles: ThemeStyles) -
     changed = set(survey.changed)
     lines += [_entry(entry, "changed" if entry.name in changed else "", width, styles) for entry in shown]
     gone = [name for name in survey.changed if name not in survey.files]
-    lines += [_entry(Entry(name, kind="deleted"), "", width, styles) for name in gone[:_MOST]]
+    lines += [_entry(FolderEntry(name, kind="deleted"), "", width, styles) for name in gone[:_MOST]]
     if more := len(survey.entries) - len(shown):
         lines += wrap([Segment(f"… and {plural(more, 'more file')}", styles("dim"))], width)
     for command in survey.unknown:
         text = f"✗ Cannot determine which project files this starts: {reveal(command)}"
         lines += wrap([Segment(text, styles("edit"))], width)
-    if survey.standing is not Standing.TRUSTED and survey.digest:
-        lines += [BLANK, *wrap([Segment(_MEANS, styles("dim"))], width)]
+    if survey.state is not TrustState.TRUSTED and survey.digest:
+        lines += [BLANK, *wrap([Segment(_MEANINGS, styles("dim"))], width)]
     return lines
 
 
@@ -71,14 +71,14 @@ def describe_survey(survey: Survey) -> str:
     return f"{plural(len(survey.entries), 'file')}, {size(total)}"
 
 
-def _path_of(entry: Entry) -> str:
+def _path_of(entry: FolderEntry) -> str:
     """The path of the entry from the project."""
     if entry.name.startswith(ABOVE):
         return entry.name.removeprefix(ABOVE)
     return f"{FOLDER}/{entry.name}" if entry.name else FOLDER
 
 
-def _entry(entry: Entry, mark: str, width: int, styles: ThemeStyles) -> Line:
+def _entry(entry: FolderEntry, mark: str, width: int, styles: ThemeStyles) -> Line:
     """Draw a file with its size, or what it is instead, at the right end."""
     kind = one_line(entry.kind) if entry.kind else size(entry.size)
     right = f"{mark}  {kind}" if mark else kind
@@ -152,12 +152,12 @@ class TrustScreen(ReadingScreen[Decision]):
         self.dismiss(decision)
 
     def _choices(self) -> list[Choice]:
-        match self._survey.standing:
-            case Standing.TRUSTED:
+        match self._survey.state:
+            case TrustState.TRUSTED:
                 return [_WITHDRAW, _CLOSE]
-            case Standing.REFUSED:
+            case TrustState.REFUSED:
                 return [_TRUST, _CLOSE] if self._survey.digest else [_CLOSE]
-            case Standing.NOTHING:
+            case TrustState.NOTHING:
                 return [_CLOSE]
             case _:
                 # Unusable files cannot be trusted either.

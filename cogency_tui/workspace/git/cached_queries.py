@@ -11,7 +11,7 @@ from cogency_tui.workspace.git.repository_queries import HALF_WAY, PLACES, Repos
 
 
 @dataclass(slots=True)
-class Answers:
+class QueryCache:
     """Git's answers about one command, and the bounds on their number and time."""
 
     given: dict[object, bytes | None] = field(default_factory=dict[object, bytes | None])
@@ -20,7 +20,7 @@ class Answers:
     seconds: float = 10.0
 
     @classmethod
-    def unlimited(cls) -> "Answers":
+    def unlimited(cls) -> "QueryCache":
         return cls(questions=math.inf, seconds=math.inf)
 
 
@@ -28,18 +28,18 @@ class CachedRepository(Repository):
     """A repository at one moment: git is asked nothing twice, and nothing once `answers`, which the
     repositories of one command share, are used up."""
 
-    def __init__(self, directory: Path, answers: Answers) -> None:
+    def __init__(self, directory: Path, answers: QueryCache) -> None:
         super().__init__(directory)
         self._answers = answers
 
-    def look_up(self, words: Iterable[str]) -> None:
+    def prefetch(self, words: Iterable[str]) -> None:
         """Ask at once what these words name, and all that `commits` and `half_way` ask for."""
         self.named((*PLACES, *HALF_WAY, *words))
 
     def _looked_up(self, words: Sequence[str]) -> list[str] | None:
         names = self._answers.names
         pending = [each for each in dict.fromkeys(words) if (self.directory, each) not in names]
-        found = super()._looked_up(pending) if pending else []
+        found = super()._object_names(pending) if pending else []
         if found is None or len(found) != len(pending):
             return None
         names |= {(self.directory, word): name for word, name in zip(pending, found, strict=True)}
@@ -52,16 +52,16 @@ class CachedRepository(Repository):
         also: Collection[int] = (),
         *,
         literal: bool = False,
-        said: bytes = b"",
+        stdin: bytes = b"",
         target: BinaryIO | None = None,
     ) -> bytes | None:
         if target is not None:
-            return super()._run(arguments, settings, also, literal=literal, said=said, target=target)
+            return super()._run(arguments, settings, also, literal=literal, stdin=stdin, target=target)
         answers = self._answers
-        key = (self.directory, tuple(arguments), tuple(settings), tuple(also), literal, said)
+        key = (self.directory, tuple(arguments), tuple(settings), tuple(also), literal, stdin)
         if key not in answers.given and answers.questions > 0 and answers.seconds > 0:
             began = time.monotonic()
-            found = super()._run(arguments, settings, also, literal=literal, said=said)
+            found = super()._run(arguments, settings, also, literal=literal, stdin=stdin)
             answers.given[key] = found
             answers.questions -= 1
             answers.seconds -= time.monotonic() - began

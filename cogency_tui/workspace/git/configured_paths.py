@@ -79,12 +79,12 @@ def _parsed(path: str, *_stamp: int) -> tuple[Sequence[str], Sequence[str]]:
 
 def _value(text: str) -> str:
     """Parse a value as git does: quotes and escapes are removed, a comment ends it."""
-    found, kept, quoted = "", 0, False
+    found, end, quoted = "", 0, False
     for escaped, quote, comment, plain in _PART.findall(text):
         if comment and not quoted:
             break
         quoted = quoted != bool(quote)
         found += _ESCAPED.get(escaped, escaped) or comment or plain
         if quoted or quote or escaped:
-            kept = len(found)
-    return found[:kept] + found[kept:].rstrip()
+            end = len(found)
+    return found[:end] + found[end:].rstrip()

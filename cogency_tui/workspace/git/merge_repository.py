@@ -37,7 +37,7 @@ class MergingRepository(Repository):
             self._attributes.write_bytes(b"* merge=union\n" if union else b"")
         except OSError:
             return None
-        if self._run(["fast-import", "--quiet", "--force"], said=commits) is None:
+        if self._run(["fast-import", "--quiet", "--force"], stdin=commits) is None:
             return None
         merging = ["merge-tree", "--write-tree", "--no-messages", "ours", "theirs"]
         if tree := self._run(merging, ["merge.conflictStyle=merge"], _CONFLICT):

@@ -55,7 +55,7 @@ _AS_IT_IS = frozenset((b"unspecified", b"unset"))
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class StatusEntry:
     """A path that differs from the commit. `index` and `tree` are the letters of `git status` for the
     staged version and for the file; `?` is untracked, `!` ignored."""
 
@@ -86,12 +86,12 @@ class Repository(SafeGit):
         flags = ("--porcelain=v2", "-z", "--untracked-files=normal", "--ignore-submodules=dirty")
         return self._ask_bytes("status", *flags, "--", ".")
 
-    def entries(self, paths: Sequence[Path] = (), *, untracked: bool = False) -> list[Entry] | None:
+    def entries(self, paths: Sequence[Path] = (), *, untracked: bool = False) -> list[StatusEntry] | None:
         """Return the paths that differ from the commit, below `paths` if given."""
         flags = ("--untracked-files=all", "--ignored=matching") if untracked else ("--untracked-files=no",)
         return self._status([*flags, "--", *map(str, paths)], literal=True)
 
-    def entries_at(self, pathspecs: Sequence[str]) -> list[Entry] | None:
+    def entries_at(self, pathspecs: Sequence[str]) -> list[StatusEntry] | None:
         """Return the tracked files that differ from the commit, by pathspecs of git."""
         return self._status(["--untracked-files=no", "--", *pathspecs], literal=False)
 
@@ -138,8 +138,8 @@ class Repository(SafeGit):
         if staged is None or differing is None:
             return {}
         changed = set(differing.split(b"\0"))
-        wanted = {os.fsencode(path) for path in paths} - changed
-        objects = {path: name for path, name in _staged(staged) if path in wanted}
+        candidates = {os.fsencode(path) for path in paths} - changed
+        objects = {path: name for path, name in _staged(staged) if path in candidates}
         plain = self._without_attributes(objects)
         return {os.fsdecode(path): name for path, name in objects.items() if path in plain}
 
@@ -221,20 +221,20 @@ class Repository(SafeGit):
         )
 
     def _named(self, words: Sequence[str]) -> list[str] | None:
-        found = self._looked_up(words) if words else []
+        found = self._object_names(words) if words else []
         return None if found is None else [each for each in found if _NAME.fullmatch(each)]
 
-    def _looked_up(self, words: Sequence[str]) -> list[str] | None:
+    def _object_names(self, words: Sequence[str]) -> list[str] | None:
         """Return the object name for each word; for a word that names none, git's remark."""
         lines = "".join(f"{each}\n" for each in words)
-        answer = self._run(["cat-file", "--batch-check=%(objectname)"], said=os.fsencode(lines))
+        answer = self._run(["cat-file", "--batch-check=%(objectname)"], stdin=os.fsencode(lines))
         return None if answer is None else os.fsdecode(answer).split("\n")[: len(words)]
 
     def commits_since(self, tips: Collection[str], known: Collection[str], most: int) -> list[str] | None:
         """Return up to `most` commits that the `tips` have and the `known` have not."""
         lines = "".join(f"{each}\n" for each in (*tips, *(f"^{each}" for each in known))).encode()
         flags = ("--ignore-missing", f"--max-count={most}", "--stdin")
-        answer = self._run(["rev-list", *flags], said=lines)
+        answer = self._run(["rev-list", *flags], stdin=lines)
         return None if answer is None else answer.decode().split()
 
     def changed_in(self, commits: Sequence[str]) -> set[str] | None:
@@ -242,7 +242,7 @@ class Repository(SafeGit):
         parents."""
         flags = ("-r", "-c", "--root", "--name-only", "--no-commit-id", "--no-renames", "-z", "--stdin")
         answer = (
-            self._run(["diff-tree", *flags], said="\n".join(commits).encode() + b"\n") if commits else b""
+            self._run(["diff-tree", *flags], stdin="\n".join(commits).encode() + b"\n") if commits else b""
         )
         return None if answer is None else {os.fsdecode(each) for each in answer.split(b"\0") if each}
 
@@ -291,7 +291,7 @@ class Repository(SafeGit):
         tips = [*commits, *(f"^{each}" for each in self.parted(commits))]
         listed = self._run(["rev-list", *flags, *tips, "--", path], literal=True) if commits else b""
         raw = ("-r", "--raw", "--root", "--no-commit-id", "--no-renames", "--no-abbrev", "--stdin")
-        changes = None if listed is None else self._run(["diff-tree", *raw, "--", path], said=listed)
+        changes = None if listed is None else self._run(["diff-tree", *raw, "--", path], stdin=listed)
         if changes is None:
             return None
         # A line is `:mode mode name name letter`, tab, path.
@@ -334,7 +334,7 @@ class Repository(SafeGit):
 
     def name_of(self, content: bytes) -> str:
         """Return the name of the object for this content; empty where git has no answer."""
-        return (self._run(["hash-object", "--stdin"], said=content) or b"").decode().strip()
+        return (self._run(["hash-object", "--stdin"], stdin=content) or b"").decode().strip()
 
     def nested(self) -> list[Path] | None:
         """Return the directories of the repositories that are recorded in this one."""
@@ -373,14 +373,14 @@ class Repository(SafeGit):
 
     def settings_of(self, configuration: bytes) -> list[str] | None:
         """Return the settings in these bytes of a configuration file, each as `name`, newline, value."""
-        answer = self._run(["config", "--file", "-", "--no-includes", "--list", "-z"], said=configuration)
+        answer = self._run(["config", "--file", "-", "--no-includes", "--list", "-z"], stdin=configuration)
         return None if answer is None else [os.fsdecode(each) for each in answer.split(b"\0") if each]
 
     def _without_attributes(self, paths: Collection[bytes]) -> set[bytes]:
         """Return those of the paths whose files git stores unchanged, except for line ends."""
         answer = self._ask_bytes(
             *("check-attr", "-z", "--stdin", "filter", "working-tree-encoding"),
-            said=b"".join(path + b"\0" for path in paths),
+            stdin=b"".join(path + b"\0" for path in paths),
             filters=False,
         )
         fields = (answer or b"").split(b"\0")
@@ -390,7 +390,7 @@ class Repository(SafeGit):
         }
         return plain - converted
 
-    def _status(self, arguments: Sequence[str], *, literal: bool) -> list[Entry] | None:
+    def _status(self, arguments: Sequence[str], *, literal: bool) -> list[StatusEntry] | None:
         places = [Path(each) for each in arguments[arguments.index("--") + 1 :]] if literal else []
         if blocked(self.directory, places, below="--untracked-files=all" in arguments):
             return None
@@ -401,7 +401,9 @@ class Repository(SafeGit):
         answer = self._ask("status", *flags, *arguments, literal=literal)
         if answer is None:
             return None
-        return [Entry(each[0], each[1], root / each[3:]) for each in answer.split("\0") if len(each) > 3]
+        return [
+            StatusEntry(each[0], each[1], root / each[3:]) for each in answer.split("\0") if len(each) > 3
+        ]
 
 
 def _staged(answer: bytes) -> Iterator[tuple[bytes, str]]:

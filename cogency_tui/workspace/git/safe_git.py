@@ -84,13 +84,13 @@ class SafeGit:
         return None if answer is None else os.fsdecode(answer)
 
     def _ask_bytes(
-        self, *arguments: str, literal: bool = False, said: bytes = b"", filters: bool = True
+        self, *arguments: str, literal: bool = False, stdin: bytes = b"", filters: bool = True
     ) -> bytes | None:
         """Return git's answer; without `filters` the question runs none."""
         settings = self._filters if filters else []
         if settings is None:
             return None
-        return self._run(arguments, settings, literal=literal, said=said)
+        return self._run(arguments, settings, literal=literal, stdin=stdin)
 
     def _run(
         self,
@@ -99,7 +99,7 @@ class SafeGit:
         also: Collection[int] = (),
         *,
         literal: bool = False,
-        said: bytes = b"",
+        stdin: bytes = b"",
         target: BinaryIO | None = None,
     ) -> bytes | None:
         """Return git's output, where its exit status is 0 or one of `also`."""
@@ -113,7 +113,7 @@ class SafeGit:
                 seconds=self._patience,
                 environ=environment,
                 cwd=self.directory,
-                request=said,
+                request=stdin,
                 target=target,
             )
         except (OSError, ValueError):

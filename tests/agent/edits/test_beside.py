@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from cogency_tui.agent.edits.command_watch import Call, CommandEdits, KeptPaths
+from cogency_tui.agent.edits.command_watch import CommandEdits, StoredCopies, WatchedCall
 from cogency_tui.errors import StoreError
 from cogency_tui.store.intents import Intents
 from cogency_tui.workspace.snapshot import Snapshot
@@ -142,10 +142,10 @@ async def test_what_a_tool_records_at_a_look_is_not_of_a_command_in_the_backgrou
         # It is looked at when the call returns, when the turn ends, and when the next command begins.
         _at_the_look(monkeypatch, two.own, lambda: two.other.write(("first", "1\n")), after=after)
     _at_the_look(monkeypatch, two.own, lambda: two.other.write(("second", "1\n")), after=after)
-    await two.own.journal.look()
+    await two.own.journal.scan()
     _at_the_look(monkeypatch, two.own, lambda: two.other.write(("third", "1\n")), after=after)
     await two.own.run("echo >> second")
-    await two.own.journal.look()
+    await two.own.journal.scan()
     two.own.put("late", "the server's\n")
     over.set()
     await two.own.journal.close()
@@ -191,10 +191,10 @@ async def test_a_settled_command_knows_what_was_written_after_the_look(
     _at_the_look(monkeypatch, two.own, write, after=True)
     commands = two.own.journal.commands
     origin = await (await two.own.journal.edits()).origin(two.own.conversation)
-    begun = await commands.begin(Call(origin, "killed", "shell"), [])
+    begun = await commands.begin(WatchedCall(origin, "killed", "shell"), [])
     two.own.put("there", "own\n")
     two.own.journal.unfinished[begun.intent] = StoreError("The disk is full.")
     await two.own.journal.settle()
     (edit,) = await two.own.edits()
     assert (edit.before.size, edit.before.kept) == (len("written\n"), True)
-    await commands.end(begun, CommandEdits(KeptPaths()))
+    await commands.end(begun, CommandEdits(StoredCopies()))

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from cogency_tui.agent.edits.command_watch import CommandEdits
-from cogency_tui.agent.edits.prior_contents import Limits
+from cogency_tui.agent.edits.prior_contents import JournalLimits
 from cogency_tui.tools.shell.background import Background
 from cogency_tui.workspace.watch import MOST_DIRECTORIES
 from tests.agent.journaling import Desk, desk_at, settle, until
@@ -115,7 +115,7 @@ async def test_where_not_all_can_be_watched_that_is_said_once(desk: Desk) -> Non
 
 async def test_a_large_file_that_git_has_comes_back_byte_for_byte(tmp_path: Path) -> None:
     # Nothing is kept beforehand: it can only come from git.
-    async with desk_at(tmp_path / "project", tmp_path / "data", Limits(beforehand=0)) as desk:
+    async with desk_at(tmp_path / "project", tmp_path / "data", JournalLimits(beforehand=0)) as desk:
         desk.put("large.bin", LARGE, 0o755)
         desk.put("deleted.bin", LARGE[::-1])
         _commit(desk)
@@ -133,7 +133,9 @@ async def test_a_large_file_that_git_has_comes_back_byte_for_byte(tmp_path: Path
 
 
 async def test_what_git_has_with_other_line_ends_is_not_taken_for_the_file(tmp_path: Path) -> None:
-    async with desk_at(tmp_path / "project", tmp_path / "data", Limits(small=10, beforehand=0)) as desk:
+    async with desk_at(
+        tmp_path / "project", tmp_path / "data", JournalLimits(small=10, beforehand=0)
+    ) as desk:
         desk.put(".gitattributes", "*.txt text eol=crlf\n")
         desk.put("a.txt", b"one\r\ntwo\r\nthree\r\n")
         _commit(desk)
@@ -151,7 +153,7 @@ async def test_a_large_file_that_git_does_not_have_comes_back_byte_for_byte(desk
 
 
 async def test_what_one_command_left_is_known_to_the_next_however_large(tmp_path: Path) -> None:
-    async with desk_at(tmp_path / "project", tmp_path / "data", Limits(left=1000)) as desk:
+    async with desk_at(tmp_path / "project", tmp_path / "data", JournalLimits(left=1000)) as desk:
         await desk.run("head -c 3000000 /dev/urandom > large")
         settle()
         data = (desk.root / "large").read_bytes()
@@ -162,7 +164,7 @@ async def test_what_one_command_left_is_known_to_the_next_however_large(tmp_path
 
 
 async def test_all_is_kept_in_the_background_within_the_limits(tmp_path: Path) -> None:
-    limits = Limits(small=10, at_once=0, kept=5000, beforehand=9000)
+    limits = JournalLimits(small=10, at_once=0, largest=5000, beforehand=9000)
     async with desk_at(tmp_path / "project", tmp_path / "data", limits) as desk:
         for number, size in enumerate((4000, 6000, 4000, 4000)):
             path = desk.put(f"{number}", os.urandom(size))
@@ -270,9 +272,9 @@ async def test_what_a_background_command_changes_by_its_end_is_its_calls(office:
 async def test_what_a_background_command_changed_is_found_when_the_turn_ends(office: _Office) -> None:
     await office.start("server", ": > made; sleep 60")
     await until((office.desk.root / "made").exists)
-    await office.desk.journal.look()
+    await office.desk.journal.scan()
     assert await office.told() == [("server", "created", "made")]
-    await office.desk.journal.look()
+    await office.desk.journal.scan()
     await office.close()
     assert await office.told() == [("server", "created", "made")]
 
@@ -309,7 +311,7 @@ async def test_of_two_background_commands_the_later_has_what_changes(office: _Of
     office.desk.put("a", "")
     await office.background.stop(id)
     await until(lambda: len(office.background.listed()) == 2 and office.background.get(id).ended is not None)
-    await office.desk.journal.look()
+    await office.desk.journal.scan()
     office.desk.put("b", "")
     await office.close()
     found = {path: call for call, _, path in await office.told()}
@@ -323,5 +325,5 @@ async def test_a_background_command_that_ends_during_another_is_recorded_once(of
         await office.start("server", "echo > made")
         await until((office.desk.root / "made").exists)
         await office.desk.journal.close()
-    await office.desk.journal.look()
+    await office.desk.journal.scan()
     assert [path for _, _, path in await office.told()] == ["made"]

@@ -12,7 +12,7 @@ import pytest
 
 from cogency_tui.agent.edits import crash_snapshot
 from cogency_tui.agent.edits.file_history import histories
-from cogency_tui.agent.edits.prior_contents import Limits
+from cogency_tui.agent.edits.prior_contents import JournalLimits
 from cogency_tui.errors import JournalError, StoreError, ToolError
 from cogency_tui.protocol.events import ResultEvent
 from cogency_tui.store.database import Database, Work
@@ -259,7 +259,7 @@ async def test_what_a_tool_did_during_the_first_look_is_not_the_killed_commands(
             await desk.journal.intents(),
         )
         old, new = (blobs.put_bytes(each) for each in (b"old\n", b"the tool's\n"))
-        before, after = (Version("file", each.digest, each.size, 0o644, each.kept) for each in (old, new))
+        before, after = (Version("file", each.digest, each.size, 0o644, each.stored) for each in (old, new))
         change = FileChange("b", before, after)
         origin = await edits.origin(desk.conversation)
         planned = await intents.begin(desk.journal.root, origin, "t", "write", [change])
@@ -329,7 +329,7 @@ async def test_the_user_and_the_model_are_told_what_an_interrupted_call_had_chan
     assert events[-1]["type"] == "end"
     store = await Store.open(tmp_path / "data")
     async with store:
-        desk = Desk(project, store, "c", Limits())
+        desk = Desk(project, store, "c", JournalLimits())
         content = '{"name": "shell", "args": {"command": "make"}}'
         await store.append("c", {"type": "call", "timestamp": time.time(), "id": CALL, "content": content})
         async with desk.calls.around_command(CALL, "shell"):

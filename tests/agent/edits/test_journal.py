@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from cogency_tui.agent.edits.prior_contents import Limits
+from cogency_tui.agent.edits.prior_contents import JournalLimits
 from cogency_tui.errors import ToolError
 from cogency_tui.store.edit_records import ABSENT, Edit, Version
 from cogency_tui.store.store import Store
@@ -145,7 +145,7 @@ async def test_a_second_command_knows_what_the_first_one_and_the_person_left(des
 
 
 async def test_what_is_too_large_to_be_kept_beforehand_is_said_to_be_unknown(tmp_path: Path) -> None:
-    limits = Limits(small=1000, kept=5000, left=3000, beforehand=0)
+    limits = JournalLimits(small=1000, largest=5000, left=3000, beforehand=0)
     async with desk_at(tmp_path / "project", tmp_path / "data", limits) as desk:
         desk.put("a", bytes(2000))
         desk.put("b", bytes(2000))
@@ -163,7 +163,9 @@ async def test_what_is_too_large_to_be_kept_beforehand_is_said_to_be_unknown(tmp
 
 
 async def test_only_so_much_is_kept_beforehand_the_latest_files_first(tmp_path: Path) -> None:
-    async with desk_at(tmp_path / "project", tmp_path / "data", Limits(small_files=2, beforehand=0)) as desk:
+    async with desk_at(
+        tmp_path / "project", tmp_path / "data", JournalLimits(small_files=2, beforehand=0)
+    ) as desk:
         for age, name in enumerate(("new", "newer", "old", "oldest")):
             moment = 1e9 - age * 100 + (name == "newer") * 500
             os.utime(desk.put(name, "1\n"), (moment, moment))
@@ -242,7 +244,7 @@ async def test_an_edit_by_another_process_is_not_the_commands(desk: Desk, tmp_pa
     task = asyncio.create_task(desk.run("while [ ! -e go ]; do sleep 0.01; done; rm go"))
     await asyncio.sleep(0.2)
     async with await Store.open(tmp_path / "data") as store:
-        other = Desk(desk.root, store, desk.conversation, Limits())
+        other = Desk(desk.root, store, desk.conversation, JournalLimits())
         await other.write(("theirs", "x"))
     desk.put("go", "")
     assert await task == []
@@ -285,7 +287,7 @@ async def test_what_is_at_stake_is_kept_though_ignored_and_its_loss_recorded(des
 
 
 async def test_what_is_at_stake_beyond_the_limits_is_counted(tmp_path: Path) -> None:
-    limits = Limits(stake_files=2, stake_total=100)
+    limits = JournalLimits(stake_files=2, stake_total=100)
     async with desk_at(tmp_path / "project", tmp_path / "data", limits) as desk:
         for number in range(4):
             desk.put(f"d/{number}", bytes(30))
@@ -326,7 +328,7 @@ async def test_clean_up_removes_what_no_edit_needs(desk: Desk) -> None:
 
 
 async def test_what_was_cleaned_up_is_not_relied_on(tmp_path: Path) -> None:
-    async with desk_at(tmp_path / "project", tmp_path / "data", Limits(small=1, beforehand=0)) as desk:
+    async with desk_at(tmp_path / "project", tmp_path / "data", JournalLimits(small=1, beforehand=0)) as desk:
         desk.put("a", "1\n")
         await desk.run("echo 2 >> a")
         (edit,) = await desk.run("echo 3 >> a")
@@ -337,7 +339,7 @@ async def test_what_was_cleaned_up_is_not_relied_on(tmp_path: Path) -> None:
 
 
 async def test_a_crowded_store_is_cleaned_when_it_is_opened(tmp_path: Path) -> None:
-    limits = Limits(quota=1000)
+    limits = JournalLimits(quota=1000)
     async with desk_at(tmp_path / "project", tmp_path / "data", limits) as desk:
         blobs = await desk.journal.blobs()
         blobs.put_bytes(os.urandom(950))

@@ -200,7 +200,7 @@ async def test_a_flood_by_a_command_in_the_background_is_told(desk: Desk, sealed
     async with desk.calls.around_command("call", "shell", consent=Consent(refuse_all)) as found:
         found.goes_on(over.wait)
     fill(sealed_home / ".local/bin", 2 * MOST)
-    await desk.journal.commands.look()
+    await desk.journal.commands.scan()
     over.set()
     after, _ = await watched(desk, ":")
     await desk.journal.commands.close()

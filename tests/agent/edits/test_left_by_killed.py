@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cogency_tui.agent.edits.prior_contents import Limits
+from cogency_tui.agent.edits.prior_contents import JournalLimits
 from cogency_tui.errors import JournalError
 from cogency_tui.tools.worker_threads import in_thread
 from tests.agent.faults import reopened
@@ -63,7 +63,7 @@ async def test_what_a_process_that_runs_is_writing_stays(tmp_path: Path) -> None
 
 
 async def test_no_command_runs_while_the_disk_takes_no_copy_of_a_large_file(tmp_path: Path) -> None:
-    async with desk_at(tmp_path / "project", tmp_path / "data", Limits(small=10)) as desk:
+    async with desk_at(tmp_path / "project", tmp_path / "data", JournalLimits(small=10)) as desk:
         old = os.urandom(5000)
         path = desk.put("large", old)
         settle()

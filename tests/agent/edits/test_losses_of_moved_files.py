@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from cogency_tui.agent.edits.prior_contents import Limits
+from cogency_tui.agent.edits.prior_contents import JournalLimits
 from cogency_tui.tools.base import ToolContext
 from cogency_tui.tools.shell.shell_tool import Shell, ShellArgs
 from tests.agent.journaling import Desk, desk_at, settle
 from tests.agent.repositories import git
 
 SIZE = 100_000
-SMALL = Limits(kept=4096, small=1024, at_once=0, beforehand=0)
+SMALL = JournalLimits(largest=4096, small=1024, at_once=0, beforehand=0)
 """Limits under which no copy of such a file is kept."""
 
 

@@ -238,7 +238,7 @@ async def test_a_command_in_the_background_moves_none(desk: Desk) -> None:
     async with desk.calls.around_command("call", "shell", consent=Consent(keeps)) as found:
         found.goes_on(over.wait)
     (desk.root / ".git").rename(desk.root / "gd")
-    await desk.journal.look()
+    await desk.journal.scan()
     assert _directory(desk.root / ".git") == before
     found, _ = await watched(desk, "true")
     assert any(".git, moved to gd" in note for note in found.notes)

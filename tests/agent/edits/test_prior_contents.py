@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cogency_tui.agent.edits.prior_contents import Limits
+from cogency_tui.agent.edits.prior_contents import JournalLimits
 from tests.agent.journaling import Desk, desk_at, settle
 
 OLD = "old" * 100
@@ -32,7 +32,7 @@ def _on_a_full_disk(**_options: object) -> FileIO:
 async def test_a_copy_that_fails_is_made_later(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, full: bool
 ) -> None:
-    limits = Limits(small=10, beforehand=0)
+    limits = JournalLimits(small=10, beforehand=0)
     async with desk_at(tmp_path / "project", tmp_path / "data", limits) as desk:
         _committed(desk)
         with monkeypatch.context() as patch:
@@ -52,7 +52,7 @@ async def test_a_copy_that_fails_is_made_later(
 
 
 async def test_what_git_has_no_more_is_not_known(tmp_path: Path) -> None:
-    limits = Limits(small=10, beforehand=0)
+    limits = JournalLimits(small=10, beforehand=0)
     async with desk_at(tmp_path / "project", tmp_path / "data", limits) as desk:
         _committed(desk)
         (edit,) = [each for each in await desk.run("rm -rf .git; echo > a") if each.path == "a"]

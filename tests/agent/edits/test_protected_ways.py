@@ -347,7 +347,7 @@ async def test_a_command_in_the_background_may_bring_commits(desk: Desk, command
     async with desk.calls.around_command("call", "shell", consent=consent) as found:
         found.goes_on(over.wait)
     run(desk.root, "git restore evil; git switch -q evil")
-    await desk.journal.look()
+    await desk.journal.scan()
     assert asked == ([] if stays else ["changed AGENTS.md"])
     assert (desk.root / "AGENTS.md").read_text() == ("be evil\n" if stays else "be kind\n")
     over.set()

@@ -11,15 +11,15 @@ from pathlib import Path
 
 import pytest
 
-from cogency_tui.agent.edits.command_watch import CommandEdits, KeptPaths
-from cogency_tui.agent.edits.prior_contents import Limits
+from cogency_tui.agent.edits.command_watch import CommandEdits, StoredCopies
+from cogency_tui.agent.edits.prior_contents import JournalLimits
 from cogency_tui.agent.edits.protected_file_restore import Settled, refuse_all
 from cogency_tui.errors import WorkspaceError
 from cogency_tui.tools.base import Outcome, with_protected
 from cogency_tui.tools.journal_protocol import Consent
 from cogency_tui.tools.shell.checkout_commands import bringing
 from cogency_tui.workspace import atomic_changes, protected_directories
-from cogency_tui.workspace.file_or_link import Place
+from cogency_tui.workspace.file_or_link import OpenDirectory
 from cogency_tui.workspace.paths import Location
 from cogency_tui.workspace.protected_directories import MOST_HELD, ProtectedDirectories
 from tests.agent.conftest import MakeAgent
@@ -265,7 +265,7 @@ async def test_one_that_cannot_be_put_back_holds_up_no_other(
     desk: Desk, sealed_home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # What root cannot remove either: the name of a file in whose place something else stands by then.
-    def apart(_place: Place, location: Location) -> None:
+    def apart(_place: OpenDirectory, location: Location) -> None:
         if location.path.name == "bad":
             raise WorkspaceError("bad is neither a file nor a link.")
 
@@ -490,7 +490,7 @@ async def test_a_command_in_the_background_is_watched(desk: Desk, sealed_home: P
     async with desk.calls.around_command("call", "shell", consent=Consent(keeps)) as found:
         found.goes_on(over.wait)
     replace_local(desk, sealed_home)
-    await desk.journal.look()
+    await desk.journal.scan()
     assert state(sealed_home) == before
     (sealed_home / "bin").symlink_to(desk.root / "l")
     over.set()
@@ -540,7 +540,7 @@ async def test_what_comes_with_commits_stays(desk: Desk) -> None:
 @pytest.fixture
 async def small_desk(tmp_path: Path, sealed_home: Path) -> AsyncIterator[Desk]:
     """A desk that keeps nothing longer than a few bytes."""
-    limits = Limits(kept=10, small=10, at_once=10)
+    limits = JournalLimits(largest=10, small=10, at_once=10)
     async with desk_at(tmp_path / "project", tmp_path / "data", limits) as desk:
         (sealed_home / ".bashrc").write_text("a long line\n")
         desk.put("AGENTS.md", "a long line\n")
@@ -560,7 +560,7 @@ async def test_what_stays_is_said(small_desk: Desk, sealed_home: Path, name: str
 
 
 async def test_a_call_that_leaves_something_is_a_failure(make_agent: MakeAgent, project: Path) -> None:
-    (project / "AGENTS.md").write_bytes(b"x" * (Limits().kept + 1))
+    (project / "AGENTS.md").write_bytes(b"x" * (JournalLimits().largest + 1))
     (project / "make.py").write_text("open('AGENTS' + '.md', 'w').write('evil')\n")
     settle()
     call = '<execute>[{"name": "shell", "args": {"command": "python3 make.py"}}]</execute>'
@@ -574,8 +574,8 @@ async def test_a_call_that_leaves_something_is_a_failure(make_agent: MakeAgent, 
 def test_what_an_mcp_server_leaves_is_a_failure() -> None:
     outcome = Outcome("x answered", "text")
     assert with_protected(outcome, None) is outcome
-    assert with_protected(outcome, CommandEdits(KeptPaths())) is outcome
-    found = CommandEdits(KeptPaths(), settled=Settled(put_back=["a"], left=["b"]))
+    assert with_protected(outcome, CommandEdits(StoredCopies())) is outcome
+    found = CommandEdits(StoredCopies(), settled=Settled(put_back=["a"], left=["b"]))
     failed = with_protected(outcome, found)
     assert (failed.failed, failed.put_back) == (True, ())
     assert failed.outcome == "x answered; restored: a; could not be restored: b"

@@ -292,7 +292,7 @@ async def test_a_change_that_two_others_recorded_was_not_brought_back_in_between
         blobs = await desk.journal.blobs()
         desk.put("a", "old\n")
         old, new = (
-            Version("file", found.digest, found.size, 0o644, found.kept)
+            Version("file", found.digest, found.size, 0o644, found.stored)
             for found in (blobs.put_bytes(b"old\n"), blobs.put_bytes(b"new\n"))
         )
         settle()

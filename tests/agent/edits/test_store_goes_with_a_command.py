@@ -61,13 +61,13 @@ async def test_the_protected_files_are_named(tmp_path: Path, sealed_home: Path, 
         outcome = with_protected(Outcome("exit 0", ""), found)
         assert outcome.failed
         names = (".bashrc", ".zshenv", "AGENTS.md")
-        for said in (" ".join(found.notes), " ".join(desk.store.untold()), outcome.outcome):
+        for said in (" ".join(found.notes), " ".join(desk.store.new_notices()), outcome.outcome):
             assert all(name in said for name in names), said
             assert "a.py" not in said
         (notice,) = [each for each in unseen_notices.pending(data) if "Check the change" in each]
         assert all(name in notice for name in names)
     async with await Store.open(data) as store:
-        assert notice in store.untold()
+        assert notice in store.new_notices()
 
 
 async def test_what_the_user_agreed_to_is_no_failure(tmp_path: Path, sealed_home: Path) -> None:
@@ -91,7 +91,7 @@ async def test_what_one_in_the_background_changed_is_named(tmp_path: Path, seale
         shutil.rmtree(data)
         _write(desk, sealed_home)
         with pytest.raises(StoreError):
-            await desk.journal.look()
-        (notice,) = desk.store.untold()
+            await desk.journal.scan()
+        (notice,) = desk.store.new_notices()
         assert all(name in notice for name in (".bashrc", ".zshenv", "AGENTS.md"))
         assert unseen_notices.pending(data) == [notice]

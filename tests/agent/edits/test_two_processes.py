@@ -66,12 +66,12 @@ async def test_what_another_process_waits_for_is_not_of_a_command_in_the_backgro
         _tell(other)
         await _says(other, "changed")
 
-        await desk.journal.look()
+        await desk.journal.scan()
 
         assert await desk.told() == []
         _tell(other)
         await _says(other, "[('created', 'other')]")
-        await desk.journal.look()
+        await desk.journal.scan()
         desk.put("own", "the server's")
         over.set()
         await desk.journal.close()

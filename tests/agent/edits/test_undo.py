@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cogency_tui.agent.edits.prior_contents import Limits
+from cogency_tui.agent.edits.prior_contents import JournalLimits
 from cogency_tui.errors import ConsentError, LossError, StoreError, UsageError, WorkspaceError
 from cogency_tui.store.edit_records import Edit
 from cogency_tui.workspace.three_way_merge import hunks
@@ -390,7 +390,7 @@ async def test_of_a_file_with_an_obstacle_nothing_is_taken_back(desk: Desk) -> N
 
 
 async def test_what_came_and_went_within_a_turn_is_in_nobodys_way(tmp_path: Path) -> None:
-    async with desk_at(tmp_path / "project", tmp_path / "data", Limits(kept=1000)) as desk:
+    async with desk_at(tmp_path / "project", tmp_path / "data", JournalLimits(largest=1000)) as desk:
         desk.put("a", "1\n")
         await desk.run("head -c 5000 /dev/zero > big; echo 2 > a")
         await desk.run("rm big; echo 1 > a")
@@ -403,7 +403,7 @@ async def test_what_came_and_went_within_a_turn_is_in_nobodys_way(tmp_path: Path
 
 async def test_what_was_not_known_or_not_kept_is_refused(tmp_path: Path) -> None:
     async with desk_at(
-        tmp_path / "project", tmp_path / "data", Limits(small=10, kept=100, beforehand=0)
+        tmp_path / "project", tmp_path / "data", JournalLimits(small=10, largest=100, beforehand=0)
     ) as desk:
         desk.put("unknown", bytes(50))
         desk.put("unkept", bytes(200))
@@ -417,7 +417,7 @@ async def test_what_was_not_known_or_not_kept_is_refused(tmp_path: Path) -> None
 
 
 async def test_what_would_be_lost_for_good_needs_a_word(tmp_path: Path) -> None:
-    async with desk_at(tmp_path / "project", tmp_path / "data", Limits(kept=100)) as desk:
+    async with desk_at(tmp_path / "project", tmp_path / "data", JournalLimits(largest=100)) as desk:
         await desk.run(
             "head -c 200 /dev/zero > big; mkdir d; head -c 300 /dev/zero > d/bigger; chmod 600 d/bigger"
         )
@@ -431,7 +431,7 @@ async def test_what_would_be_lost_for_good_needs_a_word(tmp_path: Path) -> None:
 
 
 async def test_a_large_file_is_renamed_and_its_mode_set_without_its_bytes(tmp_path: Path) -> None:
-    async with desk_at(tmp_path / "project", tmp_path / "data", Limits(kept=100)) as desk:
+    async with desk_at(tmp_path / "project", tmp_path / "data", JournalLimits(largest=100)) as desk:
         desk.put("big", bytes(500))
         before = desk.tree()
         await desk.run("mkdir d; mv big d/large; chmod 755 d/large")
@@ -569,6 +569,6 @@ async def test_the_undo_outlives_the_process(tmp_path: Path) -> None:
         await desk.run("echo 2 >> a; echo > b")
         conversation, store_directory = desk.conversation, tmp_path / "data"
     async with desk_at(tmp_path / "project", store_directory) as other:
-        again = Desk(other.root, other.store, conversation, Limits())
+        again = Desk(other.root, other.store, conversation, JournalLimits())
         await undo(again)
         assert again.tree() == {"a": (0o644, b"1\n")}

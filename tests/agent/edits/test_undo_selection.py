@@ -7,8 +7,8 @@ from cogency_tui.agent.edits.undo_selection import (
     latest_undo,
     made_in,
     steps,
-    taken_back,
     to_undo,
+    undone_edits,
 )
 from cogency_tui.store.edit_records import ABSENT, Edit, Origin, Undone, Version
 
@@ -50,7 +50,7 @@ def numbers(edits: list[Edit]) -> list[int]:
     ],
 )
 def test_an_edit_is_taken_back_while_its_undo_holds(edits: list[Edit], expected: set[int]) -> None:
-    assert taken_back(edits) == expected
+    assert undone_edits(edits) == expected
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from cogency_tui.agent.permissions.stored_taint import sources_in
 from cogency_tui.config.schema import AgentSettings, Settings
 from cogency_tui.protocol.events import Event, ResultEvent, ResultPayload
 from cogency_tui.protocol.taint_sources import Sources
-from cogency_tui.tools.web.client import Limits, WebClient
+from cogency_tui.tools.web.client import FetchLimits, WebClient
 from cogency_tui.tools.web.fetch import Fetch
 from cogency_tui.tools.web.search import Hit, Search
 from cogency_tui.workspace.paths import Workspace
@@ -35,7 +35,7 @@ class Turns:
         self._project = project
         self._data = data
         guard = local_guard()
-        self._tools = [Fetch(guard, WebClient(guard, Limits(total=10), trust())), Search(self._search)]
+        self._tools = [Fetch(guard, WebClient(guard, FetchLimits(total=10), trust())), Search(self._search)]
 
     async def _search(self, _query: str, _limit: int) -> list[Hit]:
         return [Hit("A page", "https://a.com/", "says this")]

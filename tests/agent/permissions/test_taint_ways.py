@@ -11,7 +11,7 @@ from cogency_tui.agent.agent import Agent
 from cogency_tui.agent.permissions.gate import Answer, Question
 from cogency_tui.config.schema import AgentSettings, Permissions, Settings
 from cogency_tui.config.workflows import read_workflow
-from cogency_tui.tools.web.client import Limits, WebClient
+from cogency_tui.tools.web.client import FetchLimits, WebClient
 from cogency_tui.tools.web.fetch import Fetch
 from cogency_tui.tools.web.search import Hit, Search
 from tests.agent.user_commands import command_events
@@ -80,7 +80,7 @@ class Desk:
         self._data = data
         self._fill = fill
         guard = local_guard()
-        self._tools = [Fetch(guard, WebClient(guard, Limits(total=10), trust())), Search(self._search)]
+        self._tools = [Fetch(guard, WebClient(guard, FetchLimits(total=10), trust())), Search(self._search)]
 
     async def _search(self, _query: str, _limit: int) -> list[Hit]:
         return [Hit("A page", "https://a.com/", "says this")]

@@ -16,7 +16,7 @@ from cogency_tui.config.schema import Settings, config_path
 from cogency_tui.errors import NetworkError, UsageError
 from cogency_tui.protocol.events import Event, Message
 from cogency_tui.store.profile import KINDS, LONGEST, MOST, Fact, Kind
-from cogency_tui.store.profile_material import Heard, Lot
+from cogency_tui.store.profile_material import LearnableMessage, Lot
 from tests.agent.test_turns import turn as untyped_turn
 from tests.agent.user_commands import command_events
 from tests.peers.scripted import Reply, ScriptedProvider
@@ -280,7 +280,9 @@ def test_only_own_words_are_shown_to_the_model() -> None:
 
 
 def lot(*texts: str, facts: Sequence[Fact] = ()) -> Lot:
-    return Lot(0, [Heard(number, "c", number, text) for number, text in enumerate(texts, 1)], facts)
+    return Lot(
+        0, [LearnableMessage(number, "c", number, text) for number, text in enumerate(texts, 1)], facts
+    )
 
 
 def test_secrets_are_neither_shown_nor_kept() -> None:

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from cogency_tui.agent.agent import Agent
-from cogency_tui.agent.project.cogency_folder import Entry, list_files
+from cogency_tui.agent.project.cogency_folder import FolderEntry, list_files
 from cogency_tui.agent.project.settings import ProjectSettings
-from cogency_tui.agent.project.trust import FILE_NAME, Standing, Trust
+from cogency_tui.agent.project.trust import FILE_NAME, Trust, TrustState
 from cogency_tui.config.layers import configure, load_settings
 from cogency_tui.config.options import options
 from cogency_tui.config.schema import AgentSettings, Settings
@@ -102,12 +102,12 @@ def test_a_project_that_is_not_to_be_asked_about_is_not(desk: Desk) -> None:
     desk.brings(REVIEWER)
     desk.settings.refuse()
     assert desk.agents == {"own"}
-    assert desk.settings.survey().standing is Standing.REFUSED
+    assert desk.settings.survey().state is TrustState.REFUSED
     assert desk.settings.ignored() == ""
     desk.file.write_text("other")
-    assert desk.settings.survey().standing is Standing.REFUSED
+    assert desk.settings.survey().state is TrustState.REFUSED
     desk.settings.withdraw()
-    assert desk.settings.survey().standing is Standing.UNKNOWN
+    assert desk.settings.survey().state is TrustState.UNKNOWN
     assert desk.settings.trust.decisions().refused == []
 
 
@@ -182,13 +182,13 @@ def test_a_listing_opens_nothing(desk: Desk) -> None:
     (desk.file.parent / "deep").mkdir()
     (desk.file.parent / "deep" / "link").symlink_to("/etc")
     assert list_files(desk.project) == (
-        Entry("config.toml", 1),
-        Entry("deep/link", 0, "symbolic link"),
+        FolderEntry("config.toml", 1),
+        FolderEntry("deep/link", 0, "symbolic link"),
     )
     folder = desk.file.parent
     folder.rename(desk.project / "real")
     folder.symlink_to("real")
-    assert list_files(desk.project) == (Entry("", 0, "symbolic link"),)
+    assert list_files(desk.project) == (FolderEntry("", 0, "symbolic link"),)
     assert list_files(desk.project / "real" / "deep") == ()
 
 

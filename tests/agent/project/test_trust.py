@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from cogency_tui.agent.project.trust import FILE_NAME, Standing, Survey, Trust
+from cogency_tui.agent.project.trust import FILE_NAME, Survey, Trust, TrustState
 from cogency_tui.errors import ConfigError, UsageError, WorkspaceError
 
 
@@ -41,7 +41,7 @@ def desk(tmp_path: Path) -> Desk:
 def test_until_it_is_trusted_a_project_is_listed_and_nothing_more(desk: Desk) -> None:
     desk.put("config.toml", b"\xff broken [[[")
     survey = desk.survey()
-    assert survey.standing is Standing.UNKNOWN
+    assert survey.state is TrustState.UNKNOWN
     assert survey.files == ("commands/fix.md", "config.toml")
     assert desk.trust.contents(desk.project) == {}
     assert not desk.file.exists()
@@ -49,20 +49,20 @@ def test_until_it_is_trusted_a_project_is_listed_and_nothing_more(desk: Desk) ->
 
 def test_what_is_trusted_is_given_as_it_was(desk: Desk) -> None:
     desk.accept()
-    assert desk.survey().standing is Standing.TRUSTED
+    assert desk.survey().state is TrustState.TRUSTED
     assert desk.trust.contents(desk.project) == {
         "commands/fix.md": b"Fix $ARGUMENTS\n",
         "config.toml": b"a = 1\n",
     }
-    assert Trust(desk.file).survey(desk.project).standing is Standing.TRUSTED
+    assert Trust(desk.file).survey(desk.project).state is TrustState.TRUSTED
     assert desk.file.stat().st_mode & 0o777 == 0o600
 
 
 def test_a_project_without_such_files_needs_no_trust(desk: Desk) -> None:
     shutil.rmtree(desk.project / ".cogency")
-    assert desk.survey() == Survey(Standing.NOTHING)
+    assert desk.survey() == Survey(TrustState.NOTHING)
     (desk.project / ".cogency").mkdir()
-    assert desk.survey() == Survey(Standing.NOTHING)
+    assert desk.survey() == Survey(TrustState.NOTHING)
 
 
 @pytest.mark.parametrize("change", ["edited", "added", "gone", "renamed", "link"])
@@ -86,30 +86,30 @@ def test_a_change_of_any_file_makes_it_be_asked_again(desk: Desk, change: str) -
         (folder / "config.toml").symlink_to("commands/fix.md")
         changed = ()
     survey = desk.survey()
-    assert survey.standing is (Standing.UNKNOWN if change == "link" else Standing.CHANGED)
+    assert survey.state is (TrustState.UNKNOWN if change == "link" else TrustState.CHANGED)
     assert survey.changed == changed
     assert desk.trust.contents(desk.project) == {}
     if change == "link":
         assert "not a regular file" in survey.problem
         return
     desk.accept()
-    assert desk.survey().standing is Standing.TRUSTED
+    assert desk.survey().state is TrustState.TRUSTED
 
 
 def test_put_back_as_it_was_it_is_trusted_again(desk: Desk) -> None:
     desk.accept()
     desk.put("config.toml", "a = 2\n")
     desk.put("config.toml", "a = 1\n")
-    assert desk.survey().standing is Standing.TRUSTED
+    assert desk.survey().state is TrustState.TRUSTED
 
 
 def test_trust_is_not_for_what_took_its_place(desk: Desk) -> None:
     desk.accept()
     moved = desk.project.with_name("moved")
     desk.project.rename(moved)
-    assert desk.trust.survey(moved).standing is Standing.UNKNOWN
+    assert desk.trust.survey(moved).state is TrustState.UNKNOWN
     shutil.copytree(moved, desk.project)
-    assert desk.survey().standing is Standing.UNKNOWN
+    assert desk.survey().state is TrustState.UNKNOWN
 
 
 def test_what_changed_since_it_was_looked_at_is_not_trusted(desk: Desk) -> None:
@@ -117,7 +117,7 @@ def test_what_changed_since_it_was_looked_at_is_not_trusted(desk: Desk) -> None:
     desk.put("config.toml", "a = 2\n")
     with pytest.raises(UsageError, match="has changed"):
         desk.trust.trust(desk.project, seen)
-    assert desk.survey().standing is Standing.UNKNOWN
+    assert desk.survey().state is TrustState.UNKNOWN
 
 
 def test_trust_is_taken_back(desk: Desk, tmp_path: Path) -> None:
@@ -126,8 +126,8 @@ def test_trust_is_taken_back(desk: Desk, tmp_path: Path) -> None:
     desk.accept()
     desk.trust.trust(other, desk.trust.survey(other))
     desk.trust.revoke(desk.project)
-    assert desk.survey().standing is Standing.UNKNOWN
-    assert desk.trust.survey(other).standing is Standing.TRUSTED
+    assert desk.survey().state is TrustState.UNKNOWN
+    assert desk.trust.survey(other).state is TrustState.TRUSTED
     desk.trust.revoke(desk.project)
 
 
@@ -135,7 +135,7 @@ def test_a_project_cannot_trust_itself(desk: Desk) -> None:
     desk.accept()
     desk.put(FILE_NAME, desk.file.read_bytes())
     desk.trust.revoke(desk.project)
-    assert desk.survey().standing is Standing.UNKNOWN
+    assert desk.survey().state is TrustState.UNKNOWN
 
 
 @pytest.mark.timeout(60)
@@ -160,7 +160,7 @@ def test_what_cannot_be_used_is_told_and_never_waited_for(desk: Desk, kind: str)
     else:
         (folder / "x").symlink_to("/dev/zero")
     survey = desk.survey()
-    assert survey.standing is Standing.UNKNOWN
+    assert survey.state is TrustState.UNKNOWN
     assert ".cogency" in survey.problem or "bytes" in survey.problem
     assert desk.trust.contents(desk.project) == {}
     with pytest.raises(WorkspaceError):
@@ -174,7 +174,7 @@ def test_with_broken_decisions_nothing_is_trusted(desk: Desk, text: str) -> None
     desk.accept()
     desk.file.write_text(text)
     survey = desk.survey()
-    assert survey.standing is Standing.UNKNOWN
+    assert survey.state is TrustState.UNKNOWN
     assert str(desk.file) in survey.problem
     assert desk.trust.contents(desk.project) == {}
     with pytest.raises((ConfigError, UsageError)):
@@ -186,7 +186,7 @@ def test_names_that_are_no_text_are_kept_apart(desk: Desk) -> None:
     for name in (b"\xff.md", b"\xfe.md"):
         Path(os.fsdecode(os.fsencode(desk.project / ".cogency") + b"/" + name)).write_text("x")
     desk.accept()
-    assert desk.survey().standing is Standing.TRUSTED
+    assert desk.survey().state is TrustState.TRUSTED
     assert len(desk.survey().files) == 4
 
 
@@ -215,14 +215,14 @@ def test_the_program_of_a_server_is_trusted_with_its_configuration(name: str, de
     desk.accept()
     assert desk.trust.contents(desk.project)
     desk.put(f"../{file}", "after")
-    assert desk.survey().standing is Standing.CHANGED
+    assert desk.survey().state is TrustState.CHANGED
     assert f"../{file}" in desk.survey().changed
     assert desk.trust.contents(desk.project) == {}
     (desk.project / file).unlink()
     assert f"../{file}" in desk.survey().changed
     desk.accept()
     desk.put(f"../{file}", "once more")
-    assert desk.survey().standing is Standing.CHANGED
+    assert desk.survey().state is TrustState.CHANGED
 
 
 LOADED = {
@@ -263,14 +263,14 @@ def test_what_the_program_of_a_server_loads_is_trusted_with_it(name: str, desk: 
     desk.accept()
     assert not desk.survey().unknown
     desk.put("../README.md", "after")
-    assert desk.survey().standing is Standing.TRUSTED
+    assert desk.survey().state is TrustState.TRUSTED
     desk.put(f"../{loaded}", "after")
-    assert desk.survey().standing is Standing.CHANGED
+    assert desk.survey().state is TrustState.CHANGED
     assert desk.trust.contents(desk.project) == {}
     desk.put(f"../{loaded}", "before")
-    assert desk.survey().standing is Standing.TRUSTED
+    assert desk.survey().state is TrustState.TRUSTED
     (desk.project / loaded).unlink()
-    assert desk.survey().standing is Standing.CHANGED
+    assert desk.survey().state is TrustState.CHANGED
 
 
 def test_a_source_that_comes_beside_the_program_is_a_change(desk: Desk) -> None:
@@ -302,9 +302,9 @@ def test_what_a_source_names_elsewhere_is_a_source_too(desk: Desk, text: str, lo
     desk.put("../src/app.js", "before")
     desk.accept()
     desk.put("../src/app.js", "after")
-    assert desk.survey().standing is Standing.TRUSTED
+    assert desk.survey().state is TrustState.TRUSTED
     desk.put(f"../{loaded}", "after")
-    assert desk.survey().standing is Standing.CHANGED
+    assert desk.survey().state is TrustState.CHANGED
 
 
 def test_installed_packages_are_no_sources(desk: Desk) -> None:
@@ -313,7 +313,7 @@ def test_installed_packages_are_no_sources(desk: Desk) -> None:
     desk.accept()
     for name in ("node_modules/x/index.js", ".venv/lib/x.py", "__pycache__/x.pyc", ".git/hooks/x.sh"):
         desk.put(f"../{name}", "x")
-    assert desk.survey().standing is Standing.TRUSTED
+    assert desk.survey().state is TrustState.TRUSTED
 
 
 def test_a_link_to_sources_in_the_project_is_followed_and_none_out_of_it(desk: Desk, tmp_path: Path) -> None:
@@ -328,7 +328,7 @@ def test_a_link_to_sources_in_the_project_is_followed_and_none_out_of_it(desk: D
     os.mkfifo(desk.project / "tools/fifo.js")
     desk.accept()
     (tmp_path / "else" / "y.js").write_text("after")
-    assert desk.survey().standing is Standing.TRUSTED
+    assert desk.survey().state is TrustState.TRUSTED
     desk.put("../real/x.js", "after")
     assert desk.survey().changed == ("../tools/**",)
 

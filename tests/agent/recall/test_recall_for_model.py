@@ -12,7 +12,7 @@ from cogency_tui.protocol.events import Event
 from cogency_tui.protocol.taint_sources import Sources
 from cogency_tui.store.store import Store
 from cogency_tui.tools.base import Outcome, ToolContext
-from cogency_tui.tools.recall import Recall
+from cogency_tui.tools.recall import RecallTool
 from cogency_tui.workspace.paths import Workspace
 
 
@@ -35,7 +35,7 @@ class Asking:
 
     async def __call__(self, **args: object) -> Outcome:
         bound = self._running.registry.bind("recall", args, self._context)
-        assert isinstance(bound.tool, Recall)
+        assert isinstance(bound.tool, RecallTool)
         self.intent = await bound.plan()
         assert self.intent.effect == "read"
         return await bound.run()

@@ -8,8 +8,8 @@ import pytest
 
 from cogency_tui.agent.agent import Agent
 from cogency_tui.agent.review.model import FileKey, Target
-from cogency_tui.agent.review.note_to_model import untold
-from cogency_tui.agent.review.snapshot import Book
+from cogency_tui.agent.review.note_to_model import undelivered_note
+from cogency_tui.agent.review.snapshot import ReviewSource
 from cogency_tui.config.schema import Settings
 from tests.agent.journaling import Desk
 from tests.agent.review.conftest import LINES, opened, review_of, swapped
@@ -23,7 +23,7 @@ FIRST = "[engine] Since their last message the user reviewed your edits"
 
 async def told(desk: Desk) -> str:
     """What the next message would carry; it is sent."""
-    note = await untold(Book(desk.journal, opened(desk), desk.conversation))
+    note = await undelivered_note(ReviewSource(desk.journal, opened(desk), desk.conversation))
     if note is None:
         return ""
     await desk.store.append(
@@ -62,7 +62,7 @@ async def test_rejections_edits_and_comments_are_told_once(desk: Desk, hunks: li
     )
     assert await told(desk) == ""
     (file,) = (await review.overview()).groups[0].files
-    assert [comment.told for comment in file.comments] == [True]
+    assert [comment.delivered for comment in file.comments] == [True]
 
 
 async def test_what_was_undone_before_it_was_told_is_not_told(desk: Desk, hunks: list[str]) -> None:

@@ -136,7 +136,7 @@ async def test_marks_and_undo_survive_a_restart(tmp_path: Path) -> None:
         desk.conversation = conversation
         assert await states(desk) == ("reverted", "edited")
         (file,) = await files(review_of(desk))
-        assert [(comment.hunk, comment.text, comment.told) for comment in file.comments] == [
+        assert [(comment.hunk, comment.text, comment.delivered) for comment in file.comments] == [
             (one, "not this way", False)
         ]
         kinds = [(await review_of(desk).undo())[0] for _ in range(3)]

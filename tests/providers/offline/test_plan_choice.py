@@ -8,7 +8,7 @@ from cogency_tui.config.schema import DIALECTS, Dialect
 from cogency_tui.protocol import create_parser
 from cogency_tui.protocol.dialects import render
 from cogency_tui.protocol.events import Event, Message
-from cogency_tui.providers.offline.message_reader import Call, read_calls, read_conversation
+from cogency_tui.providers.offline.message_reader import PlannedCall, read_calls, read_conversation
 from cogency_tui.providers.offline.model import MOST_CYCLES, next_text
 from tests.providers.project import Project, answer, converse, results, system
 
@@ -91,7 +91,7 @@ def assert_well_formed(text: str, dialect: Dialect) -> None:
     calls = [json.loads(content) for content in contents]
     kinds = {event["type"] for event in events}
     assert "error" not in kinds
-    assert tuple(Call(call["name"], call["args"]) for call in calls) == read_calls(text, dialect)
+    assert tuple(PlannedCall(call["name"], call["args"]) for call in calls) == read_calls(text, dialect)
     assert ("think" in kinds) == bool(calls)
     assert ("respond" in kinds) == (not calls)
     if dialect != "action":
@@ -219,7 +219,7 @@ def test_recall_is_used_where_it_is_listed() -> None:
     project = Project({})
     text = answer(project, "what did we say about retries?", recall=True)
     assert "we spoke about retries" in text
-    assert project.made == [Call("recall", {"query": "retries"})]
+    assert project.made == [PlannedCall("recall", {"query": "retries"})]
 
 
 def test_content_of_results_never_steers() -> None:
@@ -255,7 +255,7 @@ def test_only_the_calls_that_are_missing_are_made_again() -> None:
         }
     )
     messages.append(results("xml", [{"tool": "read", "status": "success", "content": "1\tx"}]))
-    assert read_calls(next_text(messages), "xml") == (Call("read", {"file": "b.py"}),)
+    assert read_calls(next_text(messages), "xml") == (PlannedCall("read", {"file": "b.py"}),)
 
 
 def test_it_concludes_when_it_is_told_that_no_more_calls_can_run() -> None:
@@ -295,7 +295,7 @@ def test_a_history_that_the_engine_rendered_is_read_as_well(dialect: Dialect) ->
         {"type": "user", "timestamp": 0, "content": "undo"},
     ]
     messages = [system(dialect), *render(events, dialect)]
-    assert read_calls(next_text(messages), dialect) == (Call("read", {"file": "a.py"}),)
+    assert read_calls(next_text(messages), dialect) == (PlannedCall("read", {"file": "a.py"}),)
 
 
 def test_a_conversation_without_a_request_is_answered() -> None:

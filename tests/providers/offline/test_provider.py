@@ -9,7 +9,7 @@ import pytest
 from cogency_tui.config.schema import DIALECTS, Dialect
 from cogency_tui.errors import ConfigError, ProviderError
 from cogency_tui.protocol.events import Message
-from cogency_tui.providers.base import Chunk, Provider, Session, TextDelta, Usage
+from cogency_tui.providers.base import Chunk, Provider, ProviderSession, TextDelta, Usage
 from cogency_tui.providers.offline.message_reader import read_calls
 from cogency_tui.providers.offline.provider import DELAY, OfflineProvider, OfflineSession, offline_delay
 from tests.providers.project import Project, converse, results, system
@@ -30,7 +30,7 @@ async def collect(chunks: AsyncIterator[Chunk]) -> tuple[str, list[Usage]]:
 
 def test_it_keeps_to_the_contracts() -> None:
     provider: Provider = OfflineProvider(0)
-    session: Session = OfflineSession(HISTORY, 0)
+    session: ProviderSession = OfflineSession(HISTORY, 0)
     assert (provider.name, provider.model, provider.facts.context_size) == ("offline", "offline-1", 32_000)
     assert provider.resumes
     assert session.reusable

@@ -15,7 +15,7 @@ from cogency_tui.store.search.building import update
 from cogency_tui.store.search.index_file import INDEX
 from cogency_tui.store.search.query import parse
 from cogency_tui.store.search.search_thread import SearchService
-from cogency_tui.store.search.searcher import Answer, Scope, Searcher
+from cogency_tui.store.search.searcher import MatchPage, Scope, Searcher
 from cogency_tui.store.store import Store
 
 PAGE = 16384
@@ -24,7 +24,7 @@ QUERIES = ("needle", "ab", "tool:edit", "ne", "letters and digits")
 Damage = Callable[[Path], None]
 
 
-def page(searcher: Searcher, *, text: str) -> Answer:
+def page(searcher: Searcher, *, text: str) -> MatchPage:
     return searcher.search(parse(text), Scope(), order="newest", limit=1000, now=100.0)
 
 

@@ -18,7 +18,7 @@ from cogency_tui.store.search.building import update
 from cogency_tui.store.search.folding import fold, spans
 from cogency_tui.store.search.query import Query, parse
 from cogency_tui.store.search.search_thread import SearchService
-from cogency_tui.store.search.searcher import Answer, Cursor, Order, Scope, Searcher
+from cogency_tui.store.search.searcher import Cursor, MatchPage, Order, Scope, Searcher
 from cogency_tui.store.store import Store, StoredConversation
 
 # Few letters, so that chance makes matches; and those that folding, LIKE, JSON and grams stumble over.
@@ -125,7 +125,7 @@ async def all_pages(service: SearchService, text: str, order: Order, limit: int)
             return found
 
 
-def page(searcher: Searcher, *, query: Query, order: Order, limit: int, after: Cursor | None) -> Answer:
+def page(searcher: Searcher, *, query: Query, order: Order, limit: int, after: Cursor | None) -> MatchPage:
     return searcher.search(query, Scope(), order=order, limit=limit, after=after, now=100.0)
 
 

@@ -10,13 +10,13 @@ import pytest
 from cogency_tui.store.search.building import update
 from cogency_tui.store.search.query import parse
 from cogency_tui.store.search.search_thread import SearchService
-from cogency_tui.store.search.searcher import Answer, Order, Scope, Searcher
+from cogency_tui.store.search.searcher import MatchPage, Order, Scope, Searcher
 from cogency_tui.store.store import Store
 
 ORDERS: tuple[Order, ...] = ("newest", "best")
 
 
-def page(searcher: Searcher, *, text: str, order: Order) -> Answer:
+def page(searcher: Searcher, *, text: str, order: Order) -> MatchPage:
     return searcher.search(parse(text), Scope(), order=order, limit=1000, now=100.0)
 
 

@@ -12,8 +12,8 @@ import pytest_asyncio
 
 from cogency_tui.config.mcp import McpSettings
 from cogency_tui.tools.base import Intent, Outcome, ToolContext
-from cogency_tui.tools.mcp.server import State, Surroundings
-from cogency_tui.tools.mcp.servers import Listed, Servers
+from cogency_tui.tools.mcp.server import ServerState, Surroundings
+from cogency_tui.tools.mcp.servers import ListedServer, Servers
 from cogency_tui.tools.registry import Registry
 from cogency_tui.workspace.paths import Workspace
 from tests import ROOT
@@ -51,7 +51,7 @@ class Bench:
         async with asyncio.timeout(PATIENCE):
             await self.servers.settle(None)
 
-    def listed(self, name: str) -> Listed:
+    def listed(self, name: str) -> ListedServer:
         return next(each for each in self.servers.listed() if each.name == name)
 
     async def plan(self, tool: str, **args: Any) -> Intent:
@@ -66,7 +66,7 @@ class Bench:
             while not condition():  # noqa: ASYNC110 (nobody tells)
                 await asyncio.sleep(0.02)
 
-    async def until_state(self, name: str, state: State) -> None:
+    async def until_state(self, name: str, state: ServerState) -> None:
         await self.until(lambda: self.listed(name).state is state)
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from cogency_tui.config.mcp import McpSettings
 from cogency_tui.errors import ToolError
-from cogency_tui.tools.mcp.server import State
+from cogency_tui.tools.mcp.server import ServerState
 from tests.tools.mcp.conftest import PEER, Bench
 
 
@@ -50,7 +50,7 @@ async def test_one_at_an_address_that_dies_and_comes_back(bench: Bench) -> None:
     await http.start()
     try:
         await bench.start(far=McpSettings(url=http.url))
-        assert bench.listed("far").state is State.READY
+        assert bench.listed("far").state is ServerState.READY
         assert (await bench.run("far.add", a=1)).content == "3"
         intent = await bench.plan("far.add", a=1)
         assert intent.goes_to == f"127.0.0.1:{http.port}"
@@ -58,7 +58,7 @@ async def test_one_at_an_address_that_dies_and_comes_back(bench: Bench) -> None:
         with pytest.raises(ToolError, match="The MCP server far is unavailable"):
             await bench.run("far.add", a=1)
         await http.start()
-        await bench.until_state("far", State.ENDED)
+        await bench.until_state("far", ServerState.ENDED)
         assert (await bench.run("far.add", a=2)).content == "4"
     finally:
         http.stop()
@@ -66,7 +66,7 @@ async def test_one_at_an_address_that_dies_and_comes_back(bench: Bench) -> None:
 
 async def test_an_address_where_nobody_is(bench: Bench) -> None:
     await bench.start(far=McpSettings(url=Http().url, start_timeout=20.0))
-    assert bench.listed("far").state is State.FAILED
+    assert bench.listed("far").state is ServerState.FAILED
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ async def test_an_address_of_something_else(bench: Bench, status: str, problem: 
     other = await asyncio.start_server(answer, "127.0.0.1", 0)
     async with other:
         await bench.start(far=McpSettings(url=f"http://127.0.0.1:{other.sockets[0].getsockname()[1]}/mcp"))
-        assert bench.listed("far").state is State.FAILED
+        assert bench.listed("far").state is ServerState.FAILED
         assert bench.listed("far").problem == problem
 
 

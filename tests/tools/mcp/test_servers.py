@@ -9,7 +9,7 @@ from cogency_tui.config.mcp import McpSettings
 from cogency_tui.errors import ToolError, UsageError
 from cogency_tui.process_identity import start_of
 from cogency_tui.tools.mcp import host_protocol
-from cogency_tui.tools.mcp.server import Server, State, Surroundings
+from cogency_tui.tools.mcp.server import Server, ServerState, Surroundings
 from cogency_tui.tools.registry import Registry
 from cogency_tui.tools.shell.orphans import MARK
 from tests.tools.mcp.conftest import PATIENCE, Bench, command, nuisance
@@ -19,7 +19,7 @@ on_shared_server = pytest.mark.asyncio(loop_scope="module")
 
 @on_shared_server
 async def test_tools_stand_under_the_name_of_their_server(demo: Bench) -> None:
-    assert demo.listed("demo").state is State.READY
+    assert demo.listed("demo").state is ServerState.READY
     assert demo.listed("demo").title == "Demo 1.2"
     names = [tool.name for tool in demo.servers.tools]
     assert "demo.add" in names
@@ -108,11 +108,11 @@ async def test_a_call_without_an_answer_ends_in_time(bench: Bench) -> None:
     await bench.start(demo=command(timeout=0.5))
     with pytest.raises(ToolError, match=r"did not answer within 0\.5 s"):
         await bench.run("demo.stuck")
-    assert bench.listed("demo").state is State.READY
+    assert bench.listed("demo").state is ServerState.READY
     await bench.servers.restart("demo")
     async with asyncio.timeout(60):
         await bench.servers.settle(None)
-    assert bench.listed("demo").state is State.READY
+    assert bench.listed("demo").state is ServerState.READY
 
 
 async def test_one_that_dies_is_started_again_by_the_next_call(bench: Bench) -> None:
@@ -120,10 +120,10 @@ async def test_one_that_dies_is_started_again_by_the_next_call(bench: Bench) -> 
     before = bench.servers.tools
     with pytest.raises(ToolError, match="the server has ended"):
         await bench.run("demo.die")
-    await bench.until_state("demo", State.ENDED)
+    await bench.until_state("demo", ServerState.ENDED)
     assert bench.servers.tools is before
     assert (await bench.run("demo.add", a=1)).content == "3"
-    assert bench.listed("demo").state is State.READY
+    assert bench.listed("demo").state is ServerState.READY
 
 
 async def test_nothing_that_a_server_started_outlives_it(bench: Bench) -> None:
@@ -156,7 +156,7 @@ async def test_one_that_is_started_again_twice_at_once_comes_back(bench: Bench) 
     async with asyncio.timeout(PATIENCE):
         await asyncio.gather(*(bench.servers.restart("demo") for _ in range(3)))
         await bench.servers.settle(None)
-    assert bench.listed("demo").state is State.READY
+    assert bench.listed("demo").state is ServerState.READY
     assert (await bench.run("demo.add", a=1)).content == "3"
 
 
@@ -190,11 +190,11 @@ async def test_a_model_is_not_told_the_words_of_one_that_failed(bench: Bench) ->
 async def test_one_that_is_silent_is_given_up(bench: Bench) -> None:
     await bench.start(demo=nuisance("silent", start_timeout=1.0))
     listed = bench.listed("demo")
-    assert (listed.state, listed.problem) == (State.FAILED, "it did not answer within 1 s")
-    assert bench.servers.untold() == [
+    assert (listed.state, listed.problem) == (ServerState.FAILED, "it did not answer within 1 s")
+    assert bench.servers.new_notices() == [
         "The MCP server demo cannot be used: it did not answer within 1 s. Check it with /mcp."
     ]
-    assert bench.servers.untold() == []
+    assert bench.servers.new_notices() == []
     assert bench.servers.tools == ()
 
 
@@ -210,10 +210,10 @@ async def test_those_that_talk_nonsense_are_given_up(bench: Bench) -> None:
     bad = {how: nuisance(how, start_timeout=60.0) for how in NONSENSE}
     await bench.start(good=command(), **bad)
     for how, problem in NONSENSE.items():
-        assert bench.listed(how).state is State.FAILED
+        assert bench.listed(how).state is ServerState.FAILED
         assert problem in bench.listed(how).problem
     assert (await bench.run("good.add", a=1)).content == "3"
-    assert "cannot find my" in bench.listed("gone").said
+    assert "cannot find my" in bench.listed("gone").stderr
 
 
 @pytest.mark.exhaustive
@@ -221,7 +221,7 @@ async def test_one_that_floods_is_ended(bench: Bench) -> None:
     await bench.start(demo=command())
     with pytest.raises(ToolError, match="floods us"):
         await bench.run("demo.flood")
-    await bench.until_state("demo", State.ENDED)
+    await bench.until_state("demo", ServerState.ENDED)
 
 
 @pytest.mark.exhaustive
@@ -229,14 +229,14 @@ async def test_one_whose_line_is_too_long_is_ended(bench: Bench) -> None:
     await bench.start(demo=command())
     with pytest.raises(ToolError, match="a line of more than 16 MiB"):
         await bench.run("demo.huge", size=20_000_000)
-    await bench.until_state("demo", State.ENDED)
+    await bench.until_state("demo", ServerState.ENDED)
 
 
 async def test_a_program_that_is_not_there(bench: Bench) -> None:
     await bench.start(demo=McpSettings(command="no-such-program-x", start_timeout=20.0))
     listed = bench.listed("demo")
-    assert listed.state is State.FAILED
-    assert "no-such-program-x" in listed.problem + listed.said
+    assert listed.state is ServerState.FAILED
+    assert "no-such-program-x" in listed.problem + listed.stderr
 
 
 async def test_a_directory_that_is_not_there(bench: Bench) -> None:

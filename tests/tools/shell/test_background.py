@@ -56,7 +56,7 @@ async def test_it_runs_on_and_is_listed(ground: Ground) -> None:
     await ground.read_until(id, "one")
     (process,) = ground.all.listed()
     assert (process.id, process.command, process.ended) == ("p1", "echo one; sleep 1000", None)
-    assert process.told.startswith("running for ")
+    assert process.described.startswith("running for ")
 
 
 async def test_reading_gives_what_is_new(ground: Ground) -> None:
@@ -92,7 +92,7 @@ async def test_end_is_told_and_the_output_can_still_be_read(ground: Ground) -> N
     id = await ground.start("echo last words; exit 3")
     process = await ground.all.settle(id, 10)
     assert process.ended is not None
-    assert process.told.startswith("exit 3 after ")
+    assert process.described.startswith("exit 3 after ")
     assert ground.all.read(id) == "last words\n"
     assert ground.all.read(id) == ""
 
@@ -104,7 +104,7 @@ async def test_it_runs_as_long_as_anything_that_it_started(ground: Ground) -> No
     assert ground.all.get(id).ended is None
     (ground.directory / "go").touch()
     process = await ground.all.settle(id, 10)
-    assert process.told.startswith("exit 0 after ")
+    assert process.described.startswith("exit 0 after ")
     assert ground.all.read(id) == "server\n"
 
 
@@ -113,29 +113,29 @@ async def test_stopping_ends_the_whole_tree(ground: Ground) -> None:
     id = await ground.start(text)
     await ground.read_until(id, "on")
     process = await ground.all.stop(id)
-    assert process.told.startswith("stopped after ")
+    assert process.described.startswith("stopped after ")
     assert not survivors(ground.mark)
-    assert (await ground.all.stop(id)).told == process.told
+    assert (await ground.all.stop(id)).described == process.described
 
 
 async def test_a_shell_that_had_ended_before_the_stop_keeps_its_exit_status(ground: Ground) -> None:
     text = "(while kill -0 $$ 2>/dev/null; do sleep 0.01; done; echo alone; sleep 1000) & exit 3"
     id = await ground.start(text)
     await ground.read_until(id, "alone")
-    assert (await ground.all.stop(id)).told.startswith("exit 3 after ")
+    assert (await ground.all.stop(id)).described.startswith("exit 3 after ")
 
 
 async def test_a_signal_from_elsewhere_is_named(ground: Ground) -> None:
     id = await ground.start("kill -TERM $$")
     process = await ground.all.settle(id, 10)
-    assert process.told.startswith("killed by SIGTERM after ")
-    assert (await ground.all.stop(id)).told == process.told
+    assert process.described.startswith("killed by SIGTERM after ")
+    assert (await ground.all.stop(id)).described == process.described
 
 
 async def test_command_may_end_itself_properly(ground: Ground) -> None:
     id = await ground.start("trap 'echo bye; exit 0' TERM; echo on; while :; do sleep 0.01; done")
     await ground.read_until(id, "on")
-    assert (await ground.all.stop(id)).told.startswith("stopped after ")
+    assert (await ground.all.stop(id)).described.startswith("stopped after ")
     assert ground.all.read(id).endswith("bye\n")
 
 
@@ -223,4 +223,4 @@ async def test_cancelled_stop_goes_on(ground: Ground) -> None:
     stopping.cancel()
     with pytest.raises(asyncio.CancelledError):
         await stopping
-    assert (await ground.all.settle(id, 10)).told.startswith("stopped after ")
+    assert (await ground.all.settle(id, 10)).described.startswith("stopped after ")

@@ -223,14 +223,14 @@ async def test_command_that_kills_its_supervision_is_a_clear_failure(
     assert (ended.output.partition("\n")[0], ended.started, ended.timed_out) == ("out", True, False)
     # It may also be that the supervisor saw the end of the guard before its own, and ended the command.
     if ended.status != -signal.SIGTERM:
-        assert ended.told == "its result is unknown: its supervisor process was killed"
+        assert ended.described == "its result is unknown: its supervisor process was killed"
     assert not survivors(mark)
 
 
 async def test_command_that_kills_the_guard_is_ended_by_the_supervisor(mark: str, tmp_path: Path) -> None:
     text = f"{ESCAPES['empty environment']} kill -9 {GUARD}; sleep 1000.$TEST_MARK"
     ended = await _run(text, mark, tmp_path)
-    assert ended.told == "killed by SIGTERM"
+    assert ended.described == "killed by SIGTERM"
     assert not survivors(mark)
 
 
@@ -314,7 +314,7 @@ async def test_command_that_kills_by_a_command_line_hits_no_supervision(mark: st
     assert found.output.partition(" ")[2] == f"{shell_path()} -c {text}\n"
     assert (await _run(f"pkill -KILL -f '[s]erver{mark}'", mark, tmp_path)).status == 0
     ended = await running
-    assert (ended.told, ended.left_behind) == ("killed by SIGKILL", True)
+    assert (ended.described, ended.left_behind) == ("killed by SIGKILL", True)
     assert not survivors(mark)
 
 
@@ -380,7 +380,7 @@ async def test_end_comes_through_exactly(tree: bool, mark: str, tmp_path: Path) 
 
 async def test_signal_that_python_ignores_is_not_ignored_in_commands(mark: str, tmp_path: Path) -> None:
     ended = await _run("set -o pipefail; yes | head -1 >/dev/null", mark, tmp_path)
-    assert ended.told == "exit 141 (SIGPIPE)"
+    assert ended.described == "exit 141 (SIGPIPE)"
 
 
 @pytest.mark.usefixtures("adopts_nothing")

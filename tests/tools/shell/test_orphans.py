@@ -16,7 +16,7 @@ from cogency_tui.child_processes import run_helper, start_in_background, start_i
 from cogency_tui.process_identity import start_of
 from cogency_tui.tools.shell import orphans, supervised_process
 from cogency_tui.tools.shell.background import Background
-from cogency_tui.tools.shell.command_execution import Command, Ended, run_command
+from cogency_tui.tools.shell.command_execution import Ended, RunningCommand, run_command
 from cogency_tui.tools.shell.supervised_process import Supervised
 from cogency_tui.tools.supervision.process_tree import children_of, descendants
 from tests.exhaustive import sampled
@@ -168,7 +168,7 @@ async def test_sweep_leaves_alone_what_is_none_of_a_command(mark: str, tmp_path:
     quiet = f"exec >/dev/null; {daemon}"
     await asyncio.to_thread(run_helper, ["bash", "-c", quiet], seconds=60, environ={})
     # Another command, whose supervision is as it should be.
-    other = await Command.start(f"sleep 1000.{mark}", tmp_path, os.environ, lambda _data: None)
+    other = await RunningCommand.start(f"sleep 1000.{mark}", tmp_path, os.environ, lambda _data: None)
     try:
         await until(lambda: len(_sleeping(mark)) == 7)
         assert orphans.sweep(since, "none") == []

@@ -349,7 +349,7 @@ async def test_nothing_is_left_and_the_shell_may_end_properly(box: Box) -> None:
     wrapper = await box.sandbox.wrapper(box.workspace, box.root)
     id = await background.start(text, box.root, {**os.environ, MARK: mark}, wrapper)
     await until(lambda: background.output(id) == "on\n")
-    assert (await background.stop(id)).told.startswith("exit 4 after ")
+    assert (await background.stop(id)).described.startswith("exit 4 after ")
     assert background.output(id).endswith("bye\n")
     await none_survives(mark)
 
@@ -451,7 +451,7 @@ async def test_without_a_working_sandbox_require_refuses(bench: Bench, tmp_path:
 async def test_sandbox_that_breaks_later_is_told(bench: Bench, tmp_path: Path) -> None:
     wrapper = [_broken(tmp_path, "echo bwrap: no more >&2; exit 1")]
     ended = await run_command("true", bench.root, os.environ, 10, lambda _text: None, wrapper=wrapper)
-    assert (ended.told, ended.status, ended.output) == ("could not be started", None, "bwrap: no more\n")
+    assert (ended.described, ended.status, ended.output) == ("could not be started", None, "bwrap: no more\n")
 
 
 async def test_sandbox_is_tried_once(bench: Bench, tmp_path: Path) -> None:

@@ -304,7 +304,7 @@ EVIL = "x\"; touch pwned; echo \"`touch pwned`$(touch pwned)\n$HOME \\ '; touch 
 )
 async def test_a_value_is_text_whatever_stands_in_it(bench: Bench, text: str) -> None:
     bench.context.variables = {"evil": EVIL}
-    bench.context.wants_value = True
+    bench.context.takes_value = True
     outcome = await bench.run("shell", command=text)
     assert outcome.produced == EVIL
     assert list(bench.root.iterdir()) == []
@@ -414,7 +414,7 @@ async def test_what_a_command_with_values_would_destroy_is_asked_about(bench: Be
 
 
 async def test_what_a_command_produces_is_its_standard_output(bench: Bench) -> None:
-    bench.context.wants_value = True
+    bench.context.takes_value = True
     outcome = await bench.run("shell", command="echo out; echo err >&2; printf 'more\n\n'")
     assert outcome.produced == "out\nmore\n\n"
     lines = [line for line in str(outcome.content).split("\n") if line]
@@ -424,14 +424,14 @@ async def test_what_a_command_produces_is_its_standard_output(bench: Bench) -> N
 
 
 async def test_what_a_command_produces_is_whole(bench: Bench) -> None:
-    bench.context.wants_value = True
+    bench.context.takes_value = True
     outcome = await bench.run("shell", command="head -c 5000000 /dev/zero | tr '\\0' x; echo err >&2")
     assert outcome.produced == "x" * 5_000_000
     assert "bytes of output were cut here" in outcome.content
 
 
 async def test_more_than_a_value_can_hold_is_a_failure(bench: Bench) -> None:
-    bench.context.wants_value = True
+    bench.context.takes_value = True
     outcome = await bench.run("shell", command="head -c 20000000 /dev/zero")
     assert outcome.failed
     assert outcome.content.endswith("too long for an output_key]")
@@ -439,7 +439,7 @@ async def test_more_than_a_value_can_hold_is_a_failure(bench: Bench) -> None:
 
 async def test_our_keys_are_not_in_what_is_produced(bench: Bench) -> None:
     bench.context.secrets = {"OPENAI_API_KEY": "sk-very-secret"}
-    bench.context.wants_value = True
+    bench.context.takes_value = True
     assert "very" not in (await bench.run("shell", command="echo sk-very-secret")).produced
 
 

@@ -11,7 +11,7 @@ from itertools import repeat
 import pytest
 
 from cogency_tui.errors import StrangerError, ToolError
-from cogency_tui.tools.web.client import Limits, WebClient
+from cogency_tui.tools.web.client import FetchLimits, WebClient
 from cogency_tui.tools.web.public_hosts import Guard
 from tests.peers.web import Names, Reply, WebPeer, both, local_guard, loopback_passes, moved, page, trust
 
@@ -32,7 +32,7 @@ async def peer() -> AsyncGenerator[WebPeer, None]:
 
 @pytest.fixture
 def client(untrusting: ssl.SSLContext) -> WebClient:
-    return WebClient(local_guard(), Limits(total=10), untrusting)
+    return WebClient(local_guard(), FetchLimits(total=10), untrusting)
 
 
 async def test_a_page_is_fetched(peer: WebPeer, client: WebClient) -> None:
@@ -77,7 +77,7 @@ async def test_where_nobody_answers_the_unused_proxy_is_named(
 
 
 async def test_this_machine_is_not_reached_by_any_name(peer: WebPeer, untrusting: ssl.SSLContext) -> None:
-    client = WebClient(Guard(), Limits(), untrusting)
+    client = WebClient(Guard(), FetchLimits(), untrusting)
     for host in ("127.0.0.1", "localhost", "2130706433", "0x7f.1", "[::ffff:127.0.0.1]", "127.1", "0"):
         with pytest.raises(ToolError, match="Refused"):
             await client.get(peer.url(host=host))
@@ -89,7 +89,7 @@ async def test_a_name_that_leads_to_this_machine_is_refused(
 ) -> None:
     names = Names(site_test=[["127.0.0.1"]])
     with pytest.raises(ToolError, match=r"site\.test resolves to 127\.0\.0\.1, a loopback address"):
-        await WebClient(Guard(names), Limits(), untrusting).get(peer.url())
+        await WebClient(Guard(names), FetchLimits(), untrusting).get(peer.url())
     assert peer.connections == 0
 
 
@@ -98,7 +98,7 @@ async def test_the_connection_goes_to_the_address_that_was_checked(
 ) -> None:
     peer.pages["/"] = page("first")
     names = Names(site_test=[["127.0.0.1"], ["169.254.169.254"]])
-    client = WebClient(Guard(names, loopback_passes), Limits(), untrusting)
+    client = WebClient(Guard(names, loopback_passes), FetchLimits(), untrusting)
     assert (await client.get(peer.url())).body == b"first"
     assert names.asked == ["site.test"]
 
@@ -109,7 +109,7 @@ async def test_a_name_that_is_private_the_second_time_is_refused_then(
     peer.pages["/"] = moved("/again")
     peer.pages["/again"] = page("secret")
     names = Names(site_test=[["127.0.0.1"], ["169.254.169.254"]])
-    client = WebClient(Guard(names, loopback_passes), Limits(), untrusting)
+    client = WebClient(Guard(names, loopback_passes), FetchLimits(), untrusting)
     with pytest.raises(ToolError, match=r"resolves to 169\.254\.169\.254, a link-local"):
         await client.get(peer.url())
     assert peer.targets == ["/"]
@@ -124,7 +124,7 @@ async def test_the_next_address_is_tried_where_one_does_not_answer(
         return ""
 
     guard = Guard(Names(site_test=[["127.0.0.2", "127.0.0.1"]]), both_pass)
-    assert (await WebClient(guard, Limits(), untrusting).get(peer.url())).body == b"here"
+    assert (await WebClient(guard, FetchLimits(), untrusting).get(peer.url())).body == b"here"
 
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
@@ -157,7 +157,7 @@ async def test_a_redirect_leads_nowhere_that_a_request_may_not_go(
     peer.pages["/"] = moved(location)
     guard = local_guard(Names(site_test=[["127.0.0.1"]], inner_test=[["10.0.0.8"]]))
     with pytest.raises(ToolError, match=why):
-        await WebClient(guard, Limits(total=10), untrusting).get(peer.url())
+        await WebClient(guard, FetchLimits(total=10), untrusting).get(peer.url())
 
 
 async def test_a_circle_of_redirects_is_seen(peer: WebPeer, client: WebClient) -> None:
@@ -185,14 +185,14 @@ async def test_a_redirect_without_an_address_is_an_answer(peer: WebPeer, client:
 async def test_a_certificate_is_checked_against_the_name(untrusting: ssl.SSLContext) -> None:
     async with WebPeer({"/": page("safe")}, tls=True) as peer:
         names = Names(site_test=[["127.0.0.1"]], other_test=[["127.0.0.1"]])
-        client = WebClient(local_guard(names), Limits(total=10), trust())
+        client = WebClient(local_guard(names), FetchLimits(total=10), trust())
         assert (await client.get(peer.url())).body == b"safe"
         with pytest.raises(ToolError, match=r"No connection .*certificate"):
             await client.get(peer.url(host="other.test"))
         with pytest.raises(ToolError, match=r"No connection .*certificate"):
             await client.get(peer.url(host="127.0.0.1"))
         with pytest.raises(ToolError, match=r"No connection .*certificate"):
-            await WebClient(local_guard(), Limits(total=10), untrusting).get(peer.url())
+            await WebClient(local_guard(), FetchLimits(total=10), untrusting).get(peer.url())
         assert peer.targets == ["/"]
 
 
@@ -200,7 +200,9 @@ async def test_a_redirect_out_of_https_is_told(peer: WebPeer) -> None:
     peer.pages["/plain"] = page("plain")
     async with WebPeer(tls=True) as safe, both(peer, safe) as port:
         safe.pages["/"] = moved(f"http://site.test:{port}/plain")
-        answer = await WebClient(local_guard(), Limits(total=10), trust()).get(f"https://site.test:{port}/")
+        answer = await WebClient(local_guard(), FetchLimits(total=10), trust()).get(
+            f"https://site.test:{port}/"
+        )
     assert answer.body == b"plain"
     assert len(answer.notes) == 1
     assert "redirected to http" in answer.notes[0]
@@ -209,7 +211,9 @@ async def test_a_redirect_out_of_https_is_told(peer: WebPeer) -> None:
 async def test_a_redirect_to_https_of_the_same_host_is_followed(peer: WebPeer) -> None:
     async with WebPeer({"/safe": page("safe")}, tls=True) as safe, both(peer, safe) as port:
         peer.pages["/"] = moved(f"https://site.test:{port}/safe")
-        answer = await WebClient(local_guard(), Limits(total=10), trust()).get(f"http://site.test:{port}/")
+        answer = await WebClient(local_guard(), FetchLimits(total=10), trust()).get(
+            f"http://site.test:{port}/"
+        )
     assert (answer.body, answer.notes) == (b"safe", ())
 
 
@@ -220,7 +224,7 @@ async def test_a_redirect_to_another_host_or_port_is_not_followed(peer: WebPeer,
         location = other.url("/x", host)
         peer.pages |= {"/": moved("/here"), "/here": moved(location)}
         with pytest.raises(StrangerError, match=f"/here redirects to another host: {location}") as caught:
-            await WebClient(local_guard(names), Limits(total=10), trust()).get(peer.url())
+            await WebClient(local_guard(names), FetchLimits(total=10), trust()).get(peer.url())
         assert "Fetch that address" in caught.value.hint
         assert other.connections == 0
 
@@ -320,7 +324,7 @@ async def test_a_large_page_is_refused_by_what_it_announces(
     peer: WebPeer, untrusting: ssl.SSLContext
 ) -> None:
     peer.pages["/"] = Reply(b"", headers={"content-length": "123456789", "content-type": "text/plain"})
-    client = WebClient(local_guard(), Limits(total=10, size=1000), untrusting)
+    client = WebClient(local_guard(), FetchLimits(total=10, size=1000), untrusting)
     with pytest.raises(ToolError, match=r"has 123 MB, more than 1\.0 kB"):
         await client.get(peer.url())
 
@@ -337,14 +341,14 @@ async def test_a_page_without_end_is_refused_when_it_is_too_large(
             yield b"x" * 10_000
 
     peer.pages["/"] = Reply(endless(), headers={"content-type": "text/plain"})
-    client = WebClient(local_guard(), Limits(total=10, size=1_000_000), untrusting)
+    client = WebClient(local_guard(), FetchLimits(total=10, size=1_000_000), untrusting)
     with pytest.raises(ToolError, match=r"has more than 1\.0 MB"):
         await client.get(peer.url())
     assert sent < 10_000
 
 
 async def test_a_page_of_just_the_limit_is_read(peer: WebPeer, untrusting: ssl.SSLContext) -> None:
-    client = WebClient(local_guard(), Limits(total=10, size=1000), untrusting)
+    client = WebClient(local_guard(), FetchLimits(total=10, size=1000), untrusting)
     peer.pages["/"] = Reply(b"x" * 1000, headers={"content-type": "text/plain"})
     assert len((await client.get(peer.url())).body) == 1000
     peer.pages["/"] = Reply(gzip.compress(b"x" * 1000), headers=GZIP)
@@ -367,14 +371,14 @@ async def test_a_slow_server_has_only_so_much_time(
         reply = Reply(packed, headers=GZIP, pause=0.05)
     peer.pages["/"] = reply
     with pytest.raises(ToolError, match=r"took longer than 0\.3 s"):
-        await WebClient(local_guard(), Limits(total=0.3), untrusting).get(peer.url())
+        await WebClient(local_guard(), FetchLimits(total=0.3), untrusting).get(peer.url())
 
 
 async def test_slow_redirects_share_the_time(peer: WebPeer, untrusting: ssl.SSLContext) -> None:
     peer.pages |= {f"/{number}": moved(f"/{number + 1}") for number in range(3)}
     peer.pages["/3"] = Reply(hang=True)
     with pytest.raises(ToolError, match=r"/0 took longer than 0\.5 s"):
-        await WebClient(local_guard(), Limits(total=0.5), untrusting).get(peer.url("/0"))
+        await WebClient(local_guard(), FetchLimits(total=0.5), untrusting).get(peer.url("/0"))
 
 
 async def test_a_slow_look_up_counts(peer: WebPeer, untrusting: ssl.SSLContext) -> None:
@@ -383,7 +387,7 @@ async def test_a_slow_look_up_counts(peer: WebPeer, untrusting: ssl.SSLContext) 
         return [host, str(port)]
 
     with pytest.raises(ToolError, match="took longer"):
-        await WebClient(Guard(never), Limits(total=0.2), untrusting).get(peer.url())
+        await WebClient(Guard(never), FetchLimits(total=0.2), untrusting).get(peer.url())
 
 
 OK = b"HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\n"

@@ -12,9 +12,9 @@ import pytest
 from cogency_tui.errors import ToolError
 from cogency_tui.tools.base import Intent, Outcome, ToolContext
 from cogency_tui.tools.registry import Registry
-from cogency_tui.tools.web.client import Limits, WebClient
+from cogency_tui.tools.web.client import FetchLimits, WebClient
 from cogency_tui.tools.web.fetch import Fetch
-from cogency_tui.tools.web.page_text import LONGEST, Page, read_page
+from cogency_tui.tools.web.page_text import LONGEST, PageText, read_page
 from cogency_tui.tools.web.parser_process import in_child
 from cogency_tui.workspace.paths import Workspace
 from tests.exhaustive import sampled
@@ -58,7 +58,7 @@ class Web:
         self.peer = peer
         self._context = ToolContext(Workspace(root))
         guard = local_guard()
-        self._registry = Registry([Fetch(guard, WebClient(guard, Limits(total=10), trust()))])
+        self._registry = Registry([Fetch(guard, WebClient(guard, FetchLimits(total=10), trust()))])
 
     async def plan(self, url: str) -> Intent:
         return await self._registry.bind("web_scrape", {"url": url}, self._context).plan()
@@ -247,7 +247,7 @@ def test_the_encoding_is_found(body: bytes, content_type: str, text: str | None)
     assert read.text == (text or '<?xml version="1.0" encoding="iso-8859-2"?>ą')
 
 
-def html(text: str) -> Page:
+def html(text: str) -> PageText:
     return read_page(text.encode(), "text/html", "http://site.test/a/b")
 
 

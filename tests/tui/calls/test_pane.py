@@ -10,21 +10,21 @@ from cogency_tui.protocol.events import Event
 from cogency_tui.tui.kit.lines import width_of
 from cogency_tui.tui.theme_styles import theme_styles_of
 from cogency_tui.tui.transcript.call_lines import call_row, draw_call, summarize
-from cogency_tui.tui.transcript.call_unit import GLYPHS, ROLES, Call, FileChange
+from cogency_tui.tui.transcript.call_unit import GLYPHS, ROLES, CallUnit, FileChange
 from tests.tui.driving import app_over, calls_of, conversation_of, detail_of, send, shown, until
 from tests.tui.scripted import EPOCH, ScriptedAgent, call, output, paused, result, started, steps
 
 INKS = theme_styles_of("night")
 
 
-def row(call: Call, width: int = 60, now: float = EPOCH) -> str:
+def row(call: CallUnit, width: int = 60, now: float = EPOCH) -> str:
     return call_row(call, width, INKS, now=now, frame=0).text
 
 
 @pytest.mark.parametrize("state", list(GLYPHS))
 def test_a_state_is_told_by_glyph_word_and_colour(state: Any) -> None:
     line = call_row(
-        Call("c", name="shell", arguments={"command": "ls"}, state=state), 60, INKS, now=EPOCH, frame=0
+        CallUnit("c", name="shell", arguments={"command": "ls"}, state=state), 60, INKS, now=EPOCH, frame=0
     )
 
     assert line.text.startswith(GLYPHS[state])
@@ -34,7 +34,7 @@ def test_a_state_is_told_by_glyph_word_and_colour(state: Any) -> None:
 
 
 def test_the_time_of_a_running_call_grows_in_a_standing_column() -> None:
-    running = Call("c", name="shell", arguments={"command": "ls"}, state="running", started=EPOCH)
+    running = CallUnit("c", name="shell", arguments={"command": "ls"}, state="running", started=EPOCH)
 
     rows = [row(running, now=EPOCH + seconds) for seconds in (0.5, 9.9, 12.3)]
 
@@ -44,7 +44,7 @@ def test_the_time_of_a_running_call_grows_in_a_standing_column() -> None:
 
 @pytest.mark.parametrize("width", [20, 30, 36, 44, 60])
 def test_a_narrow_row_keeps_the_state_and_the_file_name(width: int) -> None:
-    failed = Call(
+    failed = CallUnit(
         "c", name="edit", arguments={"file": "src/checkout/retry.py"}, state="failed", duration=0.002
     )
 
@@ -70,12 +70,12 @@ def test_a_narrow_row_keeps_the_state_and_the_file_name(width: int) -> None:
     ],
 )
 def test_what_a_call_is_about(name: str, args: dict[str, Any], text: str) -> None:
-    assert summarize(Call("c", name=name, arguments=args)).text == text
+    assert summarize(CallUnit("c", name=name, arguments=args)).text == text
 
 
 def test_an_edit_is_a_card_with_its_counts() -> None:
     diff = "--- a/a.py\n+++ b/a.py\n@@ -1 +1,2 @@\n-x\n+y\n+z\n"
-    done = Call("c", name="edit", arguments={"file": "a.py"}, state="done", content=diff, duration=0.004)
+    done = CallUnit("c", name="edit", arguments={"file": "a.py"}, state="done", content=diff, duration=0.004)
 
     (card,) = draw_call(done, 50, INKS, now=EPOCH, frame=0)
 
@@ -83,7 +83,7 @@ def test_an_edit_is_a_card_with_its_counts() -> None:
 
 
 def test_a_call_under_a_name_of_another_agent_is_shown_as_the_tool_that_runs() -> None:
-    written = Call("c")
+    written = CallUnit("c")
     asked, came = call("c", "Write", file_path="a.py", content="x\ny\n"), result("c", "write", content="Ok")
     assert asked["type"] == "call"
     assert came["type"] == "result"
@@ -95,7 +95,7 @@ def test_a_call_under_a_name_of_another_agent_is_shown_as_the_tool_that_runs() -
 
 
 def test_a_failed_call_says_why_below_it() -> None:
-    failed = Call(
+    failed = CallUnit(
         "c", name="edit", arguments={"file": "a.py"}, state="failed", outcome="`old` is not in the file"
     )
 

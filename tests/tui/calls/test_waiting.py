@@ -3,14 +3,14 @@
 from typing import Any
 
 from cogency_tui.tui.calls.rows import cause_of_skip, waits_for
-from cogency_tui.tui.transcript.call_unit import Action, Call, State
+from cogency_tui.tui.transcript.call_unit import Action, CallUnit, State
 
 
 def action(
     id: str, state: State, *depends_on: str, output_key: str = "", args: dict[str, Any] | None = None
-) -> Call:
+) -> CallUnit:
     declared = Action(id=id, depends_on=depends_on, output_key=output_key)
-    return Call(id, name="shell", arguments=args or {}, state=state, action=declared)
+    return CallUnit(id, name="shell", arguments=args or {}, state=state, action=declared)
 
 
 def test_a_queued_call_waits_for_what_it_depends_on_and_is_not_done() -> None:

@@ -11,7 +11,7 @@ from cogency_tui.tui.files.pane import FilesPane
 from cogency_tui.tui.files.preview import FilePreview, PreviewLines
 from cogency_tui.tui.files.rows import Node
 from cogency_tui.tui.files.tree import FileTree
-from cogency_tui.tui.kit.command_output import Lines
+from cogency_tui.tui.kit.command_output import OutputLines
 from cogency_tui.tui.kit.file_text import Preview
 from cogency_tui.tui.transcript.call_unit import FileChange
 from tests.tui.driving import app_over, files_of, main_of, shown, until
@@ -92,7 +92,7 @@ def preview_of(preview: Preview) -> Any:
 
 
 async def test_a_preview() -> None:
-    lines = Lines()
+    lines = OutputLines()
     lines.write(CODE)
     preview = Preview("src/app.py", lines, "python", 120, "ISO-8859-1")
     await check_looks(
@@ -101,7 +101,7 @@ async def test_a_preview() -> None:
 
 
 async def test_a_preview_of_what_cannot_be_shown() -> None:
-    preview = Preview("image.png", Lines(), problem="image.png is not text (6 bytes, binary).")
+    preview = Preview("image.png", OutputLines(), problem="image.png is not text (6 bytes, binary).")
     await check_looks("preview-problem", lambda: Stand(FilePreview()), preview_of(preview), sizes=((60, 6),))
 
 

@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from cogency_tui.tui.kit.code import SourceSheet
+from cogency_tui.tui.kit.code import SourceLayout
 from cogency_tui.tui.kit.file_text import LONGEST, read_preview
 from cogency_tui.tui.theme_styles import theme_styles_of
 from cogency_tui.workspace.paths import Workspace
@@ -14,7 +14,7 @@ INKS = theme_styles_of("night")
 def test_a_source_file_is_numbered_and_coloured(project: Path) -> None:
     (project / "src/app.py").write_text("import os\n\ndef main():\n\treturn 'a' * 2\n")
     preview = read_preview(Workspace(project), "src/app.py")
-    sheet = SourceSheet(preview.lines, preview.language, 40, INKS)
+    sheet = SourceLayout(preview.lines, preview.language, 40, INKS)
 
     assert (preview.language, preview.problem, len(sheet)) == ("python", "", 4)
     assert [sheet.line(y).text.rstrip() for y in (0, 1, 3)] == [
@@ -30,7 +30,7 @@ def test_a_source_file_is_numbered_and_coloured(project: Path) -> None:
 def test_a_line_longer_than_the_screen_keeps_its_number(project: Path) -> None:
     (project / "long.txt").write_text("x" * 100 + "\nend\n")
     preview = read_preview(Workspace(project), "long.txt")
-    sheet = SourceSheet(preview.lines, "", 40, INKS)
+    sheet = SourceLayout(preview.lines, "", 40, INKS)
     texts = [sheet.line(y).text.rstrip() for y in range(len(sheet))]
 
     assert texts[0].startswith("1 x")

@@ -5,8 +5,8 @@ from hypothesis import strategies as st
 from rich.segment import Segment
 
 from cogency_tui.safe_text import reveal
-from cogency_tui.tui.kit.command_output import Lines, Output
-from cogency_tui.tui.kit.lazy_text_layout import Fixed, GrowingText, Sheet, Stack
+from cogency_tui.tui.kit.command_output import Output, OutputLines
+from cogency_tui.tui.kit.lazy_text_layout import Fixed, GrowingText, LazyLayout, Stack
 from cogency_tui.tui.kit.lines import chop, width_of
 from cogency_tui.tui.kit.number_format import size
 from cogency_tui.tui.theme_styles import theme_styles_of
@@ -14,7 +14,7 @@ from cogency_tui.tui.theme_styles import theme_styles_of
 INKS = theme_styles_of("night")
 
 
-def rows(sheet: Sheet | Stack) -> list[str]:
+def rows(sheet: LazyLayout | Stack) -> list[str]:
     return [sheet.line(y).text for y in range(len(sheet))]
 
 
@@ -23,13 +23,13 @@ def rows(sheet: Sheet | Stack) -> list[str]:
     st.integers(min_value=2, max_value=12),
 )
 def test_a_sheet_that_grows_is_the_sheet_of_the_whole(pieces: list[str], width: int) -> None:
-    lines = Lines()
-    growing = Sheet(lines, width, INKS)
+    lines = OutputLines()
+    growing = LazyLayout(lines, width, INKS)
     for piece in pieces:
         lines.write(piece)
         growing.grow()
 
-    assert rows(growing) == rows(Sheet(lines, width, INKS))
+    assert rows(growing) == rows(LazyLayout(lines, width, INKS))
     expected = [line.text for text in lines.texts() for line in chop([Segment(text)], width)]
     assert rows(growing) == expected
 
@@ -37,7 +37,7 @@ def test_a_sheet_that_grows_is_the_sheet_of_the_whole(pieces: list[str], width: 
 def test_colors_are_styles_of_the_theme() -> None:
     output = Output()
     output.feed("\x1b[32mgreen\x1b[0m plain \x1b[41mloud\x1b[0m")
-    line = Sheet(output, 40, INKS).line(0)
+    line = LazyLayout(output, 40, INKS).line(0)
 
     assert [segment.style for segment in line.segments] == [
         INKS("good"),
@@ -47,9 +47,9 @@ def test_colors_are_styles_of_the_theme() -> None:
 
 
 def test_text_without_ink_has_the_role_of_the_sheet() -> None:
-    lines = Lines()
+    lines = OutputLines()
     lines.write("old\nlines")
-    sheet = Sheet(lines, 20, INKS, role="bad", on="removed", indent=2)
+    sheet = LazyLayout(lines, 20, INKS, role="bad", on="removed", indent=2)
 
     assert [segment.style for segment in sheet.line(1).segments] == [
         INKS("text", "removed"),
@@ -60,19 +60,19 @@ def test_text_without_ink_has_the_role_of_the_sheet() -> None:
 
 def test_lines_that_were_dropped_are_gone_from_the_sheet() -> None:
     output = Output(100)
-    sheet = Sheet(output, 10, INKS)
+    sheet = LazyLayout(output, 10, INKS)
     for number in range(100):
         output.feed(f"line {number:>3} is long\n")
         sheet.grow()
 
-    assert rows(sheet) == rows(Sheet(output, 10, INKS))
+    assert rows(sheet) == rows(LazyLayout(output, 10, INKS))
     assert rows(sheet)[-2:] == ["line  99 i", "s long"]
 
 
 def test_only_what_is_looked_at_is_kept() -> None:
-    lines = Lines()
+    lines = OutputLines()
     lines.write("\n".join(f"line {number}" for number in range(200_000)))
-    sheet = Sheet(lines, 40, INKS)
+    sheet = LazyLayout(lines, 40, INKS)
 
     assert len(sheet) == 200_000
     assert sheet.line(199_999).text == "line 199999"
@@ -80,9 +80,9 @@ def test_only_what_is_looked_at_is_kept() -> None:
 
 
 def test_a_stack_is_one_column() -> None:
-    lines = Lines()
+    lines = OutputLines()
     lines.write("b\nc")
-    stack = Stack([Fixed([Sheet(lines, 10, INKS).line(0)]), Sheet(lines, 10, INKS)])
+    stack = Stack([Fixed([LazyLayout(lines, 10, INKS).line(0)]), LazyLayout(lines, 10, INKS)])
 
     assert rows(stack) == ["b", "b", "c"]
     assert stack.line(99).text == ""

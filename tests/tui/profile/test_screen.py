@@ -12,11 +12,11 @@ from cogency_tui.agent.profile.profile import OFFER
 from cogency_tui.config.layers import load_settings
 from cogency_tui.config.schema import Settings, config_path
 from cogency_tui.store.profile import Fact
-from cogency_tui.store.profile_material import State
+from cogency_tui.store.profile_material import LearningState
 from cogency_tui.store.prompts_and_drafts import Written
 from cogency_tui.tui.kit.dialogs import Choices, Confirmation
 from cogency_tui.tui.palette import CommandSource
-from cogency_tui.tui.profile.model import ProfileBook, Shown
+from cogency_tui.tui.profile.model import ProfileData, Shown
 from cogency_tui.tui.profile.screen import ProfileScreen
 from tests.tui.driving import (
     app_over,
@@ -249,11 +249,11 @@ async def test_looks(project: Path, size: tuple[int, int], theme: str) -> None:
         Fact(3, "focus", "The checkout service", "gone", 2, "openai/gpt-5.6-sol", EPOCH, edited=True),
         Fact(4, "misc", "Uses uv [bold]not pip", created=EPOCH, edited=True),
     ]
-    state = State(1, True, EPOCH, "The model's answer is not as asked for", True, 2)
+    state = LearningState(1, True, EPOCH, "The model's answer is not as asked for", True, 2)
     agent = ScriptedAgent(project)
 
     async def prepare(pilot: Pilot[Any]) -> None:
-        book = ProfileBook(agent, None)  # pyright: ignore[reportArgumentType]
+        book = ProfileData(agent, None)  # pyright: ignore[reportArgumentType]
         screen = ProfileScreen(book, Shown(True, 5, facts, state), clock=lambda: EPOCH + 1e7)
         await pilot.app.push_screen(screen)
         await until(pilot, lambda: "Called Ada" in listed(pilot))

@@ -71,7 +71,7 @@ class BoxStand(Stand):
         self.query_one(PromptBox).show_queue()
         self.query_one(Prompt).focus()
 
-    def on_completion_wanted(self) -> None:
+    def on_completion_requested(self) -> None:
         self.query_one(Completion).use(PATHS)
 
 

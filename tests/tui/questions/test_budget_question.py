@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from cogency_tui.agent.agent import Agent
-from cogency_tui.config.schema import BudgetSettings, Limits, Settings
+from cogency_tui.config.schema import BudgetSettings, Settings, SpanLimits
 from cogency_tui.providers.models import ModelFacts, Prices
 from cogency_tui.tui.questions.screen import PermissionQuestion
 from tests.peers.scripted import ScriptedProvider
@@ -15,7 +15,7 @@ PRICED = ModelFacts(context_size=200_000, prices=Prices(input=100, cached=10, ca
 async def test_a_hard_limit_is_asked_about_and_a_no_is_told(project: Path) -> None:
     provider = ScriptedProvider("Fine.")
     provider.facts = PRICED
-    settings = Settings(budget=BudgetSettings(turn=Limits(hard=0.01)))
+    settings = Settings(budget=BudgetSettings(turn=SpanLimits(hard=0.01)))
     agent = Agent(provider, project=project, data=project.parent / "data", settings=settings)
     async with at_work(agent, (110, 40)) as pilot:
         for key, told in (("n", "Nothing was sent (the user declined)"), ("y", "Fine.")):

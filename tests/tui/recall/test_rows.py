@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from cogency_tui.agent.recall.results import Hit, Listed
-from cogency_tui.store.forks import Tree
+from cogency_tui.agent.recall.results import Hit, ListedConversation
+from cogency_tui.store.forks import ForkTree
 from cogency_tui.store.store import StoredConversation
 from cogency_tui.tui.kit.select_list import Heading
 from cogency_tui.tui.recall.rows import Catalogue, HitRow, Item, day_of
@@ -20,9 +20,9 @@ def conversation(id: str, days: float = 0.0, parent: str | None = None) -> Store
     return StoredConversation(id, "/p", id, "xml", "o", "m", at, at, 1, 0, 0.0, parent)
 
 
-def found(each: StoredConversation, forks: int = 0, hits: int = 0) -> Listed:
+def found(each: StoredConversation, forks: int = 0, hits: int = 0) -> ListedConversation:
     found = tuple(Hit(1, each.id, "prompt", "", 0.0, f"text {nth}", ()) for nth in range(hits))
-    return Listed(each, found, False, 2, forks, None)
+    return ListedConversation(each, found, False, 2, forks, None)
 
 
 def described(catalogue: Catalogue) -> list[str]:
@@ -64,10 +64,10 @@ def test_pages_go_on_under_the_same_heading() -> None:
     assert catalogue.found == 4
 
 
-def family() -> tuple[StoredConversation, StoredConversation, StoredConversation, Tree]:
+def family() -> tuple[StoredConversation, StoredConversation, StoredConversation, ForkTree]:
     root, fork = conversation("root", 20), conversation("fork", 0, "root")
     deep = conversation("deep", 30, "fork")
-    return root, fork, deep, Tree(root, (Tree(fork, (Tree(deep),)),))
+    return root, fork, deep, ForkTree(root, (ForkTree(fork, (ForkTree(deep),)),))
 
 
 def test_a_family_stands_where_its_newest_stands_as_a_whole() -> None:
@@ -98,7 +98,7 @@ def test_of_a_search_only_what_was_found_is_shown() -> None:
 
 def test_what_is_in_the_trash_is_left_out_of_a_family() -> None:
     root, fork, deep, _ = family()
-    tree = Tree(replace(root, trashed=1.0), (Tree(fork, (Tree(deep),)),))
+    tree = ForkTree(replace(root, trashed=1.0), (ForkTree(fork, (ForkTree(deep),)),))
     catalogue = Catalogue(NOON)
     catalogue.add([found(fork, 1)], {each.id: tree for each in (root, fork, deep)})
     assert described(catalogue) == ["# today", "fork-", " deep"]

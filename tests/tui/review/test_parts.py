@@ -6,7 +6,7 @@ from cogency_tui.agent.review.model import ChangedFile, FileKey, Group, Overview
 from cogency_tui.store.edit_records import State
 from cogency_tui.tui.kit.select_list import Heading
 from cogency_tui.tui.review.file_rows import FileRow, first_of, place_of, rows_of
-from cogency_tui.tui.review.open_file import Listed, Run
+from cogency_tui.tui.review.open_file import ListedLines, Run
 from cogency_tui.tui.review.section_drawing import height_of, paired
 from cogency_tui.tui.terminal.external_editor import at_line
 
@@ -55,13 +55,13 @@ def test_lines_that_are_versions_of_each_other_stand_side_by_side() -> None:
     same = Row("same", 1, 1, "s")
     gone, old = Row("removed", 2, None, "gone"), Row("removed", 3, None, "x = 1", 2)
     added, new = Row("added", None, 2, "added"), Row("added", None, 3, "x = 2", 2)
-    assert paired(Listed([same, gone, old, added, new])) == [
+    assert paired(ListedLines([same, gone, old, added, new])) == [
         (same, same),
         (gone, added),
         (old, new),
     ]
-    assert paired(Listed([old, added, new])) == [(None, added), (old, new)]
-    assert paired(Listed([gone, old, new])) == [(gone, None), (old, new)]
+    assert paired(ListedLines([old, added, new])) == [(None, added), (old, new)]
+    assert paired(ListedLines([gone, old, new])) == [(gone, None), (old, new)]
 
 
 def test_a_run_of_lines_counts_on() -> None:

@@ -85,7 +85,7 @@ async def make_past(agent: Agent) -> str:
 def kept(blobs: Blobs, data: bytes) -> Version:
     """A version of a file whose content is kept."""
     stored = blobs.put_bytes(data)
-    return Version("file", stored.digest, stored.size, 0o644, stored.kept)
+    return Version("file", stored.digest, stored.size, 0o644, stored.stored)
 
 
 @asynccontextmanager

@@ -6,7 +6,7 @@ from typing import Any
 from cogency_tui.agent.timeline.model import Point
 from cogency_tui.protocol.events import Event
 from cogency_tui.tui.timeline.past_units import Scrubbing
-from cogency_tui.tui.transcript.call_unit import Call
+from cogency_tui.tui.transcript.call_unit import CallUnit
 from cogency_tui.tui.transcript.units import Prose, Transcript, Unit, UserMessage
 from tests.tui.scripted import call, respond, result, think, user
 
@@ -38,7 +38,7 @@ def seen(units: list[Unit]) -> list[Any]:
         match unit:
             case UserMessage(text=text) | Prose(text=text):
                 told.append(text)
-            case Call():
+            case CallUnit():
                 told.append((unit.id, unit.name, unit.args, unit.settled, unit.outcome))
             case _:
                 told.append(unit)

@@ -95,7 +95,7 @@ async def test_it_shows_a_read_a_command_an_edit_the_review_undo_and_recall(proj
         await pilot.press("ctrl+q")
         await until(pilot, lambda: isinstance(pilot.app.screen, Confirmation))
         await pilot.press("y")
-        await until(pilot, lambda: isinstance(main, TourScreen) and main.keeps)
+        await until(pilot, lambda: isinstance(main, TourScreen) and main.keeps_project)
     await agent.close()
 
 

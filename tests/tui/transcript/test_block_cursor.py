@@ -131,7 +131,7 @@ async def test_o_asks_for_the_addresses_of_the_block() -> None:
 
         await reader.press(*["left_square_bracket"] * 4, "o")
         event = reader.app.wanted[0]
-        assert isinstance(event, Conversation.LinksWanted)
+        assert isinstance(event, Conversation.LinksRequested)
         assert event.addresses == ["https://example.org/a", "https://example.org/b"]
 
 
@@ -140,7 +140,7 @@ async def test_f_asks_for_a_fork_that_ends_here() -> None:
         await reader.press(*["left_square_bracket"] * 20, "f")
 
         event = reader.app.wanted[0]
-        assert isinstance(event, Conversation.ForkWanted)
+        assert isinstance(event, Conversation.ForkRequested)
         assert event.unit == 0
 
 

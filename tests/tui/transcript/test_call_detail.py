@@ -4,21 +4,21 @@ from typing import Any
 
 from cogency_tui.protocol.events import Event
 from cogency_tui.tui.theme_styles import theme_styles_of
-from cogency_tui.tui.transcript.call_detail import CallSheet
-from cogency_tui.tui.transcript.call_unit import Action, Call
+from cogency_tui.tui.transcript.call_detail import CallLayout
+from cogency_tui.tui.transcript.call_unit import Action, CallUnit
 from tests.tui.scripted import EPOCH, call, output, result, started, steps
 
 INKS = theme_styles_of("night")
 DIFF = "--- a/a.py\n+++ b/a.py\n@@ -1 +1,2 @@\n-x\n+y\n+z\n"
 
 
-def made(*events: Any, id: str = "c") -> Call:
-    made = Call(id)
+def made(*events: Any, id: str = "c") -> CallUnit:
+    made = CallUnit(id)
     take(made, *events)
     return made
 
 
-def take(call: Call, *events: Event) -> None:
+def take(call: CallUnit, *events: Event) -> None:
     for event in events:
         if event["type"] == "call":
             call.write(event)
@@ -26,11 +26,11 @@ def take(call: Call, *events: Event) -> None:
             call.report(event)
 
 
-def sheet_of(call: Call, width: int = 60, **options: Any) -> CallSheet:
-    return CallSheet(call, width, INKS, EPOCH, **options)
+def sheet_of(call: CallUnit, width: int = 60, **options: Any) -> CallLayout:
+    return CallLayout(call, width, INKS, EPOCH, **options)
 
 
-def text(sheet: CallSheet) -> list[str]:
+def text(sheet: CallLayout) -> list[str]:
     return [sheet.line(y).text.rstrip() for y in range(len(sheet))]
 
 
@@ -98,7 +98,7 @@ def test_what_an_edit_is_to_replace_is_told_apart_before_it_is_made() -> None:
 
 
 def test_what_it_waits_for_and_why_it_was_skipped_are_told() -> None:
-    queued = Call("c", name="shell", state="queued", action=Action("c", ("a",), "data", timeout=5.0))
+    queued = CallUnit("c", name="shell", state="queued", action=Action("c", ("a",), "data", timeout=5.0))
     assert (
         text(sheet_of(queued, waits=["a", "b"]))[1]
         == "waiting for a, b · id c · result $data · timeout 5.0 s"

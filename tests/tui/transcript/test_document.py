@@ -7,7 +7,7 @@ import pytest
 from cogency_tui.protocol.events import Event
 from cogency_tui.tui.kit.lines import Line
 from cogency_tui.tui.theme_styles import theme_styles_of
-from cogency_tui.tui.transcript.document import Document, Place
+from cogency_tui.tui.transcript.document import Document, LinePosition
 from cogency_tui.tui.transcript.units import Transcript
 from tests.tui.scripted import call, interrupt, respond, result, started, think, user
 
@@ -31,7 +31,7 @@ def long_transcript(turns: int) -> Transcript:
 
 
 def lines_of(document: Document) -> list[str]:
-    document.measure(Place(0, 0, 0), 1_000_000)
+    document.measure(LinePosition(0, 0, 0), 1_000_000)
     return [document.line(document.place(y)).text for y in range(document.height)]
 
 
@@ -61,7 +61,7 @@ def test_only_what_is_looked_at_is_drawn() -> None:
     document = Document(long_transcript(2000), 40, NIGHT)
     estimated = document.height
 
-    document.measure(Place(7999, -1, 0), -20)
+    document.measure(LinePosition(7999, -1, 0), -20)
 
     assert document.height != 0
     assert abs(document.height - estimated) < 40
@@ -72,32 +72,32 @@ def test_measuring_corrects_the_estimate() -> None:
     transcript.feed([user("x"), respond("word " * 100)])
     document = Document(transcript, 20, NIGHT)
 
-    document.measure(Place(1, 0, 0), 1)
+    document.measure(LinePosition(1, 0, 0), 1)
 
     assert document.height == 1 + 1 + 25
 
 
 def test_a_drawn_line_is_kept_until_width_or_theme_change() -> None:
     document = Document(long_transcript(1), 40, NIGHT)
-    line = document.line(Place(0, 0, 0))
+    line = document.line(LinePosition(0, 0, 0))
 
     document.touch(3)
-    assert document.line(Place(0, 0, 0)) is line
+    assert document.line(LinePosition(0, 0, 0)) is line
     document.reflow(40, DAY)
-    assert document.line(Place(0, 0, 0)) is not line
+    assert document.line(LinePosition(0, 0, 0)) is not line
 
 
 def test_the_lines_of_an_open_answer_that_are_settled_are_kept() -> None:
     transcript = Transcript()
     transcript.feed([respond("settled\n\nopen")])
     document = Document(transcript, 40, NIGHT)
-    first = document.line(Place(0, 0, 0))
+    first = document.line(LinePosition(0, 0, 0))
 
     transcript.feed([respond(" and going on")])
     document.touch(0)
 
-    assert document.line(Place(0, 1, 1)).text == "open and going on"
-    assert document.line(Place(0, 0, 0)) is first
+    assert document.line(LinePosition(0, 1, 1)).text == "open and going on"
+    assert document.line(LinePosition(0, 0, 0)) is first
 
 
 def test_an_answer_that_was_put_away_is_drawn_again_the_same() -> None:
@@ -210,7 +210,7 @@ def test_what_was_drawn_live_is_drawn_the_same_when_it_is_reopened(step: int) ->
     for event in live:
         for index in drawn.feed([event]):
             document.touch(index)
-        document.measure(Place(len(drawn.units) - 1, -1, 0), -60)
+        document.measure(LinePosition(len(drawn.units) - 1, -1, 0), -60)
     for index in drawn.close():
         document.touch(index)
     again.feed(stored)

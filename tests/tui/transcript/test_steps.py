@@ -2,7 +2,7 @@
 
 from cogency_tui.agent.subagent_progress import progress_payload
 from cogency_tui.protocol.events import Event, Step, StepState
-from cogency_tui.tui.transcript.call_unit import Call
+from cogency_tui.tui.transcript.call_unit import CallUnit
 from tests.tui.scripted import EPOCH, call, result
 
 
@@ -12,7 +12,7 @@ def step(id: str, state: StepState, tool: str = "", subject: str = "", outcome: 
 
 def fed(*steps: Step, ended: bool = False) -> list[tuple[str, str, str]]:
     """The steps of a call after these, and its result if it has `ended`."""
-    made = Call("c")
+    made = CallUnit("c")
     events: list[Event] = [call("c", "agent")]
     events += [
         {

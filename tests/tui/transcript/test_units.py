@@ -6,8 +6,8 @@ from typing import Any
 from cogency_tui.protocol.events import CallState, Event
 from cogency_tui.tui.conversation.activity_line import Activity, describe_activity, live_units
 from cogency_tui.tui.theme_styles import theme_styles_of
-from cogency_tui.tui.transcript.call_unit import Call, FileChange
-from cogency_tui.tui.transcript.document import Document, Place
+from cogency_tui.tui.transcript.call_unit import CallUnit, FileChange
+from cogency_tui.tui.transcript.document import Document, LinePosition
 from cogency_tui.tui.transcript.units import (
     Notice,
     Problem,
@@ -43,7 +43,7 @@ def fed(*events: Event) -> Transcript:
     return transcript
 
 
-def only_call(*events: Event) -> Call:
+def only_call(*events: Event) -> CallUnit:
     return fed(*events).call(0)
 
 
@@ -84,7 +84,7 @@ def test_live_and_stored_events_draw_the_same() -> None:
         transcript = fed(*events)
         transcript.close()
         document = Document(transcript, 60, theme_styles_of("night"))
-        document.measure(Place(0, 0, 0), 1000)
+        document.measure(LinePosition(0, 0, 0), 1000)
         return [document.line(document.place(y)).text for y in range(document.height)]
 
     assert drawn(live) == drawn(stored)

@@ -9,7 +9,7 @@ import pytest
 from textual.pilot import Pilot
 
 from cogency_tui.agent.agent import Agent
-from cogency_tui.agent.project.trust import Standing
+from cogency_tui.agent.project.trust import TrustState
 from cogency_tui.config.schema import Settings
 from cogency_tui.tui.kit.dialogs import Choices
 from cogency_tui.tui.trust.bar import TrustBar
@@ -94,7 +94,7 @@ async def test_it_is_asked_without_taking_a_key(project: Path) -> None:
         await finished(pilot)
         agent = main_of(pilot).agent
         assert "reviewer" not in system_of(agent)
-        assert agent.project_settings.survey().standing is Standing.UNKNOWN
+        assert agent.project_settings.survey().state is TrustState.UNKNOWN
         assert not bar_of(pilot).asking
     async with working(agent_in(project)) as pilot:
         await asked(pilot)
@@ -132,7 +132,7 @@ async def test_enter_is_not_now(project: Path) -> None:
         await pilot.press("enter")
         await until(pilot, lambda: pilot.app.screen is main_of(pilot))
         await until(pilot, lambda: not bar_of(pilot).asking)
-        assert agent.project_settings.survey().standing is Standing.UNKNOWN
+        assert agent.project_settings.survey().state is TrustState.UNKNOWN
         assert not agent.project_settings.trust.path.exists()
 
 
@@ -166,11 +166,11 @@ async def test_the_line_answers_clicks(project: Path) -> None:
         line = await asked(pilot)
         await pilot.click(TrustBar, offset=(line.index("not now"), 0))
         await until(pilot, lambda: not bar_of(pilot).asking)
-        assert agent.project_settings.survey().standing is Standing.UNKNOWN
+        assert agent.project_settings.survey().state is TrustState.UNKNOWN
     async with working(agent) as pilot:
         line = await asked(pilot)
         await pilot.click(TrustBar, offset=(line.index("never"), 0))
-        await until(pilot, lambda: agent.project_settings.survey().standing is Standing.REFUSED)
+        await until(pilot, lambda: agent.project_settings.survey().state is TrustState.REFUSED)
 
 
 async def test_what_changes_while_the_program_runs_is_asked_about_again(project: Path) -> None:
@@ -206,7 +206,7 @@ async def test_trust_is_withdrawn(project: Path) -> None:
         await pilot.press("t", "v")
         assert pilot.app.screen is screen
         await pilot.press("w")
-        await until(pilot, lambda: agent.project_settings.survey().standing is Standing.UNKNOWN)
+        await until(pilot, lambda: agent.project_settings.survey().state is TrustState.UNKNOWN)
         await until(pilot, lambda: pilot.app.screen is main_of(pilot))
         assert not agent.project_settings.now.agents
 
@@ -219,7 +219,7 @@ async def test_what_was_changed_since_it_was_shown_is_not_trusted(project: Path)
         put(project, "config.toml", 'provider = "evil"\n')
         await pilot.press("t")
         await until(pilot, lambda: "has changed" in told(pilot))
-        assert agent.project_settings.survey().standing is Standing.UNKNOWN
+        assert agent.project_settings.survey().state is TrustState.UNKNOWN
 
 
 async def test_a_key_that_is_not_for_a_project_is_told_with_its_line(project: Path) -> None:
