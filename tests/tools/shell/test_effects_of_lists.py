@@ -8,6 +8,7 @@ import pytest
 from cogency_tui.tools.shell.losses import at_stake
 from cogency_tui.tools.shell.outside_effects import Reach, reach
 from cogency_tui.workspace.paths import Workspace
+from tests.cases import cases
 
 FILES = {
     ".env": "K=1\n",
@@ -89,7 +90,7 @@ def test_names_that_are_listed_in_the_project_are_no_question(project: Path, com
     assert (found.outside, found.protected, found.brings) == ("", "", "")
 
 
-@pytest.mark.parametrize("command", UNKNOWN)
+@cases("command", UNKNOWN)
 def test_names_that_may_be_any_are_asked_about(project: Path, command: str) -> None:
     found = of(project, command)
     assert found.outside or found.protected

@@ -9,6 +9,7 @@ import pytest
 
 from cogency_tui.tools.shell.losses import AtStake, at_stake
 from cogency_tui.workspace.paths import Workspace
+from tests.cases import cases
 
 FILES = {
     "clean.py": "clean\n",
@@ -271,7 +272,7 @@ def test_it_is_found_wherever_it_stands(repo: Repo, command: str) -> None:
     assert "new.txt" in repo.stake(command).what
 
 
-@pytest.mark.parametrize("command", HARMLESS, ids=repr)
+@cases("command", HARMLESS)
 def test_nothing_is_at_stake(repo: Repo, command: str) -> None:
     assert repo.stake(command) == AtStake()
 
@@ -434,7 +435,7 @@ def test_what_is_nested_too_deeply_is_asked_about(repo: Repo, command: str) -> N
 
 
 @pytest.mark.timeout(60)
-@pytest.mark.parametrize(
+@cases(
     "command",
     [
         *(
@@ -463,7 +464,6 @@ def test_what_is_nested_too_deeply_is_asked_about(repo: Repo, command: str) -> N
         ),
         *("cd x; " * 20_000, "rm " + "a" * 5000, "rm " + "a/" * 5000 + "b", "\n" * 100_000),
     ],
-    ids=lambda command: repr(command[:20]),
 )
 def test_no_command_is_too_odd_to_be_looked_at(repo: Repo, command: str) -> None:
     repo.stake(command)
