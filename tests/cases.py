@@ -22,8 +22,9 @@ _LONGEST = 500
 def cases(names: str | Sequence[str], rows: Iterable[Any]) -> Callable[[Test], Test]:
     """Call the test with each row, as `pytest.mark.parametrize` does, and report all rows that fail.
 
-    The rows share the fixtures: none may leave anything behind for the next. Above other `cases`, each row
-    meets each of theirs. A row that skips fails, or it would hide the rows after it.
+    The rows share the fixtures: none may leave anything behind for the next. A name that begins with `_` is
+    only reported. Above other `cases`, each row meets each of theirs. A row that skips fails, or it would hide
+    the rows after it.
     """
     single = isinstance(names, str) and "," not in names
     keys = [name.strip() for name in names.split(",")] if isinstance(names, str) else names
@@ -43,7 +44,7 @@ def cases(names: str | Sequence[str], rows: Iterable[Any]) -> Callable[[Test], T
                 failures = _Failures()
                 for number, row in _chosen(table):
                     with failures.of(number, row):
-                        await function(**fixtures, **row)
+                        await function(**fixtures, **_arguments(row))
                 failures.report(len(table))
         else:
 
@@ -53,7 +54,7 @@ def cases(names: str | Sequence[str], rows: Iterable[Any]) -> Callable[[Test], T
                 failures = _Failures()
                 for number, row in _chosen(table):
                     with failures.of(number, row):
-                        function(**fixtures, **row)
+                        function(**fixtures, **_arguments(row))
                 failures.report(len(table))
 
         signature = inspect.signature(test)
@@ -67,6 +68,10 @@ def cases(names: str | Sequence[str], rows: Iterable[Any]) -> Callable[[Test], T
 def _chosen(table: Sequence[Row]) -> Iterable[tuple[int, Row]]:
     number = os.environ.get(VARIABLE)
     return enumerate(table) if number is None else [(int(number), table[int(number)])]
+
+
+def _arguments(row: Row) -> Row:
+    return {name: value for name, value in row.items() if not name.startswith("_")}
 
 
 class _Failures:

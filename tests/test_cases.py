@@ -26,6 +26,16 @@ def test_all_rows_run_and_those_that_fail_are_named() -> None:
     assert str(raised.value.exceptions[0]).startswith("assert 2 == 3")
 
 
+def test_a_label_is_reported_and_no_argument() -> None:
+    @cases("_case, a", [("odd", 1), ("even", 2)])
+    def table(a: int) -> None:
+        assert a == 1
+
+    with pytest.raises(AssertionError) as raised:
+        table()  # pyright: ignore[reportCallIssue]
+    assert raised.value.__notes__ == [f"Row 1, alone with {VARIABLE}=1: _case='even', a=2"]
+
+
 async def test_the_rows_of_a_coroutine_are_awaited() -> None:
     @cases("a", [1, 2])
     async def table(a: int) -> None:

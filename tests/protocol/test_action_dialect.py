@@ -37,7 +37,7 @@ ACCEPTED: list[tuple[str, str, dict[str, Any]]] = [
 ]  # fmt: skip
 
 
-@cases(("text", "expected"), [c[1:] for c in ACCEPTED])
+@cases(("_case", "text", "expected"), ACCEPTED)
 def test_reads_an_action(text: str, expected: dict[str, Any]) -> None:
     assert events_of(text, "action") == [("call", expected)]
 
@@ -60,7 +60,7 @@ REJECTED = [
 ]
 
 
-@cases(("text", "says"), [c[1:] for c in REJECTED])
+@cases(("_case", "text", "says"), REJECTED)
 def test_a_bad_action_is_one_error_and_parsing_goes_on(text: str, says: str) -> None:
     units = events_of(text + "<response>ok</response>", "action")
     assert [kind for kind, _ in units] == ["error", "respond"]
@@ -114,7 +114,7 @@ TEXTS: list[tuple[str, str, list[Unit]]] = [
 ]
 
 
-@cases(("text", "expected"), [c[1:] for c in TEXTS])
+@cases(("_case", "text", "expected"), TEXTS)
 def test_reads_text(text: str, expected: list[Unit]) -> None:
     assert events_of(text, "action") == expected
 

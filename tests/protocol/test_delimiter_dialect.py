@@ -52,7 +52,7 @@ CASES: list[tuple[str, str, list[Unit]]] = [
 ]  # fmt: skip
 
 
-@cases(("text", "expected"), [c[1:] for c in CASES])
+@cases(("_case", "text", "expected"), CASES)
 def test_parses(text: str, expected: list[Unit]) -> None:
     units = events_of(text, "delimiter")
     assert [BAD if kind == ERROR else (kind, content) for kind, content in units] == expected

@@ -128,7 +128,7 @@ CASES: list[tuple[str, str, list[Unit]]] = [
 ]
 
 
-@cases(("text", "expected"), [c[1:] for c in CASES])
+@cases(("_case", "text", "expected"), CASES)
 def test_parses(text: str, expected: list[Unit]) -> None:
     assert events_of(text) == expected
 
@@ -179,7 +179,7 @@ FAILURES = [
 ]
 
 
-@cases(("text", "says", "calls"), [c[1:] for c in FAILURES])
+@cases(("_case", "text", "says", "calls"), FAILURES)
 def test_a_bad_block_is_one_error_and_no_boundary(text: str, says: str, calls: int) -> None:
     units = events_of(text)
     assert [kind for kind, _ in units] == ["call"] * calls + ["error"]
