@@ -84,7 +84,7 @@ python3 -m json.tool list .vscode/settings.json
 """.strip().splitlines()
 
 
-@pytest.mark.parametrize("command", LISTED)
+@cases("command", LISTED)
 def test_names_that_are_listed_in_the_project_are_no_question(project: Path, command: str) -> None:
     found = of(project, command)
     assert (found.outside, found.protected, found.brings) == ("", "", "")
@@ -102,7 +102,7 @@ def test_what_git_clean_is_told_to_leave_is_not_lost(project: Path) -> None:
     assert lost(project, "git clean -fdX -e '!.env'") == "1 ignored by git: other.orig"
 
 
-@pytest.mark.parametrize(
+@cases(
     "command",
     ["git clean -fdX -e .env", "git clean -fdx -- -e .env", "git clean -fdx -e $x", "git clean -fdx -e x"],
 )

@@ -89,7 +89,7 @@ def test_what_its_actions_may_reach_is_lost(project: Path, command: str, expecte
     assert at_stake(command, project, Workspace(project)).what == expected
 
 
-@pytest.mark.parametrize(
+@cases(
     "tests",
     [
         "-regex '.*env'",

@@ -260,13 +260,13 @@ HARMLESS = [
 ]
 
 
-@pytest.mark.parametrize(("command", "paths"), [*GIT, *FILE_COMMANDS])
+@cases(("command", "paths"), [*GIT, *FILE_COMMANDS])
 def test_what_is_at_stake(repo: Repo, command: str, paths: set[str]) -> None:
     assert repo.paths(command) == paths
     assert repo.stake(command).what or paths == {"build"}
 
 
-@pytest.mark.parametrize("command", HIDDEN, ids=repr)
+@cases("command", HIDDEN)
 def test_it_is_found_wherever_it_stands(repo: Repo, command: str) -> None:
     assert "new.txt" in repo.paths(command)
     assert "new.txt" in repo.stake(command).what
@@ -310,7 +310,7 @@ def test_what_only_has_the_name_of_a_build_is_a_loss(repo: Repo) -> None:
     assert repo.stake("rm debug.log").what == "1 ignored by git: debug.log"
 
 
-@pytest.mark.parametrize(
+@cases(
     ("command", "what"),
     [
         ("git reset --hard", "uncommitted changes in 3 files: changed.py, src/changed.py, staged.py"),
