@@ -2,9 +2,9 @@
 
 import inspect
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
-from functools import wraps
+from functools import update_wrapper
 from typing import Any, TypeVar, cast
 
 import pytest
@@ -36,33 +36,38 @@ def cases(names: str | Sequence[str], rows: Iterable[Any]) -> Callable[[Test], T
         function, below = cast("tuple[Test, list[Row]]", vars(test).get("_cases", (test, [{}])))
         table = [{**row, **rest} for row in own for rest in below]
 
-        if inspect.iscoroutinefunction(function):
-
-            @wraps(test)
-            async def run(**fixtures: Any) -> None:
-                __tracebackhide__ = True
-                failures = _Failures()
-                for number, row in _chosen(table):
-                    with failures.of(number, row):
-                        await function(**fixtures, **_arguments(row))
-                failures.report(len(table))
-        else:
-
-            @wraps(test)
-            def run(**fixtures: Any) -> None:
-                __tracebackhide__ = True
-                failures = _Failures()
-                for number, row in _chosen(table):
-                    with failures.of(number, row):
-                        function(**fixtures, **_arguments(row))
-                failures.report(len(table))
-
+        make = _awaiting if inspect.iscoroutinefunction(function) else _calling
+        run = update_wrapper(make(function, table), test)
         signature = inspect.signature(test)
         fixtures = [each for name, each in signature.parameters.items() if name not in own[0]]
         vars(run).update(__signature__=signature.replace(parameters=fixtures), _cases=(function, table))
         return cast(Test, run)
 
     return decorate
+
+
+def _calling(test: Callable[..., object], table: Sequence[Row]) -> Callable[..., object]:
+    def run(**fixtures: Any) -> None:
+        __tracebackhide__ = True
+        failures = _Failures()
+        for number, row in _chosen(table):
+            with failures.of(number, row):
+                test(**fixtures, **_arguments(row))
+        failures.report(len(table))
+
+    return run
+
+
+def _awaiting(test: Callable[..., Any], table: Sequence[Row]) -> Callable[..., object]:
+    async def run(**fixtures: Any) -> None:
+        __tracebackhide__ = True
+        failures = _Failures()
+        for number, row in _chosen(table):
+            with failures.of(number, row):
+                await test(**fixtures, **_arguments(row))
+        failures.report(len(table))
+
+    return run
 
 
 def _chosen(table: Sequence[Row]) -> Iterable[tuple[int, Row]]:
@@ -79,7 +84,7 @@ class _Failures:
         self._found: list[BaseException] = []
 
     @contextmanager
-    def of(self, number: int, row: Row) -> Iterator[None]:
+    def of(self, number: int, row: Row) -> Generator[None]:
         """Collect the failure of a row. A timeout ends the test: it is not set again for the next row."""
         __tracebackhide__ = True
         try:
