@@ -34,17 +34,22 @@ _numbers = count()
 """Numbers of directories. pytest finds a free one by listing all directories there are: thousands, each time."""
 
 
+def _made(factory: pytest.TempPathFactory, name: str) -> Path:
+    directory = factory.getbasetemp() / f"{name}{next(_numbers)}"
+    directory.mkdir(0o700)
+    return directory
+
+
 @pytest.fixture
 def tmp_path(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Path:
     """A directory of the test's own."""
-    name = re.sub(r"\W", "_", request.node.name)[:24]
-    return tmp_path_factory.mktemp(f"{name}{next(_numbers)}", numbered=False)
+    return _made(tmp_path_factory, re.sub(r"\W", "_", request.node.name)[:24])
 
 
 @pytest.fixture(autouse=True)
 def sealed_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty home; the offline model without its pauses; no project is open."""
-    home = tmp_path_factory.mktemp(f"home{next(_numbers)}", numbered=False)
+    home = _made(tmp_path_factory, "home")
     for name in list(os.environ):
         if name.startswith(_OURS) or name in _SIZES:
             monkeypatch.delenv(name)

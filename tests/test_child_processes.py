@@ -24,6 +24,7 @@ from cogency_tui.child_processes import (
 )
 from cogency_tui.errors import ToolError
 from cogency_tui.process_identity import start_of
+from tests.cases import cases
 
 ROOT = Path(cogency_tui.__file__).parent
 STARTERS = frozenset(
@@ -297,7 +298,7 @@ def test_settings_of_git_that_the_user_has_stay() -> None:
     assert without_secrets(environ) == environ
 
 
-@pytest.mark.parametrize("count", ["", "x", "-1", "9" * 30, "²"])
+@cases("count", ["", "x", "-1", "9" * 30, "²"])
 def test_a_count_of_settings_that_is_none_is_no_harm(count: str) -> None:
     assert without_secrets({"GIT_CONFIG_COUNT": count})["GIT_CONFIG_KEY_0"] == "safe.bareRepository"
 

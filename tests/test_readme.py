@@ -18,6 +18,7 @@ from cogency_tui.tui.commands import COMMANDS
 from cogency_tui.tui.help.key_table import key_table
 from cogency_tui.tui.kit.keys import key_name
 from tests import ROOT
+from tests.cases import cases
 
 PACKAGE = ROOT / "cogency_tui"
 README = (ROOT / "README.md").read_text()
@@ -96,7 +97,7 @@ def test_its_program_runs(text: str, tmp_path: Path) -> None:
     assert "'type': 'end'" in done.stdout
 
 
-@pytest.mark.parametrize("line", [line for text in blocks("sh")[2:] for line in text.splitlines() if line])
+@cases("line", [line for text in blocks("sh")[2:] for line in text.splitlines() if line])
 def test_its_command_lines_can_be_given(line: str) -> None:
     words = shlex.split(line.partition("cogency-tui ")[2])
     if words[0].startswith("-"):
@@ -128,7 +129,7 @@ def test_the_files_it_names_exist() -> None:
         assert (ROOT / name).is_file()
 
 
-@pytest.mark.parametrize(("kind", "recipe"), RECIPES, ids=[kind for kind, _ in RECIPES])
+@cases(("kind", "recipe"), RECIPES)
 def test_each_recipe_names_what_its_files_have(kind: str, recipe: str) -> None:
     sources = "\n".join(path.read_text() for path in existing(recipe) if path.is_file())
     for name in re.findall(r"`(?:\w+\.)?([A-Za-z_]\w*)(?:\(…?\)|=)?`", recipe):

@@ -5,11 +5,11 @@ import unicodedata
 from itertools import pairwise
 from time import process_time
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from cogency_tui.safe_text import Sanitizer, clean, fold_blanks, one_line, reveal
+from tests.cases import cases
 
 UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
@@ -24,7 +24,7 @@ HOSTILE = st.lists(
 ).map("".join)  # fmt: skip
 
 
-@pytest.mark.parametrize(
+@cases(
     ("text", "expected"),
     [
         ("plain [/] [b text", "plain [/] [b text"),
@@ -78,7 +78,7 @@ def test_a_sequence_that_never_ends_does_not_swallow_the_text() -> None:
     assert sanitizer.feed(text) + sanitizer.close() == "x" * 10_000
 
 
-@pytest.mark.parametrize(
+@cases(
     ("text", "expected"),
     [
         ("rm -rf build", "rm -rf build"),

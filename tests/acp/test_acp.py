@@ -24,9 +24,9 @@ from acp.schema import (
     UserMessageChunk,
 )
 
-from tests import forkserver
-from tests.peers import mcp_server
+from tests import ROOT, forkserver
 
+MCP_SERVER = ROOT / "tests" / "peers" / "mcp_server.py"
 PATIENCE = 60.0
 REPLACE = "replace 'hello' with 'goodbye' in greet.py"
 
@@ -277,7 +277,7 @@ async def test_servers_that_an_editor_gives_are_started(project: Path, data: Pat
         McpServerStdio(
             name=f"my demo{end}",
             command="sh",
-            args=["-c", 'touch "$MARK"; exec "$@"', "sh", sys.executable, str(mcp_server.__file__)],
+            args=["-c", 'touch "$MARK"; exec "$@"', "sh", sys.executable, str(MCP_SERVER)],
             env=[EnvVariable(name="MARK", value=str(mark))],
         )
         for end, mark in zip("!?", marks, strict=True)

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -17,6 +16,7 @@ from cogency_tui.agent.output_variables import (
     substitute,
     substitute_call,
 )
+from tests.cases import cases
 
 VALUES: dict[str, Any] = {
     "name": "Ada",
@@ -30,7 +30,7 @@ VALUES: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize(
+@cases(
     ("value", "wanted"),
     [
         ("$name", "Ada"),
@@ -88,7 +88,7 @@ def test_names_without_a_value_here_stay_and_still_can_be_escaped() -> None:
     assert substitute(["$$later"], {}, {"later"}) == ["$later"]
 
 
-@pytest.mark.parametrize(
+@cases(
     ("value", "names"),
     [
         ("$name and $n", {"name", "n"}),
@@ -106,7 +106,7 @@ def test_the_names_in_a_value_are_found(value: Any, names: set[str]) -> None:
 # Arguments with an environment.
 
 
-@pytest.mark.parametrize(
+@cases(
     ("command", "wanted", "variables"),
     [
         ('echo "$name"', 'echo "$name"', {"name": "Ada"}),
@@ -261,12 +261,12 @@ def test_a_value_that_never_comes_leaves_its_name() -> None:
     assert not stream.text.waiting
 
 
-@pytest.mark.parametrize("text", ["$HOME", "$5", "$name5", "$x", "costs $1"])
+@cases("text", ["$HOME", "$5", "$name5", "$x", "costs $1"])
 def test_what_cannot_become_a_name_is_not_held_back(text: str) -> None:
     assert Answer().text.feed(text) == text
 
 
-@pytest.mark.parametrize(("text", "held"), [("a $", "$"), ("a $$", "$$"), ("a $nam", "$nam"), ("$$$", "$$")])
+@cases(("text", "held"), [("a $", "$"), ("a $$", "$$"), ("a $nam", "$nam"), ("$$$", "$$")])
 def test_what_may_become_a_name_is_held_back_and_no_more(text: str, held: str) -> None:
     stream = Answer().text
     assert stream.feed(text) == text.removesuffix(held)

@@ -8,6 +8,7 @@ import pytest
 
 from cogency_tui.config.schema import DIALECTS, Dialect
 from tests.benchmarks.protocol import CHUNKS, Stream, bench_protocol, wire
+from tests.cases import cases
 from tests.protocol.streams import coalesce, parse
 
 
@@ -29,8 +30,8 @@ def test_the_table_is_aligned(capsys: pytest.CaptureFixture[str]) -> None:
     assert {len(row) for row in rows} == {len(heading)}
 
 
-@pytest.mark.parametrize("dialect", DIALECTS)
-@pytest.mark.parametrize("stream", ["text", "payload"])
+@cases("dialect", DIALECTS)
+@cases("stream", ["text", "payload"])
 def test_the_streams_are_what_a_model_may_write(dialect: Dialect, stream: Stream) -> None:
     found = [kind for kind, _ in coalesce(parse([wire(dialect, stream, 3_000)], dialect))]
     wanted = {"text": ["think", "respond"], "payload": ["respond", "call"]}[stream]

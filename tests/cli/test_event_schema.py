@@ -8,6 +8,7 @@ import pytest
 
 from cogency_tui.cli.event_schema import event_schema
 from cogency_tui.protocol.events import Event
+from tests.cases import cases
 from tests.cli.conftest import Run
 
 
@@ -35,7 +36,7 @@ def test_all_that_a_run_prints_fits(run: Run, validator: Any, arguments: tuple[s
         validator.validate(json.loads(line))
 
 
-@pytest.mark.parametrize("broken", [{"type": "end"}, {"type": "news", "timestamp": 1.0}, {}, "end"])
+@cases("broken", [{"type": "end"}, {"type": "news", "timestamp": 1.0}, {}, "end"])
 def test_what_is_no_event_does_not_fit(validator: Any, broken: "Event | str") -> None:
     assert not validator.is_valid(broken)
 

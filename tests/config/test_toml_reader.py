@@ -1,8 +1,7 @@
 """Where a key of a TOML text stands."""
 
-import pytest
-
 from cogency_tui.config.toml_reader import line_of_key
+from tests.cases import cases
 
 TEXT = """\
 # keys = 1
@@ -19,7 +18,7 @@ leave = 2
 """
 
 
-@pytest.mark.parametrize(
+@cases(
     ("keys", "line"),
     [
         (("theme",), 2),

@@ -4,6 +4,7 @@ import pytest
 
 from cogency_tui.agent.permissions.gate import Answer, Question
 from cogency_tui.linear.questions import describe_question, read_answer
+from tests.cases import cases
 
 QUESTION = Question(
     call_id="c",
@@ -38,7 +39,7 @@ def test_a_question_about_what_was_done_says_so() -> None:
     assert lines[-1] == "Answer y to keep, or n to revert:"
 
 
-@pytest.mark.parametrize(
+@cases(
     ("line", "answer"),
     [
         ("y", Answer(True)),

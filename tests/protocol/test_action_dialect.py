@@ -2,11 +2,11 @@
 
 from typing import Any
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cogency_tui.protocol import create_parser
+from tests.cases import cases
 from tests.protocol.streams import Unit, events_of, parse
 
 
@@ -37,7 +37,7 @@ ACCEPTED: list[tuple[str, str, dict[str, Any]]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("text", "expected"), [c[1:] for c in ACCEPTED], ids=[c[0] for c in ACCEPTED])
+@cases(("_case", "text", "expected"), ACCEPTED)
 def test_reads_an_action(text: str, expected: dict[str, Any]) -> None:
     assert events_of(text, "action") == [("call", expected)]
 
@@ -60,7 +60,7 @@ REJECTED = [
 ]
 
 
-@pytest.mark.parametrize(("text", "says"), [c[1:] for c in REJECTED], ids=[c[0] for c in REJECTED])
+@cases(("_case", "text", "says"), REJECTED)
 def test_a_bad_action_is_one_error_and_parsing_goes_on(text: str, says: str) -> None:
     units = events_of(text + "<response>ok</response>", "action")
     assert [kind for kind, _ in units] == ["error", "respond"]
@@ -114,12 +114,12 @@ TEXTS: list[tuple[str, str, list[Unit]]] = [
 ]
 
 
-@pytest.mark.parametrize(("text", "expected"), [c[1:] for c in TEXTS], ids=[c[0] for c in TEXTS])
+@cases(("_case", "text", "expected"), TEXTS)
 def test_reads_text(text: str, expected: list[Unit]) -> None:
     assert events_of(text, "action") == expected
 
 
-@pytest.mark.parametrize(
+@cases(
     ("text", "kinds"),
     [
         ("<action", ["respond"]),

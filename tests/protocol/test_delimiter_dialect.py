@@ -2,10 +2,10 @@
 
 from typing import Any
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.cases import cases
 from tests.protocol.streams import Unit, coalesce, events_of, parse, pieces
 
 
@@ -52,13 +52,13 @@ CASES: list[tuple[str, str, list[Unit]]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("text", "expected"), [c[1:] for c in CASES], ids=[c[0] for c in CASES])
+@cases(("_case", "text", "expected"), CASES)
 def test_parses(text: str, expected: list[Unit]) -> None:
     units = events_of(text, "delimiter")
     assert [BAD if kind == ERROR else (kind, content) for kind, content in units] == expected
 
 
-@pytest.mark.parametrize(
+@cases(
     ("text", "kinds"),
     [
         ('§call: {"name":"a","args":{}}', ["call", ERROR]),
@@ -88,7 +88,7 @@ def test_an_error_stands_in_the_place_of_a_call() -> None:
         assert "raw" in errors[0]["payload"]
 
 
-@pytest.mark.parametrize(
+@cases(
     ("text", "raw", "says"),
     [
         ("§call: {name}\n§end", "§call: {name}\n§end", "a key in double quotes"),

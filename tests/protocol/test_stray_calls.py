@@ -15,6 +15,7 @@ from cogency_tui.config.schema import Dialect
 from cogency_tui.protocol.events import RespondEvent, ThinkEvent
 from cogency_tui.protocol.json_object import JsonObjectReader
 from cogency_tui.protocol.stray_calls import Slip, find_slip
+from tests.cases import cases
 from tests.exhaustive import sampled
 from tests.protocol.streams import coalesce, parse
 
@@ -337,7 +338,7 @@ NOT_SLIPS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("case", SLIPS, ids=lambda case: case.id)
+@cases("case", SLIPS)
 def test_slip(case: Case) -> None:
     slip = slip_of(case.answer, case.dialect)
     assert slip is not None
@@ -351,20 +352,20 @@ def test_the_cure_for_an_example_is_one_closing_sentence() -> None:
     assert slip.cure.endswith("If it was an example, your answer is complete: just add a closing sentence.")
 
 
-@pytest.mark.parametrize("case", NOT_SLIPS, ids=lambda case: case.id)
+@cases("case", NOT_SLIPS)
 def test_no_slip(case: Case) -> None:
     assert slip_of(case.answer, case.dialect) is None
 
 
-@pytest.mark.parametrize("dialect", DIALECTS)
-@pytest.mark.parametrize("native", [INVOKE, HERMES, QWEN_CODER, OPENAI, DEEPSEEK, KIMI, HARMONY, f"[{READ}]"])
+@cases("dialect", DIALECTS)
+@cases("native", [INVOKE, HERMES, QWEN_CODER, OPENAI, DEEPSEEK, KIMI, HARMONY, f"[{READ}]"])
 def test_native_syntax_in_every_dialect(native: str, dialect: Dialect) -> None:
     for before in ("", "I'll read it.\n\n", "Look: ", "```sh\nls\n```\n"):
         assert slip_of(before + native, dialect) is not None
         assert slip_of(f"{before}{native}\n\nThat is how it looks.", dialect) is None
 
 
-@pytest.mark.parametrize("case", NOT_SLIPS, ids=lambda case: case.id)
+@cases("case", NOT_SLIPS)
 def test_a_call_after_anything_is_found(case: Case) -> None:
     """What came before, documentation included, hides no call, unless it is an open fence."""
     answer = f"{case.answer.removesuffix('§end')}\n\n{HERMES}"
@@ -473,7 +474,7 @@ def test_a_block_in_a_fence_whatever_it_writes(content: str, fence: str) -> None
 LONG = "x = [1, 2]  # <a>\\n" * 50_000
 
 
-@pytest.mark.parametrize(
+@cases(
     "answer",
     [
         f'```xml\n<execute>\n[{{"name": "write", "args": {{"file": "a", "content": "{LONG}"}}}}]\n</execute>\n```',
@@ -483,7 +484,6 @@ LONG = "x = [1, 2]  # <a>\\n" * 50_000
         WRITE_PAGE.replace(PROTOCOL_PAGE, LONG),
         f"{LONG}\n{HERMES}",
     ],
-    ids=("fence", "json-fence", "json", "hermes", "claude", "after-a-long-answer"),
 )
 def test_a_long_call_is_found(answer: str) -> None:
     assert len(answer) > 900_000

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cogency_tui.protocol import create_parser
+from tests.cases import cases
 from tests.growth import assert_linear
 from tests.protocol.streams import Unit, coalesce, events_of, parse, pieces
 
@@ -127,7 +128,7 @@ CASES: list[tuple[str, str, list[Unit]]] = [
 ]
 
 
-@pytest.mark.parametrize(("text", "expected"), [c[1:] for c in CASES], ids=[c[0] for c in CASES])
+@cases(("_case", "text", "expected"), CASES)
 def test_parses(text: str, expected: list[Unit]) -> None:
     assert events_of(text) == expected
 
@@ -178,7 +179,7 @@ FAILURES = [
 ]
 
 
-@pytest.mark.parametrize(("text", "says", "calls"), [c[1:] for c in FAILURES], ids=[c[0] for c in FAILURES])
+@cases(("_case", "text", "says", "calls"), FAILURES)
 def test_a_bad_block_is_one_error_and_no_boundary(text: str, says: str, calls: int) -> None:
     units = events_of(text)
     assert [kind for kind, _ in units] == ["call"] * calls + ["error"]

@@ -13,6 +13,7 @@ from cogency_tui.providers.anthropic import DEFAULT_OUTPUT, AnthropicWire
 from cogency_tui.providers.base import Usage
 from cogency_tui.providers.endpoint import Endpoint
 from cogency_tui.providers.wire_protocol import Finish, Frame
+from tests.cases import cases
 
 ENDPOINT = Endpoint("anthropic", "https://api.example", "claude-x", "ANTHROPIC_API_KEY", "sk-secret")
 WIRE = AnthropicWire(ENDPOINT)
@@ -59,7 +60,7 @@ def test_the_key_goes_where_the_vendor_looks_for_it() -> None:
     assert "x-api-key" not in AnthropicWire(Endpoint("local", "http://127.0.0.1:1", "m")).headers()
 
 
-@pytest.mark.parametrize(
+@cases(
     ("base_url", "path"),
     [
         ("https://api.example", "/v1/messages"),
@@ -176,7 +177,7 @@ def block(event: str, **part: object) -> dict[str, Any]:
     return {"type": event, "index": 0, ("delta" if event.endswith("delta") else "content_block"): part}
 
 
-@pytest.mark.parametrize(
+@cases(
     ("event", "words", "reasoning"),
     [
         (block("content_block_delta", type="text_delta", text="hi"), "hi", ""),
@@ -201,7 +202,7 @@ def test_deltas_of_all_kinds_are_read_and_what_is_not_known_is_ignored(
     assert read(event) == [Frame(words, reasoning)]
 
 
-@pytest.mark.parametrize(
+@cases(
     ("reason", "finish"),
     [
         ("end_turn", "stop"),
@@ -225,7 +226,7 @@ def test_the_end_is_the_last_event_and_no_other() -> None:
 COMPLETE = {"input_tokens": 5, "cache_creation_input_tokens": 20, "cache_read_input_tokens": 300}
 
 
-@pytest.mark.parametrize(
+@cases(
     ("start", "end", "usage"),
     [
         (COMPLETE | {"output_tokens": 1}, {"output_tokens": 9}, Usage(325, 9, 300, cache_written=20)),
@@ -258,7 +259,7 @@ def test_each_answer_counts_for_itself() -> None:
     assert read(started(input_tokens=5), ended(usage={"output_tokens": 1}))[-1].usage == Usage(5, 1)
 
 
-@pytest.mark.parametrize(
+@cases(
     "data",
     [
         "not json",

@@ -9,6 +9,7 @@ from cogency_tui.config.schema import ProviderSettings, Settings
 from cogency_tui.errors import AuthenticationError, ConfigError
 from cogency_tui.providers.configured_providers import PRESETS, create_provider, known_providers, secrets
 from cogency_tui.providers.offline.provider import OfflineProvider
+from tests.cases import cases
 from tests.peers.responses import ResponsesPeer
 
 
@@ -40,7 +41,7 @@ async def test_a_missing_key_is_reported_at_first_use() -> None:
     assert "Set OPENROUTER_API_KEY" in caught.value.hint
 
 
-@pytest.mark.parametrize("name", sorted(PRESETS))
+@cases("name", sorted(PRESETS))
 def test_presets_need_no_table(name: str) -> None:
     provider = create_provider(Settings(provider=name, model="m"), {})
     resumes = name in ("openai", "gemini", "xai")
@@ -49,8 +50,8 @@ def test_presets_need_no_table(name: str) -> None:
     assert known.resumes == resumes
 
 
-@pytest.mark.parametrize("api", ["chat", "responses", "anthropic", "gemini"])
-@pytest.mark.parametrize("resume", [None, False, True])
+@cases("api", ["chat", "responses", "anthropic", "gemini"])
+@cases("resume", [None, False, True])
 def test_any_other_provider_is_a_table(api: Any, resume: bool | None) -> None:
     table = ProviderSettings("https://acme.test/v1", "m", "ACME_KEY", api, resume)
     provider = create_provider(Settings(provider="acme", providers={"acme": table}), {"ACME_KEY": "k"})
@@ -120,9 +121,7 @@ def test_a_provider_without_a_model_says_how_to_give_one() -> None:
     assert "--model" in caught.value.hint
 
 
-@pytest.mark.parametrize(
-    "address", ["", "localhost:8000", "ftp://x/v1", "http://", "http://[::1/v1", "http://x:99999/v1"]
-)
+@cases("address", ["", "localhost:8000", "ftp://x/v1", "http://", "http://[::1/v1", "http://x:99999/v1"])
 def test_an_address_that_cannot_be_is_refused(address: str) -> None:
     settings = Settings(provider="acme", providers={"acme": ProviderSettings(base_url=address, model="m")})
     with pytest.raises(ConfigError, match="no usable base_url"):

@@ -9,16 +9,17 @@ from cogency_tui.protocol.events import Message
 from cogency_tui.providers.ending_checks import check_ending, check_memory
 from cogency_tui.providers.endpoint import Endpoint
 from cogency_tui.providers.wire_protocol import Finish
+from tests.cases import cases
 
 ENDPOINT = Endpoint("openai", "https://api.example/v1", "m")
 
 
-@pytest.mark.parametrize("finish", ["", "stop", "length", "other"])
+@cases("finish", ["", "stop", "length", "other"])
 def test_an_answer_with_text_ends_well(finish: Finish) -> None:
     check_ending(ENDPOINT, finish, wrote_text=True)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("finish", "wrote_text", "kind", "words"),
     [
         ("filter", True, BadRequestError, "filter of openai"),
@@ -39,7 +40,7 @@ def test_other_ends_are_reported(
 BLOCK = '<execute>\n[{"name": "read", "args": {"file": "greet.py"}}]\n</execute>'
 
 
-@pytest.mark.parametrize(
+@cases(
     ("written", "stored", "more"),
     [
         (BLOCK, BLOCK, False),

@@ -7,7 +7,6 @@ import ssl
 
 import httpx
 import httpx_sse
-import pytest
 
 from cogency_tui import errors
 from cogency_tui.errors import (
@@ -32,6 +31,7 @@ from cogency_tui.providers.failures import (
     not_a_stream,
     retry_after,
 )
+from tests.cases import cases
 
 KEY = "sk-very-secret"
 ENDPOINT = Endpoint("acme", "https://user:pw@api.acme.test/v1", "acme-1", "ACME_KEY", KEY)
@@ -89,7 +89,7 @@ STATUSES: list[tuple[int, str, type[ProviderError]]] = [
 ]
 
 
-@pytest.mark.parametrize(("status", "body", "kind"), STATUSES)
+@cases(("status", "body", "kind"), STATUSES)
 def test_a_status_becomes_the_right_error(status: int, body: str, kind: type[ProviderError]) -> None:
     error = from_status(ENDPOINT, status, {}, body)
     assert type(error) is kind
@@ -119,7 +119,7 @@ def test_waits_that_are_asked_for_are_kept() -> None:
     assert error.retry_after == 1.5
 
 
-@pytest.mark.parametrize(
+@cases(
     ("given", "wait"),
     [
         ("3", 3),
@@ -154,14 +154,14 @@ FRAMES: list[tuple[object, type[ProviderError]]] = [
 ]
 
 
-@pytest.mark.parametrize(("error", "kind"), FRAMES)
+@cases(("error", "kind"), FRAMES)
 def test_an_error_object_inside_a_200_becomes_the_right_error(
     error: object, kind: type[ProviderError]
 ) -> None:
     assert type(from_frame(ENDPOINT, error)) is kind
 
 
-@pytest.mark.parametrize(
+@cases(
     ("content_type", "body", "kind", "words"),
     [
         ("text/html", "<html>", ProviderProtocolError, "HTML page"),
@@ -197,7 +197,7 @@ def foreign() -> list[type[Exception]]:
     return [kind for kind in found if issubclass(kind, kinds)]
 
 
-@pytest.mark.parametrize("kind", [*foreign(), OSError, ssl.SSLError, ConnectionResetError])
+@cases("kind", [*foreign(), OSError, ssl.SSLError, ConnectionResetError])
 def test_every_foreign_exception_is_mapped(kind: type[Exception]) -> None:
     error = from_exception(ENDPOINT, exception(kind))
     assert type(error) in vars(errors).values()
@@ -211,7 +211,7 @@ def caused(cause: BaseException) -> httpx.ConnectError:
     return error
 
 
-@pytest.mark.parametrize(
+@cases(
     ("cause", "base_url", "words", "retryable"),
     [
         (ConnectionRefusedError(), "http://127.0.0.1:1/v1", "Nothing is listening on 127.0.0.1:1", False),

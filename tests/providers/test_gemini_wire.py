@@ -25,6 +25,7 @@ from cogency_tui.providers.failures import THINKING, UnsupportedParameterError
 from cogency_tui.providers.gemini import GeminiWire
 from cogency_tui.providers.gemini_interactions import InteractionsReader, InteractionsWire
 from cogency_tui.providers.gemini_live import live_url
+from tests.cases import cases
 from tests.peers.gemini import error_body, exhausted
 
 ENDPOINT = Endpoint("gemini", "https://api.example", "some-model", "GEMINI_API_KEY", "secret-key")
@@ -34,7 +35,7 @@ ASKED: Message = {"role": "user", "content": "Hi."}
 SAID: Message = {"role": "assistant", "content": "Hello."}
 
 
-@pytest.mark.parametrize(
+@cases(
     ("base", "model", "path"),
     [
         ("https://g.example", "m", "/v1beta/models/m:streamGenerateContent?alt=sse"),
@@ -125,7 +126,7 @@ def chunk(*parts: dict[str, Any], **candidate: object) -> str:
     return json.dumps({"candidates": [{"content": {"role": "model", "parts": parts}, **candidate}]})
 
 
-@pytest.mark.parametrize(
+@cases(
     ("data", "text", "reasoning"),
     [
         (chunk({"text": "hi"}), "hi", ""),
@@ -143,7 +144,7 @@ def test_parts_of_all_kinds_are_read(data: str, text: str, reasoning: str) -> No
     assert (read.text, read.reasoning) == (text, reasoning)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("reason", "finish"),
     [
         ("STOP", "stop"),
@@ -181,7 +182,7 @@ def test_a_question_that_is_blocked_is_the_filters() -> None:
     assert WIRE.read("message", allowed).finish == "stop"
 
 
-@pytest.mark.parametrize(
+@cases(
     ("counts", "usage"),
     [
         ({"promptTokenCount": 5, "candidatesTokenCount": 2, "totalTokenCount": 7}, Usage(5, 2, 0)),
@@ -204,7 +205,7 @@ def test_usage_counts_thoughts_as_output(counts: object, usage: Usage | None) ->
     assert WIRE.read("message", json.dumps({"usageMetadata": counts})).usage == usage
 
 
-@pytest.mark.parametrize("data", ["not json", '"x"', "[]", "[1]", "{", '{"candidates": 1}', "[" * 100_000])
+@cases("data", ["not json", '"x"', "[]", "[1]", "{", '{"candidates": 1}', "[" * 100_000])
 def test_what_is_no_chunk_is_an_error_that_shows_it(data: str) -> None:
     with pytest.raises(ProviderProtocolError) as caught:
         WIRE.read("message", data)
@@ -236,7 +237,7 @@ LIMIT = "The input token count (1200000) exceeds the maximum number of tokens al
 MISSING = "models/nope is not found for API version v1beta, or is not supported for generateContent."
 
 
-@pytest.mark.parametrize(
+@cases(
     ("status", "body", "kind"),
     [
         (
@@ -266,7 +267,7 @@ def test_the_vendors_refusals_are_mapped(status: int, body: str, kind: type[Prov
     assert "secret-key" not in error.advice
 
 
-@pytest.mark.parametrize(
+@cases(
     ("name", "kind"),
     [
         ("resource_exhausted", RateLimitError),
@@ -281,7 +282,7 @@ def test_names_of_errors_are_known_without_a_status(name: str, kind: type[Provid
     assert type(failures.from_frame(ENDPOINT, {"code": name, "message": "So it is."})) is kind
 
 
-@pytest.mark.parametrize(
+@cases(
     "words",
     [
         "Thinking is not enabled for models/some-model",
@@ -341,7 +342,7 @@ def delta(kind: str, **given: object) -> dict[str, object]:
 HI = {"type": "text", "text": "hi"}
 
 
-@pytest.mark.parametrize(
+@cases(
     ("event", "text", "reasoning"),
     [
         (started("model_output", content=[HI, HI]), "hihi", ""),
@@ -370,7 +371,7 @@ def test_the_name_of_an_event_may_stand_outside_of_it() -> None:
         read_event({"delta": {"type": "text", "text": "hi"}})
 
 
-@pytest.mark.parametrize(
+@cases(
     ("status", "finish", "completed"),
     [
         ("completed", "stop", "v1_1"),
@@ -399,7 +400,7 @@ def test_the_end_need_not_name_the_interaction_again() -> None:
     assert reader.completed == "v1_1"
 
 
-@pytest.mark.parametrize(
+@cases(
     ("usage", "read"),
     [
         ({"total_input_tokens": 5, "total_output_tokens": 2, "total_cached_tokens": 4}, Usage(5, 2, 4)),
@@ -413,7 +414,7 @@ def test_totals_are_read_or_count_as_missing(usage: object, read: Usage | None) 
     assert read_event({"event_type": "interaction.completed", "interaction": interaction}).usage == read
 
 
-@pytest.mark.parametrize(
+@cases(
     ("event", "name", "kind", "words"),
     [
         (

@@ -15,6 +15,7 @@ from cogency_tui.errors import (
 )
 from cogency_tui.providers.base import Chunk, ReasoningDelta, Retrying, TextDelta, Usage
 from cogency_tui.providers.http_transport import ATTEMPTS, LONGEST_WAIT, backoff, wait_for, with_retries
+from tests.cases import cases
 
 Attempt = Callable[[], AsyncGenerator[Chunk, None]]
 
@@ -51,7 +52,7 @@ def test_delays_double_with_jitter_that_only_shortens() -> None:
     assert list(backoff(lambda: 1.0)) == [0.375, 0.75, 1.5, 3.0]
 
 
-@pytest.mark.parametrize(
+@cases(
     ("error", "wait"),
     [
         (NetworkError("x"), 1.0),

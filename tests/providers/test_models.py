@@ -12,6 +12,7 @@ import pytest
 
 from cogency_tui.errors import ConfigError
 from cogency_tui.providers.models import ModelFacts, Models, Prices, load_models
+from tests.cases import cases
 
 TODAY = date(2026, 11, 22)
 PACKAGED = files("cogency_tui.providers").joinpath("models.toml").read_text("utf-8")
@@ -29,7 +30,7 @@ def load(path: Path | None = None, text: str = "") -> Models:
     return load_models(path, TODAY)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("provider", "model", "family"),
     [
         ("openai", "gpt-5-2025-08-07", "gpt-5"),
@@ -54,7 +55,7 @@ def test_a_snapshot_has_the_facts_of_its_model(provider: str, model: str, family
     assert models.find(provider, model) is models.find(provider, family)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("provider", "model"),
     [
         ("openai", "gpt-5-tiny"),
@@ -98,7 +99,7 @@ def test_the_longest_name_wins(own: Path) -> None:
     assert models.find("acme", "m-2026-01-01").context_size == 1
 
 
-@pytest.mark.parametrize(
+@cases(
     ("routed", "vendor", "model"),
     [
         ("anthropic/claude-sonnet-4.5", "anthropic", "claude-sonnet-4-5"),
@@ -161,7 +162,7 @@ def test_parts_that_exceed_their_whole_are_not_paid_back() -> None:
     assert prices.cost(input=10, cached=1_000_000, cache_written=0, output=0) == pytest.approx(0.3)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("model", "tokens", "dollars"),
     [
         ("gpt-5-mini", {"input": 1_000_000, "cached": 400_000, "output": 100_000}, 0.15 + 0.01 + 0.2),
@@ -317,7 +318,7 @@ def test_all_that_is_shipped_is_found() -> None:
     assert {"openai", "anthropic", "gemini", "xai", "openrouter"} <= {provider for provider, _ in named}
 
 
-@pytest.mark.parametrize("name", SHIPPED)
+@cases("name", SHIPPED)
 def test_what_is_shipped_is_sane(name: str) -> None:
     provider, _, model = name.partition("/")
     facts = load().find(provider, model)
@@ -328,7 +329,7 @@ def test_what_is_shipped_is_sane(name: str) -> None:
         _check(facts.prices)
 
 
-@pytest.mark.parametrize("name", [name for name, table in SHIPPED.items() if "later" in table])
+@cases("name", [name for name, table in SHIPPED.items() if "later" in table])
 def test_what_is_announced_is_sane(name: str) -> None:
     provider, _, model = name.partition("/")
     facts = load_models(today=date.max).find(provider, model)

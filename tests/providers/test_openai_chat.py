@@ -8,6 +8,7 @@ from cogency_tui.errors import OverloadedError, ProviderProtocolError, RateLimit
 from cogency_tui.providers.base import Usage
 from cogency_tui.providers.endpoint import Endpoint
 from cogency_tui.providers.openai_chat import ChatWire
+from tests.cases import cases
 
 ENDPOINT = Endpoint("openai", "https://api.example/v1", "m", "OPENAI_API_KEY", "sk-secret")
 WIRE = ChatWire(ENDPOINT)
@@ -26,7 +27,7 @@ def frame(**delta: object) -> str:
     return json.dumps({"choices": [{"index": 0, "delta": delta, "finish_reason": None}]})
 
 
-@pytest.mark.parametrize(
+@cases(
     ("data", "text", "reasoning"),
     [
         (frame(content="hi"), "hi", ""),
@@ -47,7 +48,7 @@ def test_deltas_of_all_kinds_are_read(data: str, text: str, reasoning: str) -> N
     assert (read.text, read.reasoning) == (text, reasoning)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("usage", "read"),
     [
         ({"prompt_tokens": 5, "completion_tokens": 2}, Usage(5, 2)),
@@ -65,7 +66,7 @@ def test_usage_is_read_or_counts_as_missing(usage: object, read: Usage | None) -
     assert WIRE.read("message", json.dumps({"choices": [], "usage": usage})).usage == read
 
 
-@pytest.mark.parametrize("data", ["not json", "[]", '"x"', '{"choices": 1}', "{", "[" * 100_000])
+@cases("data", ["not json", "[]", '"x"', '{"choices": 1}', "{", "[" * 100_000])
 def test_what_is_no_frame_is_an_error_that_shows_it(data: str) -> None:
     with pytest.raises(ProviderProtocolError) as caught:
         WIRE.read("message", data)

@@ -21,6 +21,7 @@ from cogency_tui.providers.endpoint import Endpoint
 from cogency_tui.providers.failures import UnsupportedParameterError
 from cogency_tui.providers.openai_responses import ResponsesReader, ResponsesWire
 from cogency_tui.providers.wire_protocol import Frame
+from tests.cases import cases
 
 ENDPOINT = Endpoint("openai", "https://api.example/v1", "m", "OPENAI_API_KEY", "sk-secret")
 WIRE = ResponsesWire(ENDPOINT)
@@ -93,7 +94,7 @@ def test_messages_and_parts_of_a_summary_are_paragraphs() -> None:
     assert "".join(frame.text for frame in frames) == "Let me see.\n\nDone."
 
 
-@pytest.mark.parametrize(
+@cases(
     "event",
     [
         {"type": "response.created", "response": {}},
@@ -111,7 +112,7 @@ def test_an_event_that_names_no_type_is_what_its_name_says() -> None:
     assert WIRE.reader().read("response.output_text.delta", '{"delta": "a"}') == Frame("a")
 
 
-@pytest.mark.parametrize(
+@cases(
     ("event", "finish"),
     [
         (end(), "stop"),
@@ -130,7 +131,7 @@ def test_done_ends_a_stream_of_a_server_that_sends_it() -> None:
     assert WIRE.reader().read("message", "[DONE]") == Frame(complete=True)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("usage", "expected"),
     [
         ({"input_tokens": 5, "output_tokens": 2}, Usage(5, 2)),
@@ -162,7 +163,7 @@ def test_reasoning_stays_only_where_the_endpoint_says_so(context: dict[str, str]
     assert (reader.retained, reader.response_id) == (kept, "resp_1")
 
 
-@pytest.mark.parametrize(
+@cases(
     "data",
     [
         "not json",
@@ -221,7 +222,7 @@ ERRORS: list[tuple[dict[str, Any], type[ProviderError]]] = [
 ]
 
 
-@pytest.mark.parametrize(("event", "kind"), ERRORS)
+@cases(("event", "kind"), ERRORS)
 def test_errors_of_all_shapes_are_mapped(event: dict[str, Any], kind: type[ProviderError]) -> None:
     error = failure(event)
     assert type(error) is kind

@@ -19,6 +19,7 @@ from cogency_tui.errors import (
 from cogency_tui.providers.endpoint import Endpoint
 from cogency_tui.providers.http_transport import Timeouts
 from cogency_tui.providers.websocket_transport import Socket, socket_url
+from tests.cases import cases
 from tests.peers.server import Peer, PeerSocket, Request
 
 QUICK = Timeouts(connect=2, first_byte=4, idle=3)
@@ -66,7 +67,7 @@ async def failure_of(peer: Peer, key: str = "") -> ProviderError:
     return caught.value
 
 
-@pytest.mark.parametrize(
+@cases(
     ("base", "options", "url"),
     [
         ("http://127.0.0.1:4010/v1", {}, "ws://127.0.0.1:4010/v1/responses"),

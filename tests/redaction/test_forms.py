@@ -6,6 +6,7 @@ import subprocess
 import pytest
 
 from cogency_tui.redaction import MARKER, RedactedStream, Redactor, holds_marker
+from tests.cases import cases
 from tests.exhaustive import sampled
 from tests.secret_samples import issued, placed, private_key, word
 
@@ -41,7 +42,7 @@ PARTS = {
 }
 
 
-@pytest.mark.parametrize(
+@cases(
     ("kind", "place"),
     [
         (kind, place)
@@ -58,13 +59,13 @@ def test_a_key_of_each_issuer_gives_way_to_the_marker(kind: str, place: str) -> 
     assert Redactor({}).text(shown) == shown
 
 
-@pytest.mark.parametrize("kind", PLACED)
+@cases("kind", PLACED)
 def test_a_secret_is_known_by_where_it_stands(kind: str) -> None:
     text, secret = PLACED[kind]
     assert Redactor({}).text(f"{text}\n") == f"{text}\n".replace(secret, MARKER)
 
 
-@pytest.mark.parametrize("kind", PARTS)
+@cases("kind", PARTS)
 def test_no_part_of_a_private_key_is_shown(kind: str) -> None:
     text = PARTS[kind]
     shown = Redactor({}).text(text)
@@ -120,7 +121,7 @@ def test_an_own_value_of_several_lines_leaves_each_line_in_its_place() -> None:
     assert shown == "a\n[OWN is not shown]\n[OWN is not shown]\nb"
 
 
-@pytest.mark.parametrize(
+@cases(
     ("value", "holds"),
     [
         (MARKER, True),

@@ -3,6 +3,7 @@
 import pytest
 
 from cogency_tui.redaction import MARKER, RedactedStream, Redactor
+from tests.cases import cases
 from tests.growth import assert_linear
 
 _ONE = "q7Kx2mZp9RtV4bNc8WdL3fHs6Jg5Yk1T"
@@ -100,13 +101,13 @@ ORDINARY = [
 ]
 
 
-@pytest.mark.parametrize(("text", "expected"), TEXTS, ids=[*ONE, *PIECES, *CUT])
+@cases(("text", "expected"), TEXTS)
 def test_a_value_is_recognised_over_lines_and_in_pieces(text: str, expected: str) -> None:
     assert Redactor({}).text(text) == expected
     assert Redactor({}).text(expected) == expected
 
 
-@pytest.mark.parametrize("text", ORDINARY)
+@cases("text", ORDINARY)
 def test_comparisons_and_code_below_a_name_stay_as_they_are(text: str) -> None:
     assert Redactor({}).text(text) == text
 
@@ -115,7 +116,7 @@ def test_a_key_of_an_issuer_is_recognised_in_a_comparison() -> None:
     assert Redactor({}).text(f'token == "ghp_{_ONE}aB1c"') == f'token == "{MARKER}"'
 
 
-@pytest.mark.parametrize("step", [1, 2, 7, 64, 1000])
+@cases("step", [1, 2, 7, 64, 1000])
 def test_a_stream_shows_none_however_it_is_cut(step: int) -> None:
     for text, expected in TEXTS:
         text, expected = f"before\n{text}next: 1\n", f"before\n{expected}next: 1\n"

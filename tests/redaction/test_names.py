@@ -7,6 +7,7 @@ from base64 import b64encode
 import pytest
 
 from cogency_tui.redaction import MARKER, KnownSecrets, RedactedStream, Redactor
+from tests.cases import cases
 from tests.exhaustive import sampled
 from tests.growth import assert_linear
 from tests.secret_samples import word
@@ -136,7 +137,7 @@ VERSION=1.2.3-beta.4+build.567890
 SECRETS = ("hunter2", "my secret phrase", "pkAb39dkeoZxq81mNv73", "a;b&c(d")
 
 
-@pytest.mark.parametrize(("form", "secret"), ASSIGNED, ids=[form for form, _secret in ASSIGNED])
+@cases(("form", "secret"), ASSIGNED)
 def test_a_secret_is_recognised_by_the_name_beside_it(form: str, secret: str) -> None:
     text = f"before\n{form.format(secret)}\nafter\n"
     shown = Redactor({}).text(text)
@@ -144,7 +145,7 @@ def test_a_secret_is_recognised_by_the_name_beside_it(form: str, secret: str) ->
     assert Redactor({}).text(shown) == shown
 
 
-@pytest.mark.parametrize("line", ORDINARY)
+@cases("line", ORDINARY)
 def test_ordinary_values_of_such_names_stay_as_they_are(line: str) -> None:
     assert Redactor({}).text(line) == line
 
@@ -190,7 +191,7 @@ def test_a_field_is_recognised_by_its_name() -> None:
     }
 
 
-@pytest.mark.parametrize("file", [".env", "app/.env.local", "C:\\x\\.env", "prod.tfvars"])
+@cases("file", [".env", "app/.env.local", "C:\\x\\.env", "prod.tfvars"])
 def test_in_a_file_of_secrets_a_value_need_not_look_random(file: str) -> None:
     expected = SECRET_FILE
     for secret in SECRETS:
@@ -199,12 +200,12 @@ def test_in_a_file_of_secrets_a_value_need_not_look_random(file: str) -> None:
     assert Redactor({}).text(expected, file=file) == expected
 
 
-@pytest.mark.parametrize("file", ["", ".env.example", ".env.sample", "settings.py", "env"])
+@cases("file", ["", ".env.example", ".env.sample", "settings.py", "env"])
 def test_elsewhere_it_has_to(file: str) -> None:
     assert "DB_PASSWORD=hunter2\n" in Redactor({}).text(SECRET_FILE, file=file)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("file", "text", "secret"),
     [
         (".htpasswd", "joe:{}\n# a comment: here\n", "hunter2x"),

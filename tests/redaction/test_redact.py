@@ -5,6 +5,7 @@ import json
 import pytest
 
 from cogency_tui.redaction import MARKER, RedactedStream, Redactor, has_secret, markers_in
+from tests.cases import cases
 from tests.exhaustive import sampled
 from tests.growth import assert_linear
 from tests.redaction.test_forms import HOSTILE_FORMS
@@ -83,19 +84,19 @@ ORDINARY = [
 ]
 
 
-@pytest.mark.parametrize("place", PLACES)
-@pytest.mark.parametrize("kind", KEYS)
+@cases("place", PLACES)
+@cases("kind", KEYS)
 def test_a_key_gives_way_to_the_marker_wherever_it_stands(kind: str, place: str) -> None:
     assert Redactor({}).text(place.format(KEYS[kind])) == place.format(MARKER)
 
 
-@pytest.mark.parametrize("text", ORDINARY)
+@cases("text", ORDINARY)
 def test_ordinary_code_stays_as_it_is(text: str) -> None:
     assert Redactor({}).text(text) == text
     assert not has_secret(text)
 
 
-@pytest.mark.parametrize("kind", ["", "RSA ", "EC ", "OPENSSH ", "ENCRYPTED "])
+@cases("kind", ["", "RSA ", "EC ", "OPENSSH ", "ENCRYPTED "])
 def test_a_private_key_is_not_shown(kind: str) -> None:
     pem = _PEM.format(kind)
     numbered = "\n".join(f"{number}\t{line}" for number, line in enumerate(pem.split("\n"), 1))
@@ -134,7 +135,7 @@ def test_values_of_any_shape_are_gone_through() -> None:
     assert Redactor({"OWN": "our own value"}).value(["it is our own value"]) == ["it is [OWN is not shown]"]
 
 
-@pytest.mark.parametrize("step", [1, 3, 7, 64, 100_000])
+@cases("step", [1, 3, 7, 64, 100_000])
 def test_a_stream_shows_no_key_however_it_is_cut(step: int) -> None:
     keys = [*KEYS.values(), _PEM.format("RSA "), "https://joe:hunter2@example.com", "our own value"]
     text = "start " + "\nthen ".join(keys) + "\nend"

@@ -9,6 +9,7 @@ import pytest
 from cogency_tui.errors import ToolError, WorkspaceError
 from cogency_tui.tools import directory_tree
 from cogency_tui.tools.files import LONGEST_LINE
+from tests.cases import cases
 from tests.tools.conftest import Bench
 
 
@@ -197,7 +198,7 @@ async def test_write_of_a_lone_surrogate_is_refused(bench: Bench) -> None:
     assert _names(bench.root) == []
 
 
-@pytest.mark.parametrize("file", [".git/hooks/pre-commit", ".GIT/config", "AGENTS.md", ".bashrc", "a\x07"])
+@cases("file", [".git/hooks/pre-commit", ".GIT/config", "AGENTS.md", ".bashrc", "a\x07"])
 async def test_write_to_a_protected_place_says_why_it_asks(bench: Bench, file: str) -> None:
     assert (await bench.plan("write", file=file, content="x")).protected
 

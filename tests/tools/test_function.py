@@ -11,6 +11,7 @@ from cogency_tui.tools.base import ToolContext
 from cogency_tui.tools.function import as_tool, reads
 from cogency_tui.tools.registry import Registry
 from cogency_tui.workspace.paths import Workspace
+from tests.cases import cases
 
 
 async def forecast(city: str, days: Annotated[int, Meta(ge=1, description="how many")] = 3) -> dict[str, Any]:
@@ -83,7 +84,7 @@ async def variadic(*cities: str) -> None:
     """Takes any number."""
 
 
-@pytest.mark.parametrize("function", [untyped, undocumented, synchronous, variadic])
+@cases("function", [untyped, undocumented, synchronous, variadic])
 def test_a_function_that_says_too_little_is_refused(function: Any) -> None:
     with pytest.raises(UsageError, match=function.__name__):
         as_tool(function)

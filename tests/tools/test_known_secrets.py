@@ -6,6 +6,7 @@ from base64 import b64encode
 import pytest
 
 from cogency_tui.redaction import MARKER, KnownSecrets, RedactedStream, Redactor, secrets_of
+from tests.cases import cases
 from tests.secret_samples import private_key, word
 from tests.tools.conftest import Bench
 
@@ -109,7 +110,7 @@ async def test_a_file_that_blocks_is_not_waited_for(bench: Bench) -> None:
     assert "pipe" in str(outcome.content)
 
 
-@pytest.mark.parametrize("step", [1, 5, 64, 100_000])
+@cases("step", [1, 5, 64, 100_000])
 def test_a_stream_shows_no_known_secret_however_it_is_cut(step: int) -> None:
     known = KnownSecrets()
     known.learn(PEM, secrets_of(PEM))

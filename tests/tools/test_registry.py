@@ -13,6 +13,7 @@ from cogency_tui.tools.files import Read as FileRead
 from cogency_tui.tools.registry import Registry, default_tools, own_arguments, own_tool
 from cogency_tui.tools.shell.background import Background
 from cogency_tui.workspace.paths import Workspace
+from tests.cases import cases
 from tests.tools.conftest import Bench
 
 
@@ -30,7 +31,7 @@ def test_wrong_value_is_told_with_what_was_expected(bench: Bench) -> None:
     )
 
 
-@pytest.mark.parametrize(
+@cases(
     ("name", "args", "told"),
     [
         ("read", {}, '"file" is missing'),
@@ -166,7 +167,7 @@ NAMES: list[tuple[str, dict[str, Any], str, dict[str, Any]]] = [
 ]
 
 
-@pytest.mark.parametrize(("called", "written", "name", "args"), NAMES)
+@cases(("called", "written", "name", "args"), NAMES)
 def test_name_and_spellings_of_other_agents_are_understood(
     bench: Bench, called: str, written: dict[str, Any], name: str, args: dict[str, Any]
 ) -> None:
@@ -189,7 +190,7 @@ def test_names_for_background_commands_say_what_to_do() -> None:
         assert msgspec.structs.asdict(call.args) == {"id": "p1", "action": action}
 
 
-@pytest.mark.parametrize(
+@cases(
     ("called", "args", "told"),
     [
         ("bash", {}, 'bash is shell here: "command" is missing'),
@@ -320,7 +321,7 @@ class Pick:
         return Outcome(args.mode)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("args", "told"),
     [
         ({"mode": "x"}, 'one of "fast", "slow", not "x"'),

@@ -8,6 +8,7 @@ import pytest
 from cogency_tui.errors import WorkspaceError
 from cogency_tui.workspace.file_or_link import content, located, missing_above, status
 from cogency_tui.workspace.paths import Location, Workspace
+from tests.cases import cases
 from tests.workspace.conftest import Fill
 
 
@@ -43,7 +44,7 @@ def test_special_files_are_refused(workspace: Workspace, project: Path) -> None:
         read(workspace, "/dev/zero")
 
 
-@pytest.mark.parametrize("path", ["", "..", "../x", "a/../../x", "a\0b", "/etc/../x"])
+@cases("path", ["", "..", "../x", "a/../../x", "a\0b", "/etc/../x"])
 def test_a_path_that_no_change_can_have_is_refused(workspace: Workspace, path: str) -> None:
     with pytest.raises(WorkspaceError, match="not the path"):
         at(workspace, path)

@@ -4,9 +4,10 @@ import pytest
 
 from cogency_tui.errors import ToolError
 from cogency_tui.workspace.globs import compiled
+from tests.cases import cases
 
 
-@pytest.mark.parametrize(
+@cases(
     ("pattern", "path", "fits"),
     [
         ("*.py", "a.py", True),

@@ -6,9 +6,10 @@ import pytest
 
 from cogency_tui.errors import WorkspaceError
 from cogency_tui.workspace.paths import Workspace
+from tests.cases import cases
 
 
-@pytest.mark.parametrize(
+@cases(
     ("given", "relative"),
     [
         ("src/a.py", "src/a.py"),
@@ -32,7 +33,7 @@ def test_relative_paths_are_of_the_project(workspace: Workspace, given: str, rel
     assert location.path == (workspace.root / relative)
 
 
-@pytest.mark.parametrize("given", ["../x", "..", "src/../../x", "../proj-evil/x", "a/b/../../../etc/passwd"])
+@cases("given", ["../x", "..", "src/../../x", "../proj-evil/x", "a/b/../../../etc/passwd"])
 def test_relative_path_that_leaves_the_project_is_refused(workspace: Workspace, given: str) -> None:
     with pytest.raises(WorkspaceError, match="outside the project") as caught:
         workspace.locate(given)
@@ -150,7 +151,7 @@ def test_home_is_expanded_only_in_front(
     assert location.path == tmp_path / "home" / "notes.txt"
 
 
-@pytest.mark.parametrize(
+@cases(
     ("given", "told"),
     [
         ("", "empty"),
@@ -179,7 +180,7 @@ def test_name_that_is_no_text_is_shown_escaped(workspace: Workspace) -> None:
     assert workspace.read_bytes(location, 10) == b"x"
 
 
-@pytest.mark.parametrize(
+@cases(
     "given",
     [
         ".git/hooks/pre-commit",
@@ -245,7 +246,7 @@ def test_writing_there_is_protected(workspace: Workspace, given: str) -> None:
     assert workspace.guard(workspace.locate(given))
 
 
-@pytest.mark.parametrize(
+@cases(
     "given",
     [
         *(

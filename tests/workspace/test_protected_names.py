@@ -1,8 +1,7 @@
 """Names that are never written without asking, in whatever spelling; and ordinary ones that look like them."""
 
-import pytest
-
 from cogency_tui.workspace.protected_names import protected
+from tests.cases import cases
 
 PROTECTED = [
     *(".git/config", "deep/.git/hooks/pre-commit", ".hg/hgrc", ".jj/repo/config.toml", ".svn/wc.db"),
@@ -53,7 +52,7 @@ def _spellings(path: str) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("path", PROTECTED)
+@cases("path", PROTECTED)
 def test_what_runs_or_instructs_unasked_is_protected(path: str) -> None:
     assert protected(path.split("/"))
     assert protected(["packages", *path.split("/")])
@@ -61,7 +60,7 @@ def test_what_runs_or_instructs_unasked_is_protected(path: str) -> None:
         assert protected(spelling.split("/")), spelling
 
 
-@pytest.mark.parametrize(
+@cases(
     "path",
     [
         *(

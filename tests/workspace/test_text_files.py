@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 
 from cogency_tui.errors import ToolError, WorkspaceError
 from cogency_tui.workspace.text_files import Text, decode, lines_of
+from tests.cases import cases
 
 
-@pytest.mark.parametrize(
+@cases(
     ("data", "content", "encoding"),
     [
         (b"", "", "utf-8"),
@@ -28,7 +29,7 @@ def test_encoding_is_found_and_kept(data: bytes, content: str, encoding: str) ->
     assert text.encode() == data
 
 
-@pytest.mark.parametrize(
+@cases(
     "data",
     [
         b"\x7fELF\0\0",
@@ -43,7 +44,7 @@ def test_binary_is_refused(data: bytes) -> None:
         decode(data, "a")
 
 
-@pytest.mark.parametrize(
+@cases(
     ("start", "count", "wanted"),
     [
         (1, None, "a\r\nb\u2028\x0c\n\nlast"),

@@ -7,6 +7,7 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from cogency_tui.workspace.three_way_merge import Conflict, hunks, is_text, lines, merge, without_hunk
+from tests.cases import cases
 
 LINES = st.lists(st.sampled_from([b"a\n", b"b\n", b"c\r\n", b"\n", b"\xff\xfe\n", b"}\n"]), max_size=12)
 ENDS = st.sampled_from([b"", b"end", b"\r"])
@@ -72,9 +73,9 @@ def test_lines_are_never_glued_where_a_newline_is_missing(base: bytes, ours: byt
     assert merge(base, ours, theirs).content is None
 
 
-@pytest.mark.parametrize("encoding", ENCODINGS)
-@pytest.mark.parametrize("ending", ["\n", "\r\n"])
-@pytest.mark.parametrize("last", ["", "no newline ä"])
+@cases("encoding", ENCODINGS)
+@cases("ending", ["\n", "\r\n"])
+@cases("last", ["", "no newline ä"])
 def test_encodings_line_endings_and_the_end_stay(encoding: str, ending: str, last: str) -> None:
     mark = {"utf-16-le": b"\xff\xfe", "utf-16-be": b"\xfe\xff"}.get(encoding, b"")
     # U+0A0A and U+0D0A look like newlines where bytes are cut at the wrong place.

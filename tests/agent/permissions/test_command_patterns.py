@@ -3,11 +3,11 @@
 import shlex
 import string
 
-import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from cogency_tui.agent.permissions.rules import pattern_of
+from tests.cases import cases
 
 FITS = {
     "pytest": [
@@ -661,7 +661,7 @@ OPTIONS = {
 }
 
 
-@pytest.mark.parametrize(
+@cases(
     ("command", "pattern"), [(command, pattern) for pattern, commands in FITS.items() for command in commands]
 )
 def test_a_simple_command_has_the_pattern_of_its_first_words(command: str, pattern: str) -> None:
@@ -669,15 +669,14 @@ def test_a_simple_command_has_the_pattern_of_its_first_words(command: str, patte
     assert pattern_of(pattern) == pattern
 
 
-@pytest.mark.parametrize("command", NOT_SIMPLE, ids=repr)
+@cases("command", NOT_SIMPLE)
 def test_what_is_not_one_simple_command_has_none(command: str) -> None:
     assert pattern_of(command) == ""
 
 
-@pytest.mark.parametrize(
+@cases(
     "command",
     [*OTHERS, *DANGEROUS, *(command for commands in OPTIONS.values() for command in commands)],
-    ids=repr,
 )
 def test_what_runs_something_else_or_cannot_be_taken_back_has_none(command: str) -> None:
     assert pattern_of(command) == ""

@@ -11,6 +11,7 @@ from cogency_tui.agent.permissions.rules import FILE_NAME, Rules, Ruling, patter
 from cogency_tui.tools.base import Intent
 from cogency_tui.tools.shell import rule_options
 from cogency_tui.tools.shell.programs import programs_with
+from tests.cases import cases
 
 READING = frozenset(
     ("actionlint", "clang-format", "cloc", "column", "date", "diff", "docker", "fd", "file", "find", "git")
@@ -477,7 +478,7 @@ def test_of_each_program_it_is_known_what_decides() -> None:
         assert (program in FILES) != (program in READING), program
 
 
-@pytest.mark.parametrize("name", sorted(rule_options.RULES))
+@cases("name", sorted(rule_options.RULES))
 def test_each_rule_has_a_basis_where_there_is_nothing(name: str, desk: Desk) -> None:
     if pattern_of(name):
         assert basis_of(name, desk.project) == ""

@@ -16,6 +16,7 @@ from cogency_tui.tools.registry import Registry, default_tools
 from cogency_tui.tools.shell.outside_effects import reach
 from cogency_tui.tools.shell.shell_tool import Shell, ShellArgs
 from cogency_tui.workspace.paths import Workspace
+from tests.cases import cases
 
 YES = Answer(allow=True)
 ALL_ALONG = Answer(allow=True, scope="conversation")
@@ -161,8 +162,8 @@ PROTECTED = [
 ]
 
 
-@pytest.mark.parametrize("mode", PERMISSIONS)
-@pytest.mark.parametrize("name", PROTECTED, ids=repr)
+@cases("mode", PERMISSIONS)
+@cases("name", PROTECTED)
 async def test_protected_files_are_asked_for_in_every_mode(
     person: Person, mode: Permissions, name: str
 ) -> None:
@@ -513,7 +514,7 @@ async def test_commands_with_a_rule_or_a_yes_of_their_own_go_on(person: Person) 
         assert await person.lets(run(person, "make"), gate=gate) is (person.mode == "ask")
 
 
-@pytest.mark.parametrize(
+@cases(
     ("command", "source"),
     [
         ("curl -s https://x.com", "curl"),
@@ -623,7 +624,7 @@ async def test_what_the_conversation_started_is_never_asked_about(person: Person
         assert not person.asked
 
 
-@pytest.mark.parametrize(
+@cases(
     "command",
     ["curl http://127.0.0.1:1", "curl -s localhost:1 | head -5", "wget -qO- --max-redirect=0 localhost:1"]
     + ["curl x.com", "nc localhost 1", "ssh x", "git fetch", "npm install", "pip install x", "$c x.com"],
@@ -656,7 +657,7 @@ FREE = "reading, searching and changing files inside the project"
 PLAIN = "plain commands that do only that (cat, ls, git status)"
 
 
-@pytest.mark.parametrize(
+@cases(
     ("mode", "source", "allowed"),
     [
         ("plan", "", "reading and searching inside the project, and describing your plan"),
@@ -722,7 +723,7 @@ async def test_a_question_that_nobody_answered_is_no_refusal_of_the_user_s(perso
     assert raised.value.reason == "it runs a command"
 
 
-@pytest.mark.parametrize(
+@cases(
     ("mode", "intent", "source", "enough"),
     [
         ("ask", Intent("write", "Edit it", paths=(Path("/p/a"),)), "", "edits"),

@@ -12,6 +12,7 @@ from cogency_tui.agent.permissions.rules import FILE_NAME, Rules, pattern_for
 from cogency_tui.config.edit import LOCK
 from cogency_tui.errors import ConfigError, UsageError
 from cogency_tui.tools.base import Intent
+from tests.cases import cases
 
 
 class Desk:
@@ -111,7 +112,7 @@ def test_a_link_to_the_file_stays_one(desk: Desk, tmp_path: Path) -> None:
     assert desk.allows(desk.command("pytest"))
 
 
-@pytest.mark.parametrize(
+@cases(
     ("names", "pattern"),
     [
         (("src/api/app.py",), "src/api/**"),
@@ -263,7 +264,7 @@ def test_a_file_with_a_byte_order_mark_is_read(desk: Desk) -> None:
     assert desk.allows(desk.command("pytest"))
 
 
-@pytest.mark.parametrize(
+@cases(
     ("effect", "pattern"),
     [("command", "rm"), ("command", "pytest -x"), ("command", ""), ("write", "../x"), ("network", "a\nb")],
 )

@@ -17,6 +17,7 @@ from cogency_tui.tools.web.client import FetchLimits, WebClient
 from cogency_tui.tools.web.fetch import Fetch
 from cogency_tui.tools.web.search import Hit, Search
 from cogency_tui.workspace.paths import Workspace
+from tests.cases import cases
 from tests.peers.scripted import ScriptedProvider
 from tests.peers.web import Reply, WebPeer, local_guard, page, trust
 
@@ -176,7 +177,7 @@ def call(name: str, args: dict[str, Any], *, error: bool = False) -> list[Event]
     ]
 
 
-@pytest.mark.parametrize(
+@cases(
     ("name", "args", "certain", "possible"),
     [
         ("fetch", {"url": "https://Example.org/x?y"}, ["example.org"], []),

@@ -19,6 +19,7 @@ from cogency_tui.store.profile import KINDS, LONGEST, MOST, Fact, Kind
 from cogency_tui.store.profile_material import LearnableMessage, Lot
 from tests.agent.test_turns import turn as untyped_turn
 from tests.agent.user_commands import command_events
+from tests.cases import cases
 from tests.peers.scripted import Reply, ScriptedProvider
 
 
@@ -332,7 +333,7 @@ async def test_it_goes_by_the_settings_when_they_change(tmp_path: Path, project:
         assert not agent.profile.on
 
 
-@pytest.mark.parametrize(
+@cases(
     ("line", "read"),
     [
         ("style: Short", ("style", "Short")),
@@ -355,7 +356,7 @@ async def test_an_edited_fact_keeps_its_kind_unless_another_is_named(tmp_path: P
             assert (after.id, after.kind) == (before.id, kind)
 
 
-@pytest.mark.parametrize("line", ["", "  ", "style:", "style:\u200b"])
+@cases("line", ["", "  ", "style:", "style:\u200b"])
 def test_an_empty_fact_is_refused(line: str) -> None:
     with pytest.raises(UsageError):
         read_line(line)

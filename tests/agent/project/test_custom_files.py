@@ -8,6 +8,7 @@ from cogency_tui.agent.project.custom_files import CustomCommand, own_files, rea
 from cogency_tui.agent.project.settings import ProjectSettings
 from cogency_tui.agent.project.trust import FILE_NAME, Trust
 from cogency_tui.config.schema import AgentSettings, Settings
+from tests.cases import cases
 
 FOLDER = Path("/p/.cogency")
 REVIEW = b"---\ndescription: Look for mistakes\ntakes: FILE\n---\nReview $ARGUMENTS, line by line.\n"
@@ -60,7 +61,7 @@ def test_other_files_are_left_alone() -> None:
     assert read_custom(files, FOLDER, own=True).problems == ()
 
 
-@pytest.mark.parametrize(
+@cases(
     ("path", "data", "told"),
     [
         ("commands/Big.md", b"x", "lowercase letters"),

@@ -2,12 +2,13 @@
 
 import pytest
 
+from tests.cases import cases
 from tests.providers.project import Project, answer
 
 LONG = "def run():\n    return 1\n" * 2000
 
 
-@pytest.mark.parametrize(
+@cases(
     ("name", "content", "expected"),
     [
         ("half.py", "class App:\n    x = (\n\nasync def go():\n", "it is not complete Python"),
@@ -36,7 +37,7 @@ def test_a_project_that_says_nothing_of_itself_is_described_by_its_files() -> No
     assert "It has no README and no build file at its top that I know." in said
 
 
-@pytest.mark.parametrize(
+@cases(
     ("request_", "expected", "where"),
     [
         ("find nothere.py", "There is no file called `nothere.py`.", {}),

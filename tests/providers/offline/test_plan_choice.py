@@ -10,6 +10,7 @@ from cogency_tui.protocol.dialects import render
 from cogency_tui.protocol.events import Event, Message
 from cogency_tui.providers.offline.message_reader import PlannedCall, read_calls, read_conversation
 from cogency_tui.providers.offline.model import MOST_CYCLES, next_text
+from tests.cases import cases
 from tests.providers.project import Project, answer, converse, results, system
 
 APP = '"""The app."""\nimport os\n\n\nclass App:\n    def run(self):\n        return 1\n\n\ndef main(argv):\n    return App()\n'
@@ -69,8 +70,8 @@ REQUESTS: list[tuple[str, str, list[str]]] = [
 ]
 
 
-@pytest.mark.parametrize("dialect", DIALECTS)
-@pytest.mark.parametrize(("request_", "expected", "tools"), REQUESTS, ids=[each[0] for each in REQUESTS])
+@cases("dialect", DIALECTS)
+@cases(("request_", "expected", "tools"), REQUESTS)
 def test_a_request_is_carried_out_with_these_tools(
     request_: str, expected: str, tools: list[str], dialect: Dialect
 ) -> None:
@@ -137,7 +138,7 @@ def test_an_edit_is_undone_in_the_same_message() -> None:
     assert "Reverted" in text
 
 
-@pytest.mark.parametrize(
+@cases(
     ("requests", "why"),
     [
         (["replace 'run' with 'main' in src/app.py", "undo"], "was in it before"),
@@ -175,7 +176,7 @@ def test_a_refused_edit_is_reported_and_what_depends_on_it_is_not_done() -> None
     assert [call.name for call in project.made] == ["read", "edit"]
 
 
-@pytest.mark.parametrize("tool", ["list", "read", "find", "write", "shell", "replace", "edit"])
+@cases("tool", ["list", "read", "find", "write", "shell", "replace", "edit"])
 def test_every_failure_ends_in_an_honest_answer(tool: str) -> None:
     for request, _expected, tools in REQUESTS:
         project = shop()

@@ -3,10 +3,9 @@
 import json
 from typing import Any
 
-import pytest
-
 from cogency_tui.protocol.events import Message
 from cogency_tui.providers.offline.model import next_text
+from tests.cases import cases
 
 
 def noted(*texts: str, profile: Any = None) -> dict[str, Any]:
@@ -22,7 +21,7 @@ def noted(*texts: str, profile: Any = None) -> dict[str, Any]:
     return json.loads(next_text(messages))
 
 
-@pytest.mark.parametrize(
+@cases(
     ("said", "kind", "note"),
     [
         ("My name is Ada Lovelace.", "who", "Called Ada Lovelace"),
@@ -48,7 +47,7 @@ def test_several_sentences_are_several_notes() -> None:
     }
 
 
-@pytest.mark.parametrize(
+@cases(
     "said",
     ["read greet.py", "I like it", "do I prefer tabs?", "he said my name is Ada", "I use " + "x" * 200, ""],
 )

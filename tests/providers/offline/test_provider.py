@@ -12,6 +12,7 @@ from cogency_tui.protocol.events import Message
 from cogency_tui.providers.base import Chunk, Provider, ProviderSession, TextDelta, Usage
 from cogency_tui.providers.offline.message_reader import read_calls
 from cogency_tui.providers.offline.provider import DELAY, OfflineProvider, OfflineSession, offline_delay
+from tests.cases import cases
 from tests.providers.project import Project, converse, results, system
 
 HISTORY: list[Message] = [system(), {"role": "user", "content": "list the files"}]
@@ -138,7 +139,7 @@ def test_the_delay_comes_from_the_environment(monkeypatch: pytest.MonkeyPatch) -
         OfflineProvider()
 
 
-@pytest.mark.parametrize("value", ["-1", "nan", "inf", "x"])
+@cases("value", ["-1", "nan", "inf", "x"])
 def test_a_delay_that_cannot_be_is_refused(value: str) -> None:
     with pytest.raises(ConfigError, match="COGENCY_OFFLINE_DELAY"):
         offline_delay({"COGENCY_OFFLINE_DELAY": value})

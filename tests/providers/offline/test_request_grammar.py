@@ -23,6 +23,7 @@ from cogency_tui.providers.offline.request_types import (
     Unclear,
     Undo,
 )
+from tests.cases import cases
 
 TABLE: list[tuple[str, Request]] = [
     ("list the files", ListFiles()),
@@ -98,7 +99,7 @@ TABLE: list[tuple[str, Request]] = [
 ]
 
 
-@pytest.mark.parametrize(("message", "request_"), TABLE, ids=[message for message, _request in TABLE])
+@cases(("message", "request_"), TABLE)
 def test_a_message_is_read_as_one_request(message: str, request_: Request) -> None:
     assert read_requests(message, "last.py") == [request_]
 
@@ -128,7 +129,7 @@ def test_what_is_lacking_is_named(message: str, lacks: str) -> None:
     assert lacks in request.lacks
 
 
-@pytest.mark.parametrize(
+@cases(
     "message",
     [
         "replace " + "a with " * 20_000,

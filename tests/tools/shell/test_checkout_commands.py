@@ -1,8 +1,7 @@
 """Which commands bring files of the project with commits and write none by other means."""
 
-import pytest
-
 from cogency_tui.tools.shell.checkout_commands import bringing
+from tests.cases import cases
 
 BRINGING = [
     "git switch x",
@@ -49,20 +48,20 @@ OTHERS = [
 ]
 
 
-@pytest.mark.parametrize("command", BRINGING)
+@cases("command", BRINGING)
 def test_brings_only_commits(command: str) -> None:
     found = bringing(command)
     assert found is not None
     assert found.alone
 
 
-@pytest.mark.parametrize("command", OTHERS)
+@cases("command", OTHERS)
 def test_may_write_by_other_means(command: str) -> None:
     found = bringing(command)
     assert found is None or not found.alone
 
 
-@pytest.mark.parametrize(
+@cases(
     "command",
     [
         "git rebase --continue",
@@ -81,7 +80,7 @@ def test_goes_on_with_what_git_has_left_half_way(command: str) -> None:
     assert not found.alone
 
 
-@pytest.mark.parametrize(
+@cases(
     ("command", "fetches", "takes_paths"),
     [
         ("git merge x", False, False),

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from cogency_tui.tools.shell.command_line import parse
 from cogency_tui.tools.shell.simple_command import TOO_DEEP
+from tests.cases import cases
 
 
 def words(command: str) -> list[list[str]]:
@@ -16,7 +17,7 @@ def words(command: str) -> list[list[str]]:
     return [[word.text if word.known else "?" for word in simple.words] for simple in parse(command)]
 
 
-@pytest.mark.parametrize(
+@cases(
     ("command", "found"),
     [
         ("a b  c", [["a", "b", "c"]]),
@@ -56,7 +57,7 @@ def test_the_words_of_what_runs(command: str, found: list[list[str]]) -> None:
     assert words(command) == found
 
 
-@pytest.mark.parametrize(
+@cases(
     ("command", "found"),
     [
         ("a > b", [("b", True, True)]),

@@ -6,6 +6,7 @@ import pytest
 
 from cogency_tui.tools.shell.outside_effects import Reach, reach
 from cogency_tui.workspace.paths import Workspace
+from tests.cases import cases
 
 
 @pytest.fixture
@@ -104,12 +105,12 @@ git merge "$X"
 """.strip().splitlines()
 
 
-@pytest.mark.parametrize("command", UNKNOWN)
+@cases("command", UNKNOWN)
 def test_a_name_that_only_running_shows_is_asked_about(project: Path, command: str) -> None:
     assert "known only at run time" in of(project, command).protected
 
 
-@pytest.mark.parametrize("command", KNOWN)
+@cases("command", KNOWN)
 def test_what_names_no_file_may_be_computed(project: Path, command: str) -> None:
     found = of(project, command)
     assert (found.outside, found.protected) == ("", "")

@@ -1,8 +1,7 @@
 """Where a command would run a value: what is refused, and what a value may be used for."""
 
-import pytest
-
 from cogency_tui.tools.shell.dynamic_code import runs_unwritten
+from tests.cases import cases
 
 REFUSED = [
     # The command's own name.
@@ -158,11 +157,11 @@ ALLOWED = [
 ]
 
 
-@pytest.mark.parametrize("command", REFUSED)
+@cases("command", REFUSED)
 def test_a_command_that_would_run_a_value_is_found(command: str) -> None:
     assert runs_unwritten(command, ["x"])
 
 
-@pytest.mark.parametrize("command", ALLOWED)
+@cases("command", ALLOWED)
 def test_a_value_may_be_an_argument(command: str) -> None:
     assert runs_unwritten(command, ["x"]) == ""

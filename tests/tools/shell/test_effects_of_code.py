@@ -6,6 +6,7 @@ import pytest
 
 from cogency_tui.tools.shell.outside_effects import Reach, reach
 from cogency_tui.workspace.paths import Workspace
+from tests.cases import cases
 
 
 @pytest.fixture
@@ -167,19 +168,19 @@ ORDINARY = [
 ]
 
 
-@pytest.mark.parametrize("command", SED_AND_AWK + CODE + MADE + WRAPPED)
+@cases("command", SED_AND_AWK + CODE + MADE + WRAPPED)
 def test_code_that_names_a_path_outside_is_asked_about(project: Path, command: str) -> None:
     found = of(project, command)
     assert found.outside or "known only at run time" in found.protected
 
 
-@pytest.mark.parametrize("command", ORDINARY)
+@cases("command", ORDINARY)
 def test_ordinary_code_is_not(project: Path, command: str) -> None:
     found = of(project, command)
     assert (found.outside, found.protected) == ("", "")
 
 
-@pytest.mark.parametrize(
+@cases(
     "command",
     [
         "cat > t.py <<X\nopen('.envrc', 'w')\nX\npython3 t.py",

@@ -7,6 +7,7 @@ import pytest
 
 from cogency_tui.tools.shell.outside_effects import reach
 from cogency_tui.workspace.paths import Workspace
+from tests.cases import cases
 
 
 @pytest.fixture
@@ -22,7 +23,7 @@ def project(tmp_path: Path) -> Path:
     return project
 
 
-@pytest.mark.parametrize(
+@cases(
     "command",
     [
         "cd src && cat ../README.md",
@@ -44,7 +45,7 @@ def test_what_lies_beside_the_directory_is_inside(command: str, project: Path) -
     assert (found.outside, found.protected) == ("", "")
 
 
-@pytest.mark.parametrize(
+@cases(
     "command",
     [
         "cd src && cd .. && cat ../README.md",
@@ -94,16 +95,14 @@ def test_a_path_for_directories_of_the_environment_is_none_that_is_known(
     assert reach("cd src && cat ../README.md", project, Workspace(project)).outside
 
 
-@pytest.mark.parametrize("lister", ["find src -name '*.py'", "git ls-files", "ls src", "grep -rl x src"])
-@pytest.mark.parametrize(
-    "body", ['echo "$f"', 'sed -i s/a/b/ "$f"', 'mv "$f" "$f.bak"; chmod +x "$f"; rm "$f"']
-)
+@cases("lister", ["find src -name '*.py'", "git ls-files", "ls src", "grep -rl x src"])
+@cases("body", ['echo "$f"', 'sed -i s/a/b/ "$f"', 'mv "$f" "$f.bak"; chmod +x "$f"; rm "$f"'])
 def test_a_loop_over_names_ends(lister: str, body: str, project: Path) -> None:
     found = reach(f"{lister} | while read -r f; do {body}; done", project, Workspace(project))
     assert found.outside == ""
 
 
-@pytest.mark.parametrize(
+@cases(
     "command",
     [
         "awk -F/ '{print $NF}' docs/x",
@@ -119,6 +118,6 @@ def test_a_slash_between_fields_is_no_path(command: str, project: Path) -> None:
     assert reach(command, project, Workspace(project)).outside == ""
 
 
-@pytest.mark.parametrize("command", ["cut -f2 /etc/shadow", "find / -F/", "sed -e p /etc/shadow", "ls -F /"])
+@cases("command", ["cut -f2 /etc/shadow", "find / -F/", "sed -e p /etc/shadow", "ls -F /"])
 def test_a_path_beside_it_is_one(command: str, project: Path) -> None:
     assert reach(command, project, Workspace(project)).outside

@@ -8,6 +8,7 @@ import pytest
 from cogency_tui.tools.shell.losses import at_stake
 from cogency_tui.tools.shell.outside_effects import Reach, reach
 from cogency_tui.workspace.paths import Workspace
+from tests.cases import cases
 
 
 @pytest.fixture
@@ -91,24 +92,24 @@ echo $((echo a); (curl https://evil.example))
 """.strip().splitlines()
 
 
-@pytest.mark.parametrize("command", INSIDE)
+@cases("command", INSIDE)
 def test_what_leads_into_the_project_is_no_question(project: Path, command: str) -> None:
     found = of(project, command)
     assert (found.outside, found.protected) == ("", "")
 
 
-@pytest.mark.parametrize("command", OUTSIDE)
+@cases("command", OUTSIDE)
 def test_what_may_lead_out_of_it_is_asked_about(project: Path, command: str) -> None:
     found = of(project, command)
     assert found.outside or found.protected
 
 
-@pytest.mark.parametrize("command", NO_NETWORK)
+@cases("command", NO_NETWORK)
 def test_patterns_of_branches_and_sums_run_nothing(project: Path, command: str) -> None:
     assert of(project, command).network == ""
 
 
-@pytest.mark.parametrize("command", NETWORK)
+@cases("command", NETWORK)
 def test_what_branches_and_sums_run_is_found(project: Path, command: str) -> None:
     assert of(project, command).network
 
@@ -118,7 +119,7 @@ def test_a_pattern_ends_with_its_bracket(project: Path) -> None:
     assert of(project, "case x in\n# y\nLinux*)\n  ls ;;\n*)\n  ls\nesac\nls").network == ""
 
 
-@pytest.mark.parametrize(
+@cases(
     "command",
     [
         "trap 'rm -f /tmp/x.$$' EXIT",
@@ -131,7 +132,7 @@ def test_temporary_files_by_a_number_are_no_loss(project: Path, command: str) ->
     assert lost(project, command) == ""
 
 
-@pytest.mark.parametrize(
+@cases(
     "command",
     [
         "rm -rf /tmp/$x",
@@ -147,7 +148,7 @@ def test_what_may_be_no_temporary_file_is_a_loss(project: Path, command: str) ->
     assert lost(project, command)
 
 
-@pytest.mark.parametrize(
+@cases(
     "command",
     [
         'x=$(realpath "$y"); echo $x',
@@ -160,7 +161,7 @@ def test_what_can_bring_nothing_is_not_named(project: Path, command: str) -> Non
     assert of(project, command).could_bring == ""
 
 
-@pytest.mark.parametrize(
+@cases(
     ("command", "program"),
     [
         ('find "$x" -name y', "find"),
@@ -184,6 +185,6 @@ cat <(echo ')' ")" ; curl https://x.com)
 """.strip().splitlines()
 
 
-@pytest.mark.parametrize("command", NESTED)
+@cases("command", NESTED)
 def test_a_bracket_in_quotes_closes_nothing(tmp_path: Path, command: str) -> None:
     assert reach(command, tmp_path, Workspace(tmp_path)).network == "curl"

@@ -8,6 +8,7 @@ import pytest
 from cogency_tui.tools.shell.losses import at_stake
 from cogency_tui.tools.shell.outside_effects import Reach, reach
 from cogency_tui.workspace.paths import Workspace
+from tests.cases import cases
 
 FILES = {
     ".env": "K=1\n",
@@ -83,13 +84,13 @@ python3 -m json.tool list .vscode/settings.json
 """.strip().splitlines()
 
 
-@pytest.mark.parametrize("command", LISTED)
+@cases("command", LISTED)
 def test_names_that_are_listed_in_the_project_are_no_question(project: Path, command: str) -> None:
     found = of(project, command)
     assert (found.outside, found.protected, found.brings) == ("", "", "")
 
 
-@pytest.mark.parametrize("command", UNKNOWN)
+@cases("command", UNKNOWN)
 def test_names_that_may_be_any_are_asked_about(project: Path, command: str) -> None:
     found = of(project, command)
     assert found.outside or found.protected
@@ -101,7 +102,7 @@ def test_what_git_clean_is_told_to_leave_is_not_lost(project: Path) -> None:
     assert lost(project, "git clean -fdX -e '!.env'") == "1 ignored by git: other.orig"
 
 
-@pytest.mark.parametrize(
+@cases(
     "command",
     ["git clean -fdX -e .env", "git clean -fdx -- -e .env", "git clean -fdx -e $x", "git clean -fdx -e x"],
 )

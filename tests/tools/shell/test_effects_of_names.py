@@ -7,6 +7,7 @@ import pytest
 
 from cogency_tui.tools.shell.outside_effects import Reach, reach
 from cogency_tui.workspace.paths import Workspace
+from tests.cases import cases
 
 
 @pytest.fixture
@@ -136,13 +137,13 @@ def test_a_command_that_reads_outside_is_asked_about(project: Path, command: str
     assert b"hunter2hunter2" in ran.stdout
 
 
-@pytest.mark.parametrize("command", COMPUTING)
+@cases("command", COMPUTING)
 def test_what_only_running_would_name_is_asked_about(project: Path, command: str) -> None:
     found = of(project, command)
     assert found.outside or "it reads files known only at run time" in found.protected
 
 
-@pytest.mark.parametrize("command", ORDINARY)
+@cases("command", ORDINARY)
 def test_names_that_the_project_has_are_not(project: Path, command: str) -> None:
     found = of(project, command)
     assert (found.outside, found.protected) == ("", "")

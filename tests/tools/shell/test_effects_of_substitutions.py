@@ -7,6 +7,7 @@ import pytest
 
 from cogency_tui.tools.shell.outside_effects import Reach, reach
 from cogency_tui.workspace.paths import Workspace
+from tests.cases import cases
 
 
 @pytest.fixture
@@ -68,7 +69,7 @@ f=a.py; read -raf < list; cat "$f"
 """.strip().splitlines()
 
 
-@pytest.mark.parametrize("command", INSIDE)
+@cases("command", INSIDE)
 def test_what_a_substitution_comes_to_in_the_project_is_known(project: Path, command: str) -> None:
     found = of(project, command)
     assert (found.outside, found.protected) == ("", "")

@@ -6,6 +6,7 @@ import pytest
 
 from cogency_tui.tools.shell.outside_effects import Reach, reach
 from cogency_tui.workspace.paths import Workspace
+from tests.cases import cases
 
 
 @pytest.fixture
@@ -93,17 +94,17 @@ ORDINARY = [
 ]
 
 
-@pytest.mark.parametrize("name", NAMES)
+@cases("name", NAMES)
 def test_an_assignment_names_its_path(project: Path, name: str) -> None:
     assert of(project, f"{name}=../new make").outside == f"{project.parent}/new"
 
 
-@pytest.mark.parametrize("command", OUTSIDE)
+@cases("command", OUTSIDE)
 def test_a_value_that_leads_outside_is_asked_about(project: Path, command: str) -> None:
     assert of(project, command).outside
 
 
-@pytest.mark.parametrize("command", ORDINARY)
+@cases("command", ORDINARY)
 def test_an_ordinary_value_is_not(project: Path, command: str) -> None:
     found = of(project, command)
     assert (found.outside, found.protected) == ("", "")

@@ -6,6 +6,7 @@ import pytest
 
 from cogency_tui.tools.shell.outside_effects import Reach, reach
 from cogency_tui.workspace.paths import Workspace
+from tests.cases import cases
 
 
 @pytest.fixture
@@ -221,12 +222,12 @@ ORDINARY = [
 ]
 
 
-@pytest.mark.parametrize("command", PROTECTED)
+@cases("command", PROTECTED)
 def test_what_may_write_a_protected_file_is_asked_about(project: Path, command: str) -> None:
     assert of(project, command).protected
 
 
-@pytest.mark.parametrize("command", ORDINARY)
+@cases("command", ORDINARY)
 def test_what_only_names_a_protected_file_is_not(project: Path, command: str) -> None:
     assert of(project, command).protected == ""
 
@@ -247,7 +248,7 @@ def test_a_path_outside_that_is_glued_to_options_is_seen(project: Path, command:
 HEADS = ["git reset HEAD", "git checkout HEAD -- src", "git switch -c z HEAD", "git worktree add w HEAD"]
 
 
-@pytest.mark.parametrize("command", HEADS)
+@cases("command", HEADS)
 def test_head_is_a_commit_to_git(project: Path, command: str) -> None:
     assert not reach(command, project, Workspace(project)).protected
 

@@ -1,12 +1,11 @@
 """What looks like a key is not in an environment, and our keys are in no text, however it is cut."""
 
-import pytest
-
 from cogency_tui.redaction import Veil
 from cogency_tui.tools.shell.environment_scrubbing import masked, scrubbed
+from tests.cases import cases
 
 
-@pytest.mark.parametrize(
+@cases(
     "name",
     [
         *("OPENAI_API_KEY", "GITHUB_TOKEN", "AWS_SECRET_ACCESS_KEY", "AWS_ACCESS_KEY_ID", "DB_PASSWORD"),
@@ -26,7 +25,7 @@ def test_variable_that_looks_like_a_key_is_removed(name: str) -> None:
     assert name not in scrubbed({name: "x"}, {})
 
 
-@pytest.mark.parametrize(
+@cases(
     "name", ["PATH", "PWD", "HOME", "SSH_AUTH_SOCK", "KEYBOARD", "MONKEY", "TOKENIZERS_PARALLELISM", "PATHS"]
 )
 def test_ordinary_variable_is_kept(name: str) -> None:
@@ -42,7 +41,7 @@ SECRETS = {"ONE": "abcabcabd", "TWO": "abcabcabdxyz", "SHORT": "tiny"}
 TEXT = "ab abcabcabcabd tiny abcabcabdxyz abcabcabdxy abcabc"
 
 
-@pytest.mark.parametrize("step", [1, 2, 5, 9, 100])
+@cases("step", [1, 2, 5, 9, 100])
 def test_keys_are_hidden_wherever_the_text_is_cut(step: int) -> None:
     veil = Veil(SECRETS)
     shown = "".join(veil.feed(TEXT[start : start + step]) for start in range(0, len(TEXT), step))
@@ -68,7 +67,7 @@ def test_without_keys_text_is_as_it_is() -> None:
     assert Veil({"A": ""}).feed("anything") == "anything"
 
 
-@pytest.mark.parametrize(
+@cases(
     "secret",
     [
         "sk-abcdefghijklmnopqrstuvwx",
@@ -89,7 +88,7 @@ def test_what_looks_like_a_secret_is_masked(secret: str) -> None:
     assert "is not shown]" in shown
 
 
-@pytest.mark.parametrize(
+@cases(
     "text",
     [
         "Works on token counting and password forms",

@@ -13,6 +13,7 @@ from cogency_tui.tools.shell.files_outside_project import is_own_temporary, is_p
 from cogency_tui.tools.shell.losses import at_stake
 from cogency_tui.tools.shell.outside_effects import Reach, reach
 from cogency_tui.workspace.paths import Workspace
+from tests.cases import cases
 
 
 @pytest.fixture
@@ -38,7 +39,7 @@ def of(project: Path, command: str) -> Reach:
     return reach(command, project, Workspace(project))
 
 
-@pytest.mark.parametrize(
+@cases(
     "command",
     [
         "ls /usr/bin",
@@ -58,7 +59,7 @@ def test_what_the_system_has_for_all_is_read_unasked(project: Path, command: str
     assert (found.outside, found.brings) == ("", "")
 
 
-@pytest.mark.parametrize(
+@cases(
     "command",
     [
         "cat /etc/shadow",

@@ -8,6 +8,7 @@ import pytest
 from cogency_tui.tools.shell.losses import at_stake
 from cogency_tui.tools.shell.outside_effects import reach
 from cogency_tui.workspace.paths import Workspace
+from tests.cases import cases
 
 FILES = (".env", ".gitignore", "a/deep/keep.env", "f.orig", "src/__pycache__/x.pyc", "src/x.py", "a.md")
 
@@ -44,12 +45,12 @@ find . -newer a.md -path ./.git/config -prune -o -print | xargs sed -i s/a/b/
 """.strip().splitlines()
 
 
-@pytest.mark.parametrize("command", PASSED_OVER)
+@cases("command", PASSED_OVER)
 def test_what_is_passed_over_is_no_target(project: Path, command: str) -> None:
     assert reach(command, project, Workspace(project)).protected == ""
 
 
-@pytest.mark.parametrize("command", FOUND)
+@cases("command", FOUND)
 def test_what_may_be_found_is_a_target(project: Path, command: str) -> None:
     assert ".git" in reach(command, project, Workspace(project)).protected
 
@@ -88,7 +89,7 @@ def test_what_its_actions_may_reach_is_lost(project: Path, command: str, expecte
     assert at_stake(command, project, Workspace(project)).what == expected
 
 
-@pytest.mark.parametrize(
+@cases(
     "tests",
     [
         "-regex '.*env'",

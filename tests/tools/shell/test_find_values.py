@@ -8,6 +8,7 @@ import pytest
 from cogency_tui.tools.shell.losses import at_stake
 from cogency_tui.tools.shell.outside_effects import Reach, reach
 from cogency_tui.workspace.paths import Workspace
+from tests.cases import cases
 
 
 @pytest.fixture
@@ -50,12 +51,12 @@ find keep -mindepth 99 -mindepth 0 -name '*' -delete
 """.strip().splitlines()
 
 
-@pytest.mark.parametrize("command", LOST)
+@cases("command", LOST)
 def test_what_only_looks_like_a_test_spares_nothing(project: Path, command: str) -> None:
     assert at_stake(command, project, Workspace(project)).what
 
 
-@pytest.mark.parametrize(
+@cases(
     "command",
     [
         r"find keep -type d -empty -delete",
@@ -82,7 +83,7 @@ def test_a_command_behind_a_value_is_found(project: Path, command: str) -> None:
     assert of(project, command).network == "curl"
 
 
-@pytest.mark.parametrize(
+@cases(
     "command",
     [
         r"find . -exec echo -type f \; -exec cat {} +",

@@ -7,6 +7,7 @@ import pytest
 
 from cogency_tui.tools.shell.outside_effects import Reach, reach
 from cogency_tui.workspace.paths import Workspace
+from tests.cases import cases
 
 
 @pytest.fixture
@@ -139,25 +140,25 @@ echo "$X" "$(cat src/a.py)"
 """.strip().splitlines()
 
 
-@pytest.mark.parametrize("command", THROUGH_LINKS)
+@cases("command", THROUGH_LINKS)
 def test_a_link_outside_that_is_followed_counts_as_named(project: Path, command: str) -> None:
     found = of(project, command)
     assert found.outside.startswith(str(project.parent / "outside"))
     assert found.brings == found.outside
 
 
-@pytest.mark.parametrize("command", GLUED)
+@cases("command", GLUED)
 def test_a_path_in_an_option_or_a_script_is_seen(project: Path, command: str) -> None:
     found = of(project, command)
     assert found.outside == str(project.parent / "outside/s") or "only the script of" in found.brings
 
 
-@pytest.mark.parametrize("command", BY_NAMES)
+@cases("command", BY_NAMES)
 def test_names_that_only_running_shows_are_a_certain_source(project: Path, command: str) -> None:
     assert of(project, command).brings
 
 
-@pytest.mark.parametrize("command", CONFINED)
+@cases("command", CONFINED)
 def test_what_stays_in_the_project_brings_nothing(project: Path, command: str) -> None:
     found = of(project, command)
     assert (found.outside, found.brings) == ("", "")

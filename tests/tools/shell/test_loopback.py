@@ -8,13 +8,14 @@ from cogency_tui.tools.shell.command_line import parse
 from cogency_tui.tools.shell.loopback import Visit, visit
 from cogency_tui.tools.shell.outside_effects import reach
 from cogency_tui.workspace.paths import Workspace
+from tests.cases import cases
 
 
 def of(command: str, home: Path, **environ: str) -> Visit | None:
     return visit(parse(command)[-1], {"HOME": str(home), "WGETRC": str(home / "none"), **environ})
 
 
-@pytest.mark.parametrize(
+@cases(
     ("command", "addresses", "prints"),
     [
         ("curl http://127.0.0.1:8000/a.txt", "127.0.0.1:8000", True),
@@ -52,7 +53,7 @@ def test_what_stays_on_this_machine(tmp_path: Path, command: str, addresses: str
     assert (" ".join(map(str, found.addresses)), found.prints) == (addresses, prints)
 
 
-@pytest.mark.parametrize(
+@cases(
     "command",
     [
         *("curl", "curl -s", "curl https://example.org", "curl localhost.evil.example", "curl 127.0.0.1.nip.io"),
@@ -113,7 +114,7 @@ def test_a_client_s_own_configuration_may_lead_it_elsewhere(tmp_path: Path, line
     assert of("wget --max-redirect=0 localhost:1", tmp_path, WGETRC=str(tmp_path / "wgetrc")) is None
 
 
-@pytest.mark.parametrize(
+@cases(
     "command",
     [
         "curl -s -o /dev/null -w '%{http_code}\\n' https://example.org",
@@ -129,7 +130,7 @@ def test_who_only_asks_whether_a_server_answers_reads_nothing(tmp_path: Path, co
     assert not found.sources
 
 
-@pytest.mark.parametrize(
+@cases(
     "command",
     [
         "curl -sI https://example.org",

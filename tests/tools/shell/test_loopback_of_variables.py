@@ -2,11 +2,10 @@
 
 from pathlib import Path
 
-import pytest
-
 from cogency_tui.tools.shell.outside_effects import Reach, reach
 from cogency_tui.tools.shell.port_owners import ListeningPorts
 from cogency_tui.workspace.paths import Workspace
+from tests.cases import cases
 
 HERE = r"""
 URL=http://127.0.0.1:8812; curl -s $URL/README.md
@@ -67,13 +66,13 @@ def of(root: Path, command: str) -> Reach:
     return reach(command, root, Workspace(root), ListeningPorts())
 
 
-@pytest.mark.parametrize("command", HERE)
+@cases("command", HERE)
 def test_what_stands_behind_host_and_port_changes_neither(tmp_path: Path, command: str) -> None:
     found = of(tmp_path, command)
     assert (found.network, found.protected) == ("", "")
 
 
-@pytest.mark.parametrize("command", ELSEWHERE)
+@cases("command", ELSEWHERE)
 def test_an_address_that_may_lead_elsewhere_is_asked_about(tmp_path: Path, command: str) -> None:
     assert of(tmp_path, command).network
 

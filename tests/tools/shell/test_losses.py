@@ -9,6 +9,7 @@ import pytest
 
 from cogency_tui.tools.shell.losses import AtStake, at_stake
 from cogency_tui.workspace.paths import Workspace
+from tests.cases import cases
 
 FILES = {
     "clean.py": "clean\n",
@@ -259,19 +260,19 @@ HARMLESS = [
 ]
 
 
-@pytest.mark.parametrize(("command", "paths"), [*GIT, *FILE_COMMANDS])
+@cases(("command", "paths"), [*GIT, *FILE_COMMANDS])
 def test_what_is_at_stake(repo: Repo, command: str, paths: set[str]) -> None:
     assert repo.paths(command) == paths
     assert repo.stake(command).what or paths == {"build"}
 
 
-@pytest.mark.parametrize("command", HIDDEN, ids=repr)
+@cases("command", HIDDEN)
 def test_it_is_found_wherever_it_stands(repo: Repo, command: str) -> None:
     assert "new.txt" in repo.paths(command)
     assert "new.txt" in repo.stake(command).what
 
 
-@pytest.mark.parametrize("command", HARMLESS, ids=repr)
+@cases("command", HARMLESS)
 def test_nothing_is_at_stake(repo: Repo, command: str) -> None:
     assert repo.stake(command) == AtStake()
 
@@ -309,7 +310,7 @@ def test_what_only_has_the_name_of_a_build_is_a_loss(repo: Repo) -> None:
     assert repo.stake("rm debug.log").what == "1 ignored by git: debug.log"
 
 
-@pytest.mark.parametrize(
+@cases(
     ("command", "what"),
     [
         ("git reset --hard", "uncommitted changes in 3 files: changed.py, src/changed.py, staged.py"),
@@ -434,7 +435,7 @@ def test_what_is_nested_too_deeply_is_asked_about(repo: Repo, command: str) -> N
 
 
 @pytest.mark.timeout(60)
-@pytest.mark.parametrize(
+@cases(
     "command",
     [
         *(
@@ -463,7 +464,6 @@ def test_what_is_nested_too_deeply_is_asked_about(repo: Repo, command: str) -> N
         ),
         *("cd x; " * 20_000, "rm " + "a" * 5000, "rm " + "a/" * 5000 + "b", "\n" * 100_000),
     ],
-    ids=lambda command: repr(command[:20]),
 )
 def test_no_command_is_too_odd_to_be_looked_at(repo: Repo, command: str) -> None:
     repo.stake(command)

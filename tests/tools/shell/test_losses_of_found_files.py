@@ -8,6 +8,7 @@ import pytest
 from cogency_tui.tools.shell.losses import at_stake
 from cogency_tui.tools.shell.outside_effects import reach
 from cogency_tui.workspace.paths import Workspace
+from tests.cases import cases
 
 FILES = ("a.py", "docs/a.txt", "src/x.py", "src/__pycache__/x.pyc")
 
@@ -23,7 +24,7 @@ def project(tmp_path: Path) -> Path:
     return root
 
 
-@pytest.mark.parametrize(
+@cases(
     "command",
     [
         'tmp=$(mktemp -d); cp -r src "$tmp/"; rm -rf "$tmp"',
@@ -42,7 +43,7 @@ def test_what_can_be_made_again_is_no_loss(project: Path, command: str) -> None:
     assert (found.network, found.outside, found.protected) == ("", "", "")
 
 
-@pytest.mark.parametrize(
+@cases(
     "command",
     [
         'tmp=$(mktemp -d); mv docs "$tmp/"; rm -rf "$tmp"',

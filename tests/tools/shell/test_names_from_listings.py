@@ -9,6 +9,7 @@ import pytest
 from cogency_tui.tools.shell.losses import at_stake
 from cogency_tui.tools.shell.outside_effects import Reach, reach
 from cogency_tui.workspace.paths import Workspace
+from tests.cases import cases
 
 
 @pytest.fixture
@@ -188,12 +189,17 @@ find . -type f | while IFS= read -r f; do wc -l "$f"; done
 """.strip().splitlines()
 
 
-@pytest.mark.parametrize("command", PLAIN)
-def test_ordinary_lists_are_no_question(project: Path, command: str) -> None:
+@pytest.fixture
+def odd_names(project: Path) -> Path:
     set_up(
         project, "mkdir '[id]'; touch 'My file.md' 'a - b.md' '[id]/c.tsx'; git add -A; git commit -qm two"
     )
-    assert not is_asked_about(project, command)
+    return project
+
+
+@cases("command", PLAIN)
+def test_ordinary_lists_are_no_question(odd_names: Path, command: str) -> None:
+    assert not is_asked_about(odd_names, command)
 
 
 def test_quotes_in_names_matter_only_to_what_takes_them_away(project: Path) -> None:
@@ -272,10 +278,15 @@ find "x $OUT" -type f | xargs cat
 """.strip().splitlines()
 
 
-@pytest.mark.parametrize("command", NOT_ONLY_NAMES)
-def test_what_may_print_anything_but_names_is_no_list(project: Path, command: str) -> None:
+@pytest.fixture
+def numbered_notes(project: Path) -> Path:
     set_up(project, "cp notes 1")
-    assert is_asked_about(project, command)
+    return project
+
+
+@cases("command", NOT_ONLY_NAMES)
+def test_what_may_print_anything_but_names_is_no_list(numbered_notes: Path, command: str) -> None:
+    assert is_asked_about(numbered_notes, command)
 
 
 def test_what_is_attached_to_an_option_takes_no_program_away(project: Path) -> None:
@@ -322,7 +333,13 @@ def test_a_link_among_the_names_counts(project: Path, link: str, command: str) -
     assert of(project, command).outside.startswith(str(project.parent))
 
 
-@pytest.mark.parametrize(
+@pytest.fixture
+def linked_secret(project: Path) -> Path:
+    set_up(project, "ln -s ../home/secret l; git add -A; git commit -qm two")
+    return project
+
+
+@cases(
     "command",
     [
         'for f in $(ls); do rm -f "$f"; done',
@@ -333,9 +350,8 @@ def test_a_link_among_the_names_counts(project: Path, link: str, command: str) -
         'for f in $(ls); do mv "$f" src/; done',
     ],
 )
-def test_a_link_that_is_not_followed_does_not_count(project: Path, command: str) -> None:
-    set_up(project, "ln -s ../home/secret l; git add -A; git commit -qm two")
-    assert of(project, command).outside == ""
+def test_a_link_that_is_not_followed_does_not_count(linked_secret: Path, command: str) -> None:
+    assert of(linked_secret, command).outside == ""
 
 
 def test_a_link_that_is_moved_may_lead_elsewhere(project: Path) -> None:

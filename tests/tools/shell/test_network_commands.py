@@ -10,6 +10,7 @@ import pytest
 from cogency_tui.tools.shell.outside_effects import reach
 from cogency_tui.tools.shell.port_owners import ListeningPorts
 from cogency_tui.workspace.paths import Workspace
+from tests.cases import cases
 
 REACHING = r"""
 $c http://x.com
@@ -196,12 +197,12 @@ def network(root: Path, command: str) -> str:
     return reach(command.replace("\\n", "\n"), root, Workspace(root), ListeningPorts()).network
 
 
-@pytest.mark.parametrize("command", REACHING)
+@cases("command", REACHING)
 def test_what_may_run_anything_may_reach_the_network(project: Path, command: str) -> None:
     assert network(project, command)
 
 
-@pytest.mark.parametrize("command", ORDINARY)
+@cases("command", ORDINARY)
 def test_what_is_written_out_does_not(project: Path, command: str) -> None:
     assert network(project, command) == ""
 

@@ -2,11 +2,10 @@
 
 from pathlib import Path
 
-import pytest
-
 from cogency_tui.tools.shell.outside_effects import reach
 from cogency_tui.tools.shell.port_owners import ListeningPorts
 from cogency_tui.workspace.paths import Workspace
+from tests.cases import cases
 
 MADE = [
     "cat > conftest.py <<X\nimport socket\nX\npytest",
@@ -94,16 +93,16 @@ def network(root: Path, command: str) -> str:
     return reach(command, root, Workspace(root), ListeningPorts()).network
 
 
-@pytest.mark.parametrize("command", MADE)
+@cases("command", MADE)
 def test_code_that_a_command_makes_may_reach_the_network(tmp_path: Path, command: str) -> None:
     assert "this command creates" in network(tmp_path, command)
 
 
-@pytest.mark.parametrize("command", REACHING)
+@cases("command", REACHING)
 def test_more_ways_to_the_network_are_known(tmp_path: Path, command: str) -> None:
     assert network(tmp_path, command)
 
 
-@pytest.mark.parametrize("command", ORDINARY)
+@cases("command", ORDINARY)
 def test_ordinary_work_does_not(tmp_path: Path, command: str) -> None:
     assert network(tmp_path, command) == ""

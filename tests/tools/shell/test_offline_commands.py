@@ -9,6 +9,7 @@ import pytest
 from cogency_tui.tools.shell.offline_commands import is_offline
 from cogency_tui.tools.shell.port_owners import ListeningPorts
 from cogency_tui.workspace.paths import Workspace
+from tests.cases import cases
 
 OFFLINE = r"""
 date
@@ -257,12 +258,12 @@ def offline(root: Path, command: str) -> bool:
     return is_offline(command.replace("\\n", "\n"), root, Workspace(root), ListeningPorts())
 
 
-@pytest.mark.parametrize("command", OFFLINE)
+@cases("command", OFFLINE)
 def test_what_reads_and_writes_files_that_it_names_is_offline(project: Path, command: str) -> None:
     assert offline(project, command)
 
 
-@pytest.mark.parametrize("command", OTHERS)
+@cases("command", OTHERS)
 def test_what_may_run_something_else_is_not(project: Path, command: str) -> None:
     assert not offline(project, command)
 

@@ -7,6 +7,7 @@ import pytest
 
 from cogency_tui.tools.shell.outside_effects import Reach, reach
 from cogency_tui.workspace.paths import Workspace
+from tests.cases import cases
 
 
 @pytest.fixture
@@ -24,7 +25,7 @@ def of(project: Path, command: str) -> Reach:
     return reach(command, project, Workspace(project))
 
 
-@pytest.mark.parametrize(
+@cases(
     ("command", "program"),
     [
         ("curl x.com", "curl"),
@@ -71,7 +72,7 @@ def test_programs_that_go_to_the_network(project: Path, command: str, program: s
     assert of(project, command).network == program
 
 
-@pytest.mark.parametrize(
+@cases(
     "command",
     [
         *(
@@ -108,7 +109,7 @@ def test_paths_outside_are_named(project: Path, command: str) -> None:
     assert found.outside in (str(project.parent), f"{project.parent}/beside.txt", f"{project.parent}/new.txt")
 
 
-@pytest.mark.parametrize(
+@cases(
     "command",
     [
         *(
@@ -144,7 +145,7 @@ def test_what_only_looks_like_a_path_outside_is_none(project: Path, command: str
     assert of(project, command.format(project.parent)).outside == ""
 
 
-@pytest.mark.parametrize(
+@cases(
     ("command", "reason"),
     [
         ("echo x > .git/hooks/pre-commit", "git runs what is inside .git"),
@@ -359,13 +360,13 @@ ORDINARY = [
 ]
 
 
-@pytest.mark.parametrize("command", OUTSIDE)
+@cases("command", OUTSIDE)
 def test_nothing_may_be_written_outside_unasked(project: Path, command: str) -> None:
     found = of(project, command)
     assert found.outside or "known only at run time" in found.protected
 
 
-@pytest.mark.parametrize("command", ORDINARY)
+@cases("command", ORDINARY)
 def test_ordinary_commands_in_the_project_are_not_asked_about(project: Path, command: str) -> None:
     found = of(project, command)
     assert (found.outside, found.protected) == ("", "")

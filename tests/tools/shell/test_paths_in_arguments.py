@@ -9,6 +9,7 @@ from cogency_tui.tools.shell.outside_effects import Reach, reach
 from cogency_tui.tools.shell.paths_in_arguments import addressed, files_in_arguments, names_more
 from cogency_tui.tools.shell.simple_command import Simple, Word
 from cogency_tui.workspace.paths import Workspace
+from tests.cases import cases
 from tests.exhaustive import sampled
 from tests.growth import assert_linear
 
@@ -214,19 +215,19 @@ npm install a@file:../proj
 """.strip().splitlines()
 
 
-@pytest.mark.parametrize("command", NAMED)
+@cases("command", NAMED)
 def test_a_file_outside_that_a_client_names_is_outside(project: Path, command: str) -> None:
     found = of(project, command)
     assert found.outside == str(project.parent / "out/s")
     assert found.brings
 
 
-@pytest.mark.parametrize("command", UNKNOWN)
+@cases("command", UNKNOWN)
 def test_a_file_that_a_client_is_told_only_when_it_runs_is_asked_about(project: Path, command: str) -> None:
     assert "known only at run time" in of(project, command).protected
 
 
-@pytest.mark.parametrize("command", FREE)
+@cases("command", FREE)
 def test_what_is_no_file_outside_is_not_asked_about(project: Path, command: str) -> None:
     found = of(project, command)
     assert (found.outside, found.protected) == ("", "")

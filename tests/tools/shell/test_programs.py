@@ -35,6 +35,7 @@ from cogency_tui.tools.shell.rule_options import (
     TARGETS,
 )
 from cogency_tui.workspace.paths import Workspace
+from tests.cases import cases
 
 NEVER: frozenset[Fact] = frozenset(("launcher", "shell", "builtin", "interpreter", "network", "destructive"))
 """Facts that leave no room for a rule by a program's name."""
@@ -63,7 +64,7 @@ def workspace(tmp_path: Path) -> Workspace:
     return Workspace(tmp_path)
 
 
-@pytest.mark.parametrize("program", sorted(PROGRAMS))
+@cases("program", sorted(PROGRAMS))
 def test_both_uses_agree_on_each_program(program: str, workspace: Workspace) -> None:
     known = PROGRAMS[program]
     if known & NEVER:
@@ -80,12 +81,12 @@ def test_both_uses_agree_on_each_program(program: str, workspace: Workspace) -> 
         assert "network" in known
 
 
-@pytest.mark.parametrize("program", SPOKEN_OF)
+@cases("program", SPOKEN_OF)
 def test_what_was_known_in_one_table_only_is_known(program: str) -> None:
     assert "network" in facts(program)
 
 
-@pytest.mark.parametrize("program", sorted(NETWORK_COMMANDS))
+@cases("program", sorted(NETWORK_COMMANDS))
 def test_no_command_that_goes_to_the_network_has_a_rule(program: str, workspace: Workspace) -> None:
     for command in NETWORK_COMMANDS[program]:
         assert reach(f"{program} {command} x", workspace.root, workspace).network == program
@@ -94,7 +95,7 @@ def test_no_command_that_goes_to_the_network_has_a_rule(program: str, workspace:
             assert pattern_of(f"{program} {command} x") == ""
 
 
-@pytest.mark.parametrize("name", sorted(RULES))
+@cases("name", sorted(RULES))
 def test_each_rule_stays_here_and_refuses_what_it_does_not_name(name: str, workspace: Workspace) -> None:
     options = RULES[name]
     if name not in MODULES or pattern_of(name):
@@ -113,7 +114,7 @@ def test_each_rule_stays_here_and_refuses_what_it_does_not_name(name: str, works
             assert not options.allow((option[:-1], "x"))
 
 
-@pytest.mark.parametrize("program", sorted(TARGETS))
+@cases("program", sorted(TARGETS))
 def test_a_target_is_one_and_not_final(program: str) -> None:
     assert pattern_of(f"{program} test") == f"{program} test"
     for command in (program, f"{program} clean", f"{program} test deploy", f"{program} test X=y"):
@@ -150,7 +151,7 @@ def test_each_program_of_options_commands_and_rules_is_in_the_table() -> None:
     assert {name.removeprefix("git ") for name in (*RULES, *GIT_OFFLINE) if name[:4] == "git "} <= set(GIT)
 
 
-@pytest.mark.parametrize("name", sorted(RULES))
+@cases("name", sorted(RULES))
 def test_rules_and_the_table_agree_on_options_with_a_value(name: str) -> None:
     roles: tuple[Role, ...] = ("copying", "selecting", "separator", "value", "wrapping")
     for option in (option for role in roles for option in options_of(role, name)):
@@ -167,7 +168,7 @@ OF_LISTINGS: dict[str, Table] = {
 }
 
 
-@pytest.mark.parametrize("name", sorted(OF_LISTINGS))
+@cases("name", sorted(OF_LISTINGS))
 def test_rules_and_listings_agree_on_options_with_a_value(name: str) -> None:
     known, kinds = OF_LISTINGS[name], RULES[name].kinds
     valued = {f"-{each}" for each in known.valued} | {f"--{each}" for each in known.valued_names}
@@ -240,9 +241,7 @@ def lists_in(tree: ast.AST) -> Iterator[list[str]]:
         yield from lists_in(node)
 
 
-@pytest.mark.parametrize(
-    "path", sorted(Path(outside_effects.__file__).parent.glob("*.py")), ids=lambda path: path.stem
-)
+@cases("path", sorted(Path(outside_effects.__file__).parent.glob("*.py")))
 def test_no_module_has_a_second_list_of_programs(path: Path) -> None:
     found: list[list[str]] = []
     for node in ast.parse(path.read_text()).body:
@@ -253,7 +252,7 @@ def test_no_module_has_a_second_list_of_programs(path: Path) -> None:
     assert bool(found) == (path.stem in ("programs", "rule_options")), found
 
 
-@pytest.mark.parametrize(
+@cases(
     "text",
     [
         'X = frozenset(("curl", "wget"))',
@@ -284,7 +283,7 @@ NETWORK = [
 ]
 
 
-@pytest.mark.parametrize("command", NETWORK)
+@cases("command", NETWORK)
 def test_what_one_of_two_lists_had_is_network(command: str, workspace: Workspace) -> None:
     assert reach(command, workspace.root, workspace).network
 
@@ -297,7 +296,7 @@ PROTECTED = [
 ]
 
 
-@pytest.mark.parametrize("command", PROTECTED)
+@cases("command", PROTECTED)
 def test_what_one_of_two_lists_had_is_protected(command: str, workspace: Workspace) -> None:
     assert reach(command, workspace.root, workspace).protected
 
@@ -307,6 +306,6 @@ def test_what_one_of_two_lists_had_is_outside(command: str, workspace: Workspace
     assert reach(command, workspace.root, workspace).outside
 
 
-@pytest.mark.parametrize("program", sorted(vars(network_commands)["_LITTLE_LANGUAGES"]))
+@cases("program", sorted(vars(network_commands)["_LITTLE_LANGUAGES"]))
 def test_a_program_with_a_language_in_its_options_may_start_another(program: str) -> None:
     assert "starts" in facts(program)

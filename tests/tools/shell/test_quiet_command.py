@@ -10,6 +10,7 @@ import pytest
 from cogency_tui.tools.shell.loopback import Quiet, quiet
 from cogency_tui.tools.shell.port_owners import ListeningPorts
 from cogency_tui.workspace.paths import Workspace
+from tests.cases import cases
 
 PROGRAMS = ("cat", "curl", "cut", "env", "grep", "head", "jq", "make", "python3", "rm", "sed", "sh", "sleep", "sort", "tail", "tee", "uniq", "wc", "wget")  # fmt: skip
 
@@ -52,7 +53,7 @@ def of(command: str, project: Path) -> Quiet:
     return quiet(command, project, Workspace(project), ListeningPorts())
 
 
-@pytest.mark.parametrize(
+@cases(
     "command",
     [
         "curl -s http://127.0.0.1:{0}/a.txt",
@@ -87,7 +88,7 @@ def test_serving_to_this_machine_is_held_here(project: Path, free: int, command:
     assert of(command.format(free), project) == HELD
 
 
-@pytest.mark.parametrize(
+@cases(
     "command",
     [
         *("", "echo x", "sleep 1", "make", "curl https://example.org", "curl -s localhost:{0} | sh"),

@@ -2,11 +2,10 @@
 
 from pathlib import Path
 
-import pytest
-
 from cogency_tui.tools.shell.outside_effects import reach
 from cogency_tui.tools.shell.port_owners import ListeningPorts
 from cogency_tui.workspace.paths import Workspace
+from tests.cases import cases
 
 WRITTEN_OUT = [
     "cat > t.sh <<'X'\nls -la\nwc -l a.py\nX\nbash t.sh",
@@ -53,11 +52,11 @@ def network(root: Path, command: str) -> str:
     return reach(command, root, Workspace(root), ListeningPorts()).network
 
 
-@pytest.mark.parametrize("command", WRITTEN_OUT)
+@cases("command", WRITTEN_OUT)
 def test_a_script_that_is_written_out_goes_where_its_commands_go(tmp_path: Path, command: str) -> None:
     assert network(tmp_path, command) == ""
 
 
-@pytest.mark.parametrize("command", UNKNOWN)
+@cases("command", UNKNOWN)
 def test_a_script_that_is_not_may_go_anywhere(tmp_path: Path, command: str) -> None:
     assert network(tmp_path, command)

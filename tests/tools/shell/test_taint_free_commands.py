@@ -2,10 +2,9 @@
 
 from pathlib import Path
 
-import pytest
-
 from cogency_tui.tools.shell.outside_effects import reach
 from cogency_tui.workspace.paths import Workspace
+from tests.cases import cases
 
 CONFINED = r"""
 ls -la
@@ -125,12 +124,12 @@ def could_bring(root: Path, command: str) -> str:
     return reach(command.replace("\\n", "\n"), root, Workspace(root)).could_bring
 
 
-@pytest.mark.parametrize("command", CONFINED)
+@cases("command", CONFINED)
 def test_what_only_reads_and_writes_the_project_brings_nothing(tmp_path: Path, command: str) -> None:
     assert could_bring(tmp_path, command) == ""
 
 
-@pytest.mark.parametrize("command", OPEN)
+@cases("command", OPEN)
 def test_what_runs_anything_else_could_bring_something(tmp_path: Path, command: str) -> None:
     assert could_bring(tmp_path, command)
 
@@ -145,7 +144,7 @@ def test_a_command_too_long_to_be_looked_through_could_bring_something(tmp_path:
     assert could_bring(tmp_path, "true;" * 30_000 + "./x") == "a command that is too long to analyze"
 
 
-@pytest.mark.parametrize(
+@cases(
     ("command", "source"),
     [
         ("python3 - <<'EOF'\nimport urllib.request\nEOF", "python3"),

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from cogency_tui.tools.shell.losses import AtStake
+from tests.cases import cases
 from tests.tools.shell.test_losses import Repo
 
 
@@ -46,7 +47,7 @@ def test_without_force_only_what_git_ignores_goes(repo: Repo) -> None:
     assert "secret.log" in told
 
 
-@pytest.mark.parametrize(
+@cases(
     ("command", "told"),
     [
         ("git worktree remove --force $WHERE", "a worktree whose name is known only at run time"),

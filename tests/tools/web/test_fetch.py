@@ -17,6 +17,7 @@ from cogency_tui.tools.web.fetch import Fetch
 from cogency_tui.tools.web.page_text import LONGEST, PageText, read_page
 from cogency_tui.tools.web.parser_process import in_child
 from cogency_tui.workspace.paths import Workspace
+from tests.cases import cases
 from tests.exhaustive import sampled
 from tests.peers.web import Reply, WebPeer, both, local_guard, moved, page, trust
 
@@ -123,7 +124,7 @@ async def test_the_intent_names_the_server_and_shows_the_address(web: Web) -> No
     assert (intent.paths, intent.everything) == ((), False)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("url", "why"),
     [
         ("http://10.0.0.1/", "private"),
@@ -218,7 +219,7 @@ async def test_what_only_says_that_it_is_text_is_refused(web: Web) -> None:
         await web.read(Reply(b"PK\0\0\0xx", headers={"content-type": "text/plain"}))
 
 
-@pytest.mark.parametrize(
+@cases(
     ("body", "content_type", "text"),
     [
         (b"<p>caf\xe9", "text/html; charset=iso-8859-1", "café"),
@@ -254,7 +255,7 @@ def html(text: str) -> PageText:
 LONG = "<p>" + "What one came for. " * 30
 
 
-@pytest.mark.parametrize(
+@cases(
     "around",
     [
         "<p>before<main>{}</main><p>after",
@@ -273,7 +274,7 @@ def test_where_a_page_names_its_main_part_that_is_read(around: str) -> None:
     assert "after" not in text
 
 
-@pytest.mark.parametrize(
+@cases(
     "source",
     [
         f"<p>before{LONG}<p>after",

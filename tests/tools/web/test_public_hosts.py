@@ -9,6 +9,7 @@ import pytest
 from cogency_tui.errors import ToolError
 from cogency_tui.tools.web.public_hosts import Guard, system_addresses, why_not_public
 from cogency_tui.tools.web.url import LONGEST, parse
+from tests.cases import cases
 from tests.peers.web import Names
 
 LOOPBACK = [
@@ -56,7 +57,7 @@ PUBLIC = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("url", LOOPBACK)
+@cases("url", LOOPBACK)
 async def test_every_spelling_of_loopback_is_refused(url: str) -> None:
     address = parse(url)
     with pytest.raises(ToolError, match="loopback"):
@@ -65,30 +66,30 @@ async def test_every_spelling_of_loopback_is_refused(url: str) -> None:
         await Guard().addresses(address.host, address.port)
 
 
-@pytest.mark.parametrize("address", NOT_PUBLIC)
+@cases("address", NOT_PUBLIC)
 def test_what_is_not_public_is_named(address: str) -> None:
     assert why_not_public(ip_address(address))
 
 
-@pytest.mark.parametrize("address", PUBLIC)
+@cases("address", PUBLIC)
 async def test_what_is_public_passes(address: str) -> None:
     assert why_not_public(ip_address(address)) == ""
     assert await Guard().addresses(address, 443) == [address]
 
 
-@pytest.mark.parametrize("address", [address for address in NOT_PUBLIC if ":" not in address])
+@cases("address", [address for address in NOT_PUBLIC if ":" not in address])
 def test_an_address_that_an_ipv6_address_hides_is_seen(address: str) -> None:
     assert why_not_public(ip_address(f"::ffff:{address}"))
     assert why_not_public(ip_address(f"64:ff9b::{address}"))
 
 
-@pytest.mark.parametrize("host", ["localhost", "localhost.", "LOCALHOST", "ⓛocalhost", "router", "metadata"])
+@cases("host", ["localhost", "localhost.", "LOCALHOST", "ⓛocalhost", "router", "metadata"])
 def test_a_name_of_the_local_network_is_refused(host: str) -> None:
     with pytest.raises(ToolError, match="local network"):
         Guard().check(parse(f"http://{host}/").host)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("url", "why"),
     [
         ("file:///etc/passwd", "file: is not http"),
@@ -144,7 +145,7 @@ def test_a_password_in_an_address_is_not_repeated() -> None:
     assert "hunter2" not in refused.value.advice
 
 
-@pytest.mark.parametrize(
+@cases(
     ("url", "plain"),
     [
         ("HTTP://Example.ORG", "http://example.org/"),
@@ -163,7 +164,7 @@ def test_an_address_has_one_form(url: str, plain: str) -> None:
     assert str(parse(plain)) == plain
 
 
-@pytest.mark.parametrize(
+@cases(
     ("location", "goes_to"),
     [
         ("b", "https://example.org/a/b"),
@@ -178,7 +179,7 @@ def test_a_redirect_may_be_relative(location: str, goes_to: str) -> None:
     assert str(parse(location, base=parse("https://example.org/a/"))) == goes_to
 
 
-@pytest.mark.parametrize("location", ["file:///etc/passwd", "javascript:x", "https://a@b.org/", "//[::1"])
+@cases("location", ["file:///etc/passwd", "javascript:x", "https://a@b.org/", "//[::1"])
 def test_a_redirect_is_held_to_the_same_rules(location: str) -> None:
     with pytest.raises(ToolError):
         parse(location, base=parse("https://example.org/a/"))
@@ -195,7 +196,7 @@ async def test_addresses_come_in_the_order_of_the_resolver() -> None:
     assert await Guard(names).addresses("many.test", 443) == ["2606:4700::1111", "8.8.8.8", "1.1.1.1"]
 
 
-@pytest.mark.parametrize("answer", ["fe80::1%eth0", "::ffff:127.0.0.1", "nonsense", "127.0.0.1"])
+@cases("answer", ["fe80::1%eth0", "::ffff:127.0.0.1", "nonsense", "127.0.0.1"])
 async def test_what_a_resolver_says_is_not_believed(answer: str) -> None:
     with pytest.raises(ToolError, match=r"Refused: odd\.test resolves to"):
         await Guard(Names(odd_test=[[answer]])).addresses("odd.test", 443)

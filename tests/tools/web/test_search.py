@@ -15,6 +15,7 @@ from cogency_tui.tools.base import Intent, Outcome, ToolContext
 from cogency_tui.tools.registry import Registry, default_tools
 from cogency_tui.tools.web.search import Hit, Search, answer
 from cogency_tui.workspace.paths import Workspace
+from tests.cases import cases
 from tests.peers.web import WebPeer, page
 
 HITS = [
@@ -85,7 +86,7 @@ async def test_nothing_found_is_no_failure(tmp_path: Path) -> None:
     assert outcome.content["results"] == []
 
 
-@pytest.mark.parametrize(
+@cases(
     "args",
     [{}, {"query": ""}, {"query": " \n"}, {"query": "x" * 501}, {"query": 1}]
     + [{"query": "x", "limit": limit} for limit in (0, 21, "0", "five")],
