@@ -4,10 +4,9 @@ Work of ours that must not block, fill or crash the program is a `Job`: its proc
 gives one bounded answer, or lines. However that ends, the process and its group have ended with it, and a
 killed program leaves none behind.
 
-Invariant: no environment made here has a key of ours, or a variable that looks like a secret; git takes no
-directory for a bare repository by itself in it. An interpreter started here imports this very package and
-nothing from its start directory, whatever `PYTHON…` variables say. A program that is looked up by its name
-is found where no command could have put it (see `search_paths`).
+Invariant: every environment made here is without secrets (see `child_environment`). An interpreter started
+here imports this very package and nothing from its start directory, whatever `PYTHON…` variables say. A
+program that is looked up by its name is found where no command could have put it (see `search_paths`).
 
 Besides this module, only the supervision of commands (`tools.shell.orphans`, `tools.supervision`) and the
 host of an MCP server (`tools.mcp.stdio`) start processes, those of programs that are not ours and may
@@ -20,7 +19,6 @@ import importlib
 import json
 import math
 import os
-import re
 import resource
 import secrets
 import select
@@ -28,26 +26,20 @@ import signal
 import subprocess
 import sys
 from asyncio.subprocess import PIPE
-from collections.abc import AsyncGenerator, Callable, Collection, Generator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Generator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, NoReturn
 
+from cogency_tui.child_environment import without_secrets
 from cogency_tui.errors import ToolError
-from cogency_tui.redaction import resembles_key
 from cogency_tui.safe_text import one_line
 from cogency_tui.search_paths import require_program, with_own_search_paths
 
-_SECRET_NAME = re.compile(
-    r"(^|_)(KEY|KEYS|APIKEY|TOKEN|TOKENS|SECRET|SECRETS|PAT|PWD|PASS|CREDENTIAL|CREDENTIALS|AUTH)$"
-    r"|PASSWORD|PASSWD|PASSPHRASE|API_?KEY|ACCESS_KEY|PRIVATE_KEY|SECRET_|_SECRET|TOKEN_|CONNECTION_STRING",
-    re.IGNORECASE,
-)
 MARK = ("COGENCY_STARTED", secrets.token_hex(8))
 """A variable with its value in this process, in the environment of everything that is started here."""
 
-_ORDINARY_NAMES = frozenset({"PWD", "OLDPWD"})
 _HELPER_NAMES = (
     *("PATH", "HOME", "XDG_CONFIG_HOME", "TMPDIR", "TZ", "LANG", "LC_ALL", "LC_CTYPE"),
     *("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH"),
@@ -62,38 +54,12 @@ sys.path.insert(min(places, default=len(sys.path)), sys.argv.pop(1))
 """
 """Imports this very package, even if another version of it is installed."""
 
-_keys: set[str] = set()
-"""The known variables of our own environment that hold keys."""
-
 _starting = 0
-
-_GIT_SETTING = ("safe.bareRepository", "explicit")
-_MOST_SETTINGS = 1_000
 
 
 def interpreter(code: str, *arguments: str) -> list[str]:
     """The command line of our own interpreter that runs `code`, which finds `arguments` in `sys.argv[1:]`."""
     return [sys.executable, "-P", "-E", "-W", "ignore", "-c", f"{_PREAMBLE}{code}\n", _PACKAGE, *arguments]
-
-
-def withhold_from_children(names: Collection[str]) -> None:
-    """Note variables that hold keys: no process started from now on receives them."""
-    _keys.update(names)
-
-
-def without_secrets(environ: Mapping[str, str], secrets: Collection[str] = ()) -> dict[str, str]:
-    """The environment of a program of the user's: `environ` without the variables named in `secrets` or
-    noted before, those that hold the same values, and those that look like a secret by their name or value.
-    """
-    secrets = {*secrets, *_keys}
-    values = {environ[name] for name in secrets if environ.get(name)}
-    clean = {
-        name: value
-        for name, value in environ.items()
-        if name in _ORDINARY_NAMES
-        or not (name in secrets or value in values or _SECRET_NAME.search(name) or resembles_key(value))
-    }
-    return _with_git_setting(clean)
 
 
 @contextmanager
@@ -409,19 +375,3 @@ def _hand_over(sink: int, data: bytes) -> None:
     # It may have ended already.
     with suppress(BrokenPipeError), os.fdopen(sink, "wb") as pipe:
         pipe.write(data)
-
-
-def _with_git_setting(environ: Mapping[str, str]) -> dict[str, str]:
-    """`environ` with our git setting after those that the user sets by variables."""
-    numbered = re.compile(r"GIT_CONFIG_(COUNT|(KEY|VALUE)_\d+)")
-    found = {name: value for name, value in environ.items() if not numbered.fullmatch(name)}
-    given = environ.get("GIT_CONFIG_COUNT", "")
-    count = min(int(given), _MOST_SETTINGS) if given.isascii() and given.isdecimal() else 0
-    pairs = [(environ.get(f"GIT_CONFIG_KEY_{n}"), environ.get(f"GIT_CONFIG_VALUE_{n}")) for n in range(count)]
-    # A value that was a secret has been removed: git refuses to run with half of a pair.
-    whole = [(key, value) for key, value in pairs if key is not None and value is not None]
-    settings = [*(pair for pair in whole if pair != _GIT_SETTING), _GIT_SETTING]
-    for number, (key, value) in enumerate(settings):
-        found[f"GIT_CONFIG_KEY_{number}"] = key
-        found[f"GIT_CONFIG_VALUE_{number}"] = value
-    return found | {"GIT_CONFIG_COUNT": str(len(settings))}

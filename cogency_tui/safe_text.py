@@ -14,19 +14,18 @@ _STRING_LIMIT = 4096
 _CSI = "(?:\x1b\\[|\x9b)[0-?]{0,256}[ -/]{0,16}"
 _STRING = f"(?:\x1b[\\]PX^_]|[\x9d\x90\x98\x9e\x9f])[^\x07\x1b\x90\x98\x9c-\x9f\n]{{0,{_STRING_LIMIT}}}"
 
-_SEQUENCE = re.compile(
-    f"{_CSI}[@-~]|{_STRING}(?:\x07|\x1b\\\\|\x9c)|\x1b[ -/]{{1,16}}[0-~]|\x1b[0-OQ-WYZ\\\\`-~]"
-)
-_UNFINISHED = re.compile(f"(?:{_CSI}|{_STRING}\x1b?|\x1b[ -/]{{0,16}}|\r)\\Z")
-_DROPPED = re.compile("(?:\x1b[\\[\\]PX^_])|[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+# Patterns that few texts need are compiled on first use: all together they would delay the start.
+_SEQUENCE = f"{_CSI}[@-~]|{_STRING}(?:\x07|\x1b\\\\|\x9c)|\x1b[ -/]{{1,16}}[0-~]|\x1b[0-OQ-WYZ\\\\`-~]"
+_UNFINISHED = f"(?:{_CSI}|{_STRING}\x1b?|\x1b[ -/]{{0,16}}|\r)\\Z"
+_DROPPED = "(?:\x1b[\\[\\]PX^_])|[\x00-\x08\x0b-\x1f\x7f-\x9f]"
 _BIDI = "\u202a-\u202e\u2066-\u2069"
 _SUSPECT = re.compile(f"[\x00-\x08\x0b-\x1f\x7f-\x9f{_BIDI}\u2028\u2029\ud800-\udfff]")
-_BIDI_CHARACTER = re.compile(f"[{_BIDI}]")
-_SEPARATOR = re.compile("\r\n?|[\u2028\u2029]")
+_BIDI_CHARACTER = f"[{_BIDI}]"
+_SEPARATOR = "\r\n?|[\u2028\u2029]"
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _JOINERS = re.compile("[\u200d\ufe0e\ufe0f]")
 _ACTED_ON = re.compile(f"[\x00-\x1f\x7f-\x9f{_BIDI}\u2028\u2029\u200d\ufe0e\ufe0f]")
-_BLANKS = re.compile(r"\n(?:[^\S\n]*\n){3,}|[^\S\n]{40,}")
+_BLANKS = r"\n(?:[^\S\n]*\n){3,}|[^\S\n]{40,}"
 _MOST_MARKS = 30
 """Marks on one character: more than any script needs (Unicode's stream-safe format has the same limit)."""
 
@@ -50,7 +49,7 @@ class Sanitizer:
             return text
         text = self._pending + text
         self._pending = ""
-        if held := _UNFINISHED.search(text):
+        if held := re.search(_UNFINISHED, text):
             text, self._pending = text[: held.start()], held[0]
         return _strip(text)
 
@@ -69,15 +68,15 @@ def clean(text: str) -> str:
 
 def without_escapes(text: str) -> str:
     """`text` without escape sequences (CSI, OSC and related), the rest unchanged."""
-    return _SEQUENCE.sub("", text)
+    return re.sub(_SEQUENCE, "", text)
 
 
 def _strip(text: str) -> str:
-    text = _SEPARATOR.sub("\n", text)
-    text = _SEQUENCE.sub("", text)
-    text = _DROPPED.sub("", text)
+    text = re.sub(_SEPARATOR, "\n", text)
+    text = re.sub(_SEQUENCE, "", text)
+    text = re.sub(_DROPPED, "", text)
     text = _SURROGATE.sub("\ufffd", text)
-    return _BIDI_CHARACTER.sub(_name, text)
+    return re.sub(_BIDI_CHARACTER, _name, text)
 
 
 def reveal(text: str) -> str:
@@ -164,7 +163,7 @@ def fold_blanks(text: str) -> Iterator[tuple[str, bool]]:
     A note replaces many empty lines or spaces, behind which the rest would be out of sight.
     """
     at = 0
-    for match in _BLANKS.finditer(text):
+    for match in re.finditer(_BLANKS, text):
         yield text[at : match.start()], False
         lines = match[0].count("\n") - 1
         yield f"\n… {lines} empty lines …\n" if lines > 0 else f"⟨{len(match[0])} spaces⟩", True

@@ -14,13 +14,12 @@ from typing import Any
 import pytest
 
 import cogency_tui
+from cogency_tui.child_environment import withhold_from_children, without_secrets
 from cogency_tui.child_processes import (
     MARK,
     Job,
     helper_environment,
     interpreter,
-    withhold_from_children,
-    without_secrets,
 )
 from cogency_tui.errors import ToolError
 from cogency_tui.process_identity import start_of

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from cogency_tui.agent.conversation_runner import Conversations
 from cogency_tui.agent.store_fallback import StoreOpener
-from cogency_tui.child_processes import withhold_from_children, without_secrets
+from cogency_tui.child_environment import withhold_from_children, without_secrets
 from cogency_tui.config.layers import Configured, Layer, configure, load_settings
 from cogency_tui.config.mcp import McpSettings
 from cogency_tui.config.schema import (
@@ -28,7 +28,6 @@ from cogency_tui.config.schema import (
     config_path,
     data_path,
 )
-from cogency_tui.protocol.events import Event
 from cogency_tui.providers.base import Provider
 from cogency_tui.providers.configured_providers import create_provider, secrets
 from cogency_tui.tools.shell.concealed_proc_environ import conceal
@@ -46,6 +45,7 @@ if TYPE_CHECKING:
     from cogency_tui.agent.recall.recall import Recall
     from cogency_tui.agent.review.review import Review
     from cogency_tui.agent.timeline.timeline import Timeline
+    from cogency_tui.protocol.events import Event
     from cogency_tui.store.store import Store
     from cogency_tui.tools.base import Tool
     from cogency_tui.tools.function import Function
@@ -257,7 +257,7 @@ class Agent:
     ) -> None:
         await self.close()
 
-    def __call__(self, query: str, *, conversation_id: str | None = None) -> AsyncIterator[Event]:
+    def __call__(self, query: str, *, conversation_id: str | None = None) -> AsyncIterator["Event"]:
         """The events of one turn, complete units only."""
         return self.stream(query, conversation_id=conversation_id, chunks=False)
 
@@ -267,7 +267,7 @@ class Agent:
 
     async def stream(
         self, query: str, *, conversation_id: str | None = None, chunks: bool = True, typed: str = ""
-    ) -> AsyncGenerator[Event, None]:
+    ) -> AsyncGenerator["Event", None]:
         """The events of one turn in `conversation_id`, or in a new conversation; with `chunks`, text as
         deltas.
 

@@ -13,7 +13,6 @@ from msgspec.structs import replace
 
 from cogency_tui.config.schema import DIALECTS, Dialect, Settings, config_directory
 from cogency_tui.errors import CogencyError
-from cogency_tui.protocol.events import Event
 from cogency_tui.providers.base import Provider
 from cogency_tui.providers.configured_providers import create_provider, host_of, secrets
 
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     from cogency_tui.agent.event_queue import EventQueue
     from cogency_tui.agent.profile.learner import Learner
     from cogency_tui.config.mcp import McpSettings
-    from cogency_tui.protocol.events import ReviewNote
+    from cogency_tui.protocol.events import Event, ReviewNote
     from cogency_tui.store.requests import Frame
     from cogency_tui.store.store import Store, StoredConversation
     from cogency_tui.store.summaries import Summary
@@ -129,7 +128,7 @@ class Conversations:
 
     async def events(
         self, id: str | None, work: "Callable[[Conversation, EventQueue], Awaitable[None]]"
-    ) -> AsyncGenerator[Event, None]:
+    ) -> AsyncGenerator["Event", None]:
         """The events of `work`, as `run`, in this conversation or a new one. A consumer that leaves early
         interrupts the work.
         """

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cogency_tui.errors import StoreError
-from cogency_tui.temporary_files import make_directory
 
 if TYPE_CHECKING:
     from cogency_tui.store.store import Store
@@ -78,6 +77,7 @@ class StoreOpener:
         """
         from cogency_tui.store.database import FILE, backup
         from cogency_tui.store.store import Store
+        from cogency_tui.temporary_files import make_directory
 
         try:
             scratch = self._scratch = await asyncio.to_thread(make_directory, "store")

@@ -5,48 +5,18 @@ import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from cogency_tui.cli.arguments import whole_parser
+from cogency_tui.cli.options import agent_of, flags_of, project_of
 from cogency_tui.config.layers import load_settings
 from cogency_tui.config.schema import config_path, data_path
-from cogency_tui.errors import UsageError
 
 if TYPE_CHECKING:
-    from cogency_tui.agent.agent import Agent
     from cogency_tui.agent.recall.recall import Recall
     from cogency_tui.store.store import Store
 
 Command = Callable[[argparse.Namespace], int]
-
-
-def project_of(options: argparse.Namespace) -> Path:
-    """The given project directory, or the current one.
-
-    Raises:
-        UsageError: it is no directory.
-    """
-    project = (options.cwd or Path.cwd()).resolve()
-    if not project.is_dir():
-        raise UsageError(f"{project} is not a directory.", "Give one with --cwd.")
-    return project
-
-
-def _flags_of(options: argparse.Namespace) -> dict[str, Any]:
-    """The options given on the command line, None for the others."""
-    names = ("provider", "model", "mode", "dialect", "permissions", "max_iterations")
-    return {name: getattr(options, name) for name in names}
-
-
-async def agent_of(options: argparse.Namespace, max_cost: float | None = None) -> "Agent":
-    """The agent for these options, after the changes of killed processes have been settled."""
-    from cogency_tui.agent.agent import Agent
-    from cogency_tui.agent.edits.startup_recovery import settle_left
-
-    await settle_left(data_path())
-
-    flags = _flags_of(options)
-    return Agent(flags.pop("provider"), **flags, max_cost=max_cost, project=project_of(options))
 
 
 @asynccontextmanager
@@ -240,14 +210,14 @@ def _config(options: argparse.Namespace) -> int:
         return set_option(options.key, options.value)
     if options.action == "unset":
         return unset_option(options.key)
-    return show_config(project_of(options), _flags_of(options), as_json=options.json)
+    return show_config(project_of(options), flags_of(options), as_json=options.json)
 
 
 def _acp(options: argparse.Namespace) -> int:
     """Run as an Agent Client Protocol server on stdin and stdout."""
     from cogency_tui.acp.server import serve_editor
 
-    return serve_editor(_flags_of(options))
+    return serve_editor(flags_of(options))
 
 
 def _serve(options: argparse.Namespace) -> int:
@@ -256,7 +226,7 @@ def _serve(options: argparse.Namespace) -> int:
     from cogency_tui.cli.serve import serve_browser
 
     asyncio.run(settle_left(data_path()))
-    given = {**_flags_of(options), "cwd": project_of(options)}
+    given = {**flags_of(options), "cwd": project_of(options)}
     flags = [f"--{name.replace('_', '-')}={value}" for name, value in given.items() if value is not None]
     return serve_browser(flags, options.port)
 

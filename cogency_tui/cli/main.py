@@ -1,6 +1,5 @@
 """The entry point: runs a headless command or the app; the only place where everything is put together."""
 
-import argparse
 import asyncio
 import errno
 import gc
@@ -11,13 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from cogency_tui.cli import standard_streams
-from cogency_tui.cli.arguments import interface_parser, parser_of
-from cogency_tui.cli.commands import COMMANDS, agent_of, project_of
+from cogency_tui.cli.options import InterfaceOptions, agent_of, project_of, settled_agent_of
 from cogency_tui.config.schema import data_path
 from cogency_tui.errors import CogencyError, UsageError, UserFacingError
 from cogency_tui.safe_text import clean
 
 if TYPE_CHECKING:
+    from cogency_tui.agent.agent import Agent
     from cogency_tui.tui.frame_log import FrameLog
 
 USAGE_STATUS = 2
@@ -62,10 +61,16 @@ def _status_of(arguments: list[str]) -> int:
 
 
 def _carry_out(arguments: list[str]) -> int:
-    name = arguments[0] if arguments else ""
+    if not arguments:
+        return _interface(InterfaceOptions())
+    # Not loaded for a plain start of the interface, which it would delay.
+    from cogency_tui.cli.arguments import interface_parser, parser_of
+    from cogency_tui.cli.commands import COMMANDS
+
+    name = arguments[0]
     if name in COMMANDS:
         return COMMANDS[name](parser_of(name, COMMANDS[name].__doc__ or "").parse_args(arguments[1:]))
-    return _interface(interface_parser(COMMANDS).parse_args(arguments))
+    return _interface(interface_parser(COMMANDS).parse_args(arguments, InterfaceOptions()))
 
 
 def _report_notices(arguments: Sequence[str]) -> None:
@@ -97,7 +102,7 @@ def _is_in_browser() -> bool:
     return os.environ.get("TEXTUAL_DRIVER", "").endswith(":WebDriver")
 
 
-def _interface(options: argparse.Namespace) -> int:
+def _interface(options: InterfaceOptions) -> int:
     if options.linear:
         return _linear(options)
     if not (_is_in_browser() or (_is_terminal(sys.stdin) and _is_terminal(sys.stdout))):
@@ -115,7 +120,7 @@ def _interface(options: argparse.Namespace) -> int:
     from cogency_tui.tui.app import run
 
     return run(
-        asyncio.run(agent_of(options)),
+        _agent_of(options),
         prompt=options.prompt,
         conversation_id=_chosen(options),
         mouse=not options.no_mouse,
@@ -124,7 +129,16 @@ def _interface(options: argparse.Namespace) -> int:
     )
 
 
-def _tour(options: argparse.Namespace) -> int:
+def _agent_of(options: InterfaceOptions) -> "Agent":
+    from cogency_tui.agent.edits.startup_recovery import any_left, settle_left
+
+    # Without anything to settle there is no need for an event loop.
+    if any_left(data_path()):
+        asyncio.run(settle_left(data_path()))
+    return settled_agent_of(options)
+
+
+def _tour(options: InterfaceOptions) -> int:
     from cogency_tui.cli.standard_streams import talk
     from cogency_tui.safe_text import one_line
     from cogency_tui.tui.tour.launcher import run_tour
@@ -141,7 +155,7 @@ def _frames() -> "FrameLog":
     return FrameLog(data_path() / "debug.log")
 
 
-def _linear(options: argparse.Namespace) -> int:
+def _linear(options: InterfaceOptions) -> int:
     """Run the interface as plain lines on stdin and stdout."""
     from cogency_tui.linear.session import run_session
 
@@ -158,7 +172,7 @@ def _linear(options: argparse.Namespace) -> int:
     return asyncio.run(run())
 
 
-def _chosen(options: argparse.Namespace) -> str | None:
+def _chosen(options: InterfaceOptions) -> str | None:
     """The conversation to open, if one was asked for."""
     if not options.latest and options.resume is None:
         return None

@@ -25,7 +25,8 @@ from textual_serve.app_service import AppService
 from textual_serve.download_manager import DownloadManager
 from textual_serve.server import Server
 
-from cogency_tui.child_processes import start_with_keys, without_secrets
+from cogency_tui.child_environment import without_secrets
+from cogency_tui.child_processes import start_with_keys
 from cogency_tui.cli.standard_streams import print_text, talk
 from cogency_tui.config.layers import load_settings
 from cogency_tui.errors import UsageError

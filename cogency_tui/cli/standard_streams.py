@@ -3,7 +3,6 @@
 Invariant: stdout carries data, stderr remarks; no foreign text reaches a terminal raw.
 """
 
-import json
 import os
 import re
 import sys
@@ -60,7 +59,7 @@ def _open_null(handle: int, flags: int) -> int:
     return handle
 
 
-_ESCAPED = re.compile("[\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+_ESCAPED = "[\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
 """Characters that JSON does not escape. Outside of strings there are none."""
 
 
@@ -69,12 +68,14 @@ def print_json(value: Any) -> None:
     act on, that readers take for the end of a line, and lone surrogates (they have no UTF-8) are escaped:
     the value is the same.
     """
+    import json
+
     print_json_line(json.dumps(value, ensure_ascii=False))
 
 
 def print_json_line(line: str) -> None:
     """Print a line of JSON."""
-    print(_ESCAPED.sub(_escape, line), flush=True)
+    print(re.sub(_ESCAPED, _escape, line), flush=True)
 
 
 def _escape(match: re.Match[str]) -> str:

@@ -22,7 +22,8 @@ def read_settings(path: Path, text: str) -> Settings:
     Raises:
         ConfigError: it is no TOML, or contains something invalid; with its line.
     """
-    table = parse(path, text)
+    if not (table := parse(path, text)):
+        return Settings()
     agents = _subtables(table, "agents")
     _check(path, text, table)
     try:

@@ -14,9 +14,9 @@ from msgspec import Meta
 
 from cogency_tui.config.workflows import problem_of
 
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,31}")
-_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
+_NAME = r"[A-Za-z0-9][A-Za-z0-9_-]{0,31}"
+_VARIABLE = r"[A-Za-z_][A-Za-z0-9_]*"
+_HEADER = r"[A-Za-z0-9!#$%&'*+.^_`|~-]+"
 
 Seconds = Annotated[float, Meta(gt=0, le=3600)]
 
@@ -68,7 +68,7 @@ class Problem(msgspec.Struct, frozen=True):
 
 def problem_in(name: str, given: object) -> Problem | None:
     """The problem with the table of the server `name`; None if there is none."""
-    if not _NAME.fullmatch(name):
+    if not re.fullmatch(_NAME, name):
         return Problem("", "a name has only letters, digits, - and _, at most 32 characters")
     if not isinstance(given, dict):
         return Problem("", "it must be a table")
@@ -91,7 +91,8 @@ def _misuse(server: McpSettings, table: Mapping[str, Any]) -> Problem | None:
         return _misused_address(server)
     if any("\0" in text for text in (server.command, *server.args, *server.env.values())):
         return Problem("", "NUL characters are not allowed")
-    if odd := next((each for each in (*server.env, *server.env_from) if not _VARIABLE.fullmatch(each)), ""):
+    variables = (*server.env, *server.env_from)
+    if odd := next((each for each in variables if not re.fullmatch(_VARIABLE, each)), ""):
         key = "env" if odd in server.env else "env_from"
         return Problem(key, f'"{key}": {odd!r} is not a variable name')
     return None
@@ -108,9 +109,9 @@ def _misused_address(server: McpSettings) -> Problem | None:
     if "@" in urlsplit(server.url).netloc:
         return Problem("url", '"url" must not hold a password: name a variable in "headers_env"')
     for header, variable in server.headers_env.items():
-        if not _HEADER.fullmatch(header):
+        if not re.fullmatch(_HEADER, header):
             return Problem("headers_env", f'"headers_env": {header!r} is not a header name')
-        if not _VARIABLE.fullmatch(variable):
+        if not re.fullmatch(_VARIABLE, variable):
             words = f'"headers_env": {header} must be the name of a variable that holds the value'
             return Problem("headers_env", words)
     return None

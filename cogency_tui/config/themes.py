@@ -24,8 +24,8 @@ COLOURLESS = "mono"
 """The theme for `NO_COLOR`."""
 
 _ANSI = "default|(bright_)?(black|red|green|yellow|blue|magenta|cyan|white)"
-_PLACE = re.compile(r" - at `\$\.?(?P<keys>[\w.]*)(?:\[\.{3}\])?`$")
-_UNKNOWN = re.compile(r"unknown field `(?P<key>[^`]+)`")
+_PLACE = r" - at `\$\.?(?P<keys>[\w.]*)(?:\[\.{3}\])?`$"
+_UNKNOWN = r"unknown field `(?P<key>[^`]+)`"
 _HINT = "Correct it, or choose another theme."
 
 Paint = Annotated[str, Meta(pattern=f"^(#[0-9a-f]{{6}}|ansi_({_ANSI}))$")]
@@ -143,9 +143,9 @@ def read_palette(path: Path) -> Palette:
 
 def _describe(path: Path, text: str, problem: str) -> str:
     """An error of msgspec in words, with its line."""
-    place = _PLACE.search(problem)
+    place = re.search(_PLACE, problem)
     keys = tuple(place["keys"].split(".")) if place and place["keys"] else ()
-    if unknown := _UNKNOWN.search(problem):
+    if unknown := re.search(_UNKNOWN, problem):
         keys = (*keys, unknown["key"])
     what = problem[: place.start()] if place else problem
     if "matching regex" in what:

@@ -3,7 +3,8 @@ and keys.
 
 tomllib takes memory with the square of the parts of a key, so they are counted before it receives the text.
 It returns values without their lines; these are found in one pass over the text that skips strings and
-comments, so that a header in one does not count.
+comments, so that a header in one does not count. Patterns are compiled on first use: themes are read at the
+start, and need none.
 """
 
 import os
@@ -21,7 +22,7 @@ LONGEST = 1 << 20
 MOST_PARTS = 32
 """Parts of a key, separated by dots."""
 
-_TOKEN = re.compile(
+_TOKEN = (
     r'"""(?:\\[\s\S]|[^\\])*?(?:"""|\Z)'
     r"|'''[\s\S]*?(?:'''|\Z)"
     r'|"(?:\\.|[^"\\\n])*+"?'
@@ -78,7 +79,7 @@ def loads(text: str) -> dict[str, Any]:
     if len(text) > LONGEST:
         raise ValueError(f"it has more than {LONGEST:,} characters")
     parts, end = 1, 0
-    for token in _TOKEN.finditer(text) if text.count(".") >= MOST_PARTS else ():
+    for token in re.finditer(_TOKEN, text) if text.count(".") >= MOST_PARTS else ():
         if token["dot"]:
             parts += 1
             if parts > MOST_PARTS:
@@ -109,17 +110,16 @@ def _read(path: Path) -> str:
 
 
 _KEY = r"""(?:"(?:\\.|[^"\\\n])*"|'[^'\n]*'|[^\]\n"'#])+"""
-_LINE_TOKEN = re.compile(
+_LINE_TOKEN = (
     rf"^[ \t]*(?:\[\[(?P<array>{_KEY})\]\]|\[(?P<table>{_KEY})\])[ \t]*(?:#.*)?$"
     r'|"""(?:\\[\s\S]|[^\\])*?"""'
     r"|'''[\s\S]*?'''"
     r'|"(?:\\.|[^"\\\n])*"'
     r"|'[^'\n]*'"
-    r"|#.*",
-    re.MULTILINE,
+    r"|#.*"
 )
-_ASSIGNED = re.compile(r"^[ \t]*(?P<key>[\w-]+(?:[ \t]*\.[ \t]*[\w-]+)*)[ \t]*=", re.MULTILINE)
-_EQUALS = re.compile(r"[ \t]*=")
+_ASSIGNED = r"^[ \t]*(?P<key>[\w-]+(?:[ \t]*\.[ \t]*[\w-]+)*)[ \t]*="
+_EQUALS = r"[ \t]*="
 
 
 def line_of(text: str, keys: tuple[str, ...], index: int = 0) -> int:
@@ -132,7 +132,7 @@ def line_of(text: str, keys: tuple[str, ...], index: int = 0) -> int:
     text = text.replace("\r\n", "\n")
     found: dict[tuple[str, ...], list[int]] = {}
     line, end = 1, 0
-    for token in _LINE_TOKEN.finditer(text):
+    for token in re.finditer(_LINE_TOKEN, text, re.MULTILINE):
         line += text.count("\n", end, token.end())
         end = token.end()
         if path := _path(token["array"] or token["table"] or ""):
@@ -171,9 +171,9 @@ def line_of_key(text: str, keys: tuple[str, ...]) -> int:
     target = ".".join(keys)
     table: tuple[str, ...] = ()
     end = 0
-    for token in _LINE_TOKEN.finditer(text):
+    for token in re.finditer(_LINE_TOKEN, text, re.MULTILINE):
         place = _assignment(text, end, token.start(), table, target)
-        if place < 0 and token[0][0] in "\"'" and _EQUALS.match(text, token.end()):
+        if place < 0 and token[0][0] in "\"'" and re.compile(_EQUALS).match(text, token.end()):
             place = token.start() if ".".join((*table, token[0].strip("\"'"))) == target else -1
         if place >= 0:
             return text.count("\n", 0, place) + 1
@@ -186,7 +186,7 @@ def line_of_key(text: str, keys: tuple[str, ...]) -> int:
 
 def _assignment(text: str, start: int, end: int, table: tuple[str, ...], target: str) -> int:
     """The position of the assignment to `target` in a range without strings and headers; -1 for none."""
-    for found in _ASSIGNED.finditer(text, start, end):
+    for found in re.compile(_ASSIGNED, re.MULTILINE).finditer(text, start, end):
         if ".".join((*table, *(part.strip() for part in found["key"].split(".")))) == target:
             return found.start("key")
     return -1

@@ -14,8 +14,8 @@ from msgspec import Meta
 ActionType = Literal["tool", "agent", "relic", "workflow", "llm"]
 
 _TYPES: tuple[ActionType, ...] = get_args(ActionType)
-_NAME = re.compile(r"(\$?)\$([A-Za-z_]\w*)")
-_PLACE = re.compile(r"^(.*) - at `\$\.?(.*)`$", re.DOTALL)
+_NAME = r"(\$?)\$([A-Za-z_]\w*)"
+_PLACE = r"^(.*) - at `\$\.?(.*)`$"
 
 
 class StepSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -146,7 +146,7 @@ def _message(error: msgspec.ValidationError, kind: Any, value: Any) -> str:
         words = [word for choice in choices for word in get_args(choice) if isinstance(word, str)]
     if words and isinstance(value, str):
         return f'must be one of {", ".join(words)}, not "{value}"'
-    found = _PLACE.match(str(error))
+    found = re.match(_PLACE, str(error), re.DOTALL)
     message = f"{found[2]}: {found[1]}" if found else str(error)
     return message.replace("`", "").replace("Expected", "expected")
 
@@ -216,7 +216,7 @@ def _check_containment(
 def _names_in(value: Any) -> Iterator[tuple[str, bool]]:
     """The names `$name` in a value, and whether each is the whole value. `$$name` is text."""
     if isinstance(value, str):
-        for found in _NAME.finditer(value):
+        for found in re.finditer(_NAME, value):
             if not found[1]:
                 yield found[2], found[0] == value
         return

@@ -6,12 +6,14 @@ A provider knows nothing of dialects or tools. `Provider.stream` answers one who
 """
 
 from collections.abc import AsyncGenerator, Sequence
-from typing import Protocol, TypeAlias
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 import msgspec
 
-from cogency_tui.protocol.events import Message
 from cogency_tui.providers.models import ModelFacts
+
+if TYPE_CHECKING:
+    from cogency_tui.protocol.events import Message
 
 
 class TextDelta(msgspec.Struct, frozen=True):
@@ -77,14 +79,14 @@ class ProviderSession(Protocol):
     @property
     def reusable(self) -> bool: ...
 
-    async def send(self, messages: Sequence[Message]) -> None: ...
+    async def send(self, messages: Sequence["Message"]) -> None: ...
 
     def receive(self) -> AsyncGenerator[Chunk, None]: ...
 
     async def close(self) -> None: ...
 
 
-def unanswered(messages: Sequence[Message]) -> Sequence[Message]:
+def unanswered(messages: Sequence["Message"]) -> Sequence["Message"]:
     """Return the messages for `send` without the session's own answer."""
     return messages[1:] if messages and messages[0]["role"] == "assistant" else messages
 
@@ -110,7 +112,7 @@ class Provider(Protocol):
         """True if `connect` can be expected to work."""
         ...
 
-    def stream(self, messages: Sequence[Message]) -> AsyncGenerator[Chunk, None]:
+    def stream(self, messages: Sequence["Message"]) -> AsyncGenerator[Chunk, None]:
         """Answer `messages`. Closing the iterator early stops the generation.
 
         Raises:
@@ -118,7 +120,7 @@ class Provider(Protocol):
         """
         ...
 
-    async def connect(self, messages: Sequence[Message]) -> ProviderSession:
+    async def connect(self, messages: Sequence["Message"]) -> ProviderSession:
         """Open a session seeded with `messages` (system prompt and history); nothing is generated yet.
 
         Raises:

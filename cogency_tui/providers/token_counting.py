@@ -8,11 +8,14 @@ one: the difference to the context before, as far as their own figures show it.
 """
 
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from cogency_tui.protocol.events import Message
 from cogency_tui.providers.base import Usage
+
+if TYPE_CHECKING:
+    from cogency_tui.protocol.events import Message
 
 CHARACTERS_PER_TOKEN = 4
 
@@ -71,7 +74,7 @@ class RepeatingUsage:
     """The usage of a session that has to resend the system prompt, which the context has once. `seed` is
     its first context."""
 
-    def __init__(self, seed: Sequence[Message]) -> None:
+    def __init__(self, seed: Sequence["Message"]) -> None:
         self._inner = SessionUsage()
         self._system = sum(len(each["content"]) for each in seed if each["role"] == "system")
         self._characters = 0
@@ -79,7 +82,7 @@ class RepeatingUsage:
         self._again = 0
         self.sending(seed)
 
-    def sending(self, messages: Iterable[Message]) -> None:
+    def sending(self, messages: Iterable["Message"]) -> None:
         """Count messages that are new to the context with the next answer."""
         texts = [each["content"] for each in messages]
         self._characters += sum(len(text) for text in texts)

@@ -6,8 +6,9 @@ from functools import cache
 from typing import NamedTuple
 
 from cogency_tui.redaction.markers import NO_VALUE
-from cogency_tui.redaction.randomness import ORDINARY_PASSWORDS, PLACEHOLDER, is_random
+from cogency_tui.redaction.randomness import PLACEHOLDER, is_random
 from cogency_tui.redaction.secret_spans import Span
+from cogency_tui.redaction.secret_values import ORDINARY_PASSWORDS
 
 
 class _Context(NamedTuple):

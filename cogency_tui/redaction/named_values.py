@@ -15,8 +15,8 @@ from typing import NamedTuple
 
 from cogency_tui.redaction.markers import NO_VALUE
 from cogency_tui.redaction.multiline_values import Assigned, Value, assigned_values
-from cogency_tui.redaction.randomness import is_random_value
 from cogency_tui.redaction.secret_spans import Span
+from cogency_tui.redaction.secret_values import is_random_value
 
 STEMS = {
     "pass": "pass(?:word|wd|phrase|code)?",

@@ -8,8 +8,8 @@ import re
 from base64 import b64encode
 from collections.abc import Hashable, Iterable, Iterator
 
-from cogency_tui.redaction.randomness import is_random_value
 from cogency_tui.redaction.secret_spans import Span
+from cogency_tui.redaction.secret_values import is_random_value
 
 _SHORTEST = 8
 _SHORTEST_PIECE = 16

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 
 from cogency_tui.redaction.markers import NO_VALUE
 from cogency_tui.redaction.named_values import assigned_to_names, is_secret_name
-from cogency_tui.redaction.randomness import is_ordinary, is_random_value
 from cogency_tui.redaction.secret_spans import Span
+from cogency_tui.redaction.secret_values import is_ordinary, is_random_value
 
 _SECRET_FILE = re.compile(
     r"\.env(?:\.[\w-]+)*|[\w.-]+\.env|\.envrc|\.pgpass|[._]netrc|\.htpasswd|\.git-credentials|credentials"

@@ -9,9 +9,7 @@ import fcntl
 import hashlib
 import json
 import os
-import re
 import time
-from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO, TypeVar
@@ -21,6 +19,7 @@ import msgspec
 from cogency_tui import private_files
 from cogency_tui.errors import StoreError
 from cogency_tui.process_identity import own_start, start_of
+from cogency_tui.store.written import Written
 
 Kind = TypeVar("Kind")
 
@@ -35,23 +34,6 @@ LONGEST = 256 << 10
 
 _MOST_DRAFTS = 50
 _HINT = "Drafts of the prompt are not saved until this is fixed."
-
-
-class Written(msgspec.Struct, frozen=True):
-    """A text with chips for pasted parts; `pastes` are their contents. A prompt from a file is not the
-    user's `own`."""
-
-    text: str
-    pastes: Mapping[str, str] = {}
-    own: bool = True
-
-    @property
-    def full(self) -> str:
-        """Return the text with its pasted parts."""
-        if not self.pastes:
-            return self.text
-        chips = "|".join(re.escape(chip) for chip in sorted(self.pastes, key=len, reverse=True))
-        return re.sub(chips, lambda found: self.pastes[found[0]], self.text)
 
 
 class Draft(msgspec.Struct, frozen=True):

@@ -1,6 +1,7 @@
 """The application: wires theme, keys, screens and the agent together, and guards their start and end.
 
-Invariant: nothing typed during the start is lost; keys wait until the prompt can accept them.
+Invariant: nothing typed during the start is lost. Before the first frame all input waits. After it the prompt
+takes text; other input, and everything after it, waits until the main screen is open.
 
 A full garbage collection takes time proportional to the number of objects: a tenth of a second in a long
 conversation, visible while the user scrolls or types. Young objects are therefore collected as they
@@ -136,8 +137,8 @@ class Collecting:
             gc.collect()
 
 
-_BREATH = 0.1
-"""Seconds after the first frame that are reserved for keys; loading the engine can wait."""
+_BREATH = 0.05
+"""Seconds after the first frame that are reserved for keys; everything that it does not show can wait."""
 
 _TWICE = 2.0
 """Seconds within which a second Ctrl+C confirms the first."""
@@ -213,7 +214,9 @@ class CogencyApp(App[int]):
         self._workers = Workers(self)
         self._collecting = Collecting(self.set_timer)
         self._main = screen(agent, prompt=prompt, conversation_id=conversation_id)
-        self._held: list[events.Event] | None = []
+        self._waiting: list[events.Event] | None = []
+        """The input that the main screen cannot handle yet; None as soon as it can handle any."""
+        self._shown = False
         self._pressed = 0.0
         self._pending_input = PendingInput()
         self._own_task: asyncio.Task[Any] | None = None
@@ -226,6 +229,11 @@ class CogencyApp(App[int]):
         )
         # For an empty key Textual would leave the default binding in place.
         self.set_keymap({id: key or "no_key" for id, key in agent.settings.keys.items()})
+
+    @property
+    def is_open(self) -> bool:
+        """True as soon as the main screen is complete, and no input waits any more."""
+        return self._waiting is None
 
     def _fatal_error(self) -> None:
         """Report a crash as Textual does, but without the local variables, which include keys and files."""
@@ -242,6 +250,10 @@ class CogencyApp(App[int]):
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         return variables(load_palette(DEFAULT))
+
+    def get_css_variables(self) -> dict[str, str]:
+        # Textual asks once before the theme is known: these would be computed for nothing.
+        return super().get_css_variables() if "appearance" in vars(self) else {}
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
         """Return none of Textual's own; `CommandSource` provides ours."""
@@ -310,9 +322,11 @@ class CogencyApp(App[int]):
         super().notify(clean(message), title=clean(title), severity=severity, timeout=timeout, markup=False)
 
     async def on_event(self, event: events.Event) -> None:
-        if self._held is not None and isinstance(event, events.Key | events.Paste):
-            self._held.append(event)
-            return
+        if self._waiting is not None and isinstance(event, events.InputEvent | events.Paste):
+            follows = self._waiting or not self._shown
+            if follows or not self._main.takes(event):
+                self._waiting.append(event)
+                return
         if isinstance(event, events.InputEvent):
             if self._exit:
                 # Input typed ahead has no effect any more, and the exit does not wait for it.
@@ -341,11 +355,12 @@ class CogencyApp(App[int]):
 
     async def on_ready(self) -> None:
         self._own_task = asyncio.current_task()
-        held, self._held = self._held or [], None
-        for event in held:
+        self._shown = True
+        waiting, self._waiting = self._waiting or [], []
+        for event in waiting:
             # Before the app took over the terminal, the terminal's own driver turned Enter into a newline.
             early = isinstance(event, events.Key) and event.key == "ctrl+j"
-            await super().on_event(events.Key("enter", "\r") if early else event)
+            await self.on_event(events.Key("enter", "\r") if early else event)
         if self.appearance.complaint:
             self.notify(self.appearance.complaint, severity="warning", markup=False)
         signals: Any = self
@@ -355,14 +370,21 @@ class CogencyApp(App[int]):
         self._main.set_timer(_BREATH, self._begin)
         self._collecting.begin()
 
-    def _begin(self) -> None:
-        """Start everything that can wait until after the first frame."""
+    async def _begin(self) -> None:
+        """Load, mount and start everything that can wait until after the first frame."""
         share_arena()
         self.presence.begin()
-        self._main.begin()
+        await self._main.open()
+        # Only in the app's own task no later input can overtake the input that waits.
+        self.call_later(self._end_waiting)
         self.run_worker(self.appearance.watch, group="themes")
         if self._main.agent.settings.keys:
             self.run_worker(self._check_keys, group="keys")
+
+    async def _end_waiting(self) -> None:
+        waiting, self._waiting = self._waiting or [], None
+        for event in waiting:
+            await self.on_event(event)
 
     async def _check_keys(self) -> None:
         """Report problems with the configured keys to the user."""

@@ -1,79 +1,32 @@
 """Runs the agent in workers of a screen: turns and summaries, one at a time; events arrive as messages.
 
 Events reach the screen at most twenty-five times a second; meanwhile they wait in the queue of their turn,
-which joins the deltas of a unit and the previews of a call.
-
-Invariant: the next batch is delivered only after the one before is on the screen, so a slow terminal is
-never flooded.
+which joins the deltas of a unit and the previews of a call. The first frame shows no event, so the modules
+for events are imported on first use.
 """
 
 import asyncio
-from collections.abc import Callable
 from contextlib import suppress
-from functools import partial
+from functools import cached_property, partial
 from time import time
 from typing import TYPE_CHECKING
 
 from textual.message import Message
 from textual.widget import Widget
 
-from cogency_tui.agent.event_queue import EventQueue
 from cogency_tui.errors import CogencyError
-from cogency_tui.protocol.events import Event, Measure, error_event, notice_event
-from cogency_tui.store.prompts_and_drafts import Written
+from cogency_tui.store.written import Written
 from cogency_tui.tui.kit.number_format import plural, tokens
 from cogency_tui.tui.message_queue import MessageQueue, is_own_command
-from cogency_tui.tui.transcript.units import Transcript, read_transcript
 
 if TYPE_CHECKING:
     from cogency_tui.agent.agent import Agent
     from cogency_tui.agent.context_window import Compacted
+    from cogency_tui.agent.event_queue import EventQueue
     from cogency_tui.agent.permissions.gate import Answer, Question
-
-
-FRAME = 1 / 25
-"""Minimum seconds between two batches of events."""
-
-
-class EventPacer:
-    """Delivers the events of its queue in batches, the first at once."""
-
-    def __init__(self, deliver: Callable[[list[Event]], None], interval: float = FRAME) -> None:
-        self.queue = EventQueue(self._schedule)
-        self._deliver = deliver
-        self._interval = interval
-        self._timer: asyncio.TimerHandle | None = None
-        self._undrawn = False
-        self._due = 0.0
-
-    def renew(self) -> EventQueue:
-        """A new queue, for the events of another turn."""
-        self.flush()
-        self.queue = EventQueue(self._schedule)
-        return self.queue
-
-    def drawn(self) -> None:
-        """Note that the last batch is on the screen."""
-        self._undrawn = False
-        self._schedule()
-
-    def flush(self) -> None:
-        """Deliver all pending events."""
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-        if not self.queue.empty:
-            self._undrawn = True
-            self._due = asyncio.get_running_loop().time() + self._interval
-            self._deliver(self.queue.take())
-
-    def _schedule(self) -> None:
-        if not self.queue.empty and self._timer is None and not self._undrawn:
-            loop = asyncio.get_running_loop()
-            if loop.time() >= self._due:
-                self.flush()
-            else:
-                self._timer = loop.call_at(self._due, self.flush)
+    from cogency_tui.protocol.events import Event, Measure
+    from cogency_tui.tui.event_pacer import EventPacer
+    from cogency_tui.tui.transcript.units import Transcript
 
 
 class Bridge:
@@ -82,7 +35,7 @@ class Bridge:
     class Arrived(Message):
         """Events of the running turn."""
 
-        def __init__(self, events: list[Event]) -> None:
+        def __init__(self, events: "list[Event]") -> None:
             self.events = events
             super().__init__()
 
@@ -127,9 +80,14 @@ class Bridge:
         self.started: float | None = None
         """When the running work started, in Unix seconds; None while idle."""
         self._screen = screen
-        self._pacer = EventPacer(self._deliver)
         self._compaction: asyncio.Task[Compacted] | None = None
         agent.ask = self._ask
+
+    @cached_property
+    def _pacer(self) -> "EventPacer":
+        from cogency_tui.tui.event_pacer import EventPacer
+
+        return EventPacer(self._deliver)
 
     @property
     def working(self) -> bool:
@@ -172,7 +130,7 @@ class Bridge:
         """Switch to a new conversation."""
         self.conversation_id = None
 
-    async def reopen(self, conversation_id: str) -> tuple[Transcript, Measure]:
+    async def reopen(self, conversation_id: str) -> "tuple[Transcript, Measure]":
         """Switch to a past conversation; return its transcript and figures.
 
         Raises:
@@ -180,6 +138,7 @@ class Bridge:
         """
         from cogency_tui.agent.subagent_progress import pages_with_progress
         from cogency_tui.store.usage import is_estimated
+        from cogency_tui.tui.transcript.units import read_transcript
 
         store = await self.agent.store()
         await store.recover(conversation_id)
@@ -212,7 +171,7 @@ class Bridge:
         """Stop everything and wait until it has stopped."""
         await self.agent.close()
 
-    def _deliver(self, events: list[Event]) -> None:
+    def _deliver(self, events: "list[Event]") -> None:
         self._screen.post_message(self.Arrived(events))
 
     def _start(self, message: Written) -> None:
@@ -230,6 +189,8 @@ class Bridge:
             from cogency_tui.store.store import new_conversation_id
 
             self.conversation_id = new_conversation_id()
+        from cogency_tui.protocol.events import error_event
+
         queue = self._pacer.renew()
         try:
             await self._run(message, self.conversation_id, queue)
@@ -241,7 +202,7 @@ class Bridge:
         finally:
             self._finish()
 
-    async def _run(self, message: Written, id: str, queue: EventQueue) -> None:
+    async def _run(self, message: Written, id: str, queue: "EventQueue") -> None:
         text = message.full
         if is_own_command(text):
             await self.agent.run_command(text[1:].strip(), queue, conversation_id=id)
@@ -250,6 +211,8 @@ class Bridge:
             await self.agent.run_turn(text, queue, conversation_id=id, typed=typed)
 
     async def _follow_compaction(self, work: "asyncio.Task[Compacted]") -> None:
+        from cogency_tui.protocol.events import notice_event
+
         try:
             await asyncio.wait([work])
             if work.cancelled():

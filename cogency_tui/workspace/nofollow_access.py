@@ -8,7 +8,6 @@ a check for links before each.
 
 import errno
 import os
-import secrets
 import stat
 from collections.abc import Generator, Iterable
 from contextlib import contextmanager, suppress
@@ -17,7 +16,6 @@ from pathlib import Path
 from types import TracebackType
 
 from cogency_tui.errors import WorkspaceError
-from cogency_tui.temporary_files import owner
 from cogency_tui.workspace.protected_names import shown
 
 _RELATIVE = {os.open, os.mkdir, os.rename, os.unlink, os.stat} <= os.supports_dir_fd
@@ -200,6 +198,11 @@ class Directory:
 def unused_name(ending: str = ".tmp") -> str:
     """Return a name for a file in progress, or for one that is set aside (`SPARE`): walks ignore such
     files, and those of a killed process can be recognised."""
+    # Only a written file needs these modules; the start does not.
+    import secrets
+
+    from cogency_tui.temporary_files import owner
+
     return f"{TEMPORARY_PREFIX}{owner()}-{secrets.token_hex(8)}{ending}"
 
 

@@ -27,9 +27,19 @@ PATIENCE = 60.0
 """Seconds."""
 
 
+class OpenedApp(CogencyApp):
+    """The app, which a test drives only once it is open: the first frame has blank panes."""
+
+    @asynccontextmanager
+    async def run_test(self, **options: Any) -> AsyncGenerator[Pilot[int | None]]:
+        async with super().run_test(**options) as pilot:
+            await until(pilot, lambda: self.is_open or not self.is_running)
+            yield pilot
+
+
 def app_over(agent: ScriptedAgent | Agent, **options: Any) -> CogencyApp:
     """The app over a scripted agent, or a real one."""
-    return CogencyApp(agent, **options)  # pyright: ignore[reportArgumentType]
+    return OpenedApp(agent, **options)  # pyright: ignore[reportArgumentType]
 
 
 async def until(pilot: Pilot[Any], condition: Callable[[], object]) -> None:

@@ -26,7 +26,7 @@ class PaneApp(App[None]):
     """Shows a transcript, and keeps what is copied and wanted."""
 
     CSS_PATH: ClassVar = [
-        Path(tui.__file__).parent / "styles" / name for name in ("main.tcss", "textual.tcss")
+        Path(tui.__file__).parent / "styles" / name for name in ("main.tcss", "panes.tcss", "textual.tcss")
     ]
     ENABLE_SELECT_AUTO_SCROLL = True
 

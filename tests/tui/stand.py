@@ -7,13 +7,14 @@ from textual.widget import Widget
 
 from cogency_tui.tui.app import CogencyApp
 from cogency_tui.tui.kit.bar import Surface
+from cogency_tui.tui.main.features import PANES_STYLES
 from cogency_tui.tui.theme_styles import DEFAULT, load_palette, textual_theme, variables
 
 
 class Stand(App[None]):
     """Shows `widget` as large as the screen."""
 
-    CSS_PATH: ClassVar = CogencyApp.CSS_PATH
+    CSS_PATH: ClassVar = [*CogencyApp.CSS_PATH, PANES_STYLES]
     CSS = "#stand > * { width: 1fr !important; height: 1fr; margin: 0 !important; }"
 
     def __init__(self, widget: Widget) -> None:

@@ -5,7 +5,7 @@ from itertools import pairwise
 from typing import Any
 
 from cogency_tui.protocol.events import Event
-from cogency_tui.tui.bridge import EventPacer
+from cogency_tui.tui.event_pacer import EventPacer
 from tests.tui.scripted import call, respond, think
 
 

@@ -8,39 +8,24 @@ import pytest
 PACKAGE = "cogency_tui"
 
 EARLY = {
-    "": (
-        "__main__ child_processes errors private_files process_identity search_paths signal_delivery "
-        "safe_text temporary_files"
-    ),
-    "agent": "agent conversation_runner event_queue store_fallback output_variables user_command",
+    "": "__main__ child_environment errors private_files safe_text search_paths signal_delivery",
+    "agent": "agent conversation_runner store_fallback",
     "agent.edits": "startup_recovery",
-    "cli": "arguments commands main standard_streams",
+    "cli": "main options standard_streams",
     "config": "config_file layers mcp schema themes toml_reader workflows",
-    "protocol": "events markdown_code scanner transcript taint_sources",
     "providers": "base configured_providers models token_counting",
     "providers.offline": "provider",
     "redaction": "issuers randomness secret_spans",
-    "store": "prompts_and_drafts",
+    "store": "written",
     "tools.shell": "concealed_proc_environ",
-    "tui": "app bridge commands display_protocol memory_arenas message_queue paste_chips theme_styles",
-    "tui.calls": "detail list pane rows",
-    "tui.conversation": "activity_line find_bar pane view welcome",
-    "tui.files": "git_marks pane rows tree",
-    "tui.kit": (
-        "bar command_output diff filter_line footer keys lazy_text_layout line_view lines number_format "
-        "pane_title select_list sgr splitter typed_app"
-    ),
-    "tui.main": "widget_updates keys panes screen",
-    "tui.prompt": "prompt_and_queue completion completion_offers paste_area path_search prompt",
+    "tui": "app bridge memory_arenas message_queue paste_chips theme_styles",
+    "tui.kit": "bar footer keys lines number_format pane_title splitter typed_app",
+    "tui.main": "keys panes screen",
+    "tui.prompt": "paste_area prompt prompt_and_queue",
     "tui.settings": "active_theme",
     "tui.status": "header status_bar",
     "tui.terminal": "capabilities driver input output title_and_notifications",
-    "tui.transcript": (
-        "call_detail call_lines call_unit cursor document find keyboard_selection messages_and_notices "
-        "packed_text text_finder unit_lines unit_text units view"
-    ),
-    "tui.trust": "bar",
-    "workspace": "nofollow_access protected_names paths watch",
+    "workspace": "nofollow_access paths protected_names",
     "workspace.git": "branch",
 }
 """Our modules, by package."""
@@ -61,9 +46,8 @@ LATE = (
 _START = """
 import asyncio, sys
 import cogency_tui.__main__, cogency_tui.cli.main
-from cogency_tui.cli.arguments import interface_parser
-from cogency_tui.cli.commands import agent_of
-agent = asyncio.run(agent_of(interface_parser(()).parse_args([])))
+from cogency_tui.cli.options import InterfaceOptions
+agent = cogency_tui.cli.main._agent_of(InterfaceOptions())
 from cogency_tui.tui.app import CogencyApp
 
 class Starting(CogencyApp):

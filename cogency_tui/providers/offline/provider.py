@@ -9,12 +9,15 @@ import math
 import os
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
+from typing import TYPE_CHECKING
 
 from cogency_tui.errors import ConfigError, ProviderError
-from cogency_tui.protocol.events import Message
 from cogency_tui.providers.base import Chunk, TextDelta, Usage, unanswered
 from cogency_tui.providers.models import ModelFacts
 from cogency_tui.providers.token_counting import estimate_tokens
+
+if TYPE_CHECKING:
+    from cogency_tui.protocol.events import Message
 
 DELAY = 0.005
 """Seconds between tokens: about 200 a second, the speed of a quick hosted model."""
@@ -54,13 +57,13 @@ class OfflineProvider:
         """`delay` is the number of seconds between tokens; default: that of the environment."""
         self._delay = offline_delay(os.environ) if delay is None else delay
 
-    async def stream(self, messages: Sequence[Message]) -> AsyncGenerator[Chunk, None]:
+    async def stream(self, messages: Sequence["Message"]) -> AsyncGenerator[Chunk, None]:
         sent = estimate_tokens(each["content"] for each in messages)
         async with aclosing(generate(messages, sent, self._delay)) as chunks:
             async for chunk in chunks:
                 yield chunk
 
-    async def connect(self, messages: Sequence[Message]) -> "OfflineSession":
+    async def connect(self, messages: Sequence["Message"]) -> "OfflineSession":
         """Open a session with `messages` as its context."""
         return OfflineSession(messages, self._delay)
 
@@ -75,7 +78,7 @@ class OfflineProvider:
 class OfflineSession:
     """A conversation with its context in the model. It can be reused after any interruption."""
 
-    def __init__(self, messages: Sequence[Message], delay: float) -> None:
+    def __init__(self, messages: Sequence["Message"], delay: float) -> None:
         self._context = list(messages)
         self._unsent = list(messages)
         self._delay = delay
@@ -85,7 +88,7 @@ class OfflineSession:
     def reusable(self) -> bool:
         return not self._closed
 
-    async def send(self, messages: Sequence[Message]) -> None:
+    async def send(self, messages: Sequence["Message"]) -> None:
         """Add to the context, which includes the model's own answers.
 
         Raises:
@@ -127,7 +130,7 @@ class OfflineSession:
             raise ProviderError("The offline session is closed.", "Open a new one.")
 
 
-async def generate(messages: Sequence[Message], sent: int, delay: float) -> AsyncGenerator[Chunk, None]:
+async def generate(messages: Sequence["Message"], sent: int, delay: float) -> AsyncGenerator[Chunk, None]:
     """Write the reply to `messages` token by token; `sent` is the input in tokens that its usage reports."""
     # The model is a thousand patterns: they are loaded on first use.
     from cogency_tui.providers.offline.model import next_text

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping
 
-from cogency_tui.child_processes import without_secrets
+from cogency_tui.child_environment import without_secrets
 from cogency_tui.redaction import LOOSE_KEY, MARKER, Redactor
 
 _UNATTENDED = {

@@ -12,16 +12,21 @@ from cogency_tui.tui.kit.typed_app import app_of
 
 
 class Footer(ButtonBar):
-    """Shows the visible bindings; the focused pane's own come first."""
+    """Shows the visible bindings; the focused pane's own come first. It is blank until they are known."""
+
+    _known = False
 
     def on_mount(self) -> None:
         screen: Any = self.screen
         screen.bindings_updated_signal.subscribe(self, self._update)
 
     def segments(self, width: int) -> list[Segment]:
+        if not self._known:
+            return []
         return self.lay([self._part(each, at) for at, each in enumerate(self._shown())], width)
 
     def _update(self, _screen: object) -> None:
+        self._known = True
         self.refresh()
 
     def _shown(self) -> list[ActiveBinding]:

@@ -1,21 +1,33 @@
-"""The features of the main screen: their commands, dialogs and background work."""
+"""The features of the main screen: their widgets, commands, dialogs and background work.
 
+This module is the boundary of the start: it imports everything that the first frame does not need.
+"""
+
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from cogency_tui.protocol.events import Measure
 from cogency_tui.tui.bridge import Bridge
 from cogency_tui.tui.calls.background import BackgroundCommands
+from cogency_tui.tui.calls.pane import ToolCalls
 from cogency_tui.tui.commands_base import FeatureCommands, Handler
 from cogency_tui.tui.conversation.commands import ConversationCommands
+from cogency_tui.tui.conversation.pane import ConversationPane
+from cogency_tui.tui.conversation.view import Conversation
 from cogency_tui.tui.cost.commands import CostCommands
 from cogency_tui.tui.cost.context_usage import ContextFacts
-from cogency_tui.tui.display_protocol import Display
 from cogency_tui.tui.files.background_updates import FileCommands
+from cogency_tui.tui.files.pane import FilesPane
 from cogency_tui.tui.help.commands import HelpCommands
+from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.main.custom_commands import CustomCommands
+from cogency_tui.tui.main.panes import Panes
+from cogency_tui.tui.main.widget_updates import MainDisplay
 from cogency_tui.tui.models.commands import ModelCommands
 from cogency_tui.tui.permissions.commands import PermissionCommands
 from cogency_tui.tui.profile.commands import ProfileCommands
 from cogency_tui.tui.prompt.history_and_drafts import PromptCommands
+from cogency_tui.tui.prompt.prompt_and_queue import PromptBox
 from cogency_tui.tui.questions.presenter import Questions
 from cogency_tui.tui.recall.commands import RecallCommands
 from cogency_tui.tui.review.commands import ReviewCommands
@@ -23,6 +35,8 @@ from cogency_tui.tui.servers.commands import ServerCommands
 from cogency_tui.tui.settings.commands import SettingsCommands
 from cogency_tui.tui.status.background_updates import Surroundings
 from cogency_tui.tui.timeline.commands import TimelineCommands
+from cogency_tui.tui.transcript.units import Transcript
+from cogency_tui.tui.trust.bar import TrustBar
 from cogency_tui.tui.trust.commands import TrustCommands
 from cogency_tui.tui.undo.commands import UndoCommands
 
@@ -30,10 +44,15 @@ if TYPE_CHECKING:
     from cogency_tui.tui.main.screen import MainScreen
 
 
+PANES_STYLES = Path(__file__).parent.parent / "styles" / "panes.tcss"
+
+
 class Features:
     """The features of `screen`. `handlers` run the commands, by name."""
 
-    def __init__(self, screen: "MainScreen", bridge: Bridge, display: Display) -> None:
+    def __init__(self, screen: "MainScreen", bridge: Bridge) -> None:
+        self._screen = screen
+        self.display = display = MainDisplay(screen, bridge)
         facts = ContextFacts(bridge.agent)
         self.updates = Surroundings(screen, bridge, facts)
         self.cost = CostCommands(screen, bridge, facts, display)
@@ -66,6 +85,23 @@ class Features:
             self.custom,
             SettingsCommands(screen, bridge, display),
         )
+
+    async def mount(self) -> None:
+        """Mount the widgets that the first frame leaves out, and show an empty conversation in them."""
+        screen = self._screen
+        app_of(screen).stylesheet.read(PANES_STYLES)
+        conversation = Conversation(screen.welcome, id="conversation")
+        with app_of(screen).batch_update():
+            await screen.mount(TrustBar(id="trust-bar"), after="#panes")
+            await screen.query_one(PromptBox).fill()
+            await screen.query_one(Panes).fill(
+                FilesPane(id="files"),
+                ConversationPane(conversation, id="middle"),
+                ToolCalls(id="calls"),
+                screen.size.width,
+            )
+            self.display.show(Transcript(), Measure())
+        app_of(screen).theme_changed_signal.subscribe(screen, lambda _theme: conversation.reflow())
 
     def _moved(self) -> None:
         self.updates.refresh()

@@ -7,7 +7,6 @@ The user's layout is saved for each project, in a small file in the data directo
 if it cannot be read or written, the panes have their defaults.
 """
 
-import hashlib
 import os
 from collections.abc import Iterable
 from contextlib import suppress
@@ -24,11 +23,7 @@ from textual.widget import Widget
 
 from cogency_tui import private_files
 from cogency_tui.config.schema import data_path
-from cogency_tui.tui.calls.pane import CallList, ToolCalls
-from cogency_tui.tui.conversation.pane import ConversationPane
-from cogency_tui.tui.conversation.view import Conversation
-from cogency_tui.tui.files.pane import FilesPane
-from cogency_tui.tui.files.tree import FileTree
+from cogency_tui.tui.kit.bar import Surface
 from cogency_tui.tui.kit.pane_title import PaneTitle
 from cogency_tui.tui.kit.splitter import Splitter
 
@@ -52,6 +47,8 @@ class LayoutFile:
 
     def load(self) -> Layout:
         """The saved layout, or the default."""
+        if not _directory().is_dir():
+            return Layout()
         try:
             return msgspec.json.decode(self._path.read_bytes(), type=Layout)
         except (OSError, msgspec.DecodeError):
@@ -68,8 +65,15 @@ class LayoutFile:
 
     @property
     def _path(self) -> Path:
+        # Most users never change the layout: the start must not wait for this import.
+        import hashlib
+
         name = hashlib.sha256(os.fsencode(self._project)).hexdigest()[:24]
-        return data_path() / "layouts" / f"{name}.json"
+        return _directory() / f"{name}.json"
+
+
+def _directory() -> Path:
+    return data_path() / "layouts"
 
 
 Side = Literal["files", "calls"]
@@ -83,24 +87,31 @@ _MIDDLE = 40
 
 
 class Panes(Horizontal):
-    """Composes and shows the panes of `project`."""
+    """Shows the panes of `project`: blank ones until `fill` replaces them."""
 
     BLANK = True
 
-    def __init__(self, conversation: Conversation, project: Path, *, id: str | None = None) -> None:
+    def __init__(self, project: Path, *, id: str | None = None) -> None:
         super().__init__(id=id)
-        self._conversation = conversation
         self._file = LayoutFile(project)
         self._layout: Layout = self._file.load()
         self._latest: Side = "calls"
         self._alone: Pane | None = None
 
     def compose(self) -> ComposeResult:
-        yield FilesPane(id="files")
+        yield Surface(id="files")
         yield Splitter(id="files-splitter")
-        yield ConversationPane(self._conversation, id="middle")
+        yield Surface(id="middle")
         yield Splitter(id="calls-splitter")
-        yield ToolCalls(id="calls")
+        yield Surface(id="calls")
+
+    async def fill(self, files: Widget, middle: Widget, calls: Widget, width: int) -> None:
+        """Replace the blank panes by these, folded for `width` cells."""
+        await self.query_children(Surface).remove()
+        await self.mount(files, before="#files-splitter")
+        await self.mount(middle, after="#files-splitter")
+        await self.mount(calls, after="#calls-splitter")
+        self.fold(width)
 
     def fold(self, width: int) -> None:
         """Show the requested panes that fit into `width` cells."""
@@ -200,7 +211,7 @@ class Panes(Horizontal):
 
     def stops(self) -> Iterable[Widget]:
         """The widgets that the focus cycles through, in order."""
-        return [self.query_one(FileTree), self._conversation, self.query_one(CallList)]
+        return [self.query_one(f"#{stop}") for stop in ("file-tree", "conversation", "calls-list")]
 
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
         self._light(event.widget, focused=True)

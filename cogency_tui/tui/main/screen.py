@@ -2,6 +2,9 @@
 
 It composes; widgets draw, the bridge runs the agent. It turns keys, commands and the bridge's messages into
 calls of the bridge and of the display, which updates the widgets.
+
+The first frame shows the prompt, ready for text, between the bars and blank panes; only the modules for that
+are imported here. Everything else begins with `MainScreen.open`, and is imported by `tui/main/features.py`.
 """
 
 from collections.abc import Sequence
@@ -16,40 +19,33 @@ from textual.screen import Screen
 from textual.timer import Timer
 
 from cogency_tui.errors import UsageError
-from cogency_tui.protocol.events import Measure
-from cogency_tui.store.prompts_and_drafts import Written
+from cogency_tui.store.written import Written
 from cogency_tui.tui.bridge import Bridge
-from cogency_tui.tui.calls.pane import ToolCalls
-from cogency_tui.tui.commands import SlashCommand, is_command
-from cogency_tui.tui.conversation.activity_line import LiveLine
-from cogency_tui.tui.conversation.view import Conversation
-from cogency_tui.tui.conversation.welcome import draw_welcome, situation_of
-from cogency_tui.tui.files.pane import FilesPane
-from cogency_tui.tui.files.tree import FileTree
 from cogency_tui.tui.kit.bar import ButtonBar
 from cogency_tui.tui.kit.footer import Footer
-from cogency_tui.tui.kit.lines import Line
 from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.main.keys import MAIN_KEYS
 from cogency_tui.tui.main.panes import Panes, Side
-from cogency_tui.tui.main.widget_updates import MainDisplay
 from cogency_tui.tui.message_queue import is_own_command
-from cogency_tui.tui.prompt.completion_offers import mention
 from cogency_tui.tui.prompt.prompt import Prompt
 from cogency_tui.tui.prompt.prompt_and_queue import PromptBox
 from cogency_tui.tui.status.header import Header, place_of
-from cogency_tui.tui.status.status_bar import StatusBar
+from cogency_tui.tui.status.status_bar import StatusBar, status_of
 from cogency_tui.tui.terminal.title_and_notifications import State
 from cogency_tui.tui.theme_styles import theme_styles_of
-from cogency_tui.tui.transcript.call_unit import CallUnit
-from cogency_tui.tui.transcript.units import Transcript
-from cogency_tui.tui.transcript.view import TranscriptView
-from cogency_tui.tui.trust.bar import TrustBar
 
 if TYPE_CHECKING:
     from cogency_tui.agent.agent import Agent
+    from cogency_tui.tui.calls.pane import ToolCalls
+    from cogency_tui.tui.commands import SlashCommand
+    from cogency_tui.tui.conversation.view import Conversation
+    from cogency_tui.tui.files.pane import FilesPane
     from cogency_tui.tui.files.preview import PreviewLines
+    from cogency_tui.tui.files.tree import FileTree
+    from cogency_tui.tui.kit.lines import Line
     from cogency_tui.tui.main.features import Features
+    from cogency_tui.tui.main.widget_updates import MainDisplay
+    from cogency_tui.tui.transcript.view import TranscriptView
 
 TICK = 0.2
 """Seconds between two refreshes of the running time while the agent works; there is no timer otherwise."""
@@ -73,41 +69,55 @@ class MainScreen(Screen[None]):
         super().__init__(id="main")
         self.agent = agent
         self.bridge = Bridge(agent, self)
-        self._display = MainDisplay(self, self.bridge)
         self._first = (prompt, conversation_id)
         self._ticker: Timer | None = None
+        self._open = False
 
     @cached_property
     def _features(self) -> "Features":
-        """The features, loaded on first use: none of them is needed for the first frame."""
+        """The features, which `open` loads: none of them is needed for the first frame."""
         from cogency_tui.tui.main.features import Features
 
-        return Features(self, self.bridge, self._display)
+        return Features(self, self.bridge)
 
     @property
-    def commands(self) -> Sequence[SlashCommand]:
+    def _display(self) -> "MainDisplay":
+        return self._features.display
+
+    @property
+    def commands(self) -> "Sequence[SlashCommand]":
         """The commands available after `/` and in the palette."""
         return self._features.custom.known
 
     def compose(self) -> ComposeResult:
         yield Header(place_of(self.agent.project), id="header")
-        yield Panes(Conversation(self._welcome, id="conversation"), self.agent.project, id="panes")
-        yield TrustBar(id="trust-bar")
+        yield Panes(self.agent.project, id="panes")
         yield PromptBox(self.bridge.queue, id="prompt-box")
-        yield StatusBar(self._display.status(), id="status-bar")
+        yield StatusBar(status_of(self.agent), id="status-bar")
         yield Footer(id="footer")
 
     def on_mount(self) -> None:
-        self._ticker = self.set_interval(TICK, self._display.tick, pause=True)
-        app_of(self).theme_changed_signal.subscribe(
-            self, lambda _theme: self.query_one(Conversation).reflow()
-        )
         self.watch(app_of(self), "app_focus", self._take_focus, init=False)
         self._fit(app_of(self).size)
-        self._display.show(Transcript(), Measure())
 
-    def begin(self) -> None:
-        """Start the background work, and the requested turn; call after the first frame."""
+    async def open(self) -> None:
+        """Mount what the first frame left out, then start the background work and the requested turn.
+
+        Until then the screen takes only text for the prompt.
+        """
+        await self._features.mount()
+        self._open = True
+        self._ticker = self.set_interval(TICK, self._display.tick, pause=True)
+        self._begin()
+
+    def takes(self, event: events.Event) -> bool:
+        """Return whether the screen can handle `event` before it is open: text for the prompt."""
+        is_text = isinstance(event, events.Paste) or (
+            isinstance(event, events.Key) and event.is_printable and "+" not in event.key
+        )
+        return is_text and self.is_current and isinstance(self.focused, Prompt)
+
+    def _begin(self) -> None:
         self._features.updates.start()
         self._features.files.start()
         self._features.trust.refresh()
@@ -118,6 +128,8 @@ class MainScreen(Screen[None]):
         elif prompt:
             self.bridge.send(Written(prompt))
         self._features.drafts.start(conversation_id or "")
+        if self.query_one(Prompt).text:
+            self._features.drafts.note_change()
 
     def take_typed(self, event: events.Key | events.Paste) -> None:
         self.query_one(Prompt).take(event)
@@ -139,9 +151,11 @@ class MainScreen(Screen[None]):
 
     async def on_prompt_sent(self, event: Prompt.Sent) -> None:
         if is_own_command(event.text):
-            self.query_one(Conversation).follow()
+            self._display.follow()
             self._features.drafts.run_command(event.written, hides=event.hides)
             return
+        from cogency_tui.tui.commands import is_command
+
         if not is_command(event.text):
             self.send(event.written)
             return
@@ -156,7 +170,7 @@ class MainScreen(Screen[None]):
         self._features.custom.refresh()
 
     def send(self, written: Written) -> None:
-        self.query_one(Conversation).follow()
+        self._display.follow()
         self._features.trust.put_off()
         self.bridge.send(written)
 
@@ -201,44 +215,38 @@ class MainScreen(Screen[None]):
     def on_bridge_withdrawn(self) -> None:
         self._features.questions.withdraw()
 
-    def on_transcript_view_followed(self, event: TranscriptView.Followed) -> None:
-        self.query_one(LiveLine).follow(event.following, event.new)
+    def on_transcript_view_followed(self, event: "TranscriptView.Followed") -> None:
+        self._display.show_following(event.following, event.new)
 
-    async def on_conversation_fork_requested(self, event: Conversation.ForkRequested) -> None:
+    async def on_conversation_fork_requested(self, event: "Conversation.ForkRequested") -> None:
         await self._features.conversations.fork(unit=event.unit)
 
-    def on_conversation_review_requested(self, event: Conversation.ReviewRequested) -> None:
+    def on_conversation_review_requested(self, event: "Conversation.ReviewRequested") -> None:
         self._features.review.open(call=event.call)
 
-    def on_conversation_links_requested(self, event: Conversation.LinksRequested) -> None:
+    def on_conversation_links_requested(self, event: "Conversation.LinksRequested") -> None:
         self._features.conversations.show_links(event.addresses)
 
     def on_live_line_pressed(self) -> None:
-        self.query_one(Conversation).follow()
+        self._display.follow()
 
-    def on_tool_calls_located(self, event: ToolCalls.Located) -> None:
+    def on_tool_calls_located(self, event: "ToolCalls.Located") -> None:
         self._display.go_to_unit(event.index)
 
     def action_show_call(self) -> None:
         """Go from a call in the conversation to its row in the tool calls pane."""
-        conversation = self.query_one(Conversation)
-        if conversation.has_focus and (cursor := conversation.cursor.place) is not None:
-            panes = self.query_one(Panes)
-            if isinstance(self._display.transcript.units[cursor.unit], CallUnit):
-                if "calls" not in panes.shown(self.size.width):
-                    panes.toggle("calls", self.size.width)
-                self.query_one(ToolCalls).go_to(cursor.unit)
+        self._display.go_to_call()
 
-    def on_tool_calls_stop_asked(self, event: ToolCalls.StopAsked) -> None:
+    def on_tool_calls_stop_asked(self, event: "ToolCalls.StopAsked") -> None:
         self._features.background.ask_to_stop(event.command)
 
-    def on_tool_calls_copied(self, event: ToolCalls.Copied) -> None:
+    def on_tool_calls_copied(self, event: "ToolCalls.Copied") -> None:
         app_of(self).copy_to_clipboard(event.text)
 
-    def on_file_tree_requested(self, event: FileTree.Requested) -> None:
+    def on_file_tree_requested(self, event: "FileTree.Requested") -> None:
         self._features.files.list_directories([event.path])
 
-    def on_file_tree_asked(self, event: FileTree.Asked) -> None:
+    def on_file_tree_asked(self, event: "FileTree.Asked") -> None:
         self._act_on_file(event.what, event.path)
 
     def on_preview_lines_asked(self, event: "PreviewLines.Asked") -> None:
@@ -247,14 +255,12 @@ class MainScreen(Screen[None]):
     def on_files_pane_filter_begun(self) -> None:
         self._features.files.begin_filter()
 
-    def on_files_pane_filtered(self, event: FilesPane.Filtered) -> None:
+    def on_files_pane_filtered(self, event: "FilesPane.Filtered") -> None:
         self._features.files.filter(event.text)
 
     def _act_on_file(self, what: str, path: str) -> None:
         if what == "mention":
-            prompt = self.query_one(Prompt)
-            prompt.insert(mention(path))
-            prompt.focus()
+            self.query_one(Prompt).mention(path)
         else:
             self._features.files.act(what, path)
 
@@ -303,7 +309,8 @@ class MainScreen(Screen[None]):
         self._features.drafts.note_change()
 
     def on_text_area_changed(self) -> None:
-        self._features.drafts.note_change()
+        if self._open:
+            self._features.drafts.note_change()
 
     def on_prompt_noted(self, event: Prompt.Noted) -> None:
         self._features.drafts.note_entry(event.written)
@@ -327,5 +334,8 @@ class MainScreen(Screen[None]):
         else:
             app_of(self).exit()
 
-    def _welcome(self, width: int) -> list[Line]:
+    def welcome(self, width: int) -> "list[Line]":
+        """Draw the text of an empty conversation."""
+        from cogency_tui.tui.conversation.welcome import draw_welcome, situation_of
+
         return draw_welcome(situation_of(self.agent), width, theme_styles_of(app_of(self).theme))

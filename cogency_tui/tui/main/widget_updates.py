@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from textual.screen import Screen
 
 from cogency_tui.protocol.events import Event, Measure
-from cogency_tui.store.prompts_and_drafts import Written
+from cogency_tui.store.written import Written
 from cogency_tui.tui.bridge import Bridge
 from cogency_tui.tui.calls.pane import ToolCalls
 from cogency_tui.tui.conversation.activity_line import Activity, LiveLine, describe_activity, live_units
@@ -25,7 +25,7 @@ from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.main.panes import Panes
 from cogency_tui.tui.prompt.prompt import Prompt
 from cogency_tui.tui.status.header import Header
-from cogency_tui.tui.status.status_bar import Status, StatusBar
+from cogency_tui.tui.status.status_bar import StatusBar, status_of
 from cogency_tui.tui.transcript.call_unit import CallUnit, FileChange
 from cogency_tui.tui.transcript.units import Transcript, UserMessage
 
@@ -81,6 +81,24 @@ class MainDisplay(Display):
         conversation.go_to_unit(unit)
         self._screen.set_focus(conversation)
 
+    def go_to_call(self) -> None:
+        """Select the call at the cursor of the focused conversation in the tool calls pane."""
+        conversation, width = self._screen.query_one(Conversation), self._screen.size.width
+        if conversation.has_focus and (cursor := conversation.cursor.place) is not None:
+            panes = self._screen.query_one(Panes)
+            if isinstance(self.transcript.units[cursor.unit], CallUnit):
+                if "calls" not in panes.shown(width):
+                    panes.toggle("calls", width)
+                self._screen.query_one(ToolCalls).go_to(cursor.unit)
+
+    def follow(self) -> None:
+        """Scroll the conversation to its end, and follow new output."""
+        self._screen.query_one(Conversation).follow()
+
+    def show_following(self, following: bool, new: int) -> None:
+        """Show whether the conversation follows new output, and the number of `new` units below the view."""
+        self._screen.query_one(LiveLine).follow(following, new)
+
     def edit_again(self, messages: Sequence[Written]) -> None:
         prompt = self._screen.query_one(Prompt)
         prompt.restore_unsent([*messages])
@@ -102,26 +120,12 @@ class MainDisplay(Display):
 
     def show_state(self) -> None:
         find = self._screen.query_one
-        find(StatusBar).report(self.status())
+        find(StatusBar).report(status_of(self._bridge.agent, self.transcript.step, self.transcript.total))
         header = find(Header)
         header.move(replace(header.place, title=self.transcript.title))
         turns = self.transcript.turns
         find("#conversation-title", PaneTitle).state(plural(turns, "turn") if turns else "")
         self._show_activity()
-
-    def status(self) -> Status:
-        """The contents of the status bar."""
-        agent, transcript = self._bridge.agent, self.transcript
-        return Status(
-            mode=agent.mode,
-            provider=agent.provider.name,
-            model=agent.provider.model,
-            permissions=agent.permissions,
-            sandbox=agent.sandbox,
-            # The context size is that of the model that comes next, not that of the last cycle.
-            step={**transcript.step, "context_size": agent.provider.facts.context_size},
-            total=transcript.total,
-        )
 
     def _show_activity(self) -> None:
         started, provider = self._bridge.started, self._bridge.agent.provider

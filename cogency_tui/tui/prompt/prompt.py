@@ -5,7 +5,7 @@ history or the queue.
 """
 
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from rich.text import Text
 from textual import events
@@ -15,13 +15,16 @@ from textual.message import Message
 from textual.widgets.text_area import EditResult
 
 from cogency_tui.safe_text import reveal
-from cogency_tui.store.prompts_and_drafts import Written
+from cogency_tui.store.written import Written
 from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.message_queue import MessageQueue, given_back, is_own_command
 from cogency_tui.tui.paste_chips import following
-from cogency_tui.tui.prompt.completion import Completion
 from cogency_tui.tui.prompt.paste_area import ChipArea
 from cogency_tui.tui.theme_styles import theme_styles_of
+
+if TYPE_CHECKING:
+    from cogency_tui.tui.prompt.completion import Completion
+    from cogency_tui.tui.prompt.completion_offers import Offer, Word
 
 
 def _quiet(key: str, action: str, description: str, name: str) -> Binding:
@@ -67,7 +70,7 @@ PROMPT_KEYS: list[BindingType] = [
 
 
 class Prompt(ChipArea):
-    """A text to send. Its owner shows its `completion` and `queue` above it."""
+    """A text to send. Its owner shows its completion and `queue` above it."""
 
     BINDING_GROUP_TITLE = "Prompt"
 
@@ -96,9 +99,9 @@ class Prompt(ChipArea):
     class EditorRequested(Message):
         """The user asks for an external editor."""
 
-    def __init__(self, completion: Completion, queue: MessageQueue, *, id: str | None = None) -> None:
+    def __init__(self, queue: MessageQueue, *, id: str | None = None) -> None:
         super().__init__(id=id, placeholder="Ask, @file, /command, !shell")
-        self._completion = completion
+        self._completion: Completion | None = None
         self._queue = queue
         self._history: list[Written] = []
         self._place = 0
@@ -138,11 +141,18 @@ class Prompt(ChipArea):
 
     def put(self, written: Written) -> None:
         super().put(written)
-        self._completion.reset()
+        self._end_offers()
 
     def replace_text(self, text: str) -> None:
         """Replace the contents by `text`, with the cursor at the end."""
         self.put(Written(text))
+
+    def mention(self, path: str) -> None:
+        """Insert a mention of the file or directory `path` at the cursor, and focus the prompt."""
+        from cogency_tui.tui.prompt.completion_offers import mention
+
+        self.insert(mention(path))
+        self.focus()
 
     def clear_draft(self) -> Written:
         """Empty the prompt, and append its contents to the history."""
@@ -187,7 +197,7 @@ class Prompt(ChipArea):
         self.insert("\n")
 
     def action_earlier(self) -> None:
-        if self._completion.word is not None:
+        if self._completion is not None and self._word is not None:
             self._completion.move(-1)
         elif self.cursor_location[0]:
             self.action_cursor_up()
@@ -205,7 +215,7 @@ class Prompt(ChipArea):
             self.action_cursor_up()
 
     def action_later(self) -> None:
-        if self._completion.word is not None:
+        if self._completion is not None and self._word is not None:
             self._completion.move(1)
         elif not self.cursor_at_last_line:
             self.action_cursor_down()
@@ -237,8 +247,7 @@ class Prompt(ChipArea):
             self._release(Written(""))
 
     def action_take(self) -> None:
-        offer = self._completion.take()
-        word = self._completion.word
+        offer, word = self._offered, self._word
         if offer is None or word is None:
             return
         row, column = self.cursor_location
@@ -250,7 +259,7 @@ class Prompt(ChipArea):
             self.move_cursor_relative(columns=1)
 
     def action_close_offers(self) -> None:
-        if self._completion.word is not None:
+        if self._completion is not None and self._word is not None:
             self._completion.close()
         elif self._queue.held is not None:
             self._release(self._queue.messages[self._queue.held])
@@ -260,9 +269,9 @@ class Prompt(ChipArea):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action == "take":
-            return self._completion.take() is not None
+            return self._offered is not None
         if action == "close_offers":
-            return self._completion.word is not None or self._queue.held is not None
+            return self._word is not None or self._queue.held is not None
         if action in ("move_queued", "remove_queued"):
             return self._queue.held is not None
         return super().check_action(action, parameters)
@@ -279,20 +288,40 @@ class Prompt(ChipArea):
         return line
 
     def on_text_area_selection_changed(self) -> None:
-        if self._completion.word is not None:
+        if self._word is not None:
             self._offer()
 
     def on_blur(self) -> None:
-        self._completion.reset()
+        self._end_offers()
+
+    def complete_with(self, completion: "Completion") -> None:
+        """Offer completions from now on, also for the present text."""
+        self._completion = completion
+        self._offer()
+
+    @property
+    def _word(self) -> "Word | None":
+        """The completed word, while offers are shown."""
+        return None if self._completion is None else self._completion.word
+
+    @property
+    def _offered(self) -> "Offer | None":
+        """The selected offer."""
+        return None if self._completion is None else self._completion.take()
 
     def _offer(self) -> None:
-        row, column = self.cursor_location
-        self._completion.update(self.document.get_line(row)[:column], first=not row)
+        if self._completion is not None:
+            row, column = self.cursor_location
+            self._completion.update(self.document.get_line(row)[:column], first=not row)
+
+    def _end_offers(self) -> None:
+        if self._completion is not None:
+            self._completion.reset()
 
     def _completes(self) -> bool:
         """Insert the selected offer, if the word is incomplete; return whether more is to be written."""
-        word, offer = self._completion.word, self._completion.take()
-        if word is None or offer is None:
+        word, offer = self._word, self._offered
+        if self._completion is None or word is None or offer is None:
             return False
         if word.kind == "file" and word.query.endswith("/") and not self._completion.selected:
             # The directory itself is complete, and nothing in it was chosen.
@@ -331,7 +360,11 @@ class Prompt(ChipArea):
         text.
         """
         if event.is_printable:
-            if event.character == "/" and self._completion.directory_for("/"):
+            if (
+                event.character == "/"
+                and self._completion is not None
+                and self._completion.directory_for("/")
+            ):
                 event.stop()
                 event.prevent_default()
                 self.action_take()

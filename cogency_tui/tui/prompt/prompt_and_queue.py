@@ -1,95 +1,21 @@
-"""The prompt with its completion and the queued messages: a numbered list with buttons for each."""
+"""The prompt with its completion and the queued messages."""
 
-from rich.segment import Segment
-from textual import events
+from typing import TYPE_CHECKING
+
 from textual.app import ComposeResult
 from textual.containers import Vertical
-from textual.message import Message
 
-from cogency_tui.safe_text import one_line
-from cogency_tui.tui.kit.line_view import LineView
-from cogency_tui.tui.kit.lines import Line, cells, fit
-from cogency_tui.tui.kit.select_list import SelectList
 from cogency_tui.tui.message_queue import MessageQueue, is_own_command
-from cogency_tui.tui.prompt.completion import Completion
 from cogency_tui.tui.prompt.prompt import Prompt
 
-MOST_ROWS = 4
-
-_BUTTONS = (("↑", "up"), ("↓", "down"), ("✕", "remove"))
-_STEP = 2
-"""Cells from one button to the next."""
-
-
-class QueueList(LineView):
-    """Draws the queue; takes no space while it is empty."""
-
-    ALLOW_SELECT = False
-
-    class Pressed(Message):
-        """The user asks to `up`, `down`, `remove` or `edit` the message at `place`."""
-
-        def __init__(self, place: int, what: str) -> None:
-            self.place = place
-            self.what = what
-            super().__init__()
-
-    def __init__(self, *, id: str | None = None) -> None:
-        super().__init__(id=id)
-        self.can_focus = False
-        self.display = False
-        self._queue: MessageQueue | None = None
-
-    def show(self, queue: MessageQueue) -> None:
-        """Show the queue in its present state."""
-        self._queue = queue
-        height = min(MOST_ROWS, len(queue))
-        if height and height != self.page:
-            self.styles.height = height
-        self.display = bool(height)
-        self.resize_column(len(queue))
-        if queue.held is not None and self.page:
-            self.reveal(queue.held)
-        self.refresh()
-
-    def surface_at(self, y: int) -> str:
-        return "cursor" if self._queue is not None and self._queue.held == y else "raised"
-
-    def line_at(self, y: int) -> Line | None:
-        queue = self._queue
-        if queue is None or y >= len(queue):
-            return None
-        on = self.surface_at(y)
-        dim, accent = self.theme_styles("dim", on), self.theme_styles("accent", on)
-        number = f"{y + 1} "
-        tail = "  editing below" if queue.held == y else ""
-        room = self._buttons_at() - self.MARGIN - len(number) - 1
-        text = fit(one_line(queue.messages[y].text), room - len(tail)) + tail
-        buttons = (Segment(f"{glyph} ", accent) for glyph, _what in _BUTTONS)
-        return Line(
-            [
-                Segment(number, accent),
-                Segment(text + " " * max(0, room - cells(text) + 1), dim),
-                *buttons,
-            ]
-        )
-
-    def on_click(self, event: events.Click) -> None:
-        event.stop()
-        place = self.scroll_offset.y + event.y
-        if self._queue is None or place >= len(self._queue):
-            return
-        button = (event.x - self._buttons_at()) // _STEP
-        what = _BUTTONS[button][1] if 0 <= button < len(_BUTTONS) else "edit"
-        self.post_message(self.Pressed(place, what))
-
-    def _buttons_at(self) -> int:
-        """The column of the first button, from the widget's edge."""
-        return self.MARGIN + self.text_width - _STEP * len(_BUTTONS)
+if TYPE_CHECKING:
+    from cogency_tui.tui.kit.select_list import SelectList
+    from cogency_tui.tui.prompt.completion import Completion
+    from cogency_tui.tui.prompt.queue_list import QueueList
 
 
 class PromptBox(Vertical):
-    """Composes the prompt with its completion and the `queue`, which is the bridge's.
+    """Composes the prompt; `fill` adds its completion and the list of the `queue`, which is the bridge's.
 
     Clicks on these go to the prompt, which has the keys.
     """
@@ -97,31 +23,41 @@ class PromptBox(Vertical):
     def __init__(self, queue: MessageQueue, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self._queue = queue
-        self._completion = Completion(id="completion")
+        self._completion: Completion | None = None
 
     def compose(self) -> ComposeResult:
-        yield self._completion
-        yield QueueList(id="queue")
-        yield Prompt(self._completion, self._queue, id="prompt")
+        yield Prompt(self._queue, id="prompt")
+
+    async def fill(self) -> None:
+        """Mount the completion and the list of the queue."""
+        from cogency_tui.tui.prompt.completion import Completion
+        from cogency_tui.tui.prompt.queue_list import QueueList
+
+        self._completion = Completion(id="completion")
+        await self.mount(self._completion, QueueList(id="queue"), before="#prompt")
+        self.query_one(Prompt).complete_with(self._completion)
 
     def show_queue(self) -> None:
         """Show the queue in its present state."""
+        from cogency_tui.tui.prompt.queue_list import QueueList
+
         self.query_one(QueueList).show(self._queue)
 
     def on_resize(self) -> None:
-        self._completion.refit()
+        if self._completion is not None:
+            self._completion.refit()
 
     def on_text_area_changed(self) -> None:
         """Mark a shell command by the bar beside it, too."""
         self.set_class(is_own_command(self.query_one(Prompt).text), "-command")
 
-    def on_select_list_chosen(self, event: SelectList.Chosen) -> None:
+    def on_select_list_chosen(self, event: "SelectList.Chosen") -> None:
         event.stop()
         prompt = self.query_one(Prompt)
         prompt.focus()
         prompt.action_take()
 
-    def on_queue_list_pressed(self, event: QueueList.Pressed) -> None:
+    def on_queue_list_pressed(self, event: "QueueList.Pressed") -> None:
         event.stop()
         match event.what:
             case "up":

@@ -22,7 +22,6 @@ from cogency_tui.config.themes import (
 )
 from cogency_tui.errors import ConfigError
 from cogency_tui.tui.theme_styles import forget_themes, textual_theme
-from cogency_tui.workspace.watch import import_awatch
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -99,6 +98,8 @@ class Appearance:
 
     async def watch(self) -> None:
         """Reload the theme whenever its file is saved."""
+        from cogency_tui.workspace.watch import import_awatch
+
         awatch = await asyncio.to_thread(import_awatch)
         directories = [path for path in theme_directories() if await asyncio.to_thread(path.is_dir)]
         if not directories:

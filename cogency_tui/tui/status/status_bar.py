@@ -4,17 +4,22 @@ Segments have a fixed order; where the line is short they are dropped from the r
 that can be changed are buttons, and each has an explanatory tooltip.
 """
 
+from typing import TYPE_CHECKING
+
 import msgspec
 from msgspec.structs import replace
 from rich.segment import Segment
 
 from cogency_tui.config.schema import Mode, Permissions
-from cogency_tui.protocol.events import Measure
 from cogency_tui.safe_text import one_line
 from cogency_tui.tui.kit.bar import ButtonBar, Part
 from cogency_tui.tui.kit.lines import cells, fit
 from cogency_tui.tui.kit.number_format import dollars, duration, percent, ratio, tokens
 from cogency_tui.tui.theme_styles import ThemeStyles
+
+if TYPE_CHECKING:
+    from cogency_tui.agent.agent import Agent
+    from cogency_tui.protocol.events import Measure
 
 _METER = 8
 _REASON = (14, 40)
@@ -34,8 +39,22 @@ class Status(msgspec.Struct, frozen=True):
     model: str
     permissions: Permissions
     sandbox: str = ""
-    step: Measure = msgspec.field(default_factory=Measure)
-    total: Measure = msgspec.field(default_factory=Measure)
+    step: "Measure" = {}
+    total: "Measure" = {}
+
+
+def status_of(agent: "Agent", step: "Measure | None" = None, total: "Measure | None" = None) -> Status:
+    """The status of `agent`, with the figures of the last cycle and of all."""
+    return Status(
+        mode=agent.mode,
+        provider=agent.provider.name,
+        model=agent.provider.model,
+        permissions=agent.permissions,
+        sandbox=agent.sandbox,
+        # The context size is that of the model that comes next, not that of the last cycle.
+        step={**(step or {}), "context_size": agent.provider.facts.context_size},
+        total=total or {},
+    )
 
 
 class StatusBar(ButtonBar):
@@ -188,7 +207,7 @@ def _sandbox(status: Status, styles: ThemeStyles) -> list[Part]:
     ]
 
 
-def _speed(step: Measure) -> str:
+def _speed(step: "Measure") -> str:
     ttft = step.get("ttft")
     writing, written = step.get("writing", 0.0), step.get("output", 0)
     about = "~" if step.get("estimated") else ""
@@ -196,14 +215,14 @@ def _speed(step: Measure) -> str:
     return " · ".join(part for part in (speed, duration(ttft) if ttft is not None else "") if part)
 
 
-def _saved(total: Measure) -> float:
+def _saved(total: "Measure") -> float:
     """The factor by which replay mode would have sent more; 0 if the difference is negligible."""
     sent, replayed = total.get("input", 0), total.get("replay_input", 0)
     times = replayed / sent if sent else 0.0
     return times if times >= 1.05 else 0.0
 
 
-def _context(step: Measure, styles: ThemeStyles) -> list[Part]:
+def _context(step: "Measure", styles: ThemeStyles) -> list[Part]:
     used, size = step.get("context", 0), step.get("context_size", 0)
     if not used or not size:
         return []

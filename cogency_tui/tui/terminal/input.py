@@ -40,15 +40,15 @@ _FOCUS = ("\x1b[I", "\x1b[O")
 _PARAMETERS = re.compile(rb"[ -?]*")
 _STRING = re.compile(rb"[^\x07\x18\x1a\x1b]*")
 
-_KNOWN = re.compile(
+_KNOWN = (
     "\x1b\\[(?:"
     r"<\d{1,3};-?\d{1,5};-?\d{1,5}[Mm]"  # the mouse
     r"|\?\d{1,5};\d\$y"  # whether the terminal has a mode
     r"|\d{1,5};\d{1,5}R"  # where the cursor is
     ")"
 )
-_SIZE = re.compile("\x1b\\[48" + r";(\d{1,5})(?::\d*)?" * 4 + "t")
-_KEY = re.compile(
+_SIZE = "\x1b\\[48" + r";(\d{1,5})(?::\d*)?" * 4 + "t"
+_KEY = (
     "\x1b\\["
     r"(?P<code>\d{0,7})(?::[\d:]*)?"
     r"(?:;(?P<modifiers>\d{0,3})(?::(?P<event>\d))?(?:;(?P<texts>[\d:]*))?)?"
@@ -251,11 +251,11 @@ def _end(pattern: re.Pattern[bytes], data: bytes) -> int:
 
 def _known(sequence: str) -> str:
     """Convert `sequence` to a form that Textual's parser accepts; empty if it is to be dropped."""
-    if sequence in ANSI_SEQUENCES_KEYS or sequence in _FOCUS or _KNOWN.fullmatch(sequence):
+    if sequence in ANSI_SEQUENCES_KEYS or sequence in _FOCUS or re.fullmatch(_KNOWN, sequence):
         return sequence
-    if size := _SIZE.fullmatch(sequence):
+    if size := re.fullmatch(_SIZE, sequence):
         return _known_size(*map(int, size.groups()))
-    if key := _KEY.fullmatch(sequence):
+    if key := re.fullmatch(_KEY, sequence):
         return _known_key(key)
     return ""
 

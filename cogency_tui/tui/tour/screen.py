@@ -183,7 +183,7 @@ class TourScreen(MainScreen):
         bar = self.query_one(TourBar)
         bar.show(min(bar.step + 1, len(STEPS)))
 
-    def _welcome(self, width: int) -> list[Line]:
+    def welcome(self, width: int) -> list[Line]:
         return draw_tour(width, theme_styles_of(app_of(self).theme))
 
     def leave(self) -> None:

@@ -9,7 +9,7 @@ from textual.app import ComposeResult
 from textual.pilot import Pilot
 
 from cogency_tui.agent.permissions.gate import Question
-from cogency_tui.store.prompts_and_drafts import Written
+from cogency_tui.store.written import Written
 from cogency_tui.tui.kit.bar import Surface
 from cogency_tui.tui.kit.dialogs import Confirmation
 from cogency_tui.tui.message_queue import MessageQueue
@@ -67,7 +67,8 @@ class BoxStand(Stand):
     def on_resize(self, event: events.Resize) -> None:
         self.screen_stack[0].set_class(event.size.height < 24, "-short")
 
-    def on_mount(self) -> None:
+    async def on_mount(self) -> None:
+        await self.query_one(PromptBox).fill()
         self.query_one(PromptBox).show_queue()
         self.query_one(Prompt).focus()
 

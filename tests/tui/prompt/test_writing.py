@@ -8,7 +8,8 @@ import msgspec
 import pytest
 
 from cogency_tui.errors import UsageError
-from cogency_tui.store.prompts_and_drafts import Draft, Prompts, Written
+from cogency_tui.store.prompts_and_drafts import Draft, Prompts
+from cogency_tui.store.written import Written
 from cogency_tui.tui.terminal.external_editor import editor_command
 from tests.store.test_prompts_and_drafts import leave_a_draft
 from tests.tui.driving import app_over, finished, prompt_of, send, told, type_text, until

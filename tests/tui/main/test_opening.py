@@ -1,0 +1,95 @@
+"""Between the first frame, which shows the prompt alone, and the complete screen."""
+
+from pathlib import Path
+
+from textual import events
+
+from cogency_tui.tui.app import CogencyApp
+from cogency_tui.tui.prompt.completion import Completion
+from tests.tui.driving import main_of, prompt_of, until
+from tests.tui.prompt.test_writing import saved
+from tests.tui.scripted import ScriptedAgent, respond
+
+PARTS = ("#header", "#files", "#middle", "#calls", "#prompt", "#status-bar", "#footer")
+
+
+class Opening(CogencyApp):
+    """Stays at the first frame until it is told to open."""
+
+    def __init__(self, agent: ScriptedAgent) -> None:
+        super().__init__(agent)  # pyright: ignore[reportArgumentType]
+
+    async def _begin(self) -> None:
+        pass
+
+    def open(self) -> None:
+        self.screen_stack[0].call_later(super()._begin)
+
+
+async def test_text_is_taken_at_once_and_all_other_keys_in_their_order_later(project: Path) -> None:
+    app = Opening(ScriptedAgent(project))
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = main_of(pilot)
+        await pilot.press("a", "b")
+        app.post_message(events.Paste("c"))
+        await until(pilot, lambda: prompt_of(pilot).text == "abc")
+        await pilot.press("f3", "d", "backspace", "e", "f1", "f")
+        assert prompt_of(pilot).text == "abc"
+        assert screen.query_one("#files").display
+        assert app.screen is screen
+
+        app.open()
+        await until(pilot, lambda: app.is_open and app.screen is not screen)
+        assert prompt_of(pilot).text == "abce"
+        assert not screen.query_one("#files").display
+
+
+async def test_a_message_that_is_sent_before_it_is_open_is_sent(project: Path) -> None:
+    agent = ScriptedAgent(project, [respond("ok")])
+    app = Opening(agent)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pilot.press("h", "i", "enter", "x")
+        app.open()
+        await until(pilot, lambda: agent.asked == ["hi"])
+        await until(pilot, lambda: prompt_of(pilot).text == "x")
+
+
+async def test_completions_are_offered_for_text_from_before(project: Path) -> None:
+    app = Opening(ScriptedAgent(project))
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pilot.press("at", "r")
+        app.open()
+        await until(pilot, lambda: main_of(pilot).query_one(Completion).display)
+
+
+async def test_text_from_before_is_saved_as_a_draft(project: Path) -> None:
+    agent = ScriptedAgent(project)
+    app = Opening(agent)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pilot.press("a", "b")
+        app.open()
+        await until(pilot, lambda: [draft.written.text for draft in saved(agent)] == ["ab"])
+
+
+async def test_nothing_moves_when_it_opens(project: Path) -> None:
+    for size in ((160, 45), (120, 40), (100, 30), (60, 16)):
+        app = Opening(ScriptedAgent(project))
+        async with app.run_test(size=size) as pilot:
+            screen = main_of(pilot)
+            before = {part: screen.query_one(part).region for part in PARTS}
+            assert before["#middle"] or before["#files"]
+            app.open()
+            await until(pilot, lambda app=app: app.is_open)
+            await pilot.pause()
+            assert {part: screen.query_one(part).region for part in PARTS} == before
+
+
+async def test_it_can_be_left_before_it_is_open(project: Path) -> None:
+    for opening in (False, True):
+        app = Opening(ScriptedAgent(project))
+        async with app.run_test(size=(120, 40)) as pilot:
+            await pilot.press("a", "f1", "b")
+            if opening:
+                app.open()
+            app.exit(return_code=3)
+        assert app.return_code == 3
