@@ -31,7 +31,7 @@ class OpenedApp(CogencyApp):
     """The app, which a test drives only once it is open: the first frame has blank panes."""
 
     @asynccontextmanager
-    async def run_test(self, **options: Any) -> AsyncGenerator[Pilot[int | None]]:
+    async def run_test(self, **options: Any) -> AsyncGenerator[Pilot[int]]:
         async with super().run_test(**options) as pilot:
             await until(pilot, lambda: self.is_open or not self.is_running)
             yield pilot

@@ -5,7 +5,6 @@ from typing import ClassVar
 from textual.app import App, ComposeResult
 from textual.widget import Widget
 
-from cogency_tui.tui.app import CogencyApp
 from cogency_tui.tui.kit.bar import Surface
 from cogency_tui.tui.main.features import PANES_STYLES
 from cogency_tui.tui.theme_styles import DEFAULT, load_palette, textual_theme, variables
@@ -14,7 +13,9 @@ from cogency_tui.tui.theme_styles import DEFAULT, load_palette, textual_theme, v
 class Stand(App[None]):
     """Shows `widget` as large as the screen."""
 
-    CSS_PATH: ClassVar = [*CogencyApp.CSS_PATH, PANES_STYLES]
+    CSS_PATH: ClassVar = [
+        PANES_STYLES.with_name(name) for name in ("main.tcss", "panes.tcss", "textual.tcss")
+    ]
     CSS = "#stand > * { width: 1fr !important; height: 1fr; margin: 0 !important; }"
 
     def __init__(self, widget: Widget) -> None:

@@ -27,6 +27,7 @@ from cogency_tui.tui.models.commands import ModelCommands
 from cogency_tui.tui.permissions.commands import PermissionCommands
 from cogency_tui.tui.profile.commands import ProfileCommands
 from cogency_tui.tui.prompt.history_and_drafts import PromptCommands
+from cogency_tui.tui.prompt.prompt import Prompt
 from cogency_tui.tui.prompt.prompt_and_queue import PromptBox
 from cogency_tui.tui.questions.presenter import Questions
 from cogency_tui.tui.recall.commands import RecallCommands
@@ -89,7 +90,9 @@ class Features:
     async def mount(self) -> None:
         """Mount the widgets that the first frame leaves out, and show an empty conversation in them."""
         screen = self._screen
-        app_of(screen).stylesheet.read(PANES_STYLES)
+        sheet = app_of(screen).stylesheet
+        sheet.read(PANES_STYLES)
+        sheet.parse()
         conversation = Conversation(screen.welcome, id="conversation")
         with app_of(screen).batch_update():
             await screen.mount(TrustBar(id="trust-bar"), after="#panes")
@@ -101,6 +104,8 @@ class Features:
                 screen.size.width,
             )
             self.display.show(Transcript(), Measure())
+            # A new input of Textual's takes the terminal's cursor, though it has no focus.
+            app_of(screen).cursor_position = screen.query_one(Prompt).cursor_screen_offset
         app_of(screen).theme_changed_signal.subscribe(screen, lambda _theme: conversation.reflow())
 
     def _moved(self) -> None:
