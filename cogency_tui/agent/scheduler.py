@@ -220,7 +220,7 @@ class Scheduler:
             self._context,
             call_id=self._call_id(job),
             variables=variables,
-            wants_value=bool(job.output_key),
+            takes_value=bool(job.output_key),
             refuse_by_mode=self._gate.refuse_by_mode,
             is_wary=self._gate.is_wary,
         )

@@ -339,7 +339,7 @@ class CallJournal:
             yield found
             await commands.settle_directories(begun, found, consent)
         except BaseException:
-            refusing = replace(consent, keeps=refuse_all, brings=None)
+            refusing = replace(consent, ask=refuse_all, brings=None)
             await completed(commands.settle_directories(begun, found, refusing))
             await completed(commands.end(begun, found))
             await completed(self._settle(found, refusing))
