@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 
 from cogency_tui import search_paths
+from tests.exhaustive import note_run
 from tests.settling import settle_surely
+from tests.shared_styles import share_styles
 
 # A test process that pytest-xdist starts has the two sizes of a terminal that is none of ours.
 _SIZES = ("COLUMNS", "LINES")
@@ -21,6 +23,7 @@ sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 settle_surely()
+share_styles()
 
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     # A shell without job control has what it starts in the background ignore Ctrl+C, and so would all programs
@@ -30,6 +33,10 @@ if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
 
 _numbers = count()
 """Numbers of directories. pytest finds a free one by listing all directories there are: thousands, each time."""
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    note_run(config)
 
 
 @pytest.fixture
