@@ -11,7 +11,9 @@ import pytest
 
 from cogency_tui import search_paths
 from cogency_tui.providers.configured_providers import PRESETS
+from tests.exhaustive import note_run
 from tests.settling import settle_surely
+from tests.shared_styles import share_styles
 
 # A test process that pytest-xdist starts has the two sizes of a terminal that is none of ours.
 _SIZES = ("COLUMNS", "LINES")
@@ -23,6 +25,7 @@ sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 settle_surely()
+share_styles()
 
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     # A shell without job control has what it starts in the background ignore Ctrl+C, and so would all programs
@@ -38,6 +41,10 @@ def _made(factory: pytest.TempPathFactory, name: str) -> Path:
     directory = factory.getbasetemp() / f"{name}{next(_numbers)}"
     directory.mkdir(0o700)
     return directory
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    note_run(config)
 
 
 @pytest.fixture

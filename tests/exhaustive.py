@@ -5,6 +5,18 @@ from typing import Any, cast
 
 import pytest
 
+_expressions: list[str] = []
+
+
+def note_run(config: pytest.Config) -> None:
+    """Note which tests this run selects."""
+    _expressions[:] = [str(config.getoption("markexpr"))]
+
+
+def is_quick() -> bool:
+    """True in a run that leaves out what is marked `exhaustive`."""
+    return _expressions == ["not exhaustive"]
+
 
 def sampled(cases: Collection[Any], quick: int) -> list[Any]:
     """`cases` for `parametrize`: all but `quick` of them, spread evenly, are marked `exhaustive`."""

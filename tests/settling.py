@@ -23,6 +23,10 @@ from textual.screen import Screen
 SOON = 2 * _wait.SLEEP_GRANULARITY
 """Seconds that timers are due in, and that a thread may take, to be waited for."""
 
+FRAME = 0.25
+"""Seconds between two frames that a screen draws by itself. It draws whenever the app is idle, so that most of the 60
+a second that Textual draws would show what no test looks at."""
+
 _ROUNDS = 3
 """Turns of the loop with nothing to call, in a row: what a socket or a thread has ready comes with the next."""
 
@@ -141,6 +145,7 @@ def _note(future: asyncio.Future[Any]) -> None:
 def settle_surely() -> None:
     """Put this waiting in the place of Textual's, and note what threads do."""
     patch = pytest.MonkeyPatch()
+    patch.setattr("textual.screen.UPDATE_PERIOD", FRAME)
     for module in ("textual.app", "textual.pilot"):
         patch.setattr(f"{module}.wait_for_idle", wait_until_idle)
     wrap = _noted(asyncio.wrap_future)

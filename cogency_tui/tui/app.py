@@ -260,6 +260,14 @@ class CogencyApp(App[int]):
         del screen
         return ()
 
+    def _load_screen_css(self, screen: Screen[Any]) -> None:
+        """Parse only the style sheets that `screen` adds; Textual parses all of them again."""
+        new = [path for path in screen.css_path if not self.stylesheet.has_source(str(path))]
+        if new:
+            self.stylesheet.read_all(new)
+            self.stylesheet.parse()
+            self.stylesheet.update(self)
+
     def get_line_filters(self) -> Sequence[LineFilter]:
         """Textual's filters, and the guard between every widget and the terminal."""
         unwanted = (Monochrome, ANSIToTruecolor) if self.native_ansi_color else Monochrome

@@ -30,8 +30,9 @@ pytestmark = pytest.mark.xdist_group("aimock")
 """One installation and one server are enough for all of them."""
 
 
-def ways(*needs: str, mode: str = "") -> pytest.MarkDecorator:
-    """Every way (of one mode); one that aimock does not serve so that the test can be done is skipped."""
+def ways(*needs: str, mode: str = "", every: bool = False) -> pytest.MarkDecorator:
+    """Every way (of one mode); one that aimock does not serve so that the test can be done is skipped. The quick
+    run tries two, or `every` one."""
     params: list[Any] = []
     for name, way in WAYS.items():
         if mode not in ("", way.mode):
@@ -41,6 +42,10 @@ def ways(*needs: str, mode: str = "") -> pytest.MarkDecorator:
             [surface.lacks[need] for need in needs if need in surface.lacks] if surface else ["not served"]
         )
         params.append(pytest.param(name, marks=pytest.mark.skip("; ".join(reasons)) if reasons else ()))
+    if not every:
+        served = [each for each in params if not each.marks]
+        for each in served[1:-1]:
+            params[params.index(each)] = pytest.param(*each.values, marks=pytest.mark.exhaustive)
     return pytest.mark.parametrize("name", params)
 
 
@@ -101,7 +106,7 @@ def without_notices(events: Sequence[Event]) -> list[str]:
     ]
 
 
-@ways()
+@ways(every=True)
 async def test_a_task_of_several_cycles_gives_the_same_events(server: Aimock, work: Work) -> None:
     server.script(*TASK)
     async with work.agent(work.way.connect(server)) as agent:

@@ -13,6 +13,7 @@ from cogency_tui.protocol.events import Event
 from cogency_tui.providers.base import Provider
 from cogency_tui.tools.function import reads
 from tests.agent.test_turns import types
+from tests.exhaustive import sampled
 from tests.peers.server import Context, Fault, Peer
 from tests.peers.ways import KEY, WAYS, Way
 from tests.peers.words import words
@@ -25,6 +26,7 @@ SAME = [
 ]
 
 way_names = pytest.mark.parametrize("name", WAYS)
+some_ways = pytest.mark.parametrize("name", sampled(WAYS, quick=2))
 
 
 def model(context: Context) -> str:
@@ -104,7 +106,7 @@ async def test_a_task_of_several_cycles_gives_the_same_events_everywhere(work: W
         assert peer.sent <= peer.exchanges[-1].input
 
 
-@way_names
+@some_ways
 async def test_an_interrupted_answer_is_kept_and_the_next_message_goes_on(work: Work) -> None:
     async with work.peer(latency=0.01) as peer, work.agent(work.way.connect(peer)) as agent:
         events: list[Event] = []
@@ -121,7 +123,7 @@ async def test_an_interrupted_answer_is_kept_and_the_next_message_goes_on(work: 
 
 
 @way_names
-@pytest.mark.parametrize("after", [0, 4, 14, 22])
+@pytest.mark.parametrize("after", sampled([0, 4, 14, 22], quick=1))
 async def test_a_connection_that_dies_in_mid_answer_runs_no_call_twice(work: Work, after: int) -> None:
     faults = [None, Fault(drop="within", after=after)]
     async with work.peer(faults=faults) as peer, work.agent(work.way.connect(peer)) as agent:
@@ -134,7 +136,7 @@ async def test_a_connection_that_dies_in_mid_answer_runs_no_call_twice(work: Wor
     assert kept.count("call") - kept.count("result") <= 0
 
 
-@way_names
+@some_ways
 async def test_a_conversation_goes_on_in_the_other_mode_after_a_restart(work: Work) -> None:
     async with work.peer() as peer, work.agent(work.way.connect(peer)) as agent:
         await turn(agent, "task one")
@@ -170,7 +172,7 @@ async def leaks(work: Work, events: Sequence[Event], data: Path) -> AsyncIterato
             yield str(path)
 
 
-@way_names
+@some_ways
 async def test_a_wrong_key_is_one_error_that_says_what_to_do_and_shows_no_key(
     work: Work, tmp_path: Path
 ) -> None:
@@ -191,7 +193,7 @@ async def test_a_wrong_key_is_one_error_that_says_what_to_do_and_shows_no_key(
     assert [leak async for leak in leaks(work, events, tmp_path / "data")] == []
 
 
-@way_names
+@some_ways
 async def test_no_network_is_one_error_that_says_what_to_do(work: Work) -> None:
     async with work.peer() as peer:
         provider = work.way.connect(peer)

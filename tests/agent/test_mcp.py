@@ -86,6 +86,7 @@ async def test_a_yes_for_the_conversation_is_for_that_tool(project: Path) -> Non
     assert [payload["error"] for payload in results(events)] == [False, False, True]
 
 
+@pytest.mark.exhaustive
 async def test_a_rule_is_for_one_tool(project: Path) -> None:
     async with agent_with(
         project, block(("demo.add", {"a": 1})), "x", block(("demo.add", {"a": 1})), "y", demo=command()
@@ -213,7 +214,7 @@ def test_no_server_outlives_a_program_that_was_killed(tmp_path: Path) -> None:
         async def main():
             root = Path({str(tmp_path)!r})
             servers = Servers(Surroundings(root))
-            servers.configure({{"demo": McpSettings(command=sys.executable, args=[{str(PEER)!r}])}})
+            servers.configure({{"demo": McpSettings(command=sys.executable, args=[{str(PEER)!r}, "plain"])}})
             await servers.settle(None)
             context = ToolContext(Workspace(root))
             await Registry(servers.tools).bind("demo.child", {{}}, context).run()

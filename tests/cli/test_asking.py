@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from cogency_tui.config.schema import config_directory
+from tests.exhaustive import sampled
 from tests.tui.pty import Terminal
 
 pytestmark = pytest.mark.pty
@@ -14,7 +15,7 @@ REPLACE = "replace 'hello' with 'goodbye' in greet.py"
 
 @pytest.mark.parametrize(
     ("answer", "text", "status"),
-    [("y", "goodbye", 0), ("YES", "goodbye", 0), ("n", "hello", 0), ("", "hello", 0)],
+    sampled([("y", "goodbye", 0), ("YES", "goodbye", 0), ("n", "hello", 0), ("", "hello", 0)], quick=2),
 )
 def test_an_edit_is_shown_and_made_only_with_a_yes(
     project: Path, tmp_path: Path, answer: str, text: str, status: int

@@ -6,6 +6,8 @@ import sqlite3
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.peers.chat import ChatPeer
 from tests.safety.arena import Arena, Ran, block
 
@@ -58,6 +60,7 @@ async def test_of_two_instances_in_one_project_one_is_killed_and_the_other_goes_
     assert len((arena.project / "runs.txt").read_text().splitlines()) == 2
 
 
+@pytest.mark.exhaustive
 async def test_with_a_clock_that_was_set_back_order_is_that_of_what_happened(
     arena: Arena, tmp_path: Path
 ) -> None:

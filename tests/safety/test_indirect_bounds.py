@@ -31,7 +31,7 @@ COMMANDS: dict[str, Callable[[int], str]] = {
 }
 
 
-@pytest.mark.parametrize("command", sampled(COMMANDS.values(), quick=8), ids=COMMANDS)
+@pytest.mark.parametrize("command", sampled(COMMANDS.values(), quick=3), ids=COMMANDS)
 def test_four_times_the_text_takes_no_more_than_that(tmp_path: Path, command: Callable[[int], str]) -> None:
     workspace = Workspace(tmp_path)
     reach(command(100), tmp_path, workspace)

@@ -21,7 +21,7 @@ LONG = {
 }
 
 
-@pytest.mark.parametrize("command", sampled(LONG.values(), quick=3), ids=LONG)
+@pytest.mark.parametrize("command", sampled(LONG.values(), quick=1), ids=LONG)
 def test_what_is_too_long_is_unknown(tmp_path: Path, command: str) -> None:
     workspace = Workspace(tmp_path)
     assert "are analyzed" in at_stake(command, tmp_path, workspace).what

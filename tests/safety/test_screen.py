@@ -24,6 +24,7 @@ from cogency_tui.tui.questions.screen import PermissionQuestion
 from cogency_tui.tui.theme_styles import theme_styles_of
 from cogency_tui.tui.transcript.document import Document
 from cogency_tui.tui.transcript.units import Transcript
+from tests.exhaustive import sampled
 from tests.safety.hostile import ALL, CONTROLS, HIDDEN, LONG, MARKUP, SEVERAL
 from tests.tui.driving import (
     app_over,
@@ -256,6 +257,7 @@ async def test_what_is_told_in_passing(project: Path) -> None:
 TOOLTIPS = (MARKUP["closing"], MARKUP["click"], MARKUP["quoted"])
 
 
+@pytest.mark.exhaustive
 async def test_what_a_tooltip_says(project: Path) -> None:
     scripts = [[*turn(text, whole=True), end()] for text in TOOLTIPS]
     async with app_over(ScriptedAgent(project, *scripts)).run_test(size=(160, 40), tooltips=True) as pilot:
@@ -304,7 +306,9 @@ async def test_what_is_pasted_or_put_into_fields(project: Path) -> None:
 
 
 @pytest.mark.timeout(90)
-@pytest.mark.parametrize("place", ["prompt", "answer", "thought", "output", "arguments", "error"])
+@pytest.mark.parametrize(
+    "place", sampled(["answer", "prompt", "thought", "output", "arguments", "error"], quick=2)
+)
 async def test_a_megabyte_on_one_line_does_not_stop_the_screen(project: Path, place: str) -> None:
     events: dict[str, Callable[[], list[Event]]] = {
         "prompt": lambda: [],

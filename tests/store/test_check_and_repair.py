@@ -51,7 +51,7 @@ async def test_a_store_that_is_whole_has_no_damage(directory: Path) -> None:
     assert repair(directory) == []
 
 
-@pytest.mark.parametrize(("kind", "first"), sampled([*product(DAMAGES, range(SHARES))], quick=3))
+@pytest.mark.parametrize(("kind", "first"), sampled([*product(DAMAGES, range(SHARES))], quick=1))
 async def test_damage_of_any_page_is_found_and_repaired(
     directory: Path, tmp_path: Path, kind: str, first: int
 ) -> None:

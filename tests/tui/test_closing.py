@@ -16,6 +16,7 @@ from textual.widget import Widget
 
 from cogency_tui.agent.agent import Agent
 from cogency_tui.tui.app import CogencyApp
+from tests.exhaustive import sampled
 from tests.tui.driving import app_over, main_of, until
 from tests.tui.scripted import ScriptedAgent, call, execute, respond, result
 
@@ -171,7 +172,7 @@ async def test_the_app_is_left_at_any_message_of_its_start(project: Path) -> Non
     assert [await leave_at(project, at) for at in moments] == [0] * len(moments)
 
 
-@pytest.mark.parametrize("command", SCREENS)
+@pytest.mark.parametrize("command", sampled(SCREENS, quick=3))
 @TEXTUALS_OWN
 async def test_the_app_is_left_while_a_screen_opens(project: Path, command: str) -> None:
     async def open_and_leave(pilot: Pilot[Any], leaver: Leaver, after: int) -> None:

@@ -8,6 +8,7 @@ import pytest
 from textual.pilot import Pilot
 
 from cogency_tui.agent.agent import Agent
+from tests.exhaustive import sampled
 from tests.tui.driving import at_work, conversation_of, finished, main_of, prompt_of, send, shown, told, until
 
 TABLES = ("conversations", "events", "usage", "edits")
@@ -28,7 +29,8 @@ async def talked(pilot: Pilot[Any]) -> None:
 
 # Not the review: what it shows may have been read as soon as the turn was over.
 @pytest.mark.parametrize(
-    "command", ["/context", "/cost", "/timeline", "/undo", "/profile", "/fork", "/recall"]
+    "command",
+    sampled(["/context", "/cost", "/timeline", "/undo", "/profile", "/fork", "/recall"], quick=2),
 )
 async def test_what_cannot_be_read_is_said_and_the_screen_stays(project: Path, command: str) -> None:
     data = project.parent / "data"

@@ -54,6 +54,7 @@ def test_a_change_is_asked_for_made_and_answered(
         assert terminal.leave() == 0
 
 
+@pytest.mark.exhaustive
 def test_a_prompt_on_the_command_line_is_sent(project: Path, tmp_path: Path) -> None:
     with Terminal("list files", cwd=project, data=tmp_path / "data") as terminal:
         terminal.wait_for(lambda text: text.count("greet.py") >= 2)
@@ -112,6 +113,7 @@ def test_a_resize_in_mid_stream_leaves_a_whole_screen(project: Path, tmp_path: P
         terminal.wait_for(lambda text: "offline" in text and "greet.py" in text)
 
 
+@pytest.mark.exhaustive
 @each_size
 async def test_a_wait_counts_down_and_escape_ends_it(
     project: Path, tmp_path: Path, size: tuple[int, int]
@@ -132,6 +134,7 @@ async def test_a_wait_counts_down_and_escape_ends_it(
         await asyncio.to_thread(drive)
 
 
+@pytest.mark.exhaustive
 @each_size
 async def test_another_model_is_picked_from_what_the_server_lists(
     project: Path, tmp_path: Path, size: tuple[int, int]
@@ -154,6 +157,7 @@ async def test_another_model_is_picked_from_what_the_server_lists(
     assert posted == ["served"]
 
 
+@pytest.mark.exhaustive
 @each_size
 async def test_a_conversation_is_summarised_and_the_summary_seen(
     project: Path, tmp_path: Path, size: tuple[int, int]

@@ -146,14 +146,14 @@ async def _crashed(tmp_path: Path, home: Path, act: Act, later: Act) -> tuple[li
             return notices, found
 
 
-@pytest.mark.parametrize("later", sampled(LATER, quick=5))
+@pytest.mark.parametrize("later", sampled(LATER, quick=2))
 async def test_what_the_user_did_later_stays(tmp_path: Path, sealed_home: Path, later: str) -> None:
     notices, _ = await _crashed(tmp_path, sealed_home, _nothing, LATER[later])
     assert not any("was reverted" in notice for notice in notices)
     assert any("Check the change" in notice for notice in notices)
 
 
-@pytest.mark.parametrize("later", ["an edit", "links as by stow", "a committed change"])
+@pytest.mark.parametrize("later", sampled(["an edit", "links as by stow", "a committed change"], quick=1))
 async def test_what_the_command_did_is_put_back_around_it(
     tmp_path: Path, sealed_home: Path, later: str
 ) -> None:

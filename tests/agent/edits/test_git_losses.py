@@ -105,7 +105,7 @@ async def test_a_script_sets_nothing_that_loses(desk: Desk, sealed_home: Path, n
         assert [each.exists() and each.read_bytes() for each in places] == before, command
 
 
-@pytest.mark.parametrize("command", sampled(LOSING, quick=8))
+@pytest.mark.parametrize("command", sampled(LOSING, quick=4))
 async def test_a_command_that_says_so_does(desk: Desk, command: str) -> None:
     found, asked = await watched(desk, command)
     assert (asked, found.put_back) == ([], [])
@@ -163,7 +163,7 @@ async def test_others_stay_with_nobody_asked(desk: Desk, key: str, value: str) -
             "git config remote.upstream.url https://other.example/z.git; "
             "git config remote.upstream.fetch '+refs/heads/*:refs/remotes/upstream/*'",
         ],
-        quick=4,
+        quick=2,
     ),
 )
 async def test_ordinary_work_of_scripts_is_not_asked_about(desk: Desk, command: str) -> None:

@@ -89,7 +89,7 @@ async def test_a_script_does_not_lead_transfers_elsewhere(desk: Desk, sealed_hom
 
 
 @pytest.mark.parametrize(
-    "command", sampled([each for each in LEADING if each.startswith("git") and " url." not in each], quick=5)
+    "command", sampled([each for each in LEADING if each.startswith("git") and " url." not in each], quick=3)
 )
 async def test_a_command_that_says_so_does(desk: Desk, sealed_home: Path, command: str) -> None:
     (sealed_home / ".gitconfig").write_text("[user]\n\tname = a\n")

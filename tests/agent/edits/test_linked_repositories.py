@@ -67,7 +67,7 @@ WRITTEN = {
 }
 
 
-@pytest.mark.parametrize("path", sampled(WRITTEN, quick=4))
+@pytest.mark.parametrize("path", sampled(WRITTEN, quick=2))
 async def test_what_leads_to_programs_there_is_put_back(desk: Desk, path: str) -> None:
     place = desk.root / path
     before = place.read_bytes() if place.exists() else None
@@ -165,7 +165,7 @@ ORDINARY = [
 ]
 
 
-@pytest.mark.parametrize("command", sampled(ORDINARY, quick=4))
+@pytest.mark.parametrize("command", sampled(ORDINARY, quick=2))
 async def test_git_may_link_them(desk: Desk, command: str) -> None:
     desk.put("evil.sh", command)
     found, asked = await watched(desk, "sh -e evil.sh && touch done")

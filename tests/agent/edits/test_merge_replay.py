@@ -85,7 +85,7 @@ MERGING = [
 ]
 
 
-@pytest.mark.parametrize(("command", "text"), sampled(MERGING, quick=4))
+@pytest.mark.parametrize(("command", "text"), sampled(MERGING, quick=2))
 async def test_what_git_merges_stays(desk: Desk, command: str, text: str) -> None:
     await ordinary(desk, command)
     assert rules(desk) == text
@@ -118,6 +118,7 @@ GOING_ON = [
 ]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(("command", "onwards"), sampled(GOING_ON, quick=2))
 async def test_what_git_merges_after_a_conflict_elsewhere_stays(
     desk: Desk, command: str, onwards: str
@@ -146,7 +147,7 @@ CONFLICTS = [
 """Each command with two styles, and with and without the end of the last line."""
 
 
-@pytest.mark.parametrize(("command", "style", "ending"), sampled(CONFLICTS, quick=4))
+@pytest.mark.parametrize(("command", "style", "ending"), sampled(CONFLICTS, quick=2))
 async def test_conflicts_stay_with_the_marks_of_git(
     desk: Desk, command: str, style: str, ending: str
 ) -> None:
@@ -176,6 +177,7 @@ MADE = [
 ]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(("made", "branch", "away", "command"), sampled(MADE, quick=2))
 async def test_what_a_command_composes_of_the_lines_itself_is_put_back(
     desk: Desk, made: str, branch: str, away: str, command: str
@@ -243,6 +245,7 @@ async def test_lines_of_both_sides_stay_where_git_is_told_to_take_them(desk: Des
 MANY = 12
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     "command",
     sampled(
@@ -285,6 +288,7 @@ def old_git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(place), prepend=os.pathsep)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.usefixtures("old_git")
 @pytest.mark.parametrize(
     "command", sampled(["git merge -q --no-edit plain; touch z", "git rebase plain; touch z"], quick=1)

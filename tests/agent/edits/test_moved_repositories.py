@@ -105,7 +105,7 @@ MOVING = [
 ]
 
 
-@pytest.mark.parametrize("command", sampled(MOVING, quick=6))
+@pytest.mark.parametrize("command", sampled(MOVING, quick=3))
 async def test_a_repository_that_was_moved_comes_back_whole(desk: Desk, tmp_path: Path, command: str) -> None:
     before = _directory(desk.root / ".git")
     other = _directory(tmp_path / "other")
@@ -294,7 +294,7 @@ LEADING = [
 ]
 
 
-@pytest.mark.parametrize("command", sampled(LEADING, quick=4))
+@pytest.mark.parametrize("command", sampled(LEADING, quick=2))
 async def test_what_is_only_led_to_is_never_removed(
     desk: Desk, tmp_path: Path, sealed_home: Path, command: str
 ) -> None:

@@ -134,7 +134,7 @@ CHANGING = [
 ]
 
 
-@pytest.mark.parametrize("command", sampled(CHANGING, quick=10))
+@pytest.mark.parametrize("command", sampled(CHANGING, quick=5))
 async def test_a_change_without_consent_is_put_back(desk: Desk, sealed_home: Path, command: str) -> None:
     (sealed_home / ".profile").write_text("here\n")
     settle()
@@ -146,7 +146,7 @@ async def test_a_change_without_consent_is_put_back(desk: Desk, sealed_home: Pat
     assert any("Restored to its state" in note and "edit or write" in note for note in found.notes)
 
 
-@pytest.mark.parametrize("command", sampled(CHANGING, quick=7))
+@pytest.mark.parametrize("command", sampled(CHANGING, quick=4))
 async def test_what_the_user_keeps_stays(desk: Desk, sealed_home: Path, command: str) -> None:
     (sealed_home / ".profile").write_text("here\n")
     settle()
@@ -188,7 +188,7 @@ ORDINARY = [
 ]
 
 
-@pytest.mark.parametrize("command", sampled(ORDINARY, quick=7))
+@pytest.mark.parametrize("command", sampled(ORDINARY, quick=4))
 async def test_ordinary_work_is_not_asked_about(desk: Desk, command: str) -> None:
     found, asked = await watched(desk, command)
     assert (asked, found.put_back) == ([], [])
@@ -209,7 +209,7 @@ BROUGHT = [
 ]
 
 
-@pytest.mark.parametrize("command", sampled(BROUGHT, quick=4))
+@pytest.mark.parametrize("command", sampled(BROUGHT, quick=2))
 async def test_what_comes_with_commits_stays_and_is_named(
     desk: Desk, monkeypatch: pytest.MonkeyPatch, command: str
 ) -> None:

@@ -110,7 +110,7 @@ NAMED = (
 )
 
 
-@pytest.mark.parametrize("name", sampled(UNNAMED, quick=7))
+@pytest.mark.parametrize("name", sampled(UNNAMED, quick=4))
 async def test_what_runs_without_being_named_is_protected(desk: Desk, name: str) -> None:
     assert desk.workspace.guard(desk.workspace.locate(name))
     found, _ = await watched(desk, f"mkdir -p $(dirname {name}); cp evil {name}")
@@ -226,7 +226,7 @@ BRINGING = {
 }
 
 
-@pytest.mark.parametrize("made", sampled(BRINGING, quick=4))
+@pytest.mark.parametrize("made", sampled(BRINGING, quick=2))
 async def test_a_commit_that_a_command_made_brings_nothing(desk: Desk, made: str) -> None:
     made_so = made.replace("../wt $c", "../wt $c; git update-ref refs/heads/y $c")
     await watched(desk, PLUMBED + made_so)

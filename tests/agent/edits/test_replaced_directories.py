@@ -117,7 +117,7 @@ RENAMED = (
 )
 
 
-@pytest.mark.parametrize("command", sampled(RENAMED, quick=5))
+@pytest.mark.parametrize("command", sampled(RENAMED, quick=3))
 async def test_what_was_moved_away_comes_back(desk: Desk, sealed_home: Path, command: str) -> None:
     before = state(sealed_home), desk.tree()
     inode = (sealed_home / OWN).stat().st_ino
@@ -155,7 +155,7 @@ LINKED = (
 )
 
 
-@pytest.mark.parametrize("command", sampled(LINKED, quick=6))
+@pytest.mark.parametrize("command", sampled(LINKED, quick=3))
 async def test_a_new_link_is_removed(desk: Desk, sealed_home: Path, command: str) -> None:
     before = {name: each for name, each in state(sealed_home).items() if not stat.S_ISDIR(each[0])}
     found, asked = await watched(desk, command)

@@ -92,7 +92,7 @@ async def _orphan(desk: Desk) -> None:
     await desk.store.database.write(lambda connection: connection.execute(sql))
 
 
-@pytest.mark.parametrize("change", sampled(CHANGES, quick=4))
+@pytest.mark.parametrize("change", sampled(CHANGES, quick=2))
 async def test_it_is_put_back(tmp_path: Path, sealed_home: Path, change: str) -> None:
     notices, same = await _killed(tmp_path, sealed_home, CHANGES[change], _refused)
     assert same

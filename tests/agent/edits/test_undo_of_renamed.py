@@ -80,7 +80,7 @@ def in_terminal(root: Path, command: str) -> None:
             # Both rename the same part of the path: see below.
             if not (change == "renamed" and renaming.startswith("a file"))
         ],
-        quick=8,
+        quick=4,
     ),
 )
 async def test_what_an_undo_leaves_is_as_if_only_the_renaming_had_been(

@@ -25,7 +25,12 @@ PATIENCE = 90.0
 
 
 def command(**more: Any) -> McpSettings:
-    """The peer as a command."""
+    """The peer as a command, without the SDK."""
+    return McpSettings(command=sys.executable, args=["-W", "ignore", str(PEER), "plain"], **more)
+
+
+def sdk_command(**more: Any) -> McpSettings:
+    """The peer as a command, with the SDK's own classes."""
     return McpSettings(command=sys.executable, args=["-W", "ignore", str(PEER)], **more)
 
 
@@ -77,7 +82,7 @@ async def demo(tmp_path_factory: pytest.TempPathFactory) -> AsyncGenerator[Bench
     bench = Bench(
         tmp_path_factory.mktemp("demo"),
         {
-            "HOME": str(tmp_path_factory.mktemp("home")),
+            "HOME": str(tmp_path_factory.mktemp("home-of-demo")),
             "MY_KEY": "sekret-value",
             "A_TOKEN": "other-sekret",
             "PLAIN": "plain",
@@ -86,7 +91,7 @@ async def demo(tmp_path_factory: pytest.TempPathFactory) -> AsyncGenerator[Bench
     )
     (bench.root / "sub").mkdir()
     await bench.start(
-        demo=command(
+        demo=sdk_command(
             denied=["die", "stuck"],
             env={"SET": "here", "MY_TOKEN": "another-secret"},
             env_from=["A_TOKEN"],

@@ -31,7 +31,11 @@ COMMANDS = (
     *("recall", "timeline", "review", "show_context", "show_costs", "choose_model", "settings", "set_theme"),
     *("help", "show_keys", "permissions", "profile"),
 )
-BURSTS = (("escape", "escape"), ("escape", "enter"), ("escape",) * 5)
+BURSTS = (
+    ("escape", "enter"),
+    pytest.param(("escape", "escape"), marks=pytest.mark.exhaustive),
+    pytest.param(("escape",) * 5, marks=pytest.mark.exhaustive),
+)
 
 
 def answering_screens() -> Iterator[type[Screen[Any]]]:

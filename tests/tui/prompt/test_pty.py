@@ -42,6 +42,7 @@ def test_a_draft_outlives_a_kill(project: Path, tmp_path: Path) -> None:
         terminal.press_until(UP, "is not finished")
 
 
+@pytest.mark.exhaustive
 def test_messages_that_waited_outlive_a_kill(project: Path, tmp_path: Path) -> None:
     data = tmp_path / "data"
     with Terminal("--permissions", "auto", cwd=project, data=data) as terminal:
@@ -65,6 +66,7 @@ def test_a_command_runs_and_the_agent_goes_on(project: Path, tmp_path: Path) -> 
         terminal.wait_for("These are the files")
 
 
+@pytest.mark.exhaustive
 def test_a_file_is_found_and_taken(project: Path, tmp_path: Path) -> None:
     with Terminal(cwd=project, data=tmp_path / "data", columns=80, rows=24) as terminal:
         terminal.wait_for("offline")
@@ -86,6 +88,7 @@ def test_the_editor_has_the_terminal_and_its_text_comes_back(project: Path, tmp_
         terminal.wait_for(lambda text: "well edited" in text and "offline" in text)
 
 
+@pytest.mark.exhaustive
 def test_a_failing_editor_leaves_the_text(project: Path, tmp_path: Path) -> None:
     editor = _editor(tmp_path, 'echo lost > "$1"; exit 3')
     with Terminal(cwd=project, data=tmp_path / "data", environ={"EDITOR": editor}) as terminal:

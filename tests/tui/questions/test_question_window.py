@@ -11,6 +11,7 @@ from cogency_tui.config.themes import DEFAULT, load_palette
 from cogency_tui.tui.kit.dialogs import Confirmation, QuestionBody
 from cogency_tui.tui.questions.answer_lines import Answers
 from cogency_tui.tui.theme_styles import variables
+from tests.exhaustive import sampled
 from tests.tui.driving import shown, until
 from tests.tui.questions.test_question_lines import COMMAND, EDIT, Asking, Clock
 
@@ -40,14 +41,14 @@ async def expect_no_yes(pilot: Pilot[None], app: Asking, clock: Clock) -> None:
     assert app.answers == []
 
 
-@pytest.mark.parametrize("size", TINY, ids=str)
+@pytest.mark.parametrize(("columns", "rows"), sampled(TINY, quick=2))
 @pytest.mark.parametrize("question", [COMMAND, EDIT], ids=["command", "edit"])
 async def test_a_window_that_shows_nothing_of_the_question_hears_no_yes(
-    size: tuple[int, int], question: Question
+    columns: int, rows: int, question: Question
 ) -> None:
     clock = Clock()
     app = Asking(question, clock)
-    async with app.run_test(size=size) as pilot:
+    async with app.run_test(size=(columns, rows)) as pilot:
         await expect_no_yes(pilot, app, clock)
         await pilot.press("tab", *["down"] * 20)
         await expect_no_yes(pilot, app, clock)
@@ -65,14 +66,14 @@ async def test_a_window_that_is_too_small_says_so(size: tuple[int, int]) -> None
         assert shown(app.question.query_one(Answers)).split() == ["n", "No"]
 
 
-@pytest.mark.parametrize("size", SMALL, ids=str)
+@pytest.mark.parametrize(("columns", "rows"), sampled(SMALL, quick=2))
 @pytest.mark.parametrize("command", ["rm -r important", "echo a\n" * 40 + "rm -r b"], ids=["short", "long"])
 async def test_a_small_window_hears_a_yes_once_the_command_is_read(
-    size: tuple[int, int], command: str
+    columns: int, rows: int, command: str
 ) -> None:
     clock = Clock()
     app = Asking(replace(COMMAND, detail=command), clock)
-    async with app.run_test(size=size) as pilot:
+    async with app.run_test(size=(columns, rows)) as pilot:
         body = app.question.query_one(QuestionBody)
         await heard(pilot, app, clock)
         assert not body.is_seen

@@ -4,6 +4,7 @@ import asyncio
 import os
 from pathlib import Path
 
+import pytest
 from textual.widgets import Input
 
 from cogency_tui.agent.recall.results import Indexed
@@ -94,6 +95,7 @@ async def test_the_preview_stands_at_the_hit_and_opens_what_is_folded(project: P
         assert "match 1 of 1" in head(pilot)
 
 
+@pytest.mark.exhaustive
 async def test_n_goes_from_hit_to_hit_in_the_conversation(project: Path) -> None:
     agent = agent_in(project)
     await usual(agent)
@@ -264,6 +266,7 @@ async def test_letters_are_text_in_the_field_and_keys_in_the_list(project: Path)
         assert not is_open(pilot)
 
 
+@pytest.mark.exhaustive
 async def test_enter_right_after_typing_opens_what_was_typed(project: Path) -> None:
     agent = agent_in(project)
     made = await usual(agent)
@@ -366,6 +369,7 @@ async def test_an_index_that_is_being_made_shows_how_far_it_is(project: Path) ->
         assert "indexing" not in head(pilot)
 
 
+@pytest.mark.exhaustive
 async def test_open_recall_twice(project: Path) -> None:
     agent = agent_in(project)
     await usual(agent)
@@ -376,6 +380,7 @@ async def test_open_recall_twice(project: Path) -> None:
         assert "4 conversations" in head(pilot)
 
 
+@pytest.mark.exhaustive
 async def test_all_are_there_where_the_first_page_fills_no_screen(project: Path) -> None:
     agent = agent_in(project)
     store = await agent.store()
@@ -403,6 +408,7 @@ async def test_a_hit_that_is_asked_for_before_the_hits_are_known_is_gone_to(proj
         assert "Nothing to retry." not in previewed(pilot)
 
 
+@pytest.mark.exhaustive
 async def test_what_cannot_be_previewed_does_not_look_like_another_one(project: Path) -> None:
     agent = agent_in(project)
     await usual(agent)
@@ -423,6 +429,7 @@ async def test_one_goes_up_from_an_empty_list(project: Path) -> None:
         assert isinstance(pilot.app.focused, SearchField)
 
 
+@pytest.mark.exhaustive
 async def test_a_preview_that_was_looked_at_in_a_narrow_terminal_is_there_in_a_wide_one(
     project: Path,
 ) -> None:

@@ -275,6 +275,7 @@ async def test_b_shows_what_two_branches_came_to(project: Path) -> None:
         assert is_open(pilot)
 
 
+@pytest.mark.exhaustive
 async def test_b_says_where_there_is_no_branch(project: Path) -> None:
     agent = agent_in(project)
     await usual(agent)
@@ -317,6 +318,7 @@ def workers_of(pilot: Pilot[Any]) -> list[Any]:
     return [each for each in workers if each.group == "statistics"]
 
 
+@pytest.mark.exhaustive
 async def test_another_title_is_given_though_the_list_is_another_one_by_now(project: Path) -> None:
     agent = agent_in(project)
     made = await usual(agent)
@@ -334,6 +336,7 @@ async def test_another_title_is_given_though_the_list_is_another_one_by_now(proj
         assert found.title == "x"
 
 
+@pytest.mark.exhaustive
 async def test_what_goes_to_the_trash_is_counted_no_longer(project: Path) -> None:
     agent = agent_in(project)
     store = await agent.store()
@@ -345,6 +348,7 @@ async def test_what_goes_to_the_trash_is_counted_no_longer(project: Path) -> Non
         assert "319 conversations" in head(pilot)
 
 
+@pytest.mark.exhaustive
 async def test_an_export_is_written_though_one_leaves_meanwhile(project: Path) -> None:
     agent = agent_in(project)
     await begin(await agent.store(), project, small("long", "some *words* `each` time\n\n" * 5_000))

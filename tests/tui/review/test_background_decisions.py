@@ -57,6 +57,7 @@ async def test_a_hunk_is_kept_and_the_next_one_comes(three: Reviewer) -> None:
     assert "● 2 new  ✓ 2 kept" in shown(three.header)
 
 
+@pytest.mark.exhaustive
 async def test_keys_pressed_at_once_are_about_one_hunk_each(three: Reviewer) -> None:
     await three.press("y", "y", "y")
     assert three.states == ("kept", "kept", "kept")
@@ -105,6 +106,7 @@ async def test_a_key_never_decides_about_a_file_that_is_not_selected_any_more(
     assert not isinstance(three.app.screen, WritingScreen)
 
 
+@pytest.mark.exhaustive
 async def test_in_the_list_the_file_is_decided_about(three: Reviewer, project: Path) -> None:
     await three.press("tab", "y")
     assert three.states == ("kept",) * 3
@@ -210,6 +212,7 @@ async def test_a_hunk_is_copied_as_a_patch(three: Reviewer) -> None:
     assert three.app.clipboard == ("-line_5 = 5\n+line_5 = 'agent'\n-line_20 = 20\n+line_20 = 'agent'\n")
 
 
+@pytest.mark.exhaustive
 async def test_what_a_command_changed_without_lines_is_decided_about_too(project: Path) -> None:
     (project / "logo").write_bytes(bytes(range(256)))
     agent = working(project, shell("printf x >> logo"), "Done.")
@@ -237,6 +240,7 @@ async def test_what_cannot_be_brought_back_is_asked_about_first(project: Path) -
         await reviewer.until(lambda: not (project / "big.bin").exists())
 
 
+@pytest.mark.exhaustive
 async def test_what_was_decided_is_done_though_one_leaves_at_once(three: Reviewer, project: Path) -> None:
     # As fast as keys can be.
     for key in "ynyq":
@@ -249,6 +253,7 @@ async def test_what_was_decided_is_done_though_one_leaves_at_once(three: Reviewe
     assert three.states == ("kept", "reverted", "kept")
 
 
+@pytest.mark.exhaustive
 async def test_a_range_ends_with_its_file(project: Path) -> None:
     for name in ("a.py", "b.py"):
         (project / name).write_text(LINES)
@@ -261,6 +266,7 @@ async def test_a_range_ends_with_its_file(project: Path) -> None:
         assert "2 selected" in shown(reviewer.title)
 
 
+@pytest.mark.exhaustive
 async def test_in_a_conflict_without_lines_it_is_said_that_none_can_be_written(project: Path) -> None:
     (project / "notes.py").write_text(LINES)
     async with reviewing(working(project, *edits(5), "Done.")) as reviewer:

@@ -31,6 +31,7 @@ async def test_files_stand_under_their_turns_with_what_they_came_to(project: Pat
         assert reviewer.path == "a.py"
 
 
+@pytest.mark.exhaustive
 async def test_a_file_that_was_changed_in_several_turns_is_found_by_file(project: Path) -> None:
     (project / "notes.py").write_text(LINES)
     agent = working(project, *edits(5), write("a.py", "a\n"), "Done.", *edits(20), "Done.")
@@ -239,6 +240,7 @@ async def test_text_with_control_characters_is_shown_and_not_edited_in_place(pro
         assert "o opens the file" in told(reviewer.pilot)
 
 
+@pytest.mark.exhaustive
 async def test_no_file_is_passed_by_before_it_was_seen(project: Path) -> None:
     for name in ("a.py", "b.py", "c.py"):
         (project / name).write_text(LINES)
@@ -251,6 +253,7 @@ async def test_no_file_is_passed_by_before_it_was_seen(project: Path) -> None:
         assert reviewer.path == "b.py"
 
 
+@pytest.mark.exhaustive
 async def test_what_is_said_in_the_place_of_a_diff_takes_the_colours_of_another_theme(project: Path) -> None:
     async with reviewing(working(project, "Done.")) as reviewer:
         assert "No changes in this" in shown(reviewer.view)
@@ -279,6 +282,7 @@ async def test_a_file_that_may_not_be_looked_at_is_said(project: Path) -> None:
             (project / "sub").chmod(0o755)
 
 
+@pytest.mark.exhaustive
 async def test_the_state_of_a_file_is_seen_however_wide_its_old_name_was(project: Path) -> None:
     old = "語" * 30 + ".py"
     (project / old).write_text("x = 1\n" * 5)

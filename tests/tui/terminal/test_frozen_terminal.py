@@ -17,7 +17,7 @@ from tests.tui.pty import Terminal
 
 pytestmark = pytest.mark.pty
 
-ROUNDS = 25
+ROUNDS = 10
 SOME = 5
 """Rounds of which each fills what the terminal takes without being read."""
 
@@ -142,6 +142,7 @@ async def test_a_signal_ends_the_program_and_restores_the_terminal(
     await freeze(project, then)
 
 
+@pytest.mark.exhaustive
 async def test_a_terminal_that_is_closed_when_frozen_takes_the_program_with_it(project: Path) -> None:
     def then(terminal: Terminal, _data: Path) -> None:
         until(lambda: len(ran(project)) > SOME)

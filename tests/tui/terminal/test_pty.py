@@ -88,6 +88,7 @@ def test_it_is_suspended_and_comes_back_with_the_whole_screen(project: Path) -> 
         terminal.wait_for("half a sentence more")
 
 
+@pytest.mark.exhaustive
 def test_two_hundred_resizes_leave_a_whole_screen(project: Path) -> None:
     with started(project, "explain greet.py") as terminal:
         terminal.wait_for("greet.py has")
@@ -121,6 +122,7 @@ def test_one_who_looks_elsewhere_is_rung_for(project: Path) -> None:
         terminal.wait_for(lambda _text: terminal.screen.title == "shop · cogency")
 
 
+@pytest.mark.exhaustive
 def test_or_is_told_by_the_terminal_if_so_set(project: Path) -> None:
     slow = {"COGENCY_OFFLINE_DELAY": "0.03"}
     with started(project, config='notify = "osc9"\n', **slow) as terminal:
@@ -131,6 +133,7 @@ def test_or_is_told_by_the_terminal_if_so_set(project: Path) -> None:
         terminal.wait_for(lambda _text: b"\x1b]9;shop: waiting for your answer\x07" in terminal.raw)
 
 
+@pytest.mark.exhaustive
 def test_one_who_watches_is_left_in_peace(project: Path) -> None:
     with started(project) as terminal:
         terminal.wait_for(READY)
@@ -162,6 +165,7 @@ def test_a_terminal_with_16_colours_gets_no_others(project: Path, term: str) -> 
         assert not {38, 48} & colours(bytes(terminal.raw))
 
 
+@pytest.mark.exhaustive
 def test_with_no_color_there_is_none(project: Path) -> None:
     with started(project, "explain greet.py", NO_COLOR="1") as terminal:
         terminal.wait_for("greet.py has")
@@ -171,6 +175,7 @@ def test_with_no_color_there_is_none(project: Path) -> None:
         assert STYLE.findall(bytes(terminal.raw))
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("arguments", "config", "asked"),
     sampled([(("--no-mouse",), "", False), ((), "", True), ((), "mouse = false\n", False)], quick=1),

@@ -100,6 +100,7 @@ def test_the_lines_of_an_open_answer_that_are_settled_are_kept() -> None:
     assert document.line(LinePosition(0, 0, 0)) is first
 
 
+@pytest.mark.exhaustive
 def test_an_answer_that_was_put_away_is_drawn_again_the_same() -> None:
     document = Document(long_transcript(200), 40, NIGHT)
     first = lines_of(document)
@@ -227,6 +228,7 @@ def test_what_was_drawn_live_is_drawn_the_same_when_it_is_reopened(step: int) ->
     ]
 
 
+@pytest.mark.exhaustive
 def test_of_a_long_conversation_only_a_few_screens_of_lines_are_held() -> None:
     document = Document(long_transcript(2000), 40, NIGHT)
     for y in range(0, document.height, 50):
