@@ -34,6 +34,7 @@ class OpenedApp(CogencyApp):
     async def run_test(self, **options: Any) -> AsyncGenerator[Pilot[int]]:
         async with super().run_test(**options) as pilot:
             await until(pilot, lambda: self.is_open or not self.is_running)
+            await pilot.pause()
             yield pilot
 
 

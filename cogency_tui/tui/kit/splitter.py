@@ -2,11 +2,10 @@
 
 from rich.segment import Segment
 from textual import events
-from textual.geometry import Region
 from textual.message import Message
 from textual.strip import Strip
 
-from cogency_tui.tui.kit.bar import Bar, filtered
+from cogency_tui.tui.kit.bar import Bar
 
 
 class Splitter(Bar):
@@ -25,10 +24,6 @@ class Splitter(Bar):
         super().__init__(id=id, classes="splitter")
         self._dragging = False
         self._touched = False
-
-    def render_lines(self, crop: Region) -> list[Strip]:
-        # All lines are the same.
-        return filtered(self, [self.render_line(0).crop(crop.x, crop.right)]) * crop.height
 
     def render_line(self, y: int) -> Strip:
         if self._touched or self._dragging:

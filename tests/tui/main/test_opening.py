@@ -4,10 +4,12 @@ from pathlib import Path
 
 from textual import events
 
+from cogency_tui.store.prompts_and_drafts import Prompts
+from cogency_tui.store.written import Written
 from cogency_tui.tui.app import CogencyApp
 from cogency_tui.tui.prompt.completion import Completion
 from tests.tui.driving import main_of, prompt_of, until
-from tests.tui.prompt.test_writing import saved
+from tests.tui.prompt.test_writing import leave_a_draft, prompts_of, saved
 from tests.tui.scripted import ScriptedAgent, respond
 
 PARTS = ("#header", "#files", "#middle", "#calls", "#prompt", "#status-bar", "#footer")
@@ -69,6 +71,21 @@ async def test_text_from_before_is_saved_as_a_draft(project: Path) -> None:
         await pilot.press("a", "b")
         app.open()
         await until(pilot, lambda: [draft.written.text for draft in saved(agent)] == ["ab"])
+
+
+async def test_what_one_has_typed_already_is_kept_and_the_draft_is_in_the_history(project: Path) -> None:
+    agent = ScriptedAgent(project)
+    directory = prompts_of(agent).directory
+    leave_a_draft(agent.data, "from before")
+    Prompts(agent.data, Path("/project")).directory.rename(directory)
+    app = Opening(agent)
+    async with app.run_test(size=(100, 30)) as pilot:
+        await pilot.press("n", "e", "w")
+        app.open()
+        await until(pilot, lambda: prompts_of(agent).history() == [Written("from before")])
+        assert prompt_of(pilot).text == "new"
+        await pilot.press("up")
+        await until(pilot, lambda: prompt_of(pilot).text == "from before")
 
 
 async def test_nothing_moves_when_it_opens(project: Path) -> None:

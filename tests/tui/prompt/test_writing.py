@@ -9,7 +9,6 @@ import pytest
 
 from cogency_tui.errors import UsageError
 from cogency_tui.store.prompts_and_drafts import Draft, Prompts
-from cogency_tui.store.written import Written
 from cogency_tui.tui.terminal.external_editor import editor_command
 from tests.store.test_prompts_and_drafts import leave_a_draft
 from tests.tui.driving import app_over, finished, prompt_of, send, told, type_text, until
@@ -72,19 +71,6 @@ async def test_a_draft_of_a_process_that_is_gone_comes_back_once(project: Path) 
         await until(pilot, lambda: len(saved(agent)) == 1 and saved(agent)[0].pid == os.getpid())
         prompt_of(pilot).replace_text("")
         await until(pilot, lambda: saved(agent) == [])
-
-
-async def test_what_one_has_typed_already_is_kept_and_the_draft_is_in_the_history(project: Path) -> None:
-    agent = ScriptedAgent(project)
-    directory = prompts_of(agent).directory
-    leave_a_draft(agent.data, "from before")
-    Prompts(agent.data, Path("/project")).directory.rename(directory)
-    async with app_over(agent).run_test(size=(100, 30)) as pilot:
-        prompt_of(pilot).replace_text("new")
-        await until(pilot, lambda: prompts_of(agent).history() == [Written("from before")])
-        assert prompt_of(pilot).text == "new"
-        await pilot.press("up")
-        assert prompt_of(pilot).text == "from before"
 
 
 async def test_messages_that_waited_are_saved_with_the_draft(project: Path) -> None:
