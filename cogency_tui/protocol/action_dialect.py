@@ -368,7 +368,11 @@ class ActionWriter:
             elif event["type"] == "call":
                 parts.append(_action(event))
             else:
-                parts.append(malformed_text(event, "<action", (*OPENING, "</response>")))
+                text = malformed_text(event, "<action", (*OPENING, "</response>"))
+                # The blank line before the next part would make a tag of it.
+                parts.append(
+                    f"{text}{JOINER}" if text.endswith("<action") and event is not events[-1] else text
+                )
             previous = event["type"]
         return "\n\n".join(parts)
 

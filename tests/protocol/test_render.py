@@ -222,6 +222,16 @@ def test_what_a_model_wrote_comes_back_through_rendering(dialect: Dialect, data:
         assert content == original or re.sub(r"\n(```+|~~~+)\Z", "", content) == original
 
 
+def test_a_tag_that_was_not_finished_takes_none_after_it_with_it() -> None:
+    events = stored("<action><action<action><action>", "action", "c")
+    message = render([user("go"), *events], "action")[1]["content"]
+    assert _said(stored(message, "action", "d"), "action") == [
+        ("malformed", "<action><action"),
+        ("malformed", "<action>"),
+        ("malformed", "<action>"),
+    ]
+
+
 @pytest.mark.parametrize("dialect", DIALECTS)
 @settings(max_examples=300, deadline=None)
 @given(st.data())
@@ -354,7 +364,7 @@ def _said(events: Sequence[Event], dialect: Dialect) -> list[tuple[str, str]]:
             record = json.loads(event["content"])
             units.append(("call", json.dumps([record["name"], record["args"]])))
         elif event["type"] == "result":
-            units.append(("malformed", event["payload"].get("raw", "").strip()))
+            units.append(("malformed", event["payload"].get("raw", "").replace(JOINER, "").strip()))
         elif event["type"] == "think" or (event["type"] == "respond" and "malformed" not in event):
             text = event["content"].replace(JOINER, "")
             if aside and event.get("aside") and units[-1][0] == "respond":
