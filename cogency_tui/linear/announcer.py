@@ -102,8 +102,6 @@ class Announcer:
 def _describe_error(payload: ErrorPayload) -> str:
     notice = payload.get("notice")
     text = f"{'Note' if notice else 'Error'}: {payload['error']}"
-    if wait := payload.get("retry"):
-        text += f" Retrying in {spoken(wait)}."
     if hint := payload.get("hint"):
         text += f" Next step: {hint}"
     return text
