@@ -19,7 +19,7 @@ import msgspec
 from cogency_tui import private_files
 from cogency_tui.errors import StoreError
 from cogency_tui.process_identity import own_start, start_of
-from cogency_tui.store.written import Written
+from cogency_tui.store.prompt_text import Written
 
 Kind = TypeVar("Kind")
 

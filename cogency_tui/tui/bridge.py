@@ -15,7 +15,7 @@ from textual.message import Message
 from textual.widget import Widget
 
 from cogency_tui.errors import CogencyError
-from cogency_tui.store.written import Written
+from cogency_tui.store.prompt_text import Written
 from cogency_tui.tui.kit.number_format import plural, tokens
 from cogency_tui.tui.message_queue import MessageQueue, is_own_command
 

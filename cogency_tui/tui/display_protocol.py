@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import Protocol
 
 from cogency_tui.protocol.events import Event, Measure
-from cogency_tui.store.written import Written
+from cogency_tui.store.prompt_text import Written
 from cogency_tui.tui.transcript.call_unit import FileChange
 from cogency_tui.tui.transcript.units import Transcript
 

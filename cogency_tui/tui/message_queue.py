@@ -5,7 +5,7 @@ Invariant: neither a message that is being edited nor one behind it is sent.
 
 from collections.abc import Callable
 
-from cogency_tui.store.written import Written
+from cogency_tui.store.prompt_text import Written
 from cogency_tui.tui.paste_chips import joined
 
 

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
-from cogency_tui.store.written import Written
+from cogency_tui.store.prompt_text import Written
 
 BIG_LINES = 20
 BIG_CHARACTERS = 2_000

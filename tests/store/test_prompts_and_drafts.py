@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cogency_tui.errors import StoreError
+from cogency_tui.store.prompt_text import Written
 from cogency_tui.store.prompts_and_drafts import HISTORY, LONGEST, MOST, Draft, Prompts
-from cogency_tui.store.written import Written
 
 CHIPS = Written(
     "look: [pasted 3 lines] and [pasted 30 lines]",
@@ -24,7 +24,7 @@ LEAVE_A_DRAFT = """
 import sys
 from pathlib import Path
 from cogency_tui.store.prompts_and_drafts import Draft, Prompts
-from cogency_tui.store.written import Written
+from cogency_tui.store.prompt_text import Written
 Prompts(Path(sys.argv[1]), Path("/project")).save(Draft(Written(sys.argv[2]), conversation=sys.argv[3]))
 """
 

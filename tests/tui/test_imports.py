@@ -16,7 +16,7 @@ EARLY = {
     "providers": "base configured_providers models token_counting",
     "providers.offline": "provider",
     "redaction": "issuers randomness secret_spans",
-    "store": "written",
+    "store": "prompt_text",
     "tools.shell": "concealed_proc_environ",
     "tui": "app bridge memory_arenas message_queue paste_chips theme_styles",
     "tui.kit": "bar footer keys lines number_format pane_title splitter typed_app",

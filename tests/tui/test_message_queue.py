@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from textual.pilot import Pilot
 
-from cogency_tui.store.written import Written
+from cogency_tui.store.prompt_text import Written
 from cogency_tui.tui.message_queue import MessageQueue, given_back
 from cogency_tui.tui.prompt.queue_list import QueueList
 from tests.tui.driving import app_over, finished, main_of, prompt_of, send, shown, type_text, until

@@ -8,7 +8,7 @@ from textual.screen import Screen
 
 from cogency_tui.errors import CogencyError
 from cogency_tui.protocol.events import Measure, error_event
-from cogency_tui.store.written import Written
+from cogency_tui.store.prompt_text import Written
 from cogency_tui.tui.bridge import Bridge
 from cogency_tui.tui.commands_base import FeatureCommands, Handler
 from cogency_tui.tui.conversation.fork import Forking

@@ -7,7 +7,7 @@ from typing import Any
 from textual.screen import Screen
 
 from cogency_tui.errors import UsageError
-from cogency_tui.store.written import Written
+from cogency_tui.store.prompt_text import Written
 from cogency_tui.tui.bridge import Bridge
 from cogency_tui.tui.commands import COMMANDS, SlashCommand, parse_command, with_custom
 from cogency_tui.tui.commands_base import FeatureCommands, Handler

@@ -19,7 +19,7 @@ from textual.screen import Screen
 from textual.timer import Timer
 
 from cogency_tui.errors import UsageError
-from cogency_tui.store.written import Written
+from cogency_tui.store.prompt_text import Written
 from cogency_tui.tui.bridge import Bridge
 from cogency_tui.tui.kit.bar import ButtonBar
 from cogency_tui.tui.kit.footer import Footer

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from textual.screen import Screen
 
 from cogency_tui.protocol.events import Event, Measure
-from cogency_tui.store.written import Written
+from cogency_tui.store.prompt_text import Written
 from cogency_tui.tui.bridge import Bridge
 from cogency_tui.tui.calls.pane import ToolCalls
 from cogency_tui.tui.conversation.activity_line import Activity, LiveLine, describe_activity, live_units

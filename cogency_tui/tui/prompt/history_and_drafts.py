@@ -13,8 +13,8 @@ from textual.timer import Timer
 
 from cogency_tui.errors import CogencyError, StoreError
 from cogency_tui.safe_text import reveal
+from cogency_tui.store.prompt_text import Written
 from cogency_tui.store.prompts_and_drafts import Draft, Prompts
-from cogency_tui.store.written import Written
 from cogency_tui.tui.bridge import Bridge
 from cogency_tui.tui.commands_base import FeatureCommands, Handler
 from cogency_tui.tui.kit.number_format import plural

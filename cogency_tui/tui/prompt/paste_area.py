@@ -13,7 +13,7 @@ from textual.widgets import TextArea
 from textual.widgets.text_area import EditResult
 
 from cogency_tui.safe_text import clean
-from cogency_tui.store.written import Written
+from cogency_tui.store.prompt_text import Written
 from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.paste_chips import chip_for, chips_in, is_big
 from cogency_tui.tui.theme_styles import theme_styles_of

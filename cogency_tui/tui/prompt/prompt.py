@@ -15,7 +15,7 @@ from textual.message import Message
 from textual.widgets.text_area import EditResult
 
 from cogency_tui.safe_text import reveal
-from cogency_tui.store.written import Written
+from cogency_tui.store.prompt_text import Written
 from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.message_queue import MessageQueue, given_back, is_own_command
 from cogency_tui.tui.paste_chips import following

@@ -12,7 +12,7 @@ from cogency_tui.agent.agent import Agent
 from cogency_tui.config.schema import Settings
 from cogency_tui.errors import NetworkError
 from cogency_tui.providers.models import ModelFacts, Prices
-from cogency_tui.store.written import Written
+from cogency_tui.store.prompt_text import Written
 from cogency_tui.tui.cost.context_screen import ContextScreen, SummaryScreen
 from cogency_tui.tui.cost.screen import CostScreen
 from cogency_tui.tui.kit.dialogs import Choices, Confirmation

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from textual.pilot import Pilot
 
-from cogency_tui.store.written import Written
+from cogency_tui.store.prompt_text import Written
 from cogency_tui.tui.prompt.completion import Completion
 from cogency_tui.tui.prompt.prompt import Prompt
 from tests.tui.driving import app_over, main_of, prompt_of, send, shown, told, type_text, until

@@ -4,8 +4,8 @@ from pathlib import Path
 
 from textual import events
 
+from cogency_tui.store.prompt_text import Written
 from cogency_tui.store.prompts_and_drafts import Prompts
-from cogency_tui.store.written import Written
 from cogency_tui.tui.app import CogencyApp
 from cogency_tui.tui.prompt.completion import Completion
 from tests.tui.driving import main_of, prompt_of, until

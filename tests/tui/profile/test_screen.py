@@ -13,7 +13,7 @@ from cogency_tui.config.layers import load_settings
 from cogency_tui.config.schema import Settings, config_path
 from cogency_tui.store.profile import Fact
 from cogency_tui.store.profile_material import LearningState
-from cogency_tui.store.written import Written
+from cogency_tui.store.prompt_text import Written
 from cogency_tui.tui.kit.dialogs import Choices, Confirmation
 from cogency_tui.tui.palette import CommandSource
 from cogency_tui.tui.profile.model import ProfileData, Shown

@@ -9,7 +9,7 @@ from textual.app import ComposeResult
 from textual.pilot import Pilot
 
 from cogency_tui.agent.permissions.gate import Question
-from cogency_tui.store.written import Written
+from cogency_tui.store.prompt_text import Written
 from cogency_tui.tui.kit.bar import Surface
 from cogency_tui.tui.kit.dialogs import Confirmation
 from cogency_tui.tui.message_queue import MessageQueue

@@ -7,7 +7,7 @@ import pytest
 from textual import events
 from textual.pilot import Pilot
 
-from cogency_tui.store.written import Written
+from cogency_tui.store.prompt_text import Written
 from cogency_tui.tui.paste_chips import BIG_CHARACTERS, BIG_LINES, chip_for, chips_in, is_big, joined
 from tests.tui.driving import app_over, main_of, prompt_of, type_text, until
 from tests.tui.scripted import ScriptedAgent, paused, respond

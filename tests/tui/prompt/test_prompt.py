@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from textual import events
 
-from cogency_tui.store.written import Written
+from cogency_tui.store.prompt_text import Written
 from cogency_tui.tui.paste_chips import following
 from tests.tui.driving import app_over, files_of, main_of, prompt_of, shown, type_text, until
 from tests.tui.scripted import ScriptedAgent, respond

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from cogency_tui.store.written import Written
+from cogency_tui.store.prompt_text import Written
 from cogency_tui.tui.main.screen import MainScreen
 from tests.peers.scripted import ScriptedProvider
 from tests.tui.driving import at_work, conversation_of, finished, main_of, opened, send, shown, told

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from cogency_tui.agent.agent import Agent
-from cogency_tui.store.written import Written
+from cogency_tui.store.prompt_text import Written
 from cogency_tui.tui.timeline.files_view import FileRows
 from cogency_tui.tui.timeline.screen import TimelineScreen
 from cogency_tui.tui.timeline.sent_messages_view import ExchangeView
