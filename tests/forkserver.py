@@ -15,6 +15,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from multiprocessing.connection import Connection
@@ -210,7 +211,25 @@ def _become(
     os.environ.clear()
     os.environ.update(environ)
     sys.argv = [str(program.__file__), *arguments]
-    return program.main()
+    try:
+        status = program.main()
+    except SystemExit as exc:
+        if not isinstance(exc.code, int):
+            raise
+        status = exc.code
+    return _end(status)
+
+
+def _end(status: int) -> int:
+    """Exit as the interpreter does, but leave the modules to the system: to free them takes longer than most
+    commands. What cannot be flushed is left to the interpreter."""
+    threading._shutdown()  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType] - no public name
+    atexit._run_exitfuncs()  # pyright: ignore[reportPrivateUsage]
+    with suppress(OSError, ValueError):
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(status)
+    return status
 
 
 def _open(handle: int, mode: Literal["r", "w"]) -> TextIO:
