@@ -11,7 +11,7 @@ import pytest
 
 from cogency_tui import search_paths
 from cogency_tui.providers.configured_providers import PRESETS
-from tests.exhaustive import note_run
+from tests.exhaustive import is_quick, note_run
 from tests.settling import settle_surely
 from tests.shared_styles import share_styles
 
@@ -33,6 +33,9 @@ if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+_EXHAUSTIVE = "\npytestmark = pytest.mark.exhaustive\n"
+"""The line by which a module is marked as a whole."""
+
 _numbers = count()
 """Numbers of directories. pytest finds a free one by listing all directories there are: thousands, each time."""
 
@@ -45,6 +48,13 @@ def _made(factory: pytest.TempPathFactory, name: str) -> Path:
 
 def pytest_configure(config: pytest.Config) -> None:
     note_run(config)
+
+
+def pytest_ignore_collect(collection_path: Path) -> bool | None:
+    """Do not import for the quick run what it runs nothing of: vendors' libraries take seconds in each worker."""
+    if collection_path.suffix == ".py" and is_quick() and _EXHAUSTIVE in collection_path.read_text("utf-8"):
+        return True
+    return None
 
 
 @pytest.fixture

@@ -62,11 +62,19 @@ class Program:
             self._reply.close()
         return self.returncode
 
-    def kill(self) -> None:
-        """Kill it, unless it is known to have ended."""
+    def poll(self) -> int | None:
+        """The exit status, None while it runs."""
+        return self.wait(0) if self.returncode is not None or self._reply.poll() else None
+
+    def send_signal(self, number: int) -> None:
+        """Send it a signal, unless it is known to have ended."""
         if self.returncode is None:
             with suppress(ProcessLookupError):
-                os.kill(self.pid, signal.SIGKILL)
+                os.kill(self.pid, number)
+
+    def kill(self) -> None:
+        """Kill it, unless it is known to have ended."""
+        self.send_signal(signal.SIGKILL)
 
 
 def start(
@@ -78,13 +86,15 @@ def start(
     stdout: int,
     stderr: int,
     umask: int = _UMASK,
+    interface: bool = False,
 ) -> Program:
-    """Start `cogency-tui` with these arguments and standard streams."""
+    """Start `cogency-tui` with these arguments and standard streams, for the `interface` in a new session and
+    with the modules of the interface."""
     ours, theirs = socket.socketpair()
     reply: Connection[Any, Any] = Connection(ours.detach())
     with theirs:
-        socket.send_fds(_server(), [b"."], [theirs.fileno(), stdin, stdout, stderr])
-    reply.send((list(arguments), str(cwd), dict(environ), umask))
+        socket.send_fds(_server(interface), [b"."], [theirs.fileno(), stdin, stdout, stderr])
+    reply.send((list(arguments), str(cwd), dict(environ), umask, interface))
     return Program(arguments, reply)
 
 
@@ -124,12 +134,12 @@ def run(
 
 
 @functools.cache
-def _server() -> socket.socket:
+def _server(interface: bool) -> socket.socket:
     ours, theirs = socket.socketpair()
     with theirs:
         handle = theirs.fileno()
         process = subprocess.Popen(
-            [sys.executable, "-m", __name__, str(handle)],
+            [sys.executable, "-m", __name__, str(handle), *(["interface"] if interface else [])],
             cwd=_ROOT,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
@@ -147,9 +157,9 @@ def _server() -> socket.socket:
 # The side of the server.
 
 
-def _serve(control: socket.socket) -> int:
+def _serve(control: socket.socket, *, interface: bool) -> int:
     """Fork for each request; in the fork, the exit status of the program."""
-    _load()
+    _load(interface=interface)
     while True:
         message, handles, *_ = socket.recv_fds(control, 1, _HANDLES)
         _reap(0 if not message else os.WNOHANG)
@@ -169,11 +179,11 @@ def _reap(options: int) -> None:
             pass
 
 
-def _load() -> None:
+def _load(*, interface: bool) -> None:
     import cogency_tui
 
     for module in pkgutil.walk_packages(cogency_tui.__path__, "cogency_tui."):
-        if not module.name.startswith(_INTERFACE):
+        if interface or not module.name.startswith(_INTERFACE):
             importlib.import_module(module.name)
     for name in _LAZY:
         importlib.import_module(name)
@@ -183,7 +193,7 @@ def _load() -> None:
 
 def _attend(reply: "Connection[Any, Any]", streams: Sequence[int]) -> int:
     """Fork the program and report its process id and its exit status; in the fork, be the program."""
-    request: tuple[list[str], str, dict[str, str], int] = reply.recv()
+    request: tuple[list[str], str, dict[str, str], int, bool] = reply.recv()
     program = os.fork()
     if not program:
         reply.close()
@@ -197,10 +207,12 @@ def _attend(reply: "Connection[Any, Any]", streams: Sequence[int]) -> int:
 
 
 def _become(
-    arguments: list[str], cwd: str, environ: dict[str, str], umask: int, streams: Sequence[int]
+    arguments: list[str], cwd: str, environ: dict[str, str], umask: int, session: bool, streams: Sequence[int]
 ) -> int:
     from cogency_tui import __main__ as program
 
+    if session:
+        os.setsid()
     for standard, stream in enumerate(streams):
         os.dup2(stream, standard)
         os.close(stream)
@@ -239,4 +251,4 @@ def _open(handle: int, mode: Literal["r", "w"]) -> TextIO:
 
 
 if __name__ == "__main__":
-    sys.exit(_serve(socket.socket(fileno=int(sys.argv[1]))))
+    sys.exit(_serve(socket.socket(fileno=int(sys.argv[1])), interface="interface" in sys.argv[2:]))

@@ -137,9 +137,6 @@ class Collecting:
             gc.collect()
 
 
-_BREATH = 0.05
-"""Seconds after the first frame that are reserved for keys; everything that it does not show can wait."""
-
 _TWICE = 2.0
 """Seconds within which a second Ctrl+C confirms the first."""
 
@@ -163,6 +160,8 @@ class CogencyApp(App[int]):
     """The full-screen interface over `agent`."""
 
     TITLE = "cogency"
+    OPENS_AFTER: ClassVar = 0.05
+    """Seconds after the first frame that are reserved for keys; everything that it does not show can wait."""
     CSS_PATH: ClassVar = [Path(__file__).parent / "styles" / name for name in ("main.tcss", "textual.tcss")]
     COMMANDS: ClassVar = {_load_command_source}
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -375,7 +374,7 @@ class CogencyApp(App[int]):
         signals.app_resume_signal.subscribe(self._main, self._come_back)
         if isinstance(self._driver, TerminalDriver):
             self._driver.farewell = self.presence.end
-        self._main.set_timer(_BREATH, self._begin)
+        self._main.set_timer(self.OPENS_AFTER, self._begin)
         self._collecting.begin()
 
     async def _begin(self) -> None:

@@ -1,5 +1,6 @@
 """Driving the app: wait for what should become true, and read what a widget shows."""
 
+import asyncio
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from time import monotonic
@@ -30,12 +31,19 @@ PATIENCE = 60.0
 class OpenedApp(CogencyApp):
     """The app, which a test drives only once it is open: the first frame has blank panes."""
 
+    OPENS_AFTER = 0.001
+
     @asynccontextmanager
     async def run_test(self, **options: Any) -> AsyncGenerator[Pilot[int]]:
         async with super().run_test(**options) as pilot:
-            await until(pilot, lambda: self.is_open or not self.is_running)
+            while self.is_running and not self.is_open:  # noqa: ASYNC110
+                await asyncio.sleep(0)
             await pilot.pause()
             yield pilot
+
+    async def _begin(self) -> None:
+        with self.batch_update():
+            await super()._begin()
 
 
 def app_over(agent: ScriptedAgent | Agent, **options: Any) -> CogencyApp:

@@ -19,12 +19,17 @@ from typing import Any
 
 import pyte
 
+from tests import forkserver
+
 IDLE_TITLE = re.compile(r"^(?!… |\? ).* · cogency$")
 """The title of a window whose program neither works nor waits for the user."""
 
 
 class Terminal:
-    """`cogency-tui`, or another `module`, in a pseudo-terminal of `columns` × `rows`. Leaving it kills what still runs."""
+    """`cogency-tui`, or an interpreter that runs `module`, in a pseudo-terminal of `columns` × `rows`.
+
+    Leaving it kills what still runs.
+    """
 
     def __init__(
         self,
@@ -34,7 +39,7 @@ class Terminal:
         columns: int = 120,
         rows: int = 40,
         environ: dict[str, str] | None = None,
-        module: str = "cogency_tui",
+        module: str | None = None,
     ) -> None:
         self.screen = pyte.Screen(columns, rows)
         self._stream = pyte.ByteStream(self.screen)
@@ -48,21 +53,34 @@ class Terminal:
         self.attributes_before = self.attributes()
         """How lines are treated where nothing runs yet."""
         self._resize(secondary, columns, rows)
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", module, *arguments],
-            cwd=cwd,
-            stdin=secondary,
-            stdout=secondary,
-            stderr=secondary,
-            start_new_session=True,
-            env={
-                **os.environ,
-                "COGENCY_DATA": str(data),
-                "TERM": "xterm-256color",
-                "COLORTERM": "truecolor",
-                **(environ or {}),
-            },
-        )
+        environ = {
+            **os.environ,
+            "COGENCY_DATA": str(data),
+            "TERM": "xterm-256color",
+            "COLORTERM": "truecolor",
+            **(environ or {}),
+        }
+        self.process: subprocess.Popen[bytes] | forkserver.Program
+        if module:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", module, *arguments],
+                cwd=cwd,
+                env=environ,
+                stdin=secondary,
+                stdout=secondary,
+                stderr=secondary,
+                start_new_session=True,
+            )
+        else:
+            self.process = forkserver.start(
+                arguments,
+                cwd,
+                environ,
+                stdin=secondary,
+                stdout=secondary,
+                stderr=secondary,
+                interface=True,
+            )
         os.close(secondary)
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
