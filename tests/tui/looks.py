@@ -35,7 +35,7 @@ from tests.tui.driving import opened, until
 SIZES = ((160, 45), (100, 30), (80, 24), (60, 16))
 THEMES = ("night", "day")
 
-each_size = pytest.mark.parametrize(("width", "height"), sampled(SIZES, quick=2))
+each_size = pytest.mark.parametrize(("width", "height"), sampled(SIZES, quick=1))
 """For a test that starts the app in one size: `check_looks(…, sizes=[(width, height)])`."""
 
 _WRITE = os.environ.get("COGENCY_LOOKS") == "write"
