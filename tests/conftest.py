@@ -11,7 +11,7 @@ import pytest
 
 from cogency_tui import search_paths
 from cogency_tui.providers.configured_providers import PRESETS
-from tests.exhaustive import is_quick, note_run
+from tests.exhaustive import is_quick, select
 from tests.settling import settle_surely
 from tests.shared_styles import share_styles
 
@@ -47,7 +47,7 @@ def _made(factory: pytest.TempPathFactory, name: str) -> Path:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    note_run(config)
+    select(config)
 
 
 def pytest_ignore_collect(collection_path: Path) -> bool | None:

@@ -1,21 +1,25 @@
-"""Which cases of many the quick run tries; `.ci/run` tries them all."""
+"""Which tests the quick run leaves out: the run of `pytest` alone, without files, folders or `-m`."""
 
 from collections.abc import Collection
 from typing import Any, cast
 
 import pytest
 
+_QUICK = "not exhaustive"
+
 _expressions: list[str] = []
 
 
-def note_run(config: pytest.Config) -> None:
-    """Note which tests this run selects."""
-    _expressions[:] = [str(config.getoption("markexpr"))]
+def select(config: pytest.Config) -> None:
+    """Have a run that nothing was selected for be the quick one. Workers are told what the main process selects."""
+    if config.args_source is pytest.Config.ArgsSource.TESTPATHS and not config.option.markexpr:
+        config.option.markexpr = _QUICK
+    _expressions[:] = [config.option.markexpr]
 
 
 def is_quick() -> bool:
     """True in a run that leaves out what is marked `exhaustive`."""
-    return _expressions == ["not exhaustive"]
+    return _expressions == [_QUICK]
 
 
 def sampled(cases: Collection[Any], quick: int) -> list[Any]:
