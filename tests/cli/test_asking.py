@@ -29,6 +29,7 @@ def test_an_edit_is_shown_and_made_only_with_a_yes(
     assert (project / "greet.py").read_text() == f'print("{text}")\n'
 
 
+@pytest.mark.exhaustive
 def test_what_is_allowed_for_the_conversation_is_not_asked_again(project: Path, tmp_path: Path) -> None:
     command = "run `touch made` and then run `touch made`"
     with Terminal("run", command, cwd=project, data=tmp_path / "data") as terminal:

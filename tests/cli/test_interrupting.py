@@ -50,6 +50,7 @@ def test_what_is_started_to_ignore_ctrl_c_ignores_it(tmp_path: Path) -> None:
     assert done.returncode == 0
 
 
+@pytest.mark.exhaustive
 @pytest.mark.pty
 @pytest.mark.parametrize("times", [1, 2])
 def test_ctrl_c_while_a_question_waits_for_its_answer(project: Path, tmp_path: Path, times: int) -> None:
@@ -62,6 +63,7 @@ def test_ctrl_c_while_a_question_waits_for_its_answer(project: Path, tmp_path: P
     assert not (project / "made").exists()
 
 
+@pytest.mark.exhaustive
 @pytest.mark.pty
 def test_ctrl_c_while_a_question_is_on_the_screen(project: Path, tmp_path: Path) -> None:
     with Terminal("run `touch made`", cwd=project, data=tmp_path / "data") as terminal:

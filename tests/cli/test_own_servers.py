@@ -157,6 +157,7 @@ async def test_the_whole_task_runs_headless_in_auto(run: Run, tmp_path: Path, po
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("permissions", ["ask", "edits"])
 async def test_where_commands_are_asked_about_the_start_alone_is(
     desk: Desk, user: User, port: int, permissions: Permissions
@@ -167,6 +168,7 @@ async def test_where_commands_are_asked_about_the_start_alone_is(
     ]
 
 
+@pytest.mark.exhaustive
 async def test_the_task_runs_on_after_text_of_a_stranger_was_read(
     desk: Desk, port: int, stranger: int
 ) -> None:
@@ -176,6 +178,7 @@ async def test_the_task_runs_on_after_text_of_a_stranger_was_read(
     check_task(rest)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("tainted", [False, True])
 async def test_a_server_may_begin_and_end_in_one_command(
     desk: Desk, port: int, stranger: int, tainted: bool
@@ -188,6 +191,7 @@ async def test_a_server_may_begin_and_end_in_one_command(
     assert not result["error"]
 
 
+@pytest.mark.exhaustive
 async def test_an_own_server_is_nothing_that_was_read_from_elsewhere(desk: Desk, port: int) -> None:
     *_, last = await desk.run([*task(port), shell("echo fine")], "auto")
     assert "fine" in last["content"]
@@ -235,6 +239,7 @@ HOSTILE = (
 )
 
 
+@pytest.mark.exhaustive
 async def test_what_only_looks_like_an_own_server_is_refused(desk: Desk, port: int, stranger: int) -> None:
     read = shell(f"curl -s http://127.0.0.1:{stranger}/")
     commands = [command.format(port) for command in HOSTILE]

@@ -41,6 +41,7 @@ def test_it_is_off_and_empty_at_first(run: Run) -> None:
     }
 
 
+@pytest.mark.exhaustive
 @pytest.mark.pty
 def test_it_is_learned_shown_with_its_sources_and_cleared(run: Run, project: Path, tmp_path: Path) -> None:
     learn(run, project, tmp_path / "data")
@@ -106,6 +107,7 @@ def test_what_cannot_be_used_is_told(run: Run, tmp_path: Path, name: str) -> Non
     assert done.stderr.startswith("cogency-tui: ")
 
 
+@pytest.mark.exhaustive
 @pytest.mark.pty
 def test_it_is_offered_once_to_who_types(project: Path, tmp_path: Path) -> None:
     with Terminal("--linear", cwd=project, data=tmp_path / "data") as terminal:

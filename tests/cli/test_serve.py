@@ -96,6 +96,7 @@ async def test_only_the_address_with_the_token_is_answered(project: Path) -> Non
             assert token not in refused.text
 
 
+@pytest.mark.exhaustive
 async def test_another_name_for_this_machine_and_another_page_are_refused(project: Path) -> None:
     async with served(project) as there:
         async with httpx.AsyncClient(trust_env=False, timeout=PATIENCE) as client:
@@ -124,6 +125,7 @@ class Screen:
                     self._stream.feed(data)
 
 
+@pytest.mark.exhaustive
 async def test_the_interface_is_what_comes_and_ends_with_its_page(project: Path) -> None:
     async with served(project) as there:
         async with connect(there.socket_url, origin=Origin(there.origin), max_size=None) as link:
@@ -140,6 +142,7 @@ async def test_the_interface_is_what_comes_and_ends_with_its_page(project: Path)
         assert await store.count() == 1
 
 
+@pytest.mark.exhaustive
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux has /proc/PID/environ")
 async def test_a_page_has_the_keys_and_no_process_shows_them(project: Path) -> None:
     canary = project.parent / "canary"
@@ -168,6 +171,7 @@ async def test_a_page_has_the_keys_and_no_process_shows_them(project: Path) -> N
     assert not canary.exists()
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
 async def test_nothing_outlives_the_program_that_serves(project: Path, how: signal.Signals) -> None:
     async with (

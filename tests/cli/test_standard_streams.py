@@ -12,6 +12,8 @@ import pytest
 
 from cogency_tui.cli.commands import COMMANDS
 
+pytestmark = pytest.mark.exhaustive
+
 ARGUMENTS: Mapping[str, list[str]] = {
     **{name: [name] for name in COMMANDS},
     "run": ["run", "hello"],
@@ -114,7 +116,6 @@ def test_a_command_ends_well_with_one_stream_that_fails(tmp_path: Path) -> None:
     _assert_well_ended(runs(tmp_path, cases))
 
 
-@pytest.mark.exhaustive
 def test_a_command_ends_well_whatever_its_streams_are(tmp_path: Path) -> None:
     cases = [(name, way) for name in ARGUMENTS for way in ("well", "<&-", ">&-")]
     # Of the others each command has one, and one command has all.

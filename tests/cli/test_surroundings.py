@@ -47,17 +47,20 @@ def test_a_full_disk_behind_stdout(run: Run, arguments: list[str]) -> None:
         expect_clear(run(*arguments, stdout=full.fileno()), "Cannot write the output: No space left")
 
 
+@pytest.mark.exhaustive
 def test_a_full_disk_behind_the_stdout_of_a_shell(project: Path) -> None:
     done = start('exec "$@" > /dev/full', ["run", "hello"], project)
     expect_clear(done, "Cannot write the output: No space left")
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("arguments", [["run", "hello"], ["--linear", "hello"], ["doctor"]], ids=" ".join)
 def test_a_working_directory_that_is_gone(project: Path, arguments: list[str]) -> None:
     done = start('mkdir gone && cd gone && rmdir ../gone && exec "$@"', arguments, project)
     expect_clear(done, "The working directory no longer exists.")
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(("closed", "text"), [("<&-", "which is closed"), (">&-", "Cannot write")])
 def test_a_closed_stream_under_plain_lines(project: Path, closed: str, text: str) -> None:
     expect_clear(start(f'exec "$@" {closed}', ["--linear", "hello"], project), text)

@@ -12,6 +12,7 @@ from tests.peers.ways import WAYS
 FEWER = {8: 5.2, 16: 9.3}
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("turns", sampled(FEWER, quick=1))
 def test_the_claim_of_the_design_holds_where_the_tokens_arrive(
     capsys: pytest.CaptureFixture[str], turns: int
@@ -34,6 +35,7 @@ def test_the_claim_of_the_design_holds_where_the_tokens_arrive(
             assert row["fewer_sent"] >= turns * 0.999
 
 
+@pytest.mark.exhaustive
 def test_the_table_has_a_line_for_each(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["bench", "tokens", "--turns", "2"]) == 0
     out = capsys.readouterr().out

@@ -49,6 +49,7 @@ def test_edits_are_taken_back_and_made_again(piped: Piped, changed: Path, as_jso
     assert (done.returncode, changed.read_text()) == (0, 'print("hello")\n')
 
 
+@pytest.mark.exhaustive
 def test_edits_are_taken_back_where_stdout_is_closed_and_it_says_that(changed: Path, run: Run) -> None:
     command = [sys.executable, "-m", "cogency_tui", "edits", "revert"]
     env = {**os.environ, "COGENCY_DATA": str(changed.parent.parent / "data")}

@@ -101,6 +101,7 @@ def test_what_is_no_command_is_told_with_those_that_there_are(project: Path) -> 
     assert "This conversation has no messages yet." in said
 
 
+@pytest.mark.exhaustive
 @pytest.mark.pty
 def test_in_a_terminal_ctrl_c_interrupts_and_ctrl_d_leaves(project: Path, tmp_path: Path) -> None:
     arguments = ("--linear", "--permissions", "auto")
@@ -117,6 +118,7 @@ def test_in_a_terminal_ctrl_c_interrupts_and_ctrl_d_leaves(project: Path, tmp_pa
         assert "\x1b" not in terminal.text
 
 
+@pytest.mark.exhaustive
 @pytest.mark.pty
 def test_in_a_terminal_ctrl_c_twice_leaves(project: Path, tmp_path: Path) -> None:
     with Terminal("--linear", cwd=project, data=tmp_path / "data") as terminal:
@@ -127,6 +129,7 @@ def test_in_a_terminal_ctrl_c_twice_leaves(project: Path, tmp_path: Path) -> Non
         assert terminal.process.wait(20) == 0
 
 
+@pytest.mark.exhaustive
 @pytest.mark.pty
 def test_in_a_terminal_only_what_is_typed_after_a_question_answers_it(project: Path, tmp_path: Path) -> None:
     with Terminal("--linear", cwd=project, data=tmp_path / "data") as terminal:

@@ -165,6 +165,7 @@ async def test_what_a_living_screen_misses_is_one(project: Path) -> None:
     assert app.return_code == 1
 
 
+@pytest.mark.exhaustive
 @TEXTUALS_OWN
 async def test_the_app_is_left_at_any_message_of_its_start(project: Path) -> None:
     total = await count_messages(project)

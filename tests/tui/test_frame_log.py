@@ -7,6 +7,8 @@ import stat
 from pathlib import Path
 from time import perf_counter
 
+import pytest
+
 from cogency_tui.tui.frame_log import FrameLog
 from tests.tui.pty import Terminal
 
@@ -71,6 +73,7 @@ def test_a_log_goes_on_where_it_was_and_is_the_persons_own(tmp_path: Path) -> No
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
+@pytest.mark.exhaustive
 def test_the_program_keeps_it_with_debug(tmp_path: Path) -> None:
     project, data = tmp_path / "shop", tmp_path / "data"
     project.mkdir()

@@ -36,6 +36,7 @@ def size(columns: int, rows: int) -> tuple[int, int]:
     return columns, rows
 
 
+@pytest.mark.exhaustive
 @each_size
 def test_a_change_is_asked_for_made_and_answered(
     project: Path, tmp_path: Path, size: tuple[int, int]
@@ -66,6 +67,7 @@ def test_keys_typed_while_it_starts_are_not_lost(project: Path, tmp_path: Path) 
         terminal.wait_for("list files please")
 
 
+@pytest.mark.exhaustive
 def test_escape_interrupts_and_the_next_message_goes_on(project: Path, tmp_path: Path) -> None:
     arguments = ("--permissions", "auto")
     with Terminal(*arguments, cwd=project, data=tmp_path / "data") as terminal:
@@ -78,6 +80,7 @@ def test_escape_interrupts_and_the_next_message_goes_on(project: Path, tmp_path:
         terminal.wait_for("These are the files")
 
 
+@pytest.mark.exhaustive
 def test_after_a_kill_the_conversation_is_found_with_all_that_was_shown(
     project: Path, tmp_path: Path
 ) -> None:

@@ -85,6 +85,7 @@ def calls_of_turn(pilot: Pilot[Any], turn: int) -> int:
     return calls.count
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("turns", [300, pytest.param(3_000, marks=pytest.mark.exhaustive)])
 async def test_a_turn_costs_what_is_new_in_it_however_many_were_before(project: Path, turns: int) -> None:
     past = [event for turn in range(1, turns + 1) for events in turn_of(turn) for event in events]
@@ -106,6 +107,7 @@ async def test_a_turn_costs_what_is_new_in_it_however_many_were_before(project: 
     assert min(late) <= SLACK * min(early)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("settled", "seen"), [(EARLIER, SOON), pytest.param(SETTLED, SEEN, marks=pytest.mark.exhaustive)]
 )

@@ -4,6 +4,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+import pytest
 from textual.pilot import Pilot
 
 from cogency_tui.tools.shell.background import Background
@@ -48,6 +49,7 @@ async def test_what_it_writes_is_read_while_it_runs(project: Path) -> None:
         await background.close()
 
 
+@pytest.mark.exhaustive
 async def test_x_stops_it_after_a_question(project: Path) -> None:
     agent = ScriptedAgent(project, SCRIPT)
     async with app_over(agent).run_test(size=(160, 40), notifications=True) as pilot:
@@ -66,6 +68,7 @@ async def test_x_stops_it_after_a_question(project: Path) -> None:
         await until(pilot, lambda: "failed" in shown(calls_of(pilot)))
 
 
+@pytest.mark.exhaustive
 async def test_one_that_ends_by_itself_is_seen_to_end_and_nothing_ticks_then(project: Path) -> None:
     agent = ScriptedAgent(project, SCRIPT)
     async with app_over(agent).run_test(size=(160, 40)) as pilot:

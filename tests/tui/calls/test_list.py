@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+import pytest
 from textual.pilot import Pilot
 
 from cogency_tui.protocol.events import Event
@@ -54,6 +55,7 @@ def filter_of(pilot: Pilot[Any]) -> FilterLine:
     return main_of(pilot).query_one("#calls-filter", FilterLine)
 
 
+@pytest.mark.exhaustive
 async def test_space_and_arrows_open_and_close_what_is_within(project: Path) -> None:
     async with app_over(ScriptedAgent(project, SCRIPT)).run_test(size=(160, 40)) as pilot:
         await play(pilot)
@@ -68,6 +70,7 @@ async def test_space_and_arrows_open_and_close_what_is_within(project: Path) -> 
         assert "make" in shown(detail_of(pilot))
 
 
+@pytest.mark.exhaustive
 async def test_enter_and_c_go_to_the_place_in_the_conversation_and_back(project: Path) -> None:
     async with app_over(ScriptedAgent(project, SCRIPT)).run_test(size=(160, 40)) as pilot:
         await play(pilot)
@@ -86,6 +89,7 @@ async def test_enter_and_c_go_to_the_place_in_the_conversation_and_back(project:
         await until(pilot, lambda: "make" in shown(conversation_of(pilot)))
 
 
+@pytest.mark.exhaustive
 async def test_a_double_click_goes_to_the_conversation(project: Path) -> None:
     async with app_over(ScriptedAgent(project, SCRIPT)).run_test(size=(160, 40)) as pilot:
         await play(pilot)
@@ -94,6 +98,7 @@ async def test_a_double_click_goes_to_the_conversation(project: Path) -> None:
         assert "src/app.py" in shown(conversation_of(pilot))
 
 
+@pytest.mark.exhaustive
 async def test_a_click_on_the_mark_opens_what_is_within(project: Path) -> None:
     async with app_over(ScriptedAgent(project, SCRIPT)).run_test(size=(160, 40)) as pilot:
         await play(pilot)
@@ -122,6 +127,7 @@ async def test_slash_filters_as_one_types_and_the_chip_takes_it_away(project: Pa
         assert not filter_of(pilot).display
 
 
+@pytest.mark.exhaustive
 async def test_escape_in_the_filter_takes_it_away(project: Path) -> None:
     async with app_over(ScriptedAgent(project, SCRIPT)).run_test(size=(160, 40)) as pilot:
         await play(pilot)
@@ -132,6 +138,7 @@ async def test_escape_in_the_filter_takes_it_away(project: Path) -> None:
         assert calls_of(pilot).has_focus
 
 
+@pytest.mark.exhaustive
 async def test_the_filter_is_written_on_where_it_was_left(project: Path) -> None:
     async with app_over(ScriptedAgent(project, SCRIPT)).run_test(size=(160, 40)) as pilot:
         await play(pilot)
@@ -139,6 +146,7 @@ async def test_the_filter_is_written_on_where_it_was_left(project: Path) -> None
         assert filter_of(pilot).query_one(FilterText).value == "src"
 
 
+@pytest.mark.exhaustive
 async def test_f_shows_failures_only_and_all_again(project: Path) -> None:
     async with app_over(ScriptedAgent(project, SCRIPT)).run_test(size=(160, 40)) as pilot:
         await play(pilot)
@@ -149,6 +157,7 @@ async def test_f_shows_failures_only_and_all_again(project: Path) -> None:
         assert len(rows(pilot)) == 4
 
 
+@pytest.mark.exhaustive
 async def test_y_copies_what_the_call_brought(project: Path) -> None:
     async with app_over(ScriptedAgent(project, SCRIPT)).run_test(size=(160, 40)) as pilot:
         await play(pilot)
@@ -156,6 +165,7 @@ async def test_y_copies_what_the_call_brought(project: Path) -> None:
         await until(pilot, lambda: pilot.app.clipboard == "x = 1")
 
 
+@pytest.mark.exhaustive
 async def test_page_keys_scroll_the_detail_and_it_scrolls_on_its_own(project: Path) -> None:
     async with app_over(ScriptedAgent(project, SCRIPT)).run_test(size=(160, 40)) as pilot:
         await play(pilot)

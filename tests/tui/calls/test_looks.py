@@ -159,6 +159,7 @@ async def test_commands_in_the_background() -> None:
     await check_looks("calls-background", make(), having(keys=("home",)), sizes=SIZES)
 
 
+@pytest.mark.exhaustive
 @each_size
 async def test_the_whole_screen_with_calls(project: Path, width: int, height: int) -> None:
     script = [respond("I look at it.", "r1"), *STATES[:6], respond("Done.", "r2")]

@@ -138,6 +138,7 @@ async def test_the_newest_call_is_selected_and_its_output_seen_live(project: Pat
         assert "shell  ✓ done 3.0 s" in shown(detail_of(pilot))
 
 
+@pytest.mark.exhaustive
 async def test_up_and_down_select_and_the_selection_stays(project: Path) -> None:
     events: list[Event] = []
     for name in ("a.py", "b.py", "c.py"):

@@ -151,6 +151,7 @@ async def test_a_thought_is_opened_while_one_stands_in_it() -> None:
         assert "the secret cause" in reader.text
 
 
+@pytest.mark.exhaustive
 async def test_the_whole_output_of_a_call_is_found() -> None:
     rows = "\n".join(f"row {n}" for n in range(3000))
     events = [call("c", "shell", command="seq"), result("c", "shell", "exit 0", rows), respond("done")]

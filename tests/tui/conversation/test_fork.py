@@ -107,6 +107,7 @@ async def test_f_goes_on_in_a_fork_up_to_the_block(project: Path) -> None:
         assert len(fed(await store.events(first or "")).units) == whole
 
 
+@pytest.mark.exhaustive
 async def test_what_was_said_is_to_be_said_differently_in_its_fork(project: Path) -> None:
     agent = Agent("offline", project=project, data=project.parent / "data", permissions="auto")
     async with at_work(agent) as pilot:

@@ -4,6 +4,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+import pytest
 from textual.pilot import Pilot
 
 from cogency_tui.agent.agent import Agent
@@ -16,6 +17,8 @@ from tests.peers.scripted import ScriptedProvider
 from tests.tui.driving import app_over, at_work, finished, main_of, send, shown, told, until
 from tests.tui.looks import check_looks, each_size
 from tests.tui.scripted import EPOCH, ScriptedAgent
+
+pytestmark = pytest.mark.exhaustive
 
 
 def agent_in(project: Path, *replies: str) -> Agent:

@@ -93,6 +93,7 @@ async def test_the_address_is_shown_in_full_before_anything_is_opened(project: P
         await until(pilot, lambda: not isinstance(pilot.app.screen, LinksScreen))
 
 
+@pytest.mark.exhaustive
 async def test_the_numbered_address_is_opened_and_a_failure_is_told(
     project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, cast
 
+import pytest
 from textual.pilot import Pilot
 
 from cogency_tui.protocol.events import Event
@@ -103,6 +104,7 @@ async def test_a_selection_of_lines(width: int, height: int) -> None:
     await looks("selected", [respond(MARKDOWN)], *keys, sizes=[(width, height)], live=False)
 
 
+@pytest.mark.exhaustive
 @each_size
 async def test_finds(width: int, height: int) -> None:
     events = [*TURN, respond(MARKDOWN, "r9")]

@@ -51,6 +51,7 @@ async def open_long(bridge: Bridge, id: str, turns: int) -> int:
     return peak - left
 
 
+@pytest.mark.exhaustive
 async def test_what_opening_takes_does_not_grow_with_the_conversation(project: Path) -> None:
     async with Agent("offline", project=project, data=project.parent / "data") as agent:
         store, bridge = await agent.store(), Bridge(agent, Widget())

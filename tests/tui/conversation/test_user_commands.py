@@ -44,6 +44,7 @@ async def test_its_output_is_shown_and_no_question_is_asked(agent: Agent) -> Non
         assert pilot.app.screen is main_of(pilot)
 
 
+@pytest.mark.exhaustive
 async def test_it_looks_the_same_read_from_the_store(agent: Agent) -> None:
     async with at_work(agent, (160, 40)) as pilot:
         await send(pilot, "!echo one")
@@ -57,6 +58,7 @@ async def test_it_looks_the_same_read_from_the_store(agent: Agent) -> None:
     await again.close()
 
 
+@pytest.mark.exhaustive
 async def test_escape_stops_it(agent: Agent) -> None:
     async with at_work(agent) as pilot:
         await send(pilot, "!echo begun; sleep 60")
@@ -78,6 +80,7 @@ async def test_while_the_agent_works_it_waits_for_its_turn(project: Path) -> Non
         assert prompt_of(pilot).text == "!make"
 
 
+@pytest.mark.exhaustive
 async def test_a_command_with_hidden_characters_is_shown_before_it_is_run(
     agent: Agent, project: Path
 ) -> None:
@@ -131,6 +134,7 @@ def test_how_it_ended_is_told_apart(outcome: str, state: CallState, duration: fl
     assert (transcript.turns, transcript.title) == (1, "what now?")
 
 
+@pytest.mark.exhaustive
 async def test_every_place_counts_the_same_turns(agent: Agent) -> None:
     async with at_work(agent, (160, 40)) as pilot:
         for text in ("list the files", "!echo one", "list the files again"):

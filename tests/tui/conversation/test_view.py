@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+import pytest
 from textual.geometry import Offset
 from textual.pilot import Pilot
 from textual.selection import Selection
@@ -151,6 +152,7 @@ async def test_home_and_end_reach_everything_in_a_long_conversation(project: Pat
         assert "answer 2999" in shown(view)
 
 
+@pytest.mark.exhaustive
 async def test_scrolling_up_line_by_line_misses_nothing(project: Path) -> None:
     agent = ScriptedAgent(project)
     agent.past.past["old"] = [
@@ -346,6 +348,7 @@ async def test_the_reading_position_holds_when_the_theme_changes(project: Path) 
         assert shown(view) == before
 
 
+@pytest.mark.exhaustive
 async def test_the_reading_position_holds_within_a_long_answer_while_it_grows_and_is_resized(
     project: Path,
 ) -> None:

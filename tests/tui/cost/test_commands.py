@@ -103,6 +103,7 @@ async def test_a_context_of_unknown_size_says_so(project: Path) -> None:
         assert "free" not in text
 
 
+@pytest.mark.exhaustive
 async def test_a_conversation_is_summarised_at_the_persons_word(project: Path) -> None:
     async with working(project, "Hello. " * 300, SUMMARY, "Going on.", width=180) as pilot:
         await talk(pilot, "hi")
@@ -116,6 +117,7 @@ async def test_a_conversation_is_summarised_at_the_persons_word(project: Path) -
         await until(pilot, lambda: "Going on." in shown(conversation_of(pilot)))
 
 
+@pytest.mark.exhaustive
 async def test_a_summary_says_that_it_is_being_written_and_can_be_interrupted(project: Path) -> None:
     async with working(project, "Hello.", "Sum<<hang>>", "Again.") as pilot:
         await talk(pilot, "hi")
@@ -179,6 +181,7 @@ async def summarised(pilot: Pilot[Any]) -> SummaryScreen:
     return screen
 
 
+@pytest.mark.exhaustive
 async def test_the_summary_can_be_seen_and_edited(project: Path) -> None:
     async with working(project, "Hello.", SUMMARY, "Yes.") as pilot:
         screen = await summarised(pilot)
@@ -197,6 +200,7 @@ async def test_the_summary_can_be_seen_and_edited(project: Path) -> None:
     assert "Remember the milk." in str([*provider.sent, *provider.seeds])
 
 
+@pytest.mark.exhaustive
 async def test_a_summary_is_not_emptied_and_the_error_is_shown(project: Path) -> None:
     async with working(project, "Hello.", SUMMARY) as pilot:
         screen = await summarised(pilot)
@@ -208,6 +212,7 @@ async def test_a_summary_is_not_emptied_and_the_error_is_shown(project: Path) ->
         assert pilot.app.screen is screen
 
 
+@pytest.mark.exhaustive
 async def test_what_was_written_is_not_lost_to_an_escape(project: Path) -> None:
     async with working(project, "Hello.", SUMMARY) as pilot:
         screen = await summarised(pilot)
@@ -221,6 +226,7 @@ async def test_what_was_written_is_not_lost_to_an_escape(project: Path) -> None:
         await until(pilot, lambda: pilot.app.screen is main_of(pilot))
 
 
+@pytest.mark.exhaustive
 async def test_escape_leaves_an_unchanged_summary(project: Path) -> None:
     async with working(project, "Hello.", SUMMARY) as pilot:
         await summarised(pilot)
@@ -228,6 +234,7 @@ async def test_escape_leaves_an_unchanged_summary(project: Path) -> None:
         await until(pilot, lambda: pilot.app.screen is main_of(pilot))
 
 
+@pytest.mark.exhaustive
 async def test_a_summary_that_another_took_the_place_of_is_not_saved_over_it(project: Path) -> None:
     async with working(project, "Hello.", SUMMARY, "More.", "Another summary.") as pilot:
         screen = await summarised(pilot)
@@ -255,6 +262,7 @@ async def test_what_a_conversation_took_is_shown_with_its_cost(project: Path) ->
     assert "(estimated)" in " ".join(text.split())
 
 
+@pytest.mark.exhaustive
 async def test_the_foot_of_a_dialog_stays_in_sight_on_a_small_screen(project: Path) -> None:
     async with working(project, "Hello.") as pilot:
         await talk(pilot, "hi")
@@ -267,6 +275,7 @@ async def test_the_foot_of_a_dialog_stays_in_sight_on_a_small_screen(project: Pa
             await until(pilot, lambda: pilot.app.screen is main_of(pilot))
 
 
+@pytest.mark.exhaustive
 async def test_a_past_conversation_says_what_it_took_and_what_was_estimated(project: Path) -> None:
     data = project.parent / "data"
     agent = Agent("offline", project=project, data=data, permissions="auto")

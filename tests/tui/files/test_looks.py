@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import pytest
 from textual.pilot import Pilot
 
 from cogency_tui.tui.files.git_marks import GitMarks
@@ -105,6 +106,7 @@ async def test_a_preview_of_what_cannot_be_shown() -> None:
     await check_looks("preview-problem", lambda: Stand(FilePreview()), preview_of(preview), sizes=((60, 6),))
 
 
+@pytest.mark.exhaustive
 async def test_the_whole_screen_with_a_preview(project: Path) -> None:
     (project / "src/app.py").write_text(CODE.replace("  # ⟨U+202E⟩", ""))
 

@@ -56,6 +56,7 @@ async def test_slash_finds_files_by_a_few_letters_and_escape_brings_the_tree_bac
         assert files_of(pilot).has_focus
 
 
+@pytest.mark.exhaustive
 async def test_enter_in_the_filter_looks_at_the_selected_file(project: Path) -> None:
     async with app_over(ScriptedAgent(project)).run_test(size=(120, 30)) as pilot:
         await begin(pilot)
@@ -105,6 +106,7 @@ async def test_the_preview_scrolls(project: Path) -> None:
         assert "line 0\n" not in previewed(pilot)
 
 
+@pytest.mark.exhaustive
 async def test_the_preview_follows_the_disk(project: Path) -> None:
     async with app_over(ScriptedAgent(project)).run_test(size=(120, 30)) as pilot:
         await begin(pilot)

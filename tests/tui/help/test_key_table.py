@@ -105,6 +105,7 @@ async def test_problems_with_keys_are_told_when_the_program_starts(project: Path
         await until(pilot, lambda: 'Did you mean "recall"?' in told(pilot))
 
 
+@pytest.mark.exhaustive
 async def test_slash_keys_lists_ids_and_is_searched_as_one_types(project: Path) -> None:
     agent = ScriptedAgent(project, settings=Settings(provider="openai", keys={"nothing": "f9"}))
     app = app_over(agent)

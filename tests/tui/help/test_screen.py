@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+import pytest
 from textual.pilot import Pilot
 
 from cogency_tui.tui.help.screen import HelpScreen
@@ -22,6 +23,7 @@ async def help_of(pilot: Pilot[Any]) -> str:
     return body(pilot)
 
 
+@pytest.mark.exhaustive
 async def test_what_works_just_here_stands_first(project: Path) -> None:
     async with app_over(ScriptedAgent(project)).run_test(size=(120, 40)) as pilot:
         assert (await help_of(pilot)).strip().startswith("Prompt")
@@ -30,6 +32,7 @@ async def test_what_works_just_here_stands_first(project: Path) -> None:
         assert (await help_of(pilot)).strip().startswith("Files")
 
 
+@pytest.mark.exhaustive
 async def test_a_question_mark_opens_it_where_one_does_not_write(project: Path) -> None:
     async with app_over(ScriptedAgent(project)).run_test(size=(120, 40)) as pilot:
         await pilot.press("question_mark")
@@ -59,6 +62,7 @@ async def test_the_list_of_keys_scrolls(project: Path) -> None:
         await until(pilot, lambda: body(pilot) == before)
 
 
+@pytest.mark.exhaustive
 @each_size
 async def test_help_found(project: Path, width: int, height: int) -> None:
     async def find(pilot: Pilot[Any]) -> None:
@@ -70,6 +74,7 @@ async def test_help_found(project: Path, width: int, height: int) -> None:
     await check_looks("help-found", lambda: app_over(agent), find, sizes=[(width, height)])
 
 
+@pytest.mark.exhaustive
 async def test_the_theme_picker(project: Path) -> None:
     async def pick(pilot: Pilot[Any]) -> None:
         await send(pilot, "/theme")

@@ -82,6 +82,7 @@ async def expect_one_closed(pilot: Pilot[Any], below: Screen[Any], burst: tuple[
     assert pilot.app.screen is below, f"{burst} closed more than {closing}"
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("burst", BURSTS, ids="+".join)
 async def test_keys_in_one_burst_close_one_screen(
     project: Path, tmp_path: Path, burst: tuple[str, ...]
@@ -106,6 +107,7 @@ async def test_keys_in_one_burst_close_one_screen(
             await expect_one_closed(pilot, below, burst)
 
 
+@pytest.mark.exhaustive
 async def test_screens_that_commands_open_close_once(project: Path) -> None:
     async with working(project, "Done.") as pilot:
         await opened(pilot)

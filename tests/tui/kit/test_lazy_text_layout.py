@@ -1,5 +1,6 @@
 """Long texts as lines: laid out when they are looked at, right however they grow."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.segment import Segment
@@ -69,6 +70,7 @@ def test_lines_that_were_dropped_are_gone_from_the_sheet() -> None:
     assert rows(sheet)[-2:] == ["line  99 i", "s long"]
 
 
+@pytest.mark.exhaustive
 def test_only_what_is_looked_at_is_kept() -> None:
     lines = OutputLines()
     lines.write("\n".join(f"line {number}" for number in range(200_000)))

@@ -244,6 +244,7 @@ def test_a_list_that_is_too_long_for_one_block_reads_on() -> None:
     assert texts(source, step=997) == texts(source)
 
 
+@pytest.mark.exhaustive
 def test_a_table_that_is_too_long_for_one_block_goes_on_as_a_table() -> None:
     source = "| n | what |\n|--:|---|\n" + "\n".join(f"| {n} | number {n} |" for n in range(1500))
 

@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+import pytest
 from textual.pilot import Pilot
 
 from cogency_tui.tui.main.screen import MainScreen
@@ -18,6 +19,7 @@ async def test_before_anything_was_asked(project: Path) -> None:
     await check_looks("main-empty", lambda: app_over(ScriptedAgent(project)), nothing)
 
 
+@pytest.mark.exhaustive
 async def test_after_a_turn(project: Path) -> None:
     script = [
         respond("I look at it.", "r1"),

@@ -4,6 +4,7 @@ from pathlib import Path
 from time import time
 from typing import Any
 
+import pytest
 from textual.pilot import Pilot
 
 from cogency_tui.tui.kit.lines import cells
@@ -44,6 +45,7 @@ async def test_a_notice_is_one_dim_line_between_the_others(project: Path) -> Non
         assert colours(pilot, "◇") == {theme_styles_of("night").palette.colors.dim}
 
 
+@pytest.mark.exhaustive
 async def test_a_wait_is_counted_down_until_text_comes(project: Path) -> None:
     agent = ScriptedAgent(project, [notice(SLOW, 30, at=now()), paused, respond("Here "), paused])
     async with app_over(agent).run_test(size=(160, 30)) as pilot:

@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+import pytest
 from textual.pilot import Pilot
 
 from cogency_tui.config.schema import data_path
@@ -36,6 +37,7 @@ async def test_the_edge_of_a_pane_goes_where_the_arrow_shows(project: Path) -> N
         assert widths(pilot) == [files + 8, middle - 12, calls + 4]
 
 
+@pytest.mark.exhaustive
 async def test_a_pane_keeps_room_for_the_others(project: Path) -> None:
     async with app_in(project).run_test(size=SIZE) as pilot:
         for _ in range(60):
@@ -49,6 +51,7 @@ async def test_a_pane_keeps_room_for_the_others(project: Path) -> None:
         assert sum(widths(pilot)) == SIZE[0] - 4
 
 
+@pytest.mark.exhaustive
 async def test_the_gap_can_be_dragged(project: Path) -> None:
     async with app_in(project).run_test(size=SIZE) as pilot:
         before = widths(pilot)
@@ -67,6 +70,7 @@ async def test_the_gap_can_be_dragged(project: Path) -> None:
         assert widths(pilot) == wide
 
 
+@pytest.mark.exhaustive
 async def test_a_pane_alone_and_all_of_them_again(project: Path) -> None:
     async with app_in(project).run_test(size=SIZE) as pilot:
         before = widths(pilot)
@@ -96,6 +100,7 @@ async def test_the_focus_goes_through_what_is_shown(project: Path) -> None:
         assert places == [conversation_of(pilot), prompt_of(pilot)]
 
 
+@pytest.mark.exhaustive
 async def test_what_is_hidden_stays_hidden_in_this_project_and_in_no_other(
     project: Path, tmp_path: Path
 ) -> None:

@@ -121,6 +121,7 @@ async def test_providers_say_what_they_support_and_where_their_key_is(
     assert KEY not in "".join(rows.values())
 
 
+@pytest.mark.exhaustive
 async def test_what_the_endpoint_lists_takes_the_place_of_what_is_known(project: Path) -> None:
     may_answer = asyncio.Event()
     async with slow_server(may_answer) as address, at_work(agent_at(address, project)) as pilot:
@@ -149,6 +150,7 @@ async def test_the_choice_answers_from_the_next_request_on(project: Path) -> Non
     assert asked == ["alpha-2"]
 
 
+@pytest.mark.exhaustive
 async def test_an_endpoint_that_cannot_be_asked_says_why(project: Path) -> None:
     async with ChatPeer() as peer, at_work(agent_at(peer.base_url, project)) as pilot:
         screen = await pick_provider(pilot, "keyed")
@@ -158,6 +160,7 @@ async def test_an_endpoint_that_cannot_be_asked_says_why(project: Path) -> None:
         assert models_in(screen).split() == ["m", "replay"]
 
 
+@pytest.mark.exhaustive
 async def test_a_model_that_is_not_listed_can_be_typed(project: Path) -> None:
     async with ChatPeer() as peer, at_work(agent_at(peer.base_url, project)) as pilot:
         screen = await pick_provider(pilot, "mine")
@@ -167,6 +170,7 @@ async def test_a_model_that_is_not_listed_can_be_typed(project: Path) -> None:
         await until(pilot, lambda: "mine/my-own" in shown(status_of(pilot)))
 
 
+@pytest.mark.exhaustive
 async def test_escape_goes_back_one_step(project: Path) -> None:
     async with ChatPeer() as peer, at_work(agent_at(peer.base_url, project)) as pilot:
         screen = await pick_provider(pilot, "mine")
@@ -178,6 +182,7 @@ async def test_escape_goes_back_one_step(project: Path) -> None:
         assert "offline/offline-1" in shown(status_of(pilot))
 
 
+@pytest.mark.exhaustive
 async def test_the_mouse_chooses_as_well(project: Path) -> None:
     async with (
         ChatPeer(model="house") as peer,
@@ -227,6 +232,7 @@ async def test_the_note_says_where_a_provider_is_asked_and_what_to_do_for_a_key(
         await until(pilot, lambda: f"Endpoint {peer.base_url}" in note_in(screen))
 
 
+@pytest.mark.exhaustive
 async def test_an_endpoint_is_tested_when_the_person_says_so(project: Path) -> None:
     async with ChatPeer() as peer, at_work(agent_at(peer.base_url, project)) as pilot:
         screen = await picker(pilot)
@@ -240,6 +246,7 @@ async def test_an_endpoint_is_tested_when_the_person_says_so(project: Path) -> N
     assert [request.method for request in peer.requests] == ["POST"]
 
 
+@pytest.mark.exhaustive
 async def test_a_choice_is_written_when_the_person_says_so(project: Path) -> None:
     path = config_path()
     path.parent.mkdir(parents=True)

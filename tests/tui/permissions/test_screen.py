@@ -89,6 +89,7 @@ async def test_a_mode_is_shown_with_its_meaning_and_chosen(project: Path) -> Non
         assert pilot.app.screen is main_of(pilot)
 
 
+@pytest.mark.exhaustive
 async def test_a_rule_that_is_withdrawn_is_asked_about_again_and_can_be_given_back(project: Path) -> None:
     agent = agent_in(
         project, shell("ls"), "One.", shell("ls"), "Two.", shell("ls"), "Three.", shell("ls"), "Four."
@@ -123,6 +124,7 @@ async def test_a_rule_that_is_withdrawn_is_asked_about_again_and_can_be_given_ba
         assert not agent.rules.list()
 
 
+@pytest.mark.exhaustive
 async def test_withdrawing_is_undone_while_the_screen_is_open(project: Path) -> None:
     agent = agent_in(project, shell("ls"), "One.", shell("ls"), "Two.")
     first = agent.rules.add("command", "pytest")
@@ -148,6 +150,7 @@ async def test_withdrawing_is_undone_while_the_screen_is_open(project: Path) -> 
         await finished(pilot)
 
 
+@pytest.mark.exhaustive
 async def test_what_was_allowed_for_the_conversation_is_withdrawn(project: Path) -> None:
     agent = agent_in(project, shell("ls; true"), "One.", shell("ls; true"), "Two.")
     async with working(agent) as pilot:
@@ -170,6 +173,7 @@ async def test_what_was_allowed_for_the_conversation_is_withdrawn(project: Path)
         await finished(pilot)
 
 
+@pytest.mark.exhaustive
 async def test_a_rule_that_another_has_withdrawn_is_told_and_gone(project: Path) -> None:
     agent = agent_in(project)
     rule = agent.rules.add("command", "ls")
@@ -193,6 +197,7 @@ async def test_broken_rules_say_why_none_counts(project: Path) -> None:
         assert "line 1" in " ".join(shown(note).split())
 
 
+@pytest.mark.exhaustive
 async def test_a_click_on_a_heading_selects_nothing(project: Path) -> None:
     async with working(agent_in(project)) as pilot:
         listed = await permissions(pilot)
@@ -203,6 +208,7 @@ async def test_a_click_on_a_heading_selects_nothing(project: Path) -> None:
         assert isinstance(listed.row, ModeRow)
 
 
+@pytest.mark.exhaustive
 async def test_a_yes_to_some_files_for_good_is_none_to_all_files(project: Path) -> None:
     def write(file: str) -> str:
         call = {"name": "write", "args": {"file": file, "content": "x"}}
@@ -245,6 +251,7 @@ def test_rules_are_grouped_by_where_they_hold() -> None:
     assert [row.mode for row in rows if isinstance(row, ModeRow) and row.current] == ["auto"]
 
 
+@pytest.mark.exhaustive
 @each_size
 @pytest.mark.parametrize("name", ["permissions", "permissions-empty"])
 async def test_looks(project: Path, name: str, width: int, height: int) -> None:

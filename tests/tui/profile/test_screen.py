@@ -76,6 +76,7 @@ def listed(pilot: Pilot[Any]) -> str:
     return shown(pilot.app.screen.query_one("#profile-list"))
 
 
+@pytest.mark.exhaustive
 async def test_it_is_offered_once_in_the_conversation_and_turned_on(project: Path) -> None:
     agent = agent_in(project)
     async with at_work(agent) as pilot:
@@ -123,6 +124,7 @@ async def test_a_fact_is_edited_removed_and_given_back(project: Path) -> None:
         ]
 
 
+@pytest.mark.exhaustive
 async def test_a_fact_is_added_and_what_cannot_be_kept_is_told(project: Path) -> None:
     agent = agent_in(project)
     async with at_work(agent) as pilot:
@@ -148,6 +150,7 @@ async def test_a_fact_is_added_and_what_cannot_be_kept_is_told(project: Path) ->
         await until(pilot, lambda: pilot.app.screen is main_of(pilot))
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("by", ["key", "command"])
 async def test_everything_is_forgotten_after_a_question(project: Path, by: str) -> None:
     agent = agent_in(project)
@@ -175,6 +178,7 @@ async def test_everything_is_forgotten_after_a_question(project: Path, by: str) 
         assert await agent.profile.facts() == []
 
 
+@pytest.mark.exhaustive
 async def test_it_is_turned_on_and_off_in_the_screen_and_by_command(project: Path) -> None:
     agent = agent_in(project)
     async with at_work(agent) as pilot:
@@ -192,6 +196,7 @@ async def test_it_is_turned_on_and_off_in_the_screen_and_by_command(project: Pat
         assert not agent.profile.on
 
 
+@pytest.mark.exhaustive
 async def test_a_configuration_that_cannot_be_changed_is_told(project: Path) -> None:
     config_path().parent.mkdir(parents=True)
     config_path().write_text("this is = not = toml\n")
@@ -204,6 +209,7 @@ async def test_a_configuration_that_cannot_be_changed_is_told(project: Path) -> 
         assert "off" in shown(pilot.app.screen.query_one("#profile-title"))
 
 
+@pytest.mark.exhaustive
 async def test_pastes_and_the_messages_of_files_teach_nothing(project: Path) -> None:
     agent = agent_in(project, profile="on", profile_every=1)
     async with at_work(agent) as pilot:

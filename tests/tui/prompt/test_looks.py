@@ -156,6 +156,7 @@ async def test_a_command_is_asked_about(width: int, height: int) -> None:
     await check_looks("question-command", BoxStand, asking(COMMAND, deaf=False), sizes=sizes)
 
 
+@pytest.mark.exhaustive
 @each_size
 async def test_an_edit_is_asked_about(width: int, height: int) -> None:
     sizes, down = [(width, height)], asking(EDIT, deaf=False, keys=["pagedown"])

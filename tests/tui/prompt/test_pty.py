@@ -23,6 +23,7 @@ def project(tmp_path: Path) -> Path:
     return directory
 
 
+@pytest.mark.exhaustive
 def test_a_draft_outlives_a_kill(project: Path, tmp_path: Path) -> None:
     data = tmp_path / "data"
     with Terminal(cwd=project, data=data) as terminal:
@@ -57,6 +58,7 @@ def test_messages_that_waited_outlive_a_kill(project: Path, tmp_path: Path) -> N
         terminal.wait_for(lambda text: "and then this" in text and "1 and then" not in text)
 
 
+@pytest.mark.exhaustive
 def test_a_command_runs_and_the_agent_goes_on(project: Path, tmp_path: Path) -> None:
     with Terminal(cwd=project, data=tmp_path / "data", columns=160) as terminal:
         terminal.wait_for("offline")
@@ -77,6 +79,7 @@ def test_a_file_is_found_and_taken(project: Path, tmp_path: Path) -> None:
         terminal.wait_for("explain @greet.py")
 
 
+@pytest.mark.exhaustive
 def test_the_editor_has_the_terminal_and_its_text_comes_back(project: Path, tmp_path: Path) -> None:
     editor = _editor(
         tmp_path, 'printf "EDITOR SEES "; cat "$1"; read answer; printf "%s edited" "$answer" > "$1"'

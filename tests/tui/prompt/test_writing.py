@@ -25,6 +25,7 @@ def saved(agent: ScriptedAgent) -> list[Draft]:
     return [msgspec.json.decode(path.read_bytes(), type=Draft) for path in found]
 
 
+@pytest.mark.exhaustive
 async def test_the_history_of_the_project_is_there_in_the_next_session(project: Path) -> None:
     agent = ScriptedAgent(project, [respond("ok")])
     async with app_over(agent).run_test(size=(100, 30)) as pilot:
@@ -41,6 +42,7 @@ async def test_the_history_of_the_project_is_there_in_the_next_session(project: 
     assert seen == ["two\nlines", "two\nlines", "/mode resume", "first", "/mode resume"]
 
 
+@pytest.mark.exhaustive
 async def test_what_was_written_is_on_disk_soon_and_gone_when_it_is_sent(project: Path) -> None:
     agent = ScriptedAgent(project, [respond("ok")])
     async with app_over(agent).run_test(size=(100, 30)) as pilot:

@@ -2,12 +2,16 @@
 
 from pathlib import Path
 
+import pytest
+
 from cogency_tui.agent.agent import Agent
 from cogency_tui.config.schema import BudgetSettings, Settings, SpanLimits
 from cogency_tui.providers.models import ModelFacts, Prices
 from cogency_tui.tui.questions.screen import PermissionQuestion
 from tests.peers.scripted import ScriptedProvider
 from tests.tui.driving import at_work, conversation_of, finished, send, shown, until
+
+pytestmark = pytest.mark.exhaustive
 
 PRICED = ModelFacts(context_size=200_000, prices=Prices(input=100, cached=10, cache_write=100, output=100))
 

@@ -337,6 +337,7 @@ async def asked(pilot: Pilot[Any]) -> PermissionQuestion:
     return question
 
 
+@pytest.mark.exhaustive
 async def test_the_agent_gets_the_answer_and_the_call_waits_for_it(project: Path) -> None:
     agent = ScriptedAgent(
         project, [call("c", "shell", command="ls"), execute(), asks(COMMAND), respond("done")]

@@ -76,6 +76,7 @@ async def test_several_words_have_to_stand_in_one_conversation(project: Path) ->
         assert "Upgrade httpx" not in listed(pilot)
 
 
+@pytest.mark.exhaustive
 async def test_nothing_found_is_said(project: Path) -> None:
     agent = agent_in(project)
     await usual(agent)
@@ -112,6 +113,7 @@ async def test_n_goes_from_hit_to_hit_in_the_conversation(project: Path) -> None
         assert "match 2 of 3" in head(pilot)
 
 
+@pytest.mark.exhaustive
 async def test_the_cursor_takes_the_preview_along(project: Path) -> None:
     agent = agent_in(project)
     await usual(agent)
@@ -129,6 +131,7 @@ async def test_the_cursor_takes_the_preview_along(project: Path) -> None:
         assert isinstance(pilot.app.focused, SearchField)
 
 
+@pytest.mark.exhaustive
 async def test_scopes_are_chips_that_a_key_or_a_click_takes_away(project: Path) -> None:
     agent = agent_in(project)
     await usual(agent)
@@ -149,6 +152,7 @@ async def test_scopes_are_chips_that_a_key_or_a_click_takes_away(project: Path) 
         assert "5 conversations" in head(pilot)
 
 
+@pytest.mark.exhaustive
 async def test_filters_become_chips_and_a_click_takes_one_away(project: Path) -> None:
     agent = agent_in(project)
     await usual(agent)
@@ -162,6 +166,7 @@ async def test_filters_become_chips_and_a_click_takes_one_away(project: Path) ->
         assert pilot.app.screen.query_one(Input).value == "retry since:whenever"
 
 
+@pytest.mark.exhaustive
 async def test_f3_puts_the_best_first_without_days(project: Path) -> None:
     agent = agent_in(project)
     await usual(agent)
@@ -174,6 +179,7 @@ async def test_f3_puts_the_best_first_without_days(project: Path) -> None:
         assert "Fix the flaky" in listed(pilot)
 
 
+@pytest.mark.exhaustive
 async def test_forks_stand_below_what_they_come_from_and_fold(project: Path) -> None:
     agent = agent_in(project)
     made = await usual(agent)
@@ -192,6 +198,7 @@ async def test_forks_stand_below_what_they_come_from_and_fold(project: Path) -> 
         assert "1 fork" in listed(pilot)
 
 
+@pytest.mark.exhaustive
 async def test_what_is_open_in_another_process_is_marked(project: Path) -> None:
     agent, other = agent_in(project), agent_in(project)
     made = await usual(agent)
@@ -204,6 +211,7 @@ async def test_what_is_open_in_another_process_is_marked(project: Path) -> None:
     await other.close()
 
 
+@pytest.mark.exhaustive
 async def test_what_is_open_here_is_marked_for_others(project: Path) -> None:
     agent, other = agent_in(project), agent_in(project)
     made = await usual(agent)
@@ -217,6 +225,7 @@ async def test_what_is_open_here_is_marked_for_others(project: Path) -> None:
     await other.close()
 
 
+@pytest.mark.exhaustive
 async def test_a_preview_takes_the_place_of_the_list_where_there_is_no_room(project: Path) -> None:
     agent = agent_in(project)
     await usual(agent)
@@ -231,6 +240,7 @@ async def test_a_preview_takes_the_place_of_the_list_where_there_is_no_room(proj
         assert "Fix the flaky" in listed(pilot)
 
 
+@pytest.mark.exhaustive
 async def test_a_preview_scrolls_by_its_own_keys(project: Path) -> None:
     agent = agent_in(project)
     await usual(agent)
@@ -248,6 +258,7 @@ async def test_a_preview_scrolls_by_its_own_keys(project: Path) -> None:
         assert "no failure" not in previewed(pilot)
 
 
+@pytest.mark.exhaustive
 async def test_letters_are_text_in_the_field_and_keys_in_the_list(project: Path) -> None:
     agent = agent_in(project)
     await usual(agent)
@@ -275,6 +286,7 @@ async def test_enter_right_after_typing_opens_what_was_typed(project: Path) -> N
         await until(pilot, lambda: main_of(pilot).bridge.conversation_id == made["old"].id)
 
 
+@pytest.mark.exhaustive
 async def test_help_has_the_keys_of_where_one_is(project: Path) -> None:
     agent = agent_in(project)
     await usual(agent)
@@ -291,6 +303,7 @@ async def test_help_has_the_keys_of_where_one_is(project: Path) -> None:
         assert is_open(pilot)
 
 
+@pytest.mark.exhaustive
 async def test_the_command_takes_what_to_look_for(project: Path) -> None:
     agent = agent_in(project)
     await usual(agent)
@@ -307,6 +320,7 @@ async def test_the_command_takes_what_to_look_for(project: Path) -> None:
     await agent.close()
 
 
+@pytest.mark.exhaustive
 async def test_pages_come_in_as_one_goes_down(project: Path) -> None:
     agent = agent_in(project)
     store = await agent.store()
@@ -323,6 +337,7 @@ async def test_pages_come_in_as_one_goes_down(project: Path) -> None:
         assert "number 319" in previewed(pilot)
 
 
+@pytest.mark.exhaustive
 async def test_hostile_titles_and_snippets_are_shown_and_not_obeyed(project: Path) -> None:
     agent = agent_in(project)
     store = await agent.store()
@@ -346,6 +361,7 @@ async def test_an_empty_store_says_what_to_do(project: Path) -> None:
         assert is_open(pilot)
 
 
+@pytest.mark.exhaustive
 async def test_a_store_that_cannot_be_read_is_told(project: Path) -> None:
     agent = agent_in(project)
     await usual(agent)
@@ -355,6 +371,7 @@ async def test_a_store_that_cannot_be_read_is_told(project: Path) -> None:
         assert "refused" in told(pilot)
 
 
+@pytest.mark.exhaustive
 async def test_an_index_that_is_being_made_shows_how_far_it_is(project: Path) -> None:
     agent = agent_in(project)
     store = await agent.store()
@@ -390,6 +407,7 @@ async def test_all_are_there_where_the_first_page_fills_no_screen(project: Path)
         await until(pilot, lambda: "number 069" in listed(pilot))
 
 
+@pytest.mark.exhaustive
 async def test_a_hit_that_is_asked_for_before_the_hits_are_known_is_gone_to(project: Path) -> None:
     agent = agent_in(project)
     await usual(agent)
@@ -421,6 +439,7 @@ async def test_what_cannot_be_previewed_does_not_look_like_another_one(project: 
         assert previewed(pilot).strip() == ""
 
 
+@pytest.mark.exhaustive
 async def test_one_goes_up_from_an_empty_list(project: Path) -> None:
     async with recalled(agent_in(project)) as pilot:
         await pilot.press("down")

@@ -59,6 +59,7 @@ async def test_enter_opens_the_conversation_at_the_hit(project: Path) -> None:
         assert cursor.unit == 3
 
 
+@pytest.mark.exhaustive
 async def test_enter_opens_at_the_hit_that_one_went_to(project: Path) -> None:
     agent = agent_in(project)
     await usual(agent)
@@ -70,6 +71,7 @@ async def test_enter_opens_at_the_hit_that_one_went_to(project: Path) -> None:
         assert "The gateway may answer late: a retry hides that." in text
 
 
+@pytest.mark.exhaustive
 async def test_without_a_hit_it_opens_at_the_end(project: Path) -> None:
     agent = agent_in(project)
     await usual(agent)
@@ -78,6 +80,7 @@ async def test_without_a_hit_it_opens_at_the_end(project: Path) -> None:
         assert "It passes: 3 runs, no failure." in await gone_on(pilot)
 
 
+@pytest.mark.exhaustive
 async def test_a_hit_in_a_sub_agent_opens_at_the_call_that_started_it(project: Path) -> None:
     agent = agent_in(project)
     store = await agent.store()
@@ -113,6 +116,7 @@ async def test_f_goes_on_in_a_fork_from_the_hit(project: Path) -> None:
         assert found.parent == made["flaky"].id
 
 
+@pytest.mark.exhaustive
 async def test_a_fork_from_what_the_person_said_has_it_in_the_prompt(project: Path) -> None:
     agent = agent_in(project)
     await usual(agent)
@@ -123,6 +127,7 @@ async def test_a_fork_from_what_the_person_said_has_it_in_the_prompt(project: Pa
         assert prompt_of(pilot).text == "and now?"
 
 
+@pytest.mark.exhaustive
 async def test_f_without_a_hit_takes_all(project: Path) -> None:
     agent = agent_in(project)
     await usual(agent)
@@ -131,6 +136,7 @@ async def test_f_without_a_hit_takes_all(project: Path) -> None:
         assert "It passes" in await gone_on(pilot)
 
 
+@pytest.mark.exhaustive
 async def test_nothing_is_opened_while_the_agent_works(project: Path) -> None:
     agent = agent_in(project)
     await usual(agent)
@@ -143,6 +149,7 @@ async def test_nothing_is_opened_while_the_agent_works(project: Path) -> None:
         bridge.started = None
 
 
+@pytest.mark.exhaustive
 async def test_r_gives_another_title(project: Path) -> None:
     agent = agent_in(project)
     made = await usual(agent)
@@ -181,6 +188,7 @@ async def test_d_moves_to_the_trash_and_u_takes_back(project: Path) -> None:
         assert "no conversation was moved to the trash here" in told(pilot)
 
 
+@pytest.mark.exhaustive
 async def test_the_trash_is_listed_and_taken_from(project: Path) -> None:
     agent = agent_in(project)
     made = await usual(agent)
@@ -212,6 +220,7 @@ async def exported(pilot: Pilot[Any], agent: Agent, key: str) -> Path:
     return path
 
 
+@pytest.mark.exhaustive
 async def test_x_exports_in_three_forms_and_says_where(project: Path) -> None:
     agent = agent_in(project)
     made = await usual(agent)
@@ -233,6 +242,7 @@ async def test_x_exports_in_three_forms_and_says_where(project: Path) -> None:
         assert copy.title == made["flaky"].title
 
 
+@pytest.mark.exhaustive
 async def test_an_export_that_cannot_be_written_is_told(project: Path) -> None:
     agent = agent_in(project)
     await usual(agent)
@@ -244,6 +254,7 @@ async def test_an_export_that_cannot_be_written_is_told(project: Path) -> None:
         await until(pilot, lambda: "Cannot write the export" in told(pilot))
 
 
+@pytest.mark.exhaustive
 async def test_the_page_of_a_theme_of_the_terminal_has_colours(project: Path) -> None:
     agent = agent_in(project)
     await usual(agent)
@@ -253,6 +264,7 @@ async def test_the_page_of_a_theme_of_the_terminal_has_colours(project: Path) ->
         assert "background:#" in (await exported(pilot, agent, "h")).read_text()
 
 
+@pytest.mark.exhaustive
 async def test_b_shows_what_two_branches_came_to(project: Path) -> None:
     agent = agent_in(project)
     made = await usual(agent)
@@ -284,6 +296,7 @@ async def test_b_says_where_there_is_no_branch(project: Path) -> None:
         await until(pilot, lambda: "no fork" in told(pilot))
 
 
+@pytest.mark.exhaustive
 async def test_s_shows_what_periods_came_to(project: Path) -> None:
     agent = agent_in(project)
     await usual(agent)

@@ -20,6 +20,8 @@ from tests.tui.looks import SIZES, check_looks, each_size
 from tests.tui.recall.past import agent_in, begin, date, fork, is_open, screen_of, settled, small, usual
 from tests.tui.scripted import EPOCH
 
+pytestmark = pytest.mark.exhaustive
+
 Then = Callable[[Pilot[Any]], Awaitable[None]]
 
 NARROW = tuple(size for size in SIZES if size[0] < 96)

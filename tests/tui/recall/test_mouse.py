@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from tests.tui.driving import main_of, shown, told, until
 from tests.tui.recall.past import (
     agent_in,
@@ -15,6 +17,8 @@ from tests.tui.recall.past import (
     usual,
 )
 from tests.tui.recall.test_going_on import gone_on
+
+pytestmark = pytest.mark.exhaustive
 
 
 def row_of(text: str, wanted: str) -> int:

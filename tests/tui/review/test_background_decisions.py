@@ -79,6 +79,7 @@ async def test_a_hunk_is_reverted_and_comes_back(three: Reviewer, project: Path)
     assert three.states == ("new", "kept", "new")
 
 
+@pytest.mark.exhaustive
 async def test_a_file_and_a_turn_are_reverted(three: Reviewer, project: Path) -> None:
     await three.press("N")
     assert read(project) == LINES
@@ -93,6 +94,7 @@ async def test_a_file_and_a_turn_are_reverted(three: Reviewer, project: Path) ->
     assert read(project, "pad.py") == "pad = 1\n"
 
 
+@pytest.mark.exhaustive
 async def test_a_key_never_decides_about_a_file_that_is_not_selected_any_more(
     three: Reviewer, project: Path
 ) -> None:
@@ -115,6 +117,7 @@ async def test_in_the_list_the_file_is_decided_about(three: Reviewer, project: P
     assert three.path == "pad.py"
 
 
+@pytest.mark.exhaustive
 async def test_a_hunk_is_edited_and_kept_so(three: Reviewer, project: Path) -> None:
     await three.press("j", "e")
     await write_text(three, "line_20 = 'mine'\nmore = True", "ctrl+s")
@@ -122,6 +125,7 @@ async def test_a_hunk_is_edited_and_kept_so(three: Reviewer, project: Path) -> N
     assert three.states == ("new", "edited", "new")
 
 
+@pytest.mark.exhaustive
 async def test_what_is_written_is_left_only_when_one_says_so(three: Reviewer, project: Path) -> None:
     await three.press("e")
     await write_text(three, "mine", "escape", "n")
@@ -131,6 +135,7 @@ async def test_what_is_written_is_left_only_when_one_says_so(three: Reviewer, pr
     assert read(project) == changed(5, 20, 35)
 
 
+@pytest.mark.exhaustive
 async def test_a_rejection_and_a_comment_reach_the_model_with_the_next_message(project: Path) -> None:
     (project / "notes.py").write_text(LINES)
     provider = ScriptedProvider(*edits(5, 20), "Done.", "I see.")
@@ -150,6 +155,7 @@ async def test_a_rejection_and_a_comment_reach_the_model_with_the_next_message(p
         assert "Not in this way.  sent" in shown(reviewer.view)
 
 
+@pytest.mark.exhaustive
 async def test_picked_hunks_are_decided_about_together(three: Reviewer, project: Path) -> None:
     await three.press("x", "j", "j", "x")
     assert "2 selected" in shown(three.title)
@@ -159,6 +165,7 @@ async def test_picked_hunks_are_decided_about_together(three: Reviewer, project:
     assert "selected" not in shown(three.title)
 
 
+@pytest.mark.exhaustive
 async def test_a_range_is_picked_from_where_it_begins_to_where_one_goes(three: Reviewer) -> None:
     await three.press("j", "v", "j")
     assert "2 selected" in shown(three.title)
@@ -171,6 +178,7 @@ async def test_a_range_is_picked_from_where_it_begins_to_where_one_goes(three: R
     assert [len(hunk.comments) for hunk in three.view.file.hunks] == [1, 0, 0]
 
 
+@pytest.mark.exhaustive
 async def test_a_conflict_is_shown_with_both_sides_and_settled_in_place(
     three: Reviewer, project: Path
 ) -> None:
@@ -198,6 +206,7 @@ async def test_a_conflict_is_shown_with_both_sides_and_settled_in_place(
     assert "These lines were changed" not in shown(three.view)
 
 
+@pytest.mark.exhaustive
 async def test_what_cannot_be_done_is_said(three: Reviewer) -> None:
     await three.press("u")
     assert "Nothing to undo" in told(three.pilot)
@@ -207,6 +216,7 @@ async def test_what_cannot_be_done_is_said(three: Reviewer) -> None:
     assert "already in that state" in told(three.pilot)
 
 
+@pytest.mark.exhaustive
 async def test_a_hunk_is_copied_as_a_patch(three: Reviewer) -> None:
     await three.press("x", "j", "x", "Y")
     assert three.app.clipboard == ("-line_5 = 5\n+line_5 = 'agent'\n-line_20 = 20\n+line_20 = 'agent'\n")
@@ -227,6 +237,7 @@ async def test_what_a_command_changed_without_lines_is_decided_about_too(project
         assert (project / "logo").read_bytes() == bytes(range(256)) + b"x"
 
 
+@pytest.mark.exhaustive
 async def test_what_cannot_be_brought_back_is_asked_about_first(project: Path) -> None:
     agent = working(project, shell("truncate -s 67108865 big.bin"), "Done.")
     async with reviewing(agent) as reviewer:

@@ -8,6 +8,8 @@ import pytest
 from tests.tui.driving import shown, told
 from tests.tui.review.stage import LINES, Reviewer, edit, reviewing, shell, working
 
+pytestmark = pytest.mark.exhaustive
+
 AGENT = bytes(range(256)) + b"x"
 MINE = bytes(range(256)) + b"mine"
 
@@ -40,7 +42,6 @@ async def test_what_was_before_the_agent_is_put_back_and_that_is_undone(
     assert logo.states == ("conflict",)
 
 
-@pytest.mark.exhaustive
 async def test_lines_that_are_no_utf_8_are_not_written_anew(project: Path) -> None:
     (project / "notes.py").write_bytes(b"one\ntwo\n")
     agent = working(project, edit("notes.py", "one\n", "agent\n"), "Done.")
@@ -52,7 +53,6 @@ async def test_lines_that_are_no_utf_8_are_not_written_anew(project: Path) -> No
         assert (project / "notes.py").read_bytes() == b"caf\xe9\ntwo\n"
 
 
-@pytest.mark.exhaustive
 async def test_a_file_that_became_a_link_is_left_or_put_back(project: Path) -> None:
     (project / "notes.py").write_text(LINES)
     agent = working(project, edit("notes.py", "line_5 = 5\n", "line_5 = 'agent'\n"), "Done.")
@@ -71,7 +71,6 @@ async def test_a_file_that_became_a_link_is_left_or_put_back(project: Path) -> N
         assert reviewer.states == ("reverted",)
 
 
-@pytest.mark.exhaustive
 async def test_a_side_without_lines_and_one_with_very_many_can_be_read(project: Path) -> None:
     (project / "notes.py").write_text(LINES)
     many = "".join(f"line_5 = {number}\n" for number in range(100))

@@ -13,6 +13,7 @@ from tests.tui.review.stage import LINES, Reviewer, agent_of, edit, reviewing, s
 from tests.tui.review.test_background_decisions import changed, edits
 
 
+@pytest.mark.exhaustive
 async def test_files_stand_under_their_turns_with_what_they_came_to(project: Path) -> None:
     (project / "notes.py").write_text(LINES)
     (project / "old.py").write_text("x = 1\n" * 5)
@@ -43,6 +44,7 @@ async def test_a_file_that_was_changed_in_several_turns_is_found_by_file(project
         assert (reviewer.path, reviewer.files.selected) == ("notes.py", 2)
 
 
+@pytest.mark.exhaustive
 async def test_the_list_is_filtered_by_path_state_and_kind(project: Path) -> None:
     (project / "notes.py").write_text(LINES)
     agent = working(project, *edits(5), write("a.py", "a\n"), write("b.txt", "b\n"), "Done.")
@@ -75,6 +77,7 @@ async def test_unchanged_lines_are_folded_and_opened(project: Path) -> None:
         assert shown(reviewer.view).count("unchanged") == 2
 
 
+@pytest.mark.exhaustive
 async def test_sides_are_beside_each_other_where_there_is_room_or_one_wants_it(project: Path) -> None:
     (project / "notes.py").write_text(LINES)
     async with reviewing(working(project, *edits(5), "Done."), size=(120, 30)) as reviewer:
@@ -91,6 +94,7 @@ async def test_sides_are_beside_each_other_where_there_is_room_or_one_wants_it(p
         await reviewer.until(lambda: reviewer.view.is_split)
 
 
+@pytest.mark.exhaustive
 async def test_enter_goes_to_the_call_that_made_the_hunk(project: Path) -> None:
     (project / "notes.py").write_text(LINES)
     agent = working(project, *edits(5, 20), "Done.", "Nothing.")
@@ -104,6 +108,7 @@ async def test_enter_goes_to_the_call_that_made_the_hunk(project: Path) -> None:
         assert conversation.has_focus
 
 
+@pytest.mark.exhaustive
 async def test_the_review_is_opened_from_the_card_of_an_edit_at_its_hunk(project: Path) -> None:
     (project / "notes.py").write_text(LINES)
     agent = working(project, *edits(5, 30), write("z.py", "z\n"), "Done.", write("a.py", "a\n"), "Done.")
@@ -126,6 +131,7 @@ async def test_the_review_is_opened_from_the_card_of_an_edit_at_its_hunk(project
         assert (reviewer.path, reviewer.view.place) == ("notes.py", 1)
 
 
+@pytest.mark.exhaustive
 async def test_nothing_was_changed_yet(project: Path) -> None:
     async with at_work(working(project, "Hello.")) as pilot:
         await opened(pilot)
@@ -143,6 +149,7 @@ async def test_nothing_was_changed_yet(project: Path) -> None:
         assert isinstance(pilot.app.screen, MainScreen)
 
 
+@pytest.mark.exhaustive
 async def test_what_the_agent_changes_meanwhile_comes_in_and_nothing_moves(project: Path) -> None:
     (project / "notes.py").write_text(LINES)
     provider = ScriptedProvider(*edits(5, 20), "Done.", write("a.py", "a\n"), "and<<hang>>")
@@ -168,6 +175,7 @@ async def test_what_the_agent_changes_meanwhile_comes_in_and_nothing_moves(proje
         await reviewer.until(lambda: "the agent is working" not in shown(reviewer.header))
 
 
+@pytest.mark.exhaustive
 async def test_an_edit_of_the_open_file_comes_in_and_the_cursor_stays_on_its_line(project: Path) -> None:
     (project / "notes.py").write_text(LINES)
     provider = ScriptedProvider(
@@ -184,6 +192,7 @@ async def test_an_edit_of_the_open_file_comes_in_and_the_cursor_stays_on_its_lin
         assert "1 selected" in shown(reviewer.title)
 
 
+@pytest.mark.exhaustive
 async def test_the_fates_of_hunks_are_said(project: Path) -> None:
     (project / "notes.py").write_text(LINES)
     async with reviewing(working(project, *edits(5, 20, 35), "Done.")) as reviewer:
@@ -198,6 +207,7 @@ async def test_the_fates_of_hunks_are_said(project: Path) -> None:
         assert "partly edited later" in shown(reviewer.title)
 
 
+@pytest.mark.exhaustive
 async def test_a_narrow_terminal_shows_the_list_or_the_diff(project: Path) -> None:
     (project / "notes.py").write_text(LINES)
     async with reviewing(
@@ -216,6 +226,7 @@ async def test_a_narrow_terminal_shows_the_list_or_the_diff(project: Path) -> No
         assert isinstance(reviewer.app.screen, MainScreen)
 
 
+@pytest.mark.exhaustive
 async def test_help_has_every_key(project: Path) -> None:
     from cogency_tui.tui.help.screen import collect_keys
     from cogency_tui.tui.review.keys import REVIEW_KEYS
@@ -231,6 +242,7 @@ async def test_help_has_every_key(project: Path) -> None:
         assert reviewer.app.screen is reviewer.screen
 
 
+@pytest.mark.exhaustive
 async def test_text_with_control_characters_is_shown_and_not_edited_in_place(project: Path) -> None:
     (project / "notes.py").write_text(LINES)
     agent = working(project, edit("notes.py", "line_5 = 5\n", "line_5 = '\x1b[31m\t|'\n"), "Done.")

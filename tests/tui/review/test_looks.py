@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+import pytest
 from textual.app import App
 from textual.pilot import Pilot
 
@@ -67,6 +68,7 @@ class Desk:
         return reviewer
 
 
+@pytest.mark.exhaustive
 @each_size
 async def test_before_anything_is_decided(project: Path, width: int, height: int) -> None:
     desk = Desk(project)
@@ -77,6 +79,7 @@ async def test_before_anything_is_decided(project: Path, width: int, height: int
     await check_looks("review", desk.app, prepare, sizes=[(width, height)])
 
 
+@pytest.mark.exhaustive
 @each_size
 async def test_hunks_that_were_kept_reverted_picked_and_commented(
     project: Path, width: int, height: int
@@ -108,6 +111,7 @@ async def test_a_conflict(project: Path) -> None:
     await check_looks("review-conflict", desk.app, prepare)
 
 
+@pytest.mark.exhaustive
 @each_size
 async def test_the_lines_of_a_hunk_are_edited(project: Path, width: int, height: int) -> None:
     desk = Desk(project)
@@ -120,6 +124,7 @@ async def test_the_lines_of_a_hunk_are_edited(project: Path, width: int, height:
     await check_looks("review-edit", desk.app, prepare, sizes=[(width, height)])
 
 
+@pytest.mark.exhaustive
 async def test_nothing_was_changed(project: Path) -> None:
     async def prepare(pilot: Pilot[Any]) -> None:
         await send(pilot, "hi")

@@ -22,6 +22,7 @@ def row_of(text: str, wanted: str) -> int:
     return next(y for y, line in enumerate(text.splitlines()) if wanted in line)
 
 
+@pytest.mark.exhaustive
 async def test_keys_go_through_a_long_diff(project: Path) -> None:
     numbers = range(5, 400, 25)
     (project / "notes.py").write_text(MANY)
@@ -39,6 +40,7 @@ async def test_keys_go_through_a_long_diff(project: Path) -> None:
         assert 0 < view.scroll_offset.y < below
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("size", [(120, 40), (200, 40)], ids=["unified", "sides"])
 async def test_a_click_goes_to_a_hunk_and_opens_what_is_folded(project: Path, size: tuple[int, int]) -> None:
     (project / "notes.py").write_text(LINES)
@@ -66,6 +68,7 @@ async def test_a_click_on_a_file_shows_its_diff(project: Path) -> None:
         await reviewer.until(lambda: reviewer.path == "pad.py" and reviewer.view.has_focus)
 
 
+@pytest.mark.exhaustive
 async def test_the_file_tree_loses_the_mark_of_a_reverted_file(project: Path) -> None:
     (project / "notes.py").write_text(LINES)
     agent = working(project, *edited(5), write("pad.py", "pad = 1\n"), "Done.")
@@ -76,6 +79,7 @@ async def test_the_file_tree_loses_the_mark_of_a_reverted_file(project: Path) ->
         await reviewer.until(lambda: "● pad.py" in shown(tree) and "● notes.py" not in shown(tree))
 
 
+@pytest.mark.exhaustive
 async def test_a_click_on_a_heading_selects_nothing(project: Path) -> None:
     (project / "notes.py").write_text(LINES)
     agent = working(project, *edited(5), write("pad.py", "pad = 1\n"), "Done.")
@@ -88,6 +92,7 @@ async def test_a_click_on_a_heading_selects_nothing(project: Path) -> None:
         assert reviewer.path == "pad.py"
 
 
+@pytest.mark.exhaustive
 async def test_the_list_is_reached_by_more_than_one_key(project: Path) -> None:
     (project / "notes.py").write_text(LINES)
     agent = working(project, *edited(5), write("pad.py", "pad = 1\n"), "Done.")
@@ -101,6 +106,7 @@ async def test_the_list_is_reached_by_more_than_one_key(project: Path) -> None:
         assert reviewer.path == "pad.py"
 
 
+@pytest.mark.exhaustive
 async def test_a_command_of_the_palette_is_carried_out_where_it_is_at_home(project: Path) -> None:
     (project / "notes.py").write_text(LINES)
     agent = working(project, *edited(5), "Done.")
@@ -112,6 +118,7 @@ async def test_a_command_of_the_palette_is_carried_out_where_it_is_at_home(proje
         assert not any(isinstance(each, ReviewScreen) for each in reviewer.app.screen_stack)
 
 
+@pytest.mark.exhaustive
 async def test_what_is_picked_stays_when_the_agent_goes_on_with_the_file(project: Path) -> None:
     (project / "notes.py").write_text(LINES)
     wait = shell("until [ -e go ]; do sleep 0.02; done")
@@ -134,6 +141,7 @@ async def test_what_is_picked_stays_when_the_agent_goes_on_with_the_file(project
         assert reviewer.states == ("new", "new", "reverted")
 
 
+@pytest.mark.exhaustive
 async def test_a_long_file_is_coloured_too(project: Path) -> None:
     (project / "notes.py").write_text(LINES + "# so many characters\n" * 4000)
     async with reviewing(working(project, *edited(5), "Done.")) as reviewer:

@@ -37,6 +37,7 @@ def project(tmp_path: Path) -> Path:
     return directory
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(("columns", "rows"), sampled(SIZES, quick=1))
 async def test_a_review_from_the_first_hunk_to_the_next_request_and_after_a_restart(
     project: Path, tmp_path: Path, columns: int, rows: int

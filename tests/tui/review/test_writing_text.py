@@ -35,11 +35,13 @@ async def test_a_comment_may_have_several_lines(one: Reviewer) -> None:
     assert "¶ a" in shown(one.view)
 
 
+@pytest.mark.exhaustive
 async def test_in_the_lines_of_a_hunk_enter_is_a_line(one: Reviewer, project: Path) -> None:
     await one.press("e", "end", "enter", *"more", "ctrl+s")
     assert "line_5 = 'agent'\nmore\nline_6 = 6\n" in (project / "notes.py").read_text()
 
 
+@pytest.mark.exhaustive
 async def test_what_was_not_changed_is_left_without_a_question(one: Reviewer, project: Path) -> None:
     await one.press("e", "escape")
     assert one.app.screen is one.screen
@@ -47,6 +49,7 @@ async def test_what_was_not_changed_is_left_without_a_question(one: Reviewer, pr
     assert "'agent'" in (project / "notes.py").read_text()
 
 
+@pytest.mark.exhaustive
 async def test_its_buttons_do_what_its_keys_do(one: Reviewer) -> None:
     await one.press("c", "a")
     foot = one.app.screen.query_one("Choices")
@@ -61,6 +64,7 @@ async def test_its_buttons_do_what_its_keys_do(one: Reviewer) -> None:
     assert one.app.screen is one.screen
 
 
+@pytest.mark.exhaustive
 async def test_without_an_editor_that_is_said_and_the_text_stays(
     one: Reviewer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -71,6 +75,7 @@ async def test_without_an_editor_that_is_said_and_the_text_stays(
     assert area(one).text.startswith("line_5 = 'agent'")
 
 
+@pytest.mark.exhaustive
 @pytest.mark.pty
 def test_the_lines_come_back_from_the_editor(tmp_path: Path) -> None:
     project = tmp_path / "shop"

@@ -15,6 +15,8 @@ from tests.peers.scripted import ScriptedProvider
 from tests.tools.mcp.conftest import command
 from tests.tui.driving import at_work, finished, send, shown, told, until
 
+pytestmark = pytest.mark.exhaustive
+
 CALL = f"<execute>{json.dumps([{'name': 'demo.add', 'args': {'a': 40}}])}</execute>"
 
 
@@ -58,7 +60,6 @@ async def test_without_servers_it_says_how_to_have_one(project: Path) -> None:
         await until(pilot, lambda: "No MCP server is configured" in shown(note))
 
 
-@pytest.mark.exhaustive
 async def test_the_question_shows_whose_tool_it_is(project: Path) -> None:
     agent = agent_in(project, CALL, "It is 42.", demo=command())
     async with at_work(agent) as pilot:

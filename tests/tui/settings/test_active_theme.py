@@ -42,6 +42,7 @@ def colours_of(pilot: Pilot[Any]) -> set[str]:
     return {colour.triplet.hex if colour.triplet else colour.name for colour in colours}
 
 
+@pytest.mark.exhaustive
 async def test_a_theme_is_shown_again_when_its_file_is_saved(project: Path, own: Path) -> None:
     async with app_over(agent_with(project, "mine")).run_test(size=SIZE) as pilot:
         await until(pilot, lambda: "#14161f" in colours_of(pilot))
@@ -86,6 +87,7 @@ async def test_the_picker_shows_each_theme_at_once_and_esc_brings_the_former_bac
         await until(pilot, lambda: "#14161f" in colours_of(pilot) and "#0c0f16" not in colours_of(pilot))
 
 
+@pytest.mark.exhaustive
 async def test_a_picked_theme_is_kept_only_if_the_person_wants_that(project: Path, own: Path) -> None:
     config = own.parent / "config.toml"
     config.write_text("# mine\nmode = 'auto'\n")
@@ -116,6 +118,7 @@ async def test_a_broken_theme_says_so_in_the_picker_and_is_not_shown(project: Pa
         assert app.theme == "night"
 
 
+@pytest.mark.exhaustive
 async def test_with_no_color_nothing_on_the_screen_has_a_colour(
     project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -66,6 +66,7 @@ def line(listed: SelectList[Any], key: str) -> str:
     return next(row for row in shown(listed).splitlines() if f" {key} " in row)
 
 
+@pytest.mark.exhaustive
 async def test_every_option_is_there_with_its_meaning_and_origin(project: Path) -> None:
     write('mode = "replay"\n')
     async with at_work(agent_in(project), (110, 60)) as pilot:
@@ -79,6 +80,7 @@ async def test_every_option_is_there_with_its_meaning_and_origin(project: Path) 
         assert line(listed, "dialect").endswith("default")
 
 
+@pytest.mark.exhaustive
 async def test_pages_and_ends_are_reached_by_their_keys(project: Path) -> None:
     async with at_work(agent_in(project), (110, 40)) as pilot:
         listed = await settings(pilot)
@@ -115,6 +117,7 @@ async def test_a_choice_goes_on_to_the_next_and_back_and_counts_at_once(project:
         assert "· ask" in shown(status_of(pilot))
 
 
+@pytest.mark.exhaustive
 async def test_a_text_is_checked_as_it_is_typed_and_written_when_it_can_be(project: Path) -> None:
     write("# mine\nmax_iterations = 5 # few\n")
     agent = agent_in(project)
@@ -144,6 +147,7 @@ async def test_a_text_is_checked_as_it_is_typed_and_written_when_it_can_be(proje
         assert "= 50 #" in written()
 
 
+@pytest.mark.exhaustive
 async def test_theme_and_footer_are_seen_at_once(project: Path) -> None:
     async with at_work(agent_in(project), (110, 40)) as pilot:
         listed = await settings(pilot)
@@ -160,6 +164,7 @@ async def test_theme_and_footer_are_seen_at_once(project: Path) -> None:
         await until(pilot, lambda: "Takes effect at the next start" in note(pilot))
 
 
+@pytest.mark.exhaustive
 async def test_what_goes_before_the_file_is_told(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COGENCY_MODE", "replay")
     agent = agent_in(project)
@@ -173,6 +178,7 @@ async def test_what_goes_before_the_file_is_told(project: Path, monkeypatch: pyt
         assert 'mode = "auto"' in written()
 
 
+@pytest.mark.exhaustive
 async def test_a_file_that_cannot_be_changed_says_why(project: Path) -> None:
     write("budget = { turn = { hard = 1 } }\n")
     async with at_work(agent_in(project), (110, 40)) as pilot:
@@ -185,6 +191,7 @@ async def test_a_file_that_cannot_be_changed_says_why(project: Path) -> None:
         assert written() == "budget = { turn = { hard = 1 } }\n"
 
 
+@pytest.mark.exhaustive
 async def test_the_list_is_filtered_and_leads_to_the_other_screens(project: Path) -> None:
     async with at_work(agent_in(project), (110, 40)) as pilot:
         listed = await settings(pilot)
@@ -202,6 +209,7 @@ async def test_the_list_is_filtered_and_leads_to_the_other_screens(project: Path
         await until(pilot, lambda: isinstance(pilot.app.screen, PickerScreen))
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(("size", "theme"), [((100, 30), "night"), ((80, 24), "day")])
 async def test_looks(project: Path, size: tuple[int, int], theme: str) -> None:
     write('theme = "night"\n\n[budget.turn]\nhard = 0.5\n')

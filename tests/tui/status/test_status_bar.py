@@ -66,6 +66,7 @@ async def test_a_mode_that_was_chosen_has_no_arrow(project: Path) -> None:
     assert (await bar(project, {**STEP, "reason": "chosen"}, TOTAL)).startswith("auto    openai/")
 
 
+@pytest.mark.exhaustive
 async def test_what_is_billed_is_shown_where_it_is_not_what_was_sent(project: Path) -> None:
     billed: Measure = {**TOTAL, "billed_input": 75_600}
     assert "↑ 12.4k ↓ 1.8k   billed 75.6k   cached" in await bar(project, STEP, billed, 200)

@@ -85,6 +85,7 @@ def stored(data: Path, kind: str) -> int:
     return 0
 
 
+@pytest.mark.exhaustive
 async def test_events_and_calls_go_on_and_the_screen_is_whole_once_it_is_read(project: Path) -> None:
     def then(terminal: Terminal, data: Path) -> None:
         until(lambda: len(ran(project)) == ROUNDS and stored(data, "respond") == ROUNDS + 1)
@@ -105,6 +106,7 @@ async def test_events_and_calls_go_on_and_the_screen_is_whole_once_it_is_read(pr
     await freeze(project, then)
 
 
+@pytest.mark.exhaustive
 async def test_a_question_that_was_never_shown_is_not_answered(project: Path) -> None:
     def then(terminal: Terminal, data: Path) -> None:
         until(lambda: stored(data, "call"))
@@ -126,6 +128,7 @@ async def test_a_question_that_was_never_shown_is_not_answered(project: Path) ->
     await freeze(project, then, permissions="ask")
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     "number", sampled([signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT], quick=1)
 )

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.exhaustive
+
 
 @pytest.mark.pty
 def test_the_program_ends_with_a_terminal_that_is_not_its_own(tmp_path: Path) -> None:

@@ -182,6 +182,7 @@ PIECES = [
 ]
 
 
+@pytest.mark.exhaustive
 def test_no_bytes_are_too_much_for_it() -> None:
     chance = random.Random(15)
     for number in range(10_000):

@@ -30,6 +30,7 @@ def expect_alive(terminal: Terminal, word: str) -> None:
     assert b"Traceback" not in terminal.raw
 
 
+@pytest.mark.exhaustive
 def test_what_is_no_input_ends_nothing(project: Path) -> None:
     with started(project) as terminal:
         terminal.wait_for(READY)
@@ -38,6 +39,7 @@ def test_what_is_no_input_ends_nothing(project: Path) -> None:
         expect_alive(terminal, "marmalade")
 
 
+@pytest.mark.exhaustive
 def test_no_input_ends_the_application(project: Path) -> None:
     chance = random.Random(16)
     pieces = [piece for piece in PIECES if piece not in _LEAVING]
@@ -49,6 +51,7 @@ def test_no_input_ends_the_application(project: Path) -> None:
         expect_alive(terminal, "marmalade")
 
 
+@pytest.mark.exhaustive
 def test_a_paste_of_a_megabyte_arrives(project: Path) -> None:
     with started(project) as terminal:
         terminal.wait_for(READY)

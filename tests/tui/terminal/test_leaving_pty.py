@@ -55,6 +55,7 @@ def expect_restored(terminal: Terminal, before: list[Any]) -> None:
     assert terminal.attributes() == before
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("leave", "status"),
     sampled(
@@ -86,6 +87,7 @@ def test_the_terminal_is_restored(
         expect_restored(terminal, before)
 
 
+@pytest.mark.exhaustive
 def test_signals_that_come_while_it_starts_leave_the_terminal_as_it_was(project: Path) -> None:
     with started(project) as terminal:
         before = terminal.attributes_before
@@ -95,6 +97,7 @@ def test_signals_that_come_while_it_starts_leave_the_terminal_as_it_was(project:
         expect_restored(terminal, before)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("how", sampled(["in turn", "SIGSTOP", "Ctrl+Z"], quick=1))
 def test_after_it_was_stopped_and_continued_it_is_left_at_once(project: Path, how: str) -> None:
     with started(project) as terminal:
@@ -116,6 +119,7 @@ def test_after_it_was_stopped_and_continued_it_is_left_at_once(project: Path, ho
         expect_restored(terminal, before)
 
 
+@pytest.mark.exhaustive
 def test_the_terminal_is_the_shells_while_the_program_is_stopped(project: Path) -> None:
     with started(project) as terminal:
         before = terminal.attributes_before

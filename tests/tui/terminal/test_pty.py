@@ -48,6 +48,7 @@ def colours(raw: bytes) -> set[int]:
     return {code for code in codes if 30 <= code <= 38 or 40 <= code <= 48 or 90 <= code <= 107}
 
 
+@pytest.mark.exhaustive
 def test_the_title_says_project_and_state_and_is_given_back(project: Path) -> None:
     with started(project, "--permissions", "auto") as terminal:
         terminal.wait_for(lambda _text: terminal.screen.title == "shop · cogency")
@@ -61,6 +62,7 @@ def test_the_title_says_project_and_state_and_is_given_back(project: Path) -> No
     assert terminal.raw.index(b"\x1b[22;2t") < terminal.raw.index(b"\x1b]2;")
 
 
+@pytest.mark.exhaustive
 def test_a_project_cannot_write_sequences_into_the_title(tmp_path: Path) -> None:
     project = tmp_path / "a\x1b]0;evil\x07b"
     project.mkdir()
@@ -112,6 +114,7 @@ def test_two_hundred_resizes_leave_a_whole_screen(project: Path) -> None:
         terminal.wait_for("still here")
 
 
+@pytest.mark.exhaustive
 def test_one_who_looks_elsewhere_is_rung_for(project: Path) -> None:
     with started(project, "--permissions", "auto") as terminal:
         terminal.wait_for(READY)
@@ -143,6 +146,7 @@ def test_one_who_watches_is_left_in_peace(project: Path) -> None:
         assert b"\x07" not in OSC.sub(b"", bytes(terminal.raw))
 
 
+@pytest.mark.exhaustive
 def test_what_is_copied_goes_to_the_terminal_and_that_is_said(project: Path) -> None:
     with started(project) as terminal:
         terminal.wait_for(READY)
@@ -157,6 +161,7 @@ def test_what_is_copied_goes_to_the_terminal_and_that_is_said(project: Path) -> 
         assert b"\x1b]52;c;" + base64.b64encode(b"llo") + b"\x07" in terminal.raw
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("term", sampled(["screen", "xterm", "linux"], quick=1))
 def test_a_terminal_with_16_colours_gets_no_others(project: Path, term: str) -> None:
     with started(project, "explain greet.py", TERM=term, COLORTERM="") as terminal:
@@ -188,6 +193,7 @@ def test_the_mouse_can_be_left_to_the_terminal(
         assert (b"\x1b[?1000h" in terminal.raw) is asked
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("still", sampled([True, False], quick=1))
 def test_the_spinner_stands_still_where_nothing_is_to_move(project: Path, still: bool) -> None:
     arguments = ("--no-animation",) if still else ()

@@ -15,6 +15,8 @@ from tests.tui.looks import check_looks
 from tests.tui.recall.past import agent_in
 from tests.tui.timeline.stage import Traveller, make_past
 
+pytestmark = pytest.mark.exhaustive
+
 
 @pytest.fixture(autouse=True)
 def universal_time(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:

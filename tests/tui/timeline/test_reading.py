@@ -58,6 +58,7 @@ async def test_keys_scroll_the_messages_and_open_the_one_with_the_cursor(agent: 
         assert view.scroll_offset.y == view.max_scroll_y
 
 
+@pytest.mark.exhaustive
 async def test_a_click_on_the_head_of_a_message_opens_it_one_within_does_not_close_it(agent: Agent) -> None:
     async with travelling(agent, *QUERIES) as timeline:
         await timeline.press("1", "g")
@@ -74,6 +75,7 @@ async def test_a_click_on_the_head_of_a_message_opens_it_one_within_does_not_clo
         await timeline.until(lambda: view.virtual_size.height == before)
 
 
+@pytest.mark.exhaustive
 async def test_the_text_of_a_file_is_scrolled_from_the_list(agent: Agent) -> None:
     async with travelling(agent, *QUERIES) as timeline:
         await timeline.press("2", "up", "up", "enter")
@@ -86,6 +88,7 @@ async def test_the_text_of_a_file_is_scrolled_from_the_list(agent: Agent) -> Non
         assert text(timeline).scroll_offset.y == 0
 
 
+@pytest.mark.exhaustive
 async def test_a_click_selects_a_file(agent: Agent) -> None:
     async with travelling(agent, *QUERIES) as timeline:
         await timeline.press("2", "enter")
@@ -96,6 +99,7 @@ async def test_a_click_selects_a_file(agent: Agent) -> None:
             await timeline.until(lambda holds=holds: holds in timeline.text)
 
 
+@pytest.mark.exhaustive
 async def test_the_slider_is_dragged(agent: Agent) -> None:
     async with travelling(agent, *QUERIES) as timeline:
         slider = timeline.screen.query_one(Slider)
@@ -108,6 +112,7 @@ async def test_the_slider_is_dragged(agent: Agent) -> None:
         assert "event 1 of" in timeline.facts
 
 
+@pytest.mark.exhaustive
 async def test_o_shows_the_message_and_the_answer_that_one_stands_at(agent: Agent) -> None:
     async with travelling(agent, *QUERIES) as timeline:
         conversation = conversation_of(timeline.pilot)
@@ -123,6 +128,7 @@ async def test_o_shows_the_message_and_the_answer_that_one_stands_at(agent: Agen
             await timeline.open()
 
 
+@pytest.mark.exhaustive
 async def test_help_has_the_keys_of_the_pane_that_one_is_in(agent: Agent) -> None:
     async with travelling(agent, *QUERIES) as timeline:
         await timeline.press("2", "f1")
@@ -130,6 +136,7 @@ async def test_help_has_the_keys_of_the_pane_that_one_is_in(agent: Agent) -> Non
         assert "Files" in shown(timeline.app.screen.query_one("#help-body"))
 
 
+@pytest.mark.exhaustive
 async def test_a_command_of_the_palette_is_carried_out_where_it_is_at_home(agent: Agent) -> None:
     async with travelling(agent, *QUERIES) as timeline:
         await timeline.pilot.press("ctrl+p", *"plan")
@@ -140,6 +147,7 @@ async def test_a_command_of_the_palette_is_carried_out_where_it_is_at_home(agent
         assert prompt_of(timeline.pilot).text == ""
 
 
+@pytest.mark.exhaustive
 async def test_q_closes_it_at_once(agent: Agent) -> None:
     async with travelling(agent, "fix it", size=(60, 16)) as timeline:
         await timeline.press("2")

@@ -17,6 +17,8 @@ from tests.tui.recall.past import agent_in, begin, open_recall, recalled, settle
 from tests.tui.review.stage import agent_of, block, edit, working, write
 from tests.tui.timeline.stage import Traveller, here, travelling
 
+pytestmark = pytest.mark.exhaustive
+
 QUERIES = ("fix it", "and a note")
 
 
@@ -137,7 +139,6 @@ async def test_r_restores_the_files_after_it_was_shown_and_u_takes_that_back(
         assert (project / "notes.md").exists()
 
 
-@pytest.mark.exhaustive
 async def test_where_nothing_came_after_there_is_nothing_to_restore(agent: Agent) -> None:
     async with travelling(agent, *QUERIES) as timeline:
         await timeline.press("r")
@@ -223,7 +224,6 @@ async def test_the_timeline_of_a_past_conversation_opens_from_recall(project: Pa
         await open_recall(pilot, agent)
 
 
-@pytest.mark.exhaustive
 async def test_the_last_message_is_open_whatever_was_opened_and_closed_elsewhere(project: Path) -> None:
     model = ScriptedProvider("One.", "Two.", "Three.", resumes=False)
     async with travelling(agent_of(project, model), "first", "second", "third") as timeline:
@@ -239,7 +239,6 @@ async def test_the_last_message_is_open_whatever_was_opened_and_closed_elsewhere
         assert "▾ user" in timeline.messages
 
 
-@pytest.mark.exhaustive
 async def test_who_reads_the_messages_goes_on_reading_when_there_is_news(agent: Agent) -> None:
     async with travelling(agent, "fix it") as timeline:
         await timeline.press("home", "1", "p")
@@ -254,7 +253,6 @@ async def test_who_reads_the_messages_goes_on_reading_when_there_is_news(agent: 
         assert view.has_focus
 
 
-@pytest.mark.exhaustive
 async def test_the_list_of_files_leaves_room_for_the_text_when_the_terminal_gets_lower(project: Path) -> None:
     agent = working(project, *(write(f"{number}.txt", "x\n") for number in range(9)), "Done.")
     async with travelling(agent, "go") as timeline:
@@ -266,7 +264,6 @@ async def test_the_list_of_files_leaves_room_for_the_text_when_the_terminal_gets
         assert "9 files changed" in timeline.detail
 
 
-@pytest.mark.exhaustive
 async def test_where_no_file_was_changed_it_is_said(project: Path) -> None:
     async with travelling(working(project, "One."), "hi") as timeline:
         await timeline.press("2")

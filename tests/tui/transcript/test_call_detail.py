@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import pytest
+
 from cogency_tui.protocol.events import Event
 from cogency_tui.tui.theme_styles import theme_styles_of
 from cogency_tui.tui.transcript.call_detail import CallLayout
@@ -113,6 +115,7 @@ def test_what_it_waits_for_and_why_it_was_skipped_are_told() -> None:
     assert 'Skipped: it depends on "a", which failed' in shown
 
 
+@pytest.mark.exhaustive
 def test_a_long_result_comes_piece_by_piece() -> None:
     content = "\n".join(f"line {number}" for number in range(20_000))
     long = made(call("c", "mine"), result("c", "mine", "done", content))

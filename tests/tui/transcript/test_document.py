@@ -238,6 +238,7 @@ def test_of_a_long_conversation_only_a_few_screens_of_lines_are_held() -> None:
     assert sum(isinstance(each, Line) for each in gc.get_objects()) < 5_000
 
 
+@pytest.mark.exhaustive
 def test_of_one_long_answer_only_a_few_screens_of_lines_are_held() -> None:
     transcript = Transcript()
     transcript.feed([respond("a paragraph of **words**\n\n" * 3_000 + "```py\n" + "x = 1\n" * 6_000)])
@@ -249,6 +250,7 @@ def test_of_one_long_answer_only_a_few_screens_of_lines_are_held() -> None:
     assert sum(isinstance(each, Line) for each in gc.get_objects()) < 5_000
 
 
+@pytest.mark.exhaustive
 def test_the_mark_of_an_interrupted_answer_stays_when_it_was_put_away() -> None:
     transcript = Transcript()
     transcript.feed([respond("a paragraph\n\n" * 2_000), interrupt()])
