@@ -5,7 +5,6 @@ import re
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import product
 
 import pytest
 from hypothesis import given, settings
@@ -580,9 +579,8 @@ HOSTILE = (
 )
 
 
-@pytest.mark.parametrize(
-    ("piece", "end"), sampled([*product(HOSTILE, ("", "```", "</tool_call>"))], quick=40)
-)
+@pytest.mark.parametrize("end", sampled(["", "```", "</tool_call>"], quick=1))
+@cases("piece", HOSTILE)
 def test_work_grows_with_the_length(piece: str, end: str) -> None:
     def work(size: int) -> Callable[[], object]:
         answer = piece * (size // len(piece) + 1) + end
@@ -628,7 +626,7 @@ REPEATED = (
 )
 
 
-@pytest.mark.parametrize("piece", sampled(REPEATED, quick=8))
+@cases("piece", REPEATED)
 def test_a_hostile_answer_is_looked_through_in_linear_time(piece: str) -> None:
     """No count shows a pattern that tries again and again."""
 
