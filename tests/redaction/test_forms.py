@@ -103,9 +103,9 @@ def test_a_stream_shows_no_part_of_a_key_however_it_is_cut(step: int) -> None:
         assert shown == Redactor({}).text(text)
 
 
-@pytest.mark.parametrize("step", [7, 300, 100_000])
-def test_certificates_are_shown(step: int) -> None:
-    chain = PEM.replace("RSA PRIVATE KEY", "CERTIFICATE") * 20
+@pytest.mark.parametrize(("step", "certificates"), [(7, 4), (300, 20), (100_000, 20)])
+def test_certificates_are_shown(step: int, certificates: int) -> None:
+    chain = PEM.replace("RSA PRIVATE KEY", "CERTIFICATE") * certificates
     request = private_key().replace("PRIVATE KEY", "PUBLIC KEY")
     text = f"{chain}\nthen\n{request}\n"
     assert streamed(text, step) == text
