@@ -11,7 +11,7 @@ T = TypeVar("T")
 FLOOR = 0.002
 """Seconds of CPU time below which nothing is said of growth."""
 
-GROWTH = 8
+GROWTH = 10
 """How much more the fourfold may cost: four where it is linear, sixteen where it is quadratic."""
 
 _ATTEMPTS = 5

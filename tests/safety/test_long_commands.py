@@ -12,7 +12,7 @@ from cogency_tui.tools.shell.scanner import LONGEST, MOST_WORDS
 from cogency_tui.workspace.paths import Workspace
 from tests.exhaustive import sampled
 
-FEWER = 1500
+FEWER = 1100
 """Words that are analyzed at most where reading all of `MOST_WORDS` takes seconds; deeper than Python calls."""
 
 LONG = {
