@@ -4,6 +4,7 @@ import ast
 import asyncio
 import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -54,11 +55,25 @@ DOORS = {
 }
 
 
+NAMES = re.compile(
+    "|".join(rf"\b{name}\b" for name in (*STARTERS, *STARTING_MODULES, "executable"))
+    + rf"|\.({'|'.join(OF_OS)})"
+)
+"""One of these is in the text of all that starts a process."""
+
+
 def starts_in(path: Path) -> set[str]:
     """What a module calls that starts processes, and whether it names our interpreter."""
     found: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.Attribute) and ast.unparse(node) == "sys.executable":
+    text = path.read_text()
+    if not NAMES.search(text):
+        return found
+    for node in ast.walk(ast.parse(text)):
+        if (
+            isinstance(node, ast.Attribute)
+            and node.attr == "executable"
+            and ast.unparse(node) == "sys.executable"
+        ):
             found.add("sys.executable")
         if not isinstance(node, ast.Call):
             continue

@@ -12,6 +12,8 @@ from anthropic.types import Message, MessageParam, TextBlockParam
 from tests.peers.anthropic import AnthropicPeer, Bill, error_event, error_object
 from tests.peers.server import Fault
 
+pytestmark = pytest.mark.exhaustive
+
 QUESTION: list[MessageParam] = [{"role": "user", "content": "Hi."}]
 ORDER = [
     "message_start",

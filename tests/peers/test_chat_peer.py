@@ -9,6 +9,8 @@ from openai import AsyncOpenAI
 from tests.peers.chat import ChatPeer
 from tests.peers.server import Fault
 
+pytestmark = pytest.mark.exhaustive
+
 KEY = "sk-peer"
 
 

@@ -17,6 +17,8 @@ from tests.peers.gemini import GeminiPeer, error_body, exhausted
 from tests.peers.gemini_live import LiveManners
 from tests.peers.server import Fault
 
+pytestmark = pytest.mark.exhaustive
+
 TEXT = types.LiveConnectConfig(response_modalities=[types.Modality.TEXT])
 
 

@@ -24,6 +24,8 @@ from websockets.exceptions import ConnectionClosedError
 from tests.peers.realtime import RealtimePeer
 from tests.peers.server import Fault
 
+pytestmark = pytest.mark.exhaustive
+
 ANSWERED = [
     "response.created",
     "response.output_item.added",

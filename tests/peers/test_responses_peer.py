@@ -26,6 +26,8 @@ from websockets.exceptions import ConnectionClosedOK, InvalidStatus
 from tests.peers.responses import ResponsesPeer
 from tests.peers.server import Fault
 
+pytestmark = pytest.mark.exhaustive
+
 QUESTION: list[ResponseInputItemParam] = [
     {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "Hi."}]},
     {"role": "assistant", "content": "Hello."},

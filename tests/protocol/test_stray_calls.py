@@ -5,7 +5,6 @@ import re
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import product
 
 import pytest
 from hypothesis import given, settings
@@ -17,6 +16,7 @@ from cogency_tui.protocol.json_object import JsonObjectReader
 from cogency_tui.protocol.stray_calls import Slip, find_slip
 from tests.cases import cases
 from tests.exhaustive import sampled
+from tests.growth import assert_linear
 from tests.protocol.streams import coalesce, parse
 
 Unit = ThinkEvent | RespondEvent
@@ -471,7 +471,7 @@ def test_a_block_in_a_fence_whatever_it_writes(content: str, fence: str) -> None
 
 # Size
 
-LONG = "x = [1, 2]  # <a>\\n" * 50_000
+LONG = "x = [1, 2]  # <a>\\n" * 10_000
 
 
 @cases(
@@ -486,7 +486,7 @@ LONG = "x = [1, 2]  # <a>\\n" * 50_000
     ],
 )
 def test_a_long_call_is_found(answer: str) -> None:
-    assert len(answer) > 900_000
+    assert len(answer) > 180_000
     assert find_slip([unit("respond", answer)], "delimiter", TOOLS) is not None
 
 
@@ -579,9 +579,8 @@ HOSTILE = (
 )
 
 
-@pytest.mark.parametrize(
-    ("piece", "end"), sampled([*product(HOSTILE, ("", "```", "</tool_call>"))], quick=40)
-)
+@pytest.mark.parametrize("end", sampled(["", "```", "</tool_call>"], quick=1))
+@cases("piece", HOSTILE)
 def test_work_grows_with_the_length(piece: str, end: str) -> None:
     def work(size: int) -> Callable[[], object]:
         answer = piece * (size // len(piece) + 1) + end
@@ -589,7 +588,8 @@ def test_work_grows_with_the_length(piece: str, end: str) -> None:
         thought = [unit("respond", "a"), unit("think", answer)]
         return lambda: (find_slip(units, "xml", TOOLS), find_slip(thought, "xml", TOOLS))
 
-    few, many = operations(work(500)), operations(work(4_000))
+    size = max(250, 8 * len(piece))
+    few, many = operations(work(size)), operations(work(8 * size))
     assert many <= 12 * few + 500
 
 
@@ -626,12 +626,15 @@ REPEATED = (
 )
 
 
-@pytest.mark.parametrize("piece", sampled(REPEATED, quick=8))
-def test_a_hostile_answer_comes_to_an_end(piece: str) -> None:
-    """No count shows a pattern that tries again and again: it would not come to an end here."""
-    answer = piece * (300_000 // len(piece))
-    for start, end in (("", "<"), ("<tool_call><", "</tool_call>")):
-        assert find_slip([unit("respond", f"{start}{answer}{end}.")], "action", TOOLS) is None
+@cases("piece", REPEATED)
+def test_a_hostile_answer_is_looked_through_in_linear_time(piece: str) -> None:
+    """No count shows a pattern that tries again and again."""
+
+    def look(answer: str) -> None:
+        for start, end in (("", "<"), ("<tool_call><", "</tool_call>")):
+            assert find_slip([unit("respond", f"{start}{answer}{end}.")], "action", TOOLS) is None
+
+    assert_linear(lambda size: piece * (size // len(piece)), look, 12_500)
 
 
 def test_json_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:

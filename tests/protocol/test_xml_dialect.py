@@ -295,20 +295,20 @@ WORDS = st.sampled_from(
 TEXT = st.lists(WORDS | st.text(max_size=5), max_size=30).map("".join)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(TEXT)
 def test_every_cut_gives_the_same_events(text: str) -> None:
     events_of(text)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(TEXT.filter(lambda text: "<" not in text))
 def test_without_markers_nothing_is_lost(text: str) -> None:
     expected = [("respond", text.strip())] if text.strip() else []
     assert events_of(text) == expected
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(
     st.recursive(
         st.none()
@@ -357,5 +357,4 @@ def test_time_grows_with_the_text_and_no_faster(prefix: str) -> None:
         for _ in range(size // 4):
             parser.feed("abc ")
 
-    # A parser that looks back costs 16 times as much for 4 times the text; noise does not.
-    assert_linear(int, read, 100_000, growth=9, floor=0.002)
+    assert_linear(int, read, 20_000)

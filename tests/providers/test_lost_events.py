@@ -130,7 +130,7 @@ def model(context: Context) -> str:
 
 
 @pytest.mark.parametrize(
-    ("over", "mangle", "at"), sampled([*product(OVER, (lose, swap), range(5, 22, 2))], quick=7)
+    ("over", "mangle", "at"), sampled([*product(OVER, (lose, swap), (5, 9, 13, 17, 19, 21))], quick=7)
 )
 async def test_a_call_of_which_a_part_is_lost_does_not_run_and_then_runs_once(
     make_agent: MakeAgent, over: str, mangle: Callable[[int], Mangle], at: int

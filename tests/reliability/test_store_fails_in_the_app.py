@@ -40,13 +40,6 @@ def removed(_program: int, data: Path) -> Mend:
     return lambda: [path.rename(data / path.name) for path in moved]
 
 
-def replaced(_program: int, data: Path) -> Mend:
-    path = data / "cogency.db"
-    away = path.rename(data / "away.db")
-    path.write_bytes(away.read_bytes())
-    return lambda: away.rename(path)
-
-
 def moved_with_its_directory(_program: int, data: Path) -> Mend:
     away = data.rename(data.with_name("away"))
 
@@ -61,7 +54,6 @@ def moved_with_its_directory(_program: int, data: Path) -> Mend:
 FAULTS: dict[str, tuple[Callable[[int, Path], Mend], str]] = {
     "outgrown": (outgrown, "cannot be read"),
     "removed": (removed, "was removed or"),
-    "replaced": (replaced, "was removed or"),
     "directory moved": (moved_with_its_directory, "was removed or"),
 }
 """What happens to the store, with how the turn says it."""

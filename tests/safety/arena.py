@@ -11,12 +11,13 @@ import os
 import re
 import stat
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from tests import forkserver
 from tests.peers.chat import ChatPeer
 from tests.peers.server import Context, Fault, Reply, Request
 
@@ -144,6 +145,7 @@ class Arena:
         settings: str = "",
         environ: Mapping[str, str] | None = None,
         as_json: bool = True,
+        forked: bool = True,
     ) -> Ran:
         """One turn of the program in the project, with all permissions that it has without asking; the
         model says `replies`. `settings` are lines of the provider's table."""
@@ -152,7 +154,8 @@ class Arena:
                 f'[providers.mine]\nbase_url = "{serving.base_url}"\nmodel = "m"\n{settings}\n'
             )
             arguments = ["run", "go", "--provider", "mine", "--permissions", "auto", *options]
-            return await self.run(*arguments, *(["--json"] if as_json else []), environ=environ)
+            arguments += ["--json"] if as_json else []
+            return await self.run(*arguments, environ=environ, forked=forked)
 
     async def converse_each(
         self, cases: Mapping[str, Case], *, settings: str = "", environ: Mapping[str, str] | None = None
@@ -187,7 +190,9 @@ class Arena:
         """Run `cogency-tui` with each of these arguments, in one process; what `environs` say is set before each."""
         nothing: Mapping[str, str] = {}
         each = [*zip(runs, environs or [nothing] * len(runs), strict=True)]
-        done = await self._run([sys.executable, "-P", "-c", _DRIVER, json.dumps(each)], environ=environ)
+        done = await self._checked(
+            self._started([sys.executable, "-P", "-c", _DRIVER, json.dumps(each)], environ)
+        )
         outs, errs = (
             re.split(r"^=== (\d+)\n", text, flags=re.MULTILINE) for text in (done.stdout, done.stderr)
         )
@@ -198,18 +203,33 @@ class Arena:
         ]
 
     async def run(
-        self, *arguments: str, environ: Mapping[str, str] | None = None, cwd: Path | None = None
+        self, *arguments: str, environ: Mapping[str, str] | None = None, forked: bool = True
     ) -> Ran:
-        """Run `cogency-tui`, and look at what must hold whatever it was asked for."""
-        return await self._run(self.command(*arguments), environ=environ, cwd=cwd)
+        """Run `cogency-tui`, and look at what must hold whatever it was asked for; a fork of a process that has
+        loaded its modules unless the start counts."""
+        if forked:
+            return await self._checked(self._forked(arguments, environ))
+        return await self._checked(self._started(self.command(*arguments), environ))
 
-    async def _run(
-        self, command: Sequence[str], *, environ: Mapping[str, str] | None = None, cwd: Path | None = None
-    ) -> Ran:
+    async def _checked(self, running: Awaitable[Ran]) -> Ran:
         before = self.surroundings()
+        ran = await running
+        assert "Traceback" not in ran.stderr, ran.stderr
+        assert "never retrieved" not in ran.stderr, ran.stderr
+        assert not ACTED_ON.findall(ran.stdout + ran.stderr)
+        assert self.surroundings() == before
+        return ran
+
+    async def _forked(self, arguments: Sequence[str], environ: Mapping[str, str] | None) -> Ran:
+        done = await asyncio.to_thread(
+            forkserver.run, arguments, cwd=self.project, environ={**self.environ, **(environ or {})}
+        )
+        return Ran(done.returncode, done.stdout, done.stderr)
+
+    async def _started(self, command: Sequence[str], environ: Mapping[str, str] | None) -> Ran:
         process = await asyncio.create_subprocess_exec(
             *command,
-            cwd=cwd or self.project,
+            cwd=self.project,
             env={**self.environ, **(environ or {})},
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE,
@@ -222,12 +242,7 @@ class Arena:
             if process.returncode is None:
                 process.kill()
                 await process.wait()
-        ran = Ran(process.returncode or 0, stdout.decode(), stderr.decode())
-        assert "Traceback" not in ran.stderr, ran.stderr
-        assert "never retrieved" not in ran.stderr, ran.stderr
-        assert not ACTED_ON.findall(ran.stdout + ran.stderr)
-        assert self.surroundings() == before
-        return ran
+        return Ran(process.returncode or 0, stdout.decode(), stderr.decode())
 
     @property
     def environ(self) -> dict[str, str]:

@@ -77,6 +77,7 @@ async def test_with_a_clock_that_was_set_back_order_is_that_of_what_happened(
         "--conversation",
         known["id"],
         environ={"PYTHONPATH": str(back)},
+        forked=False,
     )
     assert later.answer == "Two."
     assert later.events[0]["timestamp"] < known["updated"] - 300 * 86400

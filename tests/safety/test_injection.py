@@ -125,7 +125,9 @@ async def test_nothing_that_lies_in_the_project_is_imported_or_run(arena: Arena)
     )
     # What would be lost is found out before it is asked about: git is run for that, in this repository.
     destructive = block(("shell", {"command": "git clean -fd"}))
-    ran = await arena.converse([calls, destructive, "Done."], environ={"PATH": f"{os.environ['PATH']}:."})
+    ran = await arena.converse(
+        [calls, destructive, "Done."], environ={"PATH": f"{os.environ['PATH']}:."}, forked=False
+    )
     assert ran.answer == "Done."
     assert "no user is available to approve it" in ran.results[-1]["outcome"]
     assert not owned.exists(), owned.read_text()

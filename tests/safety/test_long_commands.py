@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from cogency_tui.tools.shell import scanner
 from cogency_tui.tools.shell.dynamic_code import runs_unwritten
 from cogency_tui.tools.shell.losses import at_stake
 from cogency_tui.tools.shell.outside_effects import reach
@@ -11,18 +12,24 @@ from cogency_tui.tools.shell.scanner import LONGEST, MOST_WORDS
 from cogency_tui.workspace.paths import Workspace
 from tests.exhaustive import sampled
 
+FEWER = 1100
+"""Words that are analyzed at most where reading all of `MOST_WORDS` takes seconds; deeper than Python calls."""
+
 LONG = {
-    "words": "rm " + "a " * MOST_WORDS,
-    "evals": "eval " * (MOST_WORDS + 1) + "rm a",
-    "finds": "find . " + "-exec rm {} \\; " * MOST_WORDS,
-    "here-document": "cat <<x\n" + "a\n" * LONGEST + "x\nrm -r a",
-    "substitutions": "echo " + '"$(a)" ' * (MOST_WORDS + 1),
-    "within": "echo $(echo " + "a " * (MOST_WORDS + 1) + ")",
+    "words": ("rm " + "a " * FEWER, FEWER),
+    "evals": ("eval " * (FEWER + 1) + "rm a", FEWER),
+    "finds": ("find . " + "-exec rm {} \\; " * FEWER, FEWER),
+    "here-document": ("cat <<x\n" + "a\n" * LONGEST + "x\nrm -r a", MOST_WORDS),
+    "substitutions": ("echo " + '"$(a)" ' * (MOST_WORDS + 1), MOST_WORDS),
+    "within": ("echo $(echo " + "a " * (MOST_WORDS + 1) + ")", MOST_WORDS),
 }
 
 
-@pytest.mark.parametrize("command", sampled(LONG.values(), quick=1), ids=LONG)
-def test_what_is_too_long_is_unknown(tmp_path: Path, command: str) -> None:
+@pytest.mark.parametrize(("command", "words"), sampled(LONG.values(), quick=1), ids=LONG)
+def test_what_is_too_long_is_unknown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str, words: int
+) -> None:
+    monkeypatch.setattr(scanner, "MOST_WORDS", words)
     workspace = Workspace(tmp_path)
     assert "are analyzed" in at_stake(command, tmp_path, workspace).what
     assert "too much" in reach(command, tmp_path, workspace).protected

@@ -115,8 +115,8 @@ async def test_nobody_listens_and_somebody_hangs_up(arena: Arena) -> None:
     port = closed.getsockname()[1]
     closed.close()
     arena.config.write_text(f'[providers.mine]\nbase_url = "http://127.0.0.1:{port}/v1"\nmodel = "m"\n')
-    go = ["run", "go", "--provider", "mine", "--json"]
-    [ran] = await arena.run_each([go])
+    go = ("run", "go", "--provider", "mine", "--json")
+    ran = await arena.run(*go)
     assert ran.status == 1
     assert "Nothing is listening" in ran.errors
 
@@ -127,7 +127,7 @@ async def test_nobody_listens_and_somebody_hangs_up(arena: Arena) -> None:
 
     server = await asyncio.start_server(hang_up, "127.0.0.1", port)
     async with server:
-        [ran] = await arena.run_each([go])
+        ran = await arena.run(*go)
     assert ran.status == 1
     assert ran.errors
 

@@ -4,11 +4,11 @@ import asyncio
 import os
 import pty
 import re
-import subprocess
 import time
 
 import pytest
 
+from tests import forkserver
 from tests.peers.chat import ChatPeer
 from tests.peers.server import Fault
 from tests.safety.arena import Arena, block
@@ -108,13 +108,8 @@ def _in_a_terminal(arena: Arena, *commands: tuple[str, ...]) -> str:
     received = b""
     for command in commands:
         primary, secondary = pty.openpty()
-        process = subprocess.Popen(
-            arena.command(*command),
-            cwd=arena.project,
-            env=arena.environ,
-            stdin=secondary,
-            stdout=secondary,
-            stderr=secondary,
+        program = forkserver.start(
+            command, arena.project, arena.environ, stdin=secondary, stdout=secondary, stderr=secondary
         )
         os.close(secondary)
         while True:
@@ -125,7 +120,7 @@ def _in_a_terminal(arena: Arena, *commands: tuple[str, ...]) -> str:
             if not data:
                 break
             received += data
-        process.wait()
+        program.wait()
         os.close(primary)
     return received.decode("utf-8")
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -66,7 +67,7 @@ def screen_of(app: App[Any]) -> str:
     strips = app.screen._compositor.render_strips()  # pyright: ignore[reportPrivateUsage]
     for strip in strips:
         assert not ACTED_ON.search(strip.text), strip.text
-        assert sum(map(cell_len, strip.text)) == app.size.width
+        assert sum(cell_len(each) * count for each, count in Counter(strip.text).items()) == app.size.width
         assert not any(segment.style and segment.style.link for segment in strip)
         assert not any("@click" in (segment.style.meta if segment.style else {}) for segment in strip)
     return "\n".join(strip.text for strip in strips)

@@ -96,11 +96,11 @@ def test_a_file_larger_than_memory_should_be_is_hashed_in_pieces(tmp_path: Path)
     """Run where the memory holds less than the file; the file is sparse."""
     path = tmp_path / "large"
     with path.open("wb") as file:
-        file.truncate(700 << 20)
+        file.truncate(280 << 20)
     program = (
         "import resource, sys\n"
         "from pathlib import Path\n"
-        "resource.setrlimit(resource.RLIMIT_AS, (600 << 20, 600 << 20))\n"
+        "resource.setrlimit(resource.RLIMIT_AS, (256 << 20, 256 << 20))\n"
         "from cogency_tui.store.blobs import Blobs\n"
         "with open(sys.argv[1], 'rb') as file:\n"
         "    stored = Blobs(Path(sys.argv[2])).put(file)\n"
@@ -114,7 +114,7 @@ def test_a_file_larger_than_memory_should_be_is_hashed_in_pieces(tmp_path: Path)
         check=False,
     )
     assert (
-        run.stdout == f"{700 << 20} False 5fa9e81a64a74879e414f5578bdd3cbc4b8c9acdf42e91d61c78f321dc069e2d\n"
+        run.stdout == f"{280 << 20} False 26832c9bac2ab307625a75fb42b364b46b26b0db90d15eaa3b6e1716284aefee\n"
     )
 
 
@@ -176,7 +176,7 @@ def test_a_damaged_content_is_an_error_and_put_again_is_whole(blobs: Blobs, data
 def test_a_bomb_in_place_of_a_content_is_not_unpacked(blobs: Blobs) -> None:
     stored = blobs.put_bytes(b"small\n" * 100)
     (path,) = files(blobs)
-    path.write_bytes(b"z" + zlib.compress(bytes(200 * MIB)))
+    path.write_bytes(b"z" + zlib.compress(bytes(32 * MIB)))
 
     read = 0
     with pytest.raises(StoreError, match="damaged"):  # noqa: PT012

@@ -16,7 +16,7 @@ from cogency_tui.store.search.search_thread import SearchService
 from cogency_tui.store.store import Store
 from tests.agent.journaling import desk_at
 from tests.exhaustive import sampled
-from tests.store.test_check_and_repair import PAGE, several
+from tests.store.test_check_and_repair import PAGE, filled_pages, several
 from tests.store.test_trouble import said, spoil
 
 _FRAME = 24 + PAGE
@@ -28,10 +28,9 @@ _FRAME = 24 + PAGE
 async def test_a_store_with_half_zeroed_pages_is_whole_after_one_repair(
     directory: Path, tmp_path: Path, part: slice
 ) -> None:
-    await several(directory)
-    whole = (directory / FILE).read_bytes()
+    await several(directory, 5)
     said_so = 0
-    for offset in range(0, len(whole), PAGE):
+    for offset in filled_pages((directory / FILE).read_bytes()):
         spot = tmp_path / str(offset)
         spot.mkdir()
         shutil.copy(directory / FILE, spot)
@@ -160,7 +159,7 @@ async def test_a_flipped_byte_anywhere_in_a_frame_is_found(directory: Path, tmp_
     frames = (len(whole) - 32) // _FRAME
     assert check(wal.parent) == []
     # A last frame with another salt is what an earlier log leaves behind the end of a later one.
-    for frame in range(0, frames - 1, 3):
+    for frame in range(0, frames - 1, frames // 16):
         data = bytearray(whole)
         _flip(data, 32 + frame * _FRAME + at)
         wal.write_bytes(data)

@@ -127,7 +127,7 @@ async def test_edit_that_fails_shows_the_line_that_differs(
 
 async def test_edit_that_fails_answers_shortly_whatever_the_file(bench: Bench) -> None:
     line = "".join(f"value_{number} = call(argument_{number}) + " for number in range(5_000))
-    bench.put("a", f"{line}\n" * 20 + "".join(f"row {number} of many\n" for number in range(20_000)))
+    bench.put("a", f"{line}\n" * 5 + "".join(f"row {number} of many\n" for number in range(5_000)))
     for old in (f"{line[:100_000]}changed", "\n".join(f"row {number} of mani" for number in range(3_000))):
         with pytest.raises(ToolError) as caught:
             await bench.plan("edit", file="a", old=old, new="new")

@@ -178,7 +178,7 @@ def test_a_query_gives_what_a_scan_gives(
 
 
 @pytest.mark.exhaustive
-@settings(examples, max_examples=60)
+@settings(examples, max_examples=30)
 @given_queries
 def test_every_query_gives_what_a_scan_gives(
     plans: list[Planned], asked: list[list[str]], indexed: int, tool: str, failed: bool

@@ -33,7 +33,7 @@ async def say(store: Store, *texts: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("conversations", "terms"), [(40, 3), pytest.param(150, 12, marks=pytest.mark.exhaustive)]
+    ("conversations", "terms"), [(40, 3), pytest.param(100, 6, marks=pytest.mark.exhaustive)]
 )
 async def test_typing_on_and_back_finds_what_a_scan_finds(
     tmp_path: Path, conversations: int, terms: int
