@@ -56,17 +56,16 @@ async def check_looks(
 ) -> None:
     """Compare what the app shows after `prepare` with the stored looks, in each size and theme.
 
-    The app starts once, in the first size, is resized to the others, and changes its theme in each. Where what
+    The app starts once, in the first size, is resized to the others, and changes its theme in the last. Where what
     is shown depends on the size that it was prepared in (a scroll position, a pane that is opened), the test is
     marked `each_size`. Where it depends on the theme having changed, the app starts in each theme: not `live`.
-    The quick run takes the first size in the first theme, and the last one in each.
+    The quick run takes the first size and the last.
 
     `prepare` is called when the main screen has found out where it is, and waits for what is to be seen. Times,
     paths and the like must not be seen: the app is to be given a clock and names of its own. All that differ
     are reported together.
     """
-    quick = not _WRITE and is_quick()
-    if quick:
+    if not _WRITE and is_quick():
         sizes = list(dict.fromkeys([sizes[0], sizes[-1]]))
     looks: dict[tuple[int, int], dict[str, Look]] = {size: {} for size in sizes}
     for group in [themes] if live else [[theme] for theme in themes]:
@@ -77,9 +76,8 @@ async def check_looks(
             await pilot.pause()
             for size in sizes:
                 await _resize(pilot, size)
-                # As the theme is at the moment, so that it changes once for each size.
                 shown = sorted(group, key=pilot.app.theme.__ne__)
-                for theme in shown[:1] if quick and size != sizes[-1] else shown:
+                for theme in shown if size == sizes[-1] else shown[:1]:
                     await _show_theme(pilot, theme)
                     looks[size][theme] = look_of(pilot.app, theme)
     problems = [
