@@ -6,14 +6,13 @@ import pytest
 
 from cogency_tui.cli.main import main
 from tests.benchmarks.tokens import OPENING, PROMPT, claimed
-from tests.exhaustive import sampled
 from tests.peers.ways import WAYS
 
 FEWER = {8: 5.2, 16: 9.3}
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize("turns", sampled(FEWER, quick=1))
+@pytest.mark.parametrize("turns", FEWER)
 def test_the_claim_of_the_design_holds_where_the_tokens_arrive(
     capsys: pytest.CaptureFixture[str], turns: int
 ) -> None:

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.exhaustive import sampled
 from tests.peers.chat import ChatPeer
 from tests.tui.pty import Terminal
 from tests.tui.review.stage import LINES, edit, shell, write
@@ -38,7 +37,7 @@ def project(tmp_path: Path) -> Path:
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize(("columns", "rows"), sampled(SIZES, quick=1))
+@pytest.mark.parametrize(("columns", "rows"), SIZES)
 async def test_a_review_from_the_first_hunk_to_the_next_request_and_after_a_restart(
     project: Path, tmp_path: Path, columns: int, rows: int
 ) -> None:

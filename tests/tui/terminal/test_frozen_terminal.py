@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.exhaustive import sampled
 from tests.peers.chat import ChatPeer
 from tests.tui.pty import Terminal
 
@@ -129,9 +128,7 @@ async def test_a_question_that_was_never_shown_is_not_answered(project: Path) ->
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize(
-    "number", sampled([signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT], quick=1)
-)
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT])
 async def test_a_signal_ends_the_program_and_restores_the_terminal(
     project: Path, number: signal.Signals
 ) -> None:

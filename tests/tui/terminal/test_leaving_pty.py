@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from tests.exhaustive import sampled
 from tests.tui.pty import Terminal
 from tests.tui.terminal.test_pty import READY, started, wait_until_stopped
 
@@ -58,19 +57,16 @@ def expect_restored(terminal: Terminal, before: list[Any]) -> None:
 @pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("leave", "status"),
-    sampled(
-        [
-            (keys(CTRL_Q), 0),
-            (keys(CTRL_C + CTRL_C), 0),
-            (signals(signal.SIGINT), 130),
-            (signals(signal.SIGINT, signal.SIGINT), 130),
-            (signals(signal.SIGTERM), 143),
-            (signals(signal.SIGTERM, signal.SIGTERM, signal.SIGHUP), None),
-            (signals(signal.SIGHUP), 129),
-            (signals(signal.SIGQUIT), 131),
-        ],
-        quick=2,
-    ),
+    [
+        (keys(CTRL_Q), 0),
+        (keys(CTRL_C + CTRL_C), 0),
+        (signals(signal.SIGINT), 130),
+        (signals(signal.SIGINT, signal.SIGINT), 130),
+        (signals(signal.SIGTERM), 143),
+        (signals(signal.SIGTERM, signal.SIGTERM, signal.SIGHUP), None),
+        (signals(signal.SIGHUP), 129),
+        (signals(signal.SIGQUIT), 131),
+    ],
     ids=["Ctrl+Q", "Ctrl+C twice", "INT", "INT twice", "TERM", "several", "HUP", "QUIT"],
 )
 def test_the_terminal_is_restored(
@@ -98,7 +94,7 @@ def test_signals_that_come_while_it_starts_leave_the_terminal_as_it_was(project:
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize("how", sampled(["in turn", "SIGSTOP", "Ctrl+Z"], quick=1))
+@pytest.mark.parametrize("how", ["in turn", "SIGSTOP", "Ctrl+Z"])
 def test_after_it_was_stopped_and_continued_it_is_left_at_once(project: Path, how: str) -> None:
     with started(project) as terminal:
         before = terminal.attributes_before

@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from cogency_tui.tui.transcript.messages_and_notices import SPINNER
-from tests.exhaustive import sampled
 from tests.tui.pty import Terminal
 
 pytestmark = pytest.mark.pty
@@ -162,7 +161,7 @@ def test_what_is_copied_goes_to_the_terminal_and_that_is_said(project: Path) -> 
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize("term", sampled(["screen", "xterm", "linux"], quick=1))
+@pytest.mark.parametrize("term", ["screen", "xterm", "linux"])
 def test_a_terminal_with_16_colours_gets_no_others(project: Path, term: str) -> None:
     with started(project, "explain greet.py", TERM=term, COLORTERM="") as terminal:
         terminal.wait_for("greet.py has")
@@ -183,7 +182,7 @@ def test_with_no_color_there_is_none(project: Path) -> None:
 @pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("arguments", "config", "asked"),
-    sampled([(("--no-mouse",), "", False), ((), "", True), ((), "mouse = false\n", False)], quick=1),
+    [(("--no-mouse",), "", False), ((), "", True), ((), "mouse = false\n", False)],
 )
 def test_the_mouse_can_be_left_to_the_terminal(
     project: Path, arguments: tuple[str, ...], config: str, asked: bool
@@ -194,7 +193,7 @@ def test_the_mouse_can_be_left_to_the_terminal(
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize("still", sampled([True, False], quick=1))
+@pytest.mark.parametrize("still", [True, False])
 def test_the_spinner_stands_still_where_nothing_is_to_move(project: Path, still: bool) -> None:
     arguments = ("--no-animation",) if still else ()
     with started(project, *arguments, "--permissions", "auto") as terminal:
