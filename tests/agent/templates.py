@@ -19,6 +19,12 @@ class Templates:
 
     directory: Path | None = None
 
+    def build_beside(self, directory: Path) -> None:
+        """Keep what is built beside a directory, and have a store built before anything is forked."""
+        self.directory = directory.with_name(f"{directory.name}-templates")
+        self.directory.mkdir()
+        self.copy_store(self.directory / "store")
+
     def copy(self, build: Callable[[Path], None], target: Path) -> None:
         """Have in `target` what `build` makes in a directory: repositories know that they have moved."""
         if self.directory is None:
@@ -28,6 +34,9 @@ class Templates:
         if not built.exists():
             built.mkdir()
             build(built)
+            # A copy, and each look at it, costs by the file.
+            for sample in built.rglob("hooks/*.sample"):
+                sample.unlink()
         shutil.copytree(built, target, symlinks=True, dirs_exist_ok=True)
         for pointer in (path for name in _LINKS_OF_GIT for path in target.rglob(name) if path.is_file()):
             text = pointer.read_bytes()
