@@ -239,6 +239,32 @@ async def test_lines_of_both_sides_stay_where_git_is_told_to_take_them(desk: Des
 MANY = 12
 
 
+def _build_many(top: Path) -> None:
+    _build(top)
+    root = top / "project"
+    lines = [f"rule {number}" for number in range(60)]
+    put(root, "AGENTS.md", "\n".join(lines) + "\n")
+    git(root, "commit", "-qam", "rules")
+    git(root, "branch", "many")
+    for branch, offset in (("many", 1), ("main", 31)):
+        git(root, "switch", "-q", branch)
+        own = [*lines]
+        for number in range(MANY):
+            own[offset + 2 * number] += f" {branch}"
+            put(root, "AGENTS.md", "\n".join(own) + "\n")
+            git(root, "commit", "-qam", f"{branch} {number}")
+
+
+@pytest.fixture
+async def desk_with_many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Desk]:
+    """A project with many commits on `main` and on `many`."""
+    sign_commits(monkeypatch)
+    TEMPLATES.copy(_build_many, tmp_path)
+    async with desk_at(tmp_path / "project", tmp_path / "data") as desk:
+        settle()
+        yield desk
+
+
 @pytest.mark.exhaustive
 @pytest.mark.parametrize(
     "command",
@@ -252,21 +278,9 @@ MANY = 12
         quick=1,
     ),
 )
-async def test_one_of_many_commits_is_found(desk: Desk, command: str) -> None:
-    lines = [f"rule {number}" for number in range(60)]
-    desk.put("AGENTS.md", "\n".join(lines) + "\n")
-    git(desk.root, "commit", "-qam", "rules")
-    git(desk.root, "branch", "many")
-    for branch, offset in (("many", 1), ("main", 31)):
-        git(desk.root, "switch", "-q", branch)
-        own = [*lines]
-        for number in range(MANY):
-            own[offset + 2 * number] += f" {branch}"
-            desk.put("AGENTS.md", "\n".join(own) + "\n")
-            git(desk.root, "commit", "-qam", f"{branch} {number}")
-    settle()
-    await ordinary(desk, f"{command} && touch z")
-    assert unclean(desk) == "?? z\n"
+async def test_one_of_many_commits_is_found(desk_with_many: Desk, command: str) -> None:
+    await ordinary(desk_with_many, f"{command} && touch z")
+    assert unclean(desk_with_many) == "?? z\n"
 
 
 @pytest.fixture
