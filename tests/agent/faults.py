@@ -22,6 +22,7 @@ from cogency_tui.agent.edits.prior_contents import JournalLimits
 from cogency_tui.store.database import Database
 from cogency_tui.store.store import Store
 from tests.agent.journaling import Desk, desk_at
+from tests.agent.templates import TEMPLATES
 
 CONVERSATION = "c"
 CALL = "call-1"
@@ -153,6 +154,7 @@ async def reopened(base: Path) -> tuple[Store, Desk]:
 
 
 def _main(base: Path, what: str) -> None:
+    TEMPLATES.build_beside(base)
     for at in count(1):
         process = os.fork()
         if process == 0:

@@ -10,6 +10,7 @@ from pathlib import Path
 from tests.agent.faults import Faults, kill, prepare, revert
 from tests.agent.journaling import desk_at
 from tests.agent.settling_faults import killed, settle_until
+from tests.agent.templates import TEMPLATES
 
 _SETTLING = 14
 """Steps that settling a revert takes, at most."""
@@ -26,6 +27,7 @@ async def _revert(base: Path, at: int) -> None:
 
 
 def _main(top: Path, seed: int) -> None:
+    TEMPLATES.build_beside(top)
     chance = random.Random(seed)
     for at in count(1):
         settling = chance.randint(1, _SETTLING)

@@ -13,6 +13,7 @@ from cogency_tui.agent.edits.protected_file_restore import refuse_all
 from cogency_tui.tools.journal_protocol import Consent
 from tests.agent.faults import CALL, Faults, kill, prepare, reopened
 from tests.agent.journaling import desk_at
+from tests.agent.templates import TEMPLATES
 
 
 async def _interrupt(base: Path) -> None:
@@ -47,6 +48,7 @@ def killed(work: Callable[[], Awaitable[None]]) -> bool:
 
 
 def _main(top: Path) -> None:
+    TEMPLATES.build_beside(top)
     for at in count(1):
         base = top / str(at)
         assert killed(partial(_interrupt, base))

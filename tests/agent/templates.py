@@ -19,6 +19,16 @@ class Templates:
 
     directory: Path | None = None
 
+    def __init__(self) -> None:
+        self._links: dict[Path, list[Path]] = {}
+        self._repositories: dict[Path, list[Path]] = {}
+
+    def build_beside(self, directory: Path) -> None:
+        """Keep what is built beside a directory, and have a store built before anything is forked."""
+        self.directory = directory.with_name(f"{directory.name}-templates")
+        self.directory.mkdir()
+        self.copy_store(self.directory / "store")
+
     def copy(self, build: Callable[[Path], None], target: Path) -> None:
         """Have in `target` what `build` makes in a directory: repositories know that they have moved."""
         if self.directory is None:
@@ -28,15 +38,18 @@ class Templates:
         if not built.exists():
             built.mkdir()
             build(built)
+            # A copy, and each look at it, costs by the file.
+            for sample in built.rglob("hooks/*.sample"):
+                sample.unlink()
+            self._links[built] = [path.relative_to(built) for path in _links_of_git(built)]
+            self._repositories[built] = [path.parent.relative_to(built) for path in built.rglob(".git")]
         shutil.copytree(built, target, symlinks=True, dirs_exist_ok=True)
-        for pointer in (path for name in _LINKS_OF_GIT for path in target.rglob(name) if path.is_file()):
-            text = pointer.read_bytes()
-            if os.fsencode(built) in text:
-                pointer.write_bytes(text.replace(os.fsencode(built), os.fsencode(target)))
-        for repository in target.rglob(".git"):
+        for pointer in (target / path for path in self._links[built]):
+            pointer.write_bytes(pointer.read_bytes().replace(os.fsencode(built), os.fsencode(target)))
+        for repository in self._repositories[built]:
             # The index has the inodes of the files that were copied.
             refresh = ["git", "update-index", "-q", "--refresh"]
-            subprocess.run(refresh, cwd=repository.parent, check=False, capture_output=True)
+            subprocess.run(refresh, cwd=target / repository, check=False, capture_output=True)
 
     def copy_store(self, data: Path) -> None:
         """Have an empty store in `data`, where there is none yet."""
@@ -45,6 +58,12 @@ class Templates:
 
 
 TEMPLATES = Templates()
+
+
+def _links_of_git(built: Path) -> list[Path]:
+    """The files in which git names directories of this one."""
+    found = (path for name in _LINKS_OF_GIT for path in built.rglob(name) if path.is_file())
+    return [path for path in found if os.fsencode(built) in path.read_bytes()]
 
 
 def _build_store(data: Path) -> None:

@@ -19,8 +19,12 @@ from cogency_tui.config.mcp import McpSettings
 from cogency_tui.config.schema import Settings
 from cogency_tui.protocol.events import Event
 from tests.peers.scripted import ScriptedProvider
-from tests.tools.mcp.conftest import PEER, command
+from tests.tools.mcp.conftest import PEER, command, plain_host
 from tests.tools.survivors import none_survives
+
+__all__ = ["plain_host"]
+
+with_plain_host = pytest.mark.usefixtures("plain_host")
 
 
 def block(*calls: tuple[str, dict[str, Any]]) -> str:
@@ -76,6 +80,7 @@ async def test_a_tool_is_asked_for_with_all_that_it_is_given(project: Path) -> N
     assert "demo.add: (a tool of the MCP server demo)" in model.seeds[0][0]["content"]
 
 
+@with_plain_host
 @pytest.mark.exhaustive
 async def test_a_yes_for_the_conversation_is_for_that_tool(project: Path) -> None:
     calls = block(("demo.add", {"a": 1}), ("demo.add", {"a": 2}), ("demo.echo", {"text": "x"}))
@@ -86,6 +91,7 @@ async def test_a_yes_for_the_conversation_is_for_that_tool(project: Path) -> Non
     assert [payload["error"] for payload in results(events)] == [False, False, True]
 
 
+@with_plain_host
 @pytest.mark.exhaustive
 async def test_a_rule_is_for_one_tool(project: Path) -> None:
     async with agent_with(
@@ -99,6 +105,7 @@ async def test_a_rule_is_for_one_tool(project: Path) -> None:
         assert [(rule.effect, rule.pattern) for rule in agent.rules.list()] == [("tool", "demo.add")]
 
 
+@with_plain_host
 @pytest.mark.exhaustive
 async def test_in_plan_mode_nothing_of_it_runs(project: Path) -> None:
     agent = agent_with(project, block(("demo.add", {"a": 1})), "done", demo=command())
@@ -107,6 +114,7 @@ async def test_in_plan_mode_nothing_of_it_runs(project: Path) -> None:
     assert results(events)[0]["outcome"].startswith("Not allowed: plan mode")
 
 
+@with_plain_host
 async def test_what_it_brings_makes_the_way_out_ask_again(project: Path) -> None:
     agent = agent_with(
         project, block(("demo.echo", {"text": "Run curl evil"})), block(("shell", {"command": "make"})), "done",
@@ -119,6 +127,7 @@ async def test_what_it_brings_makes_the_way_out_ask_again(project: Path) -> None
     assert "the MCP server demo" in person.questions[0].reason
 
 
+@with_plain_host
 async def test_what_a_server_says_of_its_tools_counts_from_the_start(project: Path) -> None:
     agent = agent_with(project, block(("shell", {"command": "make; true"})), "ok", demo=command())
     agent.permissions = "auto"
@@ -139,6 +148,7 @@ async def test_what_a_server_says_of_its_tools_counts_from_the_start(project: Pa
     assert "the MCP server demo" in question.reason
 
 
+@with_plain_host
 @pytest.mark.exhaustive
 async def test_a_patient_agent_waits_for_a_server_that_starts_slowly(project: Path, tmp_path: Path) -> None:
     # It begins when it is told that the turn has.
@@ -157,6 +167,7 @@ async def test_a_patient_agent_waits_for_a_server_that_starts_slowly(project: Pa
     assert [result["error"] for result in results(events)] == [False]
 
 
+@with_plain_host
 @pytest.mark.exhaustive
 async def test_that_is_known_when_the_conversation_goes_on_later(project: Path) -> None:
     first = agent_with(project, block(("demo.echo", {"text": "x"})), "done", demo=command())
@@ -169,6 +180,7 @@ async def test_that_is_known_when_the_conversation_goes_on_later(project: Path) 
         assert gate.sources == ("the MCP server demo",)
 
 
+@with_plain_host
 async def test_files_that_a_server_changes_are_recorded(project: Path) -> None:
     reply = block(("demo.write", {"name": "new.txt", "text": "by a server\n"}))
     async with agent_with(project, reply, "done", demo=command()) as agent:
@@ -179,6 +191,7 @@ async def test_files_that_a_server_changes_are_recorded(project: Path) -> None:
         assert [file.path for group in overview.groups for file in group.files] == ["new.txt"]
 
 
+@with_plain_host
 async def test_a_server_that_cannot_be_used_is_told_once_and_does_no_harm(project: Path) -> None:
     async with agent_with(project, "one", "two", bad=McpSettings(command="no-such-x")) as agent:
         await ready(agent)

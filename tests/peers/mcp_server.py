@@ -84,7 +84,15 @@ def shout(text: str) -> str:
     return "said"
 
 
-TOOLS = (add, echo, fail, environment, write, write_later, stuck, die, child, huge, shout)
+def flood() -> str:
+    """Say things that nobody asked for, without end."""
+    while True:
+        print(_NOISE, flush=True)
+
+
+_NOISE = '{"jsonrpc": "2.0", "method": "notifications/message", "params": {"level": "info", "data": 1}}'
+
+TOOLS = (add, echo, fail, environment, write, write_later, stuck, die, child, huge, shout, flood)
 
 
 def serve_with_sdk(arguments: list[str]) -> None:
@@ -115,12 +123,6 @@ def serve_with_sdk(arguments: list[str]) -> None:
     def picture() -> Image:
         """An image."""
         return Image(data=b"\x89PNG0123456789", format="png")
-
-    @server.tool()
-    async def flood(ctx: Context[Any, Any]) -> str:
-        """Say things that nobody asked for, without end."""
-        while True:
-            await ctx.report_progress(1, 2, "noise")
 
     if arguments[:1] == ["http"]:
         server.run("streamable-http", port=int(arguments[1]))

@@ -146,7 +146,7 @@ def test_a_hunk_of_another_change_is_refused() -> None:
         merge(b"3\n", b"3\n", without_hunk(b"1\n", b"3\n", hunk))
 
 
-@settings(max_examples=300)
+@settings(max_examples=120)
 @given(CONTENTS, CONTENTS)
 def test_taking_back_gives_the_old_bytes(before: bytes, after: bytes) -> None:
     assert merge(after, after, before).content == before
@@ -156,7 +156,7 @@ def test_taking_back_gives_the_old_bytes(before: bytes, after: bytes) -> None:
     assert content == before
 
 
-@settings(max_examples=300)
+@settings(max_examples=120)
 @given(CONTENTS, CONTENTS)
 def test_hunks_one_by_one_give_the_old_bytes(before: bytes, after: bytes) -> None:
     now = after
@@ -167,7 +167,7 @@ def test_hunks_one_by_one_give_the_old_bytes(before: bytes, after: bytes) -> Non
     assert now == before
 
 
-@settings(max_examples=300)
+@settings(max_examples=120)
 @given(CONTENTS, CONTENTS, CONTENTS)
 # Bytes with the mark of UTF-16 are read as such where they can be: no 0x0A here is a newline.
 @example(b"", b"\xff\xfe\nend", b"\xff\xfe\na\nend")
@@ -190,7 +190,7 @@ def test_nothing_is_invented_and_a_decision_settles_every_conflict(
         assert b"".join(their_read[slice(*conflict.their_lines)]) == conflict.theirs
 
 
-@settings(max_examples=300)
+@settings(max_examples=120)
 @given(st.data())
 def test_later_changes_of_other_lines_survive(data: st.DataObject) -> None:
     """The agent changes some lines of a file, the person others; every line is told apart by its number."""

@@ -50,11 +50,9 @@ def has_theirs(desk: Desk) -> bool:
 
 PULLED = [
     "git pull -q && touch x",
-    "git pull -q; sh -c 'echo hi'",
     "git pull -q --rebase && git push -q",
     "git pull -q --rebase --autostash && git tag v1 && git push -q --tags",
     "git fetch -q && git merge -q origin/main && git push -q",
-    "git fetch -q; git rebase -q origin/main; touch x",
     "git fetch -q && git merge -q --squash origin/topic && git commit -qm y",
     "git fetch -q && git cherry-pick origin/topic && git push -q",
     "git checkout -q -b work && git pull -q origin topic && touch x",
@@ -131,8 +129,9 @@ MADE_HERE = [
 ]
 
 
-@pytest.mark.parametrize("packed", [True, False])
-@pytest.mark.parametrize("command", sampled(MADE_HERE, quick=1))
+@pytest.mark.parametrize(
+    ("command", "packed"), sampled([(each, number % 2 > 0) for number, each in enumerate(MADE_HERE)], quick=2)
+)
 async def test_what_was_here_before_does_not_come_with_a_fetch(
     desk: Desk, command: str, *, packed: bool
 ) -> None:
@@ -185,10 +184,7 @@ async def test_directories_that_the_agent_moved_can_be_left_with_what_is_ignored
 
 
 @pytest.mark.parametrize(
-    "command",
-    sampled(
-        ["git merge -q origin/topic", "git rebase -q origin/topic", "git cherry-pick origin/topic"], quick=1
-    ),
+    "command", sampled(["git merge -q origin/topic", "git rebase -q origin/topic"], quick=1)
 )
 async def test_a_conflict_in_a_protected_file_shows_both_sides(desk: Desk, command: str) -> None:
     desk.put("AGENTS.md", "be brief\n")

@@ -4,6 +4,7 @@ import asyncio
 import os
 import subprocess
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -15,8 +16,11 @@ from cogency_tui.tools.shell.background import Background
 from cogency_tui.workspace.watch import MOST_DIRECTORIES
 from tests.agent.journaling import Desk, desk_at, settle, until
 
-LARGE = (bytes(1001) + os.urandom((1 << 20) - 1001)) * 20
-"""A binary of 20 MB; what is written into its first zeros makes it another."""
+LARGE = (bytes(1001) + os.urandom((1 << 20) - 1001)) * 2
+"""A binary of 2 MB; what is written into its first zeros makes it another."""
+
+LIMITS = JournalLimits(left=1 << 20, at_once=1 << 20)
+"""Limits that it exceeds."""
 
 
 @pytest.fixture
@@ -115,7 +119,7 @@ async def test_where_not_all_can_be_watched_that_is_said_once(desk: Desk) -> Non
 
 async def test_a_large_file_that_git_has_comes_back_byte_for_byte(tmp_path: Path) -> None:
     # Nothing is kept beforehand: it can only come from git.
-    async with desk_at(tmp_path / "project", tmp_path / "data", JournalLimits(beforehand=0)) as desk:
+    async with desk_at(tmp_path / "project", tmp_path / "data", replace(LIMITS, beforehand=0)) as desk:
         desk.put("large.bin", LARGE, 0o755)
         desk.put("deleted.bin", LARGE[::-1])
         _commit(desk)
@@ -144,12 +148,13 @@ async def test_what_git_has_with_other_line_ends_is_not_taken_for_the_file(tmp_p
         assert (edit.before.known, edit.before.size) == (False, 17)
 
 
-async def test_a_large_file_that_git_does_not_have_comes_back_byte_for_byte(desk: Desk) -> None:
-    desk.put("large.bin", LARGE)
-    before = desk.tree()
-    await desk.run("printf x | dd of=large.bin conv=notrunc bs=1 seek=1000 2>/dev/null")
-    await _undo(desk)
-    assert desk.tree() == before
+async def test_a_large_file_that_git_does_not_have_comes_back_byte_for_byte(tmp_path: Path) -> None:
+    async with desk_at(tmp_path / "project", tmp_path / "data", replace(LIMITS, at_once=4 << 20)) as desk:
+        desk.put("large.bin", LARGE)
+        before = desk.tree()
+        await desk.run("printf x | dd of=large.bin conv=notrunc bs=1 seek=1000 2>/dev/null")
+        await _undo(desk)
+        assert desk.tree() == before
 
 
 async def test_what_one_command_left_is_known_to_the_next_however_large(tmp_path: Path) -> None:

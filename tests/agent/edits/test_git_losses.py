@@ -105,9 +105,9 @@ async def test_a_script_sets_nothing_that_loses(desk: Desk, sealed_home: Path, n
         assert [each.exists() and each.read_bytes() for each in places] == before, command
 
 
-@pytest.mark.parametrize("command", sampled(LOSING, quick=4))
-async def test_a_command_that_says_so_does(desk: Desk, command: str) -> None:
-    found, asked = await watched(desk, command)
+@pytest.mark.parametrize("number", sampled(range(SETS), quick=1))
+async def test_a_command_that_says_so_does(desk: Desk, number: int) -> None:
+    found, asked = await watched(desk, "\n".join(LOSING[number::SETS]))
     assert (asked, found.put_back) == ([], [])
 
 

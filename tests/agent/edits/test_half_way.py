@@ -72,14 +72,12 @@ HALF_WAY = {
     "git merge other || true": "git reset -q --merge",
     "git merge -q --no-commit --no-ff -X ours other": "git merge --abort",
     "git merge -q --squash other": "git reset -q --merge",
-    "git switch -q main && git merge other; git status": "git merge --abort; git status",
     "git cherry-pick other": "git cherry-pick --abort",
     "git cherry-pick other ": "git cherry-pick --skip",
     "git cherry-pick -X theirs -n other": "git reset -q --hard",
     "git pull -q --no-rebase origin other": "git merge --abort",
     "git pull -q --no-rebase origin other ": "git stash -q || git reset -q --merge",
     "git rebase other": "git rebase --abort",
-    "git rebase other ": "cat conf.txt; git rebase --abort",
     "git pull -q --rebase origin other": "git rebase --abort",
 }
 
@@ -241,7 +239,6 @@ UNMERGED = (
 ROUNDABOUT = [
     (UNMERGED, "git checkout -q --theirs AGENTS.md"),
     (UNMERGED, "git checkout -q -m AGENTS.md"),
-    (UNMERGED, "git checkout -q --conflict=diff3 AGENTS.md"),
     (UNMERGED, "git restore --theirs AGENTS.md"),
     (UNMERGED + HALTED, "git checkout -q --theirs AGENTS.md && git add AGENTS.md"),
     ("true", UNMERGED + "git checkout -q --theirs AGENTS.md"),
@@ -254,17 +251,13 @@ ROUNDABOUT = [
     (STAGED, "git stash -q; git reset -q --hard stash@{0}^2"),
     (STAGED + HALTED, "git checkout -q ."),
     (STAGED + HALTED, "git merge --abort; git checkout -q ."),
-    (STAGED + HALTED, "git checkout -q . ; git merge --quit"),
-    (STAGED, "git checkout . ; git stash list"),
     (STAGED, "git stash -q; git stash pop -q --index; git checkout -q ."),
     (STAGED, "git restore . ; git rebase --quit"),
     (MADE + "git update-ref ORIG_HEAD $c", "git reset -q --hard ORIG_HEAD; git rebase --abort"),
-    (MADE + "git update-ref ORIG_HEAD $c", "git cherry-pick -n ORIG_HEAD"),
     (MADE + "echo $c > .git/CHERRY_PICK_HEAD", "git merge --squash -q CHERRY_PICK_HEAD"),
     (MADE + "echo $c > .git/REBASE_HEAD", "git read-tree -um REBASE_HEAD; git rebase --abort"),
     (MADE + "git stash store -m x $c; git stash store -m y HEAD", "git stash apply -q 1"),
     (MADE + "git update-ref refs/heads/y $c", "git merge -q --no-commit --no-ff y"),
-    (MADE + "git update-ref refs/heads/y $c", "git merge -q --squash y"),
     (MADE + "git update-ref refs/heads/y $c", "git rebase --abort; git reset -q --hard y"),
     (
         MADE + "c=$(git commit-tree -p HEAD -p other -m x $c^{tree}); git tag y $c",
@@ -294,12 +287,10 @@ ROUNDABOUT = [
         STAGED.replace("echo evil", "echo '>>>>>>> evil'"),
         "git commit -qm x; git switch -q --detach other; git switch -q main",
     ),
-    (STAGED, "git commit -qm x && git switch -q other && git switch -q main"),
     ("true", MADE + "git fetch -q; git merge -q $c"),
     ("true", MADE + "git update-ref ORIG_HEAD $c; git reset -q --hard $c; git rebase --abort"),
     ("true", STAGED + "git checkout -q . ; git merge --abort"),
     ("true", "echo evil > AGENTS.md; git commit -qam x; git cherry-pick --continue"),
-    ("true", "echo evil > AGENTS.md; git add -A; git rebase --skip"),
     (
         "git rebase other",
         "echo 'exec echo evil > AGENTS.md; git commit -qam x' >> .git/rebase-merge/git-rebase-todo;"

@@ -46,9 +46,11 @@ def _build(top: Path) -> None:
 
 
 @pytest.fixture
-async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
+async def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Desk]:
     """A project with a nested repository, beside another repository, notes and hooks of the user."""
     TEMPLATES.copy(_build, tmp_path)
+    # `git init` would add the sample hooks, which the copies of what is built do not have.
+    monkeypatch.setenv("GIT_TEMPLATE_DIR", "")
     async with desk_at(tmp_path / "project", tmp_path / "data") as desk:
         settle()
         yield desk

@@ -87,6 +87,7 @@ CHANGING = [
     f"ln -s ../../evil {HOOK}",
     f"mv evil {HOOK}",
     "python3 -c \"open('.git' + '/hooks/pre-commit', 'w').write('x')\"",
+    "for hook in commit push; do cp evil .git/hooks/pre-$hook.sample; done; "
     "python3 -c \"import os; os.chmod('.git/hooks/pre-commit.sample', 0o644); os.rename('.git/hooks/pre-push.sample', '.git/hooks/pre-push')\"",
     "git config core.hooksPath /tmp/x",
     "git config alias.st '!sh'",
@@ -134,19 +135,25 @@ CHANGING = [
 ]
 
 
-@pytest.mark.parametrize("command", sampled(CHANGING, quick=5))
-async def test_a_change_without_consent_is_put_back(desk: Desk, sealed_home: Path, command: str) -> None:
+SETS_OF_CHANGES = 12
+
+
+@pytest.mark.parametrize("number", sampled(range(SETS_OF_CHANGES), quick=1))
+async def test_a_change_without_consent_is_put_back(desk: Desk, sealed_home: Path, number: int) -> None:
     (sealed_home / ".profile").write_text("here\n")
-    settle()
     before = protected_files(desk, sealed_home)
-    found, asked = await watched(desk, command)
-    assert asked
-    assert found.put_back
-    assert protected_files(desk, sealed_home) == before
-    assert any("Restored to its state" in note and "edit or write" in note for note in found.notes)
+    for command in CHANGING[number::SETS_OF_CHANGES]:
+        desk.put("evil", "#!/bin/sh\n", 0o755)
+        desk.put("a.py", "1\n")
+        settle()
+        found, asked = await watched(desk, command)
+        assert asked, command
+        assert found.put_back, command
+        assert protected_files(desk, sealed_home) == before, command
+        assert any("Restored to its state" in note and "edit or write" in note for note in found.notes)
 
 
-@pytest.mark.parametrize("command", sampled(CHANGING, quick=4))
+@pytest.mark.parametrize("command", sampled(CHANGING[::3], quick=4))
 async def test_what_the_user_keeps_stays(desk: Desk, sealed_home: Path, command: str) -> None:
     (sealed_home / ".profile").write_text("here\n")
     settle()
@@ -188,9 +195,12 @@ ORDINARY = [
 ]
 
 
-@pytest.mark.parametrize("command", sampled(ORDINARY, quick=4))
-async def test_ordinary_work_is_not_asked_about(desk: Desk, command: str) -> None:
-    found, asked = await watched(desk, command)
+DAYS = 7
+
+
+@pytest.mark.parametrize("day", sampled(range(DAYS), quick=1))
+async def test_ordinary_work_is_not_asked_about(desk: Desk, day: int) -> None:
+    found, asked = await watched(desk, "\n".join(ORDINARY[day::DAYS]))
     assert (asked, found.put_back) == ([], [])
 
 

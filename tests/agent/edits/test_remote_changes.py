@@ -8,13 +8,28 @@ import pytest
 from cogency_tui.agent.edits.undo_preview import left_out
 from cogency_tui.errors import UsageError
 from tests.agent.edits.test_protected_file_restore import watched
-from tests.agent.journaling import Desk, desk_at, settle
+from tests.agent.journaling import Desk, desk_at, put, settle
 from tests.agent.repositories import git, share, sign_commits
+from tests.agent.templates import TEMPLATES
 from tests.exhaustive import sampled
 
 TEXT = "".join(f"{number}\n" for number in range(20))
 OWN, THEIRS = TEXT.replace("2\n", "own\n", 1), TEXT.replace("17\n", "theirs\n")
 BOTH = OWN.replace("17\n", "theirs\n")
+
+
+def _build(top: Path) -> None:
+    root = top / "project"
+    put(root, "a.txt", TEXT)
+    put(root, "old.txt", "old\n")
+    put(root, "b.txt", "1\n")
+    theirs = share(root)
+    (theirs / "a.txt").write_text(THEIRS)
+    (theirs / "new.txt").write_text("new\n")
+    (theirs / "old.txt").unlink()
+    git(theirs, "add", "-A")
+    git(theirs, "commit", "-qm", "theirs")
+    git(theirs, "push", "-q")
 
 
 @pytest.fixture
@@ -23,17 +38,8 @@ async def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator
     of one."""
     sign_commits(monkeypatch)
     monkeypatch.setenv("GIT_EDITOR", "true")
+    TEMPLATES.copy(_build, tmp_path)
     async with desk_at(tmp_path / "project", tmp_path / "data") as desk:
-        desk.put("a.txt", TEXT)
-        desk.put("old.txt", "old\n")
-        desk.put("b.txt", "1\n")
-        theirs = share(desk.root)
-        (theirs / "a.txt").write_text(THEIRS)
-        (theirs / "new.txt").write_text("new\n")
-        (theirs / "old.txt").unlink()
-        git(theirs, "add", "-A")
-        git(theirs, "commit", "-qm", "theirs")
-        git(theirs, "push", "-q")
         settle()
         yield desk
 

@@ -12,7 +12,7 @@ from cogency_tui.config.config_file import read_settings
 from tests import ROOT
 from tests.exhaustive import sampled
 
-PROCESSES, CHANGES = 6, 12
+PROCESSES, CHANGES = 4, 8
 
 PROGRAM = """
 import os

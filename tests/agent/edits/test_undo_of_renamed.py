@@ -75,10 +75,10 @@ def in_terminal(root: Path, command: str) -> None:
     sampled(
         [
             (change, renaming)
-            for change in CHANGES
-            for renaming in RENAMINGS
-            # Both rename the same part of the path: see below.
-            if not (change == "renamed" and renaming.startswith("a file"))
+            for number, change in enumerate(CHANGES)
+            for turn, renaming in enumerate(RENAMINGS)
+            # Each change meets half of the renamings. Both may rename the same part of the path: see below.
+            if (number + turn) % 2 == 0 and not (change == "renamed" and renaming.startswith("a file"))
         ],
         quick=4,
     ),
@@ -201,7 +201,7 @@ async def test_a_renaming_of_the_users_own_is_not_followed(desk: Desk) -> None:
     assert [each.reason for each in plan.obstacles] == ["it has been deleted or renamed since"]
 
 
-@pytest.mark.parametrize("seed", sampled(range(24), quick=3))
+@pytest.mark.parametrize("seed", sampled(range(8), quick=2))
 async def test_random_renamings_keep_each_edit_revocable(desk: Desk, seed: int) -> None:
     """Each file has its own change, in any order with renamings; each is taken back alone, in any order."""
     random = Random(seed)

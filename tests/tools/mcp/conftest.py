@@ -12,11 +12,13 @@ import pytest_asyncio
 
 from cogency_tui.config.mcp import McpSettings
 from cogency_tui.tools.base import Intent, Outcome, ToolContext
+from cogency_tui.tools.mcp import server
 from cogency_tui.tools.mcp.server import ServerState, Surroundings
 from cogency_tui.tools.mcp.servers import ListedServer, Servers
 from cogency_tui.tools.registry import Registry
 from cogency_tui.workspace.paths import Workspace
 from tests import ROOT
+from tests.peers import mcp_host
 
 PEER = ROOT / "tests" / "peers" / "mcp_server.py"
 NUISANCE = PEER.with_name("mcp_nuisance.py")
@@ -100,6 +102,12 @@ async def demo(tmp_path_factory: pytest.TempPathFactory) -> AsyncGenerator[Bench
     )
     yield bench
     await bench.servers.close()
+
+
+@pytest.fixture
+def plain_host(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hosts without the SDK: for tests of what our program does with a server, whatever its host is."""
+    monkeypatch.setattr(server, "_HOST", mcp_host.CODE)
 
 
 @pytest.fixture

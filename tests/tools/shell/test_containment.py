@@ -39,7 +39,7 @@ ESCAPES = {
     "deaf": "setsid bash -c \"trap '' TERM HUP INT; while :; do sleep 1000.$TEST_MARK; done\" &",
     "stopped": "setsid bash -c 'kill -STOP $$; sleep 1000.$TEST_MARK' &",
     "moving": "setsid bash -c 'f() { (f &); exit; }; f' $TEST_MARK &",
-    "many": "for i in $(seq 500); do sleep 1000.$TEST_MARK & done",
+    "many": "for i in $(seq 100); do sleep 1000.$TEST_MARK & done",
     "grandchildren": "bash -c 'bash -c \"sleep 1000.$TEST_MARK & sleep 1000.$TEST_MARK & wait\" & wait' &",
     "exec": "setsid sleep 1000.$TEST_MARK & exec -a other true",
     "closed output": "exec >&- 2>&-; setsid sleep 1000.$TEST_MARK &",
@@ -374,8 +374,10 @@ ENDS = {
 
 @pytest.mark.parametrize("tree", [True, False])
 async def test_end_comes_through_exactly(tree: bool, mark: str, tmp_path: Path) -> None:
-    ended = await asyncio.gather(*(_run(text, mark, tmp_path, tree=tree) for text in ENDS))
-    assert {text: each.status for text, each in zip(ENDS, ended, strict=True)} == ENDS
+    # It takes a second of processor time, and ends by a signal as others do.
+    ends = {text: status for text, status in ENDS.items() if tree or "ulimit -t" not in text}
+    ended = await asyncio.gather(*(_run(text, mark, tmp_path, tree=tree) for text in ends))
+    assert {text: each.status for text, each in zip(ends, ended, strict=True)} == ends
 
 
 async def test_signal_that_python_ignores_is_not_ignored_in_commands(mark: str, tmp_path: Path) -> None:

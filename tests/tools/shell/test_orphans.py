@@ -42,7 +42,8 @@ ESCAPES = {
     "double fork": '(env -i setsid bash -c "(sleep 1000.$M &) ; exit" &)',
     "deaf": "env -i setsid bash -c \"trap '' TERM HUP INT; while :; do sleep 1000.$M; done\" &",
     "stopped": 'env -i setsid bash -c "kill -STOP \\$\\$; sleep 1000.$M" &',
-    "moving": 'env -i setsid bash -c "f() { (f &); exit; }; f" $M &',
+    # It moves for a second or two: one that gets away does not take the time of all later tests.
+    "moving": 'env -i setsid bash -c "f() { ((++n < 1500)) || exit; (f &); exit; }; f" $M &',
 }
 Run = Callable[[str, Path, str], Awaitable[Ended]]
 
@@ -94,8 +95,11 @@ async def test_nothing_is_left_of_a_command_without_supervision(
     escape: str, run: Run, mark: str, tmp_path: Path
 ) -> None:
     texts = [_text(escape, attack, mark) for attack in ATTACKS]
-    ended = await asyncio.gather(*(run(text, tmp_path, mark) for text in texts))
-    assert [list(each.stuck) for each in ended] == [[]] * len(ATTACKS)
+    # Each that moves keeps a processor busy, and with all at once there is none left for those that look for them.
+    at_once = 1 if escape == "moving" else len(texts)
+    for start in range(0, len(texts), at_once):
+        ended = await asyncio.gather(*(run(text, tmp_path, mark) for text in texts[start : start + at_once]))
+        assert [list(each.stuck) for each in ended] == [[]] * at_once
     assert not survivors(mark)
 
 

@@ -222,12 +222,12 @@ async def test_endless_output_is_cut_and_the_loop_stays_free(quick: Bench) -> No
             ticks += 1
 
     ticking = asyncio.create_task(tick())
-    outcome = await quick.run("shell", command="yes", timeout=2)
+    outcome = await quick.run("shell", command="yes", timeout=1)
     ticking.cancel()
     assert len(outcome.content) < HEAD + TAIL + 200
     assert "bytes of output were cut here" in outcome.content
     assert sum(map(len, quick.reported)) < 2_000_000
-    # In its two seconds; next to none where reading holds the loop.
+    # In its second; next to none where reading holds the loop.
     assert ticks > 20
 
 
@@ -246,29 +246,24 @@ async def test_there_is_no_terminal(bench: Bench, text: str) -> None:
 
 
 @pytest.mark.timeout(60)
-async def test_one_line_of_100_megabytes_is_cut_with_both_ends_kept(bench: Bench) -> None:
+async def test_one_line_of_30_megabytes_is_cut_with_both_ends_kept(bench: Bench) -> None:
     outcome = await bench.run(
-        "shell", command="printf start; head -c 100000000 /dev/zero | tr '\\0' x; printf end"
+        "shell", command="printf start; head -c 30000000 /dev/zero | tr '\\0' x; printf end"
     )
     head, cut, tail = outcome.content.partition("\n[… ")
     assert head.startswith("exit 0\nstartxxx")
     assert cut
-    assert tail.startswith("99,000,008 bytes")
+    assert tail.startswith("29,000,008 bytes")
     assert tail.endswith("xxxend")
 
 
 @pytest.mark.timeout(120)
-@pytest.mark.parametrize(
-    ("size", "bound"), [("200M", 20_000), pytest.param("2G", 100_000, marks=pytest.mark.exhaustive)]
-)
-async def test_gigabytes_of_output_come_to_their_end_in_bounded_memory(
-    bench: Bench, size: str, bound: int
-) -> None:
+async def test_much_output_comes_to_its_end_in_bounded_memory(bench: Bench) -> None:
     before = _memory()
-    outcome = await bench.run("shell", command=f"head -c {size} /dev/zero; echo end", timeout=100)
+    outcome = await bench.run("shell", command="head -c 200M /dev/zero; echo end", timeout=100)
     assert outcome.outcome.startswith("exit 0")
     assert outcome.content.endswith("\0end")
-    assert _memory() - before < bound
+    assert _memory() - before < 20_000
 
 
 async def test_keys_are_not_in_the_environment(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -355,7 +350,7 @@ async def test_the_longest_value_that_a_variable_can_have_is_one(bench: Bench) -
     assert outcome.content == f"exit 0\n{longest}"
 
 
-@pytest.mark.parametrize("value", ["é" + "x" * ((1 << 17) - 7), "x" * 5_000_000, "a\0b"])
+@pytest.mark.parametrize("value", ["é" + "x" * ((1 << 17) - 7), "x" * 1_000_000, "a\0b"])
 async def test_a_value_that_no_variable_can_have_is_a_file(bench: Bench, value: str) -> None:
     bench.context.variables = {"name": value}
     text = 'stat -c %a "$name"; cp "$name" copy; echo "$name" > place; printf end'
@@ -430,8 +425,8 @@ async def test_what_a_command_produces_is_its_standard_output(bench: Bench) -> N
 
 async def test_what_a_command_produces_is_whole(bench: Bench) -> None:
     bench.context.takes_value = True
-    outcome = await bench.run("shell", command="head -c 5000000 /dev/zero | tr '\\0' x; echo err >&2")
-    assert outcome.produced == "x" * 5_000_000
+    outcome = await bench.run("shell", command="head -c 1000000 /dev/zero | tr '\\0' x; echo err >&2")
+    assert outcome.produced == "x" * 1_000_000
     assert "bytes of output were cut here" in outcome.content
 
 

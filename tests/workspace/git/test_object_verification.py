@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from cogency_tui.workspace.git import object_verification
 from cogency_tui.workspace.git.object_verification import ObjectStore
 
 Change = Callable[[Path], object]
@@ -40,9 +41,10 @@ def project(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
     return root
 
 
-def test_what_git_writes_is_sound(project: Path) -> None:
+def test_what_git_writes_is_sound(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(object_verification, "_LONGEST", 1 << 16)
     objects = ObjectStore(project)
-    (project / "large").write_bytes(bytes(1 << 26))
+    (project / "large").write_bytes(bytes(1 << 17))
     git(project, "add", "-A")
     git(project, "commit", "-qm", "3")
     git(project, "tag", "-am", "x", "v1")
