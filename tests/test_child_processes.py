@@ -85,6 +85,7 @@ def starts_in(path: Path) -> set[str]:
     return found
 
 
+@pytest.mark.exhaustive
 def test_no_other_module_starts_processes() -> None:
     found = {str(path.relative_to(ROOT)): starts_in(path) for path in ROOT.rglob("*.py")}
     assert {name: starts for name, starts in found.items() if starts} == DOORS
@@ -262,6 +263,7 @@ def walked(hostile: Path, tmp_path: Path) -> dict[str, Any]:
     return json.loads(done.stdout)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux has /proc/PID/environ")
 def test_every_start_is_without_keys_and_imports_nothing_of_the_project(
     walked: dict[str, Any], tmp_path: Path
@@ -360,6 +362,7 @@ async def test_a_job_that_gives_too_much_is_stopped() -> None:
         await JOB.answer(b"flood", seconds=60, name="It")
 
 
+@pytest.mark.exhaustive
 async def test_a_flood_that_nobody_reads_holds_nothing_up() -> None:
     patient = Job(JOB.module, most=1 << 40)
     with pytest.raises(ToolError, match=r"It took longer than 1 s"):

@@ -30,6 +30,7 @@ def wheel(built: Path) -> Path:
     return found
 
 
+@pytest.mark.exhaustive
 def test_the_wheel_has_every_file_of_the_package(built: Path) -> None:
     with zipfile.ZipFile(wheel(built)) as archive:
         names = set(archive.namelist())
@@ -44,6 +45,7 @@ def test_the_wheel_stays_small(built: Path) -> None:
     assert wheel(built).stat().st_size < 2 << 20
 
 
+@pytest.mark.exhaustive
 def test_the_sdist_has_what_its_tests_need(built: Path) -> None:
     (found,) = built.glob("*.tar.gz")
     with tarfile.open(found) as archive:
@@ -51,6 +53,7 @@ def test_the_sdist_has_what_its_tests_need(built: Path) -> None:
     assert {"pyproject.toml", "README.md", "LICENSE", ".ci/run", "tests/conftest.py"} <= names
 
 
+@pytest.mark.exhaustive
 def test_what_the_wheel_unpacks_to_answers(built: Path, tmp_path: Path) -> None:
     library = tmp_path / "library"
     with zipfile.ZipFile(wheel(built)) as archive:

@@ -15,7 +15,6 @@ from cogency_tui.protocol.events import RespondEvent, ThinkEvent
 from cogency_tui.protocol.json_object import JsonObjectReader
 from cogency_tui.protocol.stray_calls import Slip, find_slip
 from tests.cases import cases
-from tests.exhaustive import sampled
 from tests.growth import assert_linear
 from tests.protocol.streams import coalesce, parse
 
@@ -579,7 +578,8 @@ HOSTILE = (
 )
 
 
-@pytest.mark.parametrize("end", sampled(["", "```", "</tool_call>"], quick=1))
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("end", ["", "```", "</tool_call>"])
 @cases("piece", HOSTILE)
 def test_work_grows_with_the_length(piece: str, end: str) -> None:
     def work(size: int) -> Callable[[], object]:
@@ -626,6 +626,7 @@ REPEATED = (
 )
 
 
+@pytest.mark.exhaustive
 @cases("piece", REPEATED)
 def test_a_hostile_answer_is_looked_through_in_linear_time(piece: str) -> None:
     """No count shows a pattern that tries again and again."""

@@ -308,6 +308,7 @@ def test_without_markers_nothing_is_lost(text: str) -> None:
     assert events_of(text) == expected
 
 
+@pytest.mark.exhaustive
 @settings(max_examples=60, deadline=None)
 @given(
     st.recursive(

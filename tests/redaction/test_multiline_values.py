@@ -117,6 +117,7 @@ def test_a_key_of_an_issuer_is_recognised_in_a_comparison() -> None:
     assert Redactor({}).text(f'token == "ghp_{_ONE}aB1c"') == f'token == "{MARKER}"'
 
 
+@pytest.mark.exhaustive
 @cases("step", [1, 7, 64, 1000])
 def test_a_stream_shows_none_however_it_is_cut(step: int) -> None:
     for text, expected in TEXTS:

@@ -135,6 +135,7 @@ def test_values_of_any_shape_are_gone_through() -> None:
     assert Redactor({"OWN": "our own value"}).value(["it is our own value"]) == ["it is [OWN is not shown]"]
 
 
+@pytest.mark.exhaustive
 @cases("step", [1, 3, 7, 64, 100_000])
 def test_a_stream_shows_no_key_however_it_is_cut(step: int) -> None:
     keys = [*KEYS.values(), _PEM.format("RSA "), "https://joe:hunter2@example.com", "our own value"]

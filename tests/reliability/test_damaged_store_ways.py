@@ -141,6 +141,7 @@ async def test_the_full_screen_says_it_before_the_first_message(project: Path, d
     assert unseen_notices.pending(data)
 
 
+@pytest.mark.exhaustive
 async def test_a_page_of_the_browser_shows_it(project: Path, data: Path) -> None:
     async with (
         served(project) as there,

@@ -20,6 +20,8 @@ from tests.acp.test_acp import Editor
 from tests.agent.delegation import block
 from tests.peers.scripted import ScriptedProvider
 
+pytestmark = pytest.mark.exhaustive
+
 Mend = Callable[[], Awaitable[object]]
 FAULTS: dict[str, str] = {
     "full": "Free some space",

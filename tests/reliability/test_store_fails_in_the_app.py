@@ -14,7 +14,6 @@ from pathlib import Path
 import pytest
 
 from cogency_tui.store.store import Store
-from tests.exhaustive import sampled
 from tests.peers.server import Context
 from tests.peers.ways import WAYS
 from tests.tui.pty import Terminal
@@ -106,7 +105,8 @@ def drive(project: Path, data: Path, environ: dict[str, str], fault: str) -> Non
         assert terminal.leave() == 0
 
 
-@pytest.mark.parametrize("fault", sampled(FAULTS, quick=1))
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("fault", FAULTS)
 async def test_the_turn_ends_with_what_is_wrong_and_the_program_goes_on(tmp_path: Path, fault: str) -> None:
     project, data, config = tmp_path / "project", tmp_path / "data", tmp_path / "config.toml"
     project.mkdir()

@@ -65,6 +65,7 @@ def test_a_command_is_looked_into_in_linear_time(
     assert_linear(build, look, size)
 
 
+@pytest.mark.exhaustive
 def test_what_is_too_much_to_look_into_is_asked_about(project: Workspace) -> None:
     commands = "true;" * MOST + "rm file1"
     assert "are analyzed" in at_stake(commands, project.root, project).what
@@ -74,6 +75,7 @@ def test_what_is_too_much_to_look_into_is_asked_about(project: Workspace) -> Non
     assert "too much" in reach(words, project.root, project).protected
 
 
+@pytest.mark.exhaustive
 def test_a_path_outside_is_found_however_many_words_stand_before_it(project: Workspace) -> None:
     assert reach("cat " + "file1 " * 2_000 + "/etc/passwd", project.root, project).outside == "/etc/passwd"
 
@@ -185,6 +187,7 @@ def test_an_answer_of_many_units_is_read_in_linear_time(dialect: Dialect, unit: 
     assert_linear(lambda n: unit * n, read, 750)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("command", ["rm file1;", "git reset --hard;", "git checkout -- file{};"])
 def test_git_is_asked_no_more_often_for_many_commands(
     project: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str

@@ -11,6 +11,8 @@ import pytest
 from tests.peers.chat import ChatPeer
 from tests.safety.arena import Arena, Ran, block
 
+pytestmark = pytest.mark.exhaustive
+
 PROSE = "It sleeps before it checks whether another attempt is left. " * 100
 
 
@@ -60,7 +62,6 @@ async def test_of_two_instances_in_one_project_one_is_killed_and_the_other_goes_
     assert len((arena.project / "runs.txt").read_text().splitlines()) == 2
 
 
-@pytest.mark.exhaustive
 async def test_with_a_clock_that_was_set_back_order_is_that_of_what_happened(
     arena: Arena, tmp_path: Path
 ) -> None:

@@ -7,8 +7,9 @@ import pytest
 
 from cogency_tui.tools.shell.outside_effects import reach
 from cogency_tui.workspace.paths import Workspace
-from tests.exhaustive import sampled
 from tests.growth import assert_linear
+
+pytestmark = pytest.mark.exhaustive
 
 COMMANDS: dict[str, Callable[[int], str]] = {
     "quotes of awk": lambda count: "awk '" + "getline " + '\\"' * count + "'",
@@ -31,7 +32,7 @@ COMMANDS: dict[str, Callable[[int], str]] = {
 }
 
 
-@pytest.mark.parametrize("command", sampled(COMMANDS.values(), quick=3), ids=COMMANDS)
+@pytest.mark.parametrize("command", COMMANDS.values(), ids=COMMANDS)
 def test_four_times_the_text_takes_no_more_than_that(tmp_path: Path, command: Callable[[int], str]) -> None:
     workspace = Workspace(tmp_path)
     reach(command(100), tmp_path, workspace)

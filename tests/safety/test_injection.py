@@ -94,6 +94,7 @@ SHADOWED = (
 )  # fmt: skip
 
 
+@pytest.mark.exhaustive
 async def test_nothing_that_lies_in_the_project_is_imported_or_run(arena: Arena) -> None:
     owned = arena.project / "owned.txt"
     for name in SHADOWED:

@@ -5,6 +5,8 @@ import asyncio
 import json
 import socket
 
+import pytest
+
 from tests.peers.chat import ChatPeer
 from tests.peers.server import Fault
 from tests.safety.arena import Arena, Case, Ran, block
@@ -39,6 +41,7 @@ REPORTED = {
 }
 
 
+@pytest.mark.exhaustive
 async def test_what_cannot_be_helped_is_told_for_what_it_is(arena: Arena) -> None:
     cases = {name: Case(always=fault) for name, (fault, _said) in REPORTED.items()}
     runs = await arena.converse_each(cases, settings='key_env = "MINE"', environ={"MINE": KEY})
@@ -68,6 +71,7 @@ async def test_what_may_pass_is_tried_again_and_nothing_is_run_twice(arena: Aren
     assert _runs(arena) == 1
 
 
+@pytest.mark.exhaustive
 async def test_each_of_them_is_told_while_it_is_waited(arena: Arena) -> None:
     runs = await arena.converse_each({name: Case(faults=[fault]) for name, fault in TRIED_AGAIN.items()})
     for name, ran in runs.items():
@@ -90,6 +94,7 @@ CUT = {
 }
 
 
+@pytest.mark.exhaustive
 async def test_a_stream_that_breaks_keeps_what_came_and_runs_a_call_once_or_never(arena: Arena) -> None:
     begun = "I begin to say something.\n"
     cases = {

@@ -4,6 +4,8 @@ import json
 import os
 from typing import Any
 
+import pytest
+
 from tests.peers.chat import ChatPeer
 from tests.peers.server import Fault
 from tests.safety.arena import Arena, Case, block, written
@@ -150,6 +152,7 @@ CUTS = (
 )
 
 
+@pytest.mark.exhaustive
 async def test_a_stream_that_ends_anywhere_runs_nothing(arena: Arena) -> None:
     runs = await arena.converse_each({cut[:20]: Case([cut, "Done."]) for cut in CUTS})
     for cut, ran in runs.items():
@@ -200,6 +203,7 @@ FRAMES = (
 )
 
 
+@pytest.mark.exhaustive
 async def test_a_frame_that_no_vendor_sends_is_told_or_passed_over(arena: Arena) -> None:
     cases = {frame: Case(["A first answer."], [Fault(frame=frame, after=2)] * 2, token=3) for frame in FRAMES}
     for frame, ran in (await arena.converse_each(cases)).items():
@@ -226,6 +230,7 @@ OTHERS = {
 }
 
 
+@pytest.mark.exhaustive
 async def test_the_other_dialects_run_nothing_of_what_is_broken(arena: Arena) -> None:
     cases = {name: Case(replies, options=["--dialect", name]) for name, replies in OTHERS.items()}
     for name, ran in (await arena.converse_each(cases)).items():

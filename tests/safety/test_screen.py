@@ -128,6 +128,7 @@ def turn(text: str, number: int = 0, *, whole: bool = False) -> Iterator[Event]:
     yield metric(measure, measure)
 
 
+@pytest.mark.exhaustive
 async def test_every_text_of_a_turn_is_shown_disarmed(project: Path) -> None:
     agent = ScriptedAgent(project, *([*turn(text, number), end()] for number, text in enumerate(SEVERAL)))
     async with app_over(agent).run_test(size=(160, 50), notifications=True) as pilot:
@@ -195,6 +196,7 @@ def lines_of(transcript: Transcript, width: int = 120, *, expanded: bool) -> lis
     return texts
 
 
+@pytest.mark.exhaustive
 async def test_names_of_files_branches_models_and_conversations(project: Path) -> None:
     names = [text.replace("/", "∕").replace("\0", "")[:80] for text in ALL.values()]
     for name in names:
@@ -240,6 +242,7 @@ async def test_names_of_files_branches_models_and_conversations(project: Path) -
             screen_of(pilot.app)
 
 
+@pytest.mark.exhaustive
 async def test_what_is_told_in_passing(project: Path) -> None:
     async with app_over(ScriptedAgent(project, [end()])).run_test(
         size=(120, 40), notifications=True
@@ -272,6 +275,7 @@ async def test_what_a_tooltip_says(project: Path) -> None:
             await pilot.hover("#prompt")
 
 
+@pytest.mark.exhaustive
 async def test_questions(project: Path) -> None:
     async with app_over(ScriptedAgent(project, [end()])).run_test(size=(120, 50)) as pilot:
         for number, text in enumerate((*SEVERAL, *MARKUP.values())):
@@ -288,6 +292,7 @@ async def test_questions(project: Path) -> None:
             pilot.app.pop_screen()
 
 
+@pytest.mark.exhaustive
 async def test_what_is_pasted_or_put_into_fields(project: Path) -> None:
     async with app_over(ScriptedAgent(project, [end()])).run_test(size=(100, 30)) as pilot:
         await pilot.press("ctrl+r")

@@ -5,6 +5,8 @@ import os
 import time
 from pathlib import Path
 
+import pytest
+
 from tests.safety.arena import SECRET, Arena, block
 
 KEY = "sk-proj-very-secret-0123456789abcdef"
@@ -33,6 +35,7 @@ def gone(mark: str) -> bool:
     return not alive(mark)
 
 
+@pytest.mark.exhaustive
 async def test_commands_of_all_kinds(arena: Arena) -> None:
     mark = f"mark-{os.getpid()}-{time.monotonic_ns()}"
     commands = {

@@ -29,6 +29,7 @@ ANYTHING = st.text(
 )
 
 
+@pytest.mark.exhaustive
 def test_the_code_goes_round_the_cleaning_nowhere() -> None:
     assert [str(finding) for finding in walk_package()] == []
 

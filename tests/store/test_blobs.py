@@ -92,6 +92,7 @@ def test_a_content_above_the_limit_is_told_but_not_kept(tmp_path: Path) -> None:
     assert not blobs.put_bytes(b"abc", limit=2).stored
 
 
+@pytest.mark.exhaustive
 def test_a_file_larger_than_memory_should_be_is_hashed_in_pieces(tmp_path: Path) -> None:
     """Run where the memory holds less than the file; the file is sparse."""
     path = tmp_path / "large"

@@ -17,7 +17,6 @@ from cogency_tui.store.open_locks import Presence
 from cogency_tui.store.search.building import update
 from cogency_tui.store.search.index_file import BLOBS, INDEX
 from cogency_tui.store.store import Store
-from tests.exhaustive import sampled
 from tests.store.test_trouble import filled, root_of, said, spoil
 
 PAGE = 4096
@@ -56,7 +55,8 @@ def filled_pages(whole: bytes) -> list[int]:
     return [at for at in range(0, len(whole), PAGE) if any(whole[at + 3 + 100 * (at == 0) :][:2])]
 
 
-@pytest.mark.parametrize("first", sampled(range(SHARES), quick=1))
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("first", range(SHARES))
 async def test_damage_of_any_page_is_found_and_repaired(directory: Path, tmp_path: Path, first: int) -> None:
     expected = await several(directory, 5)
     path = directory / FILE

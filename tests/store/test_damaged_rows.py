@@ -15,16 +15,14 @@ from cogency_tui.store.search.building import update
 from cogency_tui.store.search.search_thread import SearchService
 from cogency_tui.store.store import Store
 from tests.agent.journaling import desk_at
-from tests.exhaustive import sampled
 from tests.store.test_check_and_repair import PAGE, filled_pages, several
 from tests.store.test_trouble import said, spoil
 
 _FRAME = 24 + PAGE
 
 
-@pytest.mark.parametrize(
-    "part", sampled([slice(0, PAGE // 2), slice(PAGE // 2, PAGE), slice(1000, 3000)], quick=1), ids=str
-)
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("part", [slice(0, PAGE // 2), slice(PAGE // 2, PAGE), slice(1000, 3000)], ids=str)
 async def test_a_store_with_half_zeroed_pages_is_whole_after_one_repair(
     directory: Path, tmp_path: Path, part: slice
 ) -> None:
@@ -150,9 +148,8 @@ async def _wal(directory: Path, place: Path) -> Path:
     return companions(place / FILE)[0]
 
 
-@pytest.mark.parametrize(
-    "at", sampled([0, 5, 10, 18, 24 + 100], quick=2), ids=["page", "commit", "salt", "checksum", "data"]
-)
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("at", [0, 5, 10, 18, 24 + 100], ids=["page", "commit", "salt", "checksum", "data"])
 async def test_a_flipped_byte_anywhere_in_a_frame_is_found(directory: Path, tmp_path: Path, at: int) -> None:
     wal = await _wal(directory, tmp_path / "copy")
     whole = wal.read_bytes()

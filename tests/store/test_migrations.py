@@ -59,6 +59,7 @@ async def test_a_newer_schema_is_refused_and_nothing_altered(directory: Path) ->
     assert (directory / FILE).read_bytes() == before
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("damaged", [False, True])
 async def test_processes_that_start_at_once_make_one_database(
     directory: Path, spawn: Spawn, damaged: bool

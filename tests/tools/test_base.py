@@ -122,6 +122,7 @@ async def test_a_call_can_be_planned_anew(project: Path) -> None:
     assert (await call.plan()).protected
 
 
+@pytest.mark.exhaustive
 @pytest.mark.skipif(sys.platform != "linux", reason="two names are exchanged in one step")
 async def test_no_race_gets_a_file_in_among_the_hooks(project: Path) -> None:
     over = threading.Event()

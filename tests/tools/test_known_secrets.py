@@ -110,6 +110,7 @@ async def test_a_file_that_blocks_is_not_waited_for(bench: Bench) -> None:
     assert "pipe" in str(outcome.content)
 
 
+@pytest.mark.exhaustive
 @cases("step", [1, 5, 64, 100_000])
 def test_a_stream_shows_no_known_secret_however_it_is_cut(step: int) -> None:
     known = KnownSecrets()
@@ -123,6 +124,7 @@ def test_a_stream_shows_no_known_secret_however_it_is_cut(step: int) -> None:
     assert shown.count("\n") == text.count("\n")
 
 
+@pytest.mark.exhaustive
 def test_what_is_known_is_bounded_and_known_once() -> None:
     known = KnownSecrets()
     for _ in range(200):

@@ -18,6 +18,7 @@ def shop(bench: Bench) -> Bench:
     return bench
 
 
+@pytest.mark.exhaustive
 async def test_no_tool_gives_a_key_away(shop: Bench) -> None:
     edits = {"file": "shop.py", "old": "retries = 3", "new": "retries = 4"}
     outcomes = [

@@ -114,7 +114,7 @@ GOING_ON = [
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize(("command", "onwards"), sampled(GOING_ON, quick=2))
+@pytest.mark.parametrize(("command", "onwards"), GOING_ON)
 async def test_what_git_merges_after_a_conflict_elsewhere_stays(
     desk: Desk, command: str, onwards: str
 ) -> None:
@@ -172,7 +172,7 @@ MADE = [
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize(("made", "branch", "away", "command"), sampled(MADE, quick=2))
+@pytest.mark.parametrize(("made", "branch", "away", "command"), MADE)
 async def test_what_a_command_composes_of_the_lines_itself_is_put_back(
     desk: Desk, made: str, branch: str, away: str, command: str
 ) -> None:
@@ -268,15 +268,12 @@ async def desk_with_many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Asy
 @pytest.mark.exhaustive
 @pytest.mark.parametrize(
     "command",
-    sampled(
-        [
-            "git cherry-pick many~2",
-            "git cherry-pick many~8..many~4",
-            "git revert --no-edit HEAD~6",
-            "git switch -q many && git rebase -q main",
-        ],
-        quick=1,
-    ),
+    [
+        "git cherry-pick many~2",
+        "git cherry-pick many~8..many~4",
+        "git revert --no-edit HEAD~6",
+        "git switch -q many && git rebase -q main",
+    ],
 )
 async def test_one_of_many_commits_is_found(desk_with_many: Desk, command: str) -> None:
     await ordinary(desk_with_many, f"{command} && touch z")
@@ -298,9 +295,7 @@ def old_git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.exhaustive
 @pytest.mark.usefixtures("old_git")
-@pytest.mark.parametrize(
-    "command", sampled(["git merge -q --no-edit plain; touch z", "git rebase plain; touch z"], quick=1)
-)
+@pytest.mark.parametrize("command", ["git merge -q --no-edit plain; touch z", "git rebase plain; touch z"])
 @pytest.mark.parametrize("conflict", [True, False])
 async def test_an_old_git_merges_again_as_well(desk: Desk, command: str, *, conflict: bool) -> None:
     if conflict:

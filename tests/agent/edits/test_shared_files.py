@@ -10,7 +10,6 @@ from cogency_tui.agent.permissions.rules import Rules
 from cogency_tui.agent.project.trust import Trust
 from cogency_tui.config.config_file import read_settings
 from tests import ROOT
-from tests.exhaustive import sampled
 
 PROCESSES, CHANGES = 4, 8
 
@@ -68,7 +67,7 @@ def names(every: int = 1) -> set[str]:
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize("linked", sampled([False, True], quick=1))
+@pytest.mark.parametrize("linked", [False, True])
 def test_no_setting_is_lost(tmp_path: Path, linked: bool) -> None:
     path = tmp_path / "config.toml"
     if linked:

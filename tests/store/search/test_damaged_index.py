@@ -131,6 +131,7 @@ async def test_searches_go_on_without_a_damaged_index_until_it_is_rebuilt(
         assert [path.name for path in directory.glob("*/mine")] == ["mine"]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("data", [bytes(PAGE), b"\xa5" * 4000], ids=["zero", "garbage"])
 async def test_damage_at_any_place_changes_no_answer(directory: Path, data: bytes) -> None:
     healthy = SearchService(directory)

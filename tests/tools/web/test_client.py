@@ -304,6 +304,7 @@ def bomb(size: int, wbits: int) -> bytes:
     return b"".join([packer.compress(block) for _ in range(size >> 20)]) + packer.flush()
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(("encoding", "wbits"), [("gzip", 31), ("deflate", 15), ("deflate", -15)])
 async def test_a_bomb_stops_in_bounded_memory(
     peer: WebPeer, client: WebClient, encoding: str, wbits: int
@@ -426,6 +427,7 @@ async def test_what_is_no_http_is_refused(peer: WebPeer, client: WebClient, raw:
     assert len(str(refused.value)) < 500
 
 
+@pytest.mark.exhaustive
 async def test_a_body_in_tiny_chunks_leaves_the_program_its_turns(peer: WebPeer, client: WebClient) -> None:
     chunks = b"1\r\nx\r\n" * 20_000 + b"0\r\n\r\n"
     peer.pages["/"] = Reply(raw=OK + b"transfer-encoding: chunked\r\n\r\n" + chunks)
