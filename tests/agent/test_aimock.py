@@ -106,6 +106,7 @@ def without_notices(events: Sequence[Event]) -> list[str]:
     ]
 
 
+@pytest.mark.exhaustive
 @ways(every=True)
 async def test_a_task_of_several_cycles_gives_the_same_events(server: Aimock, work: Work) -> None:
     server.script(*TASK)

@@ -12,9 +12,10 @@ from typing import Any
 import pytest
 
 from tests.agent.test_every_wire import Work
-from tests.exhaustive import sampled
 from tests.peers.server import Context, Fault
 from tests.peers.ways import KEY, WAYS
+
+pytestmark = pytest.mark.exhaustive
 
 CALLS = [{"name": "mark", "args": {"step": step}} for step in range(2)]
 ANSWER = f"Now.\n\n<execute>\n{json.dumps(CALLS)}\n</execute>"
@@ -52,7 +53,7 @@ def check(events: Sequence[Mapping[str, Any]]) -> None:
     assert events[-1]["type"] == "end"
 
 
-@pytest.mark.parametrize("name", sampled(WAYS, quick=3))
+@pytest.mark.parametrize("name", WAYS)
 async def test_answer_cut_at_any_frame_leaves_no_call_without_its_result(name: str, tmp_path: Path) -> None:
     # Each wire is cut at each frame, and each frame meets each fault on some of the wires.
     hows = [*faults_at(0)]

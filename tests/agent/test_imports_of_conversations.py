@@ -360,6 +360,7 @@ async def gone_through(project: Path, text: list[str]) -> None:
         assert not [*project.iterdir()]
 
 
+@pytest.mark.exhaustive
 @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(HEADS, st.lists(EVENTS, max_size=4), st.lists(EDITS, max_size=3), st.lists(MARKS, max_size=2))
 def test_nothing_that_was_accepted_makes_anything_fail(

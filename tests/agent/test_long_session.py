@@ -13,8 +13,9 @@ from cogency_tui.protocol.events import Message
 from cogency_tui.providers.base import Chunk
 from cogency_tui.providers.models import ModelFacts
 from tests.counting import Count, calls_counted, count_store_steps
-from tests.exhaustive import sampled
 from tests.peers.scripted import ScriptedProvider
+
+pytestmark = pytest.mark.exhaustive
 
 TURNS = 120
 EARLY, LATE = (9, 10, 11), (TURNS - 2, TURNS - 1, TURNS)
@@ -47,7 +48,7 @@ class Worker(ScriptedProvider):
         self.seeds.clear()
 
 
-@pytest.mark.parametrize("mode", sampled(["resume", "replay"], quick=1))
+@pytest.mark.parametrize("mode", ["resume", "replay"])
 async def test_a_turn_costs_what_is_new_in_it(
     mode: Mode, tmp_path: Path, project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

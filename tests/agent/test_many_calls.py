@@ -7,6 +7,8 @@ from tests.agent.conftest import MakeAgent
 from tests.agent.test_turns import block, results, turn
 from tests.peers.scripted import ScriptedProvider
 
+pytestmark = pytest.mark.exhaustive
+
 
 def calls(count: int) -> str:
     return block(*[("read", {"file": f"{number}.py"}) for number in range(count)])

@@ -65,6 +65,7 @@ class Person:
         return self._answers.pop(0) if self._answers else Answer(allow=True)
 
 
+@pytest.mark.exhaustive
 async def test_a_tool_is_asked_for_with_all_that_it_is_given(project: Path) -> None:
     agent = agent_with(project, block(("demo.add", {"a": 40})), "It is 42.", demo=command())
     agent.ask = person = Person()
@@ -127,6 +128,7 @@ async def test_what_it_brings_makes_the_way_out_ask_again(project: Path) -> None
     assert "the MCP server demo" in person.questions[0].reason
 
 
+@pytest.mark.exhaustive
 @with_plain_host
 async def test_what_a_server_says_of_its_tools_counts_from_the_start(project: Path) -> None:
     agent = agent_with(project, block(("shell", {"command": "make; true"})), "ok", demo=command())
@@ -180,6 +182,7 @@ async def test_that_is_known_when_the_conversation_goes_on_later(project: Path) 
         assert gate.sources == ("the MCP server demo",)
 
 
+@pytest.mark.exhaustive
 @with_plain_host
 async def test_files_that_a_server_changes_are_recorded(project: Path) -> None:
     reply = block(("demo.write", {"name": "new.txt", "text": "by a server\n"}))
@@ -212,6 +215,7 @@ async def test_without_the_extra_it_says_which_one(project: Path, monkeypatch: p
     assert "pip install 'cogency-tui[mcp]'" in errors[0]
 
 
+@pytest.mark.exhaustive
 def test_no_server_outlives_a_program_that_was_killed(tmp_path: Path) -> None:
     """Nor what a server has started to stay."""
     script = f"""

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -180,6 +181,7 @@ def cut(text: str, places: Sequence[int]) -> list[str]:
     return [text[start:stop] for start, stop in pairwise(stops)]
 
 
+@pytest.mark.exhaustive
 @settings(max_examples=300)
 @given(TEXTS, st.lists(st.integers(0, 100), max_size=10))
 def test_every_cut_of_an_answer_comes_to_the_same(text: str, places: list[int]) -> None:
@@ -191,6 +193,7 @@ def test_every_cut_of_an_answer_comes_to_the_same(text: str, places: list[int]) 
     assert answer.give_up() == ""
 
 
+@pytest.mark.exhaustive
 @settings(max_examples=300)
 @given(
     TEXTS, st.lists(st.integers(0, 100), max_size=10), st.lists(st.integers(0, 9), max_size=3), st.booleans()
@@ -217,6 +220,7 @@ def test_values_that_come_late_change_nothing(
     assert "".join(given_so_far) == as_text(substitute(f" {text}", VALUES))[1:]
 
 
+@pytest.mark.exhaustive
 @settings(max_examples=200)
 @given(TEXTS, st.lists(st.integers(0, 100), max_size=10))
 def test_giving_up_leaves_what_is_missing_as_it_was_written(text: str, places: list[int]) -> None:

@@ -645,6 +645,7 @@ async def test_a_yes_for_a_command_is_for_the_values_that_were_shown(tmp_path: P
     assert {question.pattern for question in asked} == {""}
 
 
+@pytest.mark.exhaustive
 async def test_a_file_is_copied_byte_for_byte(tmp_path: Path) -> None:
     data = b"\xc3\xa9 $HOME\r\n\t\"'\\\n" * 350_000 + b"no newline at the end"
     assert len(data) > 5_000_000
@@ -1113,6 +1114,7 @@ def _places(log: list[str], *entries: str) -> list[int]:
     return [place for place, entry in enumerate(log) if entry in entries]
 
 
+@pytest.mark.exhaustive
 @settings(max_examples=200, deadline=None)
 @given(
     _graphs(-1, -2, -3) | _graphs(-1, -2, -3, -1, -2, 1, 2) | _graphs(-1, -2, -3, 1, 0, 9),
@@ -1163,6 +1165,7 @@ async def test_of_very_many_calls_the_first_are_run_and_the_others_say_so() -> N
         assert f"first {MOST_CALLS} calls" in stage.outcome(call)
 
 
+@pytest.mark.exhaustive
 async def test_values_that_would_multiply_beyond_measure_fail_the_call() -> None:
     stage = Stage()
     stage.act("a", {"value": "x" * (1 << 20)}, output_key="big")
@@ -1172,6 +1175,7 @@ async def test_values_that_would_multiply_beyond_measure_fail_the_call() -> None
     assert "the limit is 33,554,432" in stage.outcome(call)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("backwards", [False, True])
 async def test_a_chain_of_calls_costs_time_in_proportion_to_its_length(backwards: bool) -> None:
     costs: list[float] = []

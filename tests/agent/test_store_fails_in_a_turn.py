@@ -89,6 +89,7 @@ class Full:
             fill(what)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("dialect", "chunks", "lasting"),
     [("xml", False, True), ("xml", True, False), ("action", True, True), ("action", False, False)],
@@ -128,6 +129,7 @@ async def test_wherever_the_store_fails_calls_get_results_and_the_turn_its_error
     assert all(failed) or not lasting
 
 
+@pytest.mark.exhaustive
 async def test_an_output_that_cannot_be_stored_is_stored_as_a_call_that_ran(
     make_agent: MakeAgent, tmp_path: Path, project: Path
 ) -> None:

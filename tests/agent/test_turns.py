@@ -77,6 +77,7 @@ def _units(events: Sequence[Event]) -> list[Any]:
     return [unit for unit in coalesce(events) if unit[0] not in ("metric", "result")]
 
 
+@pytest.mark.exhaustive
 async def test_results_come_in_call_order_without_chunks(make_agent: MakeAgent) -> None:
     slow_first = block(("shell", {"command": "sleep 0.2; echo slow"}), ("read", {"file": "none.py"}))
     events = await turn(make_agent(slow_first, "ok"))

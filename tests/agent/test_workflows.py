@@ -184,6 +184,7 @@ async def test_steps_may_be_sub_agents_and_other_workflows(bench: Bench) -> None
     assert "Names, with {parameters}: w {what}, keep {text}." in scripted(agent).sent[0][0]["content"]
 
 
+@pytest.mark.exhaustive
 async def test_the_results_of_all_steps_together_are_cut_for_the_model(bench: Bench) -> None:
     numbers = {"name": "shell", "parameters": {"command": "seq 1 9000"}}
     steps: Steps = [{"id": f"s{number}", **numbers} for number in range(4)]

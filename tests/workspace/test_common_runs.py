@@ -2,6 +2,7 @@
 
 import random
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -30,6 +31,7 @@ def test_common_counts_the_equal_beginning(old: list[int], new: list[int]) -> No
     assert old[count : count + 1] != new[count : count + 1] or count == min(len(old), len(new))
 
 
+@pytest.mark.exhaustive
 @settings(max_examples=150)
 @given(old=LINES, new=LINES)
 def test_the_search_finds_a_shortest_script(old: list[int], new: list[int]) -> None:

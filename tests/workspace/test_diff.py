@@ -56,6 +56,7 @@ def test_lines_that_look_like_headers_are_counted() -> None:
     assert count(diff + diff) == (2, 4)
 
 
+@pytest.mark.exhaustive
 @settings(max_examples=150)
 @given(TEXTS, TEXTS)
 def test_applying_the_diff_gives_the_new_text(before: list[str], after: list[str]) -> None:
@@ -124,6 +125,7 @@ def _few_kinds(kind: Callable[[int], int]) -> str:
     return "".join(f"{number}\n{block}" for number in range(100))
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("old", "new"),
     [

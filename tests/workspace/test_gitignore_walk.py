@@ -194,6 +194,7 @@ def test_very_deep_tree_ends_the_walk_and_not_the_program(workspace: Workspace) 
         assert len(list(levels)) == 100
 
 
+@pytest.mark.exhaustive
 @pytest.mark.timeout(60)
 def test_hostile_rules_and_names_take_no_time(workspace: Workspace, fill: Fill) -> None:
     rules = "\n".join(["*a" * 40 + "b", "*a*a*ab", "**/a" * 40 + "b", "*" * 900 + "b"] * 50)

@@ -204,6 +204,7 @@ def test_files_that_are_asked_for_are_looked_at_though_ignored(
     assert told(differences(workspace, before, take(workspace, also))) == [("deleted", "node_modules/x")]
 
 
+@pytest.mark.exhaustive
 def test_a_tree_that_changes_under_the_walk_is_no_trouble(project: Path, workspace: Workspace) -> None:
     churn = subprocess.Popen(
         ["bash", "-c", "while :; do mkdir -p d/e; echo > d/e/f; rm -rf d; done"], cwd=project

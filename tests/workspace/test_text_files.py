@@ -75,6 +75,7 @@ def test_every_text_file_goes_back_to_the_same_bytes(data: bytes) -> None:
     assert text.with_changes([]).encode() == data
 
 
+@pytest.mark.exhaustive
 @given(st.lists(st.tuples(st.text("ab", max_size=3), st.sampled_from(["\n", "\r\n"]))), st.data())
 def test_change_touches_only_what_it_replaces(lines: list[tuple[str, str]], data: st.DataObject) -> None:
     raw = "".join(line + ending for line, ending in lines)

@@ -141,6 +141,7 @@ async def test_bad_expression_is_told_with_its_place(workspace: Workspace, conte
         await search_worker.find_lines(workspace, workspace.locate("."), None, content, 0)
 
 
+@pytest.mark.exhaustive
 async def test_isolated_search_finds_the_same(workspace: Workspace, fill: Fill) -> None:
     fill({"a.py": "x\n", "b.txt": "x\n", ".gitignore": "c*\n", "c.py": "x\n"})
     start = workspace.locate(".")
@@ -152,6 +153,7 @@ async def test_isolated_search_finds_the_same(workspace: Workspace, fill: Fill) 
     )
 
 
+@pytest.mark.exhaustive
 async def test_name_that_is_no_text_survives_the_way(workspace: Workspace) -> None:
     (workspace.root / "caf\udce9").write_text("x\n")
     start = workspace.locate(".")
@@ -176,6 +178,7 @@ async def test_project_cannot_plant_modules_into_the_search(workspace: Workspace
     assert found.lines == ["a.txt:1: x"]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.timeout(60)
 async def test_expression_that_takes_forever_is_stopped(workspace: Workspace, fill: Fill) -> None:
     fill({"a": "a" * 60 + "!\n"})
@@ -200,6 +203,7 @@ async def test_cancelled_search_leaves_no_process(workspace: Workspace, fill: Fi
     assert _children() <= before
 
 
+@pytest.mark.exhaustive
 @pytest.mark.timeout(60)
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the alarm ends it, a minute later")
 def test_search_ends_with_a_program_that_was_killed(workspace: Workspace, fill: Fill) -> None:

@@ -146,6 +146,7 @@ def test_a_hunk_of_another_change_is_refused() -> None:
         merge(b"3\n", b"3\n", without_hunk(b"1\n", b"3\n", hunk))
 
 
+@pytest.mark.exhaustive
 @settings(max_examples=120)
 @given(CONTENTS, CONTENTS)
 def test_taking_back_gives_the_old_bytes(before: bytes, after: bytes) -> None:
@@ -156,6 +157,7 @@ def test_taking_back_gives_the_old_bytes(before: bytes, after: bytes) -> None:
     assert content == before
 
 
+@pytest.mark.exhaustive
 @settings(max_examples=120)
 @given(CONTENTS, CONTENTS)
 def test_hunks_one_by_one_give_the_old_bytes(before: bytes, after: bytes) -> None:
@@ -167,6 +169,7 @@ def test_hunks_one_by_one_give_the_old_bytes(before: bytes, after: bytes) -> Non
     assert now == before
 
 
+@pytest.mark.exhaustive
 @settings(max_examples=120)
 @given(CONTENTS, CONTENTS, CONTENTS)
 # Bytes with the mark of UTF-16 are read as such where they can be: no 0x0A here is a newline.
@@ -190,6 +193,7 @@ def test_nothing_is_invented_and_a_decision_settles_every_conflict(
         assert b"".join(their_read[slice(*conflict.their_lines)]) == conflict.theirs
 
 
+@pytest.mark.exhaustive
 @settings(max_examples=120)
 @given(st.data())
 def test_later_changes_of_other_lines_survive(data: st.DataObject) -> None:
@@ -219,6 +223,7 @@ def test_later_changes_of_other_lines_survive(data: st.DataObject) -> None:
         assert merged.content == text("p")
 
 
+@pytest.mark.exhaustive
 @settings(max_examples=200)
 @given(CONTENTS, CONTENTS, st.data())
 def test_no_later_line_is_lost_by_taking_back_a_hunk(
@@ -235,6 +240,7 @@ def test_no_later_line_is_lost_by_taking_back_a_hunk(
     assert b"the person's" in merged.resolved(sides)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.timeout(60)
 def test_large_files_are_merged() -> None:
     base = numbered(100_000)

@@ -62,6 +62,7 @@ def test_a_directory_that_is_gone_does_not_keep_others_from_being_watched(root: 
     assert watch.end() == {str(root / "x")}
 
 
+@pytest.mark.exhaustive
 def test_only_so_many_paths_are_remembered(root: Path) -> None:
     watch = Watch([root])
     for number in range(MOST_PATHS + 100):
@@ -71,6 +72,7 @@ def test_only_so_many_paths_are_remembered(root: Path) -> None:
     assert len(watch.end()) == MOST_PATHS
 
 
+@pytest.mark.exhaustive
 def test_only_so_many_directories_are_watched_the_topmost_first(root: Path) -> None:
     deep = root / "deep"
     deep.mkdir()
@@ -84,6 +86,7 @@ def test_only_so_many_directories_are_watched_the_topmost_first(root: Path) -> N
     assert watch.end() == {str(root / "x")}
 
 
+@pytest.mark.exhaustive
 @pytest.mark.skipif(sys.platform != "linux", reason="a watch takes no handle elsewhere")
 def test_where_the_system_does_not_let_it_watch_it_says_so(
     root: Path, monkeypatch: pytest.MonkeyPatch

@@ -207,6 +207,7 @@ asyncio.run(main(Path(sys.argv[1]), sys.argv[2]))
 """
 
 
+@pytest.mark.exhaustive
 async def test_what_a_command_does_after_it_has_killed_the_program_is_put_back(
     tmp_path: Path, sealed_home: Path
 ) -> None:

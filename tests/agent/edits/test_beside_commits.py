@@ -13,7 +13,6 @@ from tests.agent.edits.test_protected_file_restore import watched
 from tests.agent.journaling import Desk, desk_at, put, settle
 from tests.agent.repositories import git, share, sign_commits
 from tests.agent.templates import TEMPLATES
-from tests.exhaustive import sampled
 
 
 def _build(top: Path) -> None:
@@ -63,9 +62,8 @@ PULLED = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("command", "own"), sampled([(each, number % 2 > 0) for number, each in enumerate(PULLED)], quick=3)
-)
+@pytest.mark.exhaustive
+@pytest.mark.parametrize(("command", "own"), [(each, number % 2 > 0) for number, each in enumerate(PULLED)])
 async def test_what_a_colleague_pushed_stays(desk: Desk, command: str, *, own: bool) -> None:
     if own:
         await ordinary(desk, "echo 2 > conf.txt; git commit -qam own")
@@ -84,7 +82,8 @@ SWITCHED = [
 ]
 
 
-@pytest.mark.parametrize("command", sampled(SWITCHED, quick=2))
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("command", SWITCHED)
 async def test_what_was_fetched_before_stays(desk: Desk, command: str) -> None:
     git(desk.root, "fetch", "-q")
     await ordinary(desk, command)
@@ -110,6 +109,7 @@ async def test_links_and_line_ends_come_with_commits(desk: Desk, tmp_path: Path)
     assert (desk.root / "CLAUDE.md").is_symlink()
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("fetch", ["git fetch -q origin topic", "git pull -q origin topic"])
 async def test_a_linked_working_tree_has_what_it_fetches(desk: Desk, tmp_path: Path, fetch: str) -> None:
     git(desk.root, "worktree", "add", "-q", str(tmp_path / "linked"))
@@ -129,8 +129,9 @@ MADE_HERE = [
 ]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
-    ("command", "packed"), sampled([(each, number % 2 > 0) for number, each in enumerate(MADE_HERE)], quick=2)
+    ("command", "packed"), [(each, number % 2 > 0) for number, each in enumerate(MADE_HERE)]
 )
 async def test_what_was_here_before_does_not_come_with_a_fetch(
     desk: Desk, command: str, *, packed: bool
@@ -143,6 +144,7 @@ async def test_what_was_here_before_does_not_come_with_a_fetch(
     assert (desk.root / "AGENTS.md").read_text() in (OURS, THEIRS)
 
 
+@pytest.mark.exhaustive
 async def test_a_pipe_in_the_place_of_what_was_fetched_holds_nothing_up(desk: Desk) -> None:
     await watched(desk, "mkdir -p .git/objects/ab; mkfifo .git/objects/ab/" + 38 * "c")
     await watched(desk, f"{MADE} git branch y $c")
@@ -150,13 +152,15 @@ async def test_a_pipe_in_the_place_of_what_was_fetched_holds_nothing_up(desk: De
     assert (desk.root / "AGENTS.md").read_text() == OURS
 
 
+@pytest.mark.exhaustive
 async def test_what_is_fetched_beside_other_things_can_be_merged_later(desk: Desk) -> None:
     await ordinary(desk, "git fetch -q && touch x")
     await ordinary(desk, "git merge -q origin/main")
     assert has_theirs(desk)
 
 
-@pytest.mark.parametrize("place", sampled([".worktrees/x", "packages/x"], quick=1))
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("place", [".worktrees/x", "packages/x"])
 async def test_a_new_working_tree_has_its_protected_files(desk: Desk, place: str) -> None:
     await ordinary(desk, f"git worktree add -q {place} -b x && cd {place} && touch y")
     assert (desk.root / place / "AGENTS.md").read_text() == OURS
@@ -165,8 +169,9 @@ async def test_a_new_working_tree_has_its_protected_files(desk: Desk, place: str
     assert (desk.root / "AGENTS.md").read_text() == OURS
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
-    "back", sampled(["git switch -q main", "git revert --no-edit HEAD", "git reset -q --hard HEAD~"], quick=1)
+    "back", ["git switch -q main", "git revert --no-edit HEAD", "git reset -q --hard HEAD~"]
 )
 async def test_directories_that_the_agent_moved_can_be_left_with_what_is_ignored(
     desk: Desk, back: str
@@ -183,9 +188,8 @@ async def test_directories_that_the_agent_moved_can_be_left_with_what_is_ignored
     assert unclean(desk) == ""
 
 
-@pytest.mark.parametrize(
-    "command", sampled(["git merge -q origin/topic", "git rebase -q origin/topic"], quick=1)
-)
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("command", ["git merge -q origin/topic", "git rebase -q origin/topic"])
 async def test_a_conflict_in_a_protected_file_shows_both_sides(desk: Desk, command: str) -> None:
     desk.put("AGENTS.md", "be brief\n")
     git(desk.root, "commit", "-qam", "own")
@@ -203,6 +207,7 @@ async def test_a_conflict_in_a_protected_file_shows_both_sides(desk: Desk, comma
     assert has_theirs(desk)
 
 
+@pytest.mark.exhaustive
 async def test_a_conflict_is_settled_where_nobody_can_be_asked(
     make_agent: MakeAgent, project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -229,6 +234,7 @@ async def test_a_conflict_is_settled_where_nobody_can_be_asked(
     assert (project / "AGENTS.md").read_text() == THEIRS
 
 
+@pytest.mark.exhaustive
 async def test_what_a_hook_commits_does_not_come_with_commits(desk: Desk) -> None:
     hook = desk.root / ".git/hooks/post-checkout"
     hook.parent.mkdir(exist_ok=True)

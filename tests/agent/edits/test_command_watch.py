@@ -108,6 +108,7 @@ async def test_caches_and_files_of_a_moment_are_no_news(desk: Desk, command: str
     assert found.notes == []
 
 
+@pytest.mark.exhaustive
 async def test_where_not_all_can_be_watched_that_is_said_once(desk: Desk) -> None:
     for number in range(MOST_DIRECTORIES + 1):
         (desk.root / f"{number}").mkdir()
@@ -117,6 +118,7 @@ async def test_where_not_all_can_be_watched_that_is_said_once(desk: Desk) -> Non
     assert edit.kind == "created"
 
 
+@pytest.mark.exhaustive
 async def test_a_large_file_that_git_has_comes_back_byte_for_byte(tmp_path: Path) -> None:
     # Nothing is kept beforehand: it can only come from git.
     async with desk_at(tmp_path / "project", tmp_path / "data", replace(LIMITS, beforehand=0)) as desk:
@@ -199,6 +201,7 @@ async def test_what_was_there_before_is_known_though_another_command_begins(desk
     assert (await desk.journal.blobs()).read(edit.before.digest, edit.before.size) == b"1\n"
 
 
+@pytest.mark.exhaustive
 async def test_overlapping_commands_share_no_change(desk: Desk) -> None:
     for number in range(40):
         desk.put(f"{number}", "0\n")

@@ -94,7 +94,8 @@ LOSING = [
 SETS = 7
 
 
-@pytest.mark.parametrize("number", sampled(range(SETS), quick=1))
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("number", range(SETS))
 async def test_a_script_sets_nothing_that_loses(desk: Desk, sealed_home: Path, number: int) -> None:
     places = [*map(desk.root.joinpath, (".git/config", ".git/config.worktree")), sealed_home / ".gitconfig"]
     before = [each.exists() and each.read_bytes() for each in places]

@@ -10,7 +10,6 @@ from tests.agent.edits.test_protected_file_restore import watched
 from tests.agent.journaling import Desk, desk_at, settle
 from tests.agent.repositories import git
 from tests.agent.templates import TEMPLATES
-from tests.exhaustive import sampled
 
 _EVIL = "https://evil.example/x.git"
 _SSH = "git@evil.example:x.git"
@@ -77,7 +76,8 @@ def _by_script(desk: Desk, command: str) -> str:
 SETS = 4
 
 
-@pytest.mark.parametrize("number", sampled(range(SETS), quick=1))
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("number", range(SETS))
 async def test_a_script_does_not_lead_transfers_elsewhere(desk: Desk, sealed_home: Path, number: int) -> None:
     (sealed_home / ".gitconfig").write_text("[user]\n\tname = a\n")
     before = (desk.root / ".git/config").read_bytes(), (sealed_home / ".gitconfig").read_bytes()
@@ -91,7 +91,8 @@ async def test_a_script_does_not_lead_transfers_elsewhere(desk: Desk, sealed_hom
 SAID = [each for each in LEADING if each.startswith("git") and " url." not in each]
 
 
-@pytest.mark.parametrize("number", sampled(range(SETS), quick=1))
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("number", range(SETS))
 async def test_a_command_that_says_so_does(desk: Desk, sealed_home: Path, number: int) -> None:
     configuration = desk.root / ".git/config"
     before = configuration.read_bytes()

@@ -10,7 +10,8 @@ from tests.agent.edits.test_protected_file_restore import watched
 from tests.agent.journaling import Desk, desk_at, put, settle
 from tests.agent.repositories import git, output, sign_commits
 from tests.agent.templates import TEMPLATES
-from tests.exhaustive import sampled
+
+pytestmark = pytest.mark.exhaustive
 
 OURS, THEIRS = "be kind\n", "be quick\n"
 
@@ -82,7 +83,7 @@ HALF_WAY = {
 }
 
 
-@pytest.mark.parametrize("command", sampled(HALF_WAY, quick=2))
+@pytest.mark.parametrize("command", HALF_WAY)
 async def test_what_stops_half_way_can_be_left(desk: Desk, command: str) -> None:
     await ordinary(desk, command)
     assert theirs(desk)
@@ -100,7 +101,7 @@ RESOLVED = {
 }
 
 
-@pytest.mark.parametrize("command", sampled(RESOLVED, quick=2))
+@pytest.mark.parametrize("command", RESOLVED)
 async def test_what_stops_half_way_can_be_completed(desk: Desk, command: str) -> None:
     await ordinary(desk, command)
     await ordinary(desk, RESOLVED[command])
@@ -159,7 +160,7 @@ STASHED = ["git stash pop", "git stash apply -q; git status", "git stash pop sta
 
 
 @pytest.mark.parametrize("conflict", [True, False])
-@pytest.mark.parametrize("command", sampled(STASHED, quick=1))
+@pytest.mark.parametrize("command", STASHED)
 async def test_what_the_user_has_stashed_comes_back(desk: Desk, command: str, *, conflict: bool) -> None:
     desk.put("AGENTS.md", THEIRS)
     desk.put("sub/.envrc", "x\n")
@@ -306,7 +307,7 @@ ROUNDABOUT = [
 ]
 
 
-@pytest.mark.parametrize(("before", "command"), sampled(ROUNDABOUT, quick=4))
+@pytest.mark.parametrize(("before", "command"), ROUNDABOUT)
 async def test_what_a_command_made_by_plumbing_is_put_back(desk: Desk, before: str, command: str) -> None:
     await watched(desk, before)
     at_first = (desk.root / "AGENTS.md").read_text()

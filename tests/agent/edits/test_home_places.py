@@ -71,6 +71,7 @@ def _command(names: tuple[str, ...]) -> str:
     return "; ".join(f"mkdir -p $(dirname ~/{name}); echo evil > ~/{name}" for name in names)
 
 
+@pytest.mark.exhaustive
 async def test_what_runs_is_put_back(tmp_path: Path, sealed_home: Path) -> None:
     async with desk_at(tmp_path / "project", tmp_path / "data") as desk:
         settle()

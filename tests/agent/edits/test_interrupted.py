@@ -26,7 +26,6 @@ from cogency_tui.tools.worker_threads import in_thread
 from tests.agent.conftest import MakeAgent
 from tests.agent.faults import CALL, OLD, WORKS, Faults, fill, prepare, reopened
 from tests.agent.journaling import Desk, Tree, desk_at, settle
-from tests.exhaustive import sampled
 
 
 def _files(tree: Tree) -> dict[str, str]:
@@ -41,7 +40,8 @@ async def _answers(desk: Desk) -> list[ResultEvent]:
     return [event for event in await desk.store.events(desk.conversation) if event["type"] == "result"]
 
 
-@pytest.mark.parametrize("what", sampled(WORKS, quick=1))
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("what", WORKS)
 async def test_killed_at_any_step_nothing_is_unknown_and_all_can_be_reverted(
     tmp_path: Path, what: str
 ) -> None:
@@ -91,7 +91,8 @@ async def test_an_intent_of_a_process_that_runs_is_left_alone(tmp_path: Path) ->
         assert await (await desk.journal.intents()).below(desk.journal.root) == []
 
 
-@pytest.mark.parametrize("what", sampled(WORKS, quick=1))
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("what", WORKS)
 async def test_on_a_full_disk_a_change_is_refused_or_made_and_never_reported_as_broken(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, what: str
 ) -> None:

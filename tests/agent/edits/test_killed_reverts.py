@@ -4,10 +4,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from cogency_tui.agent.edits.file_history import histories
 from cogency_tui.tools.worker_threads import in_thread
 from tests.agent.faults import OLD, reopened
 from tests.agent.journaling import Desk
+
+pytestmark = pytest.mark.exhaustive
 
 
 def _kill_twice(top: Path, seed: int) -> None:

@@ -155,6 +155,7 @@ async def test_among_many_hooks_a_new_one_is_found(desk: Desk) -> None:
     assert found.put_back == [".git/hooks/pre-commit"]
 
 
+@pytest.mark.exhaustive
 async def test_among_many_submodules_no_old_one_looks_new(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:

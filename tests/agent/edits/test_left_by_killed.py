@@ -37,6 +37,7 @@ asyncio.run(main(Path(sys.argv[1])))
 '''
 
 
+@pytest.mark.exhaustive
 async def test_what_a_killed_process_was_writing_goes_with_the_next_opening(tmp_path: Path) -> None:
     data = tmp_path / "data"
     await in_thread(

@@ -70,7 +70,8 @@ WRITTEN = {
 SETS = 3
 
 
-@pytest.mark.parametrize("number", sampled(range(SETS), quick=1))
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("number", range(SETS))
 async def test_what_leads_to_programs_there_is_put_back(desk: Desk, number: int) -> None:
     for path, text in [*WRITTEN.items()][number::SETS]:
         place = desk.root / path

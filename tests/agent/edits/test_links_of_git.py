@@ -43,7 +43,8 @@ MOVES = [
 ]
 
 
-@pytest.mark.parametrize("command", sampled(MOVES, quick=2))
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("command", MOVES)
 async def test_a_working_tree_is_moved_with_the_hooks_in_it(desk: Desk, command: str) -> None:
     found, asked = await watched(desk, command, keep=None)
     assert (asked, found.put_back) == ([], [])
@@ -52,6 +53,7 @@ async def test_a_working_tree_is_moved_with_the_hooks_in_it(desk: Desk, command:
     assert output(desk.root / ".trees/elsewhere", "status", "--porcelain") == ""
 
 
+@pytest.mark.exhaustive
 async def test_a_hook_that_is_changed_on_the_way_is_put_back(desk: Desk) -> None:
     command = "git worktree move .trees/there .trees/new; echo evil >> .trees/new/.githooks/pre-commit"
     found, _ = await watched(desk, command, keep=None)
@@ -60,6 +62,7 @@ async def test_a_hook_that_is_changed_on_the_way_is_put_back(desk: Desk) -> None
     assert "evil" not in "".join(hooks)
 
 
+@pytest.mark.exhaustive
 async def test_a_working_tree_that_came_and_went_leaves_nothing_to_take_back(desk: Desk) -> None:
     before = desk.tree()
     await watched(desk, "git worktree add -q -b new .trees/new", keep=None)
@@ -109,7 +112,8 @@ async def tree(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tree
 
 
-@pytest.mark.parametrize("command", sampled(REMOVALS, quick=1))
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("command", REMOVALS)
 async def test_submodules_are_moved_and_removed_in_another_working_tree(
     desk: Desk, tree: Path, command: str
 ) -> None:
@@ -143,7 +147,8 @@ async def test_any_other_change_of_the_list_is_put_back(desk: Desk, command: str
     assert (desk.root / ".gitmodules").read_bytes() == before
 
 
-@pytest.mark.parametrize("command", sampled(KEPT[::2], quick=2))
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("command", KEPT[::2])
 async def test_any_other_change_of_the_list_of_another_working_tree_is_put_back(
     desk: Desk, tree: Path, command: str
 ) -> None:

@@ -131,6 +131,7 @@ async def test_it_is_put_back_after_a_kill(server: Server, tmp_path: Path) -> No
     assert is_as_before(server)
 
 
+@pytest.mark.exhaustive
 async def test_a_turn_finds_what_a_servers_thread_does(project: Path) -> None:
     calls = [
         {"name": "demo.write_later", "args": {"name": "AGENTS.md", "text": "be evil", "when": "go"}},

@@ -92,6 +92,7 @@ async def test_what_git_merges_stays(desk: Desk, command: str, text: str) -> Non
     assert rules(desk) == text
 
 
+@pytest.mark.exhaustive
 async def test_what_the_agent_committed_of_it_is_merged_again(desk: Desk) -> None:
     git(desk.root, "switch", "-qc", "later", "plain")
     desk.put("AGENTS.md", with_rules(r1="first", r3="third", r5="fifth"))
@@ -183,6 +184,7 @@ async def test_what_a_command_composes_of_the_lines_itself_is_put_back(
     assert rules(desk) in (at_first, with_rules(r9="last"), ALL)
 
 
+@pytest.mark.exhaustive
 async def test_conflicts_that_a_command_makes_itself_are_put_back(desk: Desk) -> None:
     base, at_first = "git rev-parse HEAD:AGENTS.md", rules(desk)
     for text in (
@@ -210,6 +212,7 @@ def tasks(*names: str, command: str = "make") -> str:
     return json.dumps({"tasks": found}, indent=2) + "\n"
 
 
+@pytest.mark.exhaustive
 async def test_what_git_merges_by_another_algorithm_of_its_own_stays(desk: Desk) -> None:
     path = ".vscode/tasks.json"
     for branch, text in (
@@ -226,6 +229,7 @@ async def test_what_git_merges_by_another_algorithm_of_its_own_stays(desk: Desk)
     assert "make -k" in (desk.root / path).read_text()
 
 
+@pytest.mark.exhaustive
 async def test_lines_of_both_sides_stay_where_git_is_told_to_take_them(desk: Desk) -> None:
     desk.put("AGENTS.md", with_rules(r1="one", r9="last"))
     (desk.root / ".gitattributes").write_text("AGENTS.md merge=union\n")

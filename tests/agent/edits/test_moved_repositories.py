@@ -144,6 +144,7 @@ async def test_a_nested_repository_moves_with_its_working_tree(desk: Desk) -> No
     assert not (desk.root / "nested").exists()
 
 
+@pytest.mark.exhaustive
 async def test_git_may_take_a_nested_repository_for_a_submodule(desk: Desk) -> None:
     git(desk.root, "-c", "protocol.file.allow=always", "submodule", "add", "-q", "-f", "./nested")
     settle()
@@ -153,6 +154,7 @@ async def test_git_may_take_a_nested_repository_for_a_submodule(desk: Desk) -> N
     assert (desk.root / ".git/modules/nested/hooks/pre-push").read_text() == "the user's\n"
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("command", "stays"),
     [
@@ -261,6 +263,7 @@ async def test_nothing_is_held_once_a_command_is_over(desk: Desk) -> None:
     assert _held(desk.root) == []
 
 
+@pytest.mark.exhaustive
 async def test_the_model_is_told_that_it_could_not_be_put_back(make_agent: MakeAgent, project: Path) -> None:
     git(project, "init", "-q")
     (project / "make.py").write_text("import shutil\nshutil.rmtree('.git')\n")

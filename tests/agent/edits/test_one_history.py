@@ -19,6 +19,8 @@ from cogency_tui.store.edit_records import Edit, Version
 from cogency_tui.tools.worker_threads import in_thread
 from tests.agent.journaling import Desk, Tree, desk_at
 
+pytestmark = pytest.mark.exhaustive
+
 NAMES = ["a", "b", "d/a", "d/e/f"]
 KINDS = ["write", "write", "append", "delete", "rename", "rename", "swap", "mode", "turn"]
 Steps = list[tuple[str, int]]

@@ -164,6 +164,7 @@ async def _says(process: asyncio.subprocess.Process, line: str = "\n") -> str:
     return (await process.stdout.readline()).decode().strip()
 
 
+@pytest.mark.exhaustive
 async def test_what_another_window_writes_meanwhile_stays(tmp_path: Path, config: Path) -> None:
     other = await _start(OTHER, config)
     reader = await _start(READER, tmp_path / "project", tmp_path / "data", WAIT)

@@ -53,6 +53,7 @@ async def test_nothing_that_the_program_asks_runs_them(
     assert lines == (["switch -q next"] if mode == "auto" else [])
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("name", "command"),
     [

@@ -241,22 +241,20 @@ async def test_a_branch_can_be_left_again(desk: Desk) -> None:
     assert not (desk.root / ".mcp.json").exists()
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     "command",
-    sampled(
-        [
-            "git checkout -q evil -- AGENTS.md",
-            "git restore --source=evil AGENTS.md",
-            "git checkout -q evil -- AGENTS.md; true > x",
-            "git switch -q evil; echo x > AGENTS.md",
-            "git switch -q evil && echo x > AGENTS.md && git commit -qam x",
-            "git merge -q evil; sh -c 'cp a.py AGENTS.md'",
-            "git -c core.pager=cat switch -q evil; cp a.py AGENTS.md; git commit -qam x",
-            "git am x; git switch evil; mv a.py AGENTS.md",
-            "git submodule foreach git switch evil; git rm -q AGENTS.md",
-        ],
-        quick=3,
-    ),
+    [
+        "git checkout -q evil -- AGENTS.md",
+        "git restore --source=evil AGENTS.md",
+        "git checkout -q evil -- AGENTS.md; true > x",
+        "git switch -q evil; echo x > AGENTS.md",
+        "git switch -q evil && echo x > AGENTS.md && git commit -qam x",
+        "git merge -q evil; sh -c 'cp a.py AGENTS.md'",
+        "git -c core.pager=cat switch -q evil; cp a.py AGENTS.md; git commit -qam x",
+        "git am x; git switch evil; mv a.py AGENTS.md",
+        "git submodule foreach git switch evil; git rm -q AGENTS.md",
+    ],
 )
 async def test_what_a_command_writes_by_itself_is_put_back(
     desk: Desk, monkeypatch: pytest.MonkeyPatch, command: str
@@ -290,7 +288,8 @@ SETTINGS = [
 SETS = 6
 
 
-@pytest.mark.parametrize("number", sampled(range(SETS), quick=2))
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("number", range(SETS))
 async def test_settings_that_start_programs_are_put_back(desk: Desk, number: int) -> None:
     configuration = desk.root / ".git/config"
     before = configuration.read_bytes()
@@ -327,6 +326,7 @@ async def test_a_working_tree_that_was_there_can_be_moved_and_removed(desk: Desk
     assert not (desk.root / "wt3").exists()
 
 
+@pytest.mark.exhaustive
 async def test_no_flood_of_files_hides_a_hook(desk: Desk) -> None:
     hooks = desk.root / ".git/hooks"
     for number in range(1500):
@@ -349,6 +349,7 @@ async def test_what_is_put_back_is_not_lost(desk: Desk) -> None:
     assert (desk.root / "AGENTS.md").read_text() == "evil\n"
 
 
+@pytest.mark.exhaustive
 async def test_a_model_in_auto_is_told_what_was_put_back(make_agent: MakeAgent, project: Path) -> None:
     git(project, "init", "-q")
     call = '<execute>[{"name": "shell", "args": {"command": "python3 make.py"}}]</execute>'
@@ -366,6 +367,7 @@ async def test_a_model_in_auto_is_told_what_was_put_back(make_agent: MakeAgent, 
     assert gate is None
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(("status", "cycles"), [(0, 5), (1, 3)])
 async def test_a_command_that_did_its_work_is_no_failed_batch(
     make_agent: MakeAgent, project: Path, status: int, cycles: int
@@ -421,6 +423,7 @@ async def test_what_the_user_agreed_to_before_stays(make_agent: MakeAgent, proje
     assert (project / ".envrc").read_text() == "y\n"
 
 
+@pytest.mark.exhaustive
 async def test_a_command_in_the_background_is_watched_until_its_end(
     make_agent: MakeAgent, project: Path
 ) -> None:

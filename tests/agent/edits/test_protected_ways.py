@@ -110,6 +110,7 @@ NAMED = (
 )
 
 
+@pytest.mark.exhaustive
 async def test_what_runs_without_being_named_is_protected(desk: Desk) -> None:
     assert [name for name in UNNAMED if not desk.workspace.guard(desk.workspace.locate(name))] == []
     command = "; ".join(f"mkdir -p $(dirname {name}); cp evil {name}" for name in UNNAMED)
@@ -117,6 +118,7 @@ async def test_what_runs_without_being_named_is_protected(desk: Desk) -> None:
     assert sorted(found.put_back) == sorted(UNNAMED)
 
 
+@pytest.mark.exhaustive
 async def test_what_runs_because_it_is_named_is_not(desk: Desk) -> None:
     assert [name for name in NAMED if desk.workspace.guard(desk.workspace.locate(name))] == []
     command = "; ".join(f"mkdir -p $(dirname {name}); cp evil {name}" for name in NAMED)
@@ -142,6 +144,7 @@ ORDINARY_AT_HOME = (
 )
 
 
+@pytest.mark.exhaustive
 async def test_what_runs_from_the_home_directory_is_watched(desk: Desk, sealed_home: Path) -> None:
     names = [str(sealed_home / name) for name in AT_HOME]
     command = "; ".join(f"mkdir -p $(dirname {name}); cp evil {name}" for name in names)
@@ -226,7 +229,8 @@ BRINGING = {
 }
 
 
-@pytest.mark.parametrize("made", sampled(BRINGING, quick=2))
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("made", BRINGING)
 async def test_a_commit_that_a_command_made_brings_nothing(desk: Desk, made: str) -> None:
     made_so = made.replace("../wt $c", "../wt $c; git update-ref refs/heads/y $c")
     await watched(desk, PLUMBED + made_so)
@@ -237,6 +241,7 @@ async def test_a_commit_that_a_command_made_brings_nothing(desk: Desk, made: str
     assert (desk.root / "AGENTS.md").read_text() == "be kind\n"
 
 
+@pytest.mark.exhaustive
 async def test_a_commit_named_by_its_id_brings_nothing(desk: Desk) -> None:
     await watched(desk, PLUMBED + "echo $c > id")
     found, _ = await watched(desk, f"git switch -q --detach {(desk.root / 'id').read_text().strip()}")
@@ -250,7 +255,8 @@ def test_what_files_of_git_say_is_not_only_brought(command: str) -> None:
     assert not found.alone
 
 
-@pytest.mark.parametrize("name", sampled(["-", "@{-1}", "HEAD@{1}", "ORIG_HEAD"], quick=1))
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("name", ["-", "@{-1}", "HEAD@{1}", "ORIG_HEAD"])
 async def test_a_commit_that_was_left_brings_nothing(desk: Desk, name: str) -> None:
     await watched(
         desk,
@@ -263,6 +269,7 @@ async def test_a_commit_that_was_left_brings_nothing(desk: Desk, name: str) -> N
     assert (desk.root / "AGENTS.md").read_text() == "be kind\n", found.notes
 
 
+@pytest.mark.exhaustive
 async def test_it_stays_in_doubt_whatever_is_run_between(desk: Desk) -> None:
     await watched(desk, PLUMBED + "git update-ref refs/heads/y $c")
     await watched(desk, "git fetch -q .")
@@ -311,6 +318,7 @@ async def test_what_a_colleague_committed_stays(desk: Desk, upstream: Path, comm
     assert (desk.root / "AGENTS.md").read_text() == "be quick\n"
 
 
+@pytest.mark.exhaustive
 async def test_what_the_user_has_kept_may_be_committed_and_come_back(desk: Desk) -> None:
     _, asked = await watched(desk, "cp evil AGENTS.md", keep=True)
     assert asked
@@ -321,6 +329,7 @@ async def test_what_the_user_has_kept_may_be_committed_and_come_back(desk: Desk)
     assert (desk.root / "AGENTS.md").read_text() == "be evil\n"
 
 
+@pytest.mark.exhaustive
 async def test_what_was_put_back_does_not_come_back_with_a_commit(desk: Desk) -> None:
     await watched(desk, "git switch -qc mine; cp evil AGENTS.md; git commit -qam mine")
     assert (desk.root / "AGENTS.md").read_text() == "be kind\n"
@@ -397,18 +406,16 @@ async def _asked(
 MAKE = "open('AGENTS' + '.md', 'w').write('evil')\n"
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     "command",
-    sampled(
-        [
-            "echo x > .envrc; python3 make.py",
-            "rm -r .vscode; python3 make.py",
-            "python3 make.py > /dev/null; echo x > ../outside-of-it; rm ../outside-of-it",
-            "echo x > sub/AGENTS.md; python3 make.py",
-            "cp .vscode/x sub; python3 make.py",
-        ],
-        quick=2,
-    ),
+    [
+        "echo x > .envrc; python3 make.py",
+        "rm -r .vscode; python3 make.py",
+        "python3 make.py > /dev/null; echo x > ../outside-of-it; rm ../outside-of-it",
+        "echo x > sub/AGENTS.md; python3 make.py",
+        "cp .vscode/x sub; python3 make.py",
+    ],
 )
 async def test_a_yes_covers_what_the_question_named(
     make_agent: MakeAgent, project: Path, command: str
@@ -453,6 +460,7 @@ async def test_a_question_names_all_that_it_is_about(make_agent: MakeAgent) -> N
     assert ".envrc: " in asked[0].reason
 
 
+@pytest.mark.exhaustive
 async def test_a_yes_that_named_no_protected_file_covers_none(make_agent: MakeAgent, project: Path) -> None:
     (project / "make.py").write_text(MAKE)
     settle()
@@ -461,6 +469,7 @@ async def test_a_yes_that_named_no_protected_file_covers_none(make_agent: MakeAg
     assert not (project / "AGENTS.md").exists()
 
 
+@pytest.mark.exhaustive
 async def test_a_yes_in_the_background_covers_no_more(make_agent: MakeAgent, project: Path) -> None:
     (project / "make.py").write_text(MAKE)
     settle()

@@ -517,6 +517,7 @@ async def test_at_the_end_the_user_hears_of_a_command_in_the_background(
     assert any(f"linked {sealed_home}/bin to {desk.root}/scripts" in each for each in desk.store.notices)
 
 
+@pytest.mark.exhaustive
 async def test_what_comes_with_commits_stays(desk: Desk) -> None:
     git(desk.root, "init", "-q", "-b", "main")
     git(desk.root, "add", "-A")
@@ -559,6 +560,7 @@ async def test_what_stays_is_said(small_desk: Desk, sealed_home: Path, name: str
     assert "report it to the user, who must check it" in note
 
 
+@pytest.mark.exhaustive
 async def test_a_call_that_leaves_something_is_a_failure(make_agent: MakeAgent, project: Path) -> None:
     (project / "AGENTS.md").write_bytes(b"x" * (JournalLimits().largest + 1))
     (project / "make.py").write_text("open('AGENTS' + '.md', 'w').write('evil')\n")
@@ -657,6 +659,7 @@ def _open_files() -> int:
     return len(list(Path("/proc/self/fd").iterdir()))
 
 
+@pytest.mark.exhaustive
 async def test_no_directory_stays_open(desk: Desk) -> None:
     names = [f"x/{number}/AGENTS.md" for number in range(2 * MOST_HELD)]
     for name in names:

@@ -23,6 +23,7 @@ async def _is_there(desk: Desk, data: Path) -> bool:
     return bool(intents) and all((data / "shadows" / each.shadow.name).is_file() for each in intents)
 
 
+@pytest.mark.exhaustive
 async def test_on_a_full_disk_an_interrupted_command_waits_to_be_settled(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

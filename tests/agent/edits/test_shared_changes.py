@@ -99,6 +99,7 @@ def places(tmp_path: Path) -> tuple[Path, Path]:
     return tmp_path / "project", tmp_path / "data"
 
 
+@pytest.mark.exhaustive
 async def test_no_plain_revert_takes_back_what_overlapping_commands_did(places: tuple[Path, Path]) -> None:
     count = 3
     async with desk_at(*places) as desk, workers(desk, count) as others:
@@ -131,6 +132,7 @@ async def test_no_plain_revert_takes_back_what_overlapping_commands_did(places: 
         assert [edit.path for edit in shown] == [edit.path for edit in found]
 
 
+@pytest.mark.exhaustive
 async def test_only_who_chooses_a_shared_change_and_agrees_takes_it_back(places: tuple[Path, Path]) -> None:
     async with desk_at(*places) as desk, workers(desk, 1) as (other,):
         await desk.write(("tool", "exact\n"))
@@ -155,6 +157,7 @@ async def test_only_who_chooses_a_shared_change_and_agrees_takes_it_back(places:
         assert not (desk.root / "theirs").exists()
 
 
+@pytest.mark.exhaustive
 async def test_what_was_written_while_only_one_command_ran_is_its_own(places: tuple[Path, Path]) -> None:
     async with desk_at(*places) as desk, workers(desk, 1) as (other,):
         for name in ("removed", "twice"):
@@ -185,6 +188,7 @@ async def test_what_was_written_while_only_one_command_ran_is_its_own(places: tu
         assert (desk.root / "twice").read_text() == other.conversation
 
 
+@pytest.mark.exhaustive
 async def test_what_a_command_changed_before_another_began_is_not_changed_back_in_its_edits(
     places: tuple[Path, Path],
 ) -> None:
@@ -201,6 +205,7 @@ async def test_what_a_command_changed_before_another_began_is_not_changed_back_i
         assert (edit.kind, edit.shared_with) == ("changed", ())
 
 
+@pytest.mark.exhaustive
 async def test_a_command_whose_process_was_killed_still_counts(places: tuple[Path, Path]) -> None:
     async with desk_at(*places) as desk, workers(desk, 1) as (other,):
         async with desk.calls.around_command("own", "shell"):
@@ -261,6 +266,7 @@ async def test_the_review_asks_before_a_shared_change_is_taken_back(places: tupl
         assert all(other.conversation in question for question in asked)
 
 
+@pytest.mark.exhaustive
 async def test_both_conversations_list_a_shared_change(
     places: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -308,6 +314,7 @@ async def test_a_change_that_two_others_recorded_was_not_brought_back_in_between
         assert [(edit.path, edit.before.digest, edit.after.digest) for edit in found.edits] == []
 
 
+@pytest.mark.exhaustive
 async def test_what_another_records_at_the_same_moment_is_recorded_once(
     places: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:

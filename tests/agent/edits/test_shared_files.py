@@ -11,6 +11,8 @@ from cogency_tui.agent.project.trust import Trust
 from cogency_tui.config.config_file import read_settings
 from tests import ROOT
 
+pytestmark = pytest.mark.exhaustive
+
 PROCESSES, CHANGES = 4, 8
 
 PROGRAM = """
@@ -66,7 +68,6 @@ def names(every: int = 1) -> set[str]:
     return {f"p{number}x{change}" for number in range(PROCESSES) for change in range(0, CHANGES, every)}
 
 
-@pytest.mark.exhaustive
 @pytest.mark.parametrize("linked", [False, True])
 def test_no_setting_is_lost(tmp_path: Path, linked: bool) -> None:
     path = tmp_path / "config.toml"
@@ -77,7 +78,6 @@ def test_no_setting_is_lost(tmp_path: Path, linked: bool) -> None:
     assert set(read_settings(path, path.read_text()).providers) == names()
 
 
-@pytest.mark.exhaustive
 def test_no_decision_on_a_project_is_lost(tmp_path: Path) -> None:
     at_once("trust", tmp_path)
     refused = Trust(tmp_path / "trusted.toml").decisions().refused

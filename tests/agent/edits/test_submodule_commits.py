@@ -9,7 +9,8 @@ from tests.agent.edits.test_half_way import ordinary
 from tests.agent.edits.test_protected_file_restore import watched
 from tests.agent.journaling import Desk, desk_at, settle
 from tests.agent.repositories import git, sign_commits
-from tests.exhaustive import sampled
+
+pytestmark = pytest.mark.exhaustive
 
 OLD, NEW = "be old\n", "be new\n"
 MADE = (
@@ -60,7 +61,7 @@ COMING = [
 ]
 
 
-@pytest.mark.parametrize("command", sampled(COMING, quick=2))
+@pytest.mark.parametrize("command", COMING)
 async def test_what_comes_with_commits_stays(desk: Desk, command: str) -> None:
     await ordinary(desk, command)
     assert text(desk, "lib") == NEW
@@ -78,7 +79,7 @@ async def test_a_new_submodule_is_as_it_is_recorded(desk: Desk) -> None:
 
 
 @pytest.mark.parametrize(
-    "command", sampled(["git checkout -q zz", "git merge -q zz; true > x", "git reset -q --hard zz"], quick=1)
+    "command", ["git checkout -q zz", "git merge -q zz; true > x", "git reset -q --hard zz"]
 )
 async def test_what_a_command_has_committed_in_a_submodule_is_put_back(desk: Desk, command: str) -> None:
     await watched(desk, f"cd lib; {MADE} git update-ref refs/heads/zz $c")

@@ -4,6 +4,8 @@ import asyncio
 import sys
 from pathlib import Path
 
+import pytest
+
 from cogency_tui.agent.edits.change_attribution import belongs_to
 from cogency_tui.agent.edits.prior_contents import planned
 from cogency_tui.process_identity import start_of
@@ -55,6 +57,7 @@ def _tell(process: asyncio.subprocess.Process) -> None:
     process.stdin.write(b"\n")
 
 
+@pytest.mark.exhaustive
 async def test_what_another_process_waits_for_is_not_of_a_command_in_the_background(tmp_path: Path) -> None:
     data = tmp_path / "data"
     async with desk_at(tmp_path / "project", data) as desk:

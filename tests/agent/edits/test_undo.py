@@ -216,6 +216,7 @@ async def test_one_undo_takes_back_what_a_make_like_command_did(desk: Desk) -> N
     assert desk.tree() == after
 
 
+@pytest.mark.exhaustive
 async def test_undo_and_redo_go_turn_by_turn(desk: Desk) -> None:
     trees = [desk.tree()]
     for number in range(3):

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from cogency_tui.agent.review.model import Target
 from cogency_tui.errors import UsageError
 from tests.agent.journaling import Desk, desk_at
-from tests.exhaustive import sampled
+
+pytestmark = pytest.mark.exhaustive
 
 LINES = "".join(f"line {number}\n" for number in range(12))
 
@@ -49,7 +50,7 @@ def random_command(random: Random) -> str:
     )
 
 
-@pytest.mark.parametrize("seed", sampled(range(8), quick=2))
+@pytest.mark.parametrize("seed", range(8))
 async def test_random_commands_are_taken_back_turn_by_turn_and_made_again(desk: Desk, seed: int) -> None:
     """Files become directories, links and other files; empty directories are nobody's concern."""
 

@@ -101,6 +101,7 @@ def table() -> dict[str, str]:
     return {command: decision for decision, _, command in (line.partition("  ") for line in lines)}
 
 
+@pytest.mark.exhaustive
 async def test_everyday_commands(developer: Developer) -> None:
     expected = table()
     assert len(expected) > 350
@@ -116,6 +117,7 @@ async def test_after_a_page_was_read_only_what_may_run_anything_asks(developer: 
     assert await developer.decision("cat a.py ~/.ssh/id_rsa") == "outside"
 
 
+@pytest.mark.exhaustive
 async def test_after_a_page_was_read_each_program_of_the_network_asks(developer: Developer) -> None:
     developer.after(Sources(certain=("example.com",)))
     commands = [f"{program} install x" for program in sorted(programs_with("network"))]

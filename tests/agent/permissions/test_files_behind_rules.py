@@ -349,6 +349,7 @@ HOSTILE = {
 }
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("key", HOSTILE)
 def test_a_repository_that_may_start_programs_has_no_rule(repository: Desk, key: str) -> None:
     commands = ("git status", "git diff", "git log", "git add a.txt", "git commit -m x", "go vet ./...")
@@ -443,6 +444,7 @@ ORDINARY = [
 ]
 
 
+@pytest.mark.exhaustive
 def test_an_ordinary_repository_has_rules(repository: Desk) -> None:
     require_rule(repository, "git status")
     for key, value in ORDINARY:
@@ -478,6 +480,7 @@ def test_of_each_program_it_is_known_what_decides() -> None:
         assert (program in FILES) != (program in READING), program
 
 
+@pytest.mark.exhaustive
 @cases("name", sorted(rule_options.RULES))
 def test_each_rule_has_a_basis_where_there_is_nothing(name: str, desk: Desk) -> None:
     if pattern_of(name):

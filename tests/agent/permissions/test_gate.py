@@ -162,6 +162,7 @@ PROTECTED = [
 ]
 
 
+@pytest.mark.exhaustive
 @cases("mode", PERMISSIONS)
 @cases("name", PROTECTED)
 async def test_protected_files_are_asked_for_in_every_mode(

@@ -60,6 +60,7 @@ async def test_what_the_turn_made_goes_unasked(desk: Desk) -> None:
         assert await loss(desk, command) == "", command
 
 
+@pytest.mark.exhaustive
 async def test_changes_of_what_was_committed_go_unasked_too(desk: Desk) -> None:
     await desk.write(("b.txt", "written\n"))
     await desk.run("echo more >> src/x.txt")
@@ -155,6 +156,7 @@ async def test_files_change_places_unasked(desk: Desk) -> None:
         assert await loss(desk, command) == "", command
 
 
+@pytest.mark.exhaustive
 async def test_what_is_moved_away_can_still_be_lost(desk: Desk) -> None:
     desk.put("c.txt", "mine\n")
     for command in (

@@ -67,6 +67,7 @@ async def outcomes(agent: Agent, revoke: Any, *, after: int = 1) -> list[Any]:
 CALL = block(("demo.add", {"a": 1}))
 
 
+@pytest.mark.exhaustive
 async def test_a_server_of_a_project_is_not_asked_once_trust_is_revoked(desk: Desk) -> None:
     desk.brings(server())
     agent = desk.agent(CALL, CALL, "done")
@@ -75,6 +76,7 @@ async def test_a_server_of_a_project_is_not_asked_once_trust_is_revoked(desk: De
     assert "it is no longer configured" in second["outcome"]
 
 
+@pytest.mark.exhaustive
 async def test_a_server_that_was_removed_from_the_configuration_is_not_asked(desk: Desk) -> None:
     config = desk.folder / "config.toml"
     config.write_text(server())
@@ -84,6 +86,7 @@ async def test_a_server_that_was_removed_from_the_configuration_is_not_asked(des
     assert "it is no longer configured" in second["outcome"]
 
 
+@pytest.mark.exhaustive
 async def test_a_configuration_that_is_being_written_leaves_the_servers(desk: Desk) -> None:
     config = desk.folder / "config.toml"
     config.write_text(server())

@@ -74,6 +74,7 @@ async def turns(project: Path, tmp_path: Path) -> AsyncGenerator[Turns, None]:
         yield Turns(project, tmp_path / "data", peer)
 
 
+@pytest.mark.exhaustive
 async def test_a_page_that_was_read_makes_the_next_request_ask(turns: Turns) -> None:
     fetch = ("fetch", {"url": turns.peer.url("/")})
     leak = ("fetch", {"url": turns.peer.url("/?key=1")})
@@ -149,6 +150,7 @@ async def test_what_was_read_before_a_restart_still_counts(
         assert wanted[first] in turns.asked[0].reason
 
 
+@pytest.mark.exhaustive
 async def test_what_a_sub_agent_read_before_a_restart_still_counts(turns: Turns) -> None:
     task = ("agent", {"name": "helper", "parameters": {"task": "look it up"}})
     helper = Settings(agents={"helper": AgentSettings()})

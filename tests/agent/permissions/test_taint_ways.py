@@ -132,12 +132,14 @@ async def desk(project: Path, tmp_path: Path) -> AsyncGenerator[Desk, None]:
         yield Desk(project, tmp_path / "data", {"URL": peer.url("/"), "OUTSIDE": str(outside)})
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("way", CALLS)
 async def test_a_leak_is_asked_about_at_once_and_after_reopening(desk: Desk, way: str) -> None:
     assert not await desk.leaks("c", *CALLS[way])
     assert not await desk.leaks()
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("way", ["page", "sub-agent", "workflow", "make"])
 async def test_a_fork_has_read_what_it_begins_with(desk: Desk, way: str) -> None:
     await desk.run(*CALLS[way])
@@ -146,6 +148,7 @@ async def test_a_fork_has_read_what_it_begins_with(desk: Desk, way: str) -> None
     assert not await desk.leaks(fork)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("way", ["page", "workflow", "make"])
 async def test_what_a_conversation_has_read_counts_for_who_recalls_it(desk: Desk, way: str) -> None:
     await desk.run(*CALLS[way], conversation="a")
@@ -153,6 +156,7 @@ async def test_what_a_conversation_has_read_counts_for_who_recalls_it(desk: Desk
     assert not await desk.leaks()
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("way", ["page", "workflow", "make"])
 @pytest.mark.parametrize("read", [RELIC, READ_LOG])
 async def test_a_relic_carries_what_was_read_when_it_was_stored(desk: Desk, way: str, read: str) -> None:
@@ -161,6 +165,7 @@ async def test_a_relic_carries_what_was_read_when_it_was_stored(desk: Desk, way:
     assert not await desk.leaks()
 
 
+@pytest.mark.exhaustive
 async def test_a_sub_agent_s_conversation_has_read_what_its_caller_had(desk: Desk) -> None:
     await desk.run(FETCH, block("agent", name="helper", task="sum it up"), "Summed up.")
     async with desk.agent() as agent:
@@ -195,6 +200,7 @@ async def test_what_stays_in_the_project_changes_nothing(desk: Desk, calls: list
     assert not desk.asked
 
 
+@pytest.mark.exhaustive
 async def test_what_could_have_brought_something_keeps_no_command_of_the_project_from_running(
     desk: Desk,
 ) -> None:

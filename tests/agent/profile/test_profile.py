@@ -190,6 +190,7 @@ async def test_the_prompt_tells_it_as_data_and_stays_as_it_is(tmp_path: Path, pr
         assert systems_in(provider.sent)[-1] == first
 
 
+@pytest.mark.exhaustive
 async def test_saying_yes_is_written_down_and_learns_from_this_conversation(
     tmp_path: Path, project: Path
 ) -> None:

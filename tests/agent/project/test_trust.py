@@ -338,6 +338,7 @@ def test_what_a_server_is_started_from_is_said_where_it_cannot_be_told(desk: Des
     assert desk.survey().unknown == ("npx -y some-server",)
 
 
+@pytest.mark.exhaustive
 def test_more_sources_than_are_compared_are_said(desk: Desk) -> None:
     desk.put("config.toml", '[mcp.x]\ncommand = "python"\nargs = ["tools/server.py"]\n')
     for number in range(2_001):

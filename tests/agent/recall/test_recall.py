@@ -145,6 +145,7 @@ async def test_a_search_that_is_given_up_leaves_the_next_one_right(store: Store,
     assert await found(recall, "retry") == [made.id]
 
 
+@pytest.mark.exhaustive
 async def test_the_index_grows_in_a_process_of_its_own_and_one_that_is_killed_loses_nothing(
     store: Store, recall: Recall
 ) -> None:

@@ -149,6 +149,7 @@ async def test_what_another_conversation_did_is_read_event_by_event(tmp_path: Pa
         ]
 
 
+@pytest.mark.exhaustive
 async def test_a_long_conversation_is_read_in_parts(tmp_path: Path) -> None:
     async with Agent("offline", project=tmp_path, data=tmp_path / "data") as agent:
         store = await agent.store()

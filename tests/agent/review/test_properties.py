@@ -15,6 +15,8 @@ from cogency_tui.tools.worker_threads import in_thread
 from tests.agent.journaling import Desk, Tree, desk_at
 from tests.agent.review.conftest import review_of
 
+pytestmark = pytest.mark.exhaustive
+
 SLOW = [HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
 OPENING = "".join(f"line {number % 7}\n" for number in range(14))
 

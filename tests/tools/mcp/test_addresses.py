@@ -45,6 +45,7 @@ class Http:
             self.process.wait()
 
 
+@pytest.mark.exhaustive
 async def test_one_at_an_address_that_dies_and_comes_back(bench: Bench) -> None:
     http = Http()
     await http.start()
@@ -64,11 +65,13 @@ async def test_one_at_an_address_that_dies_and_comes_back(bench: Bench) -> None:
         http.stop()
 
 
+@pytest.mark.exhaustive
 async def test_an_address_where_nobody_is(bench: Bench) -> None:
     await bench.start(far=McpSettings(url=Http().url, start_timeout=20.0))
     assert bench.listed("far").state is ServerState.FAILED
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("status", "problem"),
     [

@@ -139,6 +139,7 @@ async def test_command_may_end_itself_properly(ground: Ground) -> None:
     assert ground.all.read(id).endswith("bye\n")
 
 
+@pytest.mark.exhaustive
 async def test_output_is_kept_in_bounded_memory(ground: Ground) -> None:
     tracemalloc.start()
     try:
@@ -173,6 +174,7 @@ async def test_there_is_a_most(ground: Ground) -> None:
     assert await ground.start("sleep 1000") == f"p{MOST + 1}"
 
 
+@pytest.mark.exhaustive
 async def test_those_that_ended_long_ago_are_forgotten(ground: Ground) -> None:
     lasting = await ground.start("sleep 1000")
     for _ in range(MOST + 2):

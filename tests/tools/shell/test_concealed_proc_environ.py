@@ -59,6 +59,7 @@ def _run(tmp_path: Path, **variables: str) -> dict[str, str | dict[str, str]]:
     return json.loads(answered.stdout)
 
 
+@pytest.mark.exhaustive
 def test_no_parent_of_a_command_shows_a_key(tmp_path: Path) -> None:
     found = _run(tmp_path, OPENAI_API_KEY=KEY, ODD_NAME=ODD, GITHUB_TOKEN="short")
     content = str(found["content"])
@@ -71,6 +72,7 @@ def test_no_parent_of_a_command_shows_a_key(tmp_path: Path) -> None:
         assert part not in content
 
 
+@pytest.mark.exhaustive
 def test_the_program_keeps_its_keys(tmp_path: Path) -> None:
     found = _run(tmp_path, OPENAI_API_KEY=KEY, ODD_NAME=ODD)
     python = found["python"]

@@ -154,11 +154,13 @@ def _program(how: str, text: str, mark: str, tmp_path: Path) -> Generator["subpr
             program.kill()
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("group", GROUPS)
 async def test_nothing_is_left_when_the_program_is_killed(group: str, mark: str, tmp_path: Path) -> None:
     await _ends_with_the_program(_all_of(group), signal.SIGKILL, mark, tmp_path)
 
 
+@pytest.mark.exhaustive
 async def test_nothing_is_left_when_the_program_ends_by_a_signal(mark: str, tmp_path: Path) -> None:
     async def end(number: signal.Signals) -> None:
         directory = tmp_path / number.name
@@ -168,6 +170,7 @@ async def test_nothing_is_left_when_the_program_ends_by_a_signal(mark: str, tmp_
     await asyncio.gather(*map(end, (signal.SIGHUP, signal.SIGTERM, signal.SIGSEGV, signal.SIGINT)))
 
 
+@pytest.mark.exhaustive
 async def test_nothing_is_left_when_the_supervisors_were_stopped_and_the_program_killed(
     mark: str, tmp_path: Path
 ) -> None:
@@ -175,6 +178,7 @@ async def test_nothing_is_left_when_the_supervisors_were_stopped_and_the_program
     await _ends_with_the_program(text, signal.SIGKILL, mark, tmp_path)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.usefixtures("adopts_nothing")
 async def test_group_is_ended_when_the_program_is_killed(mark: str, tmp_path: Path) -> None:
     await _ends_with_the_program(ESCAPES["nohup"], signal.SIGKILL, mark, tmp_path, how="group")
@@ -241,6 +245,7 @@ STOPS = (
 )
 
 
+@pytest.mark.exhaustive
 async def test_command_that_stops_its_supervision_ends_all_the_same(mark: str, tmp_path: Path) -> None:
     # At once, as all of them take as long as a supervision is waited for that does not answer.
     texts = [f"{ESCAPES['setsid']} {stops}; sleep 1000.$TEST_MARK" for stops in STOPS]
@@ -372,6 +377,7 @@ ENDS = {
 }
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("tree", [True, False])
 async def test_end_comes_through_exactly(tree: bool, mark: str, tmp_path: Path) -> None:
     # It takes a second of processor time, and ends by a signal as others do.

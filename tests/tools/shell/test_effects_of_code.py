@@ -168,6 +168,7 @@ ORDINARY = [
 ]
 
 
+@pytest.mark.exhaustive
 @cases("command", SED_AND_AWK + CODE + MADE + WRAPPED)
 def test_code_that_names_a_path_outside_is_asked_about(project: Path, command: str) -> None:
     found = of(project, command)

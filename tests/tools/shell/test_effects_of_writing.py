@@ -222,6 +222,7 @@ ORDINARY = [
 ]
 
 
+@pytest.mark.exhaustive
 @cases("command", PROTECTED)
 def test_what_may_write_a_protected_file_is_asked_about(project: Path, command: str) -> None:
     assert of(project, command).protected

@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from cogency_tui.tools.shell.outside_effects import Reach, reach
 from cogency_tui.tools.shell.port_owners import ListeningPorts
 from cogency_tui.workspace.paths import Workspace
@@ -66,6 +68,7 @@ def of(root: Path, command: str) -> Reach:
     return reach(command, root, Workspace(root), ListeningPorts())
 
 
+@pytest.mark.exhaustive
 @cases("command", HERE)
 def test_what_stands_behind_host_and_port_changes_neither(tmp_path: Path, command: str) -> None:
     found = of(tmp_path, command)

@@ -266,6 +266,7 @@ def test_what_is_at_stake(repo: Repo, command: str, paths: set[str]) -> None:
     assert repo.stake(command).what or paths == {"build"}
 
 
+@pytest.mark.exhaustive
 @cases("command", HIDDEN)
 def test_it_is_found_wherever_it_stands(repo: Repo, command: str) -> None:
     assert "new.txt" in repo.paths(command)
@@ -277,6 +278,7 @@ def test_nothing_is_at_stake(repo: Repo, command: str) -> None:
     assert repo.stake(command) == AtStake()
 
 
+@pytest.mark.exhaustive
 def test_nothing_is_changed_by_looking(repo: Repo) -> None:
     def state() -> object:
         return {
@@ -434,6 +436,7 @@ def test_what_is_nested_too_deeply_is_asked_about(repo: Repo, command: str) -> N
     assert "nested too deeply" in repo.stake(command).what
 
 
+@pytest.mark.exhaustive
 @pytest.mark.timeout(60)
 @cases(
     "command",

@@ -197,6 +197,7 @@ def odd_names(project: Path) -> Path:
     return project
 
 
+@pytest.mark.exhaustive
 @cases("command", PLAIN)
 def test_ordinary_lists_are_no_question(odd_names: Path, command: str) -> None:
     assert not is_asked_about(odd_names, command)

@@ -197,6 +197,7 @@ def network(root: Path, command: str) -> str:
     return reach(command.replace("\\n", "\n"), root, Workspace(root), ListeningPorts()).network
 
 
+@pytest.mark.exhaustive
 @cases("command", REACHING)
 def test_what_may_run_anything_may_reach_the_network(project: Path, command: str) -> None:
     assert network(project, command)

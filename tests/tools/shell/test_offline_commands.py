@@ -258,6 +258,7 @@ def offline(root: Path, command: str) -> bool:
     return is_offline(command.replace("\\n", "\n"), root, Workspace(root), ListeningPorts())
 
 
+@pytest.mark.exhaustive
 @cases("command", OFFLINE)
 def test_what_reads_and_writes_files_that_it_names_is_offline(project: Path, command: str) -> None:
     assert offline(project, command)

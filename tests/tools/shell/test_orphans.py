@@ -19,7 +19,6 @@ from cogency_tui.tools.shell.background import Background
 from cogency_tui.tools.shell.command_execution import Ended, RunningCommand, run_command
 from cogency_tui.tools.shell.supervised_process import Supervised
 from cogency_tui.tools.supervision.process_tree import children_of, descendants
-from tests.exhaustive import sampled
 from tests.tools.survivors import MARK, none_survives, survivors, until
 
 pytestmark = [
@@ -90,7 +89,8 @@ WAYS = [
 """Each escape in both ways, and every other one in the same way first."""
 
 
-@pytest.mark.parametrize(("escape", "run"), sampled(WAYS, quick=len(ESCAPES)))
+@pytest.mark.exhaustive
+@pytest.mark.parametrize(("escape", "run"), WAYS)
 async def test_nothing_is_left_of_a_command_without_supervision(
     escape: str, run: Run, mark: str, tmp_path: Path
 ) -> None:
@@ -103,6 +103,7 @@ async def test_nothing_is_left_of_a_command_without_supervision(
     assert not survivors(mark)
 
 
+@pytest.mark.exhaustive
 async def test_nothing_is_left_when_the_program_goes_with_the_supervision_stopped(
     mark: str, tmp_path: Path
 ) -> None:
@@ -134,6 +135,7 @@ asyncio.run(main(sys.argv[1:]))
     await none_survives(mark)
 
 
+@pytest.mark.exhaustive
 async def test_what_cannot_be_ended_is_named_in_the_result(
     mark: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -162,6 +164,7 @@ def test_many_that_cannot_be_ended_are_counted() -> None:
     assert ended.notes == [f"[7 processes could not be ended: {named} and 2 more]"]
 
 
+@pytest.mark.exhaustive
 async def test_sweep_leaves_alone_what_is_none_of_a_command(mark: str, tmp_path: Path) -> None:
     orphans.adopt()
     since = orphans.started_at(os.getpid())
@@ -184,6 +187,7 @@ async def test_sweep_leaves_alone_what_is_none_of_a_command(mark: str, tmp_path:
             os.kill(pid, signal.SIGKILL)
 
 
+@pytest.mark.exhaustive
 async def test_sweep_takes_nothing_that_was_there_before_the_command(mark: str, tmp_path: Path) -> None:
     orphans.adopt()
     daemon = await asyncio.create_subprocess_exec("bash", "-c", f"setsid sleep 1000.{mark} & :")
@@ -197,6 +201,7 @@ async def test_sweep_takes_nothing_that_was_there_before_the_command(mark: str, 
     assert not survivors(mark)
 
 
+@pytest.mark.exhaustive
 def test_adopted_child_is_buried_once_nobody_can_be_waiting_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
     orphans.adopt()
     # What ended in our session may be a child that somebody waits for; in another, it is none.

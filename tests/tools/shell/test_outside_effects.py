@@ -360,6 +360,7 @@ ORDINARY = [
 ]
 
 
+@pytest.mark.exhaustive
 @cases("command", OUTSIDE)
 def test_nothing_may_be_written_outside_unasked(project: Path, command: str) -> None:
     found = of(project, command)

@@ -215,6 +215,7 @@ npm install a@file:../proj
 """.strip().splitlines()
 
 
+@pytest.mark.exhaustive
 @cases("command", NAMED)
 def test_a_file_outside_that_a_client_names_is_outside(project: Path, command: str) -> None:
     found = of(project, command)

@@ -88,6 +88,7 @@ async def test_a_conversation_knows_its_own_servers(background: Background, tmp_
     assert mine.pids() == []
 
 
+@pytest.mark.exhaustive
 async def test_a_server_that_works_in_the_project_is_known_as_such(
     background: Background, tmp_path: Path, ours: int
 ) -> None:

@@ -64,6 +64,7 @@ def workspace(tmp_path: Path) -> Workspace:
     return Workspace(tmp_path)
 
 
+@pytest.mark.exhaustive
 @cases("program", sorted(PROGRAMS))
 def test_both_uses_agree_on_each_program(program: str, workspace: Workspace) -> None:
     known = PROGRAMS[program]
@@ -86,6 +87,7 @@ def test_what_was_known_in_one_table_only_is_known(program: str) -> None:
     assert "network" in facts(program)
 
 
+@pytest.mark.exhaustive
 @cases("program", sorted(NETWORK_COMMANDS))
 def test_no_command_that_goes_to_the_network_has_a_rule(program: str, workspace: Workspace) -> None:
     for command in NETWORK_COMMANDS[program]:
@@ -95,6 +97,7 @@ def test_no_command_that_goes_to_the_network_has_a_rule(program: str, workspace:
             assert pattern_of(f"{program} {command} x") == ""
 
 
+@pytest.mark.exhaustive
 @cases("name", sorted(RULES))
 def test_each_rule_stays_here_and_refuses_what_it_does_not_name(name: str, workspace: Workspace) -> None:
     options = RULES[name]
@@ -241,6 +244,7 @@ def lists_in(tree: ast.AST) -> Iterator[list[str]]:
         yield from lists_in(node)
 
 
+@pytest.mark.exhaustive
 @cases("path", sorted(Path(outside_effects.__file__).parent.glob("*.py")))
 def test_no_module_has_a_second_list_of_programs(path: Path) -> None:
     found: list[list[str]] = []

@@ -79,6 +79,7 @@ async def test_directory_that_cannot_be_used_is_told(bench: Bench, cwd: str, tol
         await bench.plan("shell", command="true", cwd=cwd)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("text", "told"), [("a\0b", "NUL"), ("a\ud800", "surrogate"), ("#" + "x" * 1_200_000, "too long")]
 )
@@ -196,6 +197,7 @@ async def test_cancelled_command_leaves_no_process(quick: Bench) -> None:
     assert await _gone(quick.root / "child")
 
 
+@pytest.mark.exhaustive
 @pytest.mark.timeout(60)
 async def test_command_cancelled_twice_leaves_no_process(quick: Bench) -> None:
     call = quick.registry.bind(
@@ -211,6 +213,7 @@ async def test_command_cancelled_twice_leaves_no_process(quick: Bench) -> None:
     assert await _gone(quick.root / "pid")
 
 
+@pytest.mark.exhaustive
 @pytest.mark.timeout(60)
 async def test_endless_output_is_cut_and_the_loop_stays_free(quick: Bench) -> None:
     ticks = 0
@@ -245,6 +248,7 @@ async def test_there_is_no_terminal(bench: Bench, text: str) -> None:
     assert (await bench.run("shell", command=text)).failed
 
 
+@pytest.mark.exhaustive
 @pytest.mark.timeout(60)
 async def test_one_line_of_30_megabytes_is_cut_with_both_ends_kept(bench: Bench) -> None:
     outcome = await bench.run(
@@ -257,6 +261,7 @@ async def test_one_line_of_30_megabytes_is_cut_with_both_ends_kept(bench: Bench)
     assert tail.endswith("xxxend")
 
 
+@pytest.mark.exhaustive
 @pytest.mark.timeout(120)
 async def test_much_output_comes_to_its_end_in_bounded_memory(bench: Bench) -> None:
     before = _memory()
@@ -430,6 +435,7 @@ async def test_what_a_command_produces_is_whole(bench: Bench) -> None:
     assert "bytes of output were cut here" in outcome.content
 
 
+@pytest.mark.exhaustive
 async def test_more_than_a_value_can_hold_is_a_failure(bench: Bench) -> None:
     bench.context.takes_value = True
     outcome = await bench.run("shell", command="head -c 20000000 /dev/zero")

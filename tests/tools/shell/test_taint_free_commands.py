@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from cogency_tui.tools.shell.outside_effects import reach
 from cogency_tui.workspace.paths import Workspace
 from tests.cases import cases
@@ -140,6 +142,7 @@ def test_a_module_of_the_project_in_the_place_of_python_s_own_could_bring_someth
     assert could_bring(tmp_path, "python3 -m json.tool a") == "python3"
 
 
+@pytest.mark.exhaustive
 def test_a_command_too_long_to_be_looked_through_could_bring_something(tmp_path: Path) -> None:
     assert could_bring(tmp_path, "true;" * 30_000 + "./x") == "a command that is too long to analyze"
 

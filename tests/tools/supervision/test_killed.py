@@ -83,6 +83,7 @@ async def _killed(how: str, stopped: Sequence[str], victims: Sequence[str], dire
     await none_survives(mark)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("how", ["foreground", "background"])
 async def test_nothing_of_a_command_outlives_those_that_watch_over_it(how: str, tmp_path: Path) -> None:
     with subprocess.Popen(["sleep", "1000"]) as bystander:  # noqa: ASYNC220 (it is only looked at)
