@@ -41,6 +41,7 @@ def test_the_wheel_has_every_file_of_the_package(built: Path) -> None:
     assert not [name for name in names if name.startswith(("tests/", "screenshots/"))]
 
 
+@pytest.mark.exhaustive
 def test_the_wheel_stays_small(built: Path) -> None:
     assert wheel(built).stat().st_size < 2 << 20
 

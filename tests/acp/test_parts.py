@@ -103,6 +103,7 @@ async def test_nothing_is_started_to_list_sessions(
     assert listed.sessions == []
 
 
+@pytest.mark.exhaustive
 def test_without_an_editor_it_says_so(tmp_path: Path) -> None:
     (tmp_path / "input").write_text("x")
     for name in ("/dev/null", str(tmp_path / "input")):

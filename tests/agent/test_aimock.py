@@ -120,6 +120,7 @@ async def test_a_task_of_several_cycles_gives_the_same_events(server: Aimock, wo
     assert [each.status for each in server.journal()] == [200] * 2 * (STEPS + 1)
 
 
+@pytest.mark.exhaustive
 @ways("usage")
 async def test_tokens_are_those_that_were_reported(server: Aimock, work: Work) -> None:
     server.script(*TASK)
@@ -130,6 +131,7 @@ async def test_tokens_are_those_that_were_reported(server: Aimock, work: Work) -
     assert not any(step.get("estimated") for step in steps)
 
 
+@pytest.mark.exhaustive
 @ways("reasoning")
 async def test_reasoning_beside_the_text_is_told_as_thoughts(server: Aimock, work: Work) -> None:
     asked = says("task one", "Nothing to do.", chunkSize=5)

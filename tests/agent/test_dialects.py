@@ -334,6 +334,7 @@ def answers(events: Sequence[Event]) -> str:
 EVIL = 'x"; touch pwned; echo "\n`touch pwned`\n$(touch pwned)\n\\\'; touch pwned\n'
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     "source", [("read", {"file": "evil.txt"}), ("shell", {"command": "cat evil.txt"})], ids=["read", "cat"]
 )

@@ -187,6 +187,7 @@ def test_ignored_files_are_left_out_and_an_empty_project_says_so(project: Path) 
     assert lines_of(empty)["Files"] == "none"
 
 
+@pytest.mark.exhaustive
 def test_of_a_huge_project_only_so_much_is_looked_at(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for number in range(3000):
         (project / f"{number}.txt").touch()

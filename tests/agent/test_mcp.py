@@ -194,6 +194,7 @@ async def test_files_that_a_server_changes_are_recorded(project: Path) -> None:
         assert [file.path for group in overview.groups for file in group.files] == ["new.txt"]
 
 
+@pytest.mark.exhaustive
 @with_plain_host
 async def test_a_server_that_cannot_be_used_is_told_once_and_does_no_harm(project: Path) -> None:
     async with agent_with(project, "one", "two", bad=McpSettings(command="no-such-x")) as agent:

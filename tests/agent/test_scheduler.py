@@ -85,6 +85,7 @@ async def test_a_call_that_cannot_be_bound_fails_and_says_why(name: Any, args: A
     assert not stage.failed(good)
 
 
+@pytest.mark.exhaustive
 async def test_a_call_under_a_name_of_another_agent_is_ours_in_its_result(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text("retry = 1\n")
     stage = Stage(default_tools(), root=tmp_path)
@@ -1155,6 +1156,7 @@ async def test_a_command_that_the_mode_refuses_asks_git_nothing(
 # Very many calls.
 
 
+@pytest.mark.exhaustive
 async def test_of_very_many_calls_the_first_are_run_and_the_others_say_so() -> None:
     stage = Stage()
     calls = [stage.do(f"step {number}") for number in range(MOST_CALLS + 2)]

@@ -379,6 +379,7 @@ async def test_closing_while_a_turn_runs_records_its_end(make_agent: MakeAgent) 
         assert types(await (await agent.store()).events("c")) == ["user", "respond"]
 
 
+@pytest.mark.exhaustive
 async def test_actions_overlap_with_each_other_and_with_the_writing(make_agent: MakeAgent) -> None:
     fetch = '<action type="tool" mode="async" id="{0}">{{"name": "shell", "parameters": {{"command": "sleep 0.5; echo {0}"}}, "output_key": "{0}"}}</action>'
     text = fetch.format("one") + fetch.format("two") + "<response>Text before. $two and $$one</response>"

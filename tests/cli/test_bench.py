@@ -12,6 +12,7 @@ from tests.cases import cases
 from tests.protocol.streams import coalesce, parse
 
 
+@pytest.mark.exhaustive
 def test_json_gives_finite_figures_of_every_dialect(capsys: pytest.CaptureFixture[str]) -> None:
     assert bench_protocol(as_json=True, size=2_000, peer_size=400) == 0
     rows: list[dict[str, Any]] = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
@@ -23,6 +24,7 @@ def test_json_gives_finite_figures_of_every_dialect(capsys: pytest.CaptureFixtur
         assert all(math.isfinite(figure) and figure > 0 for figure in figures)
 
 
+@pytest.mark.exhaustive
 def test_the_table_is_aligned(capsys: pytest.CaptureFixture[str]) -> None:
     assert bench_protocol(as_json=False, size=2_000, peer_size=400) == 0
     _title, heading, *rows = capsys.readouterr().out.splitlines()

@@ -197,6 +197,7 @@ async def test_an_own_server_is_nothing_that_was_read_from_elsewhere(desk: Desk,
     assert "fine" in last["content"]
 
 
+@pytest.mark.exhaustive
 async def test_a_server_for_other_machines_is_refused_after_text_of_a_stranger(
     desk: Desk, port: int, stranger: int
 ) -> None:
@@ -205,6 +206,7 @@ async def test_a_server_for_other_machines_is_refused_after_text_of_a_stranger(
     assert "which also serves other machines without --bind 127.0.0.1" in refused.get("refused", "")
 
 
+@pytest.mark.exhaustive
 async def test_the_server_of_a_stranger_is_refused_by_name(desk: Desk, stranger: int) -> None:
     read = shell(f"curl -s http://127.0.0.1:{stranger}/")
     _, refused = await desk.run([read, shell(f"curl -s http://127.0.0.1:{stranger}/?key=1")], "auto")
@@ -213,6 +215,7 @@ async def test_the_server_of_a_stranger_is_refused_by_name(desk: Desk, stranger:
     assert _Page.asked == ["/"]
 
 
+@pytest.mark.exhaustive
 async def test_the_server_of_a_stranger_is_named_in_the_question(
     desk: Desk, user: User, stranger: int
 ) -> None:

@@ -217,6 +217,7 @@ def is_in_order(lines: list[str], text: list[str]) -> bool:
     return all(line in rest for line in lines)
 
 
+@pytest.mark.exhaustive
 @settings(max_examples=200, deadline=None)
 @given(
     lists(TOP),

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 from weakref import WeakSet
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -125,6 +126,7 @@ def streams(draw: st.DrawFn) -> list[Event]:
     return events
 
 
+@pytest.mark.exhaustive
 @settings(max_examples=200)
 @given(streams())
 def test_the_deltas_of_a_unit_are_the_unit(events: list[Event]) -> None:
@@ -187,6 +189,7 @@ def test_the_events_given_stay_as_they_are() -> None:
 # The queue.
 
 
+@pytest.mark.exhaustive
 @settings(max_examples=150, deadline=None)
 @given(streams(), st.lists(st.integers(0, 4), max_size=20))
 def test_a_consumer_that_lags_gets_the_same_in_fewer_pieces(events: list[Event], takes: list[int]) -> None:

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -152,6 +153,7 @@ def test_every_cut_gives_the_same_events(text: str) -> None:
     events_of(text, "delimiter")
 
 
+@pytest.mark.exhaustive
 @settings(max_examples=200, deadline=None)
 @given(st.text().filter(lambda text: "§" not in text and "[SYSTEM:" not in text))
 def test_without_delimiters_nothing_is_lost(text: str) -> None:

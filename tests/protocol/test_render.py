@@ -173,6 +173,7 @@ def _plain(unit: Unit) -> Unit:
     return (kind, {"name": content["name"], "args": content["args"]}) if kind == "call" else unit
 
 
+@pytest.mark.exhaustive
 @settings(max_examples=50, deadline=None)
 @given(st.lists(st.tuples(CONTENT, CONTENT, ARGS, CONTENT), min_size=1, max_size=5))
 def test_a_longer_history_begins_with_the_bytes_of_a_shorter(
@@ -232,6 +233,7 @@ def test_a_tag_that_was_not_finished_takes_none_after_it_with_it() -> None:
     ]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("dialect", DIALECTS)
 @settings(max_examples=120, deadline=None)
 @given(st.data())

@@ -473,6 +473,7 @@ def test_a_block_in_a_fence_whatever_it_writes(content: str, fence: str) -> None
 LONG = "x = [1, 2]  # <a>\\n" * 10_000
 
 
+@pytest.mark.exhaustive
 @cases(
     "answer",
     [

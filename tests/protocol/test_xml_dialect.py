@@ -232,6 +232,7 @@ def test_a_long_argument_is_previewed_while_it_grows() -> None:
     assert shown >= 1100
 
 
+@pytest.mark.exhaustive
 def test_nesting_is_bounded() -> None:
     units = events_of('<execute>[{"name":"a","args":{"x":' + "[" * 100_000)
     assert units == [("error", units[0][1])]
@@ -329,6 +330,7 @@ def test_every_json_value_arrives_as_it_is(value: Any) -> None:
         assert units[0][1]["args"]["x"] == value
 
 
+@pytest.mark.exhaustive
 @settings(max_examples=300, deadline=None)
 @given(st.lists(st.sampled_from(list('{}[]",:\\ntrue1e-. \n')), max_size=25).map("".join))
 def test_only_json_is_taken_for_json(text: str) -> None:

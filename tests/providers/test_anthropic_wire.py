@@ -146,6 +146,7 @@ def test_any_history_makes_a_request_that_the_vendor_takes(history: list[Message
     assert not roles or marked[-1] == len(roles) - 1
 
 
+@pytest.mark.exhaustive
 @given(HISTORIES, HISTORIES)
 def test_a_longer_history_begins_with_the_blocks_of_the_shorter(
     history: list[Message], more: list[Message]

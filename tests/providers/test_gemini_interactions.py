@@ -156,6 +156,7 @@ async def test_an_answer_that_was_cut_short_is_sent_again_as_it_is_kept() -> Non
     ]
 
 
+@pytest.mark.exhaustive
 async def test_a_first_answer_that_was_cut_short_begins_again_with_the_history() -> None:
     async with GeminiPeer(["word " * 10_000, "Second."], latency=0.001) as peer:
         talk = await open_talk(peer, [SYSTEM, user("Before."), said("Yes.")])

@@ -3,6 +3,10 @@
 import subprocess
 import sys
 
+import pytest
+
+pytestmark = pytest.mark.exhaustive
+
 SCRIPT = """
 import importlib, pkgutil, sys
 import cogency_tui.providers as room

@@ -318,6 +318,7 @@ def test_all_that_is_shipped_is_found() -> None:
     assert {"openai", "anthropic", "gemini", "xai", "openrouter"} <= {provider for provider, _ in named}
 
 
+@pytest.mark.exhaustive
 @cases("name", SHIPPED)
 def test_what_is_shipped_is_sane(name: str) -> None:
     provider, _, model = name.partition("/")

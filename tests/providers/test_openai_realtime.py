@@ -198,6 +198,7 @@ async def test_an_answer_without_usage_is_estimated() -> None:
     assert (usage.input, usage.output) == (190, 10)
 
 
+@pytest.mark.exhaustive
 async def test_events_that_are_unknown_are_ignored_and_many_acknowledgements_block_nothing() -> None:
     async def talk(connection: ServerConnection) -> None:
         """Reads nothing more until what it sends has gone, as a simple server does."""

@@ -133,6 +133,7 @@ def test_the_full_screen_says_it_where_it_cannot_go_on(project: Path, data: Path
     assert notice_of(data).split("/")[-1] in shown.replace("\n", "")
 
 
+@pytest.mark.exhaustive
 @pytest.mark.usefixtures("here")
 async def test_the_full_screen_says_it_before_the_first_message(project: Path, data: Path) -> None:
     async with at_work(Agent("offline", project=project, data=data), (160, 40)) as pilot:

@@ -23,7 +23,6 @@ from cogency_tui.tui.kit.command_output import Output
 from cogency_tui.workspace.gitignore_walk import WorkspaceTree
 from cogency_tui.workspace.globs import compiled
 from cogency_tui.workspace.paths import Workspace
-from tests.exhaustive import sampled
 from tests.growth import assert_linear
 
 COMMANDS: dict[str, tuple[Callable[[int], str], int]] = {
@@ -53,7 +52,8 @@ def project(tmp_path: Path) -> Workspace:
     return Workspace(root)
 
 
-@pytest.mark.parametrize(("build", "size"), sampled(COMMANDS.values(), quick=4), ids=COMMANDS)
+@pytest.mark.exhaustive
+@pytest.mark.parametrize(("build", "size"), COMMANDS.values(), ids=COMMANDS)
 def test_a_command_is_looked_into_in_linear_time(
     project: Workspace, build: Callable[[int], str], size: int
 ) -> None:

@@ -10,7 +10,8 @@ from cogency_tui.tools.shell.losses import at_stake
 from cogency_tui.tools.shell.outside_effects import reach
 from cogency_tui.tools.shell.scanner import LONGEST, MOST_WORDS
 from cogency_tui.workspace.paths import Workspace
-from tests.exhaustive import sampled
+
+pytestmark = pytest.mark.exhaustive
 
 FEWER = 1100
 """Words that are analyzed at most where reading all of `MOST_WORDS` takes seconds; deeper than Python calls."""
@@ -25,7 +26,7 @@ LONG = {
 }
 
 
-@pytest.mark.parametrize(("command", "words"), sampled(LONG.values(), quick=1), ids=LONG)
+@pytest.mark.parametrize(("command", "words"), LONG.values(), ids=LONG)
 def test_what_is_too_long_is_unknown(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str, words: int
 ) -> None:

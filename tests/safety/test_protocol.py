@@ -160,6 +160,7 @@ async def test_a_stream_that_ends_anywhere_runs_nothing(arena: Arena) -> None:
         assert ran.status in (0, 1), cut
 
 
+@pytest.mark.exhaustive
 async def test_what_is_very_large_comes_through_in_bounded_time(arena: Arena) -> None:
     large = "A thought that goes on. " * 125_000
     content = "line\n" * 100_000

@@ -144,6 +144,7 @@ async def test_no_request_holds_a_key(agent: Agent) -> None:
     assert str(first).count("is not shown]") >= 8
 
 
+@pytest.mark.exhaustive
 async def test_a_prompt_of_the_user_is_sent_as_it_is(agent: Agent) -> None:
     async for _ in agent.stream(f"what is {KEYS['piped']}?", conversation_id="c", chunks=False):
         pass

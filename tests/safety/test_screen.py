@@ -25,7 +25,6 @@ from cogency_tui.tui.questions.screen import PermissionQuestion
 from cogency_tui.tui.theme_styles import theme_styles_of
 from cogency_tui.tui.transcript.document import Document
 from cogency_tui.tui.transcript.units import Transcript
-from tests.exhaustive import sampled
 from tests.safety.hostile import ALL, CONTROLS, HIDDEN, LONG, MARKUP, SEVERAL
 from tests.tui.driving import (
     app_over,
@@ -162,6 +161,7 @@ def test_markup_is_shown_as_it_is(name: str) -> None:
     assert sum(text in line for line in lines) >= 5
 
 
+@pytest.mark.exhaustive
 @settings(deadline=None, max_examples=40)
 @given(
     st.text(
@@ -311,10 +311,9 @@ async def test_what_is_pasted_or_put_into_fields(project: Path) -> None:
             screen_of(pilot.app)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.timeout(90)
-@pytest.mark.parametrize(
-    "place", sampled(["answer", "prompt", "thought", "output", "arguments", "error"], quick=2)
-)
+@pytest.mark.parametrize("place", ["answer", "prompt", "thought", "output", "arguments", "error"])
 async def test_a_megabyte_on_one_line_does_not_stop_the_screen(project: Path, place: str) -> None:
     events: dict[str, Callable[[], list[Event]]] = {
         "prompt": lambda: [],

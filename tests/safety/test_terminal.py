@@ -130,6 +130,7 @@ def test_what_is_harmless_is_left_as_it_is(text: str) -> None:
     assert disarm(harmless) == harmless or len(harmless) > 30
 
 
+@pytest.mark.exhaustive
 @given(st.lists(ANYTHING, max_size=5), st.integers(min_value=1, max_value=40))
 def test_no_strip_holds_what_a_terminal_acts_on(texts: list[str], width: int) -> None:
     style = Style()

@@ -172,6 +172,7 @@ async def test_a_content_that_is_lost_and_a_damaged_index_are_named(directory: P
     assert not any(damage.of_store for damage in (contents, index))
 
 
+@pytest.mark.exhaustive
 async def test_what_was_set_aside_is_brought_back_beside_what_came_since(directory: Path) -> None:
     expected = await several(directory)
     path = directory / FILE

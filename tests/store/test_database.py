@@ -239,6 +239,7 @@ async def test_a_cancelled_caller_leaves_a_whole_transaction(
     assert after.title == "whole"
 
 
+@pytest.mark.exhaustive
 async def test_a_program_that_dies_without_closing_ends(directory: Path, spawn: Spawn) -> None:
     child = spawn("crash")
     child.communicate(timeout=10)

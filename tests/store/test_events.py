@@ -182,6 +182,7 @@ async def test_bytes_that_are_no_unicode_are_replaced_not_lost(
     assert (listed.title, listed.model) == ("caf�", "�")
 
 
+@pytest.mark.exhaustive
 async def test_writers_in_several_processes_lose_nothing(
     store: Store, conversation: StoredConversation, spawn: Spawn
 ) -> None:
@@ -207,6 +208,7 @@ async def test_writers_in_several_processes_lose_nothing(
     assert row.turns == 450
 
 
+@pytest.mark.exhaustive
 async def test_what_was_acknowledged_outlives_a_killed_process(
     store: Store, conversation: StoredConversation, spawn: Spawn
 ) -> None:

@@ -136,6 +136,7 @@ def test_the_whole_text_has_what_the_chips_stand_for() -> None:
     assert CHIPS.full == "look: a\nb\nc and " + "x\n" * 30
 
 
+@pytest.mark.exhaustive
 @given(st.text(), st.dictionaries(st.text(min_size=1), st.text()))
 def test_a_text_without_chips_is_itself(text: str, pastes: dict[str, str]) -> None:
     left = {chip: paste for chip, paste in pastes.items() if chip not in text}

@@ -105,6 +105,7 @@ async def test_a_link_that_was_asked_about_leads_where_it_led_then(project: Path
     assert "harmless" in str((await call.run()).content)
 
 
+@pytest.mark.exhaustive
 async def test_no_file_is_replaced_in_that_came_after_the_question(project: Path) -> None:
     call = bound(project, "replace", {"pattern": "*.md", "old": "old", "new": "new"})
     (project / "a.md").write_text("old\n")

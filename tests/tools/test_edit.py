@@ -125,6 +125,7 @@ async def test_edit_that_fails_shows_the_line_that_differs(
     assert caught.value.hint.startswith(told)
 
 
+@pytest.mark.exhaustive
 async def test_edit_that_fails_answers_shortly_whatever_the_file(bench: Bench) -> None:
     line = "".join(f"value_{number} = call(argument_{number}) + " for number in range(5_000))
     bench.put("a", f"{line}\n" * 5 + "".join(f"row {number} of many\n" for number in range(5_000)))
@@ -200,6 +201,7 @@ async def test_edit_of_a_missing_file_is_told(bench: Bench) -> None:
         await bench.plan("edit", file="a", old="x", new="y")
 
 
+@pytest.mark.exhaustive
 async def test_cancelled_write_is_whole_when_it_is_over(bench: Bench) -> None:
     path = bench.put("a", "x\n" * 100_000)
     call = bench.registry.bind("edit", {"file": "a", "old": "x", "new": "y", "all": True}, bench.context)
@@ -232,12 +234,14 @@ async def test_replace_changes_every_file_that_matches(bench: Bench) -> None:
     assert (bench.root / "gen" / "e.py").read_text() == "old"
 
 
+@pytest.mark.exhaustive
 async def test_replace_with_an_expression_fills_in_groups(bench: Bench) -> None:
     bench.put("a.py", b"f(1)\r\nf(22)\r\n")
     await bench.run("replace", pattern="*.py", old=r"^f\((\d+)\)$", new=r"g(\1, \g<1>)", regex=True)
     assert (bench.root / "a.py").read_bytes() == b"g(1, 1)\r\ng(22, 22)\r\n"
 
 
+@pytest.mark.exhaustive
 async def test_replace_of_text_takes_it_literally(bench: Bench) -> None:
     bench.put("a.py", "a.b acb\n")
     await bench.run("replace", pattern="*.py", old="a.b", new=r"\1")
@@ -264,6 +268,7 @@ async def test_replace_that_cannot_be_done_is_told(bench: Bench, args: dict[str,
     assert path.read_text() == "x\n"
 
 
+@pytest.mark.exhaustive
 async def test_replace_writes_nothing_unless_it_can_write_all(bench: Bench) -> None:
     paths = [bench.put(f"{name}/x.py", "old\n") for name in "abc"]
     paths[2].chmod(0o444)
@@ -279,6 +284,7 @@ async def test_replace_of_a_protected_file_says_why_it_asks(bench: Bench) -> Non
     assert "AGENTS.md" in (await bench.plan("replace", pattern="*.md", old="old", new="new")).protected
 
 
+@pytest.mark.exhaustive
 async def test_replace_shows_diffs_as_far_as_they_fit(bench: Bench) -> None:
     for number in range(40):
         bench.put(f"{number}.py", "old\n" * 300)

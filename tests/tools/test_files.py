@@ -98,6 +98,7 @@ async def test_read_produces_the_text_as_it_is(bench: Bench, args: dict[str, int
     assert (await bench.run("read", file="a", **args)).produced == wanted
 
 
+@pytest.mark.exhaustive
 async def test_read_produces_more_than_it_shows(bench: Bench) -> None:
     whole = f"{'x' * 500}\r\n" * 3000
     bench.put("a", whole)

@@ -28,6 +28,7 @@ async def test_find_by_content(bench: Bench) -> None:
     assert (await bench.run("find", content="^import", path="src")).content == "src/a.py:1: import os"
 
 
+@pytest.mark.exhaustive
 async def test_find_of_nothing_is_no_failure(bench: Bench) -> None:
     bench.put("a", "x")
     outcome = await bench.run("find", content="zzz")
@@ -95,6 +96,7 @@ async def test_find_outside_is_planned_as_such(bench: Bench, tmp_path: Path) -> 
         await bench.run("find", content="x", path="none")
 
 
+@pytest.mark.exhaustive
 async def test_find_by_name_produces_the_paths(bench: Bench) -> None:
     bench.put("a.py", "")
     bench.put("sub/b.py", "")
@@ -102,6 +104,7 @@ async def test_find_by_name_produces_the_paths(bench: Bench) -> None:
     assert (await bench.run("find", pattern="*.rs")).produced == ""
 
 
+@pytest.mark.exhaustive
 async def test_find_of_more_than_it_shows_produces_nothing_that_is_cut(bench: Bench) -> None:
     for number in range(MOST_NAMES + 1):
         bench.put(f"{number}.py", "")

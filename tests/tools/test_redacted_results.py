@@ -138,6 +138,7 @@ async def test_the_error_of_an_edit_shows_no_part_of_a_private_key(bench: Bench)
         assert not shows_key(raised.value.advice)
 
 
+@pytest.mark.exhaustive
 async def test_the_lines_of_a_certificate_are_shown(bench: Bench) -> None:
     text = PEM.replace("PRIVATE KEY", "CERTIFICATE")
     bench.put("ca.pem", text)
@@ -158,6 +159,7 @@ async def test_a_key_in_a_long_line_is_not_shown_where_the_line_is_cut(bench: Be
     assert KEY[8:20] not in found
 
 
+@pytest.mark.exhaustive
 async def test_output_that_is_cut_shows_no_part_of_a_key(bench: Bench) -> None:
     command = f"yes 'a line with {KEY} in it' | head -c 1500000"
     outcome = await bench.run("shell", command=command)

@@ -37,6 +37,7 @@ async def waiting(pilot: Pilot[Any], *messages: str) -> None:
     await until(pilot, lambda: len(rows_of(pilot)) == len(messages))
 
 
+@pytest.mark.exhaustive
 async def test_messages_that_wait_are_listed_and_sent_in_order(agent: ScriptedAgent) -> None:
     async with app_over(agent).run_test(size=(100, 30)) as pilot:
         await waiting(pilot, "one", "two")
@@ -47,6 +48,7 @@ async def test_messages_that_wait_are_listed_and_sent_in_order(agent: ScriptedAg
         assert rows_of(pilot) == []
 
 
+@pytest.mark.exhaustive
 async def test_up_brings_a_message_back_and_enter_puts_it_in_its_place(agent: ScriptedAgent) -> None:
     async with app_over(agent).run_test(size=(100, 30)) as pilot:
         await waiting(pilot, "one", "two")
@@ -60,6 +62,7 @@ async def test_up_brings_a_message_back_and_enter_puts_it_in_its_place(agent: Sc
         assert prompt_of(pilot).text == "draft"
 
 
+@pytest.mark.exhaustive
 async def test_a_walk_through_the_queue_keeps_what_was_changed_and_ends_at_the_draft(
     agent: ScriptedAgent,
 ) -> None:
@@ -71,6 +74,7 @@ async def test_a_walk_through_the_queue_keeps_what_was_changed_and_ends_at_the_d
         assert queue_of(pilot) == ["oney", "twox"]
 
 
+@pytest.mark.exhaustive
 async def test_a_message_that_is_edited_is_not_sent_before_it_is_put_back(agent: ScriptedAgent) -> None:
     async with app_over(agent).run_test(size=(100, 30)) as pilot:
         await waiting(pilot, "one", "two")
@@ -83,6 +87,7 @@ async def test_a_message_that_is_edited_is_not_sent_before_it_is_put_back(agent:
         await until(pilot, lambda: agent.asked == ["go", "one!", "two"])
 
 
+@pytest.mark.exhaustive
 async def test_a_turn_that_ends_during_an_edit_leaves_the_edit_with_its_message(agent: ScriptedAgent) -> None:
     async with app_over(agent).run_test(size=(100, 30)) as pilot:
         await waiting(pilot, "one", "two", "three")
@@ -95,6 +100,7 @@ async def test_a_turn_that_ends_during_an_edit_leaves_the_edit_with_its_message(
         await until(pilot, lambda: agent.asked == ["go", "one", "two!", "three"])
 
 
+@pytest.mark.exhaustive
 async def test_a_walk_after_the_turn_goes_to_the_next_message_though_the_first_is_sent(
     agent: ScriptedAgent,
 ) -> None:
@@ -111,6 +117,7 @@ async def test_a_walk_after_the_turn_goes_to_the_next_message_though_the_first_i
         await until(pilot, lambda: agent.asked == ["go", "onex", "two!", "three"])
 
 
+@pytest.mark.exhaustive
 async def test_a_walk_from_an_emptied_message_goes_to_the_one_after_it(agent: ScriptedAgent) -> None:
     async with app_over(agent).run_test(size=(100, 30)) as pilot:
         await waiting(pilot, "one", "two", "three")
@@ -119,6 +126,7 @@ async def test_a_walk_from_an_emptied_message_goes_to_the_one_after_it(agent: Sc
         assert queue_of(pilot) == ["two", "three"]
 
 
+@pytest.mark.exhaustive
 async def test_an_emptied_message_goes_away(agent: ScriptedAgent) -> None:
     async with app_over(agent).run_test(size=(100, 30)) as pilot:
         await waiting(pilot, "one", "two")
@@ -126,6 +134,7 @@ async def test_an_emptied_message_goes_away(agent: ScriptedAgent) -> None:
         assert queue_of(pilot) == ["one"]
 
 
+@pytest.mark.exhaustive
 async def test_keys_move_and_remove_the_message_that_is_edited(agent: ScriptedAgent) -> None:
     async with app_over(agent).run_test(size=(100, 30)) as pilot:
         await waiting(pilot, "one", "two", "three")
@@ -138,6 +147,7 @@ async def test_keys_move_and_remove_the_message_that_is_edited(agent: ScriptedAg
         assert prompt_of(pilot).text == ""
 
 
+@pytest.mark.exhaustive
 async def test_buttons_move_remove_and_edit(agent: ScriptedAgent) -> None:
     async with app_over(agent).run_test(size=(100, 30)) as pilot:
         await waiting(pilot, "one", "two")
@@ -152,6 +162,7 @@ async def test_buttons_move_remove_and_edit(agent: ScriptedAgent) -> None:
         await until(pilot, lambda: prompt_of(pilot).text == "two")
 
 
+@pytest.mark.exhaustive
 async def test_escape_leaves_an_edited_message_as_it_was_and_interrupts_nothing(agent: ScriptedAgent) -> None:
     async with app_over(agent).run_test(size=(100, 30)) as pilot:
         await waiting(pilot, "one")

@@ -218,6 +218,7 @@ def test_a_tree_that_changes_under_the_walk_is_no_trouble(project: Path, workspa
         churn.wait()
 
 
+@pytest.mark.exhaustive
 def test_many_files_are_swept(project: Path, workspace: Workspace, fill: Fill) -> None:
     directories = 50
     fill({"7/x.py": "x\n", "0/0.py": ""})

@@ -29,6 +29,7 @@ def changed(lines: list[bytes], at: int, *new: bytes, gone: int = 1) -> list[byt
     return [*lines[:at], *new, *lines[at + gone :]]
 
 
+@pytest.mark.exhaustive
 def test_changes_of_different_lines_are_both_there() -> None:
     base = numbered(9)
     ours = changed(base, 1, b"ours\n")

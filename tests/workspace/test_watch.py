@@ -40,6 +40,7 @@ def test_what_is_touched_is_told(root: Path, command: str, expected: set[str]) -
     assert {str(Path(path).relative_to(root)) for path in watch.end()} == expected
 
 
+@pytest.mark.exhaustive
 def test_what_was_taken_over_is_told_at_the_end_too(root: Path) -> None:
     watch = Watch([root])
     (root / "tmp").touch()
@@ -50,12 +51,14 @@ def test_what_was_taken_over_is_told_at_the_end_too(root: Path) -> None:
     assert watch.end() == {str(root / "tmp"), str(root / "b")}
 
 
+@pytest.mark.exhaustive
 def test_directories_that_were_not_named_are_not_watched(root: Path) -> None:
     watch = Watch([root])
     (root / "sub/x").touch()
     assert str(root / "sub/x") not in watch.end()
 
 
+@pytest.mark.exhaustive
 def test_a_directory_that_is_gone_does_not_keep_others_from_being_watched(root: Path) -> None:
     watch = Watch([root / "never there", root, root / "lone\udcff"])
     (root / "x").touch()

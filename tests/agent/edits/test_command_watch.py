@@ -313,6 +313,7 @@ async def test_what_other_tools_do_meanwhile_is_theirs(office: _Office) -> None:
     assert {call for call, _, _ in await office.told()} == {"call-1"}
 
 
+@pytest.mark.exhaustive
 async def test_of_two_background_commands_the_later_has_what_changes(office: _Office) -> None:
     await office.start("one", "sleep 60")
     id = await office.start("two", "sleep 60")

@@ -80,6 +80,7 @@ async def test_what_runs_is_put_back(tmp_path: Path, sealed_home: Path) -> None:
     assert not any((sealed_home / name).exists() for name in RUNNING)
 
 
+@pytest.mark.exhaustive
 async def test_what_is_written_all_the_time_stays(tmp_path: Path, sealed_home: Path) -> None:
     async with desk_at(tmp_path / "project", tmp_path / "data") as desk:
         settle()
@@ -88,6 +89,7 @@ async def test_what_is_written_all_the_time_stays(tmp_path: Path, sealed_home: P
     assert all((sealed_home / name).exists() for name in WRITTEN)
 
 
+@pytest.mark.exhaustive
 def test_other_files_at_home_cost_nothing(sealed_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     looked = 0
 

@@ -181,6 +181,7 @@ async def test_the_disk_has_the_bytes_before_the_intent_and_the_intent_before_th
         assert max(synced) < intent < changed < recorded
 
 
+@pytest.mark.exhaustive
 async def test_a_shadow_has_what_git_does_not_have(tmp_path: Path) -> None:
     async with desk_at(tmp_path / "project", tmp_path / "data") as desk:
         for number in range(60):
@@ -200,6 +201,7 @@ async def test_a_shadow_has_what_git_does_not_have(tmp_path: Path) -> None:
         assert all(known[path].object for path in known.keys() - {".git/config", "tracked0"})
 
 
+@pytest.mark.exhaustive
 async def test_a_shadow_grows_by_what_changed_and_goes_with_its_process(tmp_path: Path) -> None:
     async with desk_at(tmp_path / "project", tmp_path / "data") as desk:
         for number in range(400):

@@ -88,6 +88,7 @@ async def test_of_a_write_that_breaks_off_what_was_made_is_recorded(desk: Desk) 
     assert await desk.told() == [("changed", "a")]
 
 
+@pytest.mark.exhaustive
 async def test_a_make_like_command_is_forty_edits_of_one_turn(desk: Desk) -> None:
     for number in range(60):
         desk.put(f"src/{number}.c", f"int f{number};\n")

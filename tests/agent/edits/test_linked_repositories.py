@@ -10,7 +10,8 @@ from tests.agent.edits.test_protected_file_restore import watched
 from tests.agent.journaling import Desk, desk_at, put, settle
 from tests.agent.repositories import git, library_at
 from tests.agent.templates import TEMPLATES
-from tests.exhaustive import sampled
+
+pytestmark = pytest.mark.exhaustive
 
 _HEAD = "ref: refs/heads/main\n"
 _EVIL = "[core]\n\tfsmonitor = ./evil.sh\n"
@@ -70,7 +71,6 @@ WRITTEN = {
 SETS = 3
 
 
-@pytest.mark.exhaustive
 @pytest.mark.parametrize("number", range(SETS))
 async def test_what_leads_to_programs_there_is_put_back(desk: Desk, number: int) -> None:
     for path, text in [*WRITTEN.items()][number::SETS]:
@@ -104,9 +104,7 @@ async def test_a_submodule_is_not_made_in_two_steps(desk: Desk) -> None:
         (".git/modules/sub/refs/x", "../.git/modules/../modules/sub/refs/x/\\r\\n\\r"),
     ],
 )
-@pytest.mark.parametrize(
-    "head", sampled([f"echo {_HEAD.strip()} > {{}}/HEAD", "ln -s refs/heads/main {}/HEAD"], quick=1)
-)
+@pytest.mark.parametrize("head", [f"echo {_HEAD.strip()} > {{}}/HEAD", "ln -s refs/heads/main {}/HEAD"])
 async def test_no_pointer_leads_to_what_was_not_watched(
     desk: Desk, place: str, pointer: str, head: str
 ) -> None:
@@ -171,7 +169,7 @@ ORDINARY = [
 ]
 
 
-@pytest.mark.parametrize("command", sampled(ORDINARY, quick=2))
+@pytest.mark.parametrize("command", ORDINARY)
 async def test_git_may_link_them(desk: Desk, command: str) -> None:
     desk.put("evil.sh", command)
     found, asked = await watched(desk, "sh -e evil.sh && touch done")

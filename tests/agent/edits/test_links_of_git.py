@@ -75,6 +75,7 @@ async def test_a_working_tree_that_came_and_went_leaves_nothing_to_take_back(des
     assert desk.tree().keys() - before.keys() <= {".git/refs/heads/new", ".git/logs/refs/heads/new"}
 
 
+@pytest.mark.exhaustive
 async def test_the_pointer_of_a_working_tree_that_git_still_lists_comes_back(desk: Desk) -> None:
     await watched(desk, "rm -r .trees/there", keep=None)
     await desk.undo.apply(await desk.undo.of_turn(), agreed=True)
@@ -139,7 +140,8 @@ KEPT = [
 ]
 
 
-@pytest.mark.parametrize("command", sampled(KEPT, quick=3))
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("command", KEPT)
 async def test_any_other_change_of_the_list_is_put_back(desk: Desk, command: str) -> None:
     before = (desk.root / ".gitmodules").read_bytes()
     found, _ = await watched(desk, command, keep=None)
@@ -158,6 +160,7 @@ async def test_any_other_change_of_the_list_of_another_working_tree_is_put_back(
     assert (tree / ".gitmodules").read_bytes() == before
 
 
+@pytest.mark.exhaustive
 async def test_a_list_in_no_working_tree_is_a_file_like_others(desk: Desk) -> None:
     desk.put("sample/.gitmodules", (desk.root / ".gitmodules").read_text())
     settle()

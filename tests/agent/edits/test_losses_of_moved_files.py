@@ -59,6 +59,7 @@ async def test_a_directory_with_a_file_of_the_user_is_a_loss(desk: Desk, moves: 
     assert "big.dat, which has no saved copy" in await loss(desk, removes)
 
 
+@pytest.mark.exhaustive
 async def test_what_builds_made_is_none(desk: Desk) -> None:
     await desk.run(f"head -c {SIZE} /dev/zero > build/zero; head -c 5 /dev/zero > node_modules; true")
     for command in ("rm -rf build", "git clean -fdX", "git clean -fdx build"):

@@ -81,7 +81,8 @@ MERGING = [
 ]
 
 
-@pytest.mark.parametrize(("command", "text"), sampled(MERGING, quick=2))
+@pytest.mark.exhaustive
+@pytest.mark.parametrize(("command", "text"), MERGING)
 async def test_what_git_merges_stays(desk: Desk, command: str, text: str) -> None:
     await ordinary(desk, command)
     assert rules(desk) == text

@@ -107,7 +107,8 @@ MOVING = [
 ]
 
 
-@pytest.mark.parametrize("command", sampled(MOVING, quick=3))
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("command", MOVING)
 async def test_a_repository_that_was_moved_comes_back_whole(desk: Desk, tmp_path: Path, command: str) -> None:
     before = _directory(desk.root / ".git")
     other = _directory(tmp_path / "other")

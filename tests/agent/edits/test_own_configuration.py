@@ -178,6 +178,7 @@ async def test_what_another_window_writes_meanwhile_stays(tmp_path: Path, config
         assert await process.wait() == 0
 
 
+@pytest.mark.exhaustive
 async def test_no_command_passes_for_another_window(desk: Desk, config: Path) -> None:
     set_key(config, "theme", "b")
     (line,) = (config.parent / LOCK).read_text().splitlines()
@@ -192,6 +193,7 @@ async def test_no_command_passes_for_another_window(desk: Desk, config: Path) ->
         assert config.read_text() == 'theme = "b"\n'
 
 
+@pytest.mark.exhaustive
 def test_the_log_stays_small(config: Path) -> None:
     for number in range(200):
         set_key(config, "theme", str(number))

@@ -138,7 +138,8 @@ CHANGING = [
 SETS_OF_CHANGES = 12
 
 
-@pytest.mark.parametrize("number", sampled(range(SETS_OF_CHANGES), quick=1))
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("number", range(SETS_OF_CHANGES))
 async def test_a_change_without_consent_is_put_back(desk: Desk, sealed_home: Path, number: int) -> None:
     (sealed_home / ".profile").write_text("here\n")
     before = protected_files(desk, sealed_home)
@@ -198,7 +199,8 @@ ORDINARY = [
 DAYS = 7
 
 
-@pytest.mark.parametrize("day", sampled(range(DAYS), quick=1))
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("day", range(DAYS))
 async def test_ordinary_work_is_not_asked_about(desk: Desk, day: int) -> None:
     found, asked = await watched(desk, "\n".join(ORDINARY[day::DAYS]))
     assert (asked, found.put_back) == ([], [])
@@ -233,6 +235,7 @@ async def test_what_comes_with_commits_stays_and_is_named(
     assert f"{place}AGENTS.md" in [edit.path for edit in await desk.edits()]
 
 
+@pytest.mark.exhaustive
 async def test_a_branch_can_be_left_again(desk: Desk) -> None:
     for branch in ("evil", "main"):
         found, asked = await watched(desk, f"git switch -q {branch}", keep=None)
@@ -317,6 +320,7 @@ async def test_what_leads_git_elsewhere_is_put_back(desk: Desk, command: str) ->
     assert not (desk.root / POINTERS[command]).is_file()
 
 
+@pytest.mark.exhaustive
 async def test_a_working_tree_that_was_there_can_be_moved_and_removed(desk: Desk) -> None:
     git(desk.root, "worktree", "add", "-q", "--no-checkout", "wt2")
     settle()

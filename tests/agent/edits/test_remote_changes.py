@@ -11,7 +11,8 @@ from tests.agent.edits.test_protected_file_restore import watched
 from tests.agent.journaling import Desk, desk_at, put, settle
 from tests.agent.repositories import git, share, sign_commits
 from tests.agent.templates import TEMPLATES
-from tests.exhaustive import sampled
+
+pytestmark = pytest.mark.exhaustive
 
 TEXT = "".join(f"{number}\n" for number in range(20))
 OWN, THEIRS = TEXT.replace("2\n", "own\n", 1), TEXT.replace("17\n", "theirs\n")
@@ -59,7 +60,6 @@ MERGING = [
 ]
 
 
-@pytest.mark.exhaustive
 @pytest.mark.parametrize("command", MERGING)
 async def test_only_the_agents_lines_go(desk: Desk, command: str) -> None:
     await desk.write(("a.txt", OWN))
@@ -78,7 +78,6 @@ async def test_only_the_agents_lines_go(desk: Desk, command: str) -> None:
     assert not (desk.root / "old.txt").exists()
 
 
-@pytest.mark.exhaustive
 async def test_what_comes_between_a_commit_and_a_push_stays(desk: Desk) -> None:
     await desk.write(("a.txt", OWN), ("own.txt", "own\n"))
     await watched(desk, "git add -A && git commit -qm own && git pull -q --rebase && git push -q")
@@ -88,7 +87,6 @@ async def test_what_comes_between_a_commit_and_a_push_stays(desk: Desk) -> None:
     assert not (desk.root / "own.txt").exists()
 
 
-@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     "command", ["git pull -q", "git pull -q --rebase", "git fetch -q; git merge origin/main"]
 )
@@ -110,7 +108,6 @@ BACK = {
 }
 
 
-@pytest.mark.exhaustive
 @pytest.mark.parametrize("command", BACK)
 async def test_a_merge_that_is_left_again_leaves_nothing_to_take_back(desk: Desk, command: str) -> None:
     await watched(desk, command)
@@ -122,7 +119,6 @@ async def test_a_merge_that_is_left_again_leaves_nothing_to_take_back(desk: Desk
     assert desk.tree() == before
 
 
-@pytest.mark.exhaustive
 async def test_a_conflict_that_is_left_again_leaves_nothing_to_take_back(desk: Desk) -> None:
     await desk.write(("a.txt", TEXT.replace("17\n", "own\n")))
     await watched(desk, "git commit -qam own")
@@ -136,7 +132,6 @@ async def test_a_conflict_that_is_left_again_leaves_nothing_to_take_back(desk: D
     assert desk.tree() == before
 
 
-@pytest.mark.exhaustive
 async def test_the_project_may_be_a_part_of_a_repository(desk: Desk, tmp_path: Path) -> None:
     git(desk.root, "pull", "-q")
     theirs = tmp_path / "theirs"
@@ -151,7 +146,6 @@ async def test_the_project_may_be_a_part_of_a_repository(desk: Desk, tmp_path: P
         assert await merged(part) == ["c.txt"]
 
 
-@pytest.mark.exhaustive
 async def test_lines_of_both_that_one_command_wrote_are_the_commands(desk: Desk) -> None:
     await watched(desk, "sed -i s/^2$/own/ a.txt && git commit -qam own && git pull -q")
     assert (desk.root / "a.txt").read_text() == BOTH
@@ -172,7 +166,6 @@ async def test_a_pull_is_taken_back_by_its_numbers(desk: Desk) -> None:
     assert not (desk.root / "new.txt").exists()
 
 
-@pytest.mark.exhaustive
 async def test_the_turn_before_a_pull_is_the_last_that_is_taken_back(desk: Desk) -> None:
     await desk.write(("b.txt", "2\n"))
     await desk.say()
@@ -193,7 +186,7 @@ OTHERS = [
 ]
 
 
-@pytest.mark.parametrize("command", sampled(OTHERS, quick=2))
+@pytest.mark.parametrize("command", OTHERS)
 async def test_what_a_command_does_by_itself_is_taken_back(desk: Desk, command: str) -> None:
     await watched(desk, command)
     assert "a.txt" not in await merged(desk)
@@ -202,7 +195,6 @@ async def test_what_a_command_does_by_itself_is_taken_back(desk: Desk, command: 
     assert (desk.root / "a.txt").read_text() == TEXT
 
 
-@pytest.mark.exhaustive
 async def test_what_the_agent_pushed_and_merges_is_its_own(desk: Desk) -> None:
     await watched(desk, "git switch -q -c work")
     await desk.write(("b.txt", "2\n"))

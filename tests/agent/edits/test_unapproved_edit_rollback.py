@@ -123,6 +123,7 @@ async def test_ordinary_work_stays(tmp_path: Path, sealed_home: Path) -> None:
     assert "somebody" in (tmp_path / "project/.git/config").read_text()
 
 
+@pytest.mark.exhaustive
 async def test_one_command_makes_it_again(tmp_path: Path, sealed_home: Path) -> None:
     (_, notice), _ = await _killed(tmp_path, sealed_home, CHANGES["instructions"], _refused)
     found = re.search(r"`cogency-tui edits revert (\d+) --conversation \w+`", notice)

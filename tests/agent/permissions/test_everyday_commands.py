@@ -240,6 +240,7 @@ async def test_remotes_of_an_earlier_process_ask(developer: Developer) -> None:
     assert await developer.decision("git push") == "network"
 
 
+@pytest.mark.exhaustive
 @cases(
     "command",
     [

@@ -625,6 +625,7 @@ async def test_what_the_conversation_started_is_never_asked_about(person: Person
         assert not person.asked
 
 
+@pytest.mark.exhaustive
 @cases(
     "command",
     ["curl http://127.0.0.1:1", "curl -s localhost:1 | head -5", "wget -qO- --max-redirect=0 localhost:1"]

@@ -71,6 +71,7 @@ async def test_changes_of_what_was_committed_go_unasked_too(desk: Desk) -> None:
     assert "b.txt" in await loss(desk, "git checkout -- b.txt")
 
 
+@pytest.mark.exhaustive
 async def test_changes_since_a_commit_of_the_turn_go_unasked_too(desk: Desk) -> None:
     await desk.write(("b.txt", "written\n"), ("new.txt", "new\n"))
     await desk.run("git add b.txt new.txt; git -c user.name=a -c user.email=a@b commit -qm y")
@@ -88,6 +89,7 @@ async def test_what_it_changed_since_goes_unasked_too(desk: Desk) -> None:
     assert await loss(desk, "rm other.py") == ""
 
 
+@pytest.mark.exhaustive
 async def test_what_was_there_before_asks(desk: Desk) -> None:
     await desk.write(("try.py", "1\n"))
     for command, name in (

@@ -94,6 +94,7 @@ async def test_after_a_page_plain_commands_run_and_what_may_run_anything_asks(tu
     assert turns.asked[0].reason.startswith("it can run anything, including network access, and this")
 
 
+@pytest.mark.exhaustive
 async def test_a_page_that_could_not_be_read_changes_nothing(turns: Turns) -> None:
     nowhere = ("fetch", {"url": turns.peer.url("/", host="other.test")})
     _, second = await turns.run(nowhere, ("fetch", {"url": turns.peer.url("/")}))

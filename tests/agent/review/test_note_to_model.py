@@ -162,6 +162,7 @@ def model(context: Context) -> str:
     return "Understood."
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("name", WAYS)
 async def test_both_modes_send_it_with_the_next_message_also_after_a_restart(
     name: str, tmp_path: Path

@@ -105,6 +105,7 @@ DAMAGES: dict[str, Damage] = {
 }
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES.keys())
 async def test_searches_go_on_without_a_damaged_index_until_it_is_rebuilt(
     directory: Path, damage: Damage

@@ -32,9 +32,8 @@ async def say(store: Store, *texts: str) -> str:
     return made.id
 
 
-@pytest.mark.parametrize(
-    ("conversations", "terms"), [(40, 3), pytest.param(100, 6, marks=pytest.mark.exhaustive)]
-)
+@pytest.mark.exhaustive
+@pytest.mark.parametrize(("conversations", "terms"), [(40, 3), (100, 6)])
 async def test_typing_on_and_back_finds_what_a_scan_finds(
     tmp_path: Path, conversations: int, terms: int
 ) -> None:

@@ -54,6 +54,7 @@ async def test_wrong_arguments_are_told_before_they_are_sent(demo: Bench) -> Non
     assert raised.value.hint == "Arguments: a: int, [b: int]"
 
 
+@pytest.mark.exhaustive
 @on_shared_server
 async def test_a_question_says_whose_tool_it_is_and_all_that_it_is_given(demo: Bench) -> None:
     intent = await demo.plan("demo.echo", text="a")
@@ -105,6 +106,7 @@ async def test_a_long_answer_is_cut_and_says_so(demo: Bench) -> None:
     assert "[… 600,000 characters were cut here …]" in content
 
 
+@pytest.mark.exhaustive
 @with_plain_host
 async def test_a_call_without_an_answer_ends_in_time(bench: Bench) -> None:
     await bench.start(demo=command(timeout=0.5))
@@ -198,6 +200,7 @@ async def test_a_model_is_not_told_the_words_of_one_that_failed(bench: Bench) ->
         await server.close()
 
 
+@pytest.mark.exhaustive
 @with_plain_host
 async def test_one_that_is_silent_is_given_up(bench: Bench) -> None:
     await bench.start(demo=nuisance("silent", start_timeout=1.0))
@@ -245,6 +248,7 @@ async def test_a_program_that_is_not_there(bench: Bench) -> None:
     assert "no-such-program-x" in listed.problem + listed.stderr
 
 
+@pytest.mark.exhaustive
 async def test_a_directory_that_is_not_there(bench: Bench) -> None:
     await bench.start(demo=command(cwd="nowhere"))
     assert bench.listed("demo").problem == f"there is no directory {bench.root / 'nowhere'}"

@@ -196,6 +196,7 @@ async def _ends_with_the_program(
         await none_survives(mark)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("how", ["returns", "background"])
 async def test_nothing_is_left_when_the_program_just_ends(how: str, mark: str, tmp_path: Path) -> None:
     text = f"{ESCAPES['setsid']} touch there; sleep 1000.$TEST_MARK"

@@ -367,6 +367,7 @@ def test_nothing_may_be_written_outside_unasked(project: Path, command: str) -> 
     assert found.outside or "known only at run time" in found.protected
 
 
+@pytest.mark.exhaustive
 @cases("command", ORDINARY)
 def test_ordinary_commands_in_the_project_are_not_asked_about(project: Path, command: str) -> None:
     found = of(project, command)

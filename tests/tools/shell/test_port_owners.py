@@ -73,6 +73,7 @@ def test_a_port_that_nobody_listens_on_is_nobody_s() -> None:
     assert ListeningPorts().stranger(port) == ""
 
 
+@pytest.mark.exhaustive
 async def test_a_conversation_knows_its_own_servers(background: Background, tmp_path: Path) -> None:
     (tmp_path / "serve.py").write_text(SERVER)
     mine, other = background.of("mine"), background.of("other")

@@ -88,6 +88,7 @@ def test_serving_to_this_machine_is_held_here(project: Path, free: int, command:
     assert of(command.format(free), project) == HELD
 
 
+@pytest.mark.exhaustive
 @cases(
     "command",
     [

@@ -385,6 +385,7 @@ async def test_the_file_of_a_value_goes_with_a_command_that_is_cancelled(quick: 
     assert not place.parent.exists()
 
 
+@pytest.mark.exhaustive
 async def test_values_that_are_too_long_together_are_told(bench: Bench) -> None:
     bench.context.variables = {f"name{number}": "x" * 120_000 for number in range(60)}
     with pytest.raises(ToolError, match="its values are too long"):

@@ -205,6 +205,7 @@ async def test_other_text_is_left_as_it_is(web: Web, content_type: str) -> None:
     assert (await web.read(page(text, content_type)))["text"] == text
 
 
+@pytest.mark.exhaustive
 async def test_without_a_type_html_is_known_by_its_beginning(web: Web) -> None:
     head = b"HTTP/1.1 200 OK\r\n\r\n"
     assert (await web.read(Reply(raw=head + b"\n<!DOCTYPE html><b>x</b>")))["text"] == "**x**"
@@ -361,6 +362,7 @@ async def test_the_reader_of_pages_has_no_keys(monkeypatch: pytest.MonkeyPatch) 
     assert not {"OPENAI_API_KEY", "MY_SETTING"} & set(environ)
 
 
+@pytest.mark.exhaustive
 def test_the_tool_costs_the_start_nothing() -> None:
     check = (
         "import sys, cogency_tui.tools.web.fetch, cogency_tui.tools.web.search\n"

@@ -135,6 +135,7 @@ async def test_a_query_that_is_no_text_is_refused(tmp_path: Path) -> None:
         await Searching(Search(), tmp_path).run(query="x\ud800")
 
 
+@pytest.mark.exhaustive
 async def test_the_real_library_takes_our_arguments_and_its_failure_is_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -12,6 +12,8 @@ from cogency_tui.tui.kit.dialogs import Confirmation
 from tests.tui.driving import app_over, calls_of, detail_of, finished, main_of, send, shown, told, until
 from tests.tui.scripted import ScriptedAgent, call, result
 
+pytestmark = pytest.mark.exhaustive
+
 SCRIPT = [
     call("a", "shell", command="serve", background=True),
     result("a", "shell", "p1 runs in the background"),
@@ -49,7 +51,6 @@ async def test_what_it_writes_is_read_while_it_runs(project: Path) -> None:
         await background.close()
 
 
-@pytest.mark.exhaustive
 async def test_x_stops_it_after_a_question(project: Path) -> None:
     agent = ScriptedAgent(project, SCRIPT)
     async with app_over(agent).run_test(size=(160, 40), notifications=True) as pilot:
@@ -68,7 +69,6 @@ async def test_x_stops_it_after_a_question(project: Path) -> None:
         await until(pilot, lambda: "failed" in shown(calls_of(pilot)))
 
 
-@pytest.mark.exhaustive
 async def test_one_that_ends_by_itself_is_seen_to_end_and_nothing_ticks_then(project: Path) -> None:
     agent = ScriptedAgent(project, SCRIPT)
     async with app_over(agent).run_test(size=(160, 40)) as pilot:

@@ -183,6 +183,7 @@ async def test_page_keys_scroll_the_detail_and_it_scrolls_on_its_own(project: Pa
         assert detail.scroll_offset.y == 0
 
 
+@pytest.mark.exhaustive
 async def test_a_running_call_is_followed_until_one_scrolls_away(project: Path) -> None:
     script: list[Any] = [
         call("a", "shell", command="make"),
@@ -205,6 +206,7 @@ async def test_a_running_call_is_followed_until_one_scrolls_away(project: Path) 
         assert "the next" in shown(detail)
 
 
+@pytest.mark.exhaustive
 async def test_a_call_names_what_it_waits_for(project: Path) -> None:
     def action(id: str, **more: Any) -> Event:
         import json

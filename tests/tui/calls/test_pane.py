@@ -111,6 +111,7 @@ async def play(pilot: Pilot[Any]) -> None:
     )
 
 
+@pytest.mark.exhaustive
 async def test_the_newest_call_is_selected_and_its_output_seen_live(project: Path) -> None:
     lines = "".join(f"line {number}\n" for number in range(100))
     agent = ScriptedAgent(
@@ -161,6 +162,7 @@ async def test_up_and_down_select_and_the_selection_stays(project: Path) -> None
         await until(pilot, lambda: "d.py" in shown(detail_of(pilot)))
 
 
+@pytest.mark.exhaustive
 async def test_a_call_appears_while_its_arguments_are_written(project: Path) -> None:
     agent = ScriptedAgent(
         project,
@@ -178,6 +180,7 @@ async def test_a_call_appears_while_its_arguments_are_written(project: Path) -> 
         assert "new.py" in shown(conversation_of(pilot))
 
 
+@pytest.mark.exhaustive
 async def test_what_a_sub_agent_does_stands_below_its_call(project: Path) -> None:
     work = steps(
         "c1",

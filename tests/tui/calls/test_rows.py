@@ -1,5 +1,7 @@
 """The rows of the tool calls pane: which there are, and what makes others of them."""
 
+import pytest
+
 from cogency_tui.protocol.events import Event
 from cogency_tui.tui.calls.rows import HIDDEN, BackgroundCommand, CallFilter, CallRows, Row
 from cogency_tui.tui.transcript.units import Transcript
@@ -112,6 +114,7 @@ def test_the_newest_is_the_last_that_has_begun() -> None:
     assert rows_of().newest() is None
 
 
+@pytest.mark.exhaustive
 def test_ten_thousand_calls_cost_no_more_to_go_on_than_ten() -> None:
     events: list[Event] = []
     for number in range(10_000):

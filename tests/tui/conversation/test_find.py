@@ -91,6 +91,7 @@ async def test_what_is_typed_is_found_and_counted_at_once() -> None:
         assert "paragraph 97 needle" in reader.text
 
 
+@pytest.mark.exhaustive
 async def test_the_next_and_the_previous_are_gone_to() -> None:
     async with reading(LONG) as reader:
         await reader.find("needle")
@@ -106,6 +107,7 @@ async def test_the_next_and_the_previous_are_gone_to() -> None:
         assert "paragraph 7 needle" in reader.text
 
 
+@pytest.mark.exhaustive
 async def test_escape_returns_to_where_one_was() -> None:
     async with reading(LONG) as reader:
         await reader.press("pageup", "pageup", "up")
@@ -120,6 +122,7 @@ async def test_escape_returns_to_where_one_was() -> None:
         assert reader.view.has_focus
 
 
+@pytest.mark.exhaustive
 async def test_after_enter_escape_stays() -> None:
     async with reading(LONG) as reader:
         await reader.find("paragraph 7 ")
@@ -129,6 +132,7 @@ async def test_after_enter_escape_stays() -> None:
         assert "paragraph 7 needle" in reader.text
 
 
+@pytest.mark.exhaustive
 async def test_escape_follows_again_where_one_followed() -> None:
     async with reading(LONG) as reader:
         await reader.find("paragraph 7 ")

@@ -113,6 +113,7 @@ async def test_the_numbered_address_is_opened_and_a_failure_is_told(
         assert (tmp_path / "got").read_text() == "https://b.example"
 
 
+@pytest.mark.exhaustive
 async def test_all_addresses_are_copied(project: Path) -> None:
     agent = ScriptedAgent(project, [respond("See https://a.example and https://b.example.")])
     async with app_over(agent).run_test(size=(100, 30)) as pilot:

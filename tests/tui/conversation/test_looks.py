@@ -98,6 +98,7 @@ async def test_what_is_folded_opened(width: int, height: int) -> None:
     await looks("opened", TURN[:6], *keys, sizes=[(width, height)])
 
 
+@pytest.mark.exhaustive
 @each_size
 async def test_a_selection_of_lines(width: int, height: int) -> None:
     keys = (*[UP] * 4, "v", "shift+up", "shift+up")

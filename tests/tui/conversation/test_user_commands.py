@@ -34,6 +34,7 @@ def agent(project: Path, tmp_path: Path) -> Agent:
     return Agent("offline", project=project, data=tmp_path / "data")
 
 
+@pytest.mark.exhaustive
 async def test_its_output_is_shown_and_no_question_is_asked(agent: Agent) -> None:
     async with at_work(agent, (160, 40)) as pilot:
         await send(pilot, "!echo one; exit 3")

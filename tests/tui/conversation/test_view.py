@@ -69,6 +69,7 @@ async def test_what_is_said_thought_called_and_answered_is_shown(project: Path) 
     assert lines[3:] == ["It says x.", "py", "x = 1"]
 
 
+@pytest.mark.exhaustive
 async def test_the_view_follows_until_the_reader_scrolls_up(project: Path) -> None:
     agent = ScriptedAgent(project, [*LONG, paused, respond("\n\nthe end", "r2"), call("c", "read"), paused])
     async with app_over(agent).run_test(size=(120, 30)) as pilot:
@@ -90,6 +91,7 @@ async def test_the_view_follows_until_the_reader_scrolls_up(project: Path) -> No
         assert "new" not in shown(live_line_of(pilot))
 
 
+@pytest.mark.exhaustive
 async def test_scrolling_back_to_the_end_follows_again(project: Path) -> None:
     agent = ScriptedAgent(project, [*LONG, paused, respond("more\n\n" * 5, "r2")])
     async with app_over(agent).run_test(size=(120, 30)) as pilot:
@@ -131,6 +133,7 @@ async def test_nothing_is_drawn_while_text_streams_in_below(project: Path) -> No
         assert not [y for y in drawn if y >= view.page]
 
 
+@pytest.mark.exhaustive
 async def test_home_and_end_reach_everything_in_a_long_conversation(project: Path) -> None:
     agent = ScriptedAgent(project)
     events: list[Event] = []
@@ -173,6 +176,7 @@ async def test_scrolling_up_line_by_line_misses_nothing(project: Path) -> None:
     assert starts == [f"n{number}" for number in range(200)]
 
 
+@pytest.mark.exhaustive
 async def test_the_reading_position_holds_when_the_terminal_is_resized(project: Path) -> None:
     agent = ScriptedAgent(project, LONG)
     async with app_over(agent).run_test(size=(120, 30)) as pilot:
@@ -189,6 +193,7 @@ async def test_the_reading_position_holds_when_the_terminal_is_resized(project: 
         assert shown(view).strip().split("\n")[0].strip() == first
 
 
+@pytest.mark.exhaustive
 async def test_enter_opens_and_closes_a_thought(project: Path) -> None:
     agent = ScriptedAgent(project, [think("because of the loop"), respond("done")])
     async with app_over(agent).run_test(size=(100, 30)) as pilot:
@@ -264,6 +269,7 @@ async def test_a_selection_stays_on_its_text_when_more_comes_in(project: Path) -
         assert view.get_selection(Selection(start, start + (5, 0))) == ("first", "\n")
 
 
+@pytest.mark.exhaustive
 async def test_foreign_text_neither_controls_nor_marks_up(project: Path) -> None:
     hostile = "[/] [@click=app.quit]x[/] \x1b[2J\x1b]0;t\x07 日本語 \u202e end"
     agent = ScriptedAgent(
@@ -298,6 +304,7 @@ async def test_an_interruption_and_an_error_are_marked(project: Path) -> None:
         await until(pilot, lambda: "■ Interrupted" in shown(conversation_of(pilot)))
 
 
+@pytest.mark.exhaustive
 async def test_scrolling_down_into_what_streamed_in_below_skips_nothing(project: Path) -> None:
     more = "\n\n".join(f"later {number}" for number in range(200))
     agent = ScriptedAgent(project, [*LONG, paused, respond("\n\n" + more), paused])
@@ -333,6 +340,7 @@ async def test_ctrl_f_finds_from_the_prompt_and_escape_comes_back_without_interr
         assert main_of(pilot).bridge.working
 
 
+@pytest.mark.exhaustive
 async def test_the_reading_position_holds_when_the_theme_changes(project: Path) -> None:
     async with app_over(ScriptedAgent(project, LONG)).run_test(size=(120, 30)) as pilot:
         await send(pilot, "go")

@@ -94,6 +94,7 @@ async def test_the_context_is_a_table_of_its_parts(project: Path, width: int) ->
     assert "Nothing summarized yet." in text
 
 
+@pytest.mark.exhaustive
 async def test_a_context_of_unknown_size_says_so(project: Path) -> None:
     async with working(project, "Hello.", size=0) as pilot:
         await talk(pilot, "hi")
@@ -136,6 +137,7 @@ async def test_a_summary_says_that_it_is_being_written_and_can_be_interrupted(pr
         await until(pilot, lambda: "Again." in shown(conversation_of(pilot)))
 
 
+@pytest.mark.exhaustive
 async def test_what_is_queued_goes_on_after_the_summary(project: Path) -> None:
     async with working(project, "Hello.", SUMMARY, "Queued and answered.") as pilot:
         await talk(pilot, "hi")
@@ -146,6 +148,7 @@ async def test_what_is_queued_goes_on_after_the_summary(project: Path) -> None:
         assert text.index("Summarized ") < text.index("next")
 
 
+@pytest.mark.exhaustive
 async def test_a_summary_that_cannot_be_made_says_why(project: Path) -> None:
     failure = NetworkError("No connection to scripted.", "Check the network.")
     async with working(project, "Hello.", failure) as pilot:
@@ -155,6 +158,7 @@ async def test_a_summary_that_cannot_be_made_says_why(project: Path) -> None:
         assert not main_of(pilot).bridge.working
 
 
+@pytest.mark.exhaustive
 async def test_nothing_is_summarised_while_a_turn_runs(project: Path) -> None:
     async with working(project, "Half<<hang>>") as pilot:
         await send(pilot, "hi")

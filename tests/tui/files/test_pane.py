@@ -46,6 +46,7 @@ async def look_at(pilot: Pilot[Any], path: str) -> None:
     await until(pilot, lambda: previewed(pilot))
 
 
+@pytest.mark.exhaustive
 async def test_slash_finds_files_by_a_few_letters_and_escape_brings_the_tree_back(project: Path) -> None:
     async with app_over(ScriptedAgent(project)).run_test(size=(120, 30)) as pilot:
         await begin(pilot)
@@ -71,6 +72,7 @@ async def test_enter_in_the_filter_looks_at_the_selected_file(project: Path) -> 
         await until(pilot, lambda: "README.md" in shown(files_of(pilot)))
 
 
+@pytest.mark.exhaustive
 async def test_a_directory_that_was_found_is_shown_in_the_tree(project: Path) -> None:
     async with app_over(ScriptedAgent(project)).run_test(size=(120, 30)) as pilot:
         await begin(pilot)
@@ -80,6 +82,7 @@ async def test_a_directory_that_was_found_is_shown_in_the_tree(project: Path) ->
         await until(pilot, lambda: (node := files_of(pilot).node) is not None and node.path == "src/api")
 
 
+@pytest.mark.exhaustive
 async def test_a_preview_covers_the_conversation_until_escape(project: Path) -> None:
     async with app_over(ScriptedAgent(project)).run_test(size=(120, 30)) as pilot:
         await begin(pilot)
@@ -92,6 +95,7 @@ async def test_a_preview_covers_the_conversation_until_escape(project: Path) -> 
         assert files_of(pilot).has_focus
 
 
+@pytest.mark.exhaustive
 async def test_the_preview_scrolls(project: Path) -> None:
     (project / "long.txt").write_text("".join(f"line {number}\n" for number in range(500)))
     async with app_over(ScriptedAgent(project)).run_test(size=(120, 30)) as pilot:
@@ -131,6 +135,7 @@ async def test_a_file_that_cannot_be_shown_says_why(project: Path) -> None:
         assert "is not text" in previewed(pilot)
 
 
+@pytest.mark.exhaustive
 async def test_on_a_narrow_screen_the_preview_takes_the_place_of_the_files(project: Path) -> None:
     async with app_over(ScriptedAgent(project)).run_test(size=(60, 16)) as pilot:
         await pilot.press("f3")
@@ -141,6 +146,7 @@ async def test_on_a_narrow_screen_the_preview_takes_the_place_of_the_files(proje
         assert not main_of(pilot).query_one(FilePreview).region
 
 
+@pytest.mark.exhaustive
 async def test_at_puts_a_file_into_the_prompt_from_the_tree_and_from_the_preview(project: Path) -> None:
     async with app_over(ScriptedAgent(project)).run_test(size=(120, 30)) as pilot:
         await begin(pilot)

@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from tests.tui.driving import app_over, files_of, main_of, send, shown, until
 from tests.tui.scripted import ScriptedAgent, call, respond, result
 
@@ -45,6 +47,7 @@ async def test_what_the_agent_changed_is_opened_and_marked(project: Path) -> Non
         assert "1 changed" in shown(main_of(pilot).query_one("#files-title"))
 
 
+@pytest.mark.exhaustive
 async def test_the_tree_follows_the_disk(project: Path) -> None:
     async with app_over(ScriptedAgent(project)).run_test(size=(120, 30)) as pilot:
         tree = files_of(pilot)

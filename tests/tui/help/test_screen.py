@@ -84,6 +84,7 @@ async def test_the_theme_picker(project: Path) -> None:
     await check_looks("theme-picker", lambda: app_over(ScriptedAgent(project)), pick, themes=("night",))
 
 
+@pytest.mark.exhaustive
 async def test_one_pane_alone(project: Path) -> None:
     async def alone(pilot: Pilot[Any]) -> None:
         files_of(pilot).focus()

@@ -121,6 +121,7 @@ async def test_screens_that_commands_open_close_once(project: Path) -> None:
             await expect_one_closed(pilot, below, ("escape", "escape"))
 
 
+@pytest.mark.exhaustive
 async def test_an_answer_beneath_another_screen_waits_and_closes_no_other(project: Path) -> None:
     answers: list[bool | None] = []
     async with app_over(ScriptedAgent(project, [])).run_test() as pilot:

@@ -45,6 +45,7 @@ async def test_a_dialog_has_the_keys_that_a_person_chose(project: Path) -> None:
         assert "Esc close" in offered
 
 
+@pytest.mark.exhaustive
 async def test_a_click_does_what_the_key_does(project: Path) -> None:
     async with app_over(ScriptedAgent(project)).run_test(size=(160, 45)) as pilot:
         place = shown(footer(pilot)).index("F1 help")

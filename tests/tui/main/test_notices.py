@@ -60,6 +60,7 @@ async def test_a_wait_is_counted_down_until_text_comes(project: Path) -> None:
         await until(pilot, lambda: "Retrying in" not in shown(live_line_of(pilot)))
 
 
+@pytest.mark.exhaustive
 async def test_escape_ends_the_wait(project: Path) -> None:
     agent = ScriptedAgent(project, [notice(SLOW, 30, at=now()), paused])
     async with app_over(agent).run_test(size=(160, 30)) as pilot:

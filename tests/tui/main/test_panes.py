@@ -25,6 +25,7 @@ def widths(pilot: Pilot[Any]) -> list[int]:
     return [pane.outer_size.width if pane.display else 0 for pane in panes]
 
 
+@pytest.mark.exhaustive
 async def test_the_edge_of_a_pane_goes_where_the_arrow_shows(project: Path) -> None:
     async with app_in(project).run_test(size=SIZE) as pilot:
         files, middle, calls = widths(pilot)

@@ -59,6 +59,7 @@ async def test_panes_fold_away_on_narrow_screens(
         assert prompt_of(pilot).size.height >= 1
 
 
+@pytest.mark.exhaustive
 async def test_f3_and_f4_show_and_hide_the_side_panes(project: Path) -> None:
     async with app_over(ScriptedAgent(project)).run_test(size=(160, 45)) as pilot:
         files, calls = main_of(pilot).query_one("#files"), main_of(pilot).query_one("#calls")
@@ -113,6 +114,7 @@ async def test_shift_tab_in_the_prompt_goes_through_the_permissions(project: Pat
     assert seen == ["edits", "auto", "plan", "ask"]
 
 
+@pytest.mark.exhaustive
 async def test_a_message_is_queued_while_the_agent_works(project: Path) -> None:
     agent = ScriptedAgent(project, [paused, respond("ok")])
     async with app_over(agent).run_test(size=(120, 30)) as pilot:
@@ -126,6 +128,7 @@ async def test_a_message_is_queued_while_the_agent_works(project: Path) -> None:
         await finished(pilot)
 
 
+@pytest.mark.exhaustive
 async def test_escape_interrupts_and_gives_the_queued_text_back(project: Path) -> None:
     agent = ScriptedAgent(project, [paused])
     async with app_over(agent).run_test(size=(120, 30)) as pilot:
@@ -300,6 +303,7 @@ async def test_an_error_of_the_endpoint_is_shown_with_its_next_step(project: Pat
         assert "→ Check the network." in shown(conversation_of(pilot))
 
 
+@pytest.mark.exhaustive
 async def test_what_goes_on_is_said_after_half_a_second(project: Path) -> None:
     async with app_over(ScriptedAgent(project, [paused])).run_test(size=(160, 30)) as pilot:
         await send(pilot, "go")

@@ -101,6 +101,7 @@ async def pick_provider(pilot: Pilot[Any], name: str) -> PickerScreen:
     return screen
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("size", [(160, 45), (80, 24)])
 async def test_providers_say_what_they_support_and_where_their_key_is(
     project: Path, size: tuple[int, int], monkeypatch: pytest.MonkeyPatch
@@ -196,6 +197,7 @@ async def test_the_mouse_chooses_as_well(project: Path) -> None:
         await until(pilot, lambda: "mine/house" in shown(status_of(pilot)))
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("command", "model", "says"),
     [
@@ -214,6 +216,7 @@ async def test_a_model_is_chosen_by_its_name(project: Path, command: str, model:
         assert f"{model} · auto" in shown(status_of(pilot))
 
 
+@pytest.mark.exhaustive
 async def test_a_click_on_the_model_opens_the_choice(project: Path) -> None:
     async with ChatPeer() as peer, at_work(agent_at(peer.base_url, project)) as pilot:
         place = shown(status_of(pilot)).index("offline/")
@@ -221,6 +224,7 @@ async def test_a_click_on_the_model_opens_the_choice(project: Path) -> None:
         await until(pilot, lambda: isinstance(pilot.app.screen, PickerScreen))
 
 
+@pytest.mark.exhaustive
 async def test_the_note_says_where_a_provider_is_asked_and_what_to_do_for_a_key(project: Path) -> None:
     async with ChatPeer() as peer, at_work(agent_at(peer.base_url, project)) as pilot:
         screen = await picker(pilot)
@@ -264,6 +268,7 @@ async def test_a_choice_is_written_when_the_person_says_so(project: Path) -> Non
     assert again.configured.origin("provider").where == f"{path}:3"
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(("size", "theme"), [((100, 30), "night"), ((80, 24), "day")])
 async def test_looks(project: Path, size: tuple[int, int], theme: str) -> None:
     async def prepare(pilot: Pilot[Any]) -> None:

@@ -186,6 +186,7 @@ async def test_a_rule_that_another_has_withdrawn_is_told_and_gone(project: Path)
         await until(pilot, lambda: "none granted" in shown(pilot.app.screen.query_one("#permissions-title")))
 
 
+@pytest.mark.exhaustive
 async def test_broken_rules_say_why_none_counts(project: Path) -> None:
     file = config_directory() / "permissions.toml"
     file.parent.mkdir(parents=True)

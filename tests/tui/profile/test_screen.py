@@ -238,6 +238,7 @@ async def test_the_palette_offers_it(project: Path) -> None:
         assert {"/profile show", "/profile on", "/profile off", "/profile clear"} <= set(titles)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(("size", "theme"), [((100, 30), "night"), ((80, 24), "day")], ids=str)
 async def test_looks(project: Path, size: tuple[int, int], theme: str) -> None:
     facts = [

@@ -28,6 +28,7 @@ async def offer_files(pilot: Pilot[Any], text: str) -> None:
     await until(pilot, lambda: offered(pilot) and "Reading" not in offered(pilot)[0])
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("key", ["tab", "enter"])
 async def test_a_file_is_taken_and_one_types_on(project: Path, key: str) -> None:
     agent = ScriptedAgent(project, [respond("ok")])
@@ -52,6 +53,7 @@ async def test_up_and_down_choose_and_the_text_stays(project: Path) -> None:
         assert prompt_of(pilot).text == "@tests/"
 
 
+@pytest.mark.exhaustive
 async def test_a_directory_leads_on_to_what_is_in_it(project: Path) -> None:
     async with app_over(ScriptedAgent(project)).run_test(size=(100, 30)) as pilot:
         await offer_files(pilot, "@s")
@@ -72,6 +74,7 @@ async def test_a_slash_takes_the_directory_that_is_chosen(project: Path) -> None
         assert prompt_of(pilot).text == "@tests/"
 
 
+@pytest.mark.exhaustive
 async def test_a_directory_that_is_written_out_can_be_sent(project: Path) -> None:
     agent = ScriptedAgent(project, [respond("ok")])
     async with app_over(agent).run_test(size=(100, 30)) as pilot:
@@ -80,6 +83,7 @@ async def test_a_directory_that_is_written_out_can_be_sent(project: Path) -> Non
         await until(pilot, lambda: agent.asked == ["@src/"])
 
 
+@pytest.mark.exhaustive
 async def test_escape_closes_the_offers_and_nothing_else(project: Path) -> None:
     async with app_over(ScriptedAgent(project)).run_test(size=(100, 30)) as pilot:
         await offer_files(pilot, "a @s")
@@ -109,6 +113,7 @@ async def test_the_files_are_read_anew_for_each_word(project: Path) -> None:
         await until(pilot, lambda: "new_one.py" in offered(pilot))
 
 
+@pytest.mark.exhaustive
 async def test_a_command_is_completed_and_its_choices_are_offered(project: Path) -> None:
     agent = ScriptedAgent(project)
     async with app_over(agent).run_test(size=(100, 30)) as pilot:
@@ -124,6 +129,7 @@ async def test_a_command_is_completed_and_its_choices_are_offered(project: Path)
         assert prompt_of(pilot).text == ""
 
 
+@pytest.mark.exhaustive
 async def test_a_command_that_takes_nothing_is_run_when_it_is_chosen(project: Path) -> None:
     async with app_over(ScriptedAgent(project)).run_test(size=(100, 30)) as pilot:
         await type_text(pilot, "/hel")
@@ -132,6 +138,7 @@ async def test_a_command_that_takes_nothing_is_run_when_it_is_chosen(project: Pa
         assert prompt_of(pilot).text == ""
 
 
+@pytest.mark.exhaustive
 async def test_a_command_that_is_written_out_is_sent_as_it_is(project: Path) -> None:
     agent = ScriptedAgent(project)
     async with app_over(agent).run_test(size=(100, 30), notifications=True) as pilot:
@@ -150,6 +157,7 @@ async def test_keys_in_one_burst_take_what_was_typed(project: Path) -> None:
         await until(pilot, lambda: prompt_of(pilot).text == "@src/api/views.py x")
 
 
+@pytest.mark.exhaustive
 async def test_offers_are_redrawn_in_place_and_lay_nothing_out(project: Path) -> None:
     for number in range(30):
         (project / f"file{number}.py").touch()
@@ -164,6 +172,7 @@ async def test_offers_are_redrawn_in_place_and_lay_nothing_out(project: Path) ->
         assert conversation_of(pilot).region == conversation
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("size", [(160, 45), (80, 24), (60, 16)])
 async def test_offers_lie_above_the_prompt_as_wide_as_it_is(project: Path, size: tuple[int, int]) -> None:
     for number in range(30):
@@ -177,6 +186,7 @@ async def test_offers_lie_above_the_prompt_as_wide_as_it_is(project: Path, size:
         assert offers.y >= 0
 
 
+@pytest.mark.exhaustive
 async def test_a_click_takes_a_row(project: Path) -> None:
     async with app_over(ScriptedAgent(project)).run_test(size=(100, 30)) as pilot:
         await offer_files(pilot, "@")
@@ -194,6 +204,7 @@ async def test_what_comes_from_the_history_offers_nothing(project: Path) -> None
         assert prompt_of(pilot).text == "look at @src"
 
 
+@pytest.mark.exhaustive
 async def test_offers_go_when_the_prompt_is_left(project: Path) -> None:
     async with app_over(ScriptedAgent(project)).run_test(size=(100, 30)) as pilot:
         await offer_files(pilot, "@")

@@ -101,6 +101,7 @@ async def test_what_a_command_takes_is_offered() -> None:
     await check_looks("prompt-arguments", BoxStand, typing(*"/permissions "))
 
 
+@pytest.mark.exhaustive
 async def test_messages_wait() -> None:
     queued = ("first", "!pytest -x tests", "a long one " * 20, "[/] 漢字 [b]x", "fifth")
     await check_looks("prompt-queue", lambda: BoxStand(*queued), typing())
@@ -149,6 +150,7 @@ def asking(question: Question, *, deaf: bool, keys: Sequence[str] = ()) -> Prepa
 # A question whose window has changed takes no answer for a moment, and is scrolled elsewhere.
 
 
+@pytest.mark.exhaustive
 @each_size
 async def test_a_command_is_asked_about(width: int, height: int) -> None:
     sizes = [(width, height)]
@@ -164,6 +166,7 @@ async def test_an_edit_is_asked_about(width: int, height: int) -> None:
     await check_looks("question-edit-scrolled", BoxStand, down, sizes=sizes)
 
 
+@pytest.mark.exhaustive
 @each_size
 async def test_a_reason_is_written(width: int, height: int) -> None:
     written = asking(EDIT, deaf=False, keys=["r", *"not"])

@@ -35,6 +35,7 @@ async def test_a_big_paste_is_a_chip_and_is_sent_whole(project: Path) -> None:
         await until(pilot, lambda: agent.asked == [f"why {BIG} so"])
 
 
+@pytest.mark.exhaustive
 async def test_the_cursor_steps_over_a_chip(project: Path) -> None:
     async with app_over(ScriptedAgent(project)).run_test(size=(100, 30)) as pilot:
         prompt = prompt_of(pilot)
@@ -105,6 +106,7 @@ async def test_a_chip_is_opened_in_its_place_and_can_be_closed_again(project: Pa
         assert prompt_of(pilot).text == f"a {CHIP}"
 
 
+@pytest.mark.exhaustive
 async def test_two_clicks_open_a_chip(project: Path) -> None:
     async with app_over(ScriptedAgent(project)).run_test(size=(100, 30)) as pilot:
         await paste(pilot, BIG)

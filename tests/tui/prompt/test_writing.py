@@ -52,6 +52,7 @@ async def test_what_was_written_is_on_disk_soon_and_gone_when_it_is_sent(project
         await until(pilot, lambda: saved(agent) == [])
 
 
+@pytest.mark.exhaustive
 async def test_a_walk_through_the_history_leaves_the_draft_on_disk(project: Path) -> None:
     agent = ScriptedAgent(project, [respond("ok")])
     async with app_over(agent).run_test(size=(100, 30)) as pilot:
@@ -75,6 +76,7 @@ async def test_a_draft_of_a_process_that_is_gone_comes_back_once(project: Path) 
         await until(pilot, lambda: saved(agent) == [])
 
 
+@pytest.mark.exhaustive
 async def test_messages_that_waited_are_saved_with_the_draft(project: Path) -> None:
     agent = ScriptedAgent(project, [paused])
     async with app_over(agent).run_test(size=(100, 30)) as pilot:
@@ -98,6 +100,7 @@ async def test_what_is_written_is_saved_when_one_leaves(project: Path) -> None:
     assert [draft.written.text for draft in saved(agent)] == ["later"]
 
 
+@pytest.mark.exhaustive
 async def test_a_directory_that_cannot_be_written_is_said_once(project: Path) -> None:
     agent = ScriptedAgent(project)
     agent.data.write_text("in the way")

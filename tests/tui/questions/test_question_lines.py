@@ -352,6 +352,7 @@ async def test_the_agent_gets_the_answer_and_the_call_waits_for_it(project: Path
         assert "waiting" not in shown(calls_of(pilot))
 
 
+@pytest.mark.exhaustive
 async def test_a_question_that_nobody_waits_for_goes_away(project: Path) -> None:
     agent = ScriptedAgent(project, [call("c", "shell", command="ls"), asks(COMMAND)])
     async with app_over(agent).run_test(size=(160, 40)) as pilot:
@@ -440,6 +441,7 @@ async def test_a_reason_can_be_written_on_a_small_screen() -> None:
         await until(pilot, lambda: app.answers == [Answer(allow=False, reason="not so")])
 
 
+@pytest.mark.exhaustive
 async def test_one_question_follows_the_other_each_with_its_own_grace(project: Path) -> None:
     agent = ScriptedAgent(project, [asks(COMMAND), asks(EDIT), respond("done")])
     async with app_over(agent).run_test(size=(100, 30)) as pilot:

@@ -34,6 +34,7 @@ from tests.tui.recall.past import (
 )
 
 
+@pytest.mark.exhaustive
 async def test_the_conversations_of_this_project_are_listed_the_newest_first(project: Path) -> None:
     agent = agent_in(project)
     await usual(agent)
@@ -46,6 +47,7 @@ async def test_the_conversations_of_this_project_are_listed_the_newest_first(pro
         assert "4 conversations" in head(pilot)
 
 
+@pytest.mark.exhaustive
 async def test_a_cost_that_is_not_known_is_not_shown_as_nothing(project: Path) -> None:
     agent = agent_in(project)
     await begin(await agent.store(), project, small("free?"))
@@ -68,6 +70,7 @@ async def test_each_key_searches_and_marks_what_it_finds(project: Path) -> None:
         assert [each.text for each in line.segments if each.style and each.style.underline] == ["needle"]
 
 
+@pytest.mark.exhaustive
 async def test_several_words_have_to_stand_in_one_conversation(project: Path) -> None:
     agent = agent_in(project)
     await usual(agent)
@@ -88,6 +91,7 @@ async def test_nothing_found_is_said(project: Path) -> None:
         assert is_open(pilot)
 
 
+@pytest.mark.exhaustive
 async def test_the_preview_stands_at_the_hit_and_opens_what_is_folded(project: Path) -> None:
     agent = agent_in(project)
     await usual(agent)
@@ -353,6 +357,7 @@ async def test_hostile_titles_and_snippets_are_shown_and_not_obeyed(project: Pat
         assert "[red]bold" in told(pilot) or "␛" in told(pilot)
 
 
+@pytest.mark.exhaustive
 async def test_an_empty_store_says_what_to_do(project: Path) -> None:
     agent = agent_in(project)
     async with recalled(agent, (80, 24)) as pilot:

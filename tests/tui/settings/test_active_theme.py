@@ -56,6 +56,7 @@ async def test_a_theme_is_shown_again_when_its_file_is_saved(project: Path, own:
         await until(pilot, lambda: "#123456" in colours_of(pilot) and "#14161f" not in colours_of(pilot))
 
 
+@pytest.mark.exhaustive
 async def test_a_file_that_cannot_be_used_changes_nothing_and_is_told(project: Path, own: Path) -> None:
     app = app_over(agent_with(project, "mine"))
     async with app.run_test(size=SIZE, notifications=True) as pilot:
@@ -107,6 +108,7 @@ async def test_a_picked_theme_is_kept_only_if_the_person_wants_that(project: Pat
     assert config.read_text().startswith("# mine\n")
 
 
+@pytest.mark.exhaustive
 async def test_a_broken_theme_says_so_in_the_picker_and_is_not_shown(project: Path, own: Path) -> None:
     (own / "a-broken.toml").write_text("dark = yes\n")
     app = app_over(agent_with(project, "night"))
@@ -151,6 +153,7 @@ async def test_a_theme_of_the_terminals_colours_is_translated_into_no_others(
         assert bool(mixed) is (theme == "day")
 
 
+@pytest.mark.exhaustive
 async def test_the_text_keeps_its_place_under_another_theme(project: Path) -> None:
     app = app_over(agent_with(project, "night"))
     async with app.run_test(size=SIZE) as pilot:

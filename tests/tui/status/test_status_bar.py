@@ -62,6 +62,7 @@ async def test_the_reason_for_the_mode_is_said_where_there_is_room(
     assert (await bar(project, step, TOTAL, width)).startswith(said)
 
 
+@pytest.mark.exhaustive
 async def test_a_mode_that_was_chosen_has_no_arrow(project: Path) -> None:
     assert (await bar(project, {**STEP, "reason": "chosen"}, TOTAL)).startswith("auto    openai/")
 
@@ -76,6 +77,7 @@ async def test_what_is_billed_is_shown_where_it_is_not_what_was_sent(project: Pa
     assert narrow.endswith("23%"), "it gives way to the others"
 
 
+@pytest.mark.exhaustive
 async def test_estimates_are_marked(project: Path) -> None:
     line = await bar(project, {**STEP, "estimated": True}, {**TOTAL, "billed_input": 1}, 200)
     assert "↑ ~12.4k ↓ ~1.8k   billed ~1   cached 9.1k   ~40 tok/s · 600 ms   ~$0.04" in line

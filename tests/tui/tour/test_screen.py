@@ -19,6 +19,8 @@ from tests.tui.looks import check_looks
 from tests.tui.pty import Terminal
 from tests.tui.scripted import ScriptedAgent
 
+pytestmark = pytest.mark.exhaustive
+
 
 def bar(pilot: Pilot[Any]) -> TourBar:
     return main_of(pilot).query_one(TourBar)
@@ -41,7 +43,6 @@ async def allow(pilot: Pilot[Any]) -> None:
     await until(pilot, lambda: pilot.app.screen is not screen)
 
 
-@pytest.mark.exhaustive
 async def test_it_shows_a_read_a_command_an_edit_the_review_undo_and_recall(project: Path) -> None:
     for name, text in FILES.items():
         (project / name).write_text(text)
@@ -114,7 +115,6 @@ async def test_what_one_writes_instead_does_not_go_on_and_a_step_can_be_skipped(
     await agent.close()
 
 
-@pytest.mark.exhaustive
 async def test_a_step_that_is_skipped_before_its_answer_is_one_step(project: Path) -> None:
     for name, text in FILES.items():
         (project / name).write_text(text)
@@ -143,7 +143,6 @@ async def test_looks(project: Path, size: tuple[int, int], theme: str) -> None:
     await check_looks("tour", make, prepare, sizes=[size], themes=[theme])
 
 
-@pytest.mark.exhaustive
 @pytest.mark.pty
 @pytest.mark.parametrize("keeps", [False, True])
 def test_a_new_user_is_left_with_nothing_but_what_they_keep(
@@ -164,7 +163,6 @@ def test_a_new_user_is_left_with_nothing_but_what_they_keep(
     assert not (tmp_path / "data").exists()
 
 
-@pytest.mark.exhaustive
 @pytest.mark.pty
 def test_a_theme_that_is_not_there_is_no_obstacle(tmp_path: Path) -> None:
     themes = tmp_path / "config" / "themes"

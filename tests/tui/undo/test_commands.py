@@ -15,6 +15,8 @@ from cogency_tui.tui.undo.screen import UndoScreen
 from tests.peers.scripted import ScriptedProvider
 from tests.tui.driving import at_work, files_of, finished, main_of, send, shown, told, until
 
+pytestmark = pytest.mark.exhaustive
+
 
 def block(name: str, **args: Any) -> str:
     return f"<execute>{json.dumps([{'name': name, 'args': args}])}</execute>"
@@ -40,7 +42,6 @@ async def undo_screen(pilot: Pilot[Any], command: str) -> UndoScreen:
     return screen
 
 
-@pytest.mark.exhaustive
 async def test_a_turn_is_taken_back_and_brought_back(project: Path) -> None:
     (project / "notes.txt").write_text("one\ntwo\nthree\nfour\nfive\n")
     edit = block("edit", file="notes.txt", old="two", new="TWO")
@@ -66,7 +67,6 @@ async def test_a_turn_is_taken_back_and_brought_back(project: Path) -> None:
     assert (project / "made.txt").read_text() == "made\n"
 
 
-@pytest.mark.exhaustive
 async def test_the_file_tree_marks_what_is_applied(project: Path) -> None:
     (project / "notes.txt").write_text("one\ntwo\n")
     async with working(project, block("edit", file="notes.txt", old="two", new="TWO"), "Done.") as pilot:
@@ -84,7 +84,6 @@ async def test_the_file_tree_marks_what_is_applied(project: Path) -> None:
         await until(pilot, lambda: "● notes.txt" in shown(tree) and "1 changed" in shown(title))
 
 
-@pytest.mark.exhaustive
 async def test_where_both_changed_the_same_line_nothing_is_done_and_it_is_said(project: Path) -> None:
     (project / "notes.txt").write_text("one\ntwo\n")
     async with working(project, block("edit", file="notes.txt", old="two", new="TWO"), "Done.") as pilot:

@@ -227,6 +227,7 @@ def hostile(project: Project, tmp_path: Path) -> Project:
     return project
 
 
+@pytest.mark.exhaustive
 def test_nothing_runs_that_a_hostile_repository_names(hostile: Project, tmp_path: Path) -> None:
     canary = tmp_path / "canary"
     # Git by itself runs it.
