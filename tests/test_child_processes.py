@@ -379,6 +379,7 @@ async def test_a_request_that_is_not_read_is_no_error_of_its_own() -> None:
         await Job("tests.nothing").answer(b"x" * (8 << 20), seconds=60, name="It")
 
 
+@pytest.mark.exhaustive
 @pytest.mark.timeout(60)
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux shows whether it runs")
 async def test_what_a_job_started_ends_with_it(tmp_path: Path) -> None:

@@ -37,7 +37,7 @@ def test_the_first_two_blocks_are_the_two_commands() -> None:
     assert app.startswith("python3 -m venv .venv && ")
     assert ".venv/bin/cogency-tui" in app
     assert tests.startswith("python3 -m venv .venv-dev && ")
-    assert tests.endswith(".venv-dev/bin/pytest -n 3")
+    assert tests.endswith(".venv-dev/bin/pytest -n 4")
 
 
 @pytest.mark.parametrize("text", blocks("toml"))

@@ -151,6 +151,7 @@ async def test_a_turn_as_an_editor_sees_it(project: Path, data: Path) -> None:
     )
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("choice", ["no", "cancel", "nonsense"])
 async def test_what_is_refused_is_not_done(project: Path, data: Path, choice: str) -> None:
     editor = Editor(choice)
@@ -270,6 +271,7 @@ async def test_a_provider_that_fails_is_told(project: Path, data: Path) -> None:
             os.environ["COGENCY_CONFIG"] = before
 
 
+@pytest.mark.exhaustive
 async def test_servers_that_an_editor_gives_are_started(project: Path, data: Path) -> None:
     """Two of the same name as ours are."""
     marks = [project.parent / "one", project.parent / "two"]

@@ -41,6 +41,7 @@ def test_what_is_allowed_for_the_conversation_is_not_asked_again(project: Path, 
     assert (project / "made").exists()
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(("answer", "trusted"), [("y", True), ("n", False), ("", False)])
 def test_a_project_is_trusted_only_with_a_yes(
     project: Path, tmp_path: Path, answer: str, trusted: bool

@@ -257,6 +257,7 @@ def test_a_file_comes_out_of_edit_and_revert_as_it_was(
     assert tree(project) == after
 
 
+@pytest.mark.exhaustive
 def test_turns_are_taken_back_one_by_one_or_back_to_a_point(run: Run, tell: Tell, project: Path) -> None:
     trees = [tree(project)]
     tell('create a.txt with "1"')

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.cli.conftest import Run
 from tests.tools.mcp.conftest import NUISANCE, PEER
 
@@ -24,6 +26,7 @@ def program(path: Path, *arguments: str) -> dict[str, Any]:
     return {"command": sys.executable, "args": ["-W", "ignore", str(path), *arguments]}
 
 
+@pytest.mark.exhaustive
 def test_a_server_that_answers_and_one_that_ends_are_told_apart(run: Run, tmp_path: Path) -> None:
     missing = {"command": "no-such-program-here"}
     path = configured(tmp_path, demo=program(PEER), broken=program(NUISANCE, "gone"), missing=missing)

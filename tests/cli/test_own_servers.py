@@ -146,6 +146,7 @@ def desk(project: Path, tmp_path: Path) -> Desk:
     return Desk(project, tmp_path / "data")
 
 
+@pytest.mark.exhaustive
 async def test_the_whole_task_runs_headless_in_auto(run: Run, tmp_path: Path, port: int) -> None:
     async with ChatPeer([*map(block, task(port)), "It has stopped."]) as peer:
         config = tmp_path / "config.toml"

@@ -4,6 +4,8 @@ import json
 import sqlite3
 from pathlib import Path
 
+import pytest
+
 from tests.cli.conftest import Run
 
 
@@ -96,6 +98,7 @@ def test_the_index_is_made_anew_and_one_that_is_damaged_too(run: Run, tmp_path: 
     assert "indexed for search" in run("doctor").stdout
 
 
+@pytest.mark.exhaustive
 def test_a_small_store_is_measured_and_removed(run: Run, tmp_path: Path) -> None:
     done = run("bench", "store", "--events", "400", "--json", TMPDIR=str(tmp_path))
     first, *rows = [json.loads(line) for line in done.stdout.splitlines()]

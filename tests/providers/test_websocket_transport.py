@@ -131,6 +131,7 @@ async def test_other_refusals_are_those_of_http() -> None:
     assert "sk-wrong" not in error.advice
 
 
+@pytest.mark.exhaustive
 async def test_silence_ends_in_a_time_out() -> None:
     async def hangs(socket: PeerSocket) -> None:
         await socket.closed.wait()
@@ -140,6 +141,7 @@ async def test_silence_ends_in_a_time_out() -> None:
     assert "for 4 s" in str(error)
 
 
+@pytest.mark.exhaustive
 async def test_a_connection_that_is_never_upgraded_ends_in_a_time_out() -> None:
     left = asyncio.Event()
 

@@ -28,6 +28,8 @@ from tests import forkserver
 from tests.peers.server import Context, Peer
 from tests.peers.ways import WAYS, Way
 
+pytestmark = pytest.mark.exhaustive
+
 CRASHES = int(os.environ.get("COGENCY_CRASHES", "20"))
 FEW = 4
 STEPS = 3
@@ -157,7 +159,7 @@ async def check_edits(project: Path, data: Path, conversation: str) -> None:
 
 
 @pytest.mark.timeout(60 + 6 * max(CRASHES, FEW))
-@pytest.mark.parametrize("crashes", [FEW, pytest.param(CRASHES, marks=pytest.mark.exhaustive)])
+@pytest.mark.parametrize("crashes", [FEW, CRASHES])
 async def test_a_program_that_is_killed_loses_nothing_and_goes_on(tmp_path: Path, crashes: int) -> None:
     project, data = tmp_path / "project", tmp_path / "data"
     project.mkdir()

@@ -114,6 +114,7 @@ async def test_a_stream_that_breaks_keeps_what_came_and_runs_a_call_once_or_neve
         assert runs[name].of("error"), name
 
 
+@pytest.mark.exhaustive
 async def test_nobody_listens_and_somebody_hangs_up(arena: Arena) -> None:
     closed = socket.socket()
     closed.bind(("127.0.0.1", 0))

@@ -153,6 +153,7 @@ async def test_writing(trapped: Arena) -> None:
     assert SECRET not in ran.stdout + ran.stderr
 
 
+@pytest.mark.exhaustive
 async def test_what_reads_many_files_keeps_to_the_project(trapped: Arena) -> None:
     calls = [
         *(("find", {"content": "the-secret", "path": path}) for path in (".", "src", "src/loop")),

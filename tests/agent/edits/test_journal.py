@@ -187,6 +187,7 @@ async def test_nothing_is_put_on_the_disk_before_a_file_changes(desk: Desk) -> N
     assert sum(path.is_file() for path in blobs.directory.rglob("*")) == 2
 
 
+@pytest.mark.exhaustive
 async def test_a_command_that_times_out_or_is_cancelled_is_recorded(desk: Desk) -> None:
     edits = await desk.run("echo 1 > a; sleep 60", timeout=3)
     assert [edit.path for edit in edits] == ["a"]

@@ -75,6 +75,7 @@ async def test_what_it_is_given_of_our_environment(demo: Bench) -> None:
     assert told == f"[A_TOKEN is not shown] {sub}"
 
 
+@pytest.mark.exhaustive
 @on_shared_server
 async def test_a_token_that_the_configuration_holds_stays_out_of_the_conversation(demo: Bench) -> None:
     told = (await demo.run("demo.environment", name="MY_TOKEN")).content

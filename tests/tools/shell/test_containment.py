@@ -255,6 +255,7 @@ async def test_command_that_stops_its_supervision_ends_all_the_same(mark: str, t
     assert not survivors(mark)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("escape", ["setsid", "deaf"])
 async def test_end_of_the_supervisor_is_noticed_while_the_guard_is_stopped(
     escape: str, mark: str, tmp_path: Path
@@ -296,6 +297,7 @@ async def _until_it_sleeps(mark: str) -> None:
     await until(lambda: any(f": sleep 1000.{mark}" in line for line in survivors(mark)))
 
 
+@pytest.mark.exhaustive
 @STARTS
 async def test_only_the_shell_shows_the_command(
     wrapper: list[str], tree: bool, mark: str, tmp_path: Path
@@ -392,6 +394,7 @@ async def test_signal_that_python_ignores_is_not_ignored_in_commands(mark: str, 
     assert ended.described == "exit 141 (SIGPIPE)"
 
 
+@pytest.mark.exhaustive
 @pytest.mark.usefixtures("adopts_nothing")
 async def test_group_is_ended_where_orphans_cannot_be_adopted(mark: str, tmp_path: Path) -> None:
     text = "sleep 1000.$TEST_MARK & (sleep 1000.$TEST_MARK & wait) & disown"
@@ -400,6 +403,7 @@ async def test_group_is_ended_where_orphans_cannot_be_adopted(mark: str, tmp_pat
     assert not survivors(mark)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.usefixtures("adopts_nothing")
 async def test_deaf_group_is_killed_after_the_grace(mark: str, tmp_path: Path) -> None:
     text = "trap '' TERM; while :; do sleep 1000.$TEST_MARK; done"

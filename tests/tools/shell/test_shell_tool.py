@@ -152,6 +152,7 @@ async def test_end_is_told_apart(bench: Bench, text: str, status: str) -> None:
     assert outcome.content.split("\n")[0] == status
 
 
+@pytest.mark.exhaustive
 @pytest.mark.timeout(60)
 async def test_time_out_stops_the_command_and_keeps_its_output(quick: Bench) -> None:
     outcome = await quick.run("shell", command="echo before; sleep 60; echo after", timeout=3)
@@ -160,6 +161,7 @@ async def test_time_out_stops_the_command_and_keeps_its_output(quick: Bench) -> 
     assert outcome.content == "timed out after 3 s and was stopped\nbefore"
 
 
+@pytest.mark.exhaustive
 @pytest.mark.timeout(60)
 async def test_processes_that_ignore_the_signal_are_killed(quick: Bench) -> None:
     text = (

@@ -104,6 +104,7 @@ async def test_where_there_is_no_clipboard_that_is_said(tmp_path: Path) -> None:
     assert written == []
 
 
+@pytest.mark.exhaustive
 async def test_a_program_that_cannot_be_started_or_takes_nothing_is_passed_over(tmp_path: Path) -> None:
     hangs = f"echo $$ > {tmp_path}/pid; exec sleep 600"
     environ = programs(tmp_path / "bin", **{"wl-copy": "", "xclip": hangs, "xsel": f"cat > {tmp_path}/got"})
