@@ -88,8 +88,9 @@ async def served(editor: Editor, data: Path, *arguments: str) -> AsyncGenerator[
     environ = {**os.environ, "COGENCY_DATA": str(data), "COGENCY_OFFLINE_DELAY": "0"}
     (stdin, target), (source, stdout) = os.pipe(), os.pipe()
     command = ("acp", "--provider", "offline", *arguments)
-    streams = {"stdin": stdin, "stdout": stdout, "stderr": 2}
-    program = await asyncio.to_thread(forkserver.start, command, data.parent, environ, **streams)
+    program = await asyncio.to_thread(
+        forkserver.start, command, data.parent, environ, stdin=stdin, stdout=stdout, stderr=2
+    )
     os.close(stdin)
     os.close(stdout)
     messages, answers = await _connect(target, source)

@@ -104,8 +104,15 @@ async def run(
     arguments += ["--conversation", conversation] if conversation else []
     source, stdout = os.pipe()
     with tempfile.TemporaryFile() as nothing, tempfile.TemporaryFile() as errors, os.fdopen(source) as pipe:
-        streams = {"stdin": nothing.fileno(), "stdout": stdout, "stderr": errors.fileno()}
-        program = await asyncio.to_thread(forkserver.start, arguments, project, environ, **streams)
+        program = await asyncio.to_thread(
+            forkserver.start,
+            arguments,
+            project,
+            environ,
+            stdin=nothing.fileno(),
+            stdout=stdout,
+            stderr=errors.fileno(),
+        )
         os.close(stdout)
         lines = [await asyncio.to_thread(pipe.readline)]
         timer = threading.Timer(kill or 0, program.kill)
