@@ -95,6 +95,7 @@ def sweep(since: int, mark: str) -> list[int]:
     """Kill the strays that started at `since` or later, and the processes with this `mark` of a command.
     Return those that do not end. Blocks."""
     deadline = time.monotonic() + _PATIENCE
+    ended = set[int]()
     while True:
         children = children_of(os.getpid())
         # Only now: a child whose start is complete has the environment that it was given.
@@ -104,8 +105,12 @@ def sweep(since: int, mark: str) -> list[int]:
         # The children of those that cannot be killed, too; all others become ours.
         roots = [pid for pid, killed in found.items() if not killed] if found else _marked(mark)
         found |= {pid: _killed(pid) for root in roots for pid in (root, *descendants(root))}
+        # One that ended before it was examined may have left a child that became ours after the list.
+        newly_ended = {pid for pid in children if start_of(pid) is None} - ended
+        ended |= newly_ended
         _bury()
-        if (not waiting and not any(found.values())) or time.monotonic() >= deadline:
+        is_clear = not waiting and not newly_ended and not any(found.values())
+        if is_clear or time.monotonic() >= deadline:
             return sorted(pid for pid in found if start_of(pid) is not None)
         # A stray that forks during the search is found in the next one. Run in a thread.
         time.sleep(_PAUSE)

@@ -201,6 +201,29 @@ async def test_sweep_takes_nothing_that_was_there_before_the_command(mark: str, 
     assert not survivors(mark)
 
 
+def test_sweep_finds_the_child_of_one_that_ends_before_it_is_examined(
+    mark: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    orphans.adopt()
+    command = ["bash", "-c", f"read; sleep 1000.{mark} &"]
+    parent = subprocess.Popen(
+        command, stdin=subprocess.PIPE, env={"PATH": os.environ["PATH"]}, start_new_session=True
+    )
+    since = orphans.started_at(parent.pid)
+
+    def listed_too_early(pid: int) -> list[int]:
+        children = children_of(pid)
+        if parent.stdin and not parent.stdin.closed:
+            parent.stdin.close()
+            os.waitid(os.P_PID, parent.pid, os.WEXITED | os.WNOWAIT)
+        return children
+
+    monkeypatch.setattr(orphans, "children_of", listed_too_early)
+    assert orphans.sweep(since, "none") == []
+    assert not survivors(mark)
+    parent.wait()
+
+
 @pytest.mark.exhaustive
 def test_adopted_child_is_buried_once_nobody_can_be_waiting_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
     orphans.adopt()
