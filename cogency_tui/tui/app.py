@@ -374,7 +374,8 @@ class CogencyApp(App[int]):
         signals.app_resume_signal.subscribe(self._main, self._come_back)
         if isinstance(self._driver, TerminalDriver):
             self._driver.farewell = self.presence.end
-        self._main.set_timer(self.OPENS_AFTER, self._begin)
+        # A timer of Textual's that is late before it starts never fires.
+        asyncio.get_running_loop().call_later(self.OPENS_AFTER, self._main.call_next, self._begin)
         self._collecting.begin()
 
     async def _begin(self) -> None:

@@ -31,7 +31,7 @@ PATIENCE = 60.0
 class OpenedApp(CogencyApp):
     """The app, which a test drives only once it is open: the first frame has blank panes."""
 
-    OPENS_AFTER = 0.001
+    OPENS_AFTER = 0.0
 
     @asynccontextmanager
     async def run_test(self, **options: Any) -> AsyncGenerator[Pilot[int]]:

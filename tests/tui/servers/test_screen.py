@@ -38,7 +38,7 @@ async def test_servers_are_listed_and_started_again(project: Path) -> None:
         note = pilot.app.screen.query_one(DialogBody)
         await until(pilot, lambda: "✓ demo" in shown(listed) and "✗ bad" in shown(listed))
         assert "Demo 1.2" in shown(listed)
-        assert "11 tools" in shown(listed)
+        assert "12 tools" in shown(listed)
         await until(pilot, lambda: "Tools: add, echo" in shown(note))
         await pilot.press("r")
         await until(pilot, lambda: "⠋ demo" in shown(listed))
