@@ -144,6 +144,7 @@ async def test_reasoning_beside_the_text_is_told_as_thoughts(server: Aimock, wor
     assert [e["content"] for e in events if e["type"] == "respond"] == ["Nothing to do."]
 
 
+@pytest.mark.exhaustive
 @ways(mode="resume")
 async def test_one_session_lasts_and_is_sent_what_is_new_alone(server: Aimock, work: Work) -> None:
     server.script(*TASK)
@@ -164,6 +165,7 @@ async def test_one_session_lasts_and_is_sent_what_is_new_alone(server: Aimock, w
             assert [message["role"] for message in each.messages if message["role"] != "system"] == ["user"]
 
 
+@pytest.mark.exhaustive
 @ways(mode="replay")
 async def test_each_request_begins_with_all_of_the_last(server: Aimock, work: Work) -> None:
     server.script(*TASK)

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -60,6 +61,7 @@ REJECTED = [
 ]
 
 
+@pytest.mark.exhaustive
 @cases(("_case", "text", "says"), REJECTED)
 def test_a_bad_action_is_one_error_and_parsing_goes_on(text: str, says: str) -> None:
     units = events_of(text + "<response>ok</response>", "action")

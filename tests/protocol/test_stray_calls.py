@@ -454,6 +454,7 @@ def test_a_sentence_after_them_makes_examples(parts: list[str], dialect: Dialect
     assert find_slip([unit("respond", f"{answer}\n\nThat is how it looks.")], dialect, TOOLS) is None
 
 
+@pytest.mark.exhaustive
 @settings(max_examples=100, deadline=None)
 @given(st.text(alphabet=st.characters(exclude_characters="<`~{["), max_size=200))
 def test_text_without_syntax_is_an_answer(text: str) -> None:

@@ -98,6 +98,7 @@ def test_a_draft_is_an_orphan_only_when_its_process_is_gone(prompts: Prompts, tm
     assert prompts.orphans() == []
 
 
+@pytest.mark.exhaustive
 def test_the_newest_orphan_comes_first(prompts: Prompts, tmp_path: Path) -> None:
     for text in ("old", "new"):
         leave_a_draft(tmp_path / "data", text)

@@ -101,6 +101,7 @@ async def test_what_only_the_wal_has_is_recovered_too(
     assert await counts(copy) == {**expected, id: expected[id] + 3}
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("place", [first_page, schema_leaf])
 async def test_a_store_that_was_set_aside_takes_its_copy_with_it(
     directory: Path, place: Callable[[Path], int]

@@ -7,6 +7,8 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from cogency_tui.store.blobs import Blobs
 from cogency_tui.store.export_import import imported
 from cogency_tui.store.store import Store
@@ -31,6 +33,7 @@ async def taken(data: Path, *records: Record) -> tuple[int, list[Any]]:
     return calls.count, [body and json.loads(body)["content"] for (body,) in rows]
 
 
+@pytest.mark.exhaustive
 async def test_summaries_of_many_events_are_imported_in_linear_time(tmp_path: Path) -> None:
     counts: list[int] = []
     for size in (150, 600):

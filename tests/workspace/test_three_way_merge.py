@@ -114,6 +114,7 @@ def test_a_change_of_the_encoding_is_not_mixed_with_other_changes() -> None:
     assert not is_text(b"\xff\xfea")
 
 
+@pytest.mark.exhaustive
 def test_hunks_say_what_stands_where() -> None:
     before = numbered(30)
     after = changed(changed(before, 20, gone=2), 3, b"new\n", b"lines\n")

@@ -3,6 +3,7 @@
 import shlex
 import string
 
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -690,6 +691,7 @@ def test_enough_was_tried() -> None:
 SPECIAL = ";|&$`<>(){}\\\n\r"
 
 
+@pytest.mark.exhaustive
 @given(
     st.sampled_from(sorted(FITS)),
     st.text(string.printable, max_size=20),

@@ -64,6 +64,7 @@ async def test_a_question_says_whose_tool_it_is_and_all_that_it_is_given(demo: B
     assert intent.source == "the MCP server demo"
 
 
+@pytest.mark.exhaustive
 @on_shared_server
 async def test_what_it_is_given_of_our_environment(demo: Bench) -> None:
     sub = demo.root / "sub"
@@ -82,6 +83,7 @@ async def test_a_token_that_the_configuration_holds_stays_out_of_the_conversatio
     assert told == f"[MY_TOKEN is not shown] {demo.root / 'sub'}"
 
 
+@pytest.mark.exhaustive
 @on_shared_server
 async def test_a_variable_that_is_no_text_is_no_obstacle(demo: Bench) -> None:
     assert (await demo.run("demo.environment", name="ODD")).content == f"(none) {demo.root / 'sub'}"
@@ -100,6 +102,7 @@ async def test_a_call_that_is_given_up_is_given_up_there(demo: Bench) -> None:
     assert (await demo.run("demo.add", a=1)).content == "3"
 
 
+@pytest.mark.exhaustive
 @on_shared_server
 async def test_a_long_answer_is_cut_and_says_so(demo: Bench) -> None:
     content = (await demo.run("demo.huge", size=1_000_000)).content

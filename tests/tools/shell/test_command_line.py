@@ -105,6 +105,7 @@ def test_what_is_nested_too_deeply_is_marked() -> None:
     assert TOO_DEEP not in parse("sudo nice sh -c 'echo $(echo $(ls))'")
 
 
+@pytest.mark.exhaustive
 @given(
     st.lists(
         st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1), min_size=1, max_size=5

@@ -105,6 +105,7 @@ async def test_nothing_is_left_after_a_time_out(group: str, mark: str, tmp_path:
     assert not survivors(mark)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("group", GROUPS)
 async def test_nothing_is_left_after_a_cancellation(group: str, mark: str, tmp_path: Path) -> None:
     text = f"{_all_of(group)}\ntouch there; sleep 1000.$TEST_MARK"

@@ -51,6 +51,7 @@ find keep -mindepth 99 -mindepth 0 -name '*' -delete
 """.strip().splitlines()
 
 
+@pytest.mark.exhaustive
 @cases("command", LOST)
 def test_what_only_looks_like_a_test_spares_nothing(project: Path, command: str) -> None:
     assert at_stake(command, project, Workspace(project)).what

@@ -233,6 +233,7 @@ async def test_a_call_names_what_it_waits_for(project: Path) -> None:
         assert "⊘" in rows(pilot)[1]
 
 
+@pytest.mark.exhaustive
 async def test_on_a_narrow_screen_the_jump_brings_the_conversation_back(project: Path) -> None:
     async with app_over(ScriptedAgent(project, SCRIPT)).run_test(size=(60, 16)) as pilot:
         await send(pilot, "go")

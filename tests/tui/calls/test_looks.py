@@ -145,6 +145,7 @@ async def test_a_sub_agent_that_is_done_and_opened() -> None:
     await check_looks("calls-agent-done", make(), having(*work, done, keys=("space",)), sizes=SIZES)
 
 
+@pytest.mark.exhaustive
 async def test_filtered_by_words_and_failures() -> None:
     keys = ("F", "slash", "e", "d", "enter")
     await check_looks("calls-filtered", make(), having(*STATES, keys=keys), sizes=SIZES)

@@ -142,6 +142,7 @@ async def test_escape_follows_again_where_one_followed() -> None:
         assert reader.view.following
 
 
+@pytest.mark.exhaustive
 async def test_a_thought_is_opened_while_one_stands_in_it() -> None:
     async with reading([think("the secret cause"), respond("done")]) as reader:
         await reader.find("secret")

@@ -76,6 +76,7 @@ def test_what_is_read_has_no_marks() -> None:
     assert as_it_reads("# T\n\nthe **bold** `c`\nand [l](u)\n\n```\nx\n```") == "T\nthe bold c and l\nx\n"
 
 
+@pytest.mark.exhaustive
 async def test_the_address_is_shown_in_full_before_anything_is_opened(project: Path) -> None:
     agent = ScriptedAgent(project, [respond(f"See [the docs]({LONG}) and https://b.example.")])
     async with app_over(agent).run_test(size=(100, 30)) as pilot:

@@ -83,6 +83,7 @@ async def test_a_turn() -> None:
     await looks("turn", TURN)
 
 
+@pytest.mark.exhaustive
 @each_size
 async def test_all_of_markdown(width: int, height: int) -> None:
     await looks("markdown", [respond(MARKDOWN)], "home", sizes=[(width, height)], live=False)
@@ -92,6 +93,7 @@ async def test_the_rest_of_markdown() -> None:
     await looks("markdown-end", [respond(MARKDOWN)])
 
 
+@pytest.mark.exhaustive
 @each_size
 async def test_what_is_folded_opened(width: int, height: int) -> None:
     keys = ("enter", UP, "enter", UP, "enter", "home")
@@ -112,6 +114,7 @@ async def test_finds(width: int, height: int) -> None:
     await looks("finds", events, "slash", *"sleeps", "up", sizes=[(width, height)], live=False)
 
 
+@pytest.mark.exhaustive
 async def test_nothing_found() -> None:
     await looks("nothing-found", TURN, "slash", *"zebra")
 

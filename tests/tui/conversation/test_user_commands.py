@@ -70,6 +70,7 @@ async def test_escape_stops_it(agent: Agent) -> None:
         assert "interrupted" in shown(conversation_of(pilot))
 
 
+@pytest.mark.exhaustive
 async def test_while_the_agent_works_it_waits_for_its_turn(project: Path) -> None:
     agent = ScriptedAgent(project, [paused, respond("ok")])
     async with app_over(agent).run_test(size=(100, 30)) as pilot:

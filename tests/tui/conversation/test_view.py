@@ -46,6 +46,7 @@ async def test_an_empty_conversation_says_what_this_is(project: Path) -> None:
         assert text.count("›") == 3
 
 
+@pytest.mark.exhaustive
 async def test_what_is_said_thought_called_and_answered_is_shown(project: Path) -> None:
     agent = ScriptedAgent(
         project,
@@ -108,6 +109,7 @@ async def test_scrolling_back_to_the_end_follows_again(project: Path) -> None:
         await until(pilot, lambda: "more" in shown(view))
 
 
+@pytest.mark.exhaustive
 async def test_nothing_is_drawn_while_text_streams_in_below(project: Path) -> None:
     agent = ScriptedAgent(project, [*LONG, paused, respond("\n\nmore", "r1")])
     async with app_over(agent).run_test(size=(120, 30)) as pilot:
@@ -208,6 +210,7 @@ async def test_enter_opens_and_closes_a_thought(project: Path) -> None:
         assert "because" not in shown(view)
 
 
+@pytest.mark.exhaustive
 async def test_a_click_opens_a_call_where_it_stands(project: Path) -> None:
     agent = ScriptedAgent(
         project, [call("c", "shell", command="ls"), result("c", "shell", "exit 0", "file.txt")]
@@ -224,6 +227,7 @@ async def test_a_click_opens_a_call_where_it_stands(project: Path) -> None:
         await until(pilot, lambda: "file.txt" in shown(view))
 
 
+@pytest.mark.exhaustive
 async def test_selected_text_is_copied_as_it_was_written(project: Path) -> None:
     agent = ScriptedAgent(project, [respond("The retry loop **sleeps** before it checks " * 4)])
     async with app_over(agent).run_test(size=(80, 30)) as pilot:
@@ -255,6 +259,7 @@ async def test_everything_can_be_selected_without_the_decoration(project: Path) 
         assert view.get_selection(Selection(None, None)) == ("my question\n\npara\n\nx = 1", "\n")
 
 
+@pytest.mark.exhaustive
 async def test_a_selection_stays_on_its_text_when_more_comes_in(project: Path) -> None:
     agent = ScriptedAgent(project, [respond("first"), paused, respond("second\n\n" * 40, "r2")])
     async with app_over(agent).run_test(size=(80, 30)) as pilot:
@@ -294,6 +299,7 @@ async def test_foreign_text_neither_controls_nor_marks_up(project: Path) -> None
         assert "日本語" in shown(view)
 
 
+@pytest.mark.exhaustive
 async def test_an_interruption_and_an_error_are_marked(project: Path) -> None:
     agent = ScriptedAgent(project, [respond("half an ans"), paused])
     async with app_over(agent).run_test(size=(100, 30)) as pilot:

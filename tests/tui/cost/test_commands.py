@@ -64,6 +64,7 @@ async def body(pilot: Pilot[Any], selector: str) -> str:
     return shown(pilot.app.screen.query_one(selector))
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("command", ["/context", "/cost", "/compact"])
 async def test_before_the_first_message_there_is_nothing_to_show(project: Path, command: str) -> None:
     async with working(project) as pilot:

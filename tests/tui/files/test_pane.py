@@ -127,6 +127,7 @@ async def test_the_preview_follows_the_disk(project: Path) -> None:
         await until(pilot, follows)
 
 
+@pytest.mark.exhaustive
 async def test_a_file_that_cannot_be_shown_says_why(project: Path) -> None:
     (project / "image.png").write_bytes(b"\x89PNG\0\0")
     async with app_over(ScriptedAgent(project)).run_test(size=(120, 30)) as pilot:
@@ -158,6 +159,7 @@ async def test_at_puts_a_file_into_the_prompt_from_the_tree_and_from_the_preview
         await until(pilot, lambda: "@README.md" in prompt_of(pilot).text)
 
 
+@pytest.mark.exhaustive
 async def test_o_opens_the_editor(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     editor = project.parent / "editor"
     editor.write_text('#!/bin/sh\necho edited > "$1"\n')
@@ -170,6 +172,7 @@ async def test_o_opens_the_editor(project: Path, monkeypatch: pytest.MonkeyPatch
         await until(pilot, lambda: "An editor cannot be started" in told(pilot))
 
 
+@pytest.mark.exhaustive
 async def test_without_an_editor_it_says_how_to_choose_one(
     project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -199,6 +202,7 @@ async def test_git_marks_come_and_go_with_the_disk(project: Path) -> None:
         await until(pilot, lambda: "M README.md" not in shown(files_of(pilot)))
 
 
+@pytest.mark.exhaustive
 async def test_page_and_edge_keys_move_the_selection(project: Path) -> None:
     for number in range(60):
         (project / f"z{number:02}.txt").write_text("")

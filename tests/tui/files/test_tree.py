@@ -10,6 +10,7 @@ from tests.tui.scripted import ScriptedAgent, call, respond, result
 DIFF = "--- a/src/app.py\n+++ b/src/app.py\n@@ -1 +1,2 @@\n-x\n+y\n+z\n"
 
 
+@pytest.mark.exhaustive
 async def test_directories_are_listed_when_they_are_opened(project: Path) -> None:
     async with app_over(ScriptedAgent(project)).run_test(size=(120, 30)) as pilot:
         tree = files_of(pilot)
@@ -25,6 +26,7 @@ async def test_directories_are_listed_when_they_are_opened(project: Path) -> Non
         assert "app.py" not in shown(tree)
 
 
+@pytest.mark.exhaustive
 async def test_a_click_opens_and_closes_a_directory(project: Path) -> None:
     async with app_over(ScriptedAgent(project)).run_test(size=(120, 30)) as pilot:
         tree = files_of(pilot)
@@ -35,6 +37,7 @@ async def test_a_click_opens_and_closes_a_directory(project: Path) -> None:
         assert "test_app.py" not in shown(tree)
 
 
+@pytest.mark.exhaustive
 async def test_what_the_agent_changed_is_opened_and_marked(project: Path) -> None:
     agent = ScriptedAgent(
         project, [call("c", "edit", file="src/app.py"), result("c", "edit", content=DIFF), respond("done")]

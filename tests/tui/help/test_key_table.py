@@ -98,6 +98,7 @@ def test_the_list_has_the_keys_that_a_person_chose() -> None:
     assert rows["prompt.send"].keys == "Enter"
 
 
+@pytest.mark.exhaustive
 async def test_problems_with_keys_are_told_when_the_program_starts(project: Path, config: Path) -> None:
     config.write_text('[keys]\nrecal = "ctrl+g"\n')
     agent = ScriptedAgent(project, settings=load_settings(config))

@@ -53,6 +53,7 @@ async def test_it_is_searched_by_key_command_and_meaning(project: Path) -> None:
         await until(pilot, lambda: "No matches." in body(pilot))
 
 
+@pytest.mark.exhaustive
 async def test_the_list_of_keys_scrolls(project: Path) -> None:
     async with app_over(ScriptedAgent(project)).run_test(size=(80, 24)) as pilot:
         before = await help_of(pilot)

@@ -141,6 +141,7 @@ async def test_an_answer_beneath_another_screen_waits_and_closes_no_other(projec
         assert pilot.app.screen is main_of(pilot)
 
 
+@pytest.mark.exhaustive
 async def test_an_answer_that_nobody_waits_for_any_more_is_no_crash(project: Path) -> None:
     async with app_over(ScriptedAgent(project, [])).run_test() as pilot:
         await opened(pilot)

@@ -170,6 +170,7 @@ PIECES = st.lists(
 )
 
 
+@pytest.mark.exhaustive
 @given(PIECES, st.randoms(use_true_random=False))
 def test_however_it_is_cut_it_is_the_same(pieces: list[str], chance: random.Random) -> None:
     text = "".join(pieces)

@@ -19,6 +19,7 @@ def footer(pilot: Pilot[Any]) -> Footer:
     return main_of(pilot).query_one(Footer)
 
 
+@pytest.mark.exhaustive
 async def test_it_names_the_keys_of_where_one_is_first(project: Path) -> None:
     async with app_over(ScriptedAgent(project)).run_test(size=(160, 45)) as pilot:
         assert shown(footer(pilot)).startswith("Enter send")
@@ -28,12 +29,14 @@ async def test_it_names_the_keys_of_where_one_is_first(project: Path) -> None:
         assert "F1 help" in shown(footer(pilot))
 
 
+@pytest.mark.exhaustive
 async def test_it_has_the_keys_that_a_person_chose(project: Path) -> None:
     settings = Settings(provider="openai", keys={"help": "ctrl+g"})
     async with app_over(ScriptedAgent(project, settings=settings)).run_test(size=(160, 45)) as pilot:
         assert "Ctrl+G help" in shown(footer(pilot))
 
 
+@pytest.mark.exhaustive
 async def test_a_dialog_has_the_keys_that_a_person_chose(project: Path) -> None:
     settings = Settings(provider="openai", keys={"picker.test": "f9"})
     async with app_over(ScriptedAgent(project, settings=settings)).run_test(size=(100, 30)) as pilot:
@@ -55,6 +58,7 @@ async def test_a_click_does_what_the_key_does(project: Path) -> None:
         await until(pilot, lambda: isinstance(pilot.app.screen, HelpScreen))
 
 
+@pytest.mark.exhaustive
 async def test_a_click_on_a_key_of_the_prompt_is_the_prompts(project: Path) -> None:
     agent = ScriptedAgent(project)
     async with app_over(agent).run_test(size=(160, 45)) as pilot:

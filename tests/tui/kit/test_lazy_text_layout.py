@@ -19,6 +19,7 @@ def rows(sheet: LazyLayout | Stack) -> list[str]:
     return [sheet.line(y).text for y in range(len(sheet))]
 
 
+@pytest.mark.exhaustive
 @given(
     st.lists(st.text(st.sampled_from("ab 漢é🙂\n"), max_size=30), max_size=12),
     st.integers(min_value=2, max_value=12),

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.segment import Segment
@@ -79,6 +80,7 @@ def test_texts_are_cut_where_they_say_least() -> None:
     assert cells(fit("日本語", 4)) <= 4
 
 
+@pytest.mark.exhaustive
 @given(st.lists(st.integers(min_value=0, max_value=9), min_size=1, max_size=60), st.data())
 def test_heights_agree_with_plain_sums(heights: list[int], data: st.DataObject) -> None:
     tree = Heights(heights[: len(heights) // 2])

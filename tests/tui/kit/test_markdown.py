@@ -76,6 +76,7 @@ FRAGMENTS = st.lists(
 ).map("".join)  # fmt: skip
 
 
+@pytest.mark.exhaustive
 @settings(max_examples=60)
 @given(FRAGMENTS, st.integers(min_value=1, max_value=9))
 def test_any_markdown_in_any_pieces_draws_the_same_text(source: str, step: int) -> None:

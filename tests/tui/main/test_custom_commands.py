@@ -12,6 +12,8 @@ from cogency_tui.tui.prompt.prompt import Prompt
 from tests.tui.driving import app_over, main_of, prompt_of, send, shown, told, type_text, until
 from tests.tui.scripted import ScriptedAgent, respond
 
+pytestmark = pytest.mark.exhaustive
+
 
 @pytest.fixture
 def commands(project: Path) -> Path:
@@ -26,7 +28,6 @@ def offered(pilot: Pilot[Any]) -> str:
     return shown(offers) if offers.display else ""
 
 
-@pytest.mark.exhaustive
 async def test_it_is_offered_with_where_it_comes_from_and_sent(project: Path, commands: Path) -> None:
     agent = ScriptedAgent(project, [respond("ok")])
     async with app_over(agent).run_test(size=(120, 30)) as pilot:
@@ -48,7 +49,6 @@ async def test_without_what_it_takes_it_is_not_sent(project: Path, commands: Pat
         assert agent.asked == []
 
 
-@pytest.mark.exhaustive
 async def test_what_is_saved_while_the_program_runs_is_offered(project: Path, commands: Path) -> None:
     agent = ScriptedAgent(project, [respond("ok")])
     async with app_over(agent).run_test(size=(120, 30)) as pilot:
@@ -70,7 +70,6 @@ async def test_it_is_found_when_it_is_sent_before_anything_was_offered(project: 
         await until(pilot, lambda: agent.asked == ["Late."])
 
 
-@pytest.mark.exhaustive
 async def test_it_takes_no_name_of_ours_and_stands_in_help_and_palette(project: Path, commands: Path) -> None:
     (commands / "quit.md").write_text("Do not quit.")
     async with app_over(ScriptedAgent(project)).run_test(size=(120, 45)) as pilot:

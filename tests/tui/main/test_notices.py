@@ -33,6 +33,7 @@ def colours(pilot: Pilot[Any], row: str) -> set[str]:
     }
 
 
+@pytest.mark.exhaustive
 async def test_a_notice_is_one_dim_line_between_the_others(project: Path) -> None:
     agent = ScriptedAgent(project, [notice(LOST), respond("Hello.")])
     async with app_over(agent).run_test(size=(160, 30)) as pilot:
@@ -72,6 +73,7 @@ async def test_escape_ends_the_wait(project: Path) -> None:
         assert "Retrying" not in shown(live_line_of(pilot))
 
 
+@pytest.mark.exhaustive
 async def test_a_long_notice_opens(project: Path) -> None:
     cause = "openai limits the rate: " + "please be patient and " * 8 + "wait. Going on in replay mode."
     agent = ScriptedAgent(project, [notice(cause)])

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import pytest
 from textual import events
 
 from cogency_tui.store.prompt_text import Written
@@ -28,6 +29,7 @@ class Opening(CogencyApp):
         self.screen_stack[0].call_later(super()._begin)
 
 
+@pytest.mark.exhaustive
 async def test_text_is_taken_at_once_and_all_other_keys_in_their_order_later(project: Path) -> None:
     app = Opening(ScriptedAgent(project))
     async with app.run_test(size=(120, 40)) as pilot:
@@ -46,6 +48,7 @@ async def test_text_is_taken_at_once_and_all_other_keys_in_their_order_later(pro
         assert not screen.query_one("#files").display
 
 
+@pytest.mark.exhaustive
 async def test_a_message_that_is_sent_before_it_is_open_is_sent(project: Path) -> None:
     agent = ScriptedAgent(project, [respond("ok")])
     app = Opening(agent)
@@ -56,6 +59,7 @@ async def test_a_message_that_is_sent_before_it_is_open_is_sent(project: Path) -
         await until(pilot, lambda: prompt_of(pilot).text == "x")
 
 
+@pytest.mark.exhaustive
 async def test_completions_are_offered_for_text_from_before(project: Path) -> None:
     app = Opening(ScriptedAgent(project))
     async with app.run_test(size=(120, 40)) as pilot:
@@ -64,6 +68,7 @@ async def test_completions_are_offered_for_text_from_before(project: Path) -> No
         await until(pilot, lambda: main_of(pilot).query_one(Completion).display)
 
 
+@pytest.mark.exhaustive
 async def test_text_from_before_is_saved_as_a_draft(project: Path) -> None:
     agent = ScriptedAgent(project)
     app = Opening(agent)
@@ -73,6 +78,7 @@ async def test_text_from_before_is_saved_as_a_draft(project: Path) -> None:
         await until(pilot, lambda: [draft.written.text for draft in saved(agent)] == ["ab"])
 
 
+@pytest.mark.exhaustive
 async def test_what_one_has_typed_already_is_kept_and_the_draft_is_in_the_history(project: Path) -> None:
     agent = ScriptedAgent(project)
     directory = prompts_of(agent).directory

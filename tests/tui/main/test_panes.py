@@ -91,6 +91,7 @@ async def test_a_pane_alone_and_all_of_them_again(project: Path) -> None:
         assert widths(pilot) == before, "what is asked for by name is shown beside the others"
 
 
+@pytest.mark.exhaustive
 async def test_the_focus_goes_through_what_is_shown(project: Path) -> None:
     async with app_in(project).run_test(size=SIZE) as pilot:
         await pilot.press("f8")

@@ -192,6 +192,7 @@ async def test_ctrl_q_asks_while_the_agent_works(project: Path) -> None:
     assert not app.is_running
 
 
+@pytest.mark.exhaustive
 async def test_ctrl_n_begins_a_new_conversation(project: Path) -> None:
     agent = ScriptedAgent(project, [respond("hello")])
     async with app_over(agent).run_test(size=(120, 30)) as pilot:
@@ -266,6 +267,7 @@ async def test_slash_commands(project: Path, command: str, mode: str, permission
         assert agent.asked == []
 
 
+@pytest.mark.exhaustive
 async def test_a_dialect_is_chosen_for_the_messages_to_come(project: Path) -> None:
     agent = ScriptedAgent(project)
     async with app_over(agent).run_test(size=(120, 30)) as pilot:
@@ -275,6 +277,7 @@ async def test_a_dialect_is_chosen_for_the_messages_to_come(project: Path) -> No
         await until(pilot, lambda: agent.dialect == "action")
 
 
+@pytest.mark.exhaustive
 async def test_a_message_that_begins_with_a_path_is_no_command(project: Path) -> None:
     agent = ScriptedAgent(project, [respond("ok")])
     async with app_over(agent).run_test(size=(120, 30)) as pilot:
@@ -283,6 +286,7 @@ async def test_a_message_that_begins_with_a_path_is_no_command(project: Path) ->
     assert agent.asked == ["/etc/hosts is wrong"]
 
 
+@pytest.mark.exhaustive
 async def test_a_click_on_the_mode_changes_it(project: Path) -> None:
     agent = ScriptedAgent(project)
     async with app_over(agent).run_test(size=(120, 30)) as pilot:
@@ -292,6 +296,7 @@ async def test_a_click_on_the_mode_changes_it(project: Path) -> None:
         assert "Ctrl+O" in str(status_of(pilot).tooltip)
 
 
+@pytest.mark.exhaustive
 async def test_an_error_of_the_endpoint_is_shown_with_its_next_step(project: Path) -> None:
     async def fail(agent: ScriptedAgent) -> None:
         raise NetworkError("No connection to api.openai.com.", "Check the network.")
@@ -351,6 +356,7 @@ async def test_changing_the_theme_redraws_every_line(project: Path) -> None:
         assert grounds == {"#eeece5"}
 
 
+@pytest.mark.exhaustive
 async def test_a_prompt_given_at_the_start_is_sent(project: Path) -> None:
     agent = ScriptedAgent(project, [respond("ok")])
     async with app_over(agent, prompt="do it").run_test(size=(120, 30)) as pilot:

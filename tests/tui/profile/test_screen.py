@@ -231,6 +231,7 @@ async def test_pastes_and_the_messages_of_files_teach_nothing(project: Path) -> 
         assert [fact.text for fact in await agent.profile.facts()] == ["Uses uv"]
 
 
+@pytest.mark.exhaustive
 async def test_the_palette_offers_it(project: Path) -> None:
     async with at_work(agent_in(project)) as pilot:
         source = CommandSource(main_of(pilot))

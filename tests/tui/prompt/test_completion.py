@@ -43,6 +43,7 @@ async def test_a_file_is_taken_and_one_types_on(project: Path, key: str) -> None
         await until(pilot, lambda: agent.asked == ["see @src/api/views.py now"])
 
 
+@pytest.mark.exhaustive
 async def test_up_and_down_choose_and_the_text_stays(project: Path) -> None:
     async with app_over(ScriptedAgent(project)).run_test(size=(100, 30)) as pilot:
         await offer_files(pilot, "@")
@@ -66,6 +67,7 @@ async def test_a_directory_leads_on_to_what_is_in_it(project: Path) -> None:
         assert prompt_of(pilot).text == "@src/api/views.py "
 
 
+@pytest.mark.exhaustive
 async def test_a_slash_takes_the_directory_that_is_chosen(project: Path) -> None:
     async with app_over(ScriptedAgent(project)).run_test(size=(100, 30)) as pilot:
         await offer_files(pilot, "@ts")
@@ -96,6 +98,7 @@ async def test_escape_closes_the_offers_and_nothing_else(project: Path) -> None:
         assert offered(pilot)[0] == "tests/"
 
 
+@pytest.mark.exhaustive
 async def test_no_file_with_these_letters_is_said_and_enter_sends(project: Path) -> None:
     agent = ScriptedAgent(project, [respond("ok")])
     async with app_over(agent).run_test(size=(100, 30)) as pilot:
@@ -105,6 +108,7 @@ async def test_no_file_with_these_letters_is_said_and_enter_sends(project: Path)
         await until(pilot, lambda: agent.asked == ["@qqq"])
 
 
+@pytest.mark.exhaustive
 async def test_the_files_are_read_anew_for_each_word(project: Path) -> None:
     async with app_over(ScriptedAgent(project)).run_test(size=(100, 30)) as pilot:
         await offer_files(pilot, "@new")
@@ -149,6 +153,7 @@ async def test_a_command_that_is_written_out_is_sent_as_it_is(project: Path) -> 
         assert agent.mode == "auto"
 
 
+@pytest.mark.exhaustive
 async def test_keys_in_one_burst_take_what_was_typed(project: Path) -> None:
     async with app_over(ScriptedAgent(project)).run_test(size=(100, 30)) as pilot:
         await offer_files(pilot, "@")

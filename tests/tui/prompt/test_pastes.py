@@ -23,6 +23,7 @@ async def paste(pilot: Pilot[Any], text: str) -> None:
     await until(pilot, lambda: prompt_of(pilot).text != before)
 
 
+@pytest.mark.exhaustive
 async def test_a_big_paste_is_a_chip_and_is_sent_whole(project: Path) -> None:
     agent = ScriptedAgent(project, [respond("ok")])
     async with app_over(agent).run_test(size=(100, 30)) as pilot:
@@ -56,6 +57,7 @@ async def test_the_cursor_steps_over_a_chip(project: Path) -> None:
             assert prompt.cursor_location == (0, column)
 
 
+@pytest.mark.exhaustive
 async def test_a_click_into_a_chip_stands_beside_it(project: Path) -> None:
     async with app_over(ScriptedAgent(project)).run_test(size=(100, 30)) as pilot:
         await paste(pilot, BIG)
@@ -65,6 +67,7 @@ async def test_a_click_into_a_chip_stands_beside_it(project: Path) -> None:
         assert prompt_of(pilot).cursor_location == (0, len(CHIP))
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("keys", "left"),
     [
@@ -95,6 +98,7 @@ async def test_what_was_deleted_comes_back_with_undo(project: Path) -> None:
         assert prompt_of(pilot).written.full == BIG
 
 
+@pytest.mark.exhaustive
 async def test_a_chip_is_opened_in_its_place_and_can_be_closed_again(project: Path) -> None:
     async with app_over(ScriptedAgent(project)).run_test(size=(100, 30)) as pilot:
         await type_text(pilot, "a ")
@@ -114,6 +118,7 @@ async def test_two_clicks_open_a_chip(project: Path) -> None:
         await until(pilot, lambda: prompt_of(pilot).text == BIG)
 
 
+@pytest.mark.exhaustive
 async def test_the_history_has_the_chip_and_the_whole(project: Path) -> None:
     agent = ScriptedAgent(project, [respond("ok")])
     async with app_over(agent).run_test(size=(100, 30)) as pilot:
@@ -126,6 +131,7 @@ async def test_the_history_has_the_chip_and_the_whole(project: Path) -> None:
         assert prompt_of(pilot).written.full == BIG
 
 
+@pytest.mark.exhaustive
 async def test_a_queued_message_comes_back_with_its_chip(project: Path) -> None:
     agent = ScriptedAgent(project, [paused])
     async with app_over(agent).run_test(size=(100, 30)) as pilot:

@@ -96,6 +96,7 @@ def test_marks_prefer_the_name_and_beginnings_of_words() -> None:
 NAMES = st.text("abcABC/._-ßİé", min_size=1, max_size=12).map(lambda name: name.strip("/") or "a")
 
 
+@pytest.mark.exhaustive
 @given(st.lists(NAMES, max_size=30), st.text("abcABC/._-ßİé", min_size=1, max_size=4))
 def test_what_is_found_has_the_letters_and_what_has_them_is_found(names: list[str], query: str) -> None:
     paths = list(dict.fromkeys(names))

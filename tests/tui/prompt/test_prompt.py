@@ -11,6 +11,7 @@ from tests.tui.driving import app_over, files_of, main_of, prompt_of, shown, typ
 from tests.tui.scripted import ScriptedAgent, respond
 
 
+@pytest.mark.exhaustive
 async def test_enter_sends_and_empties_the_prompt(project: Path) -> None:
     agent = ScriptedAgent(project, [respond("ok")])
     async with app_over(agent).run_test(size=(120, 30)) as pilot:
@@ -62,6 +63,7 @@ async def test_keys_typed_while_it_starts_are_kept_and_sent(project: Path) -> No
         await until(pilot, lambda: prompt_of(pilot).text == "x")
 
 
+@pytest.mark.exhaustive
 async def test_the_history_is_at_the_edges_and_the_draft_comes_back(project: Path) -> None:
     agent = ScriptedAgent(project, [respond("ok")])
     async with app_over(agent).run_test(size=(120, 30)) as pilot:
@@ -94,6 +96,7 @@ def test_a_history_that_was_read_late_repeats_nothing(history: str, since: str, 
     assert [written.text for written in late] == [*whole]
 
 
+@pytest.mark.exhaustive
 async def test_up_and_down_move_inside_a_text_of_several_lines(project: Path) -> None:
     async with app_over(ScriptedAgent(project)).run_test(size=(120, 30)) as pilot:
         prompt = prompt_of(pilot)
@@ -149,6 +152,7 @@ async def test_the_real_cursor_is_at_the_prompt(project: Path) -> None:
         assert pilot.app.cursor_position == prompt.content_region.offset + (2, 0)
 
 
+@pytest.mark.exhaustive
 async def test_the_last_line_is_cut(project: Path) -> None:
     async with app_over(ScriptedAgent(project)).run_test(size=(100, 30)) as pilot:
         for text, left in [("", ""), ("one", ""), ("one\ntwo", "one\n")]:

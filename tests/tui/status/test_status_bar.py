@@ -36,6 +36,7 @@ async def tooltip(pilot: Pilot[Any], part: str) -> str:
     return str(status_of(pilot).tooltip)
 
 
+@pytest.mark.exhaustive
 async def test_it_says_what_a_turn_took(project: Path) -> None:
     assert await bar(project, STEP, TOTAL) == (
         "auto→replay    openai/gpt-5.6-sol · ask   ↑ 12.4k ↓ 1.8k   cached 9.1k   40 tok/s · 600 ms   $0.04"
@@ -83,6 +84,7 @@ async def test_estimates_are_marked(project: Path) -> None:
     assert "↑ ~12.4k ↓ ~1.8k   billed ~1   cached 9.1k   ~40 tok/s · 600 ms   ~$0.04" in line
 
 
+@pytest.mark.exhaustive
 async def test_what_is_not_known_is_not_shown(project: Path) -> None:
     line = await bar(project, {"output": 5}, {"input": 12, "output": 5})
     assert line == "auto    openai/gpt-5.6-sol · ask · no sandbox   ↑ 12 ↓ 5"

@@ -27,6 +27,7 @@ async def test_keys_that_wait_when_a_signal_ends_the_program_do_nothing(
     assert app.return_code == 128 + number
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 async def test_keys_that_wait_in_a_widget_do_nothing(project: Path, number: signal.Signals) -> None:
     app = app_over(ScriptedAgent(project, []))

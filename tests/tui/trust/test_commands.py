@@ -31,6 +31,8 @@ from tests.tui.driving import (
 from tests.tui.looks import check_looks, each_size
 from tests.tui.scripted import ScriptedAgent, respond
 
+pytestmark = pytest.mark.exhaustive
+
 AGENTS = '[agents.reviewer]\ndescription = "reads a change"\npermissions = "plan"\n'
 
 
@@ -83,7 +85,6 @@ async def test_a_project_that_brings_nothing_is_not_asked_about(project: Path) -
         await until(pilot, lambda: "Nothing to trust" in told(pilot))
 
 
-@pytest.mark.exhaustive
 async def test_it_is_asked_without_taking_a_key(project: Path) -> None:
     put(project, "config.toml")
     async with working(agent_in(project, "Hello.", "Again.")) as pilot:
@@ -101,7 +102,6 @@ async def test_it_is_asked_without_taking_a_key(project: Path) -> None:
         await asked(pilot)
 
 
-@pytest.mark.exhaustive
 async def test_trusted_it_counts_from_the_next_message_on(project: Path) -> None:
     put(project, "config.toml")
     agent = agent_in(project, "One.", "Two.", "Three.")
@@ -125,7 +125,6 @@ async def test_trusted_it_counts_from_the_next_message_on(project: Path) -> None
         assert not bar_of(pilot).asking
 
 
-@pytest.mark.exhaustive
 async def test_enter_is_not_now(project: Path) -> None:
     put(project, "config.toml")
     agent = agent_in(project)
@@ -139,7 +138,6 @@ async def test_enter_is_not_now(project: Path) -> None:
         assert not agent.project_settings.trust.path.exists()
 
 
-@pytest.mark.exhaustive
 async def test_never_is_remembered_whatever_changes(project: Path) -> None:
     put(project, "config.toml")
     agent = agent_in(project)
@@ -157,7 +155,6 @@ async def test_never_is_remembered_whatever_changes(project: Path) -> None:
         assert "You chose never to be asked" in shown(screen.query_one("#trust-body"))
 
 
-@pytest.mark.exhaustive
 async def test_the_line_answers_clicks(project: Path) -> None:
     put(project, "config.toml")
     agent = agent_in(project)
@@ -178,7 +175,6 @@ async def test_the_line_answers_clicks(project: Path) -> None:
         await until(pilot, lambda: agent.project_settings.survey().state is TrustState.REFUSED)
 
 
-@pytest.mark.exhaustive
 async def test_what_changes_while_the_program_runs_is_asked_about_again(project: Path) -> None:
     put(project, "config.toml")
     agent = agent_in(project, "One.", "Two.", "Three.")
@@ -202,7 +198,6 @@ async def test_what_changes_while_the_program_runs_is_asked_about_again(project:
         ]
 
 
-@pytest.mark.exhaustive
 async def test_trust_is_withdrawn(project: Path) -> None:
     put(project, "config.toml")
     agent = agent_in(project)
@@ -218,7 +213,6 @@ async def test_trust_is_withdrawn(project: Path) -> None:
         assert not agent.project_settings.now.agents
 
 
-@pytest.mark.exhaustive
 async def test_what_was_changed_since_it_was_shown_is_not_trusted(project: Path) -> None:
     put(project, "config.toml")
     agent = agent_in(project)
@@ -230,7 +224,6 @@ async def test_what_was_changed_since_it_was_shown_is_not_trusted(project: Path)
         assert agent.project_settings.survey().state is TrustState.UNKNOWN
 
 
-@pytest.mark.exhaustive
 async def test_a_key_that_is_not_for_a_project_is_told_with_its_line(project: Path) -> None:
     put(project, "config.toml", AGENTS + '[providers.x]\nbase_url = "http://evil"\n')
     agent = agent_in(project, "One.")
@@ -244,7 +237,6 @@ async def test_a_key_that_is_not_for_a_project_is_told_with_its_line(project: Pa
         assert "reviewer" not in system_of(agent)
 
 
-@pytest.mark.exhaustive
 @pytest.mark.timeout(60)
 async def test_a_hostile_folder_is_shown_as_what_it_is_and_cannot_be_trusted(project: Path) -> None:
     folder = put(project, "config.toml", "\x1b[2J broken [[[").parent
@@ -271,7 +263,6 @@ async def test_a_hostile_folder_is_shown_as_what_it_is_and_cannot_be_trusted(pro
         assert agent.project_settings.problem == ""
 
 
-@pytest.mark.exhaustive
 @each_size
 @pytest.mark.parametrize("name", ["trust", "trust-changed", "trust-hostile"])
 async def test_looks(project: Path, name: str, width: int, height: int) -> None:
@@ -295,7 +286,6 @@ async def test_looks(project: Path, name: str, width: int, height: int) -> None:
     await check_looks(name, lambda: app_over(agent), prepare, sizes=[(width, height)])
 
 
-@pytest.mark.exhaustive
 async def test_the_line_looks(project: Path) -> None:
     put(project, "config.toml")
 
