@@ -236,7 +236,7 @@ def _end(status: int) -> int:
     """Exit as the interpreter does, but leave the modules to the system: to free them takes longer than most
     commands. What cannot be flushed is left to the interpreter."""
     threading._shutdown()  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType] - no public name
-    atexit._run_exitfuncs()  # pyright: ignore[reportPrivateUsage]
+    atexit._run_exitfuncs()  # pyright: ignore[reportPrivateUsage] - no public name
     with suppress(OSError, ValueError):
         sys.stdout.flush()
         sys.stderr.flush()

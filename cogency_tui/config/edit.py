@@ -67,7 +67,7 @@ def write_table(path: Path, heading: str, table: dict[str, Any]) -> None:
     import tomlkit
 
     comment = "".join(f"# {line}\n" for line in heading.splitlines())
-    _write(path, f"{comment}\n{tomlkit.dumps(table)}", _MODE)  # pyright: ignore[reportUnknownMemberType]
+    _write(path, f"{comment}\n{tomlkit.dumps(table)}", _MODE)  # pyright: ignore[reportUnknownMemberType] (tomlkit leaves it open)
 
 
 @contextmanager
@@ -150,7 +150,7 @@ def _changed(text: str, keys: tuple[str, ...], value: Value | None) -> str:
     if item is not None and keys[0] not in document and _has_comment_above_tables(document):
         item.trivia.indent = "\n"
     _assign(document, keys, item)
-    return tomlkit.dumps(document)  # pyright: ignore[reportUnknownMemberType]
+    return tomlkit.dumps(document)  # pyright: ignore[reportUnknownMemberType] (tomlkit leaves it open)
 
 
 def _has_comment_above_tables(document: "TOMLDocument") -> bool:

@@ -36,7 +36,7 @@ class OpenedApp(CogencyApp):
     @asynccontextmanager
     async def run_test(self, **options: Any) -> AsyncGenerator[Pilot[int]]:
         async with super().run_test(**options) as pilot:
-            while self.is_running and not self.is_open:  # noqa: ASYNC110
+            while self.is_running and not self.is_open:  # noqa: ASYNC110 (the app has no event for it)
                 await asyncio.sleep(0)
             await pilot.pause()
             yield pilot
