@@ -15,7 +15,7 @@ from cogency_tui.tui.cost.context_screen import ContextScreen
 from cogency_tui.tui.cost.context_usage import Contents
 from tests.peers.scripted import ScriptedProvider
 from tests.tui.driving import app_over, at_work, finished, main_of, send, shown, told, until
-from tests.tui.looks import check_looks, each_size
+from tests.tui.look_runs import check_looks_in_each_size
 from tests.tui.scripted import EPOCH, ScriptedAgent
 
 pytestmark = pytest.mark.exhaustive
@@ -34,32 +34,39 @@ async def context_of(pilot: Pilot[Any]) -> str:
     return shown(pilot.app.screen.query_one("#context-body"))
 
 
-async def test_files_are_listed_with_whose_they_are_and_their_size(project: Path) -> None:
-    (project / "AGENTS.md").write_text("x" * 1234)
-    (project / "src" / "AGENTS.md").write_text("in a part")
-    own = config_directory() / "AGENTS.md"
-    own.parent.mkdir(parents=True)
-    own.write_text("y" * (LONGEST + 1000))
-    async with at_work(agent_in(project, "Hello."), (120, 50)) as pilot:
+async def close(pilot: Pilot[Any]) -> None:
+    await pilot.press("escape")
+    await until(pilot, lambda: pilot.app.screen is main_of(pilot))
+
+
+async def test_files_are_listed_with_their_size_and_one_that_cannot_be_read_is_told_once(
+    project: Path,
+) -> None:
+    replies = ("Hello.", "Hello.", "Hello.", "Again.")
+    async with at_work(agent_in(project, *replies), (120, 50)) as pilot:
+        await send(pilot, "hi")
+        await finished(pilot)
+        assert "Active instructions" not in await context_of(pilot), "without any, nothing is said of them"
+        await close(pilot)
+
+        (project / "AGENTS.md").write_text("x" * 1234)
+        (project / "src" / "AGENTS.md").write_text("in a part")
+        own = config_directory() / "AGENTS.md"
+        own.parent.mkdir(parents=True)
+        own.write_text("y" * (LONGEST + 1000))
+        await pilot.press("ctrl+n")
         await send(pilot, "hi")
         await finished(pilot)
         text = await context_of(pilot)
-    lines = {line.split()[0]: line for line in text.splitlines() if "AGENTS.md" in line}
-    assert "project, 1.2 kB" in lines["AGENTS.md"]
-    assert "user, 33.8 kB, truncated to 32.8 kB" in lines["~/.config/cogency-tui/AGENTS.md"]
-    assert "src/AGENTS.md" in text
+        lines = {line.split()[0]: line for line in text.splitlines() if "AGENTS.md" in line}
+        assert "project, 1.2 kB" in lines["AGENTS.md"]
+        assert "user, 33.8 kB, truncated to 32.8 kB" in lines["~/.config/cogency-tui/AGENTS.md"]
+        assert "src/AGENTS.md" in text
+        await close(pilot)
 
-
-async def test_without_any_nothing_is_said_of_them(project: Path) -> None:
-    async with at_work(agent_in(project, "Hello."), (120, 40)) as pilot:
-        await send(pilot, "hi")
-        await finished(pilot)
-        assert "Active instructions" not in await context_of(pilot)
-
-
-async def test_one_that_cannot_be_read_is_told_once(project: Path) -> None:
-    os.mkfifo(project / "AGENTS.md")
-    async with at_work(agent_in(project, "Hello.", "Again."), (120, 40)) as pilot:
+        (project / "AGENTS.md").unlink()
+        os.mkfifo(project / "AGENTS.md")
+        await pilot.press("ctrl+n")
         await send(pilot, "hi")
         await until(pilot, lambda: "Instructions not loaded: AGENTS.md" in told(pilot))
         await finished(pilot)
@@ -67,12 +74,10 @@ async def test_one_that_cannot_be_read_is_told_once(project: Path) -> None:
         await finished(pilot)
         assert told(pilot).count("Instructions not loaded") == 1
         assert "✗ AGENTS.md" in await context_of(pilot)
-        await pilot.press("escape")
-        await until(pilot, lambda: pilot.app.screen is main_of(pilot))
+        await close(pilot)
 
 
-@each_size
-async def test_looks(project: Path, width: int, height: int) -> None:
+async def test_looks(project: Path) -> None:
     instructions = Instructions(
         "text",
         (
@@ -94,5 +99,4 @@ async def test_looks(project: Path, width: int, height: int) -> None:
         await pilot.app.push_screen(ContextScreen(contents, clock=lambda: EPOCH))
         await until(pilot, lambda: shown(pilot.app.screen.query_one("#context-body")).strip())
 
-    agent = ScriptedAgent(project)
-    await check_looks("context", lambda: app_over(agent), prepare, sizes=[(width, height)])
+    await check_looks_in_each_size(app_over(ScriptedAgent(project)), context=prepare)

@@ -77,55 +77,43 @@ def test_what_is_read_has_no_marks() -> None:
 
 
 @pytest.mark.exhaustive
-async def test_the_address_is_shown_in_full_before_anything_is_opened(project: Path) -> None:
-    agent = ScriptedAgent(project, [respond(f"See [the docs]({LONG}) and https://b.example.")])
-    async with app_over(agent).run_test(size=(100, 30)) as pilot:
-        await send(pilot, "go")
-        await finished(pilot)
-        conversation_of(pilot).focus()
-        await pilot.press("o")
-        await until(pilot, lambda: isinstance(pilot.app.screen, LinksScreen))
-        body = shown(pilot.app.screen.query_one(DialogBody))
-
-        assert LONG in "".join(line.strip() for line in body.split("\n"))
-        assert "2  https://b.example" in body
-
-        await pilot.press("escape")
-        await until(pilot, lambda: not isinstance(pilot.app.screen, LinksScreen))
-
-
-@pytest.mark.exhaustive
-async def test_the_numbered_address_is_opened_and_a_failure_is_told(
+async def test_addresses_are_shown_in_full_copied_and_opened_by_their_number(
     project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name, value in desktop(tmp_path, f'printf %s "$1" > {tmp_path}/got; exit 3').items():
         monkeypatch.setenv(name, value)
-    agent = ScriptedAgent(project, [respond("See https://a.example and https://b.example.")])
+    agent = ScriptedAgent(project, [respond(f"See [the docs]({LONG}) and https://b.example.")])
     async with app_over(agent).run_test(size=(100, 30), notifications=True) as pilot:
+
+        async def ask() -> None:
+            await pilot.press("o")
+            await until(pilot, lambda: isinstance(pilot.app.screen, LinksScreen))
+
+        async def closed() -> None:
+            await until(pilot, lambda: not isinstance(pilot.app.screen, LinksScreen))
+
         await send(pilot, "go")
         await finished(pilot)
         conversation_of(pilot).focus()
-        await pilot.press("o")
-        await until(pilot, lambda: isinstance(pilot.app.screen, LinksScreen))
+        await ask()
+        body = shown(pilot.app.screen.query_one(DialogBody))
+        assert LONG in "".join(line.strip() for line in body.split("\n"))
+        assert "2  https://b.example" in body
+        await pilot.press("escape")
+        await closed()
+
+        await ask()
+        await pilot.press("y")
+        await closed()
+        assert pilot.app.clipboard == f"{LONG}\nhttps://b.example"
+        assert not (tmp_path / "got").exists()
+
+        await ask()
         await pilot.press("3")
         assert isinstance(pilot.app.screen, LinksScreen)
         await pilot.press("2")
         await until(pilot, lambda: "status 3" in told(pilot))
         assert (tmp_path / "got").read_text() == "https://b.example"
-
-
-@pytest.mark.exhaustive
-async def test_all_addresses_are_copied(project: Path) -> None:
-    agent = ScriptedAgent(project, [respond("See https://a.example and https://b.example.")])
-    async with app_over(agent).run_test(size=(100, 30)) as pilot:
-        await send(pilot, "go")
-        await finished(pilot)
-        conversation_of(pilot).focus()
-        await pilot.press("o")
-        await until(pilot, lambda: isinstance(pilot.app.screen, LinksScreen))
-        await pilot.press("y")
-        await until(pilot, lambda: not isinstance(pilot.app.screen, LinksScreen))
-        assert pilot.app.clipboard == "https://a.example\nhttps://b.example"
 
 
 async def test_an_opener_that_is_no_program_is_told(tmp_path: Path) -> None:

@@ -8,7 +8,8 @@ from textual.pilot import Pilot
 
 from cogency_tui.protocol.events import Event
 from cogency_tui.tui.conversation.view import Conversation
-from tests.tui.looks import SIZES, check_looks, each_size
+from tests.tui.look_runs import themes_in
+from tests.tui.looks import SIZES, THEMES, check_looks, each_size
 from tests.tui.reading import PaneApp, fed
 from tests.tui.scripted import call, error, notice, respond, result, think, user
 
@@ -66,9 +67,11 @@ async def looks(
     name: str,
     events: Sequence[Event],
     *keys: str,
-    sizes: Sequence[tuple[int, int]] = SIZES,
+    size: tuple[int, int] | None = None,
     live: bool = True,
 ) -> None:
+    sizes, themes = ([size], themes_in(size)) if size else (SIZES, THEMES)
+
     async def press(pilot: Pilot[Any]) -> None:
         await pilot.pause()
         for key in keys:
@@ -76,7 +79,9 @@ async def looks(
             await pilot.pause(0.02)
         await cast("Any", pilot.app.workers).wait_for_complete()
 
-    await check_looks(f"conversation-{name}", lambda: PaneApp(fed(events)), press, sizes=sizes, live=live)
+    await check_looks(
+        f"conversation-{name}", lambda: PaneApp(fed(events)), press, sizes=sizes, themes=themes, live=live
+    )
 
 
 async def test_a_turn() -> None:
@@ -86,7 +91,7 @@ async def test_a_turn() -> None:
 @pytest.mark.exhaustive
 @each_size
 async def test_all_of_markdown(width: int, height: int) -> None:
-    await looks("markdown", [respond(MARKDOWN)], "home", sizes=[(width, height)], live=False)
+    await looks("markdown", [respond(MARKDOWN)], "home", size=(width, height), live=False)
 
 
 async def test_the_rest_of_markdown() -> None:
@@ -97,21 +102,21 @@ async def test_the_rest_of_markdown() -> None:
 @each_size
 async def test_what_is_folded_opened(width: int, height: int) -> None:
     keys = ("enter", UP, "enter", UP, "enter", "home")
-    await looks("opened", TURN[:6], *keys, sizes=[(width, height)])
+    await looks("opened", TURN[:6], *keys, size=(width, height))
 
 
 @pytest.mark.exhaustive
 @each_size
 async def test_a_selection_of_lines(width: int, height: int) -> None:
     keys = (*[UP] * 4, "v", "shift+up", "shift+up")
-    await looks("selected", [respond(MARKDOWN)], *keys, sizes=[(width, height)], live=False)
+    await looks("selected", [respond(MARKDOWN)], *keys, size=(width, height), live=False)
 
 
 @pytest.mark.exhaustive
 @each_size
 async def test_finds(width: int, height: int) -> None:
     events = [*TURN, respond(MARKDOWN, "r9")]
-    await looks("finds", events, "slash", *"sleeps", "up", sizes=[(width, height)], live=False)
+    await looks("finds", events, "slash", *"sleeps", "up", size=(width, height), live=False)
 
 
 @pytest.mark.exhaustive

@@ -13,8 +13,8 @@ from cogency_tui.store.store import Store
 from cogency_tui.tui.bridge import Bridge
 from tests.tui.scripted import call, respond, result, think, user
 
-FEW, MANY = 500, 2_000
-"""Turns of five events."""
+FEW, MANY = 100, 400
+"""Turns of five events: five pages, and twenty."""
 
 SLACK = 2.0
 

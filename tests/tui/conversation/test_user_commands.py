@@ -35,51 +35,28 @@ def agent(project: Path, tmp_path: Path) -> Agent:
 
 
 @pytest.mark.exhaustive
-async def test_its_output_is_shown_and_no_question_is_asked(agent: Agent) -> None:
+async def test_it_runs_without_a_question_and_looks_the_same_read_from_the_store(agent: Agent) -> None:
     async with at_work(agent, (160, 40)) as pilot:
         await send(pilot, "!echo one; exit 3")
         await until(pilot, lambda: "echo one" in shown(calls_of(pilot)))
         await finished(pilot)
-        assert "echo one" in shown(conversation_of(pilot))
-        assert "exit 3" in shown(conversation_of(pilot))
         assert pilot.app.screen is main_of(pilot)
-
-
-@pytest.mark.exhaustive
-async def test_it_looks_the_same_read_from_the_store(agent: Agent) -> None:
-    async with at_work(agent, (160, 40)) as pilot:
-        await send(pilot, "!echo one")
-        await finished(pilot)
         live = shown(conversation_of(pilot))
+        assert "echo one" in live
+        assert "exit 3" in live
         conversation = main_of(pilot).bridge.conversation_id
     again = Agent("offline", project=agent.project, data=agent.data)
     async with app_over(again, conversation_id=conversation).run_test(size=(160, 40)) as pilot:
         await until(pilot, lambda: "echo one" in shown(conversation_of(pilot)))
         assert shown(conversation_of(pilot)) == live
-    await again.close()
 
-
-@pytest.mark.exhaustive
-async def test_escape_stops_it(agent: Agent) -> None:
-    async with at_work(agent) as pilot:
         await send(pilot, "!echo begun; sleep 60")
         await until(pilot, lambda: main_of(pilot).bridge.working)
-        await pilot.pause(0.3)
+        await until(pilot, lambda: "running" in shown(calls_of(pilot)))
         await pilot.press("escape")
         await finished(pilot)
-        assert "interrupted" in shown(conversation_of(pilot))
-
-
-@pytest.mark.exhaustive
-async def test_while_the_agent_works_it_waits_for_its_turn(project: Path) -> None:
-    agent = ScriptedAgent(project, [paused, respond("ok")])
-    async with app_over(agent).run_test(size=(100, 30)) as pilot:
-        await send(pilot, "go")
-        await send(pilot, "!make")
-        assert [message.text for message in main_of(pilot).bridge.queue.messages] == ["!make"]
-        await pilot.press("escape")
-        await finished(pilot)
-        assert prompt_of(pilot).text == "!make"
+        assert "interrupted" in shown(conversation_of(pilot)), "Escape stops it"
+    await again.close()
 
 
 @pytest.mark.exhaustive
@@ -87,7 +64,7 @@ async def test_a_command_with_hidden_characters_is_shown_before_it_is_run(
     agent: Agent, project: Path
 ) -> None:
     async with at_work(agent) as pilot:
-        await type_text(pilot, "!")
+        prompt_of(pilot).insert("!")
         pilot.app.post_message(events.Paste("touch a\u200bb\x1b[2J"))
         await until(pilot, lambda: "touch" in prompt_of(pilot).text)
         await pilot.press("enter")
@@ -104,13 +81,21 @@ async def test_a_command_with_hidden_characters_is_shown_before_it_is_run(
         await finished(pilot)
 
 
-async def test_the_bar_beside_the_prompt_says_that_it_is_a_command(project: Path) -> None:
-    async with app_over(ScriptedAgent(project)).run_test(size=(100, 30)) as pilot:
+async def test_the_bar_beside_the_prompt_marks_it_and_it_waits_while_the_agent_works(project: Path) -> None:
+    agent = ScriptedAgent(project, [paused, respond("ok")])
+    async with app_over(agent).run_test(size=(100, 30)) as pilot:
         box = main_of(pilot).query_one("#prompt-box")
         await type_text(pilot, "!l")
         await until(pilot, lambda: box.has_class("-command"))
         await pilot.press("backspace", "backspace")
         await until(pilot, lambda: not box.has_class("-command"))
+
+        await send(pilot, "go")
+        await send(pilot, "!make")
+        assert [message.text for message in main_of(pilot).bridge.queue.messages] == ["!make"]
+        await pilot.press("escape")
+        await finished(pilot)
+        assert prompt_of(pilot).text == "!make"
 
 
 @pytest.mark.parametrize(

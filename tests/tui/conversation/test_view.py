@@ -1,16 +1,16 @@
 """The conversation pane: following, holding the reading position, opening, selecting."""
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 from textual.geometry import Offset
-from textual.pilot import Pilot
 from textual.selection import Selection
 
 from cogency_tui.protocol.events import Event
+from cogency_tui.tui.conversation.view import Conversation
 from cogency_tui.tui.kit.lines import Line
-from tests.tui.driving import app_over, conversation_of, live_line_of, main_of, prompt_of, send, shown, until
+from tests.tui.driving import app_over, conversation_of, finished, live_line_of, main_of, send, shown, until
+from tests.tui.reading import reading
 from tests.tui.scripted import (
     ScriptedAgent,
     call,
@@ -27,27 +27,23 @@ from tests.tui.scripted import (
 LONG = [respond("\n\n".join(f"paragraph {number}" for number in range(60)))]
 
 
-def script(*events: Any) -> list[Any]:
-    return list(events)
+def go_on(agent: ScriptedAgent) -> None:
+    """Let the script go on until it pauses again."""
+    agent.gate.set()
+    agent.gate.clear()
 
 
-async def begin(pilot: Pilot[Any], text: str = "go on") -> None:
-    await send(pilot, text)
-    await until(pilot, lambda: text in shown(conversation_of(pilot)) or not main_of(pilot).bridge.working)
+def row_of(view: Conversation, text: str) -> int:
+    """The row in view that has `text`."""
+    return next(row for row, line in enumerate(shown(view).split("\n")) if text in line)
 
 
-async def test_an_empty_conversation_says_what_this_is(project: Path) -> None:
-    app = app_over(ScriptedAgent(project))
-    async with app.run_test(size=(120, 40)) as pilot:
-        text = shown(conversation_of(pilot))
-
-        assert "Your coding agent" in text
-        assert "Model: openai/gpt-5.6-sol" in text
-        assert text.count("›") == 3
+def last_text(view: Conversation) -> str:
+    """The end of the conversation, in view or not."""
+    return getattr(view.transcript.units[-1], "text", "")
 
 
-@pytest.mark.exhaustive
-async def test_what_is_said_thought_called_and_answered_is_shown(project: Path) -> None:
+async def test_it_says_what_this_is_and_then_what_is_said_thought_called_and_answered(project: Path) -> None:
     agent = ScriptedAgent(
         project,
         [
@@ -60,6 +56,11 @@ async def test_what_is_said_thought_called_and_answered_is_shown(project: Path) 
         ],
     )
     async with app_over(agent).run_test(size=(120, 40)) as pilot:
+        text = shown(conversation_of(pilot))
+        assert "Your coding agent" in text
+        assert "Model: openai/gpt-5.6-sol" in text
+        assert text.count("›") == 3
+
         await send(pilot, "what is in app.py?")
         await until(pilot, lambda: not main_of(pilot).bridge.working)
         lines = [line.strip() for line in shown(conversation_of(pilot)).split("\n") if line.strip()]
@@ -71,18 +72,25 @@ async def test_what_is_said_thought_called_and_answered_is_shown(project: Path) 
 
 
 @pytest.mark.exhaustive
-async def test_the_view_follows_until_the_reader_scrolls_up(project: Path) -> None:
-    agent = ScriptedAgent(project, [*LONG, paused, respond("\n\nthe end", "r2"), call("c", "read"), paused])
+async def test_the_view_follows_until_the_reader_scrolls_up_and_again_at_the_end(project: Path) -> None:
+    more = [respond("more\n\n" * 5, "r2"), paused, respond("\n\nthe end", "r3"), call("c", "read"), paused]
+    agent = ScriptedAgent(project, [*LONG, paused, *more])
     async with app_over(agent).run_test(size=(120, 30)) as pilot:
         await send(pilot, "go")
         view = conversation_of(pilot)
         await until(pilot, lambda: "paragraph 59" in shown(view))
         view.focus()
+        await pilot.press("up", "up")
+        assert not view.following
+        await pilot.press("down", "down")
+        assert view.following
+        go_on(agent)
+        await until(pilot, lambda: "more" in shown(view))
+
         await pilot.press("pageup", "pageup")
         before, position = shown(view), view.scroll_offset.y
         assert not view.following
-
-        agent.gate.set()
+        go_on(agent)
         await until(pilot, lambda: "2 new" in shown(live_line_of(pilot)))
         assert (shown(view), view.scroll_offset.y) == (before, position)
 
@@ -93,32 +101,36 @@ async def test_the_view_follows_until_the_reader_scrolls_up(project: Path) -> No
 
 
 @pytest.mark.exhaustive
-async def test_scrolling_back_to_the_end_follows_again(project: Path) -> None:
-    agent = ScriptedAgent(project, [*LONG, paused, respond("more\n\n" * 5, "r2")])
-    async with app_over(agent).run_test(size=(120, 30)) as pilot:
+async def test_the_reading_position_holds_when_theme_and_size_change(project: Path) -> None:
+    async with app_over(ScriptedAgent(project, LONG)).run_test(size=(120, 30)) as pilot:
         await send(pilot, "go")
         view = conversation_of(pilot)
         await until(pilot, lambda: "paragraph 59" in shown(view))
         view.focus()
-        await pilot.press("up", "up")
-        assert not view.following
-        await pilot.press("down", "down")
-        assert view.following
+        await pilot.press("pageup", "up")
+        before = shown(view)
 
-        agent.gate.set()
-        await until(pilot, lambda: "more" in shown(view))
+        await pilot.app.run_action("app.set_theme('day')")
+        await pilot.pause()
+        assert shown(view) == before
+
+        first = before.strip().split("\n")[0].strip()
+        await pilot.resize_terminal(70, 24)
+        await until(pilot, lambda: view.size.width > 60)
+        assert shown(view).strip().split("\n")[0].strip() == first
 
 
 @pytest.mark.exhaustive
-async def test_nothing_is_drawn_while_text_streams_in_below(project: Path) -> None:
-    agent = ScriptedAgent(project, [*LONG, paused, respond("\n\nmore", "r1")])
+async def test_what_streams_in_below_is_not_drawn_and_skipped_nowhere(project: Path) -> None:
+    later = "\n\n".join(f"later {number}" for number in range(200))
+    script = [*LONG, paused, respond("\n\nmore", "r1"), paused, respond("\n\n" + later, "r1"), paused]
+    agent = ScriptedAgent(project, script)
     async with app_over(agent).run_test(size=(120, 30)) as pilot:
         await send(pilot, "go")
         view = conversation_of(pilot)
         await until(pilot, lambda: "paragraph 59" in shown(view))
         view.focus()
         await pilot.press("home")
-        await pilot.pause()
         drawn: list[int] = []
         line_at = view.line_at
 
@@ -127,25 +139,33 @@ async def test_nothing_is_drawn_while_text_streams_in_below(project: Path) -> No
             return line_at(y)
 
         view.line_at = recorded
-
-        agent.gate.set()
-        await until(pilot, lambda: not main_of(pilot).bridge.working)
+        go_on(agent)
+        await until(pilot, lambda: last_text(view).endswith("more"))
         await pilot.pause()
-
         assert not [y for y in drawn if y >= view.page]
+
+        await pilot.press("end", "up")
+        go_on(agent)
+        await until(pilot, lambda: last_text(view).endswith("later 199"))
+        assert "later" not in shown(view)
+
+        await pilot.press("down", "down", "down")
+        assert "later 0" in shown(view)
+        assert "later 20" not in shown(view)
+        assert not view.following
 
 
 @pytest.mark.exhaustive
 async def test_home_and_end_reach_everything_in_a_long_conversation(project: Path) -> None:
     agent = ScriptedAgent(project)
     events: list[Event] = []
-    for number in range(3000):
+    for number in range(600):
         events.append(user(f"question {number}"))
         events += [respond(f"answer {number} " + "日本語 word " * (number % 40), f"r{number}")]
     agent.past.past["old"] = events
     async with app_over(agent, conversation_id="old").run_test(size=(100, 30)) as pilot:
         view = conversation_of(pilot)
-        await until(pilot, lambda: "answer 2999" in shown(view))
+        await until(pilot, lambda: "answer 599" in shown(view))
         assert view.scroll_offset.y == view.max_scroll_y
 
         view.focus()
@@ -154,88 +174,55 @@ async def test_home_and_end_reach_everything_in_a_long_conversation(project: Pat
         await pilot.press("pagedown", "pageup")
         assert "question 0" in shown(view)
         await pilot.press("end")
-        assert "answer 2999" in shown(view)
+        assert "answer 599" in shown(view)
 
 
 @pytest.mark.exhaustive
-async def test_scrolling_up_line_by_line_misses_nothing(project: Path) -> None:
-    agent = ScriptedAgent(project)
-    agent.past.past["old"] = [
-        respond(f"n{number} " + "word " * (number * 7 % 90), f"r{number}") for number in range(200)
-    ]
-    async with app_over(agent, conversation_id="old").run_test(size=(60, 20)) as pilot:
-        view = conversation_of(pilot)
-        await until(pilot, lambda: "n199" in shown(view))
-        seen = shown(view).split("\n")
+async def test_scrolling_up_line_by_line_misses_nothing() -> None:
+    count = 60
+    events = [respond(f"n{number} " + "word " * (number * 7 % 90), f"r{number}") for number in range(count)]
+    async with reading(events, (60, 20)) as reader:
+        reader.app.set_focus(None)
+        await reader.pilot.pause()
+        view, seen = reader.view, reader.rows
         while view.scroll_offset.y:
-            below = shown(view).split("\n")
+            below = reader.rows
             view.jump(view.scroll_offset.y - 1)
-            above = shown(view).split("\n")
+            above = reader.rows
             assert above[1:] == below[:-1]
             seen.insert(0, above[0])
 
     starts = [line.split()[0] for line in seen if line.strip().startswith("n")]
-    assert starts == [f"n{number}" for number in range(200)]
+    assert starts == [f"n{number}" for number in range(count)]
 
 
 @pytest.mark.exhaustive
-async def test_the_reading_position_holds_when_the_terminal_is_resized(project: Path) -> None:
-    agent = ScriptedAgent(project, LONG)
-    async with app_over(agent).run_test(size=(120, 30)) as pilot:
-        await send(pilot, "go")
-        view = conversation_of(pilot)
-        await until(pilot, lambda: "paragraph 59" in shown(view))
-        view.focus()
-        await pilot.press("pageup")
-        first = shown(view).strip().split("\n")[0].strip()
-
-        await pilot.resize_terminal(70, 24)
-        await until(pilot, lambda: view.size.width > 60)
-
-        assert shown(view).strip().split("\n")[0].strip() == first
-
-
-@pytest.mark.exhaustive
-async def test_enter_opens_and_closes_a_thought(project: Path) -> None:
-    agent = ScriptedAgent(project, [think("because of the loop"), respond("done")])
+async def test_a_key_opens_a_thought_and_a_click_a_call_where_it_stands(project: Path) -> None:
+    listed = [call("c", "shell", command="ls"), result("c", "shell", "exit 0", "file.txt")]
+    agent = ScriptedAgent(project, [*listed, think("because of the loop"), respond("done")])
     async with app_over(agent).run_test(size=(100, 30)) as pilot:
         await send(pilot, "why?")
         view = conversation_of(pilot)
-        await until(pilot, lambda: "▸ Thought" in shown(view))
+        await until(pilot, lambda: "▸ Thought" in shown(view) and "✓ shell" in shown(view))
         view.focus()
-
         await pilot.press("left_square_bracket", "enter")
         assert "because of the loop" in shown(view)
         await pilot.press("enter")
         assert "because" not in shown(view)
 
-
-@pytest.mark.exhaustive
-async def test_a_click_opens_a_call_where_it_stands(project: Path) -> None:
-    agent = ScriptedAgent(
-        project, [call("c", "shell", command="ls"), result("c", "shell", "exit 0", "file.txt")]
-    )
-    async with app_over(agent).run_test(size=(100, 30)) as pilot:
-        await send(pilot, "list")
-        view = conversation_of(pilot)
-        await until(pilot, lambda: "✓ shell" in shown(view))
-
-        row = (
-            shown(view).split("\n").index(next(line for line in shown(view).split("\n") if "✓ shell" in line))
-        )
-        await pilot.click(view, offset=(10, row))
+        await pilot.click(view, offset=(10, row_of(view, "✓ shell")))
         await until(pilot, lambda: "file.txt" in shown(view))
 
 
 @pytest.mark.exhaustive
 async def test_selected_text_is_copied_as_it_was_written(project: Path) -> None:
-    agent = ScriptedAgent(project, [respond("The retry loop **sleeps** before it checks " * 4)])
+    answer = [respond("The retry loop **sleeps** before it checks " * 4), paused]
+    agent = ScriptedAgent(project, [*answer, respond("second\n\n" * 40, "r2")])
     async with app_over(agent).run_test(size=(80, 30)) as pilot:
         await send(pilot, "why?")
         view = conversation_of(pilot)
-        await until(pilot, lambda: "sleeps" in shown(view) and not main_of(pilot).bridge.working)
-        lines = shown(view).split("\n")
-        first = next(row for row, line in enumerate(lines) if "The retry" in line)
+        await until(pilot, lambda: "sleeps" in shown(view))
+        first = row_of(view, "The retry")
         await pilot.mouse_down(view, offset=(2, first))
         await pilot.hover(view, offset=(8, first + 1))
         await pilot.mouse_up(view, offset=(8, first + 1))
@@ -247,6 +234,16 @@ async def test_selected_text_is_copied_as_it_was_written(project: Path) -> None:
 
         await pilot.press("ctrl+c")
         assert pilot.app.clipboard == copied
+
+        # A selection stays on its text when more comes in.
+        start = Offset(0, view.address_of(first))
+        selection = Selection(start, start + (5, 0))
+        before = view.get_selection(selection)
+        assert before is not None
+        assert before[0] in "The retry loop"
+        agent.gate.set()
+        await finished(pilot)
+        assert view.get_selection(selection) == before
 
 
 async def test_everything_can_be_selected_without_the_decoration(project: Path) -> None:
@@ -260,37 +257,22 @@ async def test_everything_can_be_selected_without_the_decoration(project: Path) 
 
 
 @pytest.mark.exhaustive
-async def test_a_selection_stays_on_its_text_when_more_comes_in(project: Path) -> None:
-    agent = ScriptedAgent(project, [respond("first"), paused, respond("second\n\n" * 40, "r2")])
-    async with app_over(agent).run_test(size=(80, 30)) as pilot:
-        await send(pilot, "q")
-        view = conversation_of(pilot)
-        await until(pilot, lambda: "first" in shown(view))
-        row = next(y for y, line in enumerate(shown(view).split("\n")) if "first" in line)
-        start = Offset(0, view.address_of(row))
-        agent.gate.set()
-        await until(pilot, lambda: not main_of(pilot).bridge.working)
-
-        assert view.get_selection(Selection(start, start + (5, 0))) == ("first", "\n")
-
-
-@pytest.mark.exhaustive
-async def test_foreign_text_neither_controls_nor_marks_up(project: Path) -> None:
+async def test_foreign_text_neither_controls_nor_marks_up_and_an_interruption_is_marked(
+    project: Path,
+) -> None:
     hostile = "[/] [@click=app.quit]x[/] \x1b[2J\x1b]0;t\x07 日本語 \u202e end"
-    agent = ScriptedAgent(
-        project,
-        [
-            respond(hostile),
-            call("c", "shell", command=hostile),
-            started("c", "shell"),
-            output("c", "shell", hostile),
-            paused,
-        ],
-    )
-    async with app_over(agent).run_test(size=(160, 40)) as pilot:
+    script = [
+        respond(hostile),
+        call("c", "shell", command=hostile),
+        started("c", "shell"),
+        output("c", "shell", hostile),
+        respond("half an ans", "r2"),
+        paused,
+    ]
+    async with app_over(ScriptedAgent(project, script)).run_test(size=(160, 40)) as pilot:
         await send(pilot, hostile)
         view = conversation_of(pilot)
-        await until(pilot, lambda: "shell" in shown(view))
+        await until(pilot, lambda: "half an ans" in shown(view))
         screen = pilot.app.export_screenshot() + shown(view)
 
         assert "\x1b" not in screen
@@ -298,36 +280,8 @@ async def test_foreign_text_neither_controls_nor_marks_up(project: Path) -> None
         assert "[@click=app.quit]x[/]" in shown(view)
         assert "日本語" in shown(view)
 
-
-@pytest.mark.exhaustive
-async def test_an_interruption_and_an_error_are_marked(project: Path) -> None:
-    agent = ScriptedAgent(project, [respond("half an ans"), paused])
-    async with app_over(agent).run_test(size=(100, 30)) as pilot:
-        await send(pilot, "go")
-        await until(pilot, lambda: "half an ans" in shown(conversation_of(pilot)))
-        prompt_of(pilot).focus()
         await pilot.press("escape")
-        await until(pilot, lambda: "■ Interrupted" in shown(conversation_of(pilot)))
-
-
-@pytest.mark.exhaustive
-async def test_scrolling_down_into_what_streamed_in_below_skips_nothing(project: Path) -> None:
-    more = "\n\n".join(f"later {number}" for number in range(200))
-    agent = ScriptedAgent(project, [*LONG, paused, respond("\n\n" + more), paused])
-    async with app_over(agent).run_test(size=(120, 30)) as pilot:
-        await send(pilot, "go")
-        view = conversation_of(pilot)
-        await until(pilot, lambda: "paragraph 59" in shown(view))
-        view.focus()
-        await pilot.press("up")
-        agent.gate.set()
-        await until(pilot, lambda: not main_of(pilot).bridge.working)
-        assert "later" not in shown(view)
-
-        await pilot.press("down", "down", "down")
-        assert "later 0" in shown(view)
-        assert "later 20" not in shown(view)
-        assert not view.following
+        await until(pilot, lambda: "■ Interrupted" in shown(view))
 
 
 async def test_ctrl_f_finds_from_the_prompt_and_escape_comes_back_without_interrupting(project: Path) -> None:
@@ -337,29 +291,13 @@ async def test_ctrl_f_finds_from_the_prompt_and_escape_comes_back_without_interr
         view = conversation_of(pilot)
         await until(pilot, lambda: "paragraph 59" in shown(view))
 
-        await pilot.press("ctrl+f", *"paragraph", "space", "1", "7")
+        await pilot.press("ctrl+f", *"ph", "space", "1", "7")
         await until(pilot, lambda: "paragraph 17" in shown(view))
         await pilot.press("escape")
 
         await until(pilot, lambda: "paragraph 59" in shown(view))
         assert view.following
         assert main_of(pilot).bridge.working
-
-
-@pytest.mark.exhaustive
-async def test_the_reading_position_holds_when_the_theme_changes(project: Path) -> None:
-    async with app_over(ScriptedAgent(project, LONG)).run_test(size=(120, 30)) as pilot:
-        await send(pilot, "go")
-        view = conversation_of(pilot)
-        await until(pilot, lambda: "paragraph 59" in shown(view))
-        view.focus()
-        await pilot.press("pageup", "up")
-        before = shown(view)
-
-        await pilot.app.run_action("app.set_theme('day')")
-        await pilot.pause()
-
-        assert shown(view) == before
 
 
 @pytest.mark.exhaustive

@@ -3,7 +3,7 @@
 import importlib
 import itertools
 import pkgutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,9 @@ from textual.pilot import Pilot
 from textual.screen import Screen
 
 import cogency_tui.tui
+from cogency_tui.agent.agent import Agent
 from cogency_tui.agent.permissions.gate import Question
+from cogency_tui.config.schema import Settings
 from cogency_tui.tui.conversation.links_dialog import LinksScreen
 from cogency_tui.tui.help.screen import HelpScreen
 from cogency_tui.tui.kit.dialogs import AnsweringScreen, Confirmation
@@ -23,19 +25,18 @@ from cogency_tui.tui.palette import Palette
 from cogency_tui.tui.questions.screen import PermissionQuestion
 from cogency_tui.tui.recall.rename_export_dialogs import ExportScreen, RenameScreen
 from cogency_tui.tui.review.text_dialog import Task, WritingScreen
-from tests.tui.driving import app_over, finished, main_of, opened, send, until
+from tests.peers.scripted import ScriptedProvider
+from tests.tui.driving import app_over, at_work, finished, main_of, opened, send, until
 from tests.tui.scripted import ScriptedAgent
-from tests.tui.undo.test_commands import working
 
 COMMANDS = (
     *("recall", "timeline", "review", "show_context", "show_costs", "choose_model", "settings", "set_theme"),
     *("help", "show_keys", "permissions", "profile"),
 )
-BURSTS = (
-    ("escape", "enter"),
-    pytest.param(("escape", "escape"), marks=pytest.mark.exhaustive),
-    pytest.param(("escape",) * 5, marks=pytest.mark.exhaustive),
-)
+TWO_KEYS = ("escape", "enter")
+"""The second means something else on the screen beneath."""
+
+HELD = ("escape",) * 5
 
 
 def answering_screens() -> Iterator[type[Screen[Any]]]:
@@ -56,7 +57,7 @@ def test_every_screen_that_is_closed_answers_once() -> None:
 
 
 async def settled(pilot: Pilot[Any]) -> None:
-    for _ in range(3):
+    for _ in range(2):
         await pilot.pause()
 
 
@@ -83,46 +84,39 @@ async def expect_one_closed(pilot: Pilot[Any], below: Screen[Any], burst: tuple[
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize("burst", BURSTS, ids="+".join)
-async def test_keys_in_one_burst_close_one_screen(
-    project: Path, tmp_path: Path, burst: tuple[str, ...]
-) -> None:
+async def test_keys_in_one_burst_close_one_screen(project: Path, tmp_path: Path) -> None:
     question = Question("c1", "shell", "command", "ls", "ls", "It runs a command.")
-    dialogs: tuple[Screen[Any], ...] = (
-        Confirmation("Really?"),
-        RenameScreen("title"),
-        ExportScreen("title", tmp_path),
-        WritingScreen(Task("A comment", "", "", "send", short=True)),
-        LinksScreen(["https://example.org"]),
-        HelpScreen("Help", []),
-        PermissionQuestion(question, clock=itertools.count(0, 10).__next__),
-        Palette(id="--command-palette"),
+    dialogs: tuple[Callable[[], Screen[Any]], ...] = (
+        lambda: Confirmation("Really?"),
+        lambda: RenameScreen("title"),
+        lambda: ExportScreen("title", tmp_path),
+        lambda: WritingScreen(Task("A comment", "", "", "send", short=True)),
+        lambda: LinksScreen(["https://example.org"]),
+        lambda: HelpScreen("Help", []),
+        lambda: PermissionQuestion(question, clock=itertools.count(0, 10).__next__),
+        lambda: Palette(id="--command-palette"),
     )
-    async with working(project, "Done.") as pilot:
-        await opened(pilot)
-        below = await beneath(pilot)
-        for dialog in dialogs:
-            await pilot.app.push_screen(dialog)
-            await settled(pilot)
-            await expect_one_closed(pilot, below, burst)
-
-
-@pytest.mark.exhaustive
-async def test_screens_that_commands_open_close_once(project: Path) -> None:
-    async with working(project, "Done.") as pilot:
+    agent = Agent(
+        ScriptedProvider("Done."), project=project, data=project.parent / "data", settings=Settings()
+    )
+    async with at_work(agent, (80, 24)) as pilot:
         await opened(pilot)
         await send(pilot, "go")
         await finished(pilot)
         below, main = await beneath(pilot), main_of(pilot)
+        for make in dialogs:
+            await pilot.app.push_screen(make())
+            await settled(pilot)
+            await expect_one_closed(pilot, below, TWO_KEYS)
         for command in COMMANDS:
             await main.run_action(f"command({command!r}, '')")
             await until(pilot, lambda: pilot.app.screen is not below)
             await settled(pilot)
-            await expect_one_closed(pilot, below, ("escape", "escape"))
+            await expect_one_closed(pilot, below, HELD)
 
 
 @pytest.mark.exhaustive
-async def test_an_answer_beneath_another_screen_waits_and_closes_no_other(project: Path) -> None:
+async def test_an_answer_waits_beneath_another_screen_and_may_find_nobody(project: Path) -> None:
     answers: list[bool | None] = []
     async with app_over(ScriptedAgent(project, [])).run_test() as pilot:
         await opened(pilot)
@@ -140,18 +134,14 @@ async def test_an_answer_beneath_another_screen_waits_and_closes_no_other(projec
         assert answers == [True]
         assert pilot.app.screen is main_of(pilot)
 
-
-@pytest.mark.exhaustive
-async def test_an_answer_that_nobody_waits_for_any_more_is_no_crash(project: Path) -> None:
-    async with app_over(ScriptedAgent(project, [])).run_test() as pilot:
-        await opened(pilot)
-        asked = Confirmation("Really?")
+        # One that nobody waits for any more is no crash.
+        abandoned = Confirmation("Really?")
 
         async def ask() -> None:
-            await app_of(main_of(pilot)).push_screen_wait(asked)
+            await app_of(main_of(pilot)).push_screen_wait(abandoned)
 
         asker = main_of(pilot).run_worker(ask)
-        await until(pilot, lambda: pilot.app.screen is asked)
+        await until(pilot, lambda: pilot.app.screen is abandoned)
         asker.cancel()
         await settled(pilot)
         type_at_once(pilot, "escape")

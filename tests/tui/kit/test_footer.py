@@ -20,37 +20,18 @@ def footer(pilot: Pilot[Any]) -> Footer:
 
 
 @pytest.mark.exhaustive
-async def test_it_names_the_keys_of_where_one_is_first(project: Path) -> None:
-    async with app_over(ScriptedAgent(project)).run_test(size=(160, 45)) as pilot:
+async def test_it_names_the_keys_of_where_one_is_and_a_click_does_what_they_do(project: Path) -> None:
+    agent = ScriptedAgent(project)
+    async with app_over(agent).run_test(size=(160, 45)) as pilot:
         assert shown(footer(pilot)).startswith("Enter send")
+        # A key of the prompt is the prompt's.
+        prompt_of(pilot).replace_text("hello")
+        await pilot.click(footer(pilot), offset=(0, 0))
+        await until(pilot, lambda: agent.asked == ["hello"])
+
         files_of(pilot).focus()
         await until(pilot, lambda: "@ " in shown(footer(pilot)))
         assert "Enter send" not in shown(footer(pilot))
-        assert "F1 help" in shown(footer(pilot))
-
-
-@pytest.mark.exhaustive
-async def test_it_has_the_keys_that_a_person_chose(project: Path) -> None:
-    settings = Settings(provider="openai", keys={"help": "ctrl+g"})
-    async with app_over(ScriptedAgent(project, settings=settings)).run_test(size=(160, 45)) as pilot:
-        assert "Ctrl+G help" in shown(footer(pilot))
-
-
-@pytest.mark.exhaustive
-async def test_a_dialog_has_the_keys_that_a_person_chose(project: Path) -> None:
-    settings = Settings(provider="openai", keys={"picker.test": "f9"})
-    async with app_over(ScriptedAgent(project, settings=settings)).run_test(size=(100, 30)) as pilot:
-        await pilot.press("f2")
-        await until(pilot, lambda: isinstance(pilot.app.screen, PickerScreen))
-        offered = shown(pilot.app.screen.query_one(Choices))
-        assert "F9 test" in offered
-        assert "Enter show models" in offered
-        assert "Esc close" in offered
-
-
-@pytest.mark.exhaustive
-async def test_a_click_does_what_the_key_does(project: Path) -> None:
-    async with app_over(ScriptedAgent(project)).run_test(size=(160, 45)) as pilot:
         place = shown(footer(pilot)).index("F1 help")
         await pilot.hover(footer(pilot), offset=(place, 0))
         assert str(footer(pilot).tooltip) == "Keys and commands (F1)"
@@ -59,18 +40,23 @@ async def test_a_click_does_what_the_key_does(project: Path) -> None:
 
 
 @pytest.mark.exhaustive
-async def test_a_click_on_a_key_of_the_prompt_is_the_prompts(project: Path) -> None:
-    agent = ScriptedAgent(project)
-    async with app_over(agent).run_test(size=(160, 45)) as pilot:
-        prompt_of(pilot).replace_text("hello")
-        await pilot.click(footer(pilot), offset=(0, 0))
-        await until(pilot, lambda: agent.asked == ["hello"])
+async def test_it_and_a_dialog_have_the_keys_that_a_person_chose(project: Path) -> None:
+    settings = Settings(provider="openai", keys={"help": "ctrl+g", "picker.test": "f9"})
+    async with app_over(ScriptedAgent(project, settings=settings)).run_test(size=(160, 45)) as pilot:
+        assert "Ctrl+G help" in shown(footer(pilot))
+        await pilot.press("f2")
+        await until(pilot, lambda: isinstance(pilot.app.screen, PickerScreen))
+        offered = shown(pilot.app.screen.query_one(Choices))
+        assert "F9 test" in offered
+        assert "Enter show models" in offered
+        assert "Esc close" in offered
 
 
-@pytest.mark.parametrize(("height", "visible"), [(24, True), (23, False)])
-async def test_a_short_screen_has_no_room_for_it(project: Path, height: int, visible: bool) -> None:
-    async with app_over(ScriptedAgent(project)).run_test(size=(100, height)) as pilot:
-        assert (footer(pilot).size.height == 1) is visible
+async def test_a_short_screen_has_no_room_for_it(project: Path) -> None:
+    async with app_over(ScriptedAgent(project)).run_test(size=(100, 24)) as pilot:
+        assert footer(pilot).size.height == 1
+        await pilot.resize_terminal(100, 23)
+        await until(pilot, lambda: footer(pilot).size.height == 0)
 
 
 async def test_it_can_be_switched_off(project: Path) -> None:

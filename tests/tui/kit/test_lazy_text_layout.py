@@ -71,15 +71,14 @@ def test_lines_that_were_dropped_are_gone_from_the_sheet() -> None:
     assert rows(sheet)[-2:] == ["line  99 i", "s long"]
 
 
-@pytest.mark.exhaustive
 def test_only_what_is_looked_at_is_kept() -> None:
     lines = OutputLines()
-    lines.write("\n".join(f"line {number}" for number in range(200_000)))
+    lines.write("\n".join(f"line {number}" for number in range(20_000)))
     sheet = LazyLayout(lines, 40, INKS)
 
-    assert len(sheet) == 200_000
-    assert sheet.line(199_999).text == "line 199999"
-    assert width_of(sheet.line(100_000).segments) == 11
+    assert len(sheet) == 20_000
+    assert sheet.line(19_999).text == "line 19999"
+    assert width_of(sheet.line(10_000).segments) == 10
 
 
 def test_a_stack_is_one_column() -> None:

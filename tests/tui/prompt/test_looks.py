@@ -20,7 +20,8 @@ from cogency_tui.tui.prompt.prompt_and_queue import PromptBox
 from cogency_tui.tui.questions.answer_lines import Answers
 from cogency_tui.tui.questions.screen import PermissionQuestion
 from tests.tui.driving import until
-from tests.tui.looks import check_looks, each_size
+from tests.tui.look_runs import check_looks_in_each_size
+from tests.tui.looks import check_looks
 from tests.tui.stand import Stand
 
 pytestmark = pytest.mark.usefixtures("short_pause")
@@ -122,13 +123,13 @@ async def test_a_big_paste_and_several_lines() -> None:
     await check_looks("prompt-chip", BoxStand, prepare)
 
 
-@each_size
-async def test_a_long_text_takes_a_third_of_the_screen(width: int, height: int) -> None:
+@pytest.mark.exhaustive
+async def test_a_long_text_takes_a_third_of_the_screen() -> None:
     async def prepare(pilot: Pilot[Any]) -> None:
         pilot.app.query_one(Prompt).put(Written("\n".join(f"line {number}" for number in range(40))))
         await pilot.pause()
 
-    await check_looks("prompt-long", BoxStand, prepare, sizes=[(width, height)])
+    await check_looks_in_each_size(BoxStand(), prompt_long=prepare)
 
 
 def asking(question: Question, *, deaf: bool, keys: Sequence[str] = ()) -> Prepare:
@@ -151,26 +152,15 @@ def asking(question: Question, *, deaf: bool, keys: Sequence[str] = ()) -> Prepa
 
 
 @pytest.mark.exhaustive
-@each_size
-async def test_a_command_is_asked_about(width: int, height: int) -> None:
-    sizes = [(width, height)]
-    await check_looks("question-command-deaf", BoxStand, asking(COMMAND, deaf=True), sizes=sizes)
-    await check_looks("question-command", BoxStand, asking(COMMAND, deaf=False), sizes=sizes)
-
-
-@pytest.mark.exhaustive
-@each_size
-async def test_an_edit_is_asked_about(width: int, height: int) -> None:
-    sizes, down = [(width, height)], asking(EDIT, deaf=False, keys=["pagedown"])
-    await check_looks("question-edit", BoxStand, asking(EDIT, deaf=False), sizes=sizes)
-    await check_looks("question-edit-scrolled", BoxStand, down, sizes=sizes)
-
-
-@pytest.mark.exhaustive
-@each_size
-async def test_a_reason_is_written(width: int, height: int) -> None:
-    written = asking(EDIT, deaf=False, keys=["r", *"not"])
-    await check_looks("question-reason", BoxStand, written, sizes=[(width, height)])
+async def test_a_command_and_an_edit_are_asked_about_and_a_reason_is_written() -> None:
+    await check_looks_in_each_size(
+        BoxStand(),
+        question_command_deaf=asking(COMMAND, deaf=True),
+        question_command=asking(COMMAND, deaf=False),
+        question_edit=asking(EDIT, deaf=False),
+        question_edit_scrolled=asking(EDIT, deaf=False, keys=["pagedown"]),
+        question_reason=asking(EDIT, deaf=False, keys=["r", *"not"]),
+    )
 
 
 async def test_a_confirmation() -> None:

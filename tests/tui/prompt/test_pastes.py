@@ -9,7 +9,7 @@ from textual.pilot import Pilot
 
 from cogency_tui.store.prompt_text import Written
 from cogency_tui.tui.paste_chips import BIG_CHARACTERS, BIG_LINES, chip_for, chips_in, is_big, joined
-from tests.tui.driving import app_over, main_of, prompt_of, type_text, until
+from tests.tui.driving import app_over, finished, prompt_of, send, type_text, until
 from tests.tui.scripted import ScriptedAgent, paused, respond
 
 BIG = "".join(f"line {number}\n" for number in range(240))
@@ -24,68 +24,61 @@ async def paste(pilot: Pilot[Any], text: str) -> None:
 
 
 @pytest.mark.exhaustive
-async def test_a_big_paste_is_a_chip_and_is_sent_whole(project: Path) -> None:
+async def test_a_big_paste_is_a_chip_sent_whole_and_in_the_history(project: Path) -> None:
     agent = ScriptedAgent(project, [respond("ok")])
     async with app_over(agent).run_test(size=(100, 30)) as pilot:
-        await type_text(pilot, "why ")
+        prompt_of(pilot).insert("why ")
         await paste(pilot, BIG)
         await type_text(pilot, " so")
         assert prompt_of(pilot).text == f"why {CHIP} so"
         assert prompt_of(pilot).size.height == 1
         await pilot.press("enter")
         await until(pilot, lambda: agent.asked == [f"why {BIG} so"])
+        await finished(pilot)
+        await pilot.press("up")
+        assert prompt_of(pilot).text == f"why {CHIP} so"
+        assert prompt_of(pilot).written.full == f"why {BIG} so"
 
 
 @pytest.mark.exhaustive
-async def test_the_cursor_steps_over_a_chip(project: Path) -> None:
+async def test_the_cursor_steps_over_a_chip_and_a_click_stands_beside_it(project: Path) -> None:
     async with app_over(ScriptedAgent(project)).run_test(size=(100, 30)) as pilot:
         prompt = prompt_of(pilot)
-        await type_text(pilot, "a")
+        prompt.insert("a")
         await paste(pilot, BIG)
-        await type_text(pilot, "b")
+        prompt.insert("b")
         for key, column in (
             ("left", 1 + len(CHIP)),
             ("left", 1),
             ("left", 0),
             ("right", 1),
             ("right", 1 + len(CHIP)),
+            ("alt+b", 1),
+            ("alt+f", 1 + len(CHIP)),
         ):
             await pilot.press(key)
             assert prompt.cursor_location == (0, column)
-        for key, column in (("alt+b", 1), ("alt+f", 1 + len(CHIP))):
-            await pilot.press(key)
+        for clicked, column in ((4, 1), (len(CHIP) - 1, 1 + len(CHIP))):
+            await pilot.click("#prompt", offset=(clicked, 0))
             assert prompt.cursor_location == (0, column)
 
 
 @pytest.mark.exhaustive
-async def test_a_click_into_a_chip_stands_beside_it(project: Path) -> None:
+async def test_a_chip_is_deleted_as_a_whole_and_comes_back_with_undo(project: Path) -> None:
     async with app_over(ScriptedAgent(project)).run_test(size=(100, 30)) as pilot:
-        await paste(pilot, BIG)
-        await pilot.click("#prompt", offset=(3, 0))
-        assert prompt_of(pilot).cursor_location == (0, 0)
-        await pilot.click("#prompt", offset=(len(CHIP) - 2, 0))
-        assert prompt_of(pilot).cursor_location == (0, len(CHIP))
-
-
-@pytest.mark.exhaustive
-@pytest.mark.parametrize(
-    ("keys", "left"),
-    [
-        (["backspace"], "ab"),
-        (["left", "delete"], "ab"),
-        (["ctrl+w"], "ab"),
-        (["shift+left", "x"], "axb"),
-    ],
-)
-async def test_a_chip_is_deleted_as_a_whole(project: Path, keys: list[str], left: str) -> None:
-    async with app_over(ScriptedAgent(project)).run_test(size=(100, 30)) as pilot:
-        await type_text(pilot, "ab")
-        await pilot.press("left")
-        await paste(pilot, BIG)
-        await pilot.press(*keys)
-        assert prompt_of(pilot).text == left
-        await pilot.press("ctrl+underscore")
-        assert prompt_of(pilot).written.full.replace("x", "") in (f"a{BIG}b", "ab")
+        for keys, left in (
+            (["backspace"], "ab"),
+            (["left", "delete"], "ab"),
+            (["ctrl+w"], "ab"),
+            (["shift+left", "x"], "axb"),
+        ):
+            prompt_of(pilot).replace_text("ab")
+            await pilot.press("left")
+            await paste(pilot, BIG)
+            await pilot.press(*keys)
+            assert prompt_of(pilot).text == left, keys
+            await pilot.press("ctrl+underscore")
+            assert prompt_of(pilot).written.full.replace("x", "") in (f"a{BIG}b", "ab"), keys
 
 
 async def test_what_was_deleted_comes_back_with_undo(project: Path) -> None:
@@ -101,47 +94,28 @@ async def test_what_was_deleted_comes_back_with_undo(project: Path) -> None:
 @pytest.mark.exhaustive
 async def test_a_chip_is_opened_in_its_place_and_can_be_closed_again(project: Path) -> None:
     async with app_over(ScriptedAgent(project)).run_test(size=(100, 30)) as pilot:
-        await type_text(pilot, "a ")
+        prompt_of(pilot).insert("a ")
         await paste(pilot, BIG)
         await pilot.press("alt+o")
         assert prompt_of(pilot).text == f"a {BIG}"
         await until(pilot, lambda: prompt_of(pilot).size.height == 9)
         await pilot.press("ctrl+underscore")
         assert prompt_of(pilot).text == f"a {CHIP}"
-
-
-@pytest.mark.exhaustive
-async def test_two_clicks_open_a_chip(project: Path) -> None:
-    async with app_over(ScriptedAgent(project)).run_test(size=(100, 30)) as pilot:
-        await paste(pilot, BIG)
-        await pilot.click("#prompt", offset=(3, 0), times=2)
-        await until(pilot, lambda: prompt_of(pilot).text == BIG)
-
-
-@pytest.mark.exhaustive
-async def test_the_history_has_the_chip_and_the_whole(project: Path) -> None:
-    agent = ScriptedAgent(project, [respond("ok")])
-    async with app_over(agent).run_test(size=(100, 30)) as pilot:
-        await paste(pilot, BIG)
-        await pilot.press("enter")
-        await until(pilot, lambda: agent.asked == [BIG.strip()] or agent.asked == [BIG])
-        await until(pilot, lambda: not main_of(pilot).bridge.working)
-        await pilot.press("up")
-        assert prompt_of(pilot).text == CHIP
-        assert prompt_of(pilot).written.full == BIG
+        await until(pilot, lambda: prompt_of(pilot).size.height == 1)
+        await pilot.click("#prompt", offset=(5, 0), times=2)
+        await until(pilot, lambda: prompt_of(pilot).text == f"a {BIG}")
 
 
 @pytest.mark.exhaustive
 async def test_a_queued_message_comes_back_with_its_chip(project: Path) -> None:
     agent = ScriptedAgent(project, [paused])
     async with app_over(agent).run_test(size=(100, 30)) as pilot:
-        await type_text(pilot, "go")
-        await pilot.press("enter")
+        await send(pilot, "go")
         await paste(pilot, BIG)
         await pilot.press("enter", "up")
         assert prompt_of(pilot).text == CHIP
         await pilot.press("escape", "escape")
-        await until(pilot, lambda: not main_of(pilot).bridge.working)
+        await finished(pilot)
         assert prompt_of(pilot).written.full == BIG
 
 

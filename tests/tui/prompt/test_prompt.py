@@ -7,35 +7,34 @@ from textual import events
 
 from cogency_tui.store.prompt_text import Written
 from cogency_tui.tui.paste_chips import following
-from tests.tui.driving import app_over, files_of, main_of, prompt_of, shown, type_text, until
+from tests.tui.driving import app_over, files_of, finished, prompt_of, send, shown, type_text, until
 from tests.tui.scripted import ScriptedAgent, respond
 
 
-@pytest.mark.exhaustive
-async def test_enter_sends_and_empties_the_prompt(project: Path) -> None:
+async def test_nothing_is_sent_from_an_empty_prompt_and_enter_empties_it(project: Path) -> None:
     agent = ScriptedAgent(project, [respond("ok")])
     async with app_over(agent).run_test(size=(120, 30)) as pilot:
+        await pilot.press("space", "enter")
+        assert agent.asked == []
+        prompt_of(pilot).replace_text("")
         await type_text(pilot, "hello")
+        prompt = prompt_of(pilot)
+        assert pilot.app.cursor_position == prompt.content_region.offset + (5, 0), "the real cursor is there"
         await pilot.press("enter")
         await until(pilot, lambda: agent.asked == ["hello"])
         assert prompt_of(pilot).text == ""
 
 
-async def test_nothing_is_sent_from_an_empty_prompt(project: Path) -> None:
-    agent = ScriptedAgent(project)
-    async with app_over(agent).run_test(size=(120, 30)) as pilot:
-        await pilot.press("space", "enter")
-        assert agent.asked == []
-
-
-@pytest.mark.parametrize("key", ["shift+enter", "ctrl+j"])
-async def test_a_line_is_broken_and_the_prompt_grows(project: Path, key: str) -> None:
+@pytest.mark.exhaustive
+async def test_a_line_is_broken_and_the_prompt_grows(project: Path) -> None:
     agent = ScriptedAgent(project, [respond("ok")])
     async with app_over(agent).run_test(size=(120, 40)) as pilot:
         prompt = prompt_of(pilot)
-        assert prompt.size.height == 1
-        await pilot.press("a", key, "b")
-        await until(pilot, lambda: prompt.size.height == 2)
+        for key in ("shift+enter", "ctrl+j"):
+            prompt.replace_text("")
+            await until(pilot, lambda: prompt.size.height == 1)
+            await pilot.press("a", key, "b")
+            await until(pilot, lambda: prompt.size.height == 2)
         prompt.insert("\nc" * 10)
         await until(pilot, lambda: prompt.size.height == 12)
         prompt.insert("\nc" * 10)
@@ -69,16 +68,21 @@ async def test_the_history_is_at_the_edges_and_the_draft_comes_back(project: Pat
     async with app_over(agent).run_test(size=(120, 30)) as pilot:
         prompt = prompt_of(pilot)
         for text in ("first", "second"):
-            prompt.replace_text(text)
-            await pilot.press("enter")
-            await until(pilot, lambda: not main_of(pilot).bridge.working)
-        await type_text(pilot, "draft")
+            await send(pilot, text)
+            await finished(pilot)
+        prompt.replace_text("draft")
         seen: list[str] = []
         for key in ("up", "up", "up", "down", "down", "down"):
             await pilot.press(key)
             seen.append(prompt.text)
+        assert seen == ["second", "first", "first", "second", "draft", "draft"]
 
-    assert seen == ["second", "first", "first", "second", "draft", "draft"]
+        # Inside a text of several lines, the cursor moves.
+        prompt.replace_text("a\nb")
+        await pilot.press("up")
+        assert prompt.text == "a\nb"
+        await pilot.press("up")
+        assert prompt.text == "second"
 
 
 @pytest.mark.parametrize(
@@ -97,35 +101,26 @@ def test_a_history_that_was_read_late_repeats_nothing(history: str, since: str, 
 
 
 @pytest.mark.exhaustive
-async def test_up_and_down_move_inside_a_text_of_several_lines(project: Path) -> None:
+async def test_line_editing_keys(project: Path) -> None:
     async with app_over(ScriptedAgent(project)).run_test(size=(120, 30)) as pilot:
-        prompt = prompt_of(pilot)
-        prompt.remember([Written("old")])
-        prompt.replace_text("a\nb")
-        await pilot.press("up")
-        assert prompt.text == "a\nb"
-        await pilot.press("up")
-        assert prompt.text == "old"
+        for keys, expected in (
+            (["ctrl+a", "X"], "Xone two"),
+            (["ctrl+a", "ctrl+e", "X"], "one twoX"),
+            (["ctrl+w"], "one "),
+            (["ctrl+u"], ""),
+            (["ctrl+a", "ctrl+k"], ""),
+            (["alt+b", "X"], "one Xtwo"),
+            (["ctrl+a", "alt+f", "X"], "oneX two"),
+            (["ctrl+a", "alt+d"], " two"),
+        ):
+            prompt_of(pilot).replace_text("one two")
+            await pilot.press(*keys)
+            assert prompt_of(pilot).text == expected, keys
 
-
-@pytest.mark.parametrize(
-    ("keys", "expected"),
-    [
-        (["ctrl+a", "X"], "Xone two"),
-        (["ctrl+a", "ctrl+e", "X"], "one twoX"),
-        (["ctrl+w"], "one "),
-        (["ctrl+u"], ""),
-        (["ctrl+a", "ctrl+k"], ""),
-        (["alt+b", "X"], "one Xtwo"),
-        (["ctrl+a", "alt+f", "X"], "oneX two"),
-        (["ctrl+a", "alt+d"], " two"),
-    ],
-)
-async def test_line_editing_keys(project: Path, keys: list[str], expected: str) -> None:
-    async with app_over(ScriptedAgent(project)).run_test(size=(120, 30)) as pilot:
-        prompt_of(pilot).replace_text("one two")
-        await pilot.press(*keys)
-        assert prompt_of(pilot).text == expected
+        for text, left in [("", ""), ("one", ""), ("one\ntwo", "one\n")]:
+            prompt_of(pilot).replace_text(text)
+            await pilot.press("ctrl+x")
+            assert prompt_of(pilot).text == left, "the last line is cut"
 
 
 async def test_a_paste_is_cleaned_and_not_sent(project: Path) -> None:
@@ -143,21 +138,3 @@ async def test_at_in_the_file_tree_mentions_the_file(project: Path) -> None:
         await pilot.press("end", "@")
         await until(pilot, lambda: prompt_of(pilot).text == "@README.md ")
         assert prompt_of(pilot).has_focus
-
-
-async def test_the_real_cursor_is_at_the_prompt(project: Path) -> None:
-    async with app_over(ScriptedAgent(project)).run_test(size=(120, 30)) as pilot:
-        await type_text(pilot, "ab")
-        prompt = prompt_of(pilot)
-        assert pilot.app.cursor_position == prompt.content_region.offset + (2, 0)
-
-
-@pytest.mark.exhaustive
-async def test_the_last_line_is_cut(project: Path) -> None:
-    async with app_over(ScriptedAgent(project)).run_test(size=(100, 30)) as pilot:
-        for text, left in [("", ""), ("one", ""), ("one\ntwo", "one\n")]:
-            prompt = prompt_of(pilot)
-            prompt.load_text(text)
-            prompt.move_cursor(prompt.document.end)
-            await pilot.press("ctrl+x")
-            assert prompt.text == left

@@ -11,7 +11,7 @@ from cogency_tui.errors import UsageError
 from cogency_tui.store.prompts_and_drafts import Draft, Prompts
 from cogency_tui.tui.terminal.external_editor import editor_command
 from tests.store.test_prompts_and_drafts import leave_a_draft
-from tests.tui.driving import app_over, finished, prompt_of, send, told, type_text, until
+from tests.tui.driving import app_over, finished, prompt_of, send, told, until
 from tests.tui.scripted import ScriptedAgent, paused, respond
 
 
@@ -26,13 +26,28 @@ def saved(agent: ScriptedAgent) -> list[Draft]:
 
 
 @pytest.mark.exhaustive
-async def test_the_history_of_the_project_is_there_in_the_next_session(project: Path) -> None:
+async def test_history_and_drafts_are_on_disk_for_the_next_session(project: Path) -> None:
     agent = ScriptedAgent(project, [respond("ok")])
     async with app_over(agent).run_test(size=(100, 30)) as pilot:
-        for text in ("first", "/mode resume", "two\nlines"):
-            await send(pilot, text)
+        # A draft is there soon, and gone when it is sent.
+        prompt_of(pilot).insert("first")
+        await until(pilot, lambda: [draft.written.text for draft in saved(agent)] == ["first"])
+        await pilot.press("enter")
+        await until(pilot, lambda: saved(agent) == [])
+        for text in ("/mode resume", "two\nlines"):
             await finished(pilot)
+            await send(pilot, text)
         await until(pilot, lambda: len(prompts_of(agent).history()) == 3)
+        await finished(pilot)
+
+        # A walk through the history leaves the draft there.
+        prompt_of(pilot).insert("draft")
+        await pilot.press("up")
+        assert prompt_of(pilot).text == "two\nlines"
+        await until(pilot, lambda: [draft.written.text for draft in saved(agent)] == ["draft"])
+        await pilot.press("down", "down")
+        prompt_of(pilot).replace_text("")
+        await until(pilot, lambda: saved(agent) == [])
     async with app_over(ScriptedAgent(project)).run_test(size=(100, 30)) as pilot:
         seen: list[str] = []
         await until(pilot, lambda: prompt_of(pilot).entries)
@@ -40,28 +55,6 @@ async def test_the_history_of_the_project_is_there_in_the_next_session(project: 
             await pilot.press(key)
             seen.append(prompt_of(pilot).text)
     assert seen == ["two\nlines", "two\nlines", "/mode resume", "first", "/mode resume"]
-
-
-@pytest.mark.exhaustive
-async def test_what_was_written_is_on_disk_soon_and_gone_when_it_is_sent(project: Path) -> None:
-    agent = ScriptedAgent(project, [respond("ok")])
-    async with app_over(agent).run_test(size=(100, 30)) as pilot:
-        await type_text(pilot, "half a thought")
-        await until(pilot, lambda: [draft.written.text for draft in saved(agent)] == ["half a thought"])
-        await pilot.press("enter")
-        await until(pilot, lambda: saved(agent) == [])
-
-
-@pytest.mark.exhaustive
-async def test_a_walk_through_the_history_leaves_the_draft_on_disk(project: Path) -> None:
-    agent = ScriptedAgent(project, [respond("ok")])
-    async with app_over(agent).run_test(size=(100, 30)) as pilot:
-        await send(pilot, "old")
-        await finished(pilot)
-        await type_text(pilot, "draft")
-        await pilot.press("up")
-        assert prompt_of(pilot).text == "old"
-        await until(pilot, lambda: [draft.written.text for draft in saved(agent)] == ["draft"])
 
 
 async def test_a_draft_of_a_process_that_is_gone_comes_back_once(project: Path) -> None:
@@ -83,7 +76,7 @@ async def test_messages_that_waited_are_saved_with_the_draft(project: Path) -> N
         for text in ("go", "one", "two"):
             await send(pilot, text)
         await pilot.press("up")
-        await type_text(pilot, "!")
+        prompt_of(pilot).insert("!")
         await until(
             pilot,
             lambda: (
@@ -95,7 +88,7 @@ async def test_messages_that_waited_are_saved_with_the_draft(project: Path) -> N
 async def test_what_is_written_is_saved_when_one_leaves(project: Path) -> None:
     agent = ScriptedAgent(project)
     async with app_over(agent).run_test(size=(100, 30)) as pilot:
-        await type_text(pilot, "later")
+        prompt_of(pilot).insert("later")
         pilot.app.exit()
     assert [draft.written.text for draft in saved(agent)] == ["later"]
 
@@ -105,9 +98,9 @@ async def test_a_directory_that_cannot_be_written_is_said_once(project: Path) ->
     agent = ScriptedAgent(project)
     agent.data.write_text("in the way")
     async with app_over(agent).run_test(size=(100, 30), notifications=True) as pilot:
-        await type_text(pilot, "a")
+        prompt_of(pilot).insert("a")
         await until(pilot, lambda: "cannot be used" in told(pilot))
-        await type_text(pilot, "b")
+        prompt_of(pilot).insert("b")
         await asyncio.sleep(0.5)
         assert told(pilot).count("cannot be used") == 1
 
@@ -137,7 +130,7 @@ async def test_ctrl_g_without_an_editor_says_what_to_do(
     monkeypatch.delenv("EDITOR", raising=False)
     monkeypatch.delenv("VISUAL", raising=False)
     async with app_over(ScriptedAgent(project)).run_test(size=(100, 30), notifications=True) as pilot:
-        await type_text(pilot, "a")
+        prompt_of(pilot).insert("a")
         await pilot.press("ctrl+g")
         await until(pilot, lambda: "export EDITOR=nano" in told(pilot))
         assert prompt_of(pilot).text == "a"

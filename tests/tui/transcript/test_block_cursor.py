@@ -32,58 +32,46 @@ TURN = [
 ]
 
 
-async def test_the_cursor_is_on_the_last_block_until_it_is_moved() -> None:
+UP, DOWN = "left_square_bracket", "right_square_bracket"
+
+
+async def test_the_cursor_is_on_the_last_block_until_it_is_moved_between_both_ends() -> None:
     async with reading(TURN, (60, 40)) as reader:
         assert reader.marked == ["Last."]
 
-        await reader.press("left_square_bracket")
+        await reader.press(UP)
         assert reader.marked == ["sh", "ls"]
-        await reader.press("left_square_bracket")
+        await reader.press(UP)
         assert reader.marked == ["• one", "• two"]
-        await reader.press("right_square_bracket")
+        await reader.press(DOWN)
         assert reader.marked == ["sh", "ls"]
 
-
-async def test_the_cursor_stops_at_both_ends() -> None:
-    async with reading(TURN, (60, 40)) as reader:
-        await reader.press(*["left_square_bracket"] * 20)
+        await reader.press(*[UP] * 20)
         assert reader.marked == ["▌ why?"]
-        await reader.press(*["right_square_bracket"] * 20)
+        await reader.press(*[DOWN] * 20)
         assert reader.marked == ["Last."]
 
-
-async def test_the_cursor_is_not_shown_while_another_has_the_focus() -> None:
-    async with reading(TURN, (60, 40)) as reader:
+        # It is not shown while another has the focus.
         reader.app.set_focus(None)
         await reader.pilot.pause()
-
         assert reader.marked == []
 
 
-async def test_y_copies_the_source_of_the_block() -> None:
+async def test_y_copies_the_source_of_the_block_and_code_alone() -> None:
     async with reading(TURN, (60, 40)) as reader:
-        await reader.press("y", "left_square_bracket", "y", *["left_square_bracket"] * 3, "y")
-
+        await reader.press("y", "Y", UP, "y", "Y", *[UP] * 3, "y")
         assert reader.app.copied == [
             "Last.",
+            "x = 1\n\nls",
             "```sh\nls\n```",
+            "ls",
             "First **paragraph**, see [docs](https://example.org/a) and https://example.org/b.",
         ]
 
-
-async def test_y_copies_a_call_with_what_it_brought_and_a_thought() -> None:
-    async with reading(TURN, (60, 40)) as reader:
-        await reader.press("home", *["left_square_bracket"] * 20, "y", "right_square_bracket", "y")
-        await reader.press("right_square_bracket", "y", "Y")
-
+        # A call is copied with what it brought.
+        reader.app.copied.clear()
+        await reader.press("home", *[UP] * 20, "y", DOWN, "y", DOWN, "y", "Y")
         assert reader.app.copied == ["why?", "because", "$ ls\nfile.txt", "file.txt"]
-
-
-async def test_code_is_copied_alone() -> None:
-    async with reading(TURN, (60, 40)) as reader:
-        await reader.press("Y", "left_square_bracket", "Y")
-
-        assert reader.app.copied == ["x = 1\n\nls", "ls"]
 
 
 async def test_without_code_nothing_is_copied() -> None:
@@ -96,26 +84,26 @@ async def test_without_code_nothing_is_copied() -> None:
 async def test_a_copies_all_answers_of_the_turn() -> None:
     events = [user("1"), respond("other turn", "r0"), *TURN, respond("again", "r2"), user("3")]
     async with reading(events, (60, 60)) as reader:
-        await reader.press("left_square_bracket", "a")
+        await reader.press(UP, "a")
 
         assert reader.app.copied == [f"{ANSWER}\n\nagain"]
 
 
 async def test_enter_and_space_open_and_close() -> None:
     async with reading(TURN, (60, 60)) as reader:
-        await reader.press("home", *["left_square_bracket"] * 20, "right_square_bracket", "enter")
+        await reader.press("home", *[UP] * 20, DOWN, "enter")
         assert "because" in reader.text
         await reader.press("space")
         assert "because" not in reader.text
 
-        await reader.press("right_square_bracket", "space")
+        await reader.press(DOWN, "space")
         assert "file.txt" in reader.text
 
 
 async def test_opening_keeps_what_is_above_where_it_is() -> None:
     events = [respond("line\n\n" * 40), think("deep\n" * 50, "t2"), respond("end", "r2")]
     async with reading(events) as reader:
-        await reader.press("left_square_bracket")
+        await reader.press(UP)
         above = [row for row in reader.rows if "line" in row]
 
         await reader.press("enter")
@@ -124,22 +112,18 @@ async def test_opening_keeps_what_is_above_where_it_is() -> None:
         assert "deep" in reader.text
 
 
-async def test_o_asks_for_the_addresses_of_the_block() -> None:
+async def test_o_asks_for_the_addresses_of_the_block_and_f_for_a_fork_that_ends_here() -> None:
     async with reading(TURN, (60, 40)) as reader:
         await reader.press("o")
         assert not reader.app.wanted
 
-        await reader.press(*["left_square_bracket"] * 4, "o")
+        await reader.press(*[UP] * 4, "o")
         event = reader.app.wanted[0]
         assert isinstance(event, Conversation.LinksRequested)
         assert event.addresses == ["https://example.org/a", "https://example.org/b"]
 
-
-async def test_f_asks_for_a_fork_that_ends_here() -> None:
-    async with reading(TURN, (60, 40)) as reader:
-        await reader.press(*["left_square_bracket"] * 20, "f")
-
-        event = reader.app.wanted[0]
+        await reader.press(*[UP] * 20, "f")
+        event = reader.app.wanted[1]
         assert isinstance(event, Conversation.ForkRequested)
         assert event.unit == 0
 
@@ -147,17 +131,17 @@ async def test_f_asks_for_a_fork_that_ends_here() -> None:
 async def test_a_long_block_is_gone_to_the_beginning_of_before_the_one_above() -> None:
     events = [respond("above\n\n```\n" + "\n".join(f"row {n}" for n in range(60)) + "\n```")]
     async with reading(events) as reader:
-        await reader.press("left_square_bracket")
+        await reader.press(UP)
         assert "row 0" in reader.text
         assert "row 0" in reader.marked[0]
 
-        await reader.press("left_square_bracket")
+        await reader.press(UP)
         assert reader.marked == ["above"]
 
 
 async def test_a_cursor_that_is_scrolled_out_of_sight_is_taken_up_in_view() -> None:
     async with reading([respond("\n\n".join(f"p{n}" for n in range(60)))]) as reader:
-        await reader.press("left_square_bracket", "home")
+        await reader.press(UP, "home")
 
         assert len(reader.marked) == 1
         assert int(reader.marked[0][1:]) < 20
@@ -167,7 +151,7 @@ async def test_lines_are_selected_from_the_block_on() -> None:
     async with reading(
         [respond("one\n\ntwo words that are so long that they are wrapped somewhere, surely\n\nthree")]
     ) as reader:
-        await reader.press("left_square_bracket", "v")
+        await reader.press(UP, "v")
         assert reader.app.screen.get_selected_text() == (
             "two words that are so long that they are wrapped somewhere, surely"
         )
@@ -177,28 +161,24 @@ async def test_lines_are_selected_from_the_block_on() -> None:
         assert reader.view.text_selection is None
 
 
-async def test_a_selection_grows_upwards_and_by_blocks() -> None:
+async def test_a_selection_grows_upwards_and_by_blocks_and_escape_ends_it() -> None:
     async with reading([respond("one\n\ntwo\n\nthree")]) as reader:
         await reader.press("shift+up", "k", "k", "y")
         assert reader.app.copied == ["two\n\nthree"]
 
-        await reader.press("v", "left_square_bracket", "left_square_bracket", "y")
+        await reader.press("v", UP, UP, "y")
         assert reader.app.copied[-1].startswith("one")
 
-
-async def test_escape_ends_the_selection_and_nothing_else() -> None:
-    async with reading([respond("one\n\ntwo")]) as reader:
         await reader.press("v")
         assert reader.view.text_selection is not None
         await reader.press("escape")
-
         assert reader.view.text_selection is None
 
 
 async def test_a_selection_holds_when_the_width_changes() -> None:
     text = "\n\n".join(f"paragraph {n} " + "which is wrapped " * (n % 7 + 3) for n in range(30))
     async with reading([respond(text)], (90, 30)) as reader:
-        await reader.press(*["left_square_bracket"] * 3, "v", "shift+down", "shift+down", "shift+down")
+        await reader.press(*[UP] * 3, "v", "shift+down", "shift+down", "shift+down")
         before = reader.app.screen.get_selected_text()
 
         await reader.pilot.resize_terminal(50, 30)

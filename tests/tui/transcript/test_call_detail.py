@@ -117,15 +117,15 @@ def test_what_it_waits_for_and_why_it_was_skipped_are_told() -> None:
 
 @pytest.mark.exhaustive
 def test_a_long_result_comes_piece_by_piece() -> None:
-    content = "\n".join(f"line {number}" for number in range(20_000))
+    content = "\n".join(f"line {number}" for number in range(10_000))
     long = made(call("c", "mine"), result("c", "mine", "done", content))
     sheet = sheet_of(long, gradual=True)
 
     assert sheet.loading
-    assert "20000 lines" in text(sheet)[1]
+    assert "10000 lines" in text(sheet)[1]
     while sheet.loading:
         sheet.load()
-    assert sheet.line(len(sheet) - 1).text == "line 19999"
+    assert sheet.line(len(sheet) - 1).text == "line 9999"
     assert text(sheet_of(long)) == text(sheet)
 
 
