@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable
 from functools import partial
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,6 @@ from textual.widget import Widget
 
 from cogency_tui.agent.agent import Agent
 from cogency_tui.tui.app import CogencyApp
-from tests.exhaustive import sampled
 from tests.tui.driving import app_over, main_of, until
 from tests.tui.scripted import ScriptedAgent, call, execute, respond, result
 
@@ -131,28 +131,22 @@ async def count_messages(project: Path) -> int:
     return leaver.count
 
 
-async def test_no_worker_begins_when_the_app_is_being_closed(project: Path) -> None:
-    app = app_over(ScriptedAgent(project))
-    async with app.run_test() as pilot:
-        await pilot.app.screen.mount(Late())
-    assert not Late.began
-
-
-async def test_a_worker_begins_as_soon_as_there_is_an_app(project: Path) -> None:
+async def test_what_a_removed_screen_misses_is_no_error_and_no_worker_begins_at_the_end(
+    project: Path,
+) -> None:
     app = app_over(ScriptedAgent(project))
     async with app.run_test() as pilot:
         worker = pilot.app.run_worker(_answer)
-        assert await worker.wait() == 7
+        assert await worker.wait() == 7, "a worker begins as soon as there is an app"
 
-
-async def test_what_a_removed_screen_misses_is_no_error(project: Path) -> None:
-    app = app_over(ScriptedAgent(project))
-    async with app.run_test() as pilot:
         await pilot.app.push_screen(Removed())
         await pilot.app.pop_screen()
         await until(pilot, lambda: Removed.failed)
         await pilot.pause()
         assert pilot.app.is_running
+
+        await pilot.app.screen.mount(Late())
+    assert not Late.began
 
 
 async def test_what_a_living_screen_misses_is_one(project: Path) -> None:
@@ -169,27 +163,34 @@ async def test_what_a_living_screen_misses_is_one(project: Path) -> None:
 @TEXTUALS_OWN
 async def test_the_app_is_left_at_any_message_of_its_start(project: Path) -> None:
     total = await count_messages(project)
-    moments = range(1, total, max(1, total // 16))
+    moments = range(1, total, max(1, total // 10))
     assert [await leave_at(project, at) for at in moments] == [0] * len(moments)
 
 
-@pytest.mark.parametrize("command", sampled(SCREENS, quick=3))
+@pytest.mark.parametrize(
+    "moments",
+    [
+        list(zip(SCREENS, (5, 15, 30), strict=False)),
+        pytest.param(list(zip(SCREENS[3:], cycle((5, 15, 30)), strict=False)), marks=pytest.mark.exhaustive),
+    ],
+    ids=["some", "the others"],
+)
 @TEXTUALS_OWN
-async def test_the_app_is_left_while_a_screen_opens(project: Path, command: str) -> None:
-    async def open_and_leave(pilot: Pilot[Any], leaver: Leaver, after: int) -> None:
+async def test_the_app_is_left_while_a_screen_opens(project: Path, moments: list[tuple[str, int]]) -> None:
+    async def open_and_leave(pilot: Pilot[Any], leaver: Leaver, command: str, after: int) -> None:
         leaver.leave_after(after)
         main_of(pilot).call_next(main_of(pilot).run_action, f"command('{command}')")
         await wait_until(lambda: not pilot.app.is_running or len(pilot.app.screen_stack) > 1)
         pilot.app.exit()
 
     async with Agent("offline", project=project) as agent:
-        for after in (5, 15, 30):
+        for command, after in moments:
             app = app_over(agent)
             leaver = Leaver(app)
             message_hook_context_var.set(leaver)
-            pilot = partial(open_and_leave, leaver=leaver, after=after)
+            pilot = partial(open_and_leave, leaver=leaver, command=command, after=after)
             await app.run_async(headless=True, size=(160, 45), auto_pilot=pilot)
-            assert app.return_code == 0
+            assert app.return_code == 0, command
 
 
 async def _answer() -> int:

@@ -11,7 +11,7 @@ from textual.pilot import Pilot
 from cogency_tui.store.prompt_text import Written
 from cogency_tui.tui.message_queue import MessageQueue, given_back
 from cogency_tui.tui.prompt.queue_list import QueueList
-from tests.tui.driving import app_over, finished, main_of, prompt_of, send, shown, type_text, until
+from tests.tui.driving import app_over, finished, main_of, prompt_of, send, shown, until
 from tests.tui.scripted import ScriptedAgent, paused, respond
 
 
@@ -38,104 +38,74 @@ async def waiting(pilot: Pilot[Any], *messages: str) -> None:
 
 
 @pytest.mark.exhaustive
-async def test_messages_that_wait_are_listed_and_sent_in_order(agent: ScriptedAgent) -> None:
+async def test_messages_that_wait_are_listed_walked_through_changed_and_sent_in_order(
+    agent: ScriptedAgent,
+) -> None:
     async with app_over(agent).run_test(size=(100, 30)) as pilot:
         await waiting(pilot, "one", "two")
         assert [row.split()[:2] for row in rows_of(pilot)] == [["1", "one"], ["2", "two"]]
+
+        # Up brings a message back, and Enter puts it in its place.
+        prompt_of(pilot).insert("draft")
+        await pilot.press("up", "up")
+        assert prompt_of(pilot).text == "one"
+        await until(pilot, lambda: "editing below" in rows_of(pilot)[0])
+        await pilot.press("!", "enter")
+        assert queue_of(pilot) == ["one!", "two"]
+        assert prompt_of(pilot).text == "draft"
+
+        # A walk keeps what was changed, and ends at the draft.
+        await pilot.press("up", "x", "up", "y", "down", "down")
+        assert prompt_of(pilot).text == "draft"
+        assert queue_of(pilot) == ["one!y", "twox"]
+
         agent.gate.set()
-        await until(pilot, lambda: agent.asked == ["go", "one", "two"])
+        await until(pilot, lambda: agent.asked == ["go", "one!y", "twox"])
         await finished(pilot)
         assert rows_of(pilot) == []
 
 
 @pytest.mark.exhaustive
-async def test_up_brings_a_message_back_and_enter_puts_it_in_its_place(agent: ScriptedAgent) -> None:
-    async with app_over(agent).run_test(size=(100, 30)) as pilot:
-        await waiting(pilot, "one", "two")
-        await type_text(pilot, "draft")
-        await pilot.press("up", "up")
-        assert prompt_of(pilot).text == "one"
-        await until(pilot, lambda: "editing below" in rows_of(pilot)[0])
-        await type_text(pilot, "!")
-        await pilot.press("enter")
-        assert queue_of(pilot) == ["one!", "two"]
-        assert prompt_of(pilot).text == "draft"
-
-
-@pytest.mark.exhaustive
-async def test_a_walk_through_the_queue_keeps_what_was_changed_and_ends_at_the_draft(
-    agent: ScriptedAgent,
-) -> None:
-    async with app_over(agent).run_test(size=(100, 30)) as pilot:
-        await waiting(pilot, "one", "two")
-        await type_text(pilot, "draft")
-        await pilot.press("up", "x", "up", "y", "down", "down")
-        assert prompt_of(pilot).text == "draft"
-        assert queue_of(pilot) == ["oney", "twox"]
-
-
-@pytest.mark.exhaustive
 async def test_a_message_that_is_edited_is_not_sent_before_it_is_put_back(agent: ScriptedAgent) -> None:
     async with app_over(agent).run_test(size=(100, 30)) as pilot:
-        await waiting(pilot, "one", "two")
+
+        async def work_while_waiting(*messages: str) -> None:
+            await finished(pilot)
+            agent.gate.clear()
+            agent.asked.clear()
+            await waiting(pilot, *messages)
+
+        await work_while_waiting("one", "two")
         await pilot.press("up", "up")
         agent.gate.set()
         await finished(pilot)
         assert agent.asked == ["go"]
-        await type_text(pilot, "!")
-        await pilot.press("enter")
+        await pilot.press("!", "enter")
         await until(pilot, lambda: agent.asked == ["go", "one!", "two"])
 
-
-@pytest.mark.exhaustive
-async def test_a_turn_that_ends_during_an_edit_leaves_the_edit_with_its_message(agent: ScriptedAgent) -> None:
-    async with app_over(agent).run_test(size=(100, 30)) as pilot:
-        await waiting(pilot, "one", "two", "three")
+        # A turn that ends during an edit leaves the edit with its message.
+        await work_while_waiting("one", "two", "three")
         await pilot.press("up", "up")
         agent.gate.set()
         await until(pilot, lambda: queue_of(pilot) == ["two", "three"])
         await finished(pilot)
-        await type_text(pilot, "!")
-        await pilot.press("enter")
+        await pilot.press("!", "enter")
         await until(pilot, lambda: agent.asked == ["go", "one", "two!", "three"])
 
-
-@pytest.mark.exhaustive
-async def test_a_walk_after_the_turn_goes_to_the_next_message_though_the_first_is_sent(
-    agent: ScriptedAgent,
-) -> None:
-    async with app_over(agent).run_test(size=(100, 30)) as pilot:
-        await waiting(pilot, "one", "two", "three")
+        # A walk after the turn goes to the next message, though the first is sent.
+        await work_while_waiting("one", "two", "three")
         await pilot.press("up", "up", "up")
         agent.gate.set()
         await finished(pilot)
         await pilot.press("x", "down")
         assert prompt_of(pilot).text == "two"
         await until(pilot, lambda: agent.asked == ["go", "onex"])
-        await type_text(pilot, "!")
-        await pilot.press("enter")
+        await pilot.press("!", "enter")
         await until(pilot, lambda: agent.asked == ["go", "onex", "two!", "three"])
 
 
 @pytest.mark.exhaustive
-async def test_a_walk_from_an_emptied_message_goes_to_the_one_after_it(agent: ScriptedAgent) -> None:
-    async with app_over(agent).run_test(size=(100, 30)) as pilot:
-        await waiting(pilot, "one", "two", "three")
-        await pilot.press("up", "up", "up", "ctrl+u", "down")
-        assert prompt_of(pilot).text == "two"
-        assert queue_of(pilot) == ["two", "three"]
-
-
-@pytest.mark.exhaustive
-async def test_an_emptied_message_goes_away(agent: ScriptedAgent) -> None:
-    async with app_over(agent).run_test(size=(100, 30)) as pilot:
-        await waiting(pilot, "one", "two")
-        await pilot.press("up", "ctrl+u", "enter")
-        assert queue_of(pilot) == ["one"]
-
-
-@pytest.mark.exhaustive
-async def test_keys_move_and_remove_the_message_that_is_edited(agent: ScriptedAgent) -> None:
+async def test_the_message_that_is_edited_is_moved_removed_emptied_or_left(agent: ScriptedAgent) -> None:
     async with app_over(agent).run_test(size=(100, 30)) as pilot:
         await waiting(pilot, "one", "two", "three")
         await pilot.press("up", "alt+up", "alt+up", "alt+up")
@@ -146,11 +116,12 @@ async def test_keys_move_and_remove_the_message_that_is_edited(agent: ScriptedAg
         assert queue_of(pilot) == ["one", "two"]
         assert prompt_of(pilot).text == ""
 
+        # Escape leaves it as it was, and interrupts nothing.
+        await pilot.press("up", "x", "escape")
+        assert queue_of(pilot) == ["one", "two"]
+        assert prompt_of(pilot).text == ""
+        assert main_of(pilot).bridge.working
 
-@pytest.mark.exhaustive
-async def test_buttons_move_remove_and_edit(agent: ScriptedAgent) -> None:
-    async with app_over(agent).run_test(size=(100, 30)) as pilot:
-        await waiting(pilot, "one", "two")
         row = shown(main_of(pilot).query_one(QueueList)).splitlines()[1]
         await pilot.click(QueueList, offset=(row.index("↑"), 1))
         await until(pilot, lambda: queue_of(pilot) == ["two", "one"])
@@ -160,22 +131,22 @@ async def test_buttons_move_remove_and_edit(agent: ScriptedAgent) -> None:
         await until(pilot, lambda: queue_of(pilot) == ["two"])
         await pilot.click(QueueList, offset=(6, 0))
         await until(pilot, lambda: prompt_of(pilot).text == "two")
+        await pilot.press("escape")
 
-
-@pytest.mark.exhaustive
-async def test_escape_leaves_an_edited_message_as_it_was_and_interrupts_nothing(agent: ScriptedAgent) -> None:
-    async with app_over(agent).run_test(size=(100, 30)) as pilot:
-        await waiting(pilot, "one")
-        await pilot.press("up", "x", "escape")
-        assert queue_of(pilot) == ["one"]
-        assert prompt_of(pilot).text == ""
-        assert main_of(pilot).bridge.working
+        # An emptied message goes away, and a walk from it to the one after it.
+        await send(pilot, "four")
+        await send(pilot, "five")
+        await pilot.press("up", "up", "up", "ctrl+u", "down")
+        assert prompt_of(pilot).text == "four"
+        assert queue_of(pilot) == ["four", "five"]
+        await pilot.press("ctrl+u", "enter")
+        assert queue_of(pilot) == ["five"]
 
 
 async def test_escape_interrupts_and_gives_the_queue_back(agent: ScriptedAgent) -> None:
     async with app_over(agent).run_test(size=(100, 30), notifications=True) as pilot:
         await waiting(pilot, "one", "!make", "two")
-        await type_text(pilot, "draft")
+        prompt_of(pilot).insert("draft")
         await pilot.press("escape")
         await finished(pilot)
         assert prompt_of(pilot).text == "one\n\ntwo\n\ndraft"

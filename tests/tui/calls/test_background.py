@@ -9,7 +9,18 @@ from textual.pilot import Pilot
 
 from cogency_tui.tools.shell.background import Background
 from cogency_tui.tui.kit.dialogs import Confirmation
-from tests.tui.driving import app_over, calls_of, detail_of, finished, main_of, send, shown, told, until
+from tests.tui.driving import (
+    app_over,
+    calls_of,
+    detail_of,
+    finished,
+    main_of,
+    prompt_of,
+    send,
+    shown,
+    told,
+    until,
+)
 from tests.tui.scripted import ScriptedAgent, call, result
 
 pytestmark = pytest.mark.exhaustive
@@ -20,13 +31,14 @@ SCRIPT = [
 ]
 
 
-async def begin(pilot: Pilot[Any], agent: ScriptedAgent, project: Path, command: str) -> Background:
-    agent.background = Background(grace=0.5)
-    await agent.background.start(command, project, dict(os.environ))
+async def begin(pilot: Pilot[Any], background: Background, project: Path, command: str) -> None:
+    await background.start(command, project, dict(os.environ))
+    prompt_of(pilot).focus()
     await send(pilot, "go")
     await finished(pilot)
     await until(pilot, lambda: "Background processes" in shown(calls_of(pilot)))
-    return agent.background
+    calls_of(pilot).focus()
+    await pilot.press("end")
 
 
 def ticking(pilot: Pilot[Any]) -> bool:
@@ -35,46 +47,31 @@ def ticking(pilot: Pilot[Any]) -> bool:
     return any(timer.name == "background" for timer in timers)
 
 
-async def test_what_it_writes_is_read_while_it_runs(project: Path) -> None:
+async def test_what_it_writes_is_read_until_it_ends_or_x_stops_it_after_a_question(project: Path) -> None:
     agent = ScriptedAgent(project, SCRIPT)
-    async with app_over(agent).run_test(size=(160, 40)) as pilot:
-        command = (
-            "printf '\\033[32mready\\033[0m\\n'; until [ -e go ]; do sleep 0.05; done; echo went; sleep 60"
-        )
-        background = await begin(pilot, agent, project, command)
-        calls_of(pilot).focus()
-        await pilot.press("end")
+    agent.background = background = Background(grace=0.5)
+    async with app_over(agent).run_test(size=(160, 40), notifications=True) as pilot:
+        command = "printf '\\033[32mready\\033[0m\\n'; until [ -e go ]; do sleep 0.05; done; echo went"
+        await begin(pilot, background, project, command)
         await until(pilot, lambda: "ready" in shown(detail_of(pilot)))
         assert "in the background  ⠋ running" in shown(detail_of(pilot))
+        assert ticking(pilot)
         (project / "go").touch()
+        await background.settle("p1", 10)
         await until(pilot, lambda: "went" in shown(detail_of(pilot)))
-        await background.close()
+        await until(pilot, lambda: shown(calls_of(pilot)).count("✓") == 2)
+        await until(pilot, lambda: not ticking(pilot))
 
-
-async def test_x_stops_it_after_a_question(project: Path) -> None:
-    agent = ScriptedAgent(project, SCRIPT)
-    async with app_over(agent).run_test(size=(160, 40), notifications=True) as pilot:
-        background = await begin(pilot, agent, project, "sleep 60")
-        calls_of(pilot).focus()
-        await pilot.press("end", "x")
+        await begin(pilot, background, project, "sleep 60")
+        await until(pilot, lambda: "sleep 60" in shown(detail_of(pilot)))
+        await pilot.press("x")
         await until(pilot, lambda: isinstance(pilot.app.screen, Confirmation))
         await pilot.press("n")
-        assert background.get("p1").ended is None
+        assert background.get("p2").ended is None
 
         await pilot.press("x")
         await until(pilot, lambda: isinstance(pilot.app.screen, Confirmation))
         await pilot.press("y")
-        await until(pilot, lambda: background.get("p1").ended is not None)
-        await until(pilot, lambda: "p1: stopped" in told(pilot))
+        await until(pilot, lambda: background.get("p2").ended is not None)
+        await until(pilot, lambda: "p2: stopped" in told(pilot))
         await until(pilot, lambda: "failed" in shown(calls_of(pilot)))
-
-
-async def test_one_that_ends_by_itself_is_seen_to_end_and_nothing_ticks_then(project: Path) -> None:
-    agent = ScriptedAgent(project, SCRIPT)
-    async with app_over(agent).run_test(size=(160, 40)) as pilot:
-        background = await begin(pilot, agent, project, "until [ -e go ]; do sleep 0.05; done")
-        assert ticking(pilot)
-        (project / "go").touch()
-        await background.settle("p1", 10)
-        await until(pilot, lambda: shown(calls_of(pilot)).count("✓") == 2)
-        await until(pilot, lambda: not ticking(pilot))

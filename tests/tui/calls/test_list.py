@@ -18,7 +18,6 @@ from tests.tui.driving import (
     main_of,
     send,
     shown,
-    type_text,
     until,
 )
 from tests.tui.scripted import ScriptedAgent, call, output, paused, respond, result, started, steps
@@ -26,10 +25,10 @@ from tests.tui.scripted import ScriptedAgent, call, output, paused, respond, res
 LINES = "".join(f"line {number}\n" for number in range(200))
 
 SCRIPT: list[Any] = [
-    respond("I look.\n\n" + "word " * 2000, "r1"),
+    respond("I look.\n\n" + "word " * 1000, "r1"),
     call("a", "read", file="src/app.py"),
     result("a", "read", "Read 3 lines", "x = 1"),
-    respond("Then I edit.\n\n" + "word " * 2000, "r2"),
+    respond("Then I edit.\n\n" + "word " * 1000, "r2"),
     call("b", "edit", file="src/cart.py"),
     result("b", "edit", "old is not there", None, error=True),
     call("c", "agent", name="reviewer"),
@@ -56,7 +55,7 @@ def filter_of(pilot: Pilot[Any]) -> FilterLine:
 
 
 @pytest.mark.exhaustive
-async def test_space_and_arrows_open_and_close_what_is_within(project: Path) -> None:
+async def test_keys_and_clicks_open_and_close_what_is_within(project: Path) -> None:
     async with app_over(ScriptedAgent(project, SCRIPT)).run_test(size=(160, 40)) as pilot:
         await play(pilot)
         assert len(rows(pilot)) == 4
@@ -69,9 +68,39 @@ async def test_space_and_arrows_open_and_close_what_is_within(project: Path) -> 
         await pilot.press("down")
         assert "make" in shown(detail_of(pilot))
 
+        await pilot.click(calls_of(pilot), offset=(12, 2))
+        assert len(rows(pilot)) == 4
+        await pilot.click(calls_of(pilot), offset=(12, 2))
+        assert len(rows(pilot)) == 6
+        await pilot.click(calls_of(pilot), offset=(12, 2))
+        assert len(rows(pilot)) == 4
+
+        # Failures only, and all again.
+        await pilot.press("F")
+        assert [row.split()[1] for row in rows(pilot)] == ["edit"]
+        assert "failures ✕" in shown(filter_of(pilot).query_one(Chips))
+        await pilot.press("F")
+        assert len(rows(pilot)) == 4
+
+        # What a call brought is copied, and its detail scrolls by page keys and on its own.
+        await pilot.press("home", "y")
+        await until(pilot, lambda: pilot.app.clipboard == "x = 1")
+        await pilot.press("end")
+        detail = detail_of(pilot)
+        assert "line 0" in shown(detail)
+        await pilot.press("pagedown")
+        assert "line 0" not in shown(detail).split("\n")[0]
+        await pilot.press("pageup")
+        assert detail.scroll_offset.y == 0
+        detail.focus()
+        await pilot.press("end")
+        assert "line 199" in shown(detail)
+        await pilot.press("up", "pageup", "down", "home")
+        assert detail.scroll_offset.y == 0
+
 
 @pytest.mark.exhaustive
-async def test_enter_and_c_go_to_the_place_in_the_conversation_and_back(project: Path) -> None:
+async def test_one_goes_to_the_place_in_the_conversation_and_back(project: Path) -> None:
     async with app_over(ScriptedAgent(project, SCRIPT)).run_test(size=(160, 40)) as pilot:
         await play(pilot)
         await pilot.press("home")
@@ -87,32 +116,30 @@ async def test_enter_and_c_go_to_the_place_in_the_conversation_and_back(project:
         assert "read  ✓ done" in shown(detail_of(pilot))
         await pilot.press("end", "c")
         await until(pilot, lambda: "make" in shown(conversation_of(pilot)))
+        assert "src/app.py" not in shown(conversation_of(pilot))
 
-
-@pytest.mark.exhaustive
-async def test_a_double_click_goes_to_the_conversation(project: Path) -> None:
-    async with app_over(ScriptedAgent(project, SCRIPT)).run_test(size=(160, 40)) as pilot:
-        await play(pilot)
         await pilot.click(calls_of(pilot), offset=(25, 0), times=2)
+        await until(pilot, lambda: "src/app.py" in shown(conversation_of(pilot)))
+        assert conversation_of(pilot).has_focus
+
+        # On a narrow screen the conversation is brought back in the place of the calls.
+        await pilot.resize_terminal(60, 16)
+        await until(pilot, lambda: main_of(pilot).size.width == 60)
+        if not main_of(pilot).query_one(ToolCalls).display:
+            await pilot.press("f4")
+        calls_of(pilot).focus()
+        await pilot.press("home", "enter")
         await until(pilot, lambda: conversation_of(pilot).has_focus)
-        assert "src/app.py" in shown(conversation_of(pilot))
+        assert not main_of(pilot).query_one(ToolCalls).display
+        await pilot.press("c")
+        assert main_of(pilot).query_one(ToolCalls).display
 
 
-@pytest.mark.exhaustive
-async def test_a_click_on_the_mark_opens_what_is_within(project: Path) -> None:
+async def test_slash_filters_as_one_types_and_chip_and_escape_take_it_away(project: Path) -> None:
     async with app_over(ScriptedAgent(project, SCRIPT)).run_test(size=(160, 40)) as pilot:
         await play(pilot)
-        await pilot.click(calls_of(pilot), offset=(12, 2))
-        assert len(rows(pilot)) == 6
-        await pilot.click(calls_of(pilot), offset=(12, 2))
-        assert len(rows(pilot)) == 4
-
-
-async def test_slash_filters_as_one_types_and_the_chip_takes_it_away(project: Path) -> None:
-    async with app_over(ScriptedAgent(project, SCRIPT)).run_test(size=(160, 40)) as pilot:
-        await play(pilot)
-        await pilot.press("slash")
-        await type_text(pilot, "src")
+        await pilot.press("slash", "s", "r", "enter", "slash", "c")
+        assert filter_of(pilot).query_one(FilterText).value == "src", "one writes on where one left"
         assert [row.split()[1] for row in rows(pilot)] == ["read", "edit"]
         assert "2 of 4" in shown(main_of(pilot).query_one("#calls-title"))
         await pilot.press("up")
@@ -121,66 +148,15 @@ async def test_slash_filters_as_one_types_and_the_chip_takes_it_away(project: Pa
         assert "read  ✓" in shown(detail_of(pilot))
         chips = filter_of(pilot).query_one(Chips)
         assert "src ✕" in shown(chips)
-
         await pilot.click(chips, offset=(3, 0))
         await until(pilot, lambda: len(rows(pilot)) == 4)
         assert not filter_of(pilot).display
 
-
-@pytest.mark.exhaustive
-async def test_escape_in_the_filter_takes_it_away(project: Path) -> None:
-    async with app_over(ScriptedAgent(project, SCRIPT)).run_test(size=(160, 40)) as pilot:
-        await play(pilot)
         await pilot.press("slash", "q")
         assert "No matching calls." in shown(calls_of(pilot))
         await pilot.press("escape")
         assert len(rows(pilot)) == 4
         assert calls_of(pilot).has_focus
-
-
-@pytest.mark.exhaustive
-async def test_the_filter_is_written_on_where_it_was_left(project: Path) -> None:
-    async with app_over(ScriptedAgent(project, SCRIPT)).run_test(size=(160, 40)) as pilot:
-        await play(pilot)
-        await pilot.press("slash", "s", "r", "enter", "slash", "c")
-        assert filter_of(pilot).query_one(FilterText).value == "src"
-
-
-@pytest.mark.exhaustive
-async def test_f_shows_failures_only_and_all_again(project: Path) -> None:
-    async with app_over(ScriptedAgent(project, SCRIPT)).run_test(size=(160, 40)) as pilot:
-        await play(pilot)
-        await pilot.press("F")
-        assert [row.split()[1] for row in rows(pilot)] == ["edit"]
-        assert "failures ✕" in shown(filter_of(pilot).query_one(Chips))
-        await pilot.press("F")
-        assert len(rows(pilot)) == 4
-
-
-@pytest.mark.exhaustive
-async def test_y_copies_what_the_call_brought(project: Path) -> None:
-    async with app_over(ScriptedAgent(project, SCRIPT)).run_test(size=(160, 40)) as pilot:
-        await play(pilot)
-        await pilot.press("home", "y")
-        await until(pilot, lambda: pilot.app.clipboard == "x = 1")
-
-
-@pytest.mark.exhaustive
-async def test_page_keys_scroll_the_detail_and_it_scrolls_on_its_own(project: Path) -> None:
-    async with app_over(ScriptedAgent(project, SCRIPT)).run_test(size=(160, 40)) as pilot:
-        await play(pilot)
-        detail = detail_of(pilot)
-        assert "line 0" in shown(detail)
-        await pilot.press("pagedown")
-        assert "line 0" not in shown(detail).split("\n")[0]
-        await pilot.press("pageup")
-        assert detail.scroll_offset.y == 0
-
-        detail.focus()
-        await pilot.press("end")
-        assert "line 199" in shown(detail)
-        await pilot.press("up", "pageup", "down", "home")
-        assert detail.scroll_offset.y == 0
 
 
 @pytest.mark.exhaustive
@@ -231,17 +207,3 @@ async def test_a_call_names_what_it_waits_for(project: Path) -> None:
         agent.gate.set()
         await until(pilot, lambda: "load failed" in shown(calls_of(pilot)))
         assert "⊘" in rows(pilot)[1]
-
-
-@pytest.mark.exhaustive
-async def test_on_a_narrow_screen_the_jump_brings_the_conversation_back(project: Path) -> None:
-    async with app_over(ScriptedAgent(project, SCRIPT)).run_test(size=(60, 16)) as pilot:
-        await send(pilot, "go")
-        await finished(pilot)
-        await pilot.press("f4")
-        calls_of(pilot).focus()
-        await pilot.press("home", "enter")
-        await until(pilot, lambda: conversation_of(pilot).has_focus)
-        assert not main_of(pilot).query_one(ToolCalls).display
-        await pilot.press("c")
-        assert main_of(pilot).query_one(ToolCalls).display

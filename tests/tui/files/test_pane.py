@@ -47,7 +47,7 @@ async def look_at(pilot: Pilot[Any], path: str) -> None:
 
 
 @pytest.mark.exhaustive
-async def test_slash_finds_files_by_a_few_letters_and_escape_brings_the_tree_back(project: Path) -> None:
+async def test_slash_finds_files_by_a_few_letters_and_enter_looks_at_the_one_selected(project: Path) -> None:
     async with app_over(ScriptedAgent(project)).run_test(size=(120, 30)) as pilot:
         await begin(pilot)
         await filter_by(pilot, "vie")
@@ -56,11 +56,6 @@ async def test_slash_finds_files_by_a_few_letters_and_escape_brings_the_tree_bac
         await until(pilot, lambda: "▸ tests" in shown(files_of(pilot)))
         assert files_of(pilot).has_focus
 
-
-@pytest.mark.exhaustive
-async def test_enter_in_the_filter_looks_at_the_selected_file(project: Path) -> None:
-    async with app_over(ScriptedAgent(project)).run_test(size=(120, 30)) as pilot:
-        await begin(pilot)
         await filter_by(pilot, "app")
         await pilot.press("down", "up", "enter")
         await until(pilot, lambda: "1 x = 1" in previewed(pilot))
@@ -71,11 +66,8 @@ async def test_enter_in_the_filter_looks_at_the_selected_file(project: Path) -> 
         await pilot.click(chips, offset=(3, 0))
         await until(pilot, lambda: "README.md" in shown(files_of(pilot)))
 
-
-@pytest.mark.exhaustive
-async def test_a_directory_that_was_found_is_shown_in_the_tree(project: Path) -> None:
-    async with app_over(ScriptedAgent(project)).run_test(size=(120, 30)) as pilot:
-        await begin(pilot)
+        # A directory that was found is shown in the tree.
+        files_of(pilot).focus()
         await filter_by(pilot, "api")
         await pilot.press("enter")
         await until(pilot, lambda: "▾ src" in shown(files_of(pilot)) and "▸ api" in shown(files_of(pilot)))
@@ -83,9 +75,15 @@ async def test_a_directory_that_was_found_is_shown_in_the_tree(project: Path) ->
 
 
 @pytest.mark.exhaustive
-async def test_a_preview_covers_the_conversation_until_escape(project: Path) -> None:
+async def test_a_preview_covers_the_conversation_scrolls_and_is_mentioned(project: Path) -> None:
+    (project / "long.txt").write_text("".join(f"line {number}\n" for number in range(500)))
+    (project / "image.png").write_bytes(b"\x89PNG\0\0")
     async with app_over(ScriptedAgent(project)).run_test(size=(120, 30)) as pilot:
         await begin(pilot)
+        await look_at(pilot, "image.png")
+        assert "is not text" in previewed(pilot), "it says why it cannot be shown"
+        await pilot.press("escape")
+
         await look_at(pilot, "src/app.py")
         assert "src/app.py · 1 line · 6 B" in shown(main_of(pilot).query_one("#preview-title"))
         assert not conversation_of(pilot).region
@@ -94,12 +92,6 @@ async def test_a_preview_covers_the_conversation_until_escape(project: Path) -> 
         assert not main_of(pilot).query_one(FilePreview).region
         assert files_of(pilot).has_focus
 
-
-@pytest.mark.exhaustive
-async def test_the_preview_scrolls(project: Path) -> None:
-    (project / "long.txt").write_text("".join(f"line {number}\n" for number in range(500)))
-    async with app_over(ScriptedAgent(project)).run_test(size=(120, 30)) as pilot:
-        await begin(pilot)
         await look_at(pilot, "long.txt")
         assert "line 0" in previewed(pilot)
         await pilot.press("end")
@@ -109,12 +101,25 @@ async def test_the_preview_scrolls(project: Path) -> None:
         await pilot.press("pagedown", "down")
         assert "line 0\n" not in previewed(pilot)
 
+        # @ puts a file into the prompt from the preview and from the tree.
+        await pilot.press("at")
+        await until(pilot, lambda: "@long.txt" in prompt_of(pilot).text)
+        files_of(pilot).reveal_path("README.md")
+        await until(pilot, lambda: (node := files_of(pilot).node) is not None and node.path == "README.md")
+        files_of(pilot).focus()
+        await pilot.press("at")
+        await until(pilot, lambda: "@README.md" in prompt_of(pilot).text)
+
 
 @pytest.mark.exhaustive
-async def test_the_preview_follows_the_disk(project: Path) -> None:
-    async with app_over(ScriptedAgent(project)).run_test(size=(120, 30)) as pilot:
+async def test_on_a_narrow_screen_the_preview_takes_the_place_of_the_files_and_follows_the_disk(
+    project: Path,
+) -> None:
+    async with app_over(ScriptedAgent(project)).run_test(size=(60, 16)) as pilot:
+        await pilot.press("f3")
         await begin(pilot)
         await look_at(pilot, "README.md")
+        assert "1 x = 1" in previewed(pilot)
         number = 0
 
         def follows() -> bool:
@@ -125,63 +130,27 @@ async def test_the_preview_follows_the_disk(project: Path) -> None:
             return "changed" in previewed(pilot)
 
         await until(pilot, follows)
-
-
-@pytest.mark.exhaustive
-async def test_a_file_that_cannot_be_shown_says_why(project: Path) -> None:
-    (project / "image.png").write_bytes(b"\x89PNG\0\0")
-    async with app_over(ScriptedAgent(project)).run_test(size=(120, 30)) as pilot:
-        await begin(pilot)
-        await look_at(pilot, "image.png")
-        assert "is not text" in previewed(pilot)
-
-
-@pytest.mark.exhaustive
-async def test_on_a_narrow_screen_the_preview_takes_the_place_of_the_files(project: Path) -> None:
-    async with app_over(ScriptedAgent(project)).run_test(size=(60, 16)) as pilot:
-        await pilot.press("f3")
-        await begin(pilot)
-        await look_at(pilot, "README.md")
-        assert "1 x = 1" in previewed(pilot)
         await pilot.press("escape")
         assert not main_of(pilot).query_one(FilePreview).region
 
 
 @pytest.mark.exhaustive
-async def test_at_puts_a_file_into_the_prompt_from_the_tree_and_from_the_preview(project: Path) -> None:
-    async with app_over(ScriptedAgent(project)).run_test(size=(120, 30)) as pilot:
-        await begin(pilot)
-        await look_at(pilot, "src/app.py")
-        await pilot.press("at")
-        await until(pilot, lambda: "@src/app.py" in prompt_of(pilot).text)
-        files_of(pilot).focus()
-        await pilot.press("end", "at")
-        await until(pilot, lambda: "@README.md" in prompt_of(pilot).text)
-
-
-@pytest.mark.exhaustive
-async def test_o_opens_the_editor(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_o_opens_the_editor_and_without_one_says_how_to_choose_it(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     editor = project.parent / "editor"
     editor.write_text('#!/bin/sh\necho edited > "$1"\n')
     editor.chmod(0o755)
-    monkeypatch.setenv("VISUAL", str(editor))
-    async with app_over(ScriptedAgent(project)).run_test(size=(120, 30), notifications=True) as pilot:
-        await begin(pilot)
-        await pilot.press("end", "o")
-        # A test has no terminal that could be given away: that is said, and nothing is lost.
-        await until(pilot, lambda: "An editor cannot be started" in told(pilot))
-
-
-@pytest.mark.exhaustive
-async def test_without_an_editor_it_says_how_to_choose_one(
-    project: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
     monkeypatch.delenv("VISUAL", raising=False)
     monkeypatch.delenv("EDITOR", raising=False)
     async with app_over(ScriptedAgent(project)).run_test(size=(120, 30), notifications=True) as pilot:
         await begin(pilot)
         await pilot.press("end", "o")
         await until(pilot, lambda: "export EDITOR" in told(pilot))
+        monkeypatch.setenv("VISUAL", str(editor))
+        await pilot.press("o")
+        # A test has no terminal that could be given away: that is said, and nothing is lost.
+        await until(pilot, lambda: "An editor cannot be started" in told(pilot))
 
 
 async def test_git_marks_come_and_go_with_the_disk(project: Path) -> None:

@@ -11,7 +11,7 @@ DIFF = "--- a/src/app.py\n+++ b/src/app.py\n@@ -1 +1,2 @@\n-x\n+y\n+z\n"
 
 
 @pytest.mark.exhaustive
-async def test_directories_are_listed_when_they_are_opened(project: Path) -> None:
+async def test_directories_are_listed_when_they_are_opened_and_follow_the_disk(project: Path) -> None:
     async with app_over(ScriptedAgent(project)).run_test(size=(120, 30)) as pilot:
         tree = files_of(pilot)
         await until(pilot, lambda: "▸ src" in shown(tree))
@@ -25,16 +25,22 @@ async def test_directories_are_listed_when_they_are_opened(project: Path) -> Non
         await pilot.press("left", "left", "left")
         assert "app.py" not in shown(tree)
 
-
-@pytest.mark.exhaustive
-async def test_a_click_opens_and_closes_a_directory(project: Path) -> None:
-    async with app_over(ScriptedAgent(project)).run_test(size=(120, 30)) as pilot:
-        tree = files_of(pilot)
-        await until(pilot, lambda: "▸ tests" in shown(tree))
+        # A click does the same.
         await pilot.click(tree, offset=(4, 1))
         await until(pilot, lambda: "test_app.py" in shown(tree))
         await pilot.click(tree, offset=(4, 1))
         assert "test_app.py" not in shown(tree)
+
+        number = 0
+
+        def appears() -> bool:
+            # Written again and again: watching begins some time after the first frame.
+            nonlocal number
+            number += 1
+            (project / f"new_{number % 3}.txt").write_text(str(number))
+            return "new_0.txt" in shown(tree)
+
+        await until(pilot, appears)
 
 
 @pytest.mark.exhaustive
@@ -50,36 +56,17 @@ async def test_what_the_agent_changed_is_opened_and_marked(project: Path) -> Non
         assert "1 changed" in shown(main_of(pilot).query_one("#files-title"))
 
 
-@pytest.mark.exhaustive
-async def test_the_tree_follows_the_disk(project: Path) -> None:
-    async with app_over(ScriptedAgent(project)).run_test(size=(120, 30)) as pilot:
-        tree = files_of(pilot)
-        await until(pilot, lambda: "README.md" in shown(tree))
-        number = 0
-
-        def appears() -> bool:
-            # Written again and again: watching begins some time after the first frame.
-            nonlocal number
-            number += 1
-            (project / f"new_{number % 3}.txt").write_text(str(number))
-            return "new_0.txt" in shown(tree)
-
-        await until(pilot, appears)
-
-
-async def test_ignored_files_are_not_listed(project: Path) -> None:
+async def test_ignored_files_are_not_listed_and_a_name_made_to_deceive_is_shown_for_what_it_is(
+    project: Path,
+) -> None:
     (project / ".gitignore").write_text("*.log\n")
     (project / "debug.log").write_text("")
     (project / "node_modules").mkdir()
-    async with app_over(ScriptedAgent(project)).run_test(size=(120, 30)) as pilot:
-        await until(pilot, lambda: "README.md" in shown(files_of(pilot)))
-        assert "debug.log" not in shown(files_of(pilot))
-        assert "node_modules" not in shown(files_of(pilot))
-
-
-async def test_a_name_made_to_deceive_is_shown_for_what_it_is(project: Path) -> None:
     (project / "a\u202etxt.exe").write_text("")
     (project / "[b]x \x1b[2J").write_text("")
     async with app_over(ScriptedAgent(project)).run_test(size=(160, 30)) as pilot:
+        await until(pilot, lambda: "README.md" in shown(files_of(pilot)))
+        assert "debug.log" not in shown(files_of(pilot))
+        assert "node_modules" not in shown(files_of(pilot))
         await until(pilot, lambda: "⟨U+202E⟩" in shown(files_of(pilot)))
         assert "[b]x ␛[2J" in shown(files_of(pilot))

@@ -9,7 +9,7 @@ from textual.pilot import Pilot
 from cogency_tui.store.prompt_text import Written
 from cogency_tui.tui.prompt.completion import Completion
 from cogency_tui.tui.prompt.prompt import Prompt
-from tests.tui.driving import app_over, main_of, prompt_of, send, shown, told, type_text, until
+from tests.tui.driving import app_over, finished, main_of, prompt_of, send, shown, told, type_text, until
 from tests.tui.scripted import ScriptedAgent, respond
 
 pytestmark = pytest.mark.exhaustive
@@ -28,38 +28,30 @@ def offered(pilot: Pilot[Any]) -> str:
     return shown(offers) if offers.display else ""
 
 
-async def test_it_is_offered_with_where_it_comes_from_and_sent(project: Path, commands: Path) -> None:
+async def test_it_is_offered_with_where_it_comes_from_and_sent_with_what_it_takes(
+    project: Path, commands: Path
+) -> None:
     agent = ScriptedAgent(project, [respond("ok")])
-    async with app_over(agent).run_test(size=(120, 30)) as pilot:
+    async with app_over(agent).run_test(size=(120, 30), notifications=True) as pilot:
         await type_text(pilot, "/ti")
         await until(pilot, lambda: "/tidy-up" in offered(pilot))
         assert "Tidy a file · " in offered(pilot)
         assert "~/src/config/commands/tidy-up.md" in offered(pilot)
-        await send(pilot, "/tidy-up src/app.py")
-        await until(pilot, lambda: agent.asked == ["Tidy src/app.py."])
-        await until(pilot, lambda: "Tidy src/app.py." in shown(main_of(pilot).query_one("#conversation")))
-
-
-async def test_without_what_it_takes_it_is_not_sent(project: Path, commands: Path) -> None:
-    agent = ScriptedAgent(project, [respond("ok")])
-    async with app_over(agent).run_test(size=(120, 30), notifications=True) as pilot:
-        await until(pilot, lambda: any(each.name == "tidy-up" for each in main_of(pilot).commands))
         await send(pilot, "/tidy-up")
         await until(pilot, lambda: "/tidy-up takes FILE." in told(pilot))
         assert agent.asked == []
+        await send(pilot, "/tidy-up src/app.py")
+        await until(pilot, lambda: agent.asked == ["Tidy src/app.py."])
+        await until(pilot, lambda: "Tidy src/app.py." in shown(main_of(pilot).query_one("#conversation")))
+        await finished(pilot)
 
-
-async def test_what_is_saved_while_the_program_runs_is_offered(project: Path, commands: Path) -> None:
-    agent = ScriptedAgent(project, [respond("ok")])
-    async with app_over(agent).run_test(size=(120, 30)) as pilot:
-        await type_text(pilot, "/ti")
-        await until(pilot, lambda: "/tidy-up" in offered(pilot))
+        # What is saved while the program runs is offered.
         (commands / "timely.md").write_text("What time is it?")
         prompt_of(pilot).replace_text("")
         await type_text(pilot, "/ti")
         await until(pilot, lambda: "/timely" in offered(pilot))
         await send(pilot, "/timely")
-        await until(pilot, lambda: agent.asked == ["What time is it?"])
+        await until(pilot, lambda: agent.asked == ["Tidy src/app.py.", "What time is it?"])
 
 
 async def test_it_is_found_when_it_is_sent_before_anything_was_offered(project: Path, commands: Path) -> None:
@@ -77,7 +69,7 @@ async def test_it_takes_no_name_of_ours_and_stands_in_help_and_palette(project: 
         assert [each.handler for each in main_of(pilot).commands if each.name == "quit"] == ["leave"]
         await pilot.press("f1")
         await until(pilot, lambda: pilot.app.screen is not main_of(pilot))
-        await type_text(pilot, "tidy")
+        await pilot.press(*"tid")
         await until(
             pilot, lambda: "/tidy-up FILE" in "".join(shown(each) for each in pilot.app.screen.query("*"))
         )

@@ -34,59 +34,43 @@ def colours(pilot: Pilot[Any], row: str) -> set[str]:
 
 
 @pytest.mark.exhaustive
-async def test_a_notice_is_one_dim_line_between_the_others(project: Path) -> None:
-    agent = ScriptedAgent(project, [notice(LOST), respond("Hello.")])
-    async with app_over(agent).run_test(size=(160, 30)) as pilot:
-        await send(pilot, "go")
-        await finished(pilot)
-        await until(pilot, lambda: "Hello." in shown(conversation_of(pilot)))
-
-        assert "◇ The session with openai" in shown(conversation_of(pilot))
-        assert "✗" not in shown(conversation_of(pilot))
-        assert colours(pilot, "◇") == {theme_styles_of("night").palette.colors.dim}
-
-
-@pytest.mark.exhaustive
-async def test_a_wait_is_counted_down_until_text_comes(project: Path) -> None:
-    agent = ScriptedAgent(project, [notice(SLOW, 30, at=now()), paused, respond("Here "), paused])
-    async with app_over(agent).run_test(size=(160, 30)) as pilot:
-        await send(pilot, "go")
-        await until(pilot, lambda: "Retrying in" in shown(live_line_of(pilot)))
-        first = shown(live_line_of(pilot))
-        assert " s · attempt 2   Esc to interrupt" in first
-        await until(
-            pilot, lambda: shown(live_line_of(pilot)).partition(" s ")[0] != first.partition(" s ")[0]
-        )
-        agent.gate.set()
-        await until(pilot, lambda: "Retrying in" not in shown(live_line_of(pilot)))
-
-
-@pytest.mark.exhaustive
-async def test_escape_ends_the_wait(project: Path) -> None:
-    agent = ScriptedAgent(project, [notice(SLOW, 30, at=now()), paused])
-    async with app_over(agent).run_test(size=(160, 30)) as pilot:
-        await send(pilot, "go")
-        await until(pilot, lambda: "Retrying in" in shown(live_line_of(pilot)))
-        await pilot.press("escape")
-        await finished(pilot)
-        await until(pilot, lambda: "Interrupted" in shown(conversation_of(pilot)))
-        assert "Retrying" not in shown(live_line_of(pilot))
-
-
-@pytest.mark.exhaustive
-async def test_a_long_notice_opens(project: Path) -> None:
+async def test_a_notice_is_one_dim_line_between_the_others_and_a_long_one_opens(project: Path) -> None:
     cause = "openai limits the rate: " + "please be patient and " * 8 + "wait. Going on in replay mode."
-    agent = ScriptedAgent(project, [notice(cause)])
+    agent = ScriptedAgent(project, [notice(LOST), respond("Hello."), notice(cause)])
     async with app_over(agent).run_test(size=(120, 30)) as pilot:
         await send(pilot, "go")
         await finished(pilot)
-        await until(pilot, lambda: "… Going on in replay mode." in shown(conversation_of(pilot)))
         view = conversation_of(pilot)
+        await until(pilot, lambda: "Hello." in shown(view))
+        assert "◇ The session with openai" in shown(view)
+        assert "✗" not in shown(view)
+        assert colours(pilot, "◇ The session") == {theme_styles_of("night").palette.colors.dim}
+
+        await until(pilot, lambda: "… Going on in replay mode." in shown(view))
         view.focus()
         await pilot.press("enter")
-        opened = " ".join(shown(view).split())
+        assert cause in " ".join(shown(view).split()).replace("▎ ", "")
 
-    assert cause in opened.replace("▎ ", "")
+
+@pytest.mark.exhaustive
+async def test_a_wait_is_counted_down_until_text_comes_or_escape_ends_it(project: Path) -> None:
+    agent = ScriptedAgent(project, [notice(SLOW, 30, at=now()), paused, respond("Here "), paused])
+    async with app_over(agent).run_test(size=(160, 30)) as pilot:
+        line = live_line_of(pilot)
+        await send(pilot, "go")
+        await until(pilot, lambda: "Retrying in" in shown(line))
+        await pilot.press("escape")
+        await finished(pilot)
+        await until(pilot, lambda: "Interrupted" in shown(conversation_of(pilot)))
+        assert "Retrying" not in shown(line)
+
+        await send(pilot, "go")
+        await until(pilot, lambda: "Retrying in" in shown(line))
+        first = shown(line)
+        assert " s · attempt 2   Esc to interrupt" in first
+        await until(pilot, lambda: shown(line).partition(" s ")[0] != first.partition(" s ")[0])
+        agent.gate.set()
+        await until(pilot, lambda: "Retrying in" not in shown(line))
 
 
 def test_a_notice_that_is_too_long_keeps_what_was_decided() -> None:

@@ -26,49 +26,29 @@ def widths(pilot: Pilot[Any]) -> list[int]:
 
 
 @pytest.mark.exhaustive
-async def test_the_edge_of_a_pane_goes_where_the_arrow_shows(project: Path) -> None:
-    async with app_in(project).run_test(size=SIZE) as pilot:
+async def test_the_edge_of_a_pane_goes_where_the_arrow_shows_and_leaves_room_for_the_others(
+    project: Path,
+) -> None:
+    async with app_in(project).run_test(size=(SIZE[0], 16)) as pilot:
+
+        async def press(*keys: str) -> list[int]:
+            await pilot.press(*keys)
+            await pilot.pause()
+            return widths(pilot)
+
         files, middle, calls = widths(pilot)
-        await pilot.press("alt+left")
-        await pilot.pause()
-        assert widths(pilot) == [files, middle - 4, calls + 4]
+        assert await press("alt+left") == [files, middle - 4, calls + 4]
         files_of(pilot).focus()
-        await pilot.press("alt+right", "alt+right")
-        await pilot.pause()
-        assert widths(pilot) == [files + 8, middle - 12, calls + 4]
-
-
-@pytest.mark.exhaustive
-async def test_a_pane_keeps_room_for_the_others(project: Path) -> None:
-    async with app_in(project).run_test(size=SIZE) as pilot:
-        for _ in range(60):
-            await pilot.press("alt+left")
-        await pilot.pause()
-        assert widths(pilot)[1] >= 20
-        for _ in range(60):
-            await pilot.press("alt+right")
-        await pilot.pause()
-        assert widths(pilot)[2] == 16
-        assert sum(widths(pilot)) == SIZE[0] - 4
-
-
-@pytest.mark.exhaustive
-async def test_the_gap_can_be_dragged(project: Path) -> None:
-    async with app_in(project).run_test(size=SIZE) as pilot:
-        before = widths(pilot)
-        await pilot.mouse_down("#files-splitter")
-        await pilot.hover("#files-splitter", offset=(6, 10))
-        # It is where it was dragged to already.
-        await pilot.mouse_up("#files-splitter", offset=(0, 10))
-        await pilot.pause()
-        assert widths(pilot)[0] == before[0] + 6
-        await pilot.mouse_down("#calls-splitter")
-        await pilot.mouse_up("#calls-splitter", offset=(5, 10))
-        await pilot.pause()
-        assert widths(pilot)[2] == before[2] - 5
-        wide = widths(pilot)
-    async with app_in(project).run_test(size=SIZE) as pilot:
-        assert widths(pilot) == wide
+        assert await press("alt+right", "alt+right") == [files + 8, middle - 12, calls + 4]
+        assert await press("alt+left", "alt+left") == [files, middle - 4, calls + 4]
+        prompt_of(pilot).focus()
+        narrowest = await press(*["alt+left"] * 20)
+        assert narrowest[1] >= 20
+        assert await press("alt+left") == narrowest
+        widest = await press(*["alt+right"] * 30)
+        assert widest[2] == 16
+        assert sum(widest) == SIZE[0] - 4
+        assert await press("alt+right") == widest
 
 
 @pytest.mark.exhaustive
@@ -78,6 +58,14 @@ async def test_a_pane_alone_and_all_of_them_again(project: Path) -> None:
         await pilot.press("f8")
         await pilot.pause()
         assert widths(pilot) == [0, SIZE[0] - 2, 0]
+
+        # The focus goes through what is shown.
+        places: list[object] = []
+        for _ in range(2):
+            await pilot.press("f6")
+            places.append(pilot.app.focused)
+        assert places == [conversation_of(pilot), prompt_of(pilot)]
+
         await pilot.press("f8")
         await pilot.pause()
         assert widths(pilot) == before
@@ -92,30 +80,35 @@ async def test_a_pane_alone_and_all_of_them_again(project: Path) -> None:
 
 
 @pytest.mark.exhaustive
-async def test_the_focus_goes_through_what_is_shown(project: Path) -> None:
-    async with app_in(project).run_test(size=SIZE) as pilot:
-        await pilot.press("f8")
-        places: list[object] = []
-        for _ in range(2):
-            await pilot.press("f6")
-            places.append(pilot.app.focused)
-        assert places == [conversation_of(pilot), prompt_of(pilot)]
-
-
-@pytest.mark.exhaustive
-async def test_what_is_hidden_stays_hidden_in_this_project_and_in_no_other(
+async def test_a_gap_can_be_dragged_and_it_stays_so_in_this_project_and_in_no_other(
     project: Path, tmp_path: Path
 ) -> None:
     async with app_in(project).run_test(size=SIZE) as pilot:
+        before = widths(pilot)
+        await pilot.mouse_down("#files-splitter")
+        await pilot.hover("#files-splitter", offset=(6, 10))
+        # It is where it was dragged to already.
+        await pilot.mouse_up("#files-splitter", offset=(0, 10))
+        await pilot.pause()
+        assert widths(pilot)[0] == before[0] + 6
+        await pilot.mouse_down("#calls-splitter")
+        await pilot.mouse_up("#calls-splitter", offset=(5, 10))
+        await pilot.pause()
+        assert widths(pilot)[2] == before[2] - 5
+        wide = widths(pilot)
         await pilot.press("f4")
         await pilot.pause()
         assert widths(pilot)[2] == 0
     async with app_in(project).run_test(size=SIZE) as pilot:
-        assert widths(pilot)[2] == 0
+        assert widths(pilot)[0] == wide[0]
+        assert widths(pilot)[2] == 0, "what is hidden stays hidden"
+        await pilot.press("f4")
+        await pilot.pause()
+        assert widths(pilot) == wide
     other = tmp_path / "other"
     other.mkdir()
     async with app_in(other).run_test(size=SIZE) as pilot:
-        assert widths(pilot)[2] > 0
+        assert widths(pilot) == before
 
 
 async def test_what_a_narrow_screen_shows_for_a_moment_is_not_kept(project: Path) -> None:

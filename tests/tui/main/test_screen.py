@@ -39,38 +39,23 @@ def past(agent: ScriptedAgent, *titles: str) -> None:
         agent.past.past[id] = [user(title), respond(f"about {title}")]
 
 
-@pytest.mark.parametrize(
-    ("size", "files", "calls"),
-    [
-        ((160, 45), True, True),
-        ((110, 30), True, True),
-        ((100, 30), True, False),
-        ((79, 24), False, False),
-        ((60, 16), False, False),
-    ],
-)
-async def test_panes_fold_away_on_narrow_screens(
-    project: Path, size: tuple[int, int], files: bool, calls: bool
-) -> None:
-    async with app_over(ScriptedAgent(project)).run_test(size=size) as pilot:
-        assert main_of(pilot).query_one("#files").display is files
-        assert main_of(pilot).query_one("#calls").display is calls
-        assert conversation_of(pilot).size.height >= 8
-        assert prompt_of(pilot).size.height >= 1
-
-
-@pytest.mark.exhaustive
-async def test_f3_and_f4_show_and_hide_the_side_panes(project: Path) -> None:
+async def test_panes_fold_away_on_narrow_screens_where_one_takes_the_whole(project: Path) -> None:
     async with app_over(ScriptedAgent(project)).run_test(size=(160, 45)) as pilot:
-        files, calls = main_of(pilot).query_one("#files"), main_of(pilot).query_one("#calls")
-        await pilot.press("f3", "f4")
-        assert (files.display, calls.display) == (False, False)
-        await pilot.press("f3", "f4")
-        assert (files.display, calls.display) == (True, True)
+        for size, files, calls in (
+            ((160, 45), True, True),
+            ((110, 30), True, True),
+            ((100, 30), True, False),
+            ((79, 24), False, False),
+            ((60, 16), False, False),
+        ):
+            await pilot.resize_terminal(*size)
+            await until(pilot, lambda size=size: main_of(pilot).size == size)
+            await pilot.pause()
+            assert main_of(pilot).query_one("#files").display is files
+            assert main_of(pilot).query_one("#calls").display is calls
+            assert conversation_of(pilot).size.height >= 8
+            assert prompt_of(pilot).size.height >= 1
 
-
-async def test_a_pane_takes_the_whole_of_a_very_narrow_screen(project: Path) -> None:
-    async with app_over(ScriptedAgent(project)).run_test(size=(60, 16)) as pilot:
         await pilot.press("f4")
         assert calls_of(pilot).size.width > 50
         assert not main_of(pilot).query_one("#middle").display
@@ -78,82 +63,79 @@ async def test_a_pane_takes_the_whole_of_a_very_narrow_screen(project: Path) -> 
         assert main_of(pilot).query_one("#middle").display
 
 
-async def test_f6_goes_through_the_panes_and_their_titles_show_it(project: Path) -> None:
-    async with app_over(ScriptedAgent(project)).run_test(size=(160, 45)) as pilot:
-        places: list[str | None] = []
-        for _ in range(4):
-            await pilot.press("f6")
-            places.append(pilot.app.focused.id if pilot.app.focused else None)
-        await pilot.press("shift+f6")
-
-        assert places == ["file-tree", "conversation", "calls-list", "prompt"]
-        assert pilot.app.focused is calls_of(pilot)
-
-
-async def test_ctrl_o_goes_through_the_modes(project: Path) -> None:
+async def test_keys_go_through_panes_modes_and_permissions(project: Path) -> None:
     agent = ScriptedAgent(project)
-    async with app_over(agent).run_test(size=(120, 30)) as pilot:
-        seen = [agent.mode]
+    async with app_over(agent).run_test(size=(160, 45)) as pilot:
+        seen: list[str] = [agent.mode]
         for _ in range(3):
             await pilot.press("ctrl+o")
             seen.append(agent.mode)
             assert f" {agent.mode} " in shown(status_of(pilot))
+        assert seen == ["auto", "resume", "replay", "auto"]
 
-    assert seen == ["auto", "resume", "replay", "auto"]
-
-
-async def test_shift_tab_in_the_prompt_goes_through_the_permissions(project: Path) -> None:
-    agent = ScriptedAgent(project)
-    async with app_over(agent).run_test(size=(120, 30)) as pilot:
-        seen: list[str] = []
+        seen.clear()
         for _ in range(4):
             await pilot.press("shift+tab")
             seen.append(agent.permissions)
             assert agent.permissions in shown(status_of(pilot))
+        assert seen == ["edits", "auto", "plan", "ask"]
 
-    assert seen == ["edits", "auto", "plan", "ask"]
+        # A click on the mode changes it, too.
+        await pilot.click(status_of(pilot), offset=(2, 0))
+        await until(pilot, lambda: agent.mode == "resume")
+        await pilot.hover(status_of(pilot), offset=(2, 0))
+        assert "Ctrl+O" in str(status_of(pilot).tooltip)
+
+        places: list[str | None] = []
+        for _ in range(4):
+            await pilot.press("f6")
+            places.append(pilot.app.focused.id if pilot.app.focused else None)
+        assert places == ["file-tree", "conversation", "calls-list", "prompt"]
+        await pilot.press("shift+f6")
+        assert pilot.app.focused is calls_of(pilot)
+
+        files, calls = main_of(pilot).query_one("#files"), main_of(pilot).query_one("#calls")
+        await pilot.press("f3", "f4")
+        assert (files.display, calls.display) == (False, False)
+        await pilot.press("f3", "f4")
+        assert (files.display, calls.display) == (True, True)
 
 
 @pytest.mark.exhaustive
-async def test_a_message_is_queued_while_the_agent_works(project: Path) -> None:
+async def test_a_message_is_queued_while_the_agent_works_and_escape_gives_it_back(project: Path) -> None:
     agent = ScriptedAgent(project, [paused, respond("ok")])
     async with app_over(agent).run_test(size=(120, 30)) as pilot:
         await send(pilot, "first")
         await send(pilot, "second")
         await until(pilot, lambda: "1 queued" in shown(live_line_of(pilot)))
         assert agent.asked == ["first"]
-
-        agent.gate.set()
-        await until(pilot, lambda: agent.asked == ["first", "second"])
-        await finished(pilot)
-
-
-@pytest.mark.exhaustive
-async def test_escape_interrupts_and_gives_the_queued_text_back(project: Path) -> None:
-    agent = ScriptedAgent(project, [paused])
-    async with app_over(agent).run_test(size=(120, 30)) as pilot:
-        await send(pilot, "first")
-        await send(pilot, "second")
         await pilot.press("escape")
         await finished(pilot)
-
         assert agent.asked == ["first"]
         assert prompt_of(pilot).text == "second"
 
+        await send(pilot, "third")
+        await send(pilot, "fourth")
+        agent.gate.set()
+        await until(pilot, lambda: agent.asked == ["first", "third", "fourth"])
+        await finished(pilot)
 
-async def test_escape_clears_the_prompt_when_nothing_runs(project: Path) -> None:
-    async with app_over(ScriptedAgent(project)).run_test(size=(120, 30)) as pilot:
+
+async def test_escape_and_ctrl_c_in_the_prompt_and_the_second_ctrl_c_leaves(project: Path) -> None:
+    agent = ScriptedAgent(project, [paused])
+    app = app_over(agent)
+    async with app.run_test(size=(120, 30)) as pilot:
         prompt_of(pilot).replace_text("never mind")
         await pilot.press("escape")
         assert prompt_of(pilot).text == ""
         await pilot.press("up")
         assert prompt_of(pilot).text == "never mind"
 
+        prompt_of(pilot).replace_text("take this")
+        prompt_of(pilot).select_all()
+        await pilot.press("ctrl+c")
+        assert app.clipboard == "take this"
 
-async def test_ctrl_c_interrupts_and_twice_leaves(project: Path) -> None:
-    agent = ScriptedAgent(project, [paused])
-    app = app_over(agent)
-    async with app.run_test(size=(120, 30)) as pilot:
         await send(pilot, "go")
         await pilot.press("ctrl+c")
         await finished(pilot)
@@ -162,22 +144,7 @@ async def test_ctrl_c_interrupts_and_twice_leaves(project: Path) -> None:
     assert not app.is_running
 
 
-async def test_ctrl_c_copies_what_is_selected_in_the_prompt(project: Path) -> None:
-    app = app_over(ScriptedAgent(project))
-    async with app.run_test(size=(120, 30)) as pilot:
-        prompt_of(pilot).replace_text("take this")
-        prompt_of(pilot).select_all()
-        await pilot.press("ctrl+c")
-        assert app.clipboard == "take this"
-
-
-async def test_ctrl_q_leaves_at_once_when_nothing_runs(project: Path) -> None:
-    app = app_over(ScriptedAgent(project))
-    async with app.run_test(size=(120, 30)) as pilot:
-        await pilot.press("ctrl+q")
-    assert not app.is_running
-
-
+@pytest.mark.exhaustive
 async def test_ctrl_q_asks_while_the_agent_works(project: Path) -> None:
     app = app_over(ScriptedAgent(project, [paused]))
     async with app.run_test(size=(120, 30)) as pilot:
@@ -207,38 +174,44 @@ async def test_ctrl_n_begins_a_new_conversation(project: Path) -> None:
         assert main_of(pilot).bridge.conversation_id not in (None, first)
 
 
-async def test_f1_shows_the_keys_of_the_bindings(project: Path) -> None:
-    agent = ScriptedAgent(project, settings=Settings(provider="openai", keys={"recall": "ctrl+g"}))
-    async with app_over(agent).run_test(size=(120, 140)) as pilot:
-        await pilot.press("f1")
-        await until(pilot, lambda: isinstance(pilot.app.screen, HelpScreen))
-        text = shown(pilot.app.screen.query_one("#help-body"))
-        await pilot.press("escape")
-
-    for part in (
-        "Ctrl+O",
-        "Shift+Tab",
-        "Esc",
-        "/permissions",
-        "plan, ask, edits, auto",
-        "Shift+Enter Ctrl+J",
-    ):
-        assert part in text
-    assert "Ctrl+G" in text
-    assert "Ctrl+R " not in text
-
-
-async def test_keys_can_be_changed_in_the_configuration(project: Path) -> None:
-    agent = ScriptedAgent(project, settings=Settings(provider="openai", keys={"cycle_mode": "f9"}))
+@pytest.mark.exhaustive
+async def test_keys_are_those_of_the_configuration_and_f1_shows_them(project: Path) -> None:
+    keys = {"recall": "ctrl+g", "cycle_mode": "f9"}
+    agent = ScriptedAgent(project, settings=Settings(provider="openai", keys=keys))
     async with app_over(agent).run_test(size=(120, 30)) as pilot:
         await pilot.press("ctrl+o")
         assert agent.mode == "auto"
         await pilot.press("f9")
         assert agent.mode == "resume"
 
+        await pilot.resize_terminal(120, 140)
+        await pilot.press("f1")
+        await until(pilot, lambda: isinstance(pilot.app.screen, HelpScreen))
+        text = shown(pilot.app.screen.query_one("#help-body"))
+    for part in (
+        "F9",
+        "Shift+Tab",
+        "Esc",
+        "/permissions",
+        "plan, ask, edits, auto",
+        "Shift+Enter Ctrl+J",
+        "Ctrl+G",
+    ):
+        assert part in text
+    assert "Ctrl+R " not in text
+    assert "Ctrl+O" not in text
 
-async def test_the_palette_offers_the_commands(project: Path) -> None:
-    agent = ScriptedAgent(project)
+
+async def test_ctrl_q_leaves_at_once_when_nothing_runs(project: Path) -> None:
+    app = app_over(ScriptedAgent(project))
+    async with app.run_test(size=(120, 30)) as pilot:
+        await pilot.press("ctrl+q")
+    assert not app.is_running
+
+
+@pytest.mark.exhaustive
+async def test_palette_and_slash_commands_do_what_they_say(project: Path) -> None:
+    agent = ScriptedAgent(project, [respond("ok")])
     async with app_over(agent).run_test(size=(120, 40)) as pilot:
         await pilot.press("ctrl+p")
         await pilot.press(*"plan")
@@ -246,54 +219,27 @@ async def test_the_palette_offers_the_commands(project: Path) -> None:
         await pilot.press("enter")
         await until(pilot, lambda: agent.permissions == "plan")
 
-
-@pytest.mark.parametrize(
-    ("command", "mode", "permissions", "theme"),
-    [
-        ("/mode replay", "replay", "ask", "night"),
-        ("/permissions auto", "auto", "auto", "night"),
-        ("/theme day", "auto", "ask", "day"),
-        ("/mode sideways", "auto", "ask", "night"),
-        ("/nonsense", "auto", "ask", "night"),
-        ("/mode", "auto", "ask", "night"),
-    ],
-)
-async def test_slash_commands(project: Path, command: str, mode: str, permissions: str, theme: str) -> None:
-    agent = ScriptedAgent(project)
-    async with app_over(agent).run_test(size=(120, 30)) as pilot:
-        await send(pilot, command)
-        await pilot.pause()
-        assert (agent.mode, agent.permissions, pilot.app.theme) == (mode, permissions, theme)
-        assert agent.asked == []
-
-
-@pytest.mark.exhaustive
-async def test_a_dialect_is_chosen_for_the_messages_to_come(project: Path) -> None:
-    agent = ScriptedAgent(project)
-    async with app_over(agent).run_test(size=(120, 30)) as pilot:
+        for command, mode, permissions, theme in (
+            ("/mode sideways", "auto", "plan", "night"),
+            ("/nonsense", "auto", "plan", "night"),
+            ("/mode", "auto", "plan", "night"),
+            ("/mode replay", "replay", "plan", "night"),
+            ("/permissions auto", "replay", "auto", "night"),
+            ("/theme day", "replay", "auto", "day"),
+        ):
+            await send(pilot, command)
+            await pilot.pause()
+            assert (agent.mode, agent.permissions, pilot.app.theme) == (mode, permissions, theme)
         await send(pilot, "/dialect")
         assert agent.dialect is None
         await send(pilot, "/dialect action")
         await until(pilot, lambda: agent.dialect == "action")
+        assert agent.asked == []
 
-
-@pytest.mark.exhaustive
-async def test_a_message_that_begins_with_a_path_is_no_command(project: Path) -> None:
-    agent = ScriptedAgent(project, [respond("ok")])
-    async with app_over(agent).run_test(size=(120, 30)) as pilot:
+        # A message that begins with a path is no command.
         await send(pilot, "/etc/hosts is wrong")
         await finished(pilot)
-    assert agent.asked == ["/etc/hosts is wrong"]
-
-
-@pytest.mark.exhaustive
-async def test_a_click_on_the_mode_changes_it(project: Path) -> None:
-    agent = ScriptedAgent(project)
-    async with app_over(agent).run_test(size=(120, 30)) as pilot:
-        await pilot.click(status_of(pilot), offset=(2, 0))
-        await until(pilot, lambda: agent.mode == "resume")
-        await pilot.hover(status_of(pilot), offset=(2, 0))
-        assert "Ctrl+O" in str(status_of(pilot).tooltip)
+        assert agent.asked == ["/etc/hosts is wrong"]
 
 
 @pytest.mark.exhaustive
@@ -308,38 +254,32 @@ async def test_an_error_of_the_endpoint_is_shown_with_its_next_step(project: Pat
         assert "→ Check the network." in shown(conversation_of(pilot))
 
 
-@pytest.mark.exhaustive
-async def test_what_goes_on_is_said_after_half_a_second(project: Path) -> None:
-    async with app_over(ScriptedAgent(project, [paused])).run_test(size=(160, 30)) as pilot:
-        await send(pilot, "go")
+async def test_the_header_says_where_one_is_and_what_goes_on_is_said_after_half_a_second(
+    project: Path,
+) -> None:
+    (project / ".git").mkdir()
+    (project / ".git" / "HEAD").write_text("ref: refs/heads/feature/x\n")
+    agent = ScriptedAgent(project, [paused])
+    past(agent, "one", "two")
+    async with app_over(agent).run_test(size=(160, 30)) as pilot:
+        await until(pilot, lambda: "README.md" in shown(files_of(pilot)))
+        await until(pilot, lambda: "conversation 3 of 3" in shown(header_of(pilot)))
+        assert "feature/x" in shown(header_of(pilot))
+        await send(pilot, "Fix the test\nand more")
         assert "Waiting" not in shown(live_line_of(pilot))
+        await until(pilot, lambda: "Fix the test" in shown(header_of(pilot)))
+        assert "and more" not in shown(header_of(pilot))
         await until(pilot, lambda: "Waiting for openai/gpt-5.6-sol" in shown(live_line_of(pilot)))
         assert "Esc to interrupt" in shown(live_line_of(pilot))
 
 
-async def test_the_header_says_where_one_is(project: Path) -> None:
-    (project / ".git").mkdir()
-    (project / ".git" / "HEAD").write_text("ref: refs/heads/feature/x\n")
-    agent = ScriptedAgent(project, [respond("ok")])
-    past(agent, "one", "two")
-    async with app_over(agent).run_test(size=(140, 30)) as pilot:
-        await until(pilot, lambda: "conversation 3 of 3" in shown(header_of(pilot)))
-        assert "feature/x" in shown(header_of(pilot))
-        await send(pilot, "Fix the test\nand more")
-        await until(pilot, lambda: "Fix the test" in shown(header_of(pilot)))
-        assert "and more" not in shown(header_of(pilot))
-
-
-async def test_an_unknown_theme_is_said_and_the_default_used(project: Path) -> None:
-    agent = ScriptedAgent(project, settings=Settings(provider="openai", theme="neon"))
-    async with app_over(agent).run_test(size=(120, 30)) as pilot:
+@pytest.mark.exhaustive
+async def test_an_unknown_theme_is_the_default_and_changing_it_redraws_every_line(project: Path) -> None:
+    settings = Settings(provider="openai", theme="neon")
+    agent = ScriptedAgent(project, [respond("a\n\nb")], settings=settings)
+    async with app_over(agent, prompt="do it").run_test(size=(120, 30)) as pilot:
         assert pilot.app.theme == "night"
-
-
-async def test_changing_the_theme_redraws_every_line(project: Path) -> None:
-    agent = ScriptedAgent(project, [respond("a\n\nb")])
-    async with app_over(agent).run_test(size=(120, 30)) as pilot:
-        await send(pilot, "go")
+        await until(pilot, lambda: agent.asked == ["do it"])
         await finished(pilot)
         await send(pilot, "/theme day")
         await until(pilot, lambda: pilot.app.theme == "day")
@@ -354,19 +294,6 @@ async def test_changing_the_theme_redraws_every_line(project: Path) -> None:
             if segment.style and segment.style.bgcolor
         }
         assert grounds == {"#eeece5"}
-
-
-@pytest.mark.exhaustive
-async def test_a_prompt_given_at_the_start_is_sent(project: Path) -> None:
-    agent = ScriptedAgent(project, [respond("ok")])
-    async with app_over(agent, prompt="do it").run_test(size=(120, 30)) as pilot:
-        await until(pilot, lambda: agent.asked == ["do it"])
-        await finished(pilot)
-
-
-async def test_files_are_listed(project: Path) -> None:
-    async with app_over(ScriptedAgent(project)).run_test(size=(120, 30)) as pilot:
-        await until(pilot, lambda: "README.md" in shown(files_of(pilot)))
 
 
 async def test_a_message_that_cannot_be_taken_is_given_back(project: Path) -> None:

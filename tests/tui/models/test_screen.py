@@ -77,6 +77,12 @@ async def picker(pilot: Pilot[Any]) -> PickerScreen:
     return screen
 
 
+async def escape(pilot: Pilot[Any]) -> None:
+    """Close the choice."""
+    await pilot.press("escape")
+    await until(pilot, lambda: pilot.app.screen is main_of(pilot))
+
+
 def providers_in(screen: PickerScreen) -> str:
     return shown(screen.query_one("#picker-list"))
 
@@ -102,24 +108,26 @@ async def pick_provider(pilot: Pilot[Any], name: str) -> PickerScreen:
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize("size", [(160, 45), (80, 24)])
 async def test_providers_say_what_they_support_and_where_their_key_is(
-    project: Path, size: tuple[int, int], monkeypatch: pytest.MonkeyPatch
+    project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    async with ChatPeer() as peer, at_work(agent_at(peer.base_url, project), size) as pilot:
-        screen = await picker(pilot)
-        rows = {
-            line.split()[0].strip("●"): line
-            for line in providers_in(screen).replace("● ", "●").splitlines()
-            if line
-        }
-
-    assert "resume, replay  ✓ key in OPENAI_API_KEY" in rows["openai"]
-    assert " replay          ✗ ANTHROPIC_API_KEY not set" in rows["anthropic"]
-    assert " replay          ✓ no key needed" in rows["mine"]
-    assert "●offline" in rows["offline"]
-    assert KEY not in "".join(rows.values())
+    async with ChatPeer() as peer, at_work(agent_at(peer.base_url, project), (160, 45)) as pilot:
+        for size in ((160, 45), (80, 24)):
+            await pilot.resize_terminal(*size)
+            await until(pilot, lambda size=size: pilot.app.screen.size == size)
+            screen = await picker(pilot)
+            rows = {
+                line.split()[0].strip("●"): line
+                for line in providers_in(screen).replace("● ", "●").splitlines()
+                if line
+            }
+            assert "resume, replay  ✓ key in OPENAI_API_KEY" in rows["openai"]
+            assert " replay          ✗ ANTHROPIC_API_KEY not set" in rows["anthropic"]
+            assert " replay          ✓ no key needed" in rows["mine"]
+            assert "●offline" in rows["offline"]
+            assert KEY not in "".join(rows.values())
+            await escape(pilot)
 
 
 @pytest.mark.exhaustive
@@ -152,8 +160,42 @@ async def test_the_choice_answers_from_the_next_request_on(project: Path) -> Non
 
 
 @pytest.mark.exhaustive
-async def test_an_endpoint_that_cannot_be_asked_says_why(project: Path) -> None:
+async def test_an_endpoint_is_noted_tested_and_asked_and_escape_goes_back_one_step(project: Path) -> None:
     async with ChatPeer() as peer, at_work(agent_at(peer.base_url, project)) as pilot:
+        # A click on the model opens the choice.
+        place = shown(status_of(pilot)).index("offline/")
+        await pilot.click(status_of(pilot), offset=(place, 0))
+        await until(pilot, lambda: isinstance(pilot.app.screen, PickerScreen))
+        screen = pilot.app.screen
+        assert isinstance(screen, PickerScreen)
+        await until(pilot, lambda: "no real model" in note_in(screen))
+        await pilot.press("down")
+        await until(pilot, lambda: "Endpoint https://api.openai.com/v1" in note_in(screen))
+        assert "Set OPENAI_API_KEY in the environment" in note_in(screen)
+
+        await type_text(pilot, "mine")
+        await until(pilot, lambda: f"Endpoint {peer.base_url}" in note_in(screen))
+        await pilot.press(*["backspace"] * 4)
+
+        # It is tested when the person says so.
+        await type_text(pilot, "keyed")
+        await pilot.press("ctrl+t")
+        await until(pilot, lambda: "✗ keyed needs an API key, and $A_KEY_THAT_IS_NOT_SET" in note_in(screen))
+        await pilot.press(*["backspace"] * 5)
+        await type_text(pilot, "mine")
+        await pilot.press("ctrl+t")
+        await until(pilot, lambda: "✓ mine/house: OK" in note_in(screen))
+        assert [request.method for request in peer.requests] == ["POST"]
+
+        await pilot.press("enter")
+        await until(pilot, lambda: picks_model(screen))
+        await pilot.press("escape")
+        assert not picks_model(screen)
+        assert "openai" in providers_in(screen), "the filter is empty again"
+        await escape(pilot)
+        assert "offline/offline-1" in shown(status_of(pilot))
+
+        # One that cannot be asked says why.
         screen = await pick_provider(pilot, "keyed")
         await until(pilot, lambda: "✗" in note_in(screen))
         assert "keyed needs an API key, and $A_KEY_THAT_IS_NOT_SET is not set." in note_in(screen)
@@ -162,29 +204,7 @@ async def test_an_endpoint_that_cannot_be_asked_says_why(project: Path) -> None:
 
 
 @pytest.mark.exhaustive
-async def test_a_model_that_is_not_listed_can_be_typed(project: Path) -> None:
-    async with ChatPeer() as peer, at_work(agent_at(peer.base_url, project)) as pilot:
-        screen = await pick_provider(pilot, "mine")
-        await type_text(pilot, "my-own")
-        await until(pilot, lambda: models_in(screen).split() == ["my-own", "replay"])
-        await pilot.press("enter")
-        await until(pilot, lambda: "mine/my-own" in shown(status_of(pilot)))
-
-
-@pytest.mark.exhaustive
-async def test_escape_goes_back_one_step(project: Path) -> None:
-    async with ChatPeer() as peer, at_work(agent_at(peer.base_url, project)) as pilot:
-        screen = await pick_provider(pilot, "mine")
-        await pilot.press("escape")
-        assert not picks_model(screen)
-        assert "openai" in providers_in(screen), "the filter is empty again"
-        await pilot.press("escape")
-        await until(pilot, lambda: pilot.app.screen is main_of(pilot))
-        assert "offline/offline-1" in shown(status_of(pilot))
-
-
-@pytest.mark.exhaustive
-async def test_the_mouse_chooses_as_well(project: Path) -> None:
+async def test_a_model_is_chosen_by_the_mouse_and_one_that_is_not_listed_typed(project: Path) -> None:
     async with (
         ChatPeer(model="house") as peer,
         at_work(agent_at(peer.base_url, project)) as pilot,
@@ -196,58 +216,27 @@ async def test_the_mouse_chooses_as_well(project: Path) -> None:
         await pilot.click("#picker-list", offset=(8, 0))
         await until(pilot, lambda: "mine/house" in shown(status_of(pilot)))
 
-
-@pytest.mark.exhaustive
-@pytest.mark.parametrize(
-    ("command", "model", "says"),
-    [
-        ("/model mine", "mine/house", "Switched to mine/house."),
-        ("/model mine/a/b", "mine/a/b", "Switched to mine/a/b."),
-        ("/model keyed", "keyed/m", "Set A_KEY_THAT_IS_NOT_SET and restart."),
-        ("/model nobody", "offline/offline-1", "Unknown provider 'nobody'"),
-        ("/model ollama", "offline/offline-1", "needs a model name"),
-        ("/model offline", "offline/offline-1", "Already using offline/offline-1."),
-    ],
-)
-async def test_a_model_is_chosen_by_its_name(project: Path, command: str, model: str, says: str) -> None:
-    async with ChatPeer() as peer, at_work(agent_at(peer.base_url, project)) as pilot:
-        await send(pilot, command)
-        await until(pilot, lambda: says in " ".join(told(pilot).split()))
-        assert f"{model} · auto" in shown(status_of(pilot))
+        screen = await pick_provider(pilot, "mine")
+        await type_text(pilot, "my-own")
+        await until(pilot, lambda: models_in(screen).split() == ["my-own", "replay"])
+        await pilot.press("enter")
+        await until(pilot, lambda: "mine/my-own" in shown(status_of(pilot)))
 
 
 @pytest.mark.exhaustive
-async def test_a_click_on_the_model_opens_the_choice(project: Path) -> None:
+async def test_a_model_is_chosen_by_its_name(project: Path) -> None:
     async with ChatPeer() as peer, at_work(agent_at(peer.base_url, project)) as pilot:
-        place = shown(status_of(pilot)).index("offline/")
-        await pilot.click(status_of(pilot), offset=(place, 0))
-        await until(pilot, lambda: isinstance(pilot.app.screen, PickerScreen))
-
-
-@pytest.mark.exhaustive
-async def test_the_note_says_where_a_provider_is_asked_and_what_to_do_for_a_key(project: Path) -> None:
-    async with ChatPeer() as peer, at_work(agent_at(peer.base_url, project)) as pilot:
-        screen = await picker(pilot)
-        await until(pilot, lambda: "no real model" in note_in(screen))
-        await pilot.press("down")
-        await until(pilot, lambda: "Endpoint https://api.openai.com/v1" in note_in(screen))
-        assert "Set OPENAI_API_KEY in the environment" in note_in(screen)
-        await type_text(pilot, "mine")
-        await until(pilot, lambda: f"Endpoint {peer.base_url}" in note_in(screen))
-
-
-@pytest.mark.exhaustive
-async def test_an_endpoint_is_tested_when_the_person_says_so(project: Path) -> None:
-    async with ChatPeer() as peer, at_work(agent_at(peer.base_url, project)) as pilot:
-        screen = await picker(pilot)
-        await type_text(pilot, "keyed")
-        await pilot.press("ctrl+t")
-        await until(pilot, lambda: "✗ keyed needs an API key, and $A_KEY_THAT_IS_NOT_SET" in note_in(screen))
-        await pilot.press(*["backspace"] * 5)
-        await type_text(pilot, "mine")
-        await pilot.press("ctrl+t")
-        await until(pilot, lambda: "✓ mine/house: OK" in note_in(screen))
-    assert [request.method for request in peer.requests] == ["POST"]
+        for command, model, says in (
+            ("/model nobody", "offline/offline-1", "Unknown provider 'nobody'"),
+            ("/model ollama", "offline/offline-1", "needs a model name"),
+            ("/model offline", "offline/offline-1", "Already using offline/offline-1."),
+            ("/model mine", "mine/house", "Switched to mine/house."),
+            ("/model mine/a/b", "mine/a/b", "Switched to mine/a/b."),
+            ("/model keyed", "keyed/m", "Set A_KEY_THAT_IS_NOT_SET and restart."),
+        ):
+            await send(pilot, command)
+            await until(pilot, lambda says=says: says in " ".join(told(pilot).split()))
+            assert f"{model} · auto" in shown(status_of(pilot)), command
 
 
 @pytest.mark.exhaustive

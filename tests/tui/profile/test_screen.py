@@ -151,49 +151,53 @@ async def test_a_fact_is_added_and_what_cannot_be_kept_is_told(project: Path) ->
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize("by", ["key", "command"])
-async def test_everything_is_forgotten_after_a_question(project: Path, by: str) -> None:
+async def test_everything_is_forgotten_after_a_question_and_it_is_turned_on_and_off(project: Path) -> None:
     agent = agent_in(project)
     await filled(agent, "who: Called Ada", "misc: x")
     async with at_work(agent) as pilot:
-        for answer in ("n", "y"):
-            if by == "key":
-                await profile(pilot)
-                await pilot.press("x")
-            else:
-                await send(pilot, "/profile clear")
+
+        async def answer(key: str) -> None:
             await until(pilot, lambda: isinstance(pilot.app.screen, Confirmation))
             assert len(await agent.profile.facts()) == 2
-            await pilot.press(answer)
+            await pilot.press(key)
             await until(pilot, lambda: not isinstance(pilot.app.screen, Confirmation))
-            if by == "key":
-                facts = "2 facts" if answer == "n" else "0 facts"
-                await until(
-                    pilot, lambda facts=facts: facts in shown(pilot.app.screen.query_one("#profile-title"))
-                )
-                await pilot.press("escape")
-                await until(pilot, lambda: pilot.app.screen is main_of(pilot))
-        if by == "command":
-            await until(pilot, lambda: "Forgot 2 facts." in told(pilot))
+
+        async def titled(text: str) -> None:
+            await until(pilot, lambda: text in shown(pilot.app.screen.query_one("#profile-title")))
+
+        async def escape() -> None:
+            await pilot.press("escape")
+            await until(pilot, lambda: pilot.app.screen is main_of(pilot))
+
+        await send(pilot, "/profile clear")
+        await answer("n")
+        await profile(pilot)
+        for key, left in (("n", "2 facts"), ("y", "0 facts")):
+            await pilot.press("x")
+            await answer(key)
+            await titled(left)
         assert await agent.profile.facts() == []
 
-
-@pytest.mark.exhaustive
-async def test_it_is_turned_on_and_off_in_the_screen_and_by_command(project: Path) -> None:
-    agent = agent_in(project)
-    async with at_work(agent) as pilot:
-        screen = await profile(pilot)
         assert "Profile off" in note(pilot)
         await pilot.press("t")
-        await until(pilot, lambda: "on, 0 facts" in shown(screen.query_one("#profile-title")))
+        await titled("on, 0 facts")
         assert "Nothing remembered about you yet" in note(pilot)
         assert load_settings().profile == "on"
-        await pilot.press("escape")
-        await until(pilot, lambda: pilot.app.screen is main_of(pilot))
+        await escape()
         await send(pilot, "/profile off")
         await until(pilot, lambda: "Profile off." in told(pilot))
         assert load_settings().profile == "off"
         assert not agent.profile.on
+
+        await filled(agent, "who: Called Ada", "misc: x")
+        await send(pilot, "/profile clear")
+        await answer("y")
+        await until(pilot, lambda: "Forgot 2 facts." in told(pilot))
+        assert await agent.profile.facts() == []
+
+        # The palette offers all of it.
+        titles = [str(hit.text) async for hit in CommandSource(main_of(pilot)).discover()]
+        assert {"/profile show", "/profile on", "/profile off", "/profile clear"} <= set(titles)
 
 
 @pytest.mark.exhaustive
@@ -229,14 +233,6 @@ async def test_pastes_and_the_messages_of_files_teach_nothing(project: Path) -> 
         await profile(pilot)
         await until(pilot, lambda: "Uses uv" in listed(pilot))
         assert [fact.text for fact in await agent.profile.facts()] == ["Uses uv"]
-
-
-@pytest.mark.exhaustive
-async def test_the_palette_offers_it(project: Path) -> None:
-    async with at_work(agent_in(project)) as pilot:
-        source = CommandSource(main_of(pilot))
-        titles = [str(hit.text) async for hit in source.discover()]
-        assert {"/profile show", "/profile on", "/profile off", "/profile clear"} <= set(titles)
 
 
 @pytest.mark.exhaustive

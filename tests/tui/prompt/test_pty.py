@@ -24,17 +24,23 @@ def project(tmp_path: Path) -> Path:
 
 
 @pytest.mark.exhaustive
-def test_a_draft_outlives_a_kill(project: Path, tmp_path: Path) -> None:
+def test_a_draft_and_messages_that_waited_outlive_a_kill(project: Path, tmp_path: Path) -> None:
     data = tmp_path / "data"
-    with Terminal(cwd=project, data=data) as terminal:
+    with Terminal("--permissions", "auto", cwd=project, data=data) as terminal:
         terminal.wait_for("offline")
+        terminal.send("run `sleep 60`" + ENTER)
+        terminal.wait_for("Running shell")
+        terminal.send("and then this" + ENTER)
+        terminal.wait_for("1 and then this")
         terminal.send("a thought that" + CTRL_J + "is not finished")
         terminal.wait_for("is not finished")
-        _wait_for_draft(data, "is not finished")
+        _wait_for_draft(data, "and then this", "is not finished")
         terminal.kill()
     with Terminal(cwd=project, data=data) as terminal:
         text = terminal.wait_for("is not finished")
         assert "a thought that" in text
+        assert "and then this" in text
+        assert "1 and then" not in text
         terminal.send(ESCAPE)
         terminal.wait_for(lambda text: "is not finished" not in text)
     with Terminal(cwd=project, data=data) as terminal:
@@ -44,63 +50,40 @@ def test_a_draft_outlives_a_kill(project: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.exhaustive
-def test_messages_that_waited_outlive_a_kill(project: Path, tmp_path: Path) -> None:
-    data = tmp_path / "data"
-    with Terminal("--permissions", "auto", cwd=project, data=data) as terminal:
-        terminal.wait_for("offline")
-        terminal.send("run `sleep 60`" + ENTER)
-        terminal.wait_for("Running shell")
-        terminal.send("and then this" + ENTER)
-        terminal.wait_for("1 and then this")
-        _wait_for_draft(data, "and then this")
-        terminal.kill()
-    with Terminal(cwd=project, data=data) as terminal:
-        terminal.wait_for(lambda text: "and then this" in text and "1 and then" not in text)
-
-
-@pytest.mark.exhaustive
-def test_a_command_runs_and_the_agent_goes_on(project: Path, tmp_path: Path) -> None:
-    with Terminal(cwd=project, data=tmp_path / "data", columns=160) as terminal:
-        terminal.wait_for("offline")
-        terminal.send("!printf 'se%s\\n' en" + ENTER)
-        terminal.wait_for("seen")
-        terminal.send("list files" + ENTER)
-        terminal.wait_for("These are the files")
-
-
-@pytest.mark.exhaustive
-def test_a_file_is_found_and_taken(project: Path, tmp_path: Path) -> None:
-    with Terminal(cwd=project, data=tmp_path / "data", columns=80, rows=24) as terminal:
+def test_files_are_taken_commands_run_and_an_editor_has_the_terminal(project: Path, tmp_path: Path) -> None:
+    editor = _editor(
+        tmp_path,
+        'if grep -q wrong "$1"; then echo lost > "$1"; exit 3; fi\n'
+        'printf "EDITOR SEES "; cat "$1"; read answer; printf "%s edited" "$answer" > "$1"',
+    )
+    environ = {"VISUAL": editor}
+    with Terminal(cwd=project, data=tmp_path / "data", columns=100, rows=30, environ=environ) as terminal:
         terminal.wait_for("offline")
         terminal.send("explain @gr")
         in_tree_and_completion = 2
         terminal.wait_for(lambda text: text.count("greet.py") == in_tree_and_completion)
         terminal.send(TAB)
         terminal.wait_for("explain @greet.py")
+        terminal.send(ESCAPE)
+        terminal.wait_for("Ask, @file")
 
-
-@pytest.mark.exhaustive
-def test_the_editor_has_the_terminal_and_its_text_comes_back(project: Path, tmp_path: Path) -> None:
-    editor = _editor(
-        tmp_path, 'printf "EDITOR SEES "; cat "$1"; read answer; printf "%s edited" "$answer" > "$1"'
-    )
-    with Terminal(cwd=project, data=tmp_path / "data", environ={"VISUAL": editor}) as terminal:
-        terminal.wait_for("offline")
         terminal.send("before" + CTRL_G)
         terminal.wait_for("EDITOR SEES before")
         terminal.send("well\n")
         terminal.wait_for(lambda text: "well edited" in text and "offline" in text)
 
-
-@pytest.mark.exhaustive
-def test_a_failing_editor_leaves_the_text(project: Path, tmp_path: Path) -> None:
-    editor = _editor(tmp_path, 'echo lost > "$1"; exit 3')
-    with Terminal(cwd=project, data=tmp_path / "data", environ={"EDITOR": editor}) as terminal:
-        terminal.wait_for("offline")
-        terminal.send("before" + CTRL_G)
+        # One that fails leaves the text.
+        terminal.send(" wrong" + CTRL_G)
         text = terminal.wait_for("exited with 3")
-        assert "before" in text
+        assert "well edited wrong" in text
         assert "lost" not in text
+        terminal.send(ESCAPE)
+        terminal.wait_for("Ask, @file")
+
+        terminal.send("!printf 'se%s\\n' en" + ENTER)
+        terminal.wait_for("seen")
+        terminal.send("list files" + ENTER)
+        terminal.wait_for("These are the files")
 
 
 def _editor(tmp_path: Path, script: str) -> str:
@@ -110,11 +93,11 @@ def _editor(tmp_path: Path, script: str) -> str:
     return os.fspath(path)
 
 
-def _wait_for_draft(data: Path, text: str) -> None:
+def _wait_for_draft(data: Path, *texts: str) -> None:
     deadline = time.monotonic() + 20
     while time.monotonic() < deadline:
         for path in data.glob("prompts/*/draft-*.json"):
-            if text in path.read_text():
+            if all(text in path.read_text() for text in texts):
                 return
         time.sleep(0.02)
     raise AssertionError("no draft was saved")

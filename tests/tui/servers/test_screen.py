@@ -29,39 +29,11 @@ def agent_in(project: Path, *replies: str, **servers: McpSettings) -> Agent:
     )
 
 
-async def test_servers_are_listed_and_started_again(project: Path) -> None:
+async def test_a_question_shows_whose_tool_it_is_and_servers_are_listed_and_started_again(
+    project: Path,
+) -> None:
     hostile = McpSettings(command="no-such-\x1b[2Jprogram")
-    async with at_work(agent_in(project, demo=command(), bad=hostile)) as pilot:
-        await send(pilot, "/mcp")
-        await until(pilot, lambda: isinstance(pilot.app.screen, ServersScreen))
-        listed = pilot.app.screen.query_one("#servers-list")
-        note = pilot.app.screen.query_one(DialogBody)
-        await until(pilot, lambda: "✓ demo" in shown(listed) and "✗ bad" in shown(listed))
-        assert "Demo 1.2" in shown(listed)
-        assert "12 tools" in shown(listed)
-        await until(pilot, lambda: "Tools: add, echo" in shown(note))
-        await pilot.press("r")
-        await until(pilot, lambda: "⠋ demo" in shown(listed))
-        await until(pilot, lambda: "✓ demo" in shown(listed))
-        await pilot.press("down")
-        await until(pilot, lambda: "failed:" in shown(note))
-        assert "\x1b" not in shown(note)
-        await pilot.press("escape")
-        await until(pilot, lambda: not isinstance(pilot.app.screen, ServersScreen))
-        await send(pilot, "/mcp nothing")
-        await until(pilot, lambda: "Unknown MCP server 'nothing'. Configured: demo, bad." in told(pilot))
-
-
-async def test_without_servers_it_says_how_to_have_one(project: Path) -> None:
-    async with at_work(agent_in(project)) as pilot:
-        await send(pilot, "/mcp")
-        await until(pilot, lambda: isinstance(pilot.app.screen, ServersScreen))
-        note = pilot.app.screen.query_one(DialogBody)
-        await until(pilot, lambda: "No MCP server is configured" in shown(note))
-
-
-async def test_the_question_shows_whose_tool_it_is(project: Path) -> None:
-    agent = agent_in(project, CALL, "It is 42.", demo=command())
+    agent = agent_in(project, CALL, "It is 42.", demo=command(), bad=hostile)
     async with at_work(agent) as pilot:
         servers = await agent.start_servers()
         await servers.settle(None)
@@ -78,3 +50,31 @@ async def test_the_question_shows_whose_tool_it_is(project: Path) -> None:
         await pilot.press("y")
         await until(pilot, lambda: pilot.app.screen is not question)
         await finished(pilot)
+
+        await send(pilot, "/mcp")
+        await until(pilot, lambda: isinstance(pilot.app.screen, ServersScreen))
+        listed = pilot.app.screen.query_one("#servers-list")
+        note = pilot.app.screen.query_one(DialogBody)
+        await until(pilot, lambda: "✓ demo" in shown(listed) and "✗ bad" in shown(listed))
+        assert "Demo 1.2" in shown(listed)
+        assert "12 tools" in shown(listed)
+        await until(pilot, lambda: "Tools: add, echo" in shown(note))
+        await pilot.press("r")
+        await until(pilot, lambda: "⠋ demo" in shown(listed))
+        await servers.settle(None)
+        await until(pilot, lambda: "✓ demo" in shown(listed))
+        await pilot.press("down")
+        await until(pilot, lambda: "failed:" in shown(note))
+        assert "\x1b" not in shown(note)
+        await pilot.press("escape")
+        await until(pilot, lambda: not isinstance(pilot.app.screen, ServersScreen))
+        await send(pilot, "/mcp nothing")
+        await until(pilot, lambda: "Unknown MCP server 'nothing'. Configured: demo, bad." in told(pilot))
+
+
+async def test_without_servers_it_says_how_to_have_one(project: Path) -> None:
+    async with at_work(agent_in(project)) as pilot:
+        await send(pilot, "/mcp")
+        await until(pilot, lambda: isinstance(pilot.app.screen, ServersScreen))
+        note = pilot.app.screen.query_one(DialogBody)
+        await until(pilot, lambda: "No MCP server is configured" in shown(note))

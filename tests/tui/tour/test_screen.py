@@ -49,7 +49,7 @@ async def test_it_shows_a_read_a_command_an_edit_the_review_undo_and_recall(proj
     prices = project / "prices.py"
     agent = Agent("offline", project=project, data=project.parent / "data")
     app = app_over(agent, screen=TourScreen)
-    async with app.run_test(size=(120, 40), notifications=True) as pilot:
+    async with app.run_test(size=(100, 30), notifications=True) as pilot:
         assert "Tour 1/7" in shown(bar(pilot))
         assert "F7" in shown(bar(pilot))
         await take_step(pilot)
@@ -102,26 +102,19 @@ async def test_it_shows_a_read_a_command_an_edit_the_review_undo_and_recall(proj
 
 
 async def test_what_one_writes_instead_does_not_go_on_and_a_step_can_be_skipped(project: Path) -> None:
+    for name, text in FILES.items():
+        (project / name).write_text(text)
     agent = Agent("offline", project=project, data=project.parent / "data")
-    app = app_over(agent, screen=TourScreen)
-    async with app.run_test(size=(80, 24)) as pilot:
+    async with app_over(agent, screen=TourScreen).run_test(size=(80, 24)) as pilot:
         prompt_of(pilot).replace_text("hello")
         await pilot.press("enter")
         await until(pilot, lambda: main_of(pilot).bridge.conversation_id)
         await finished(pilot)
         assert bar(pilot).step == 0
-        await pilot.press(*["shift+f7"] * 9)
-        await until(pilot, lambda: bar(pilot).step == len(STEPS))
-    await agent.close()
-
-
-async def test_a_step_that_is_skipped_before_its_answer_is_one_step(project: Path) -> None:
-    for name, text in FILES.items():
-        (project / name).write_text(text)
-    agent = Agent("offline", project=project, data=project.parent / "data")
-    async with app_over(agent, screen=TourScreen).run_test(size=(80, 24)) as pilot:
         await pilot.press("shift+f7")
         await until(pilot, lambda: bar(pilot).step == 1)
+
+        # One that is skipped before its answer is one step.
         await take_step(pilot)
         await until(pilot, lambda: isinstance(pilot.app.screen, PermissionQuestion))
         await main_of(pilot).run_action("tour_skip")
@@ -129,6 +122,9 @@ async def test_a_step_that_is_skipped_before_its_answer_is_one_step(project: Pat
         await finished(pilot)
         await pilot.pause()
         assert bar(pilot).step == 2
+
+        await pilot.press(*["shift+f7"] * 7)
+        await until(pilot, lambda: bar(pilot).step == len(STEPS))
     await agent.close()
 
 
@@ -150,8 +146,16 @@ def test_a_new_user_is_left_with_nothing_but_what_they_keep(
 ) -> None:
     scratch = tmp_path / "tmp"
     scratch.mkdir()
+    # A theme that is not there is no obstacle.
+    themes = tmp_path / "config" / "themes"
+    themes.mkdir(parents=True)
+    (themes / "gone.toml").symlink_to(tmp_path / "nowhere")
     environ = {"TMPDIR": str(scratch)}
-    with Terminal("--tour", cwd=tmp_path, data=tmp_path / "data", environ=environ) as terminal:
+    if not keeps:
+        environ["COGENCY_CONFIG"] = str(themes.with_name("config.toml"))
+    with Terminal(
+        "--tour", cwd=tmp_path, data=tmp_path / "data", columns=80, rows=24, environ=environ
+    ) as terminal:
         terminal.wait_for("Tour 1/7")
         terminal.send("\x11")
         terminal.wait_for("Keep the scratch project")
@@ -161,17 +165,3 @@ def test_a_new_user_is_left_with_nothing_but_what_they_keep(
     assert sorted(left) == (sorted(FILES) if keeps else [])
     assert not (sealed_home / ".config").exists()
     assert not (tmp_path / "data").exists()
-
-
-@pytest.mark.pty
-def test_a_theme_that_is_not_there_is_no_obstacle(tmp_path: Path) -> None:
-    themes = tmp_path / "config" / "themes"
-    themes.mkdir(parents=True)
-    (themes / "gone.toml").symlink_to(tmp_path / "nowhere")
-    environ = {"COGENCY_CONFIG": str(themes.with_name("config.toml"))}
-    with Terminal("--tour", cwd=tmp_path, data=tmp_path / "data", environ=environ) as terminal:
-        terminal.wait_for("Tour 1/7")
-        terminal.send("\x11")
-        terminal.wait_for("Keep the scratch project")
-        terminal.send("n")
-        assert terminal.process.wait(60) == 0
