@@ -196,11 +196,11 @@ async def test_an_endpoint_is_noted_tested_and_asked_and_escape_goes_back_one_st
         assert "offline/offline-1" in shown(status_of(pilot))
 
         # One that cannot be asked says why.
-        screen = await pick_provider(pilot, "keyed")
-        await until(pilot, lambda: "✗" in note_in(screen))
-        assert "keyed needs an API key, and $A_KEY_THAT_IS_NOT_SET is not set." in note_in(screen)
-        assert "→ Set A_KEY_THAT_IS_NOT_SET" in note_in(screen)
-        assert models_in(screen).split() == ["m", "replay"]
+        refused = await pick_provider(pilot, "keyed")
+        await until(pilot, lambda: "✗" in note_in(refused))
+        assert "keyed needs an API key, and $A_KEY_THAT_IS_NOT_SET is not set." in note_in(refused)
+        assert "→ Set A_KEY_THAT_IS_NOT_SET" in note_in(refused)
+        assert models_in(refused).split() == ["m", "replay"]
 
 
 @pytest.mark.exhaustive
