@@ -96,6 +96,8 @@ async def test_a_gap_can_be_dragged_and_it_stays_so_in_this_project_and_in_no_ot
         await pilot.pause()
         assert widths(pilot)[2] == before[2] - 5
         wide = widths(pilot)
+        saved = LayoutFile(project).load()
+        assert (saved.files_width, saved.calls_width) == (wide[0], wide[2]), "where it was dropped is kept"
         await pilot.press("f4")
         await pilot.pause()
         assert widths(pilot)[2] == 0

@@ -239,8 +239,8 @@ HELD = 2_500
 
 @pytest.mark.exhaustive
 def test_of_a_long_conversation_only_a_few_screens_of_lines_are_held() -> None:
-    document = Document(long_transcript(300), 40, NIGHT)
-    assert document.height > 1.5 * HELD
+    document = Document(long_transcript(600), 40, NIGHT)
+    assert document.height > 3 * HELD
     for y in range(0, document.height, 50):
         document.measure(document.place(y), 50)
 
