@@ -76,6 +76,7 @@ def test_a_fork_after_the_users_commands_loses_no_turn(unit: int, ends: int) -> 
     assert last_event(fed(events), unit, list(enumerate(events, 100))) == ends
 
 
+@pytest.mark.exhaustive
 async def test_f_goes_on_in_a_fork_up_to_the_block(project: Path) -> None:
     agent = Agent("offline", project=project, data=project.parent / "data", permissions="auto")
     async with at_work(agent) as pilot:

@@ -284,6 +284,7 @@ async def test_foreign_text_neither_controls_nor_marks_up_and_an_interruption_is
         await until(pilot, lambda: "■ Interrupted" in shown(view))
 
 
+@pytest.mark.exhaustive
 async def test_ctrl_f_finds_from_the_prompt_and_escape_comes_back_without_interrupting(project: Path) -> None:
     agent = ScriptedAgent(project, [*LONG, paused])
     async with app_over(agent).run_test(size=(120, 30)) as pilot:

@@ -153,6 +153,7 @@ async def test_o_opens_the_editor_and_without_one_says_how_to_choose_it(
         await until(pilot, lambda: "An editor cannot be started" in told(pilot))
 
 
+@pytest.mark.exhaustive
 async def test_git_marks_come_and_go_with_the_disk(project: Path) -> None:
     def git(*arguments: str) -> None:
         person = ("-c", "user.name=a", "-c", "user.email=a@b")

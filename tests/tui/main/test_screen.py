@@ -39,6 +39,7 @@ def past(agent: ScriptedAgent, *titles: str) -> None:
         agent.past.past[id] = [user(title), respond(f"about {title}")]
 
 
+@pytest.mark.exhaustive
 async def test_panes_fold_away_on_narrow_screens_where_one_takes_the_whole(project: Path) -> None:
     async with app_over(ScriptedAgent(project)).run_test(size=(160, 45)) as pilot:
         for size, files, calls in (
@@ -63,6 +64,7 @@ async def test_panes_fold_away_on_narrow_screens_where_one_takes_the_whole(proje
         assert main_of(pilot).query_one("#middle").display
 
 
+@pytest.mark.exhaustive
 async def test_keys_go_through_panes_modes_and_permissions(project: Path) -> None:
     agent = ScriptedAgent(project)
     async with app_over(agent).run_test(size=(160, 45)) as pilot:
@@ -254,6 +256,7 @@ async def test_an_error_of_the_endpoint_is_shown_with_its_next_step(project: Pat
         assert "→ Check the network." in shown(conversation_of(pilot))
 
 
+@pytest.mark.exhaustive
 async def test_the_header_says_where_one_is_and_what_goes_on_is_said_after_half_a_second(
     project: Path,
 ) -> None:
