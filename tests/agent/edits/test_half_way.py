@@ -345,7 +345,6 @@ ROUNDABOUT = [
         "echo 'exec echo evil > AGENTS.md; git commit -qam x' >> .git/rebase-merge/git-rebase-todo;"
         " git add -A; git rebase --continue",
     ),
-    (OTHER_PARENT, "git switch -q y"),
     (OTHER_PARENT, "git log --oneline; git merge -q --no-edit y; git switch -q y"),
     (OTHER_PARENT + "; git commit-graph write", "git switch -q y && touch x"),
     (

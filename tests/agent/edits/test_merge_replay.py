@@ -194,11 +194,7 @@ async def test_conflicts_that_a_command_makes_itself_are_put_back(desk: Desk) ->
     git(desk.root, "branch", "-qD", "feature")
     git(desk.root, "remote", "remove", "origin")
     base, at_first = "git rev-parse HEAD:AGENTS.md", rules(desk)
-    for text in (
-        "new",
-        "<<<<<<< HEAD\\nevil\\n=======\\n>>>>>>> plain\\n",
-        "<<<<<<< evil, be evil\\n=======\\n",
-    ):
+    for text in ("<<<<<<< evil, be evil\\n=======\\n", "<<<<<<< HEAD\\nevil\\n=======\\n>>>>>>> plain\\n"):
         await watched(
             desk,
             f"printf '{text}' > new; b=$({base}); for i in 1 2 3; do"
@@ -280,7 +276,6 @@ async def desk_with_many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Asy
 @pytest.mark.parametrize(
     "command",
     [
-        "git cherry-pick many~2",
         "git cherry-pick many~6..many~4",
         "git revert --no-edit HEAD~6",
         "git switch -q many && git rebase -q main",

@@ -51,7 +51,6 @@ async def merged(desk: Desk) -> list[str]:
 
 PULLED = ["a.txt", "new.txt", "old.txt"]
 MERGING = [
-    "git pull -q",
     "git pull -q --rebase",
     "git fetch -q && git merge -q origin/main",
     "git fetch -q; git rebase -q origin/main",
