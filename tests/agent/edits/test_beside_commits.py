@@ -30,6 +30,8 @@ def _build(top: Path) -> None:
     git(theirs, "commit", "-qm", "theirs")
     git(theirs, "push", "-q")
     git(theirs, "push", "-q", "origin", "HEAD:topic")
+    for repository in (root, theirs, top / "shared.git"):
+        git(repository, "repack", "-adq")
 
 
 @pytest.fixture

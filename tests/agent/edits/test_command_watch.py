@@ -55,7 +55,7 @@ async def _seen(desk: Desk, command: str) -> CommandEdits:
     return found
 
 
-PASSING = [
+PASSING: list[tuple[str, list[str], list[str]]] = [
     ("true", [], []),
     ("echo > tmp; rm tmp", ["tmp"], []),
     ("echo > sub/tmp; echo > tmp; rm tmp sub/tmp", ["sub/tmp", "tmp"], []),

@@ -133,6 +133,7 @@ async def test_what_it_says_beside_that_is_none_of_it(desk: Desk, said: str) -> 
     assert len(asked) == 1
 
 
+@pytest.mark.exhaustive
 @cases(
     ("key", "value"),
     [

@@ -242,6 +242,9 @@ UNMERGED = (
 )
 
 
+HALF_DONE = {"MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply", "sequencer"}
+
+
 def own(number: int, command: str) -> str:
     """A command with contents that no other has: what was put back once tells nothing of them."""
     return command.replace("evil", f"evil{number}")
@@ -253,6 +256,7 @@ async def is_put_back(desk: Desk, command: str) -> None:
     found, _ = await watched(desk, command)
     assert (desk.root / "AGENTS.md").read_text() in (at_first, OURS), (command, found.notes)
     git(desk.root, "checkout", "-qfB", "main", "start")
+    assert not HALF_DONE.intersection(path.name for path in (desk.root / ".git").iterdir())
     for path in (".git/refs/stash", ".git/ORIG_HEAD", "x"):
         (desk.root / path).unlink(missing_ok=True)
     shutil.rmtree(desk.root / ".git/logs")

@@ -31,6 +31,7 @@ def _build(top: Path) -> None:
     git(root, "worktree", "add", "-q", str(top / "wt"))
     git(root, "worktree", "add", "-q", "inner")
     git(root / "sub", "worktree", "add", "-q", str(top / "subwt"))
+    git(root, "repack", "-adq")
 
 
 @pytest.fixture

@@ -45,6 +45,7 @@ def _build(top: Path) -> None:
     put(root, "AGENTS.md", with_rules(r9="last"))
     put(root, "conf.txt", "3\n")
     git(root, "commit", "-qam", "last rule")
+    git(root, "repack", "-adq")
     git(root, "clone", "-q", "--bare", ".", str(top / "shared.git"))
     git(root, "remote", "add", "origin", str(top / "shared.git"))
 
@@ -124,7 +125,8 @@ async def test_what_git_merges_after_a_conflict_elsewhere_stays(
     desk: Desk, command: str, onwards: str
 ) -> None:
     await ordinary(desk, command)
-    await ordinary(desk, "echo 4 > conf.txt && git add conf.txt")
+    desk.put("conf.txt", "4\n")
+    git(desk.root, "add", "conf.txt")
     await ordinary(desk, onwards)
     assert rules(desk) == ALL
     assert unclean(desk) in ("", "?? z\n")
@@ -168,11 +170,11 @@ async def test_conflicts_stay_with_the_marks_of_git(
 BLOB = "b=$(cat new | git hash-object -w --stdin); git update-index --cacheinfo 100644,$b,AGENTS.md; "
 MADE = [
     # A commit of the model's own without some of the lines, or with these twice or in another order.
-    ("sed 1,4d AGENTS.md > new", "git switch -q -c own", "git switch -q main", "git switch -q own"),
-    ("cat AGENTS.md AGENTS.md > new", "git switch -q -c own", "git switch -q main", "git switch -q own"),
-    ("sort -r AGENTS.md > new", "git switch -q -c own", "git switch -q main", "git merge -q own; touch z"),
-    ("sed 9d AGENTS.md > new", "true", "git switch -q --detach plain", "git cherry-pick main"),
-    ("sed 9d AGENTS.md > new", "true", "git switch -q --detach plain", "git rebase -q main && touch z"),
+    ("sed 1,4d AGENTS.md > new", "git switch -q -c own", "switch -qf main", "git switch -q own"),
+    ("cat AGENTS.md AGENTS.md > new", "git switch -q -c own", "switch -qf main", "git switch -q own"),
+    ("sort -r AGENTS.md > new", "git switch -q -c own", "switch -qf main", "git merge -q own; touch z"),
+    ("sed 9d AGENTS.md > new", "true", "switch -qf --detach plain", "git cherry-pick main"),
+    ("sed 9d AGENTS.md > new", "true", "switch -qf --detach plain", "git rebase -q main && touch z"),
 ]
 
 
@@ -182,7 +184,7 @@ async def test_what_a_command_composes_of_the_lines_itself_is_put_back(
     desk: Desk, made: str, branch: str, away: str, command: str
 ) -> None:
     await watched(desk, f"{made}; {branch}; {BLOB} git commit -qm own; git checkout -q .")
-    await watched(desk, away)
+    git(desk.root, *away.split())
     at_first = rules(desk)
     await watched(desk, command)
     assert rules(desk) in (at_first, with_rules(r9="last"), ALL)
@@ -260,6 +262,7 @@ def _build_many(top: Path) -> None:
             own[offset + 2 * number] += f" {branch}"
             put(root, "AGENTS.md", "\n".join(own) + "\n")
             git(root, "commit", "-qam", f"{branch} {number}")
+    git(root, "repack", "-adq")
 
 
 @pytest.fixture

@@ -31,6 +31,7 @@ def _build(top: Path) -> None:
     git(root, "init", "-q", "-b", "main")
     git(root, "add", "-A")
     git(root, "commit", "-qm", "x")
+    git(root, "repack", "-adq")
 
 
 @pytest.fixture
@@ -83,6 +84,7 @@ ELSEWHERE = [
 ]
 
 
+@pytest.mark.exhaustive
 async def test_what_comes_to_be_for_something_else_is_put_back(desk: Desk) -> None:
     found, asked = await watched(desk, together(ELSEWHERE))
     assert asked
@@ -98,6 +100,7 @@ COPIED = {
 }
 
 
+@pytest.mark.exhaustive
 async def test_copies_of_instructions_stay_in_new_directories(desk: Desk) -> None:
     found, asked = await watched(desk, together(COPIED), keep=None)
     allowed: set[str] = set()
@@ -122,6 +125,7 @@ OTHERS = [
 ]
 
 
+@pytest.mark.exhaustive
 async def test_other_copies_of_instructions_are_put_back(desk: Desk) -> None:
     before = texts(desk)
     found, asked = await watched(desk, together(OTHERS))

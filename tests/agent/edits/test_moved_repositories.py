@@ -43,6 +43,7 @@ def _build(top: Path) -> None:
     git(root, "init", "-q", "-b", "main")
     git(root, "add", "-A")
     git(root, "commit", "-qm", "x")
+    git(root, "repack", "-adq")
     put(root, ".git/hooks/pre-commit", "the user's\n", 0o755)
     _repository(root / "nested")
 
@@ -84,12 +85,11 @@ MOVING = [
     "mv .git ../gd",
     "mv .git build",
     "mkdir -p build; mv .git build/gd; ln -s build/gd .git",
-    _python("os.rename('.git', 'gd')"),
-    _python("os.rename('.git', 'gd'); open('.git', 'w').write('gitdir: gd\\n')"),
+    "mv .git gd; echo gitdir: gd > .git",
     _python("os.rename('.git', 'gd'); os.symlink('gd', '.git')"),
-    _python("os.rename('.git', '../gd'); os.symlink('../gd', '.git')"),
-    _python("os.rename('.git', '.gitx'); os.rename('.gitx', '.giti')"),
-    _python("os.rename('.git', 'nested/gd'); os.symlink('gone', '.git')"),
+    "mv .git ../gd; ln -s ../gd .git",
+    "mv .git .gitx; mv .gitx .giti",
+    "mv .git nested/gd; ln -s gone .git",
     "mv .git gd; ln -s ../other/.git .git",
     "mv .git gd; echo gitdir: ../other/.git > .git",
     "mv .git gd; git init -q",

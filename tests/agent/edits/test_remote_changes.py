@@ -31,6 +31,8 @@ def _build(top: Path) -> None:
     git(theirs, "add", "-A")
     git(theirs, "commit", "-qm", "theirs")
     git(theirs, "push", "-q")
+    for repository in (root, theirs, top / "shared.git"):
+        git(repository, "repack", "-adq")
 
 
 @pytest.fixture

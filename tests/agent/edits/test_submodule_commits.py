@@ -38,6 +38,15 @@ def _build(top: Path) -> None:
     git(shared / "lib", "pull", "-q")
     git(shared, "submodule", "add", "-q", str(library), "other")
     git(shared, "commit", "-qam", "lib")
+    for repository in (
+        library,
+        shared,
+        shared / "lib",
+        shared / "other",
+        top / "project",
+        top / "project/lib",
+    ):
+        git(repository, "repack", "-adq")
 
 
 @pytest.fixture
