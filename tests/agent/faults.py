@@ -1,13 +1,14 @@
 """Faults at each step of what writes: the process is killed there, or the disk is full from there on.
 
 A step is a call of the system that changes or syncs a file, or either side of a transaction. Run as a program
-it does one thing in a directory of its own for each step, and is killed at that step: the processes are
+it does each thing in a directory of its own for each kind of step, and is killed at that step: the processes are
 forked from one that has loaded everything.
 """
 
 import asyncio
 import errno
 import os
+import re
 import signal
 import sqlite3
 import sys
@@ -28,17 +29,29 @@ CONVERSATION = "c"
 CALL = "call-1"
 OLD = {"a": "old a\n", "b": "old b\n", "src/d": "old d\n"}
 
+_TAKING_ROOM = ("fsync", "mkdir", "open", "pwrite", "symlink")
+_ALIKE = ("/content", "/blobs")
+"""Of what only one step counts."""
+
 _CALLS = ("fsync", "link", "mkdir", "open", "pwrite", "rename", "replace", "symlink", "unlink")
 
 
 class Faults:
-    """Counts the steps, and has `act` happen at each from the one numbered `at` on."""
+    """Counts the steps, and has `act` happen at each from the one numbered `at` on.
 
-    def __init__(self, at: int, act: Callable[[str], None]) -> None:
+    With a `kind` none is counted whose kind is empty, and one of those that are alike.
+    """
+
+    def __init__(self, at: int, act: Callable[[str], None], kind: Callable[[str], str] | None = None) -> None:
         self.at = at
         self.armed = False
         self.steps: list[str] = []
+        self.since: list[str] = []
+        """The steps from that on at which something happened first."""
         self._act = act
+        self._kind = kind
+        self._kinds = set[str]()
+        self._counted = 0
 
     def install(self, replace: Callable[[Any, str, Any], None] = setattr) -> None:
         """Be there at every step."""
@@ -55,8 +68,18 @@ class Faults:
         """One of the steps."""
         if self.armed:
             self.steps.append(what)
-            if len(self.steps) >= self.at:
+            self._counted += self._counts(what)
+            if self._counted >= self.at:
+                self.since.append(what)
                 self._act(what)
+
+    def _counts(self, what: str) -> bool:
+        if self._kind is None:
+            return True
+        kind = self._kind(what)
+        is_new = kind not in self._kinds
+        self._kinds.add(kind)
+        return bool(kind) and (is_new or not kind.endswith(_ALIKE))
 
     def _call(self, name: str, call: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         if name != "open" or (len(args) > 1 and args[1] & os.O_CREAT):
@@ -82,8 +105,24 @@ def fill(what: str) -> None:
         error = sqlite3.OperationalError("database or disk is full")
         error.sqlite_errorcode = sqlite3.SQLITE_FULL
         raise error
-    if what.split()[0] in ("fsync", "mkdir", "open", "pwrite", "symlink"):
+    if what.split()[0] in _TAKING_ROOM:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def writing(what: str) -> str:
+    """The kind of a step that changes what is there: of contents that are kept, one like the other. A kill loses
+    nothing that was not synced, so that it is the same before a sync and after it."""
+    return "" if what.startswith("fsync") else _generic(what)
+
+
+def taking_room(what: str) -> str:
+    """The kind of a step that a full disk has fail."""
+    return _generic(what) if what.split()[0] in ("transaction", *_TAKING_ROOM) else ""
+
+
+def _generic(what: str) -> str:
+    call, _, path = what.partition(" ")
+    return f"{call} {re.sub(r'/([0-9a-f]{2}(/[0-9a-f]{62})?|cogency-blob-.*)$', '/content', path)}".rstrip()
 
 
 def _named(what: object) -> str:
@@ -139,7 +178,7 @@ async def _run(base: Path, what: str, at: int) -> None:
     base.mkdir()
     async with desk_at(base / "project", base / "data") as desk:
         await prepare(desk, what)
-        faults = Faults(at, kill)
+        faults = Faults(at, kill, writing)
         faults.install()
         faults.armed = True
         await WORKS[what](desk, faults)
@@ -153,18 +192,20 @@ async def reopened(base: Path) -> tuple[Store, Desk]:
     return store, Desk(base / "project", store, known.id, JournalLimits())
 
 
-def _main(base: Path, what: str) -> None:
-    TEMPLATES.build_beside(base)
-    for at in count(1):
-        process = os.fork()
-        if process == 0:
-            asyncio.run(_run(base / str(at), what, at))
-            os._exit(0)
-        _, status = os.waitpid(process, 0)
-        if status == 0:
-            return
-        assert os.WTERMSIG(status) == signal.SIGKILL, status
+def _main(top: Path) -> None:
+    TEMPLATES.build_beside(top)
+    for what in WORKS:
+        (top / what).mkdir()
+        for at in count(1):
+            process = os.fork()
+            if process == 0:
+                asyncio.run(_run(top / what / str(at), what, at))
+                os._exit(0)
+            _, status = os.waitpid(process, 0)
+            if status == 0:
+                break
+            assert os.WTERMSIG(status) == signal.SIGKILL, status
 
 
 if __name__ == "__main__":
-    _main(Path(sys.argv[1]), sys.argv[2])
+    _main(Path(sys.argv[1]))

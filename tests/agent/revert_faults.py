@@ -7,12 +7,12 @@ from functools import partial
 from itertools import count
 from pathlib import Path
 
-from tests.agent.faults import Faults, kill, prepare, revert
+from tests.agent.faults import Faults, kill, prepare, revert, writing
 from tests.agent.journaling import desk_at
 from tests.agent.settling_faults import killed, settle_until
 from tests.agent.templates import TEMPLATES
 
-_SETTLING = 14
+_SETTLING = 9
 """Steps that settling a revert takes, at most."""
 
 
@@ -20,7 +20,7 @@ async def _revert(base: Path, at: int) -> None:
     base.mkdir()
     async with desk_at(base / "project", base / "data") as desk:
         await prepare(desk, "revert")
-        faults = Faults(at, kill)
+        faults = Faults(at, kill, writing)
         faults.install()
         faults.armed = True
         await revert(desk, faults)

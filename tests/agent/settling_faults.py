@@ -11,7 +11,7 @@ from pathlib import Path
 
 from cogency_tui.agent.edits.protected_file_restore import refuse_all
 from cogency_tui.tools.journal_protocol import Consent
-from tests.agent.faults import CALL, Faults, kill, prepare, reopened
+from tests.agent.faults import CALL, Faults, kill, prepare, reopened, writing
 from tests.agent.journaling import desk_at
 from tests.agent.templates import TEMPLATES
 
@@ -30,7 +30,7 @@ async def _interrupt(base: Path) -> None:
 async def settle_until(base: Path, at: int) -> None:
     """Open again, and be killed at the step numbered `at` of settling, if there are as many."""
     _store, desk = await reopened(base)
-    faults = Faults(at, kill)
+    faults = Faults(at, kill, writing)
     faults.install()
     faults.armed = True
     await desk.journal.settle()

@@ -107,6 +107,42 @@ LATER: dict[str, Act] = {
 }
 
 
+TOGETHER = {
+    "files": [
+        *("an edit", "a new file", "a new directory", "a directory that is gone"),
+        *("a directory under another name", "a committed change"),
+    ],
+    "removals": ["a removal at the top", "a removal", "another directory", "a committed removal", "a task"],
+    "others": [
+        *("a file under another name", "a mode", "instructions", "a hook", "our own configuration"),
+    ],
+    "links": ["links as by stow"],
+    "a directory": ["a directory in place of a file"],
+}
+"""What one user can do after one kill."""
+
+SAID = {
+    "an edit": ".bashrc",
+    "a new file": ".local/bin/mine",
+    "a new directory": ".config/fish/conf.d/a.fish",
+    "a directory that is gone": ".config/nvim",
+    "a directory under another name": "bin",
+    "a committed change": "AGENTS.md",
+    "a removal at the top": ".bashrc",
+    "a removal": ".local/bin/tool",
+    "another directory": ".config/fish",
+    "a committed removal": "AGENTS.md",
+    "a task": ".vscode/tasks.json",
+    "a file under another name": ".profile",
+    "a mode": ".local/bin/tool",
+    "instructions": "AGENTS.md",
+    "a hook": ".git/hooks/pre-commit",
+    "our own configuration": "config.toml",
+    "links as by stow": ".bashrc",
+    "a directory in place of a file": ".bashrc",
+}
+
+
 def _nothing(_desk: Desk, _home: Path) -> None:
     pass
 
@@ -146,11 +182,20 @@ async def _crashed(tmp_path: Path, home: Path, act: Act, later: Act) -> tuple[li
             return notices, found
 
 
-@pytest.mark.parametrize("later", sampled(LATER, quick=2))
-async def test_what_the_user_did_later_stays(tmp_path: Path, sealed_home: Path, later: str) -> None:
-    notices, _ = await _crashed(tmp_path, sealed_home, _nothing, LATER[later])
+def test_what_users_do_is_all_tried() -> None:
+    assert sorted(each for acts in TOGETHER.values() for each in acts) == sorted(LATER)
+
+
+@pytest.mark.parametrize("acts", sampled(TOGETHER, quick=1))
+async def test_what_the_user_did_later_stays(tmp_path: Path, sealed_home: Path, acts: str) -> None:
+    def later(desk: Desk, home: Path) -> None:
+        for each in TOGETHER[acts]:
+            LATER[each](desk, home)
+
+    notices, _ = await _crashed(tmp_path, sealed_home, _nothing, later)
     assert not any("was reverted" in notice for notice in notices)
-    assert any("Check the change" in notice for notice in notices)
+    told = " ".join(notice for notice in notices if "Check the change" in notice)
+    assert [SAID[each] for each in TOGETHER[acts] if SAID[each] not in told] == []
 
 
 @pytest.mark.parametrize("later", sampled(["an edit", "links as by stow", "a committed change"], quick=1))

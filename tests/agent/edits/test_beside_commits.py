@@ -30,6 +30,8 @@ def _build(top: Path) -> None:
     git(theirs, "commit", "-qm", "theirs")
     git(theirs, "push", "-q")
     git(theirs, "push", "-q", "origin", "HEAD:topic")
+    for repository in (root, theirs, top / "shared.git"):
+        git(repository, "repack", "-adq")
 
 
 @pytest.fixture
@@ -49,9 +51,7 @@ def has_theirs(desk: Desk) -> bool:
 
 PULLED = [
     "git pull -q && touch x",
-    "git pull -q --rebase && git push -q",
     "git pull -q --rebase --autostash && git tag v1 && git push -q --tags",
-    "git fetch -q && git merge -q origin/main && git push -q",
     "git fetch -q && git merge -q --squash origin/topic && git commit -qm y",
     "git fetch -q && git cherry-pick origin/topic && git push -q",
     "git checkout -q -b work && git pull -q origin topic && touch x",
@@ -88,9 +88,10 @@ async def test_what_was_fetched_before_stays(desk: Desk, command: str) -> None:
     git(desk.root, "fetch", "-q")
     await ordinary(desk, command)
     assert has_theirs(desk)
-    await ordinary(desk, "git switch -q -c later HEAD~ && touch z")
-    await ordinary(desk, "git switch -q -; touch z")
-    assert has_theirs(desk)
+    if command in SWITCHED[::2]:
+        await ordinary(desk, "git switch -q -c later HEAD~ && touch z")
+        await ordinary(desk, "git switch -q -; touch z")
+        assert has_theirs(desk)
 
 
 async def test_links_and_line_ends_come_with_commits(desk: Desk, tmp_path: Path) -> None:
@@ -200,7 +201,8 @@ async def test_a_conflict_in_a_protected_file_shows_both_sides(desk: Desk, comma
     assert THEIRS in text
     assert "be brief\n" in text
     taken, left = ("ours", "theirs") if "rebase" in command else ("theirs", "ours")
-    for again in ("checkout -q -m", "checkout -q --conflict=diff3", "restore -m", f"restore --{left}"):
+    ways = ("checkout -q -m", f"restore --{left}", "checkout -q --conflict=diff3", "restore -m")
+    for again in ways[:2] if "rebase" in command else ways[2:]:
         await ordinary(desk, f"git {again} AGENTS.md")
     await ordinary(desk, f"git checkout -q --{left} AGENTS.md")
     await ordinary(desk, f"git checkout -q --{taken} AGENTS.md && git add AGENTS.md")

@@ -10,10 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from cogency_tui.agent.edits import command_watch
 from cogency_tui.agent.edits.command_watch import CommandEdits
 from cogency_tui.agent.edits.prior_contents import JournalLimits
 from cogency_tui.tools.shell.background import Background
-from cogency_tui.workspace.watch import MOST_DIRECTORIES
+from cogency_tui.workspace import watch
 from tests.agent.journaling import Desk, desk_at, settle, until
 
 LARGE = (bytes(1001) + os.urandom((1 << 20) - 1001)) * 2
@@ -54,29 +55,33 @@ async def _seen(desk: Desk, command: str) -> CommandEdits:
     return found
 
 
-@pytest.mark.parametrize(
-    ("command", "gone", "touched"),
-    [
-        ("true", [], []),
-        ("echo > tmp; rm tmp", ["tmp"], []),
-        ("echo > sub/tmp; echo > tmp; rm tmp sub/tmp", ["sub/tmp", "tmp"], []),
-        ("mkdir d; rmdir d", ["d"], []),
-        ("echo > x.log; rm x.log; mkdir node_modules; echo > node_modules/x; rm -r node_modules", [], []),
-        ("echo 2 > a; printf '1\\n' > a", [], ["a"]),
-        ("cp -p a ../was; echo 2 > a; printf '1\\n' > a; touch -r ../was a", [], ["a"]),
-        ("mv a b; mv b a", ["b"], ["a"]),
-        ("echo 2 > a; echo > new; rm sub/x", [], []),
-        ("mv a b", [], []),
-    ],
-)
-async def test_what_does_not_last_is_noted(
-    desk: Desk, command: str, gone: list[str], touched: list[str]
-) -> None:
-    desk.put("a", "1\n")
-    desk.put("sub/x", "1\n")
+PASSING: list[tuple[str, list[str], list[str]]] = [
+    ("true", [], []),
+    ("echo > tmp; rm tmp", ["tmp"], []),
+    ("echo > sub/tmp; echo > tmp; rm tmp sub/tmp", ["sub/tmp", "tmp"], []),
+    ("mkdir d; rmdir d", ["d"], []),
+    ("echo > x.log; rm x.log; mkdir node_modules; echo > node_modules/x; rm -r node_modules", [], []),
+    ("echo 2 > a; printf '1\\n' > a", [], ["a"]),
+    ("cp -p a ../was; echo 2 > a; printf '1\\n' > a; touch -r ../was a", [], ["a"]),
+    ("mv a b; mv b a", ["b"], ["a"]),
+    ("echo 2 > a; echo > new; rm sub/x", [], []),
+    ("mv a b", [], []),
+]
+"""Commands, what they make and remove, and what they write and leave as it was."""
+
+
+async def test_what_does_not_last_is_noted(desk: Desk) -> None:
+    for number in range(len(PASSING)):
+        desk.put(f"{number}/a", "1\n")
+        desk.put(f"{number}/sub/x", "1\n")
     desk.put(".gitignore", "*.log\n")
     settle()
-    found = await _seen(desk, command)
+    commands = enumerate(
+        command.replace("../was", f"../../was{n}") for n, (command, _, _) in enumerate(PASSING)
+    )
+    found = await _seen(desk, "; ".join(f"(cd {number}; {command})" for number, command in commands))
+    gone = [f"{number}/{name}" for number, (_, names, _) in enumerate(PASSING) for name in names]
+    touched = [f"{number}/{name}" for number, (_, _, names) in enumerate(PASSING) for name in names]
     assert (found.made_and_removed, found.touched, found.unwatched) == (gone, touched, "")
 
 
@@ -90,31 +95,38 @@ async def test_notes_are_short_whatever_was_touched(desk: Desk) -> None:
     assert second == "[written or touched, but unchanged: a]"
 
 
-@pytest.mark.parametrize(
-    "command",
-    [
-        "python3 -m py_compile a.py; mv __pycache__/*.pyc a.pyc; rm -r a.pyc __pycache__",
-        "mkdir pytest-cache-files-x1; echo > pytest-cache-files-x1/tag; rm -r pytest-cache-files-x1",
-        "mkdir -p .my_cache/v; rm -r .my_cache; echo > .coverage.host.1; rm .coverage.host.1",
-        "sed -i s/1/2/ a.py",
-        "echo > .a.py.swp; echo > a.py~; rm .a.py.swp a.py~",
-    ],
-)
-async def test_caches_and_files_of_a_moment_are_no_news(desk: Desk, command: str) -> None:
-    desk.put("a.py", "1\n")
+OF_A_MOMENT = [
+    "python3 -m py_compile a.py; mv __pycache__/*.pyc a.pyc; rm -r a.pyc __pycache__",
+    "mkdir pytest-cache-files-x1; echo > pytest-cache-files-x1/tag; rm -r pytest-cache-files-x1",
+    "mkdir -p .my_cache/v; rm -r .my_cache; echo > .coverage.host.1; rm .coverage.host.1",
+    "sed -i s/1/2/ a.py",
+    "echo > .a.py.swp; echo > a.py~; rm .a.py.swp a.py~",
+]
+
+
+async def test_caches_and_files_of_a_moment_are_no_news(desk: Desk) -> None:
+    for number in range(len(OF_A_MOMENT)):
+        desk.put(f"{number}/a.py", "1\n")
     settle()
-    found = await _seen(desk, command)
-    assert found.made_and_removed or "__pycache__" in command
+    found = await _seen(
+        desk, "; ".join(f"(cd {number}; {command})" for number, command in enumerate(OF_A_MOMENT))
+    )
+    of = {name.split("/")[0] for name in found.made_and_removed}
+    assert of | {"0"} == {f"{number}" for number in range(len(OF_A_MOMENT))}
     assert found.notes == []
 
 
 @pytest.mark.exhaustive
-async def test_where_not_all_can_be_watched_that_is_said_once(desk: Desk) -> None:
-    for number in range(MOST_DIRECTORIES + 1):
+async def test_where_not_all_can_be_watched_that_is_said_once(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in (watch, command_watch):
+        monkeypatch.setattr(module, "MOST_DIRECTORIES", 20)
+    for number in range(21):
         (desk.root / f"{number}").mkdir()
-    assert "Only 2,000 of the project's directories are watched" in (await _seen(desk, "true")).notes[0]
+    assert "Only 20 of the project's directories are watched" in (await _seen(desk, "true")).notes[0]
     assert (await _seen(desk, "true")).notes == []
-    (edit,) = (await _seen(desk, f"echo > {MOST_DIRECTORIES}/x")).edits
+    (edit,) = (await _seen(desk, "echo > 20/x")).edits
     assert edit.kind == "created"
 
 

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.agent.edits.test_protected_file_restore import watched
+from tests.agent.edits.test_protected_file_restore import asked_about, watched
 from tests.agent.journaling import Desk, desk_at, settle
 from tests.agent.repositories import git
 from tests.agent.templates import TEMPLATES
-from tests.exhaustive import sampled
+from tests.cases import cases
 
 
 def _build(top: Path) -> None:
@@ -91,28 +91,32 @@ LOSING = [
 ]
 
 
-SETS = 7
+@pytest.mark.exhaustive
+async def test_of_a_script_every_setting_that_loses_is_asked_about(desk: Desk, sealed_home: Path) -> None:
+    found = [len(await asked_about(desk, sealed_home, command)) for command in LOSING]
+    assert [command for command, number in zip(LOSING, found, strict=True) if number != 1] == []
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize("number", range(SETS))
-async def test_a_script_sets_nothing_that_loses(desk: Desk, sealed_home: Path, number: int) -> None:
+async def test_a_script_sets_nothing_that_loses(desk: Desk, sealed_home: Path) -> None:
+    # A directory goes with the only file that was made in it.
+    (sealed_home / "notes").touch()
     places = [*map(desk.root.joinpath, (".git/config", ".git/config.worktree")), sealed_home / ".gitconfig"]
     before = [each.exists() and each.read_bytes() for each in places]
-    for command in LOSING[number::SETS]:
+    for command in [*LOSING[::12], LOSING[-5], LOSING[-1]]:
         desk.put("evil.sh", command)
         _, asked = await watched(desk, "sh evil.sh")
         assert len(asked) == 1, command
         assert [each.exists() and each.read_bytes() for each in places] == before, command
 
 
-@pytest.mark.parametrize("number", sampled(range(SETS), quick=1))
+@pytest.mark.parametrize("number", [0, 1])
 async def test_a_command_that_says_so_does(desk: Desk, number: int) -> None:
-    found, asked = await watched(desk, "\n".join(LOSING[number::SETS]))
+    found, asked = await watched(desk, "\n".join(LOSING[number::2]))
     assert (asked, found.put_back) == ([], [])
 
 
-@pytest.mark.parametrize(
+@cases(
     "said",
     [
         "git config --get remote.origin.mirror",
@@ -129,7 +133,8 @@ async def test_what_it_says_beside_that_is_none_of_it(desk: Desk, said: str) -> 
     assert len(asked) == 1
 
 
-@pytest.mark.parametrize(
+@pytest.mark.exhaustive
+@cases(
     ("key", "value"),
     [
         *((f"remote.origin.{name}", "evil") for name in ("uploadpack", "receivepack", "vcs", "proxy")),
@@ -144,31 +149,28 @@ async def test_others_stay_with_nobody_asked(desk: Desk, key: str, value: str) -
     assert (desk.root / ".git/config").read_bytes() == before
 
 
-@pytest.mark.parametrize(
-    "command",
-    sampled(
-        [
-            "git remote add later https://other.example/z.git; git remote rename later last; git remote remove last",
-            "git remote add -t main -t dev later https://other.example/z.git; git remote add --no-tags b c@d:e",
-            "git remote set-branches origin main dev; git remote set-branches --add origin x",
-            "git config remote.origin.fetch refs/heads/main",
-            "git config remote.origin.fetch '+refs/heads/release-*:refs/remotes/origin/release-*'",
-            "git config --add remote.origin.fetch '+refs/pull/*/head:refs/remotes/origin/pr/*'",
-            "git config --add remote.origin.fetch '+refs/merge-requests/*/head:refs/remotes/origin/merge-requests/*'",
-            "git config --add remote.origin.fetch '+refs/pull/*/head:refs/remotes/origin/pull/*/head'",
-            "git config alias.ci 'commit -v'; git config help.autocorrect prompt; git config core.commentChar ';'",
-            "git config core.bare false; git config push.default simple; git config remote.origin.prune false",
-            "git clone -q . clone; git clone -q --mirror . mirror/.git",
-            "git init -q new; git -C new remote add --mirror=fetch a https://other.example/z.git",
-            "git sparse-checkout set src; git worktree add -q wt",
-            "git config remote.upstream.url https://other.example/z.git; "
-            "git config remote.upstream.fetch '+refs/heads/*:refs/remotes/upstream/*'",
-        ],
-        quick=2,
-    ),
-)
-async def test_ordinary_work_of_scripts_is_not_asked_about(desk: Desk, command: str) -> None:
-    desk.put("evil.sh", command)
+ORDINARY = [
+    "git remote add later https://other.example/z.git; git remote rename later last; git remote remove last",
+    "git remote add -t main -t dev later https://other.example/z.git; git remote add --no-tags b c@d:e",
+    "git config remote.origin.fetch refs/heads/main",
+    "git config remote.origin.fetch '+refs/heads/release-*:refs/remotes/origin/release-*'",
+    "git config --add remote.origin.fetch '+refs/pull/*/head:refs/remotes/origin/pr/*'",
+    "git config --add remote.origin.fetch '+refs/merge-requests/*/head:refs/remotes/origin/merge-requests/*'",
+    "git config --add remote.origin.fetch '+refs/pull/*/head:refs/remotes/origin/pull/*/head'",
+    "git config alias.ci 'commit -v'; git config help.autocorrect prompt; git config core.commentChar ';'",
+    "git config core.bare false; git config push.default simple; git config remote.origin.prune false",
+    "git clone -q . clone; git clone -q --mirror . mirror/.git",
+    "git init -q new; git -C new remote add --mirror=fetch a https://other.example/z.git",
+    "git sparse-checkout set src; git worktree add -q wt",
+    "git config remote.upstream.url https://other.example/z.git; "
+    "git config remote.upstream.fetch '+refs/heads/*:refs/remotes/upstream/*'",
+    "git remote set-branches origin main dev; git remote set-branches --add origin x",
+]
+
+
+@pytest.mark.parametrize("number", [0, 1])
+async def test_ordinary_work_of_scripts_is_not_asked_about(desk: Desk, number: int) -> None:
+    desk.put("evil.sh", "\n".join(ORDINARY[number::2]))
     found, asked = await watched(desk, "sh -e evil.sh && touch done")
     assert (asked, found.put_back) == ([], [])
     assert (desk.root / "done").exists()
@@ -178,16 +180,15 @@ OLD = [
     "mkdir -p .git/remotes; echo 'URL: https://evil.example/x.git' > .git/remotes/up",
     "mkdir -p .git/remotes/team; echo 'URL: https://evil.example/x.git' > .git/remotes/team/up",
     "mkdir -p .git/branches; echo https://evil.example/x.git > .git/branches/up",
-    "mkdir -p .git/branches; ln -s ../../evil.sh .git/branches/up",
+    "mkdir -p .git/branches; ln -s ../../evil.sh .git/branches/link",
     "mkdir -p .git/info; git rev-parse HEAD > .git/info/grafts",
 ]
 
 
-@pytest.mark.parametrize("command", OLD)
-async def test_a_script_writes_no_file_that_only_an_old_git_wrote(desk: Desk, command: str) -> None:
-    desk.put("evil.sh", command)
+async def test_a_script_writes_no_file_that_only_an_old_git_wrote(desk: Desk) -> None:
+    desk.put("evil.sh", "\n".join(OLD))
     _, asked = await watched(desk, "sh evil.sh")
-    assert len(asked) == 1
+    assert len(asked) == len(OLD)
     left = [*desk.root.glob(".git/remotes/**/up"), *desk.root.glob(".git/branches/*")]
     assert (left, (desk.root / ".git/info/grafts").exists()) == ([], False)
 

@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.agent.edits.test_protected_file_restore import watched
+from tests.agent.edits.test_protected_file_restore import asked_about, watched
 from tests.agent.journaling import Desk, desk_at, settle
 from tests.agent.repositories import git
 from tests.agent.templates import TEMPLATES
+from tests.cases import cases
 
 _EVIL = "https://evil.example/x.git"
 _SSH = "git@evil.example:x.git"
@@ -73,15 +74,20 @@ def _by_script(desk: Desk, command: str) -> str:
     return "sh evil.sh"
 
 
-SETS = 4
+@pytest.mark.exhaustive
+async def test_of_a_script_all_that_leads_transfers_elsewhere_is_asked_about(
+    desk: Desk, sealed_home: Path
+) -> None:
+    (sealed_home / ".gitconfig").write_text("[user]\n\tname = a\n")
+    found = [len(await asked_about(desk, sealed_home, command)) for command in LEADING]
+    assert [command for command, number in zip(LEADING, found, strict=True) if number != 1] == []
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize("number", range(SETS))
-async def test_a_script_does_not_lead_transfers_elsewhere(desk: Desk, sealed_home: Path, number: int) -> None:
+async def test_a_script_does_not_lead_transfers_elsewhere(desk: Desk, sealed_home: Path) -> None:
     (sealed_home / ".gitconfig").write_text("[user]\n\tname = a\n")
     before = (desk.root / ".git/config").read_bytes(), (sealed_home / ".gitconfig").read_bytes()
-    for command in LEADING[number::SETS]:
+    for command in [*LEADING[::6], LEADING[-4], LEADING[-1]]:
         _, asked = await watched(desk, _by_script(desk, command))
         assert len(asked) == 1, command
         after = (desk.root / ".git/config").read_bytes(), (sealed_home / ".gitconfig").read_bytes()
@@ -92,11 +98,10 @@ SAID = [each for each in LEADING if each.startswith("git") and " url." not in ea
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize("number", range(SETS))
-async def test_a_command_that_says_so_does(desk: Desk, sealed_home: Path, number: int) -> None:
+async def test_a_command_that_says_so_does(desk: Desk, sealed_home: Path) -> None:
     configuration = desk.root / ".git/config"
     before = configuration.read_bytes()
-    for command in SAID[number::SETS]:
+    for command in SAID:
         (sealed_home / ".gitconfig").write_text("[user]\n\tname = a\n")
         configuration.write_bytes(before)
         configuration.with_name("config.worktree").unlink(missing_ok=True)
@@ -105,7 +110,7 @@ async def test_a_command_that_says_so_does(desk: Desk, sealed_home: Path, number
         assert (asked, found.put_back) == ([], []), command
 
 
-@pytest.mark.parametrize(
+@cases(
     "command",
     [
         "git push -q origin main; git config remote.origin.pushurl {}",
@@ -121,19 +126,18 @@ async def test_what_it_says_beside_that_is_none_of_it(desk: Desk, command: str) 
     assert len(asked) == 1
 
 
-@pytest.mark.parametrize(
-    "command",
-    [
-        "git remote add later https://other.example/z.git",
-        "git checkout -qb work; git config branch.work.remote upstream; git config branch.work.pushRemote origin",
-        "git config branch.work.remote .",
-        "git branch --unset-upstream main",
-        "git config --unset branch.main.remote",
-        "git remote add later git@other.example:z.git; git remote set-url later git@other.example:y.git",
-        "git config --add remote.origin.fetch '+refs/pull/*/head:refs/remotes/origin/pr/*'",
-    ],
-)
-async def test_ordinary_work_of_scripts_is_not_asked_about(desk: Desk, command: str) -> None:
+ORDINARY = [
+    "git remote add later https://other.example/z.git",
+    "git checkout -qb work; git config branch.work.remote upstream; git config branch.work.pushRemote origin",
+    "git config branch.work2.remote .",
+    "git branch --unset-upstream main",
+    "git config --unset branch.main.remote",
+    "git remote add last git@other.example:z.git; git remote set-url last git@other.example:y.git",
+    "git config --add remote.origin.fetch '+refs/pull/*/head:refs/remotes/origin/pr/*'",
+]
+
+
+async def test_ordinary_work_of_scripts_is_not_asked_about(desk: Desk) -> None:
     git(desk.root, "-c", "user.name=a", "-c", "user.email=a@b", "commit", "-q", "--allow-empty", "-m", "x")
-    found, asked = await watched(desk, _by_script(desk, command))
+    found, asked = await watched(desk, _by_script(desk, "\n".join(ORDINARY)))
     assert (asked, found.put_back) == ([], [])

@@ -1,5 +1,6 @@
 """Commands of git that stop half way, go on and are left: protected files are as git has them, all the time."""
 
+import shutil
 import subprocess
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -10,6 +11,7 @@ from tests.agent.edits.test_protected_file_restore import watched
 from tests.agent.journaling import Desk, desk_at, put, settle
 from tests.agent.repositories import git, output, sign_commits
 from tests.agent.templates import TEMPLATES
+from tests.cases import cases
 
 pytestmark = pytest.mark.exhaustive
 
@@ -69,21 +71,19 @@ async def ordinary(desk: Desk, command: str) -> None:
 
 HALF_WAY = {
     "git merge other": "git merge --abort",
-    "git merge other  ": "git reset -q --hard HEAD",
-    "git merge other || true": "git reset -q --merge",
+    "git merge other || true": "git reset -q --hard HEAD",
     "git merge -q --no-commit --no-ff -X ours other": "git merge --abort",
     "git merge -q --squash other": "git reset -q --merge",
     "git cherry-pick other": "git cherry-pick --abort",
     "git cherry-pick other ": "git cherry-pick --skip",
     "git cherry-pick -X theirs -n other": "git reset -q --hard",
-    "git pull -q --no-rebase origin other": "git merge --abort",
-    "git pull -q --no-rebase origin other ": "git stash -q || git reset -q --merge",
+    "git pull -q --no-rebase origin other": "git stash -q || git reset -q --merge",
     "git rebase other": "git rebase --abort",
     "git pull -q --rebase origin other": "git rebase --abort",
 }
 
 
-@pytest.mark.parametrize("command", HALF_WAY)
+@cases("command", HALF_WAY)
 async def test_what_stops_half_way_can_be_left(desk: Desk, command: str) -> None:
     await ordinary(desk, command)
     assert theirs(desk)
@@ -156,11 +156,14 @@ async def test_after_a_merge_commits_go_on_to_bring(desk: Desk) -> None:
     assert (desk.root / "AGENTS.md").read_text() == "be later\n"
 
 
-STASHED = ["git stash pop", "git stash apply -q; git status", "git stash pop stash@{0}"]
+STASHED = [
+    ("git stash pop", True),
+    ("git stash apply -q; git status", False),
+    ("git stash pop stash@{0}", True),
+]
 
 
-@pytest.mark.parametrize("conflict", [True, False])
-@pytest.mark.parametrize("command", STASHED)
+@pytest.mark.parametrize(("command", "conflict"), STASHED)
 async def test_what_the_user_has_stashed_comes_back(desk: Desk, command: str, *, conflict: bool) -> None:
     desk.put("AGENTS.md", THEIRS)
     desk.put("sub/.envrc", "x\n")
@@ -237,12 +240,56 @@ UNMERGED = (
     BLOB + "o=$(git rev-parse HEAD:AGENTS.md); git update-index --force-remove AGENTS.md;"
     " printf '100644 %s %s\\tAGENTS.md\\n' $o 1 $o 2 $b 3 | git update-index --index-info; "
 )
-ROUNDABOUT = [
+
+
+HALF_DONE = {"MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply", "sequencer"}
+
+
+def own(number: int, command: str) -> str:
+    """A command with contents that no other has: what was put back once tells nothing of them."""
+    return command.replace("evil", f"evil{number}")
+
+
+async def is_put_back(desk: Desk, command: str) -> None:
+    """Have a command bring what was made, and the user start again from what there was."""
+    at_first = (desk.root / "AGENTS.md").read_text()
+    found, _ = await watched(desk, command)
+    assert (desk.root / "AGENTS.md").read_text() in (at_first, OURS), (command, found.notes)
+    git(desk.root, "checkout", "-qfB", "main", "start")
+    assert not HALF_DONE.intersection(path.name for path in (desk.root / ".git").iterdir())
+    for path in (".git/refs/stash", ".git/ORIG_HEAD", "x"):
+        (desk.root / path).unlink(missing_ok=True)
+    shutil.rmtree(desk.root / ".git/logs")
+
+
+KEPT = [
+    # Where a commit is kept that was made, and what brings it.
+    ("git stash store -m x $c; git stash store -m y HEAD", "git stash apply -q 1"),
+    (
+        "c=$(git commit-tree -p HEAD -p other -m x $c^{tree}); git tag c $c",
+        "git switch -q --detach c",
+    ),
+    ("git tag d $c", "git merge other; git merge --abort; git checkout -q d"),
+    ("echo $c > .git/l", "git cherry-pick --stdin < .git/l"),
+    ("git update-ref refs/remotes/origin/y $c", "git switch -q --detach origin/y && touch x"),
+    ("git update-ref refs/heads/e $c", "git merge -q e; touch x"),
+]
+
+
+async def test_what_a_command_has_committed_by_plumbing_is_put_back(desk: Desk) -> None:
+    git(desk.root, "tag", "start")
+    made = [own(number, MADE) + kept for number, (kept, _) in enumerate(KEPT)]
+    await watched(desk, "; ".join(made))
+    assert (desk.root / "AGENTS.md").read_text() == OURS
+    for _, command in KEPT:
+        await is_put_back(desk, command)
+
+
+INDEXED = [
     (UNMERGED, "git checkout -q --theirs AGENTS.md"),
     (UNMERGED, "git checkout -q -m AGENTS.md"),
     (UNMERGED, "git restore --theirs AGENTS.md"),
     (UNMERGED + HALTED, "git checkout -q --theirs AGENTS.md && git add AGENTS.md"),
-    ("true", UNMERGED + "git checkout -q --theirs AGENTS.md"),
     (UNMERGED.replace("echo evil", "echo '>>>>>>> be evil'"), "git checkout -q --theirs ."),
     (UNMERGED.replace("echo evil", "echo '>>>>>>> be evil'"), "git checkout -q --theirs . '>>>>>>> be evil'"),
     (
@@ -254,19 +301,35 @@ ROUNDABOUT = [
     (STAGED + HALTED, "git merge --abort; git checkout -q ."),
     (STAGED, "git stash -q; git stash pop -q --index; git checkout -q ."),
     (STAGED, "git restore . ; git rebase --quit"),
+    (STAGED, "git commit -qm x; git checkout -q ."),
+    (
+        STAGED.replace("echo evil", "echo '>>>>>>> evil'"),
+        "git commit -qm x; git switch -q --detach other; git switch -q main",
+    ),
+    ("", UNMERGED + "git checkout -q --theirs AGENTS.md"),
+    ("", MADE + "git fetch -q; git merge -q $c"),
+    ("", MADE + "git update-ref ORIG_HEAD $c; git reset -q --hard $c; git rebase --abort"),
+    ("", STAGED + "git checkout -q . ; git merge --abort"),
+    ("", "echo evil > AGENTS.md; git commit -qam x; git cherry-pick --continue"),
+]
+
+
+async def test_what_a_command_has_put_into_the_index_is_put_back(desk: Desk) -> None:
+    git(desk.root, "tag", "start")
+    for number, (before, command) in enumerate(INDEXED):
+        if before:
+            await watched(desk, own(number, before))
+            assert (desk.root / "AGENTS.md").read_text() == OURS
+        await is_put_back(desk, own(number, command))
+
+
+ROUNDABOUT = [
     (MADE + "git update-ref ORIG_HEAD $c", "git reset -q --hard ORIG_HEAD; git rebase --abort"),
-    (MADE + "echo $c > .git/CHERRY_PICK_HEAD", "git merge --squash -q CHERRY_PICK_HEAD"),
     (MADE + "echo $c > .git/REBASE_HEAD", "git read-tree -um REBASE_HEAD; git rebase --abort"),
-    (MADE + "git stash store -m x $c; git stash store -m y HEAD", "git stash apply -q 1"),
+    (MADE + r"printf '%s\t\tx\n' $(git rev-parse HEAD) $c > .git/FETCH_HEAD", "git merge -q FETCH_HEAD"),
     (MADE + "git update-ref refs/heads/y $c", "git merge -q --no-commit --no-ff y"),
     (MADE + "git update-ref refs/heads/y $c", "git rebase --abort; git reset -q --hard y"),
-    (
-        MADE + "c=$(git commit-tree -p HEAD -p other -m x $c^{tree}); git tag y $c",
-        "git switch -q --detach y",
-    ),
-    (MADE + "git tag y $c", "git merge other; git merge --abort; git checkout -q y"),
-    (MADE + r"printf '%s\t\tx\n' $(git rev-parse HEAD) $c > .git/FETCH_HEAD", "git merge -q FETCH_HEAD"),
-    (MADE + "echo $c > l", "git cherry-pick --stdin < l"),
+    (MADE + "echo $c > .git/CHERRY_PICK_HEAD", "git merge --squash -q CHERRY_PICK_HEAD"),
     (
         MADE + "git update-ref --create-reflog HEAD $c; git update-ref HEAD HEAD^",
         "git cherry-pick --reflog ^main",
@@ -281,23 +344,11 @@ ROUNDABOUT = [
         "git checkout -q other",
     ),
     (MADE + "echo $(git rev-parse main) $c > .git/info/grafts", "git reset -q --hard $(git rev-parse main^)"),
-    (MADE + "git update-ref refs/remotes/origin/y $c", "git switch -q --detach origin/y && touch x"),
-    (MADE + "git update-ref refs/heads/y $c", "git merge -q y; touch x"),
-    (STAGED, "git commit -qm x; git checkout -q ."),
-    (
-        STAGED.replace("echo evil", "echo '>>>>>>> evil'"),
-        "git commit -qm x; git switch -q --detach other; git switch -q main",
-    ),
-    ("true", MADE + "git fetch -q; git merge -q $c"),
-    ("true", MADE + "git update-ref ORIG_HEAD $c; git reset -q --hard $c; git rebase --abort"),
-    ("true", STAGED + "git checkout -q . ; git merge --abort"),
-    ("true", "echo evil > AGENTS.md; git commit -qam x; git cherry-pick --continue"),
     (
         "git rebase other",
         "echo 'exec echo evil > AGENTS.md; git commit -qam x' >> .git/rebase-merge/git-rebase-todo;"
         " git add -A; git rebase --continue",
     ),
-    (OTHER_PARENT, "git switch -q y"),
     (OTHER_PARENT, "git log --oneline; git merge -q --no-edit y; git switch -q y"),
     (OTHER_PARENT + "; git commit-graph write", "git switch -q y && touch x"),
     (

@@ -45,6 +45,7 @@ def _build(top: Path) -> None:
     put(root, "AGENTS.md", with_rules(r9="last"))
     put(root, "conf.txt", "3\n")
     git(root, "commit", "-qam", "last rule")
+    git(root, "repack", "-adq")
     git(root, "clone", "-q", "--bare", ".", str(top / "shared.git"))
     git(root, "remote", "add", "origin", str(top / "shared.git"))
 
@@ -71,14 +72,17 @@ MERGING = [
     ("git merge -q --squash plain && git commit -qm y && python3 -c ''", ALL),
     ("git merge -q --no-commit --no-ff plain; python3 -c ''", ALL),
     ("git cherry-pick plain~ plain && touch z", ALL),
-    ("git pull -q --no-rebase origin plain && python3 -c ''", ALL),
     ("git pull -q --rebase origin plain && python3 -c ''", ALL),
     ("git switch -q plain && git rebase -q main && touch z", ALL),
-    ("git revert --no-edit HEAD && touch z", with_rules()),
     ("git switch -q plain && git revert --no-edit HEAD~ && touch z", with_rules(r5="fifth")),
     ("git merge -q --no-edit -X theirs feature && touch z", ALL),
     ("git rebase -q -X ours feature && touch z", ALL),
 ]
+
+
+LEFT = [command for command, _ in MERGING[2:5]]
+"""After these the branch is left, and taken up again: a merge that is not committed, picked commits, and
+commits on another base."""
 
 
 @pytest.mark.exhaustive
@@ -88,9 +92,10 @@ async def test_what_git_merges_stays(desk: Desk, command: str, text: str) -> Non
     assert rules(desk) == text
     for path in ("conf.txt", "AGENTS.md"):
         assert path not in unclean(desk) or "--no-commit" in command
-    await ordinary(desk, "git stash -q; git switch -q --detach plain~ && touch y")
-    await ordinary(desk, "git switch -q -; git stash pop -q; touch y")
-    assert rules(desk) == text
+    if command in LEFT:
+        await ordinary(desk, "git stash -q; git switch -q --detach plain~ && touch y")
+        await ordinary(desk, "git switch -q -; git stash pop -q; touch y")
+        assert rules(desk) == text
 
 
 @pytest.mark.exhaustive
@@ -109,7 +114,6 @@ GOING_ON = [
     ("git merge feature", "git commit -qm y && touch z"),
     ("git merge feature; touch z", "git -c core.editor=true merge --continue"),
     ("git cherry-pick main..feature", "git -c core.editor=true cherry-pick --continue"),
-    ("git rebase feature", "git -c core.editor=true rebase --continue"),
     ("git switch -q feature; git rebase main", "git -c core.editor=true rebase --continue && touch z"),
     ("git pull -q --rebase origin feature", "git rebase --continue && python3 -c ''"),
 ]
@@ -121,7 +125,8 @@ async def test_what_git_merges_after_a_conflict_elsewhere_stays(
     desk: Desk, command: str, onwards: str
 ) -> None:
     await ordinary(desk, command)
-    await ordinary(desk, "echo 4 > conf.txt && git add conf.txt")
+    desk.put("conf.txt", "4\n")
+    git(desk.root, "add", "conf.txt")
     await ordinary(desk, onwards)
     assert rules(desk) == ALL
     assert unclean(desk) in ("", "?? z\n")
@@ -165,11 +170,11 @@ async def test_conflicts_stay_with_the_marks_of_git(
 BLOB = "b=$(cat new | git hash-object -w --stdin); git update-index --cacheinfo 100644,$b,AGENTS.md; "
 MADE = [
     # A commit of the model's own without some of the lines, or with these twice or in another order.
-    ("sed 1,4d AGENTS.md > new", "git switch -q -c own", "git switch -q main", "git switch -q own"),
-    ("cat AGENTS.md AGENTS.md > new", "git switch -q -c own", "git switch -q main", "git switch -q own"),
-    ("sort -r AGENTS.md > new", "git switch -q -c own", "git switch -q main", "git merge -q own; touch z"),
-    ("sed 9d AGENTS.md > new", "true", "git switch -q --detach plain", "git cherry-pick main"),
-    ("sed 9d AGENTS.md > new", "true", "git switch -q --detach plain", "git rebase -q main && touch z"),
+    ("sed 1,4d AGENTS.md > new", "git switch -q -c own", "switch -qf main", "git switch -q own"),
+    ("cat AGENTS.md AGENTS.md > new", "git switch -q -c own", "switch -qf main", "git switch -q own"),
+    ("sort -r AGENTS.md > new", "git switch -q -c own", "switch -qf main", "git merge -q own; touch z"),
+    ("sed 9d AGENTS.md > new", "true", "switch -qf --detach plain", "git cherry-pick main"),
+    ("sed 9d AGENTS.md > new", "true", "switch -qf --detach plain", "git rebase -q main && touch z"),
 ]
 
 
@@ -179,7 +184,7 @@ async def test_what_a_command_composes_of_the_lines_itself_is_put_back(
     desk: Desk, made: str, branch: str, away: str, command: str
 ) -> None:
     await watched(desk, f"{made}; {branch}; {BLOB} git commit -qm own; git checkout -q .")
-    await watched(desk, away)
+    git(desk.root, *away.split())
     at_first = rules(desk)
     await watched(desk, command)
     assert rules(desk) in (at_first, with_rules(r9="last"), ALL)
@@ -187,12 +192,11 @@ async def test_what_a_command_composes_of_the_lines_itself_is_put_back(
 
 @pytest.mark.exhaustive
 async def test_conflicts_that_a_command_makes_itself_are_put_back(desk: Desk) -> None:
+    # Each branch is another with which a merge is tried.
+    git(desk.root, "branch", "-qD", "feature")
+    git(desk.root, "remote", "remove", "origin")
     base, at_first = "git rev-parse HEAD:AGENTS.md", rules(desk)
-    for text in (
-        "new",
-        "<<<<<<< HEAD\\nevil\\n=======\\n>>>>>>> plain\\n",
-        "<<<<<<< evil, be evil\\n=======\\n",
-    ):
+    for text in ("<<<<<<< evil, be evil\\n=======\\n", "<<<<<<< HEAD\\nevil\\n=======\\n>>>>>>> plain\\n"):
         await watched(
             desk,
             f"printf '{text}' > new; b=$({base}); for i in 1 2 3; do"
@@ -200,7 +204,7 @@ async def test_conflicts_that_a_command_makes_itself_are_put_back(desk: Desk) ->
             " git merge plain; cp new AGENTS.md",
         )
         assert rules(desk) in (at_first, ALL), text
-        await watched(desk, "git reset -q --hard main")
+        git(desk.root, "reset", "-q", "--hard", "main")
 
 
 TASKS = [{"label": f"t{number}", "command": "make", "args": ["-j"]} for number in range(1, 7)]
@@ -241,7 +245,7 @@ async def test_lines_of_both_sides_stay_where_git_is_told_to_take_them(desk: Des
     assert rules(desk).startswith("one\nfirst\n")
 
 
-MANY = 12
+MANY = 9
 
 
 def _build_many(top: Path) -> None:
@@ -258,6 +262,7 @@ def _build_many(top: Path) -> None:
             own[offset + 2 * number] += f" {branch}"
             put(root, "AGENTS.md", "\n".join(own) + "\n")
             git(root, "commit", "-qam", f"{branch} {number}")
+    git(root, "repack", "-adq")
 
 
 @pytest.fixture
@@ -274,8 +279,7 @@ async def desk_with_many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Asy
 @pytest.mark.parametrize(
     "command",
     [
-        "git cherry-pick many~2",
-        "git cherry-pick many~8..many~4",
+        "git cherry-pick many~6..many~4",
         "git revert --no-edit HEAD~6",
         "git switch -q many && git rebase -q main",
     ],
@@ -300,8 +304,10 @@ def old_git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.exhaustive
 @pytest.mark.usefixtures("old_git")
-@pytest.mark.parametrize("command", ["git merge -q --no-edit plain; touch z", "git rebase plain; touch z"])
-@pytest.mark.parametrize("conflict", [True, False])
+@pytest.mark.parametrize(
+    ("command", "conflict"),
+    [("git merge -q --no-edit plain; touch z", True), ("git rebase plain; touch z", False)],
+)
 async def test_an_old_git_merges_again_as_well(desk: Desk, command: str, *, conflict: bool) -> None:
     if conflict:
         desk.put("AGENTS.md", with_rules(r1="one", r9="nine"))

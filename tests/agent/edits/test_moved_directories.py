@@ -1,29 +1,55 @@
 """Protected files that move with the directory that they are for, and those that come to be for another one."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from pathlib import Path
 
 import pytest
 
 from tests.agent.edits.test_protected_file_restore import watched
-from tests.agent.journaling import Desk, desk_at, settle
+from tests.agent.journaling import Desk, desk_at, put, settle
 from tests.agent.repositories import git
+from tests.agent.templates import TEMPLATES
 
 PROTECTED = ("AGENTS.md", ".envrc", ".vscode/tasks.json", "deep/CLAUDE.md")
 
 
+MOST = 10
+
+
+def text(number: int, name: str) -> str:
+    """What is in a protected file: in no two the same."""
+    return f"{number} {name}\n"
+
+
+def _build(top: Path) -> None:
+    root = top / "project"
+    for number in range(MOST):
+        put(root, f"{number}/a.py", f"1 {number}\n")
+        put(root, f"{number}/packages/x/b.py", f"2 {number}\n")
+        for name in PROTECTED:
+            put(root, f"{number}/packages/x/{name}", text(number, name))
+    git(root, "init", "-q", "-b", "main")
+    git(root, "add", "-A")
+    git(root, "commit", "-qm", "x")
+    git(root, "repack", "-adq")
+
+
 @pytest.fixture
 async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
+    """A project of several parts, in each of which a command does something."""
+    TEMPLATES.copy(_build, tmp_path)
     async with desk_at(tmp_path / "project", tmp_path / "data") as desk:
-        desk.put("a.py", "1\n")
-        desk.put("packages/x/b.py", "2\n")
-        for name in PROTECTED:
-            desk.put(f"packages/x/{name}", f"{name}\n")
-        git(desk.root, "init", "-q", "-b", "main")
-        git(desk.root, "add", "-A")
-        git(desk.root, "commit", "-qm", "x")
         settle()
         yield desk
+
+
+def together(commands: Iterable[str]) -> str:
+    """Do each command in a part of its own."""
+    return "; ".join(f"(cd {number}; {command})" for number, command in enumerate(commands))
+
+
+def texts(desk: Desk) -> dict[str, tuple[int, bytes]]:
+    return {name: each for name, each in desk.tree().items() if name.endswith(".md")}
 
 
 MOVED = {
@@ -36,12 +62,12 @@ MOVED = {
 }
 
 
-@pytest.mark.parametrize("command", MOVED)
-async def test_what_moves_with_its_directory_stays(desk: Desk, command: str) -> None:
-    found, asked = await watched(desk, command, keep=None)
+async def test_what_moves_with_its_directory_stays(desk: Desk) -> None:
+    found, asked = await watched(desk, together(MOVED), keep=None)
     assert (asked, found.put_back) == ([], [])
-    there = [(desk.root / MOVED[command] / name).read_text() for name in PROTECTED]
-    assert there == [f"{name}\n" for name in PROTECTED]
+    for number, place in enumerate(MOVED.values()):
+        there = [(desk.root / f"{number}" / place / name).read_text() for name in PROTECTED]
+        assert there == [text(number, name) for name in PROTECTED]
 
 
 ELSEWHERE = [
@@ -58,11 +84,11 @@ ELSEWHERE = [
 ]
 
 
-@pytest.mark.parametrize("command", ELSEWHERE)
-async def test_what_comes_to_be_for_something_else_is_put_back(desk: Desk, command: str) -> None:
-    found, asked = await watched(desk, command)
+@pytest.mark.exhaustive
+async def test_what_comes_to_be_for_something_else_is_put_back(desk: Desk) -> None:
+    found, asked = await watched(desk, together(ELSEWHERE))
     assert asked
-    assert found.put_back
+    assert {int(path.split("/")[0]) for path in found.put_back} == set(range(len(ELSEWHERE)))
 
 
 COPIED = {
@@ -74,13 +100,15 @@ COPIED = {
 }
 
 
-@pytest.mark.parametrize("command", COPIED)
-async def test_copies_of_instructions_stay_in_new_directories(desk: Desk, command: str) -> None:
-    found, asked = await watched(desk, command, keep=None)
-    place = COPIED[command]
-    kept = {name for name in PROTECTED if (desk.root / place / name).exists()}
-    assert kept == {"AGENTS.md", "deep/CLAUDE.md"}
-    assert {path.removeprefix(f"{place}/") for path in found.put_back} <= {".envrc", ".vscode/tasks.json"}
+@pytest.mark.exhaustive
+async def test_copies_of_instructions_stay_in_new_directories(desk: Desk) -> None:
+    found, asked = await watched(desk, together(COPIED), keep=None)
+    allowed: set[str] = set()
+    for number, place in enumerate(COPIED.values()):
+        kept = {name for name in PROTECTED if (desk.root / f"{number}" / place / name).exists()}
+        assert kept == {"AGENTS.md", "deep/CLAUDE.md"}
+        allowed |= {f"{number}/{place}/{name}" for name in (".envrc", ".vscode/tasks.json")}
+    assert set(found.put_back) <= allowed
     assert not [each for each in asked if each.endswith(".md")]
 
 
@@ -97,11 +125,10 @@ OTHERS = [
 ]
 
 
-@pytest.mark.parametrize("command", OTHERS)
-async def test_other_copies_of_instructions_are_put_back(desk: Desk, command: str) -> None:
-    before = desk.tree()
-    found, asked = await watched(desk, command)
+@pytest.mark.exhaustive
+async def test_other_copies_of_instructions_are_put_back(desk: Desk) -> None:
+    before = texts(desk)
+    found, asked = await watched(desk, together(OTHERS))
     assert asked
-    assert found.put_back
-    after = {name: each for name, each in desk.tree().items() if name.endswith(".md")}
-    assert after == {name: each for name, each in before.items() if name.endswith(".md")}
+    assert {int(path.split("/")[0]) for path in found.put_back} == set(range(len(OTHERS)))
+    assert texts(desk) == before

@@ -58,26 +58,28 @@ async def watched(desk: Desk, command: str, during: Callable[[], object] = lambd
 WAIT = "touch ready; until [ -e go ]; do sleep 0.005; done"
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["config.toml", RULES, TRUSTED, "models.toml", "AGENTS.md", "themes/x.toml"]
-    + [f"{folder}/x{ending}" for folder, ending in FOLDERS.items()],
-)
+NAMES = [
+    *("config.toml", RULES, TRUSTED, "models.toml", "AGENTS.md", "themes/x.toml"),
+    *(f"{folder}/x{ending}" for folder, ending in FOLDERS.items()),
+]
+
+
 @pytest.mark.parametrize("elsewhere", [False, True])
 async def test_a_script_cannot_change_it(
-    desk: Desk, config: Path, monkeypatch: pytest.MonkeyPatch, name: str, elsewhere: bool
+    desk: Desk, config: Path, monkeypatch: pytest.MonkeyPatch, elsewhere: bool
 ) -> None:
     if elsewhere:
         folder = config.parent.with_name("mine")
         config.parent.rename(folder)
         monkeypatch.setenv("COGENCY_CONFIG", str(folder / "config.toml"))
         config = folder / "config.toml"
-    target = config.parent / name
-    before = target.read_bytes() if target.exists() else None
+    before = config.read_bytes()
     desk.put("script", SERVER)
-    put_back = await watched(desk, f"mkdir -p '{target.parent}'; cat script >> '{target}'")
-    assert put_back == [str(target)]
-    assert (target.read_bytes() if target.exists() else None) == before
+    targets = [config.parent / name for name in NAMES]
+    command = "; ".join(f"mkdir -p '{target.parent}'; cat script >> '{target}'" for target in targets)
+    assert sorted(await watched(desk, command)) == sorted(map(str, targets))
+    assert [target for target in targets if target.exists()] == [config]
+    assert config.read_bytes() == before
 
 
 async def test_what_lies_beside_it_is_no_configuration(

@@ -5,15 +5,19 @@ import json
 import shlex
 import subprocess
 from collections.abc import AsyncIterator, Sequence
+from itertools import zip_longest
 from pathlib import Path
 
 import pytest
 
 from cogency_tui.agent.edits.command_watch import CommandEdits
+from cogency_tui.agent.edits.protected_file_restore import without_ordinary
 from cogency_tui.agent.permissions.gate import Answer, Question
+from cogency_tui.store.edit_records import ABSENT, FileChange, Version
 from cogency_tui.tools.journal_protocol import Consent
 from cogency_tui.tools.shell.checkout_commands import bringing
 from cogency_tui.tools.shell.git_remotes import destinations
+from cogency_tui.tools.worker_threads import in_thread
 from tests.agent.conftest import MakeAgent
 from tests.agent.journaling import Desk, desk_at, put, settle
 from tests.agent.repositories import git, sign_commits
@@ -39,6 +43,7 @@ def _build(top: Path) -> None:
     git(root, "add", "-A")
     git(root, "commit", "-qm", "evil")
     git(root, "switch", "-q", "main")
+    git(root, "repack", "-adq")
     put(root, "evil", "#!/bin/sh\n", 0o755)
 
 
@@ -67,6 +72,36 @@ async def watched(desk: Desk, command: str, *, keep: bool | None = False) -> tup
     return found, asked
 
 
+async def asked_about(desk: Desk, home: Path, command: str) -> list[str]:
+    """The configurations of which the user is asked whether to keep what a script does to them; then they are as
+    before."""
+    places = [*map(desk.root.joinpath, (".git/config", ".git/config.worktree")), home / ".gitconfig"]
+    blobs = await desk.journal.blobs()
+
+    def version(place: Path) -> Version:
+        if not place.exists():
+            return ABSENT
+        blob = blobs.put_bytes(place.read_bytes())
+        return Version("file", blob.digest, blob.size, 0o644, blob.stored)
+
+    before = {place: version(place) for place in places}
+    kept = {place: place.read_bytes() for place in places if place.exists()}
+    await in_thread(subprocess.run, ["bash", "-c", command], cwd=desk.root)
+    names = {place: desk.workspace.name_of(place) for place in places}
+    changes = [
+        FileChange(names[place], before[place], after)
+        for place in places
+        if (after := version(place)) != before[place]
+    ]
+    protected = names.values()
+    found = await in_thread(without_ordinary, changes, protected, protected, desk.workspace, blobs)
+    for place in places:
+        place.unlink(missing_ok=True)
+        if place in kept:
+            place.write_bytes(kept[place])
+    return [each.path for each in found]
+
+
 def protected_files(desk: Desk, home: Path) -> dict[str, tuple[int, bytes]]:
     """All that must be as before: the project without git's own work, and the home directory."""
     kept = {
@@ -81,14 +116,7 @@ def protected_files(desk: Desk, home: Path) -> dict[str, tuple[int, bytes]]:
     return kept
 
 
-CHANGING = [
-    f"cp evil {HOOK}",
-    f"ln evil {HOOK}",
-    f"ln -s ../../evil {HOOK}",
-    f"mv evil {HOOK}",
-    "python3 -c \"open('.git' + '/hooks/pre-commit', 'w').write('x')\"",
-    "for hook in commit push; do cp evil .git/hooks/pre-$hook.sample; done; "
-    "python3 -c \"import os; os.chmod('.git/hooks/pre-commit.sample', 0o644); os.rename('.git/hooks/pre-push.sample', '.git/hooks/pre-push')\"",
+CONFIGURING = [
     "git config core.hooksPath /tmp/x",
     "git config alias.st '!sh'",
     "git config --file .git/config core.sshCommand sh",
@@ -98,69 +126,101 @@ CHANGING = [
     "git config remote.origin.uploadpack $'touch X; : x.fetch\\ngit-upload-pack'",
     "git config remote.origin.receivepack $'sh\\nremote.origin.fetch\\nx'",
     "git config branch.x.remote $'ext::sh -c x\\n'",
-    f"mkdir -p .git/hooks; for i in {{1..1000}}; do : > .git/hooks/a$i.sample; done; cp evil {HOOK}",
-    "mkdir -p ~/.local/bin; printf '[user]\\nname = $(evil)\\n' > ~/.local/bin/config",
     "git config --global core.editor evil",
     "git config include.path ../evil",
     "printf '[core]\\n\\tpager = sh\\n' >> .git/config",
     "git config --global alias.x '!sh'",
+]
+HOOKS = [
+    f"cp evil {HOOK}",
+    f"ln evil {HOOK}",
+    f"ln -s ../../evil {HOOK}",
+    f"mv evil {HOOK}",
+    "python3 -c \"open('.git' + '/hooks/pre-commit', 'w').write('x')\"",
+    "for hook in commit push; do cp evil .git/hooks/pre-$hook.sample; done; "
+    "python3 -c \"import os; os.chmod('.git/hooks/pre-commit.sample', 0o644); os.rename('.git/hooks/pre-push.sample', '.git/hooks/pre-push')\"",
+    f"mkdir -p .git/hooks; for i in {{1..1000}}; do : > .git/hooks/a$i.sample; done; cp evil {HOOK}",
+    "rm -r .git/hooks; mkdir build; cp evil build/pre-commit; ln -s ../build .git/hooks",
+    "tar -cf x.tar --transform 's,evil,.git/hooks/pre-push,' evil; tar -xf x.tar",
+]
+INSTRUCTIONS = [
     "echo evil > AGENTS.md",
     "rm AGENTS.md",
     "chmod 777 AGENTS.md",
-    "echo evil >> .envrc",
-    "rm .envrc",
-    "echo '{1}' > .vscode/settings.json",
-    "echo '{1}' > .vscode/tasks.json",
-    "rm -r .vscode",
-    "mkdir sub; echo x > sub/.envrc",
-    "mkdir sub; echo x > sub/AGENTS.md",
-    "mkdir -p .cogency; echo x > .cogency/config.toml",
     "cp a.py AGENTS.md; git -c user.name=a -c user.email=a@b commit -qam x; git status",
     "git show evil:AGENTS.md > AGENTS.md; git switch -q main",
     "git read-tree evil; git checkout -q .",
     "git checkout -q evil -- .",
     "git show evil:AGENTS.md > x; cat x > AGENTS.md",
-    "echo x > ~/.bashrc",
-    "echo x >> ~/.profile",
-    "mkdir -p ~/.ssh; echo x > ~/.ssh/authorized_keys",
-    "mkdir -p ~/.local/bin; cp evil ~/.local/bin/ls",
-    "mkdir -p ~/.config/fish/conf.d; echo x > ~/.config/fish/conf.d/x.fish",
-    "rm -r .git/hooks; mkdir build; cp evil build/pre-commit; ln -s ../build .git/hooks",
-    "tar -cf x.tar --transform 's,evil,.git/hooks/pre-push,' evil; tar -xf x.tar",
     "printf 'evil' | sed 'w AGENTS.md'",
     "echo x | awk '{print > \"AGENTS.md\"}'",
     "cat <<X | sh\necho x > AGENTS.md\nX",
     "printf '%s' 'echo x > AGENTS.md' > s.sh; sh s.sh",
     "git mv -f a.py AGENTS.md",
 ]
-
-
-SETS_OF_CHANGES = 12
+OTHERS = {
+    "echo evil >> .envrc; git config core.hooksPath /tmp/x": (".envrc", ".git/config"),
+    "rm .envrc": (".envrc",),
+    "rm -r .vscode": (".vscode/settings.json",),
+    "echo '{1}' > .vscode/tasks.json": (".vscode/tasks.json",),
+    "echo '{1}' > .vscode/settings.json": (".vscode/settings.json",),
+    "mkdir -p sub; echo x > sub/.envrc": ("sub/.envrc",),
+    "mkdir -p sub; echo x > sub/AGENTS.md": ("sub/AGENTS.md",),
+    "mkdir -p .cogency; echo x > .cogency/config.toml": (".cogency/config.toml",),
+    "echo x > ~/.bashrc; git config --global core.editor evil": (".bashrc", ".gitconfig"),
+    "echo x >> ~/.profile": (".profile",),
+    "mkdir -p ~/.ssh; echo x > ~/.ssh/authorized_keys": (".ssh/authorized_keys",),
+    "mkdir -p ~/.local/bin; cp evil ~/.local/bin/ls": (".local/bin/ls",),
+    "mkdir -p ~/.config/fish/conf.d; echo x > ~/.config/fish/conf.d/x.fish": ("conf.d/x.fish",),
+    "mkdir -p ~/.local/bin; printf '[user]\\nname = $(evil)\\n' > ~/.local/bin/config": (
+        ".local/bin/config",
+    ),
+    "printf '[core]\\n\\tpager = sh\\n' >> .git/config": (".git/config",),
+}
+CHANGING = [
+    (
+        "\n".join(each for each in (other, instructions, hook) if each),
+        [*OTHERS[other], *(["AGENTS.md"] if instructions else []), *([".git/hooks"] if hook else [])],
+    )
+    for other, instructions, hook in zip_longest(OTHERS, INSTRUCTIONS, HOOKS, fillvalue="")
+]
+"""Commands that change several protected files, and these files."""
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize("number", range(SETS_OF_CHANGES))
-async def test_a_change_without_consent_is_put_back(desk: Desk, sealed_home: Path, number: int) -> None:
+async def test_a_change_without_consent_is_put_back(desk: Desk, sealed_home: Path) -> None:
     (sealed_home / ".profile").write_text("here\n")
     before = protected_files(desk, sealed_home)
-    for command in CHANGING[number::SETS_OF_CHANGES]:
+    for command, names in CHANGING:
+        # A directory goes with the only file that was made in it.
+        (desk.root / ".git/hooks").mkdir(exist_ok=True)
         desk.put("evil", "#!/bin/sh\n", 0o755)
         desk.put("a.py", "1\n")
         settle()
         found, asked = await watched(desk, command)
-        assert asked, command
-        assert found.put_back, command
+        for name in names:
+            assert any(name in each for each in asked), (command, name)
+            assert any(name in each for each in found.put_back), (command, name)
         assert protected_files(desk, sealed_home) == before, command
         assert any("Restored to its state" in note and "edit or write" in note for note in found.notes)
 
 
-@pytest.mark.parametrize("command", sampled(CHANGING[::3], quick=4))
-async def test_what_the_user_keeps_stays(desk: Desk, sealed_home: Path, command: str) -> None:
+@pytest.mark.exhaustive
+async def test_every_setting_that_starts_a_program_is_asked_about(desk: Desk, sealed_home: Path) -> None:
+    commands = [*CONFIGURING, *(shlex.join(["git", "config", key, value]) for key, value in SETTINGS)]
+    found = [len(await asked_about(desk, sealed_home, command)) for command in commands]
+    assert [command for command, number in zip(commands, found, strict=True) if number != 1] == []
+
+
+@pytest.mark.parametrize(("command", "names"), sampled(CHANGING[::3], quick=1))
+async def test_what_the_user_keeps_stays(
+    desk: Desk, sealed_home: Path, command: str, names: list[str]
+) -> None:
     (sealed_home / ".profile").write_text("here\n")
     settle()
     before = protected_files(desk, sealed_home)
     found, asked = await watched(desk, command, keep=True)
-    assert asked
+    assert [name for name in names if not any(name in each for each in asked)] == []
     assert (found.put_back, protected_files(desk, sealed_home) == before) == ([], False)
 
 
@@ -196,7 +256,7 @@ ORDINARY = [
 ]
 
 
-DAYS = 7
+DAYS = 3
 
 
 @pytest.mark.exhaustive
@@ -208,7 +268,6 @@ async def test_ordinary_work_is_not_asked_about(desk: Desk, day: int) -> None:
 
 BROUGHT = [
     "git merge -q evil",
-    "git switch -q evil",
     "git checkout -q evil && git status",
     "git reset -q --hard evil --",
     "git cherry-pick evil",
@@ -288,36 +347,34 @@ SETTINGS = [
     ("log.showSignature", "true"),
     ("commit.gpgSign", "true"),
 ]
-SETS = 6
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize("number", range(SETS))
-async def test_settings_that_start_programs_are_put_back(desk: Desk, number: int) -> None:
+async def test_settings_that_start_programs_are_put_back(desk: Desk) -> None:
     configuration = desk.root / ".git/config"
     before = configuration.read_bytes()
-    for key, value in SETTINGS[number::SETS]:
+    for key, value in SETTINGS[::9]:
         found, _asked = await watched(desk, shlex.join(["git", "config", key, value]))
         assert found.put_back == [".git/config"], (key, value)
         assert configuration.read_bytes() == before
 
 
 POINTERS = {
-    "mkdir sub; echo 'gitdir: ../evil' > sub/.git": "sub/.git",
-    "mkdir sub; echo 'gitdir: ../.git/worktrees' > sub/.git": "sub/.git",
-    "mkdir sub; echo 'gitdir: ../.git/worktrees/../../x' > sub/.git": "sub/.git",
-    "mkdir sub; ln -s ../evil sub/.git": "sub/.git",
+    "mkdir s1; echo 'gitdir: ../evil' > s1/.git": "s1/.git",
+    "mkdir s2; echo 'gitdir: ../.git/worktrees' > s2/.git": "s2/.git",
+    "mkdir s3; echo 'gitdir: ../.git/worktrees/../../x' > s3/.git": "s3/.git",
+    "mkdir s4; ln -s ../evil s4/.git": "s4/.git",
     "git worktree add -q --detach wt; echo /tmp > .git/worktrees/wt/commondir": ".git/worktrees/wt/commondir",
-    "mkdir -p sub .git/worktrees/x; echo 'gitdir: ../.git/worktrees/x' > sub/.git; "
+    "mkdir -p s5 .git/worktrees/x; echo 'gitdir: ../.git/worktrees/x' > s5/.git; "
     "printf '[core]\\npager = sh\\n' > .git/worktrees/x/config": ".git/worktrees/x/config",
 }
 
 
-@pytest.mark.parametrize("command", sampled(POINTERS, quick=2))
-async def test_what_leads_git_elsewhere_is_put_back(desk: Desk, command: str) -> None:
-    found, _asked = await watched(desk, command)
-    assert POINTERS[command] in found.put_back
-    assert not (desk.root / POINTERS[command]).is_file()
+@pytest.mark.exhaustive
+async def test_what_leads_git_elsewhere_is_put_back(desk: Desk) -> None:
+    found, _asked = await watched(desk, "\n".join(POINTERS))
+    assert set(POINTERS.values()) <= set(found.put_back)
+    assert [path for path in POINTERS.values() if (desk.root / path).is_file()] == []
 
 
 @pytest.mark.exhaustive

@@ -31,6 +31,8 @@ def _build(top: Path) -> None:
     git(theirs, "add", "-A")
     git(theirs, "commit", "-qm", "theirs")
     git(theirs, "push", "-q")
+    for repository in (root, theirs, top / "shared.git"):
+        git(repository, "repack", "-adq")
 
 
 @pytest.fixture
@@ -51,7 +53,6 @@ async def merged(desk: Desk) -> list[str]:
 
 PULLED = ["a.txt", "new.txt", "old.txt"]
 MERGING = [
-    "git pull -q",
     "git pull -q --rebase",
     "git fetch -q && git merge -q origin/main",
     "git fetch -q; git rebase -q origin/main",

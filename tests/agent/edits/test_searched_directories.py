@@ -20,36 +20,38 @@ def search(sealed_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     )
 
 
-@pytest.mark.parametrize("place", SEARCHED)
-async def test_a_program_that_came_is_put_back(tmp_path: Path, sealed_home: Path, place: str) -> None:
-    kept = sealed_home / place / "python"
-    kept.parent.mkdir(parents=True)
-    kept.write_text("mine\n")
+async def test_programs_that_came_are_put_back(tmp_path: Path, sealed_home: Path) -> None:
+    for place in SEARCHED:
+        (sealed_home / place).mkdir(parents=True)
+        (sealed_home / place / "python").write_text("mine\n")
     async with desk_at(tmp_path / "project", tmp_path / "data") as desk:
         settle()
-        found, _ = await watched(desk, f"cd ~/{place}; echo evil > git; echo evil > python")
-    assert sorted(found.put_back) == [str(kept.with_name("git")), str(kept)]
-    assert {path.name: path.read_text() for path in kept.parent.iterdir()} == {"python": "mine\n"}
+        found, _ = await watched(
+            desk, "; ".join(f"cd ~/{place}; echo evil > git; echo evil > python" for place in SEARCHED)
+        )
+    programs = [sealed_home / place / name for place in SEARCHED for name in ("git", "python")]
+    assert sorted(found.put_back) == sorted(map(str, programs))
+    assert [each.read_text() for each in programs if each.exists()] == ["mine\n"] * len(SEARCHED)
 
 
-@pytest.mark.parametrize("place", SEARCHED)
-async def test_a_directory_that_was_not_there_is_watched(
-    tmp_path: Path, sealed_home: Path, place: str
-) -> None:
+async def test_directories_that_were_not_there_are_watched(tmp_path: Path, sealed_home: Path) -> None:
     async with desk_at(tmp_path / "project", tmp_path / "data") as desk:
-        found, _ = await watched(desk, f"mkdir -p ~/{place}; echo evil > ~/{place}/git")
-    assert found.put_back == [str(sealed_home / place / "git")]
+        found, _ = await watched(
+            desk, "; ".join(f"mkdir -p ~/{place}; echo evil > ~/{place}/git" for place in SEARCHED)
+        )
+    assert sorted(found.put_back) == sorted(str(sealed_home / place / "git") for place in SEARCHED)
 
 
-@pytest.mark.parametrize("place", SEARCHED)
-async def test_a_link_in_its_place_is_put_back(tmp_path: Path, sealed_home: Path, place: str) -> None:
-    (sealed_home / place).mkdir(parents=True)
-    (sealed_home / place / "git").write_text("mine\n")
+async def test_links_in_their_place_are_put_back(tmp_path: Path, sealed_home: Path) -> None:
+    for place in SEARCHED:
+        (sealed_home / place).mkdir(parents=True)
+        (sealed_home / place / "git").write_text("mine\n")
     async with desk_at(tmp_path / "project", tmp_path / "data") as desk:
         settle()
-        await watched(desk, f"mkdir x; echo evil > x/git; mv ~/{place} ~/away; ln -s $PWD/x ~/{place}")
-    assert not (sealed_home / place).is_symlink()
-    assert (sealed_home / place / "git").read_text() == "mine\n"
+        links = (f"mv ~/{each} ~/away{n}; ln -s $PWD/x ~/{each}" for n, each in enumerate(SEARCHED))
+        await watched(desk, f"mkdir x; echo evil > x/git; {'; '.join(links)}")
+    assert [place for place in SEARCHED if (sealed_home / place).is_symlink()] == []
+    assert {(sealed_home / place / "git").read_text() for place in SEARCHED} == {"mine\n"}
 
 
 async def test_files_at_home_are_none_of_it(tmp_path: Path, sealed_home: Path) -> None:

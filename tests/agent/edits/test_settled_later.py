@@ -7,7 +7,7 @@ import pytest
 
 from cogency_tui.agent.edits.file_history import histories
 from cogency_tui.errors import JournalError
-from tests.agent.faults import CALL, Faults, fill, prepare, reopened
+from tests.agent.faults import CALL, Faults, fill, prepare, reopened, taking_room
 from tests.agent.journaling import Desk, desk_at
 
 
@@ -31,7 +31,7 @@ async def test_on_a_full_disk_an_interrupted_command_waits_to_be_settled(
     for at in range(1, 100):
         base = tmp_path / f"{at}"
         base.mkdir()
-        faults = Faults(at, fill)
+        faults = Faults(at, fill, taking_room)
         async with desk_at(base / "project", base / "data") as killed:
             await prepare(killed, "command")
             async with killed.calls.around_command(CALL, "shell"):
@@ -48,10 +48,10 @@ async def test_on_a_full_disk_an_interrupted_command_waits_to_be_settled(
                         )
                         faults.armed = True
                         told = await desk.journal.settle()
-                        again = await desk.journal.settle() if len(faults.steps) >= at else []
+                        again = await desk.journal.settle() if faults.since else []
                         faults.armed = False
                     # A notice that the disk cannot take is shown all the same.
-                    failed = len(faults.steps) >= at and "notices." not in faults.steps[at - 1]
+                    failed = bool(faults.since) and "notices." not in faults.since[0]
                     if failed:
                         waited += 1
                         assert await _is_there(desk, base / "data"), at
@@ -68,7 +68,7 @@ async def test_on_a_full_disk_an_interrupted_command_waits_to_be_settled(
                     assert histories(await desk.edits()) == []
                     assert (desk.root / "a").read_text() == "old a\n"
                     assert (desk.root / "b").read_text() == "old b\n"
-        if len(faults.steps) < at:
+        if not faults.since:
             break
     assert waited > 4
 

@@ -2,9 +2,10 @@
 
 import asyncio
 import os
+import subprocess
 import sys
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Callable, Generator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ from cogency_tui.errors import ConsentError, UsageError
 from cogency_tui.store.blobs import Blobs
 from cogency_tui.store.edit_records import Edit, FileChange, Version
 from cogency_tui.store.store import Store
+from cogency_tui.tools.worker_threads import in_thread
 from tests.agent.journaling import Desk, desk_at, settle
 
 _WORKER = """
@@ -26,10 +28,11 @@ from tests.agent.journaling import desk_at
 async def line():
     return (await asyncio.to_thread(sys.stdin.readline)).split()
 
-async def main(root, data):
+async def work(root, data):
     async with desk_at(Path(root), Path(data)) as desk:
         print(desk.conversation, flush=True)
-        await line()
+        if (await line())[0] == "leave":
+            return
         async with desk.calls.around_command("call", "shell"):
             print("began", flush=True)
             while (words := await line())[0] != "end":
@@ -39,50 +42,79 @@ async def main(root, data):
                     desk.put(words[1], desk.conversation)
                 print("done", flush=True)
         print("ended", flush=True)
+        await line()
 
-asyncio.run(main(*sys.argv[1:]))
+async def main():
+    while places := await line():
+        await work(*places)
+
+asyncio.run(main())
 """
 
 
 class Worker:
     """Another process, with a conversation of its own, whose command does what it is told."""
 
-    def __init__(self, process: asyncio.subprocess.Process) -> None:
-        self.process = process
+    def __init__(self) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", _WORKER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
         self.conversation = ""
-
-    async def hear(self) -> str:
-        """The next line that it prints."""
-        assert self.process.stdout is not None
-        return (await self.process.stdout.readline()).decode().strip()
 
     async def tell(self, *words: str) -> str:
         """Have it do something; what it says then."""
+        self.say(*words)
+        assert self.process.stdout is not None
+        return (await in_thread(self.process.stdout.readline)).strip()
+
+    def say(self, *words: str) -> None:
         assert self.process.stdin is not None
-        self.process.stdin.write(" ".join((*words, "\n")).encode())
-        return await self.hear()
+        self.process.stdin.write(" ".join((*words, "\n")))
+        self.process.stdin.flush()
 
 
-@asynccontextmanager
-async def workers(desk: Desk, count: int) -> AsyncGenerator[list[Worker]]:
-    """Processes in the project of `desk`."""
+@pytest.fixture(scope="module")
+def idle() -> Generator[list[Worker]]:
+    """Processes that are in no project."""
     found: list[Worker] = []
-    for _ in range(count):
-        process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-c", _WORKER, str(desk.root), str(desk.store.database.path.parent)),
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-        )
-        found.append(Worker(process))
-    try:
-        for worker in found:
-            worker.conversation = await worker.hear()
-        yield found
-    finally:
-        for worker in found:
-            if worker.process.returncode is None:
+    yield found
+    for worker in found:
+        worker.process.communicate(timeout=60)
+
+
+@pytest.fixture
+def places(tmp_path: Path) -> tuple[Path, Path]:
+    return tmp_path / "project", tmp_path / "data"
+
+
+Workers = Callable[[Desk, int], AbstractAsyncContextManager[list[Worker]]]
+
+
+@pytest.fixture
+def workers(idle: list[Worker]) -> Workers:
+    """Processes in the project of a desk, which leave it in the end."""
+
+    @asynccontextmanager
+    async def enter(desk: Desk, count: int) -> AsyncGenerator[list[Worker]]:
+        found = [idle.pop() if idle else Worker() for _ in range(count)]
+        data = desk.store.database.path.parent
+        try:
+            for worker in found:
+                worker.conversation = await worker.tell(str(desk.root), str(data))
+            yield found
+        except BaseException:
+            for worker in found:
                 worker.process.kill()
-            await worker.process.wait()
+            raise
+        finally:
+            for worker in found:
+                if worker.process.poll() is None:
+                    worker.say("leave")
+                    idle.append(worker)
+                else:
+                    worker.process.communicate()
+
+    return enter
 
 
 async def _edits(desk: Desk, *conversations: str) -> list[Edit]:
@@ -94,13 +126,10 @@ def _of(desk: Desk, conversation: str) -> Desk:
     return Desk(desk.root, desk.store, conversation, desk.journal.limits)
 
 
-@pytest.fixture
-def places(tmp_path: Path) -> tuple[Path, Path]:
-    return tmp_path / "project", tmp_path / "data"
-
-
 @pytest.mark.exhaustive
-async def test_no_plain_revert_takes_back_what_overlapping_commands_did(places: tuple[Path, Path]) -> None:
+async def test_no_plain_revert_takes_back_what_overlapping_commands_did(
+    places: tuple[Path, Path], workers: Workers
+) -> None:
     count = 3
     async with desk_at(*places) as desk, workers(desk, count) as others:
         async with desk.calls.around_command("own", "shell"):
@@ -133,7 +162,9 @@ async def test_no_plain_revert_takes_back_what_overlapping_commands_did(places: 
 
 
 @pytest.mark.exhaustive
-async def test_only_who_chooses_a_shared_change_and_agrees_takes_it_back(places: tuple[Path, Path]) -> None:
+async def test_only_who_chooses_a_shared_change_and_agrees_takes_it_back(
+    places: tuple[Path, Path], workers: Workers
+) -> None:
     async with desk_at(*places) as desk, workers(desk, 1) as (other,):
         await desk.write(("tool", "exact\n"))
         async with desk.calls.around_command("own", "shell") as found:
@@ -158,7 +189,9 @@ async def test_only_who_chooses_a_shared_change_and_agrees_takes_it_back(places:
 
 
 @pytest.mark.exhaustive
-async def test_what_was_written_while_only_one_command_ran_is_its_own(places: tuple[Path, Path]) -> None:
+async def test_what_was_written_while_only_one_command_ran_is_its_own(
+    places: tuple[Path, Path], workers: Workers
+) -> None:
     async with desk_at(*places) as desk, workers(desk, 1) as (other,):
         for name in ("removed", "twice"):
             desk.put(name, "old\n")
@@ -190,7 +223,7 @@ async def test_what_was_written_while_only_one_command_ran_is_its_own(places: tu
 
 @pytest.mark.exhaustive
 async def test_what_a_command_changed_before_another_began_is_not_changed_back_in_its_edits(
-    places: tuple[Path, Path],
+    places: tuple[Path, Path], workers: Workers
 ) -> None:
     async with desk_at(*places) as desk, workers(desk, 1) as (other,):
         desk.put("file", "old\n")
@@ -206,13 +239,15 @@ async def test_what_a_command_changed_before_another_began_is_not_changed_back_i
 
 
 @pytest.mark.exhaustive
-async def test_a_command_whose_process_was_killed_still_counts(places: tuple[Path, Path]) -> None:
+async def test_a_command_whose_process_was_killed_still_counts(
+    places: tuple[Path, Path], workers: Workers
+) -> None:
     async with desk_at(*places) as desk, workers(desk, 1) as (other,):
         async with desk.calls.around_command("own", "shell"):
             await other.tell("begin")
             await other.tell("write", "theirs")
             other.process.kill()
-            await other.process.wait()
+            await in_thread(other.process.wait)
         (edit,) = await desk.edits()
         assert edit.shared_with == (other.conversation,)
         # It is settled before the next command, which is not taken for it.
@@ -242,7 +277,9 @@ async def _share(desk: Desk, other: Worker) -> Edit:
     return edit
 
 
-async def test_the_review_asks_before_a_shared_change_is_taken_back(places: tuple[Path, Path]) -> None:
+async def test_the_review_asks_before_a_shared_change_is_taken_back(
+    places: tuple[Path, Path], workers: Workers
+) -> None:
     async with desk_at(*places) as desk, workers(desk, 1) as (other,):
         await _share(desk, other)
         asked: list[str] = []
@@ -268,7 +305,7 @@ async def test_the_review_asks_before_a_shared_change_is_taken_back(places: tupl
 
 @pytest.mark.exhaustive
 async def test_both_conversations_list_a_shared_change(
-    places: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
+    places: tuple[Path, Path], workers: Workers, capsys: pytest.CaptureFixture[str]
 ) -> None:
     async with desk_at(*places) as desk, workers(desk, 1) as (other,):
         edit = await _share(desk, other)
@@ -316,7 +353,7 @@ async def test_a_change_that_two_others_recorded_was_not_brought_back_in_between
 
 @pytest.mark.exhaustive
 async def test_what_another_records_at_the_same_moment_is_recorded_once(
-    places: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+    places: tuple[Path, Path], workers: Workers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The other command ends when this one is about to record what both have seen."""
     async with desk_at(*places) as desk, workers(desk, 1) as (other,):

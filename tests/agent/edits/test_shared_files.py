@@ -13,7 +13,7 @@ from tests import ROOT
 
 pytestmark = pytest.mark.exhaustive
 
-PROCESSES, CHANGES = 4, 8
+PROCESSES, CHANGES = 3, 4
 
 PROGRAM = """
 import os

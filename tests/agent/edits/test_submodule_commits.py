@@ -9,6 +9,7 @@ from tests.agent.edits.test_half_way import ordinary
 from tests.agent.edits.test_protected_file_restore import watched
 from tests.agent.journaling import Desk, desk_at, settle
 from tests.agent.repositories import git, sign_commits
+from tests.agent.templates import TEMPLATES
 
 pytestmark = pytest.mark.exhaustive
 
@@ -20,14 +21,8 @@ MADE = (
 )
 
 
-@pytest.fixture
-async def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Desk]:
-    """A project with a submodule, of which the shared repositories have come further."""
-    sign_commits(monkeypatch)
-    monkeypatch.setenv("GIT_CONFIG_COUNT", "1")
-    monkeypatch.setenv("GIT_CONFIG_KEY_0", "protocol.file.allow")
-    monkeypatch.setenv("GIT_CONFIG_VALUE_0", "always")
-    library, shared = tmp_path / "library", tmp_path / "shared"
+def _build(top: Path) -> None:
+    library, shared = top / "library", top / "shared"
     for directory in (library, shared):
         directory.mkdir()
         git(directory, "init", "-q", "-b", "main")
@@ -36,13 +31,32 @@ async def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator
         git(directory, "commit", "-qm", "x")
     git(shared, "submodule", "add", "-q", str(library), "lib")
     git(shared, "commit", "-qm", "lib")
-    git(tmp_path, "clone", "-q", "--recurse-submodules", str(shared), str(tmp_path / "project"))
+    git(top, "clone", "-q", "--recurse-submodules", str(shared), str(top / "project"))
     for directory in (library, shared):
         (directory / "AGENTS.md").write_text(NEW)
         git(directory, "commit", "-qam", "new")
     git(shared / "lib", "pull", "-q")
     git(shared, "submodule", "add", "-q", str(library), "other")
     git(shared, "commit", "-qam", "lib")
+    for repository in (
+        library,
+        shared,
+        shared / "lib",
+        shared / "other",
+        top / "project",
+        top / "project/lib",
+    ):
+        git(repository, "repack", "-adq")
+
+
+@pytest.fixture
+async def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Desk]:
+    """A project with a submodule, of which the shared repositories have come further."""
+    sign_commits(monkeypatch)
+    monkeypatch.setenv("GIT_CONFIG_COUNT", "1")
+    monkeypatch.setenv("GIT_CONFIG_KEY_0", "protocol.file.allow")
+    monkeypatch.setenv("GIT_CONFIG_VALUE_0", "always")
+    TEMPLATES.copy(_build, tmp_path)
     async with desk_at(tmp_path / "project", tmp_path / "data") as desk:
         settle()
         yield desk

@@ -18,6 +18,7 @@ from tests.agent.repositories import git
 from tests.exhaustive import sampled
 
 Change = Callable[[Desk, Path], object]
+Files = list[dict[str, tuple[int, bytes]]]
 
 
 def _write(path: Path, text: str) -> None:
@@ -48,11 +49,35 @@ CHANGES: dict[str, Change] = {
 }
 
 
+TOGETHER = (
+    [
+        *("a start-up file", "a new program", "a program that is gone", "our own configuration", "trust"),
+        *("instructions", "a hook", "an ignored file", "a link"),
+    ],
+    ["instructions that are gone", "what new rules hide", "git's configuration"],
+    ["what was moved away"],
+    ["a mode"],
+)
+"""What one command can change: no two of the same file."""
+
+
+def test_all_changes_are_tried() -> None:
+    assert sorted(each for changes in TOGETHER for each in changes) == sorted(CHANGES)
+
+
+def _all_of(changes: list[str]) -> Change:
+    def change(desk: Desk, home: Path) -> None:
+        for each in changes:
+            CHANGES[each](desk, home)
+
+    return change
+
+
 async def _killed(
     tmp_path: Path, home: Path, change: Change, consent: Callable[[Desk, Path], Consent], *, dies: bool = True
-) -> tuple[list[str], bool]:
-    """What a reopening says of a command that was killed, and whether the protected files are as before. Where it
-    `dies`, its guard has given a last sign."""
+) -> tuple[list[str], Files]:
+    """What a reopening says of a command that was killed, and the protected files before it, after it, and after
+    the reopening. Where it `dies`, its guard has given a last sign."""
     _write(home / ".bashrc", "old")
     _write(home / "bin/tool", "old")
     async with desk_at(tmp_path / "project", tmp_path / "data") as desk:
@@ -62,9 +87,10 @@ async def _killed(
         desk.put(".gitignore", ".envrc\n")
         git(desk.root, "init", "-q", "-b", "main")
         settle()
-        before = protected_files(desk, home)
+        files = [protected_files(desk, home)]
         async with desk.calls.around_command("call", "shell", consent=consent(desk, home)):
             change(desk, home)
+            files.append(protected_files(desk, home))
             if dies:
                 (await desk.journal.shadow()).touch()
             await _orphan(desk)
@@ -72,7 +98,7 @@ async def _killed(
             async with store:
                 notices = await other.journal.settle()
                 assert await (await other.journal.intents()).unagreed(other.journal.root) == {}
-                return notices, protected_files(desk, home) == before
+                return notices, [*files, protected_files(desk, home)]
 
 
 _REFUSED = Consent(refuse_all)
@@ -92,10 +118,11 @@ async def _orphan(desk: Desk) -> None:
     await desk.store.database.write(lambda connection: connection.execute(sql))
 
 
-@pytest.mark.parametrize("change", sampled(CHANGES, quick=2))
-async def test_it_is_put_back(tmp_path: Path, sealed_home: Path, change: str) -> None:
-    notices, same = await _killed(tmp_path, sealed_home, CHANGES[change], _refused)
-    assert same
+@pytest.mark.parametrize("changes", sampled(TOGETHER, quick=1))
+async def test_it_is_put_back(tmp_path: Path, sealed_home: Path, changes: list[str]) -> None:
+    notices, (before, changed, after) = await _killed(tmp_path, sealed_home, _all_of(changes), _refused)
+    assert after == before
+    assert changed != before
     assert [" that you had not approved was reverted: " in notice for notice in notices] == [False, True]
 
 
@@ -104,12 +131,13 @@ def _asked_about_all(desk: Desk, home: Path) -> Consent:
 
 
 @pytest.mark.parametrize("consent", [_asked_about_all, _all])
-@pytest.mark.parametrize("change", sampled(CHANGES, quick=3))
+@pytest.mark.parametrize("changes", sampled(TOGETHER, quick=1))
 async def test_what_the_user_was_asked_about_stays(
-    tmp_path: Path, sealed_home: Path, change: str, consent: Callable[[Desk, Path], Consent]
+    tmp_path: Path, sealed_home: Path, changes: list[str], consent: Callable[[Desk, Path], Consent]
 ) -> None:
-    notices, same = await _killed(tmp_path, sealed_home, CHANGES[change], consent)
-    assert (len(notices), same) == (1, False)
+    notices, (before, changed, after) = await _killed(tmp_path, sealed_home, _all_of(changes), consent)
+    assert len(notices) == 1
+    assert after == changed != before
 
 
 async def test_ordinary_work_stays(tmp_path: Path, sealed_home: Path) -> None:
@@ -142,9 +170,9 @@ async def test_what_was_changed_since_is_named_and_stays(tmp_path: Path, sealed_
         for shadow in (tmp_path / "data/shadows").iterdir():
             os.utime(shadow, (1, 1))
 
-    (notice,), same = await _killed(tmp_path, sealed_home, change, _refused, dies=False)
+    (notice,), (before, _, after) = await _killed(tmp_path, sealed_home, change, _refused, dies=False)
     assert "Check the changes made since, by it or by others: AGENTS.md" in notice
-    assert not same
+    assert after != before
 
 
 async def test_what_cannot_be_recorded_waits(

@@ -3,6 +3,7 @@
 import os
 import subprocess
 from collections.abc import AsyncIterator
+from itertools import zip_longest
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,6 @@ from cogency_tui.errors import ConsentError, LossError, StoreError, UsageError, 
 from cogency_tui.store.edit_records import Edit
 from cogency_tui.workspace.three_way_merge import hunks
 from tests.agent.journaling import Desk, desk_at
-from tests.exhaustive import sampled
 
 LINES = "".join(f"line {number}\n" for number in range(12))
 
@@ -63,15 +63,21 @@ CONTENTS = {
 }
 
 
-@pytest.mark.parametrize("mode", sampled([0o644, 0o755, 0o444, 0o600], quick=1))
-@pytest.mark.parametrize("name", CONTENTS)
-async def test_a_file_comes_out_of_a_command_and_its_undo_as_it_was(desk: Desk, name: str, mode: int) -> None:
-    desk.put("real", CONTENTS[name], mode)
-    (desk.root / "link").symlink_to("real")
+MODES = (0o644, 0o755, 0o444, 0o600)
+
+
+@pytest.mark.exhaustive
+async def test_files_come_out_of_a_command_and_its_undo_as_they_were(desk: Desk) -> None:
+    for number, data in enumerate(CONTENTS.values()):
+        desk.put(f"{number}/real", data, MODES[number % len(MODES)])
+        (desk.root / f"{number}/link").symlink_to("real")
     before = desk.tree()
-    await desk.run("chmod u+w real; echo 'the agent was here' >> link; sed -i 's/o/0/' real; chmod 640 real")
+    await desk.run(
+        "chmod u+w */real; for i in */link; do echo 'the agent was here' >> $i; done; sed -i 's/o/0/' */real; "
+        "chmod 640 */real"
+    )
     after = desk.tree()
-    assert after != before
+    assert [name for name in before if before[name] == after[name] and name.endswith("real")] == []
     await undo(desk)
     assert desk.tree() == before
     await redo(desk)
@@ -85,13 +91,16 @@ async def test_no_undo_makes_a_file_run_as_another_user(desk: Desk) -> None:
     assert desk.tree() == {"real": (0o755, b"1\n")}
 
 
-@pytest.mark.parametrize("name", CONTENTS)
-async def test_a_file_comes_out_of_a_write_and_its_undo_as_it_was(desk: Desk, name: str) -> None:
-    desk.put("src/real", CONTENTS[name], 0o755)
-    (desk.root / "link").symlink_to("src/real")
+@pytest.mark.exhaustive
+async def test_files_come_out_of_a_write_and_its_undo_as_they_were(desk: Desk) -> None:
+    for number, data in enumerate(CONTENTS.values()):
+        desk.put(f"src/{number}", data, 0o755)
+        (desk.root / f"link{number}").symlink_to(f"src/{number}")
     before = desk.tree()
-    await desk.write(("link", CONTENTS[name] + b"more\n"), ("new/deep/file", b"x"))
+    longer = [(f"link{number}", data + b"more\n") for number, data in enumerate(CONTENTS.values())]
+    await desk.write(*longer, ("new/deep/file", b"x"))
     after = desk.tree()
+    assert all(before[f"src/{number}"] != after[f"src/{number}"] for number in range(len(CONTENTS)))
     await undo(desk)
     assert desk.tree() == before
     await redo(desk)
@@ -147,32 +156,35 @@ async def test_files_in_the_way_can_be_left_out(desk: Desk) -> None:
     assert desk.tree() == {"a": (0o644, b"the person's\n")}
 
 
-@pytest.mark.parametrize(
-    ("command", "since", "reason"),
-    [
-        ("echo 2 >> a", "rm a", "it has been deleted or renamed since"),
-        ("rm a", "echo theirs > a", "another file has been created there since"),
-        ("rm a", "mkdir a", "a directory is there now"),
-        ("mv a b", "echo theirs > a", "another file is there now"),
-        ("echo 2 >> a", "rm a; ln -s b a", "it is no longer the same kind of file"),
-        ("echo 2 >> a", "rm a; mkfifo a", "is a FIFO"),
-        ("chmod 755 a", "chmod 700 a", "its mode has changed since, too (it is 700)"),
-        ("printf '\\0' > a", "printf '\\1\\0' > a", "the same lines have changed since"),
-    ],
-)
-async def test_what_cannot_be_taken_back_is_said_and_left_alone(
-    desk: Desk, command: str, since: str, reason: str
-) -> None:
-    desk.put("a", "1\n")
+IN_THE_WAY = [
+    ("echo 2 >> a", "rm a", "it has been deleted or renamed since"),
+    ("rm a", "echo theirs > a", "another file has been created there since"),
+    ("rm a", "mkdir a", "a directory is there now"),
+    ("mv a b", "echo theirs > a", "another file is there now"),
+    ("echo 2 >> a", "rm a; ln -s b a", "it is no longer the same kind of file"),
+    ("echo 2 >> a", "rm a; mkfifo a", "is a FIFO"),
+    ("chmod 755 a", "chmod 700 a", "its mode has changed since, too (it is 700)"),
+    ("printf '\\0' > a", "printf '\\1\\0' > a", "the same lines have changed since"),
+]
+
+
+async def test_what_cannot_be_taken_back_is_said_and_left_alone(desk: Desk) -> None:
+    for number in range(len(IN_THE_WAY)):
+        desk.put(f"{number}/a", f"1 {number}\n")
     desk.put("z", "1\n")
-    await desk.run(f"{command}; echo 2 >> z")
-    act(desk, since)
-    names = sorted(desk.root.iterdir())
+    commands = "; ".join(f"(cd {number}; {command})" for number, (command, _, _) in enumerate(IN_THE_WAY))
+    await desk.run(f"{commands}; echo 2 >> z")
+    for number, (_, since, _) in enumerate(IN_THE_WAY):
+        act(desk, f"cd {number}; {since}")
+    names = sorted(desk.root.rglob("*"))
     plan = await desk.undo.of_turn()
-    assert [reason in each.reason for each in plan.obstacles] == [True]
+    reasons = {each.path.split("/")[0]: each.reason for each in plan.obstacles}
+    assert len(plan.obstacles) == len(IN_THE_WAY)
+    for number, (_, _, reason) in enumerate(IN_THE_WAY):
+        assert reason in reasons[f"{number}"]
     with pytest.raises(WorkspaceError, match="Nothing was changed"):
         await desk.undo.apply(plan)
-    assert sorted(desk.root.iterdir()) == names
+    assert sorted(desk.root.rglob("*")) == names
     assert (desk.root / "z").read_text() == "1\n2\n"
 
 
@@ -327,30 +339,30 @@ async def test_the_hunk_of_a_new_file_is_the_file(desk: Desk) -> None:
         await desk.undo.of_turn()
 
 
-@pytest.mark.parametrize(
-    "commands",
-    [
-        ["mv a b", "mv b c", "echo 2 >> c"],
-        ["mv a b; echo new > a", "mv b c"],
-        ["mkdir d; mv a d/a", "mv d e", "chmod 755 e/a"],
-        ["mv a t; mv z a; mv t z"],
-        ["rm a; mkdir a; mv z a/z", "mv a b"],
-        ["rm -r dir; echo > dir", "mv dir a"],
-        ["mv a b", "rm b", "echo other > a"],
-        ["mv a b", "rm b"],
-        ["mv a b", "mv b c", "rm c; echo 2 > b"],
-        ["echo 2 >> a", "echo 3 >> a; rm z", "mv a z"],
-        ["head -c 100000 /dev/urandom > big", "mv big bigger", "rm bigger"],
-        ["ln -s a l", "mv l m", "rm m; ln -s z m"],
-    ],
-)
-async def test_chains_of_renames_are_taken_back_and_made_again(desk: Desk, commands: list[str]) -> None:
-    desk.put("a", "1\n")
-    desk.put("z", "26\n")
-    desk.put("dir/x", "x\n")
+CHAINS = [
+    ["mv a b", "mv b c", "echo 2 >> c"],
+    ["mv a b; echo new > a", "mv b c"],
+    ["mkdir d; mv a d/a", "mv d e", "chmod 755 e/a"],
+    ["mv a t; mv z a; mv t z"],
+    ["rm a; mkdir a; mv z a/z", "mv a b"],
+    ["rm -r dir; echo > dir", "mv dir a"],
+    ["mv a b", "rm b", "echo other > a"],
+    ["mv a b", "rm b"],
+    ["mv a b", "mv b c", "rm c; echo 2 > b"],
+    ["echo 2 >> a", "echo 3 >> a; rm z", "mv a z"],
+    ["head -c 100000 /dev/urandom > big", "mv big bigger", "rm bigger"],
+    ["ln -s a l", "mv l m", "rm m; ln -s z m"],
+]
+
+
+async def test_chains_of_renames_are_taken_back_and_made_again(desk: Desk) -> None:
+    for number in range(len(CHAINS)):
+        desk.put(f"{number}/a", f"1 {number}\n")
+        desk.put(f"{number}/z", f"26 {number}\n")
+        desk.put(f"{number}/dir/x", f"x {number}\n")
     before = desk.tree()
-    for command in commands:
-        await desk.run(command)
+    for commands in zip_longest(*CHAINS, fillvalue="true"):
+        await desk.run("; ".join(f"(cd {number}; {command})" for number, command in enumerate(commands)))
     after = desk.tree()
     await undo(desk)
     assert desk.tree() == before
