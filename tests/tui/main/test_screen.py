@@ -1,8 +1,10 @@
 """The keys and the states of the main screen."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
+from textual.pilot import Pilot
 
 from cogency_tui.agent.event_queue import EventQueue
 from cogency_tui.config.schema import Settings
@@ -274,6 +276,21 @@ async def test_the_header_says_where_one_is_and_what_goes_on_is_said_after_half_
         assert "and more" not in shown(header_of(pilot))
         await until(pilot, lambda: "Waiting for openai/gpt-5.6-sol" in shown(live_line_of(pilot)))
         assert "Esc to interrupt" in shown(live_line_of(pilot))
+
+        # Below a dialog the times stop: each would draw the whole screen again.
+        await pilot.press("ctrl+p")
+        await until(pilot, lambda: not main_of(pilot).is_current)
+        stopped = shown(live_line_of(pilot))
+        tick(pilot)
+        assert shown(live_line_of(pilot)) == stopped
+        await pilot.press("escape")
+        tick(pilot)
+        assert shown(live_line_of(pilot)) != stopped
+
+
+def tick(pilot: Pilot[Any]) -> None:
+    """Let the next tick of the clock come."""
+    main_of(pilot)._display.tick()  # pyright: ignore[reportPrivateUsage]
 
 
 @pytest.mark.exhaustive
