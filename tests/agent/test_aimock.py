@@ -23,7 +23,17 @@ from cogency_tui.protocol.events import ErrorPayload, Event, Measure, Message
 from cogency_tui.providers.base import Provider, Retrying
 from tests.agent.test_every_wire import SAME, STEPS, Work, modes, stored, turn
 from tests.agent.test_turns import types
-from tests.peers.aimock import SURFACES, Aimock, Unavailable, fails, install, running, says
+from tests.peers.aimock import (
+    SURFACES,
+    Aimock,
+    Arrived,
+    Surface,
+    Unavailable,
+    fails,
+    install,
+    running,
+    says,
+)
 from tests.peers.ways import KEY, WAYS, Way
 
 pytestmark = pytest.mark.xdist_group("aimock")
@@ -108,7 +118,9 @@ def without_notices(events: Sequence[Event]) -> list[str]:
 
 @pytest.mark.exhaustive
 @ways(every=True)
-async def test_a_task_of_several_cycles_gives_the_same_events(server: Aimock, work: Work) -> None:
+async def test_a_task_of_several_cycles_gives_the_same_events_and_the_figures_that_were_reported(
+    server: Aimock, work: Work
+) -> None:
     server.script(*TASK)
     async with work.agent(work.way.connect(server)) as agent:
         first = await turn(agent, "task one")
@@ -117,18 +129,41 @@ async def test_a_task_of_several_cycles_gives_the_same_events(server: Aimock, wo
     assert types(second) == SAME
     assert work.runs == list(range(2 * STEPS))
     assert modes([*first, *second]) == {work.way.mode}
-    assert [each.status for each in server.journal()] == [200] * 2 * (STEPS + 1)
+    seen = server.journal()
+    assert [each.status for each in seen] == [200] * 2 * (STEPS + 1)
+    surface = SURFACES[work.way.name]
+    if "usage" not in surface.lacks:
+        check_usage(measures([*first, *second]))
+    if work.way.mode == "replay":
+        check_that_each_request_begins_with_all_of_the_last(seen)
+    else:
+        check_that_one_session_is_sent_what_is_new_alone(seen, surface)
 
 
-@pytest.mark.exhaustive
-@ways("usage")
-async def test_tokens_are_those_that_were_reported(server: Aimock, work: Work) -> None:
-    server.script(*TASK)
-    async with work.agent(work.way.connect(server)) as agent:
-        steps = measures(await turn(agent, "task one"))
-    assert [step.get("billed_input", step.get("input")) for step in steps] == [1000] * len(steps)
+def check_usage(steps: Sequence[Measure]) -> None:
+    assert [step.get("billed_input", step.get("input")) for step in steps] == [1000] * 2 * (STEPS + 1)
     assert [step.get("output") for step in steps] == [20] * len(steps)
     assert not any(step.get("estimated") for step in steps)
+
+
+def check_that_one_session_is_sent_what_is_new_alone(seen: Sequence[Arrived], surface: Surface) -> None:
+    asked = [each.asked for each in seen]
+    assert len({each.socket for each in seen}) == 1
+    assert bool(seen[0].socket) == surface.socket
+    if surface.remembers:
+        # What it has of the conversation at the end: each message once, its own answers among them.
+        kept = [each["content"] for each in seen[-1].messages if each["role"] != "system"]
+        assert kept == [text for pair in zip(asked, SAID.values(), strict=True) for text in pair][:-1]
+    else:
+        for each in seen:
+            assert [message["role"] for message in each.messages if message["role"] != "system"] == ["user"]
+
+
+def check_that_each_request_begins_with_all_of_the_last(seen: Sequence[Arrived]) -> None:
+    sent = [each.messages for each in seen]
+    assert [len(messages) for messages in sent] == [2 * number for number in range(1, len(sent) + 1)]
+    for before, after in pairwise(sent):
+        assert after[: len(before)] == before
 
 
 @pytest.mark.exhaustive
@@ -142,40 +177,6 @@ async def test_reasoning_beside_the_text_is_told_as_thoughts(server: Aimock, wor
     assert types(events) == ["user", "think", "respond", "metric", "end"]
     assert [e["content"] for e in events if e["type"] == "think"] == ["The person asks for nothing."]
     assert [e["content"] for e in events if e["type"] == "respond"] == ["Nothing to do."]
-
-
-@pytest.mark.exhaustive
-@ways(mode="resume")
-async def test_one_session_lasts_and_is_sent_what_is_new_alone(server: Aimock, work: Work) -> None:
-    server.script(*TASK)
-    async with work.agent(work.way.connect(server)) as agent:
-        await turn(agent, "task one")
-        await turn(agent, "task two")
-    seen = server.journal()
-    asked = [each.asked for each in seen]
-    surface = SURFACES[work.way.name]
-    assert len({each.socket for each in seen}) == 1
-    assert bool(seen[0].socket) == surface.socket
-    if surface.remembers:
-        # What it has of the conversation at the end: each message once, its own answers among them.
-        kept = [each["content"] for each in seen[-1].messages if each["role"] != "system"]
-        assert kept == [text for pair in zip(asked, SAID.values(), strict=True) for text in pair][:-1]
-    else:
-        for each in seen:
-            assert [message["role"] for message in each.messages if message["role"] != "system"] == ["user"]
-
-
-@pytest.mark.exhaustive
-@ways(mode="replay")
-async def test_each_request_begins_with_all_of_the_last(server: Aimock, work: Work) -> None:
-    server.script(*TASK)
-    async with work.agent(work.way.connect(server)) as agent:
-        await turn(agent, "task one")
-        await turn(agent, "task two")
-    seen = [each.messages for each in server.journal()]
-    assert [len(messages) for messages in seen] == [2 * number for number in range(1, len(seen) + 1)]
-    for before, after in pairwise(seen):
-        assert after[: len(before)] == before
 
 
 @ways("history")
@@ -211,17 +212,13 @@ async def test_a_connection_that_dies_before_the_first_answer_is_made_again(
 
 
 @ways("history")
-@pytest.mark.parametrize(
-    ("begun", "how"),
-    [
-        (False, BEFORE),
-        (True, {"latency": 3, "truncateAfterChunks": 7}),
-        (True, {"latency": 3, "truncateAfterChunks": 14}),
-    ],
-)
+@pytest.mark.parametrize("begun", [False, True])
 async def test_a_connection_that_dies_in_mid_answer_runs_no_call_twice(
-    server: Aimock, work: Work, begun: bool, how: Mapping[str, Any]
+    server: Aimock, work: Work, begun: bool
 ) -> None:
+    # Every other wire breaks within the thought, the others within the call.
+    chunks = (7, 14)[[*WAYS].index(work.way.name) % 2]
+    how = {"latency": 3, "truncateAfterChunks": chunks} if begun else BEFORE
     dying = says("step 0 done", call(1), chunkSize=5, first=True, **how)
     server.script(dying, says("was lost", call(1), chunkSize=5), *TASK)
     async with work.agent(work.way.connect(server)) as agent:

@@ -122,8 +122,10 @@ async def test_an_interrupted_answer_is_kept_and_the_next_message_goes_on(work: 
     assert work.runs == [STEPS, STEPS + 1, STEPS + 2]
 
 
-@way_names
-@pytest.mark.parametrize("after", sampled([0, 4, 14, 22], quick=1))
+@pytest.mark.parametrize(
+    ("name", "after"),
+    sampled([(name, after) for n, name in enumerate(WAYS) for after in ((0, 14), (4, 22))[n % 2]], quick=8),
+)
 async def test_a_connection_that_dies_in_mid_answer_runs_no_call_twice(work: Work, after: int) -> None:
     faults = [None, Fault(drop="within", after=after)]
     async with work.peer(faults=faults) as peer, work.agent(work.way.connect(peer)) as agent:

@@ -234,4 +234,4 @@ def test_the_time_of_files_of_secrets_and_known_secrets_is_linear(unit: str) -> 
     def build(size: int) -> str:
         return unit * (size // len(unit))
 
-    assert_linear(build, read, 12_500, floor=0.0005)
+    assert_linear(build, read, 5_000, floor=0.0005)

@@ -63,13 +63,8 @@ async def test_damage_of_any_page_is_found_and_repaired(directory: Path, tmp_pat
     whole = path.read_bytes()
     trunk, _size = root_of(path, "events")
     complete = 0
-    with_cells = filled_pages(whole)
-    kinds = cycle(DAMAGES.values())
-    damages = [
-        (offset, data)
-        for offset in range(first * PAGE, len(whole), SHARES * PAGE)
-        for data in (DAMAGES.values() if offset in with_cells else [next(kinds)])
-    ]
+    # One of the kinds in each page.
+    damages = [*zip(range(first * PAGE, len(whole), SHARES * PAGE), cycle(DAMAGES.values()))]
     for number, (offset, data) in enumerate(damages):
         spot = tmp_path / str(number)
         spot.mkdir()
