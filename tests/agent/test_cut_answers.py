@@ -19,7 +19,7 @@ pytestmark = pytest.mark.exhaustive
 
 CALLS = [{"name": "mark", "args": {"step": step}} for step in range(2)]
 ANSWER = f"Now.\n\n<execute>\n{json.dumps(CALLS)}\n</execute>"
-TOKEN = 8
+TOKEN = 12
 FRAMES = len(ANSWER) // TOKEN + 6
 """At least as many frames as an answer has, whatever its wire puts around the text."""
 

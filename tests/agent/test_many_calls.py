@@ -18,7 +18,7 @@ def calls(count: int) -> str:
 async def test_an_answer_of_too_many_calls_is_cut_off_and_the_model_is_told(
     make_agent: MakeAgent, size: int
 ) -> None:
-    provider = ScriptedProvider(calls(3_000), "Done.", size=size)
+    provider = ScriptedProvider(calls(2_000), "Done.", size=size)
     events = await turn(make_agent(llm=provider))
     problems = [event["payload"]["error"] for event in events if event["type"] == "error"]
     assert [f"more than {MOST_WRITTEN_CALLS:,} calls" in problem for problem in problems] == [True]

@@ -5,6 +5,7 @@ import re
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import cycle
 
 import pytest
 from hypothesis import given, settings
@@ -581,8 +582,13 @@ HOSTILE = (
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize("end", ["", "```", "</tool_call>"])
-@cases("piece", HOSTILE)
+@cases(
+    ("piece", "end"),
+    [
+        *((piece, "") for piece in HOSTILE),
+        *zip(HOSTILE, cycle(["```", "</tool_call>"]), strict=False),
+    ],
+)
 def test_work_grows_with_the_length(piece: str, end: str) -> None:
     def work(size: int) -> Callable[[], object]:
         answer = piece * (size // len(piece) + 1) + end

@@ -49,9 +49,9 @@ async def directory(tmp_path: Path) -> AsyncIterator[Path]:
     chance = random.Random(3)
     directory = tmp_path / "data"
     async with await Store.open(directory) as store:
-        for number in range(24):
+        for number in range(16):
             made = await store.create_conversation("/p", dialect="x", provider="o", model="m")
-            words = " ".join("".join(chance.choices("abdeln ", k=9)) for _ in range(90))
+            words = " ".join("".join(chance.choices("abdeln ", k=9)) for _ in range(60))
             content = f"needle {words}" if number % 3 else words
             for _ in range(3):
                 await store.append(made.id, {"type": "user", "timestamp": 1.0, "content": content})

@@ -168,7 +168,7 @@ given_queries = given(
 )
 
 
-@settings(examples, max_examples=20)
+@settings(examples, max_examples=15)
 @given_queries
 def test_a_query_gives_what_a_scan_gives(
     plans: list[Planned], asked: list[list[str]], indexed: int, tool: str, failed: bool
