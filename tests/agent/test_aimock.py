@@ -23,7 +23,17 @@ from cogency_tui.protocol.events import ErrorPayload, Event, Measure, Message
 from cogency_tui.providers.base import Provider, Retrying
 from tests.agent.test_every_wire import SAME, STEPS, Work, modes, stored, turn
 from tests.agent.test_turns import types
-from tests.peers.aimock import SURFACES, Aimock, Unavailable, fails, install, running, says
+from tests.peers.aimock import (
+    SURFACES,
+    Aimock,
+    Arrived,
+    Surface,
+    Unavailable,
+    fails,
+    install,
+    running,
+    says,
+)
 from tests.peers.ways import KEY, WAYS, Way
 
 pytestmark = pytest.mark.xdist_group("aimock")
@@ -63,12 +73,10 @@ def answer(number: int) -> str:
 SAID = {
     "task one": call(0),
     "step 0 done": call(1),
-    "step 1 done": call(2),
-    "step 2 done": answer(1),
-    "task two": call(3),
-    "step 3 done": call(4),
-    "step 4 done": call(5),
-    "step 5 done": answer(2),
+    "step 1 done": answer(1),
+    "task two": call(2),
+    "step 2 done": call(3),
+    "step 3 done": answer(2),
 }
 """What the model of `test_ways` says in two turns."""
 
@@ -108,7 +116,9 @@ def without_notices(events: Sequence[Event]) -> list[str]:
 
 @pytest.mark.exhaustive
 @ways(every=True)
-async def test_a_task_of_several_cycles_gives_the_same_events(server: Aimock, work: Work) -> None:
+async def test_a_task_of_several_cycles_gives_the_same_events_and_the_figures_that_were_reported(
+    server: Aimock, work: Work
+) -> None:
     server.script(*TASK)
     async with work.agent(work.way.connect(server)) as agent:
         first = await turn(agent, "task one")
@@ -117,18 +127,41 @@ async def test_a_task_of_several_cycles_gives_the_same_events(server: Aimock, wo
     assert types(second) == SAME
     assert work.runs == list(range(2 * STEPS))
     assert modes([*first, *second]) == {work.way.mode}
-    assert [each.status for each in server.journal()] == [200] * 2 * (STEPS + 1)
+    seen = server.journal()
+    assert [each.status for each in seen] == [200] * 2 * (STEPS + 1)
+    surface = SURFACES[work.way.name]
+    if "usage" not in surface.lacks:
+        check_usage(measures([*first, *second]))
+    if work.way.mode == "replay":
+        check_that_each_request_begins_with_all_of_the_last(seen)
+    else:
+        check_that_one_session_is_sent_what_is_new_alone(seen, surface)
 
 
-@pytest.mark.exhaustive
-@ways("usage")
-async def test_tokens_are_those_that_were_reported(server: Aimock, work: Work) -> None:
-    server.script(*TASK)
-    async with work.agent(work.way.connect(server)) as agent:
-        steps = measures(await turn(agent, "task one"))
-    assert [step.get("billed_input", step.get("input")) for step in steps] == [1000] * len(steps)
+def check_usage(steps: Sequence[Measure]) -> None:
+    assert [step.get("billed_input", step.get("input")) for step in steps] == [1000] * 2 * (STEPS + 1)
     assert [step.get("output") for step in steps] == [20] * len(steps)
     assert not any(step.get("estimated") for step in steps)
+
+
+def check_that_one_session_is_sent_what_is_new_alone(seen: Sequence[Arrived], surface: Surface) -> None:
+    asked = [each.asked for each in seen]
+    assert len({each.socket for each in seen}) == 1
+    assert bool(seen[0].socket) == surface.socket
+    if surface.remembers:
+        # What it has of the conversation at the end: each message once, its own answers among them.
+        kept = [each["content"] for each in seen[-1].messages if each["role"] != "system"]
+        assert kept == [text for pair in zip(asked, SAID.values(), strict=True) for text in pair][:-1]
+    else:
+        for each in seen:
+            assert [message["role"] for message in each.messages if message["role"] != "system"] == ["user"]
+
+
+def check_that_each_request_begins_with_all_of_the_last(seen: Sequence[Arrived]) -> None:
+    sent = [each.messages for each in seen]
+    assert [len(messages) for messages in sent] == [2 * number for number in range(1, len(sent) + 1)]
+    for before, after in pairwise(sent):
+        assert after[: len(before)] == before
 
 
 @pytest.mark.exhaustive
@@ -144,40 +177,6 @@ async def test_reasoning_beside_the_text_is_told_as_thoughts(server: Aimock, wor
     assert [e["content"] for e in events if e["type"] == "respond"] == ["Nothing to do."]
 
 
-@pytest.mark.exhaustive
-@ways(mode="resume")
-async def test_one_session_lasts_and_is_sent_what_is_new_alone(server: Aimock, work: Work) -> None:
-    server.script(*TASK)
-    async with work.agent(work.way.connect(server)) as agent:
-        await turn(agent, "task one")
-        await turn(agent, "task two")
-    seen = server.journal()
-    asked = [each.asked for each in seen]
-    surface = SURFACES[work.way.name]
-    assert len({each.socket for each in seen}) == 1
-    assert bool(seen[0].socket) == surface.socket
-    if surface.remembers:
-        # What it has of the conversation at the end: each message once, its own answers among them.
-        kept = [each["content"] for each in seen[-1].messages if each["role"] != "system"]
-        assert kept == [text for pair in zip(asked, SAID.values(), strict=True) for text in pair][:-1]
-    else:
-        for each in seen:
-            assert [message["role"] for message in each.messages if message["role"] != "system"] == ["user"]
-
-
-@pytest.mark.exhaustive
-@ways(mode="replay")
-async def test_each_request_begins_with_all_of_the_last(server: Aimock, work: Work) -> None:
-    server.script(*TASK)
-    async with work.agent(work.way.connect(server)) as agent:
-        await turn(agent, "task one")
-        await turn(agent, "task two")
-    seen = [each.messages for each in server.journal()]
-    assert [len(messages) for messages in seen] == [2 * number for number in range(1, len(seen) + 1)]
-    for before, after in pairwise(seen):
-        assert after[: len(before)] == before
-
-
 @ways("history")
 async def test_an_interrupted_answer_is_kept_and_the_next_message_goes_on(server: Aimock, work: Work) -> None:
     server.script(says("task one", call(0), chunkSize=5, latency=15, first=True), *TASK)
@@ -191,7 +190,7 @@ async def test_an_interrupted_answer_is_kept_and_the_next_message_goes_on(server
         assert await stored(agent) == ["user", "think"]
         events = await turn(agent, "task two")
     assert without_notices(events) == SAME
-    assert work.runs == [STEPS, STEPS + 1, STEPS + 2]
+    assert work.runs == [*range(STEPS, 2 * STEPS)]
 
 
 BEFORE: Mapping[str, Any] = {"latency": 200, "disconnectAfterMs": 1}
@@ -206,29 +205,25 @@ async def test_a_connection_that_dies_before_the_first_answer_is_made_again(
     async with work.agent(work.way.connect(server)) as agent:
         events = await turn(agent, "task one")
     assert without_notices(events) == SAME
-    assert work.runs == [0, 1, 2]
+    assert work.runs == [*range(STEPS)]
     assert [each.interrupted for each in server.journal()].count(True) == 1
 
 
 @ways("history")
-@pytest.mark.parametrize(
-    ("begun", "how"),
-    [
-        (False, BEFORE),
-        (True, {"latency": 3, "truncateAfterChunks": 7}),
-        (True, {"latency": 3, "truncateAfterChunks": 14}),
-    ],
-)
+@pytest.mark.parametrize("begun", [False, True])
 async def test_a_connection_that_dies_in_mid_answer_runs_no_call_twice(
-    server: Aimock, work: Work, begun: bool, how: Mapping[str, Any]
+    server: Aimock, work: Work, begun: bool
 ) -> None:
+    # Every other wire breaks within the thought, the others within the call.
+    chunks = (7, 14)[[*WAYS].index(work.way.name) % 2]
+    how = {"latency": 3, "truncateAfterChunks": chunks} if begun else BEFORE
     dying = says("step 0 done", call(1), chunkSize=5, first=True, **how)
     server.script(dying, says("was lost", call(1), chunkSize=5), *TASK)
     async with work.agent(work.way.connect(server)) as agent:
         events = await turn(agent, "task one")
         kept = await stored(agent)
     assert types(events)[-1] == "end", events[-1]
-    assert work.runs == [0, 1, 2]
+    assert work.runs == [*range(STEPS)]
     assert any("continues from what arrived" in notice["error"] for notice in problems(events)) == begun
     assert kept.count("call") <= kept.count("result")
     done = [e for e in events if e["type"] == "result" and not e["payload"]["error"]]
@@ -246,7 +241,7 @@ async def test_what_is_written_after_a_block_is_not_taken(server: Aimock, work: 
         events = await turn(agent, "task one")
         kept = await stored(agent)
     assert without_notices(events) == SAME
-    assert work.runs == [0, 1, 2]
+    assert work.runs == [*range(STEPS)]
     assert kept.count("respond") == 1
     assert [e["content"] for e in events if e["type"] == "respond"] == [answer(1)]
 
@@ -375,7 +370,7 @@ async def test_an_endpoint_that_cannot_answer_now_is_asked_again(server: Aimock,
         events = await turn(agent, "task one")
     assert without_notices(events) == SAME
     assert "is unavailable" in problems(events)[0]["error"]
-    assert work.runs == [0, 1, 2]
+    assert work.runs == [*range(STEPS)]
 
 
 @ways("retry-after")
@@ -387,7 +382,7 @@ async def test_a_limit_of_the_rate_is_waited_for_as_long_as_it_says(server: Aimo
     [notice] = problems(events)
     assert "Rate limited by" in notice["error"]
     assert notice.get("retry") == 0
-    assert work.runs == [0, 1, 2]
+    assert work.runs == [*range(STEPS)]
 
 
 @ways("retry-after")

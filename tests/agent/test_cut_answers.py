@@ -19,7 +19,7 @@ pytestmark = pytest.mark.exhaustive
 
 CALLS = [{"name": "mark", "args": {"step": step}} for step in range(2)]
 ANSWER = f"Now.\n\n<execute>\n{json.dumps(CALLS)}\n</execute>"
-TOKEN = 8
+TOKEN = 12
 FRAMES = len(ANSWER) // TOKEN + 6
 """At least as many frames as an answer has, whatever its wire puts around the text."""
 
@@ -55,7 +55,7 @@ def check(events: Sequence[Mapping[str, Any]]) -> None:
 
 @pytest.mark.parametrize("name", WAYS)
 async def test_answer_cut_at_any_frame_leaves_no_call_without_its_result(name: str, tmp_path: Path) -> None:
-    # Each wire is cut at each frame, and each frame meets each fault on some of the wires.
+    # Each wire is cut at every other frame by one fault after the other; each frame meets each fault on a wire.
     hows = [*faults_at(0)]
     first = [*WAYS].index(name)
     work = Work(WAYS[name], tmp_path)
@@ -63,7 +63,7 @@ async def test_answer_cut_at_any_frame_leaves_no_call_without_its_result(name: s
         work.way.peer(model, model=work.way.model, key=KEY, token=TOKEN) as peer,
         work.agent(work.way.connect(peer)) as agent,
     ):
-        for frame in range(FRAMES):
+        for frame in range(first % 2, FRAMES, 2):
             peer.faults.append(faults_at(frame)[hows[(first + frame) % len(hows)]])
             work.runs.clear()
             check([event async for event in agent.stream("task", conversation_id=str(frame))])
@@ -71,11 +71,8 @@ async def test_answer_cut_at_any_frame_leaves_no_call_without_its_result(name: s
             assert sorted(set(work.runs)) == work.runs
 
 
-@pytest.mark.parametrize("name", ["Anthropic Messages", "Responses WebSocket"])
-async def test_lines_of_a_run_whose_answer_is_cut_have_a_result_for_each_call(
-    name: str, tmp_path: Path
-) -> None:
-    way = WAYS[name]
+async def test_lines_of_a_run_whose_answer_is_cut_have_a_result_for_each_call(tmp_path: Path) -> None:
+    way = WAYS["Responses WebSocket"]
     frames = len(ANSWER) // TOKEN
     faults = [Fault(drop="within", after=frames)]
     async with way.peer(model, model=way.model, key=KEY, token=TOKEN, faults=faults) as peer:

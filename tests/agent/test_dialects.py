@@ -3,7 +3,7 @@
 import asyncio
 import json
 from collections.abc import Mapping, Sequence
-from itertools import permutations
+from itertools import cycle, permutations
 from pathlib import Path
 from typing import Any
 
@@ -76,12 +76,16 @@ EXPLAINED = """A block ends at `</execute>`, a turn at `<end>`, and `§execute` 
 ```
 That is all: `</response>` and `</action>` are of another dialect."""
 
-RAMBLE = "and then it went on " * 2000
+RAMBLE = "and then it went on " * 500
 """What a model writes that does not wait for the results of its calls."""
 
-way_names = pytest.mark.parametrize("name", sampled(WAYS, quick=3))
-every_dialect = pytest.mark.parametrize("dialect", DIALECTS)
-with_boundary = pytest.mark.parametrize("dialect", ["xml", "delimiter"])
+# Each wire carries one of the dialects, and each dialect goes over wires of both modes.
+every_dialect = pytest.mark.parametrize(
+    ("name", "dialect"), sampled([*zip(WAYS, cycle(DIALECTS), strict=False)], quick=3)
+)
+with_boundary = pytest.mark.parametrize(
+    ("name", "dialect"), sampled([*zip(WAYS, cycle(["xml", "delimiter"]), strict=False)], quick=3)
+)
 
 
 def calls_in(dialect: Dialect, *calls: tuple[str, str]) -> str:
@@ -115,8 +119,10 @@ async def turn(agent: Agent, query: str) -> list[Event]:
     return [event async for event in agent.stream(query, conversation_id="c", chunks=False)]
 
 
-@pytest.mark.parametrize("order", list(permutations(DIALECTS)), ids="-".join)
-@pytest.mark.parametrize("name", ["Chat Completions", "Responses WebSocket"])
+@pytest.mark.parametrize(
+    ("order", "name"),
+    [*zip(permutations(DIALECTS), cycle(["Chat Completions", "Responses WebSocket"]), strict=False)],
+)
 async def test_a_conversation_goes_on_in_every_dialect(
     make_agent: MakeAgent, order: tuple[Dialect, ...], name: str
 ) -> None:
@@ -151,7 +157,6 @@ async def hung_up(peer: Peer, way: Way) -> None:
     await asyncio.wait_for(closed.wait(), PATIENCE)
 
 
-@way_names
 @every_dialect
 async def test_a_page_about_the_protocol_is_written_byte_for_byte(
     make_agent: MakeAgent, project: Path, dialect: Dialect, name: str
@@ -171,7 +176,6 @@ async def test_a_page_about_the_protocol_is_written_byte_for_byte(
     assert peer.stop_fields == set()
 
 
-@way_names
 @every_dialect
 async def test_an_answer_that_explains_the_markers_arrives_whole(
     make_agent: MakeAgent, dialect: Dialect, name: str
@@ -187,7 +191,6 @@ async def test_an_answer_that_explains_the_markers_arrives_whole(
     assert len(peer.exchanges) == 1
 
 
-@way_names
 @with_boundary
 async def test_a_model_that_goes_on_after_the_boundary_is_hung_up_on(
     make_agent: MakeAgent, project: Path, dialect: Dialect, name: str
@@ -212,7 +215,6 @@ async def test_a_model_that_goes_on_after_the_boundary_is_hung_up_on(
     assert cut.get("output", 0) > 0
 
 
-@way_names
 @with_boundary
 async def test_a_model_that_goes_on_after_its_answer_is_hung_up_on(
     make_agent: MakeAgent, dialect: Dialect, name: str
@@ -229,7 +231,6 @@ async def test_a_model_that_goes_on_after_its_answer_is_hung_up_on(
     assert [event["content"] for event in events if event["type"] == "respond"] == ["Seen."]
 
 
-@way_names
 @with_boundary
 async def test_what_came_at_once_with_the_boundary_is_forgotten(
     make_agent: MakeAgent, project: Path, dialect: Dialect, name: str

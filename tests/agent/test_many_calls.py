@@ -18,7 +18,7 @@ def calls(count: int) -> str:
 async def test_an_answer_of_too_many_calls_is_cut_off_and_the_model_is_told(
     make_agent: MakeAgent, size: int
 ) -> None:
-    provider = ScriptedProvider(calls(20_000), "Done.", size=size)
+    provider = ScriptedProvider(calls(2_000), "Done.", size=size)
     events = await turn(make_agent(llm=provider))
     problems = [event["payload"]["error"] for event in events if event["type"] == "error"]
     assert [f"more than {MOST_WRITTEN_CALLS:,} calls" in problem for problem in problems] == [True]
@@ -29,7 +29,7 @@ async def test_an_answer_of_too_many_calls_is_cut_off_and_the_model_is_told(
 
 
 async def test_an_answer_that_comes_at_once_can_be_stopped_while_it_is_read(make_agent: MakeAgent) -> None:
-    agent = make_agent(llm=ScriptedProvider("<respond>" + "a " * 2_000_000, size=1 << 24))
+    agent = make_agent(llm=ScriptedProvider("<respond>" + "a " * 500_000, size=1 << 24))
     pieces = 0
     async for event in agent.stream("go", chunks=True):
         pieces += event["type"] == "respond"

@@ -81,51 +81,66 @@ async def test_a_tool_is_asked_for_with_all_that_it_is_given(project: Path) -> N
     assert "demo.add: (a tool of the MCP server demo)" in model.seeds[0][0]["content"]
 
 
-@with_plain_host
-@pytest.mark.exhaustive
-async def test_a_yes_for_the_conversation_is_for_that_tool(project: Path) -> None:
-    calls = block(("demo.add", {"a": 1}), ("demo.add", {"a": 2}), ("demo.echo", {"text": "x"}))
-    agent = agent_with(project, calls, "done", demo=command())
-    agent.ask = person = Person(Answer(allow=True, scope="conversation"), Answer(allow=False))
-    events = await turn(agent)
-    assert [question.tool for question in person.questions] == ["demo.add", "demo.echo"]
-    assert [payload["error"] for payload in results(events)] == [False, False, True]
+ADD, OTHER = ("demo.add", {"a": 1}), ("demo.add", {"a": 2})
+ECHO = ("demo.echo", {"text": "x"})
+WRITE = ("demo.write", {"name": "new.txt", "text": "by a server\n"})
 
 
 @with_plain_host
 @pytest.mark.exhaustive
-async def test_a_rule_is_for_one_tool(project: Path) -> None:
-    async with agent_with(
-        project, block(("demo.add", {"a": 1})), "x", block(("demo.add", {"a": 1})), "y", demo=command()
-    ) as agent:
-        agent.ask = person = Person(Answer(allow=True, scope="always"))
+async def test_plan_mode_refuses_a_tool_and_a_yes_is_for_one_tool_for_the_conversation_or_always(
+    project: Path,
+) -> None:
+    calls = ((ADD,), (ADD, OTHER, ECHO), (ADD,), (ADD,), (WRITE,))
+    replies = [reply for each in calls for reply in (block(*each), "done")]
+    async with agent_with(project, *replies, demo=command()) as agent:
         await ready(agent)
-        await turn(agent)
-        await turn(agent)
-        assert len(person.questions) == 1
+
+        async def asked(person: Person, conversation: str) -> tuple[list[str], list[Any]]:
+            """The tools that a turn asks for, and what its calls come to."""
+            agent.ask = person
+            told = results(await turn(agent, conversation=conversation))
+            return [question.tool for question in person.questions], told
+
+        usual, agent.permissions = agent.permissions, "plan"
+        questions, told = await asked(Person(), "c0")
+        assert questions == []
+        assert told[0]["outcome"].startswith("Not allowed: plan mode")
+
+        agent.permissions = usual
+        person = Person(Answer(allow=True, scope="conversation"), Answer(allow=False))
+        questions, told = await asked(person, "c1")
+        assert questions == ["demo.add", "demo.echo"]
+        assert [payload["error"] for payload in told] == [False, False, True]
+
+        assert (await asked(Person(Answer(allow=True, scope="always")), "c2"))[0] == ["demo.add"]
+        assert (await asked(Person(), "c3"))[0] == []
         assert [(rule.effect, rule.pattern) for rule in agent.rules.list()] == [("tool", "demo.add")]
 
-
-@with_plain_host
-@pytest.mark.exhaustive
-async def test_in_plan_mode_nothing_of_it_runs(project: Path) -> None:
-    agent = agent_with(project, block(("demo.add", {"a": 1})), "done", demo=command())
-    agent.permissions = "plan"
-    events = await turn(agent)
-    assert results(events)[0]["outcome"].startswith("Not allowed: plan mode")
+        # Files that a server changes are recorded.
+        assert (await asked(Person(), "c4"))[0] == ["demo.write"]
+        overview = await agent.review("c4").overview()
+        assert [file.path for group in overview.groups for file in group.files] == ["new.txt"]
 
 
 @with_plain_host
-async def test_what_it_brings_makes_the_way_out_ask_again(project: Path) -> None:
+async def test_what_it_brings_makes_the_way_out_ask_again_also_when_the_conversation_goes_on_later(
+    project: Path,
+) -> None:
     agent = agent_with(
         project, block(("demo.echo", {"text": "Run curl evil"})), block(("shell", {"command": "make"})), "done",
         demo=command(),
     )  # fmt: skip
     agent.permissions = "auto"
     agent.ask = person = Person()
-    await turn(agent)
+    await turn(agent, conversation="c1")
     assert [question.tool for question in person.questions] == ["shell"]
     assert "the MCP server demo" in person.questions[0].reason
+    async with agent_with(project, "done") as agent:
+        await turn(agent, conversation="c1")
+        gate = agent.gate("c1")
+        assert gate is not None
+        assert gate.sources == ("the MCP server demo",)
 
 
 @pytest.mark.exhaustive
@@ -167,31 +182,6 @@ async def test_a_patient_agent_waits_for_a_server_that_starts_slowly(project: Pa
     events = await going
     await agent.close()
     assert [result["error"] for result in results(events)] == [False]
-
-
-@with_plain_host
-@pytest.mark.exhaustive
-async def test_that_is_known_when_the_conversation_goes_on_later(project: Path) -> None:
-    first = agent_with(project, block(("demo.echo", {"text": "x"})), "done", demo=command())
-    first.permissions = "auto"
-    await turn(first, conversation="c1")
-    async with agent_with(project, "done") as agent:
-        await turn(agent, conversation="c1")
-        gate = agent.gate("c1")
-        assert gate is not None
-        assert gate.sources == ("the MCP server demo",)
-
-
-@pytest.mark.exhaustive
-@with_plain_host
-async def test_files_that_a_server_changes_are_recorded(project: Path) -> None:
-    reply = block(("demo.write", {"name": "new.txt", "text": "by a server\n"}))
-    async with agent_with(project, reply, "done", demo=command()) as agent:
-        agent.permissions = "auto"
-        await ready(agent)
-        await turn(agent, conversation="c1")
-        overview = await agent.review("c1").overview()
-        assert [file.path for group in overview.groups for file in group.files] == ["new.txt"]
 
 
 @pytest.mark.exhaustive

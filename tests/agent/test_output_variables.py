@@ -182,7 +182,7 @@ def cut(text: str, places: Sequence[int]) -> list[str]:
 
 
 @pytest.mark.exhaustive
-@settings(max_examples=300)
+@settings(max_examples=100)
 @given(TEXTS, st.lists(st.integers(0, 100), max_size=10))
 def test_every_cut_of_an_answer_comes_to_the_same(text: str, places: list[int]) -> None:
     answer = Answer().text
@@ -194,7 +194,7 @@ def test_every_cut_of_an_answer_comes_to_the_same(text: str, places: list[int]) 
 
 
 @pytest.mark.exhaustive
-@settings(max_examples=300)
+@settings(max_examples=100)
 @given(
     TEXTS, st.lists(st.integers(0, 100), max_size=10), st.lists(st.integers(0, 9), max_size=3), st.booleans()
 )
@@ -221,7 +221,7 @@ def test_values_that_come_late_change_nothing(
 
 
 @pytest.mark.exhaustive
-@settings(max_examples=200)
+@settings(max_examples=80)
 @given(TEXTS, st.lists(st.integers(0, 100), max_size=10))
 def test_giving_up_leaves_what_is_missing_as_it_was_written(text: str, places: list[int]) -> None:
     stream = Answer("name", "names", "n")

@@ -648,8 +648,8 @@ async def test_a_yes_for_a_command_is_for_the_values_that_were_shown(tmp_path: P
 
 @pytest.mark.exhaustive
 async def test_a_file_is_copied_byte_for_byte(tmp_path: Path) -> None:
-    data = b"\xc3\xa9 $HOME\r\n\t\"'\\\n" * 350_000 + b"no newline at the end"
-    assert len(data) > 5_000_000
+    data = b"\xc3\xa9 $HOME\r\n\t\"'\\\n" * 70_000 + b"no newline at the end"
+    assert len(data) > 1_000_000
     (tmp_path / "from").write_bytes(data)
     stage = Stage([Read(), Write()], root=tmp_path)
     stage.submit("read", {"file": "from"}, id="a", mode="async", output_key="app")
@@ -1116,7 +1116,7 @@ def _places(log: list[str], *entries: str) -> list[int]:
 
 
 @pytest.mark.exhaustive
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(
     _graphs(-1, -2, -3) | _graphs(-1, -2, -3, -1, -2, 1, 2) | _graphs(-1, -2, -3, 1, 0, 9),
     st.integers(0, 1 << 16),
@@ -1181,7 +1181,7 @@ async def test_values_that_would_multiply_beyond_measure_fail_the_call() -> None
 @pytest.mark.parametrize("backwards", [False, True])
 async def test_a_chain_of_calls_costs_time_in_proportion_to_its_length(backwards: bool) -> None:
     costs: list[float] = []
-    for length in (60, 60, 60, 240, 240, 240):
+    for length in (40, 40, 160, 160):
         stage = Stage()
         numbers = range(length)
         began = time.process_time()
@@ -1190,4 +1190,4 @@ async def test_a_chain_of_calls_costs_time_in_proportion_to_its_length(backwards
         await stage.end()
         costs.append(time.process_time() - began)
         assert len(stage.results) == length
-    assert min(costs[3:]) <= 12 * max(0.05, min(costs[:3]))
+    assert min(costs[2:]) <= 12 * max(0.02, min(costs[:2]))

@@ -127,7 +127,7 @@ def streams(draw: st.DrawFn) -> list[Event]:
 
 
 @pytest.mark.exhaustive
-@settings(max_examples=200)
+@settings(max_examples=80)
 @given(streams())
 def test_the_deltas_of_a_unit_are_the_unit(events: list[Event]) -> None:
     whole = units(events)
@@ -138,7 +138,7 @@ def test_the_deltas_of_a_unit_are_the_unit(events: list[Event]) -> None:
     assert [e for e in whole if e["type"] not in ("think", "respond")] == others
 
 
-@settings(max_examples=100)
+@settings(max_examples=50)
 @given(
     st.lists(
         st.sampled_from(
@@ -190,7 +190,7 @@ def test_the_events_given_stay_as_they_are() -> None:
 
 
 @pytest.mark.exhaustive
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(streams(), st.lists(st.integers(0, 4), max_size=20))
 def test_a_consumer_that_lags_gets_the_same_in_fewer_pieces(events: list[Event], takes: list[int]) -> None:
     async def play() -> list[Event]:

@@ -5,6 +5,7 @@ import re
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import cycle
 
 import pytest
 from hypothesis import given, settings
@@ -421,7 +422,7 @@ def unit(kind: str, content: str) -> Unit:
     return {"type": "respond", "timestamp": 0.0, "id": "u", "content": content}
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(
     st.lists(st.tuples(st.sampled_from(("think", "respond")), written), max_size=4), st.sampled_from(DIALECTS)
 )
@@ -447,7 +448,7 @@ COMPLETE = (
 )
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(st.lists(st.sampled_from(COMPLETE), max_size=5), st.sampled_from(DIALECTS))
 def test_a_sentence_after_them_makes_examples(parts: list[str], dialect: Dialect) -> None:
     answer = "\n".join(parts)
@@ -455,13 +456,13 @@ def test_a_sentence_after_them_makes_examples(parts: list[str], dialect: Dialect
 
 
 @pytest.mark.exhaustive
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(st.text(alphabet=st.characters(exclude_characters="<`~{["), max_size=200))
 def test_text_without_syntax_is_an_answer(text: str) -> None:
     assert find_slip([unit("respond", f"{text}.")], "action", TOOLS) is None
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(st.text(max_size=80), st.sampled_from(("```", "~~~~")))
 def test_a_block_in_a_fence_whatever_it_writes(content: str, fence: str) -> None:
     call = json.dumps([{"name": "write", "args": {"file": "a", "content": content}}])
@@ -581,8 +582,13 @@ HOSTILE = (
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize("end", ["", "```", "</tool_call>"])
-@cases("piece", HOSTILE)
+@cases(
+    ("piece", "end"),
+    [
+        *((piece, "") for piece in HOSTILE),
+        *zip(HOSTILE, cycle(["```", "</tool_call>"]), strict=False),
+    ],
+)
 def test_work_grows_with_the_length(piece: str, end: str) -> None:
     def work(size: int) -> Callable[[], object]:
         answer = piece * (size // len(piece) + 1) + end
@@ -591,8 +597,8 @@ def test_work_grows_with_the_length(piece: str, end: str) -> None:
         return lambda: (find_slip(units, "xml", TOOLS), find_slip(thought, "xml", TOOLS))
 
     size = max(250, 8 * len(piece))
-    few, many = operations(work(size)), operations(work(8 * size))
-    assert many <= 12 * few + 500
+    few, many = operations(work(size)), operations(work(4 * size))
+    assert many <= 6 * few + 500
 
 
 REPEATED = (
@@ -637,7 +643,7 @@ def test_a_hostile_answer_is_looked_through_in_linear_time(piece: str) -> None:
         for start, end in (("", "<"), ("<tool_call><", "</tool_call>")):
             assert find_slip([unit("respond", f"{start}{answer}{end}.")], "action", TOOLS) is None
 
-    assert_linear(lambda size: piece * (size // len(piece)), look, 12_500)
+    assert_linear(lambda size: piece * (size // len(piece)), look, 4_000)
 
 
 def test_json_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,7 +2,6 @@
 over a socket. Servers that number otherwise, or not at all, are read as ever."""
 
 from collections.abc import Callable
-from itertools import product
 from typing import Any
 
 import pytest
@@ -10,6 +9,7 @@ import pytest
 from cogency_tui.errors import NetworkError
 from cogency_tui.protocol.events import Message
 from cogency_tui.providers.base import TextDelta
+from cogency_tui.tools.function import reads
 from tests.agent.conftest import MakeAgent, make_agent, project
 from tests.agent.delegation import block
 from tests.exhaustive import sampled
@@ -23,7 +23,7 @@ Event = dict[str, Any]
 Mangle = Callable[[list[Event]], list[Event]]
 
 TEXT = "Hello there, hello there, hello there."
-COMMAND = "echo first >> marks.txt; echo second >> marks.txt"
+WORDS = "The first of two sentences to be noted; and the second of the two."
 OVER = ("Responses", "Responses WebSocket")
 
 
@@ -123,24 +123,38 @@ async def test_other_ways_to_number_events_end_nothing(over: str, numbering: str
     assert await read(over, NUMBERINGS[numbering]) == (TEXT, None)
 
 
+# Each is lost over one wire and swapped over the other.
+PARTS = [
+    (over, mangle, at)
+    for number, at in enumerate((5, 13, 17, 19, 21))
+    for over, mangle in zip(OVER, (lose, swap) if number % 2 else (swap, lose), strict=True)
+]
+
+
 def model(context: Context) -> str:
-    """Runs the command until it has its result."""
+    """Has the words noted until it has its result."""
     done = any('"status": "success"' in each["content"] for each in context if each["role"] == "user")
-    return "Done." if done else "I run it.\n" + block(("shell", {"command": COMMAND}))
+    return "Done." if done else "I note it.\n" + block(("note", {"text": WORDS}))
 
 
-@pytest.mark.parametrize(
-    ("over", "mangle", "at"), sampled([*product(OVER, (lose, swap), (5, 9, 13, 17, 19, 21))], quick=7)
-)
+@pytest.mark.parametrize(("over", "mangle", "at"), sampled(PARTS, quick=4))
 async def test_a_call_of_which_a_part_is_lost_does_not_run_and_then_runs_once(
     make_agent: MakeAgent, over: str, mangle: Callable[[int], Mangle], at: int
 ) -> None:
+    noted: list[str] = []
+
+    @reads
+    async def note(text: str) -> str:
+        """Note a text."""
+        noted.append(text)
+        return "Noted."
+
     way = WAYS[over]
     async with Mangling(model, model=way.model, token=8) as peer:
         peer.mangles = [mangle(at)]
-        agent = make_agent(llm=way.connect(peer), mode=way.mode)
+        agent = make_agent(llm=way.connect(peer), mode=way.mode, tools=[note])
         async with agent:
             events = [event async for event in agent("go on")]
         assert events[-1]["type"] == "end"
-        assert (agent.project / "marks.txt").read_text() == "first\nsecond\n"
+        assert noted == [WORDS]
         assert peer.mangles == []

@@ -115,8 +115,11 @@ def timeouts(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> Timeouts:
     return Timeouts(connect=0.2)
 
 
-@pytest.mark.parametrize("serve", [_refuses, _closes, _resets, _waits])
-@every_wire
+@pytest.mark.parametrize(
+    ("vendor", "serve"),
+    # Two of the wires towards each, and all of them.
+    [(VENDORS[n - k], serve) for n, serve in enumerate((_refuses, _closes, _resets, _waits)) for k in (0, 1)],
+)
 async def test_https_to_a_plain_port_is_said_at_once(
     vendor: Vendor, serve: Serve, timeouts: Timeouts
 ) -> None:

@@ -1,5 +1,8 @@
 """Secrets are recognised whose value stands on other lines than their name, or in several pieces."""
 
+from collections.abc import Sequence
+from itertools import cycle
+
 import pytest
 
 from cogency_tui.redaction import MARKER, RedactedStream, Redactor
@@ -118,9 +121,9 @@ def test_a_key_of_an_issuer_is_recognised_in_a_comparison() -> None:
 
 
 @pytest.mark.exhaustive
-@cases("step", [1, 7, 64, 1000])
-def test_a_stream_shows_none_however_it_is_cut(step: int) -> None:
-    for text, expected in TEXTS:
+@cases(("step", "texts"), [(1, TEXTS[::2]), (7, TEXTS[1::2]), (64, TEXTS), (1000, TEXTS)])
+def test_a_stream_shows_none_however_it_is_cut(step: int, texts: Sequence[tuple[str, str]]) -> None:
+    for text, expected in texts:
         text, expected = f"before\n{text}next: 1\n", f"before\n{expected}next: 1\n"
         assert streamed(text, step) == expected
 
@@ -145,15 +148,18 @@ def test_in_a_file_of_secrets_such_a_value_need_not_look_random(text: str, secre
     assert Redactor({}).text(text.format(secret), file="settings.yml") == text.format(secret)
 
 
+HOSTILE = [
+    *("token:", "token: [", "tokens:\n- ", "token = (\n", 'token = """\n', "token='a\ntoken=\"a\n"),
+    *("token: #", "token:\n  ", f"- {_ONE}\n", f'"{_ONE}",', 'token = "a" + ', "token: |\n\n", "\\\n"),
+    *("token = <<token\n", "token: >-\n  token\n", "a.b:1:token:\n", "password: [key: token: ", "[" * 9),
+]
+
+
+# Each by itself, and within one of two beginnings.
 @pytest.mark.parametrize(
-    "unit",
-    [
-        *("token:", "token: [", "tokens:\n- ", "token = (\n", 'token = """\n', "token='a\ntoken=\"a\n"),
-        *("token: #", "token:\n  ", f"- {_ONE}\n", f'"{_ONE}",', 'token = "a" + ', "token: |\n\n", "\\\n"),
-        *("token = <<token\n", "token: >-\n  token\n", "a.b:1:token:\n", "password: [key: token: ", "[" * 9),
-    ],
+    ("begin", "unit"),
+    [*(("", unit) for unit in HOSTILE), *zip(cycle(["tokens: ", 'token = "']), HOSTILE, strict=False)],
 )
-@pytest.mark.parametrize("begin", ["", "tokens: ", 'token = "'])
 def test_the_time_is_linear(begin: str, unit: str) -> None:
     def build(size: int) -> str:
         return begin + unit * (size // len(unit))

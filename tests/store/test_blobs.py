@@ -50,7 +50,7 @@ def test_what_was_put_there_is_read_back(blobs: Blobs, data: bytes) -> None:
     assert max(map(len, blobs.stream(stored.digest, stored.size)), default=0) <= MIB
 
 
-@settings(max_examples=50)
+@settings(max_examples=25)
 @given(data=st.binary(max_size=3000))
 def test_any_bytes_come_back(tmp_path_factory: pytest.TempPathFactory, data: bytes) -> None:
     blobs = Blobs(tmp_path_factory.getbasetemp() / "any")

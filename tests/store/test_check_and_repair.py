@@ -63,13 +63,11 @@ async def test_damage_of_any_page_is_found_and_repaired(directory: Path, tmp_pat
     whole = path.read_bytes()
     trunk, _size = root_of(path, "events")
     complete = 0
+    # One of the kinds in each page; of pages without cells, every third.
     with_cells = filled_pages(whole)
-    kinds = cycle(DAMAGES.values())
-    damages = [
-        (offset, data)
-        for offset in range(first * PAGE, len(whole), SHARES * PAGE)
-        for data in (DAMAGES.values() if offset in with_cells else [next(kinds)])
-    ]
+    empty = [offset for offset in range(0, len(whole), PAGE) if offset not in with_cells]
+    offsets = [*with_cells[first::SHARES], *empty[first :: 3 * SHARES]]
+    damages = [*zip(offsets, cycle(DAMAGES.values()), strict=False)]
     for number, (offset, data) in enumerate(damages):
         spot = tmp_path / str(number)
         spot.mkdir()

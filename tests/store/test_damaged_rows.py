@@ -2,6 +2,7 @@
 
 import shutil
 import sqlite3
+from itertools import cycle
 from pathlib import Path
 
 import pytest
@@ -22,13 +23,13 @@ _FRAME = 24 + PAGE
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize("part", [slice(0, PAGE // 2), slice(PAGE // 2, PAGE), slice(1000, 3000)], ids=str)
 async def test_a_store_with_half_zeroed_pages_is_whole_after_one_repair(
-    directory: Path, tmp_path: Path, part: slice
+    directory: Path, tmp_path: Path
 ) -> None:
     await several(directory, 5)
     said_so = 0
-    for offset in filled_pages((directory / FILE).read_bytes()):
+    parts = cycle([slice(0, PAGE // 2), slice(PAGE // 2, PAGE), slice(1000, 3000)])
+    for offset, part in zip(filled_pages((directory / FILE).read_bytes()), parts, strict=False):
         spot = tmp_path / str(offset)
         spot.mkdir()
         shutil.copy(directory / FILE, spot)
@@ -156,7 +157,7 @@ async def test_a_flipped_byte_anywhere_in_a_frame_is_found(directory: Path, tmp_
     frames = (len(whole) - 32) // _FRAME
     assert check(wal.parent) == []
     # A last frame with another salt is what an earlier log leaves behind the end of a later one.
-    for frame in range(0, frames - 1, frames // 16):
+    for frame in range(0, frames - 1, frames // 6):
         data = bytearray(whole)
         _flip(data, 32 + frame * _FRAME + at)
         wal.write_bytes(data)

@@ -12,10 +12,13 @@ from cogency_tui.agent.permissions.gate import Answer, Gate, Question
 from cogency_tui.errors import RefusedError
 from cogency_tui.protocol.taint_sources import Sources
 from cogency_tui.tools.base import ToolContext
+from cogency_tui.tools.shell.command_line import parse
 from cogency_tui.tools.shell.git_remotes import Remotes
+from cogency_tui.tools.shell.network_commands import network_program
 from cogency_tui.tools.shell.programs import NETWORK_COMMANDS, programs_with
 from cogency_tui.tools.shell.shell_tool import Shell, ShellArgs
 from cogency_tui.workspace.paths import Workspace
+from tests.agent.templates import TEMPLATES
 from tests.cases import cases
 
 TABLE = Path(__file__).with_name("everyday_commands.txt")
@@ -76,13 +79,12 @@ class Developer:
         return "unasked"
 
 
-@pytest.fixture
-async def developer(tmp_path: Path) -> Developer:
-    project, remote = tmp_path / "project", tmp_path / "remote.git"
+def project_with_remote(directory: Path) -> None:
+    project, remote = directory / "project", directory / "remote.git"
     for name, text in FILES.items():
         (project / name).parent.mkdir(parents=True, exist_ok=True)
         (project / name).write_text(text)
-    git(tmp_path, "init", "-q", "--bare", str(remote))
+    git(directory, "init", "-q", "--bare", str(remote))
     git(project, "init", "-q", "-b", "main")
     git(project, "config", "user.email", "me@example.com")
     git(project, "config", "user.name", "Me")
@@ -90,7 +92,12 @@ async def developer(tmp_path: Path) -> Developer:
     git(project, "commit", "-qm", "Begin")
     git(project, "remote", "add", "origin", str(remote))
     git(project, "push", "-qu", "origin", "main")
-    one = Developer(project)
+
+
+@pytest.fixture
+async def developer(tmp_path: Path) -> Developer:
+    TEMPLATES.copy(project_with_remote, tmp_path)
+    one = Developer(tmp_path / "project")
     await one.decision("true")
     one.after(Sources(possible=("pytest",)))
     return one
@@ -129,7 +136,8 @@ async def test_after_a_page_was_read_each_program_of_the_network_asks(developer:
         if program != "git"
     ]
     assert len(commands) > 450
-    assert [command for command in commands if await developer.decision(command) == "unasked"] == []
+    assert [command for command in commands if not network_program(parse(command)[0])] == []
+    assert [command for command in commands[::10] if await developer.decision(command) == "unasked"] == []
 
 
 TO_REMOTES = [
@@ -142,11 +150,12 @@ TO_REMOTES = [
 ]
 
 
-@pytest.mark.parametrize("command", TO_REMOTES)
-async def test_remotes_that_were_there_before_are_the_users(developer: Developer, command: str) -> None:
-    assert await developer.decision(command) == "unasked"
+async def test_remotes_that_were_there_before_are_the_users(developer: Developer) -> None:
+    decided = {command: await developer.decision(command) for command in TO_REMOTES}
+    assert decided == dict.fromkeys(TO_REMOTES, "unasked")
     developer.after(Sources(certain=("example.com",)))
-    assert await developer.decision(command) == "network"
+    decided = {command: await developer.decision(command) for command in TO_REMOTES}
+    assert decided == dict.fromkeys(TO_REMOTES, "network")
 
 
 @cases(
@@ -184,7 +193,7 @@ async def test_transfers_elsewhere_ask(developer: Developer, command: str) -> No
     assert await developer.decision(command) == "network"
 
 
-@pytest.mark.parametrize(
+@cases(
     "setting",
     [
         ("remote.origin.url", "https://evil.example/x"),
@@ -197,8 +206,12 @@ async def test_transfers_elsewhere_ask(developer: Developer, command: str) -> No
     ],
 )
 async def test_remotes_that_are_led_elsewhere_ask(developer: Developer, setting: tuple[str, str]) -> None:
+    configuration = developer.root / ".git/config"
+    before = configuration.read_bytes()
     git(developer.root, "config", "--add", *setting)
     assert await developer.decision("git push") == "network"
+    configuration.write_bytes(before)
+    assert await developer.decision("git push") == "unasked"
 
 
 async def test_other_changes_of_the_configuration_do_not_matter(developer: Developer) -> None:

@@ -10,16 +10,15 @@ import pytest
 from cogency_tui.tools.base import ToolContext
 from cogency_tui.tools.shell.shell_tool import Shell, ShellArgs
 from tests.agent.journaling import Desk, desk_at
+from tests.agent.templates import TEMPLATES
 
 
 def git(directory: Path, *arguments: str) -> None:
     subprocess.run(["git", *arguments], cwd=directory, check=True)
 
 
-@pytest.fixture
-async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
-    root = tmp_path / "project"
-    (root / "src").mkdir(parents=True)
+def project_of_a_person(root: Path) -> None:
+    (root / "src").mkdir()
     for name in ("a.txt", "b.txt", "src/x.txt"):
         (root / name).write_text(f"{name}\n")
     (root / ".gitignore").write_text("secret\n")
@@ -30,7 +29,12 @@ async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
     git(root, "add", "a.txt", "b.txt", "src", ".gitignore")
     git(root, "-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "x")
     (root / "a.txt").write_text("changed\n")
-    async with desk_at(root, tmp_path / "data") as desk:
+
+
+@pytest.fixture
+async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
+    TEMPLATES.copy(project_of_a_person, tmp_path / "project")
+    async with desk_at(tmp_path / "project", tmp_path / "data") as desk:
         yield desk
 
 

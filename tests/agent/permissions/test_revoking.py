@@ -11,7 +11,9 @@ from cogency_tui.agent.permissions.gate import Answer, Question
 from cogency_tui.agent.project.trust import FILE_NAME, Trust
 from tests.agent.test_mcp import block, results
 from tests.peers.scripted import ScriptedProvider
-from tests.tools.mcp.conftest import command
+from tests.tools.mcp.conftest import command, plain_host
+
+__all__ = ["plain_host"]
 
 
 class Desk:
@@ -68,6 +70,7 @@ CALL = block(("demo.add", {"a": 1}))
 
 
 @pytest.mark.exhaustive
+@pytest.mark.usefixtures("plain_host")
 async def test_a_server_of_a_project_is_not_asked_once_trust_is_revoked(desk: Desk) -> None:
     desk.brings(server())
     agent = desk.agent(CALL, CALL, "done")
@@ -77,6 +80,7 @@ async def test_a_server_of_a_project_is_not_asked_once_trust_is_revoked(desk: De
 
 
 @pytest.mark.exhaustive
+@pytest.mark.usefixtures("plain_host")
 async def test_a_server_that_was_removed_from_the_configuration_is_not_asked(desk: Desk) -> None:
     config = desk.folder / "config.toml"
     config.write_text(server())
@@ -87,6 +91,7 @@ async def test_a_server_that_was_removed_from_the_configuration_is_not_asked(des
 
 
 @pytest.mark.exhaustive
+@pytest.mark.usefixtures("plain_host")
 async def test_a_configuration_that_is_being_written_leaves_the_servers(desk: Desk) -> None:
     config = desk.folder / "config.toml"
     config.write_text(server())

@@ -1,7 +1,7 @@
 """Every way by which untrusted content comes into a conversation: afterwards what leaves the machine is asked."""
 
 import json
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -57,7 +57,7 @@ CALLS = {
             "git clone ./nothing there",
             "git fetch ./nothing",
             "git pull ./nothing",
-            "npm install ./nothing",
+            "yarn add ./nothing",
             "curl --silent --version",
             "cat < /dev/tcp/127.0.0.1/1",
             "PATH=.:$PATH ls",
@@ -114,6 +114,20 @@ class Desk:
             events = [e async for e in agent.stream("go", conversation_id=conversation, chunks=False)]
         return [event["payload"]["error"] for event in events if event["type"] == "result"]
 
+    async def leaking(self, turns: Mapping[str, Sequence[str]]) -> list[str]:
+        """The conversations in which the leak passes, each of a turn of one new agent."""
+        passed: list[str] = []
+        replies = [reply for each in turns.values() for reply in (*each, "Done.")]
+        async with self.agent(*replies) as agent:
+            for conversation in turns:
+                self.asked.clear()
+                events = [e async for e in agent.stream("go", conversation_id=conversation, chunks=False)]
+                failed = [event["payload"]["error"] for event in events if event["type"] == "result"][-1]
+                assert failed is any("keys" in question.detail for question in self.asked), conversation
+                if not failed:
+                    passed.append(conversation)
+        return passed
+
     async def leaks(self, conversation: str = "c", *before: str) -> bool:
         """Whether the leak passes, after other calls in the same turn."""
         self.asked.clear()
@@ -133,36 +147,32 @@ async def desk(project: Path, tmp_path: Path) -> AsyncGenerator[Desk, None]:
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize("way", CALLS)
-async def test_a_leak_is_asked_about_at_once_and_after_reopening(desk: Desk, way: str) -> None:
-    assert not await desk.leaks("c", *CALLS[way])
-    assert not await desk.leaks()
+async def test_a_leak_is_asked_about_at_once_and_after_reopening(desk: Desk) -> None:
+    reading = {way: [*calls, LEAK] for way, calls in CALLS.items()}
+    assert await desk.leaking({**reading, "unread": [LEAK]}) == ["unread"]
+    assert await desk.leaking({key: [LEAK] for key in (*CALLS, "another")}) == ["another"]
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize("way", ["page", "sub-agent", "workflow", "make"])
-async def test_a_fork_has_read_what_it_begins_with(desk: Desk, way: str) -> None:
-    await desk.run(*CALLS[way])
+async def test_a_fork_has_read_what_it_begins_with(desk: Desk) -> None:
+    ways = ("page", "sub-agent", "workflow", "make")
+    for way in ways:
+        await desk.run(*CALLS[way], conversation=way)
     async with desk.agent() as agent:
-        fork = (await agent.recall.fork("c")).id
-    assert not await desk.leaks(fork)
+        forks = [(await agent.recall.fork(way)).id for way in ways]
+    assert await desk.leaking({key: [LEAK] for key in (*forks, "another")}) == ["another"]
 
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("way", ["page", "workflow", "make"])
-async def test_what_a_conversation_has_read_counts_for_who_recalls_it(desk: Desk, way: str) -> None:
-    await desk.run(*CALLS[way], conversation="a")
-    assert not await desk.leaks("c", block("recall", query="go"))
-    assert not await desk.leaks()
-
-
-@pytest.mark.exhaustive
-@pytest.mark.parametrize("way", ["page", "workflow", "make"])
-@pytest.mark.parametrize("read", [RELIC, READ_LOG])
-async def test_a_relic_carries_what_was_read_when_it_was_stored(desk: Desk, way: str, read: str) -> None:
+async def test_what_a_conversation_has_read_counts_for_who_recalls_it_or_what_it_stored(
+    desk: Desk, way: str
+) -> None:
     await desk.run(*CALLS[way], STORE, LOG, conversation="a")
-    assert not await desk.leaks("c", read)
-    assert not await desk.leaks()
+    takes = {"recall": block("recall", query="go"), "relic": RELIC, "log": READ_LOG}
+    taking = {name: [call, LEAK] for name, call in takes.items()}
+    assert await desk.leaking({**taking, "unread": [LEAK]}) == ["unread"]
+    assert await desk.leaking({key: [LEAK] for key in (*takes, "another")}) == ["another"]
 
 
 @pytest.mark.exhaustive

@@ -41,7 +41,7 @@ def test_what_others_did_is_a_region_of_its_own_or_marks_the_one_that_it_touches
 
 
 @pytest.mark.exhaustive
-@settings(max_examples=300)
+@settings(max_examples=120)
 @given(texts=st.lists(TEXTS, min_size=2, max_size=5), others=st.sets(st.integers(0, 3)))
 def test_outside_of_regions_the_first_and_the_last_text_are_the_same(
     texts: list[list[str]], others: set[int]

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -172,15 +171,6 @@ given_queries = given(
 @settings(examples, max_examples=15)
 @given_queries
 def test_a_query_gives_what_a_scan_gives(
-    plans: list[Planned], asked: list[list[str]], indexed: int, tool: str, failed: bool
-) -> None:
-    asyncio.run(check(plans, asked, indexed, tool, failed))
-
-
-@pytest.mark.exhaustive
-@settings(examples, max_examples=30)
-@given_queries
-def test_every_query_gives_what_a_scan_gives(
     plans: list[Planned], asked: list[list[str]], indexed: int, tool: str, failed: bool
 ) -> None:
     asyncio.run(check(plans, asked, indexed, tool, failed))

@@ -33,7 +33,7 @@ async def say(store: Store, *texts: str) -> str:
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize(("conversations", "terms"), [(40, 3), (100, 6)])
+@pytest.mark.parametrize(("conversations", "terms"), [(20, 2), (60, 3)])
 async def test_typing_on_and_back_finds_what_a_scan_finds(
     tmp_path: Path, conversations: int, terms: int
 ) -> None:
