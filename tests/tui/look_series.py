@@ -1,0 +1,58 @@
+"""Several looks of one start of the app, each taken after the keys that lead on from the one before."""
+
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+from typing import Any, TypeAlias, cast
+
+from textual.app import App
+from textual.pilot import Pilot
+
+from tests.exhaustive import is_quick
+from tests.tui.driving import until
+from tests.tui.looks import SIZES, THEMES, Prepare, check_looks
+
+Step: TypeAlias = tuple[str, Prepare]
+"""The name of a look, and what leads to it."""
+
+
+class _Running:
+    """What `check_looks` is to start, and runs already."""
+
+    def __init__(self, pilot: Pilot[Any]) -> None:
+        self._pilot = pilot
+
+    @asynccontextmanager
+    async def run_test(self, **_options: Any) -> AsyncGenerator[Pilot[Any]]:
+        yield self._pilot
+
+
+async def check_series(
+    make: Callable[[], App[Any]], *steps: Step, sizes: Sequence[tuple[int, int]] = SIZES
+) -> None:
+    """Compare one look after the other, each as `check_looks` does: no step may depend on the sizes and the theme
+    that were shown before it. Each begins in the first size."""
+    async with make().run_test(size=sizes[0]) as pilot:
+        for name, prepare in steps:
+            await pilot.resize_terminal(*sizes[0])
+            await until(pilot, lambda: pilot.app.screen.size == sizes[0])
+            await _check(pilot, name, prepare, sizes=sizes)
+
+
+async def check_series_from_each_size(
+    make: Callable[[], Awaitable[App[Any]]],
+    *steps: Step,
+    sizes: Sequence[tuple[int, int]] = SIZES,
+    themes: Sequence[str] = THEMES,
+) -> None:
+    """As `check_series`, where what is shown depends on the size that it was prepared in: the app starts in each,
+    and changes its theme in the last. The quick run takes the first."""
+    for size in sizes[:1] if is_quick() else sizes:
+        app = await make()
+        async with app.run_test(size=size) as pilot:
+            for name, prepare in steps:
+                of_last = themes if size == sizes[-1] else themes[:1]
+                await _check(pilot, name, prepare, sizes=[size], themes=of_last)
+
+
+async def _check(pilot: Pilot[Any], name: str, prepare: Prepare, **options: Any) -> None:
+    await check_looks(name, lambda: cast("App[Any]", _Running(pilot)), prepare, **options)
