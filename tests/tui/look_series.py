@@ -1,12 +1,13 @@
 """Several looks of one start of the app, each taken after the keys that lead on from the one before."""
 
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, TypeAlias, cast
 
 from textual.app import App
 from textual.pilot import Pilot
 
+from cogency_tui.tui.main.screen import MainScreen
 from tests.exhaustive import is_quick
 from tests.tui.driving import until
 from tests.tui.looks import SIZES, THEMES, Prepare, check_looks
@@ -27,15 +28,24 @@ class _Running:
 
 
 async def check_series(
-    make: Callable[[], App[Any]], *steps: Step, sizes: Sequence[tuple[int, int]] = SIZES
+    make: Callable[[], App[Any]],
+    *steps: Step,
+    sizes: Sequence[tuple[int, int]] = SIZES,
+    in_one_theme: Collection[str] = (),
 ) -> None:
     """Compare one look after the other, each as `check_looks` does: no step may depend on the sizes and the theme
-    that were shown before it. Each begins in the first size."""
+    that were shown before it. Each begins on the main screen in the first size.
+
+    Those `in_one_theme` show no widgets but those of others, and are not seen in the second theme.
+    """
     async with make().run_test(size=sizes[0]) as pilot:
         for name, prepare in steps:
+            while not isinstance(pilot.app.screen, MainScreen):
+                await pilot.app.pop_screen()
             await pilot.resize_terminal(*sizes[0])
             await until(pilot, lambda: pilot.app.screen.size == sizes[0])
-            await _check(pilot, name, prepare, sizes=sizes)
+            themes = THEMES[:1] if name in in_one_theme else THEMES
+            await _check(pilot, name, prepare, sizes=sizes, themes=themes)
 
 
 async def check_series_from_each_size(
