@@ -19,7 +19,8 @@ from cogency_tui.tui.timeline.files_view import FileRows
 from cogency_tui.tui.timeline.screen import ThenView, TimelineScreen
 from cogency_tui.tui.timeline.sent_messages_view import ExchangeView
 from cogency_tui.tui.timeline.slider import FactLine
-from tests.tui.driving import at_work, finished, send, shown, until
+from tests.tui.driving import shown, until
+from tests.tui.review.stage import going_on
 from tests.tui.scripted import EPOCH, call, respond, result, think, user
 
 FRAME = Frame(
@@ -93,10 +94,7 @@ async def travelling(
     agent: Agent, *queries: str, size: tuple[int, int] = (120, 40)
 ) -> AsyncGenerator["Traveller"]:
     """The timeline after these turns."""
-    async with at_work(agent, size) as pilot:
-        for query in queries:
-            await send(pilot, query)
-            await finished(pilot)
+    async with going_on(agent, *queries, size=size) as pilot:
         traveller = Traveller(pilot)
         await traveller.open()
         yield traveller
