@@ -9,7 +9,7 @@ from textual.pilot import Pilot
 from cogency_tui.tui.help.screen import HelpScreen
 from cogency_tui.tui.settings.theme_picker import ThemePicker
 from tests.tui.driving import app_over, files_of, send, shown, until
-from tests.tui.looks import check_looks, each_size
+from tests.tui.looks import check_looks
 from tests.tui.scripted import ScriptedAgent
 
 
@@ -64,15 +64,14 @@ async def test_the_list_of_keys_scrolls(project: Path) -> None:
 
 
 @pytest.mark.exhaustive
-@each_size
-async def test_help_found(project: Path, width: int, height: int) -> None:
+async def test_help_found(project: Path) -> None:
     async def find(pilot: Pilot[Any]) -> None:
         await help_of(pilot)
         await pilot.press(*"pane")
         await until(pilot, lambda: "Nothing" not in body(pilot) and "Ctrl+N" not in body(pilot))
 
     agent = ScriptedAgent(project)
-    await check_looks("help-found", lambda: app_over(agent), find, sizes=[(width, height)])
+    await check_looks("help-found", lambda: app_over(agent), find)
 
 
 @pytest.mark.exhaustive
