@@ -32,7 +32,7 @@ def shell(command: str) -> str:
 
 def agent_in(project: Path, *replies: str) -> Agent:
     return Agent(
-        ScriptedProvider(*replies),
+        ScriptedProvider(*replies, size=1000),
         project=project,
         data=project.parent / "data",
         settings=Settings(),

@@ -45,7 +45,10 @@ def put(project: Path, name: str, content: str = AGENTS) -> Path:
 
 def agent_in(project: Path, *replies: str) -> Agent:
     return Agent(
-        ScriptedProvider(*replies), project=project, data=project.parent / "data", settings=Settings()
+        ScriptedProvider(*replies, size=1000),
+        project=project,
+        data=project.parent / "data",
+        settings=Settings(),
     )
 
 

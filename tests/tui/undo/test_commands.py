@@ -24,7 +24,7 @@ def block(name: str, **args: Any) -> str:
 
 def working(project: Path, *replies: str) -> AbstractAsyncContextManager[Pilot[Any]]:
     agent = Agent(
-        ScriptedProvider(*replies),
+        ScriptedProvider(*replies, size=1000),
         project=project,
         data=project.parent / "data",
         permissions="auto",
