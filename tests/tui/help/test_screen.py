@@ -7,8 +7,9 @@ import pytest
 from textual.pilot import Pilot
 
 from cogency_tui.tui.help.screen import HelpScreen
+from cogency_tui.tui.kit.filter_line import FilterField
 from cogency_tui.tui.settings.theme_picker import ThemePicker
-from tests.tui.driving import app_over, files_of, send, shown, until
+from tests.tui.driving import app_over, files_of, prompt_of, send, shown, until
 from tests.tui.looks import check_looks
 from tests.tui.scripted import ScriptedAgent
 
@@ -23,44 +24,34 @@ async def help_of(pilot: Pilot[Any]) -> str:
     return body(pilot)
 
 
-@pytest.mark.exhaustive
-async def test_what_works_just_here_stands_first(project: Path) -> None:
+async def test_what_works_just_here_stands_first_and_is_searched_by_key_command_and_meaning(
+    project: Path,
+) -> None:
     async with app_over(ScriptedAgent(project)).run_test(size=(120, 40)) as pilot:
-        assert (await help_of(pilot)).strip().startswith("Prompt")
-        await pilot.press("f1")
-        files_of(pilot).focus()
-        assert (await help_of(pilot)).strip().startswith("Files")
-
-
-@pytest.mark.exhaustive
-async def test_a_question_mark_opens_it_where_one_does_not_write(project: Path) -> None:
-    async with app_over(ScriptedAgent(project)).run_test(size=(120, 40)) as pilot:
+        # A question mark opens it where one does not write.
         await pilot.press("question_mark")
         assert not isinstance(pilot.app.screen, HelpScreen)
         files_of(pilot).focus()
         await pilot.press("question_mark")
         await until(pilot, lambda: isinstance(pilot.app.screen, HelpScreen))
-
-
-async def test_it_is_searched_by_key_command_and_meaning(project: Path) -> None:
-    async with app_over(ScriptedAgent(project)).run_test(size=(120, 40)) as pilot:
-        await help_of(pilot)
-        for typed, found in (("shift+tab", "without asking"), ("/compact", "Summarize"), ("model", "F2")):
-            await pilot.press(*("slash" if key == "/" else "plus" if key == "+" else key for key in typed))
-            await until(pilot, lambda found=found: found in body(pilot) and "Ctrl+N" not in body(pilot))
-            await pilot.press("escape")
-        await pilot.press(*"zzz")
-        await until(pilot, lambda: "No matches." in body(pilot))
-
-
-@pytest.mark.exhaustive
-async def test_the_list_of_keys_scrolls(project: Path) -> None:
-    async with app_over(ScriptedAgent(project)).run_test(size=(80, 24)) as pilot:
+        assert body(pilot).strip().startswith("Files")
+        await pilot.press("f1")
+        prompt_of(pilot).focus()
         before = await help_of(pilot)
+        assert before.strip().startswith("Prompt")
+
         await pilot.press("pagedown")
         await until(pilot, lambda: body(pilot) != before)
         await pilot.press("pageup")
         await until(pilot, lambda: body(pilot) == before)
+
+        for typed, found in (("shift+tab", "without asking"), ("/compact", "Summarize"), ("model", "F2")):
+            await pilot.press("slash" if typed.startswith("/") else typed[0])
+            pilot.app.screen.query_one(FilterField).value = typed
+            await until(pilot, lambda found=found: found in body(pilot) and "Ctrl+N" not in body(pilot))
+            await pilot.press("escape")
+        await pilot.press(*"zzz")
+        await until(pilot, lambda: "No matches." in body(pilot))
 
 
 @pytest.mark.exhaustive

@@ -110,7 +110,9 @@ async def test_a_rule_that_is_withdrawn_is_asked_about_again_and_can_be_given_ba
         assert f"Added {rule.added}, stored in ~/.config/cogency-tui/permissions.toml" in note
         await pilot.press("d")
         await until(pilot, lambda: not agent.rules.list())
-        assert not list(agent.gate(main_of(pilot).bridge.conversation_id or "").granted)
+        gate = agent.gate(main_of(pilot).bridge.conversation_id or "")
+        assert gate is not None
+        assert not list(gate.granted)
         await until(pilot, lambda: "none granted" in shown(pilot.app.screen.query_one("#permissions-title")))
         await pilot.press("escape")
         await until(pilot, lambda: pilot.app.screen is main_of(pilot))
