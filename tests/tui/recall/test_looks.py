@@ -78,6 +78,14 @@ async def test_lists_searches_and_dialogs(project: Path) -> None:
     agent = agent_in(project)
     await past_with_forks(agent)
     agents = [agent]
+
+    async def always(pilot: Pilot[Any]) -> None:
+        store, sql = await agent.store(), "UPDATE usage SET timestamp = ? - 86400 * (id % 3)"
+        await store.database.write(lambda connection: connection.execute(sql, (EPOCH,)))
+        await keys("down", "s", until_screen=StatisticsScreen)(pilot)
+        await pilot.press("4")
+        await until(pilot, lambda: "Tokens by day" in str(_body(pilot)))
+
     await check_series(
         lambda: app_over(agent),
         ("recall-list", opened(agents, keys("down", "down"))),
@@ -88,6 +96,8 @@ async def test_lists_searches_and_dialogs(project: Path) -> None:
         ("recall-nothing", opened(agents, keys(), "no such thing")),
         ("recall-export", opened(agents, keys("down", "x", until_screen=ExportScreen))),
         ("recall-branches", opened(agents, keys("down", "b", until_screen=ComparisonScreen))),
+        ("recall-rename", opened(agents, keys("down", "r", until_screen=RenameScreen))),
+        ("recall-statistics", opened(agents, always)),
         in_one_theme=("recall-folded", "recall-everywhere", "recall-trash", "recall-nothing"),
     )
     await agent.close()
@@ -121,10 +131,6 @@ async def test_hostile_texts(project: Path) -> None:
 async def test_what_depends_on_the_size_that_it_was_prepared_in(project: Path) -> None:
     past = agent_in(project)
     await past_with_forks(past)
-    store = await past.store()
-    await store.database.write(
-        lambda connection: connection.execute("UPDATE usage SET timestamp = ? - 86400 * (id % 3)", (EPOCH,))
-    )
     await past.close()
     agents: list[Agent] = []
 
@@ -132,19 +138,10 @@ async def test_what_depends_on_the_size_that_it_was_prepared_in(project: Path) -
         agents.append(agent_in(project))
         return app_over(agents[-1])
 
-    async def always(pilot: Pilot[Any]) -> None:
-        await keys("down", "s", until_screen=StatisticsScreen)(pilot)
-        await pilot.press("4")
-        await until(pilot, lambda: "Tokens by day" in str(_body(pilot)))
-
     preview = ("recall-preview", opened(agents, keys("down", "f4"), "needle"))
-    steps = (
-        ("recall-hit", opened(agents, keys("down", "n"), "retry")),
-        ("recall-rename", opened(agents, keys("down", "r", until_screen=RenameScreen))),
-        ("recall-statistics", opened(agents, always)),
-    )
-    await check_series_from_each_size(make, *steps, sizes=WIDE)
-    await check_series_from_each_size(make, *steps, preview, sizes=NARROW)
+    hit = ("recall-hit", opened(agents, keys("down", "n"), "retry"))
+    await check_series_from_each_size(make, hit, sizes=WIDE)
+    await check_series_from_each_size(make, hit, preview, sizes=NARROW)
     for agent in agents:
         await agent.close()
 
