@@ -36,7 +36,7 @@ async def check_series(
     """Compare one look after the other, each as `check_looks` does: no step may depend on the sizes and the theme
     that were shown before it. Each begins on the main screen in the first size.
 
-    Those `in_one_theme` show no widgets but those of others, and are not seen in the second theme.
+    Those `in_one_theme` are not seen in the second theme: their widgets are in others, too, or name the theme.
     """
     async with make().run_test(size=sizes[0]) as pilot:
         for name, prepare in steps:

@@ -10,6 +10,7 @@ from cogency_tui.tui.help.screen import HelpScreen
 from cogency_tui.tui.kit.filter_line import FilterField
 from cogency_tui.tui.settings.theme_picker import ThemePicker
 from tests.tui.driving import app_over, files_of, prompt_of, send, shown, until
+from tests.tui.look_series import check_series
 from tests.tui.looks import check_looks
 from tests.tui.scripted import ScriptedAgent
 
@@ -55,24 +56,23 @@ async def test_what_works_just_here_stands_first_and_is_searched_by_key_command_
 
 
 @pytest.mark.exhaustive
-async def test_help_found(project: Path) -> None:
+async def test_what_help_found_and_the_theme_picker(project: Path) -> None:
     async def find(pilot: Pilot[Any]) -> None:
         await help_of(pilot)
         await pilot.press(*"pane")
         await until(pilot, lambda: "Nothing" not in body(pilot) and "Ctrl+N" not in body(pilot))
 
-    agent = ScriptedAgent(project)
-    await check_looks("help-found", lambda: app_over(agent), find)
-
-
-@pytest.mark.exhaustive
-async def test_the_theme_picker(project: Path) -> None:
     async def pick(pilot: Pilot[Any]) -> None:
         await send(pilot, "/theme")
         await until(pilot, lambda: isinstance(pilot.app.screen, ThemePicker))
 
     # The line of the theme in force is marked, and each theme has its own colours there.
-    await check_looks("theme-picker", lambda: app_over(ScriptedAgent(project)), pick, themes=("night",))
+    await check_series(
+        lambda: app_over(ScriptedAgent(project)),
+        ("help-found", find),
+        ("theme-picker", pick),
+        in_one_theme=("theme-picker",),
+    )
 
 
 @pytest.mark.exhaustive

@@ -22,6 +22,8 @@ from tests.tui.driving import app_over, at_work, finished, main_of, send, shown,
 from tests.tui.looks import SIZES, check_looks
 from tests.tui.scripted import EPOCH, ScriptedAgent
 
+pytestmark = pytest.mark.usefixtures("short_pause")
+
 MORNING = EPOCH - 14_000
 """The same day in every time zone but few."""
 
@@ -147,8 +149,16 @@ async def test_a_rule_that_is_withdrawn_is_asked_about_again_and_can_be_given_ba
 
 
 @pytest.mark.exhaustive
-async def test_what_was_allowed_for_the_conversation_is_withdrawn(project: Path) -> None:
-    agent = agent_in(project, shell("ls; true"), "One.", shell("ls; true"), "Two.")
+async def test_what_was_allowed_for_the_conversation_is_withdrawn_and_some_files_are_not_all(
+    project: Path,
+) -> None:
+    def write(file: str) -> str:
+        call = {"name": "write", "args": {"file": file, "content": "x"}}
+        return f"<execute>{json.dumps([call])}</execute>"
+
+    commands = [shell("ls; true"), "One.", shell("ls; true"), "Two."]
+    files = [write("src/new.py"), "One.", write("src/api/new.py"), "Two.", write("setup.py"), "Three."]
+    agent = agent_in(project, *commands, *files)
     async with working(agent) as pilot:
         await send(pilot, "one")
         await answered(pilot, "a")
@@ -167,6 +177,18 @@ async def test_what_was_allowed_for_the_conversation_is_withdrawn(project: Path)
         await send(pilot, "two")
         await answered(pilot, "n")
         await finished(pilot)
+
+        # A yes to some files for good is none to all files.
+        await send(pilot, "one")
+        await answered(pilot, "A")
+        await finished(pilot)
+        await send(pilot, "two")
+        await finished(pilot)
+        assert (project / "src/api/new.py").exists()
+        await send(pilot, "three")
+        await answered(pilot, "n")
+        await finished(pilot)
+        assert not (project / "setup.py").exists()
 
 
 @pytest.mark.exhaustive
@@ -196,28 +218,6 @@ async def test_a_rule_that_another_has_withdrawn_is_told_and_broken_rules_say_wh
         note = pilot.app.screen.query_one("#permissions-note")
         await until(pilot, lambda: "✗ Rules not applied" in shown(note))
         assert "line 1" in " ".join(shown(note).split())
-
-
-@pytest.mark.exhaustive
-async def test_a_yes_to_some_files_for_good_is_none_to_all_files(project: Path) -> None:
-    def write(file: str) -> str:
-        call = {"name": "write", "args": {"file": file, "content": "x"}}
-        return f"<execute>{json.dumps([call])}</execute>"
-
-    agent = agent_in(
-        project, write("src/new.py"), "One.", write("src/api/new.py"), "Two.", write("setup.py"), "Three."
-    )
-    async with working(agent) as pilot:
-        await send(pilot, "one")
-        await answered(pilot, "A")
-        await finished(pilot)
-        await send(pilot, "two")
-        await finished(pilot)
-        assert (project / "src/api/new.py").exists()
-        await send(pilot, "three")
-        await answered(pilot, "n")
-        await finished(pilot)
-        assert not (project / "setup.py").exists()
 
 
 def test_rules_are_grouped_by_where_they_hold() -> None:

@@ -147,8 +147,9 @@ async def select(pilot: Pilot[Any], conversation: StoredConversation) -> None:
 async def settled(pilot: Pilot[Any]) -> None:
     """Return when all that was asked for has been found and is shown."""
     await pilot.pause()
-    await until(pilot, lambda: not _busy(pilot))
-    await pilot.pause()
+    while _busy(pilot):
+        await until(pilot, lambda: not _busy(pilot))
+        await pilot.pause()
 
 
 def _busy(pilot: Pilot[Any]) -> bool:

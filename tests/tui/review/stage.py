@@ -143,11 +143,16 @@ class Reviewer:
 
     async def settled(self) -> None:
         """Return when nothing is read or done any more."""
+        await self.pilot.pause()
+        while self._works:
+            await self.until(lambda: not self._works)
+            await self.pilot.pause()
+
+    @property
+    def _works(self) -> bool:
         groups = {"review-list", "review-diff", "review-more", "review-decide", "editor"}
         workers: Any = self.app.workers
-        await self.pilot.pause()
-        await self.until(lambda: not any(worker.group in groups for worker in workers))
-        await self.pilot.pause()
+        return any(worker.group in groups for worker in workers)
 
     async def until(self, condition: Callable[[], object]) -> None:
         await until(self.pilot, condition)

@@ -154,15 +154,17 @@ class Traveller:
 
     async def settled(self) -> None:
         """Return when nothing is read or is about to be."""
+        await self.pilot.pause()
+        while self._works:
+            await self.until(lambda: not self._works)
+            await self.pilot.pause()
+
+    @property
+    def _works(self) -> bool:
         workers: Any = self.app.workers
-        await self.pilot.pause()
-        await self.until(
-            lambda: (
-                not any(each.group.startswith("timeline") and not each.is_finished for each in workers)
-                and (not isinstance(self.app.screen, TimelineScreen) or self.screen.details.settled)
-            )
-        )
-        await self.pilot.pause()
+        if any(each.group.startswith("timeline") and not each.is_finished for each in workers):
+            return True
+        return isinstance(self.app.screen, TimelineScreen) and not self.screen.details.settled
 
     async def until(self, condition: Callable[[], object]) -> None:
         await until(self.pilot, condition)

@@ -26,7 +26,7 @@ def agent(project: Path) -> Agent:
         project,
         block("read", file="src/app.py"),
         edit("long.txt", "row 0\n", "row zero\n"),
-        f"<think>It was a zero.</think>It is **fixed**.\n\n{'A long answer. ' * 200}",
+        f"<think>It was a zero.</think>It is **fixed**.\n\n{'A long answer. ' * 60}",
         write("notes.md", "# Notes\n"),
         "Noted.",
     )
