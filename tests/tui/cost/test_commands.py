@@ -39,7 +39,7 @@ def working(
     project: Path, *replies: Reply, size: int = 8000, width: int = 120
 ) -> AbstractAsyncContextManager[Pilot[Any]]:
     """The app over an agent whose model says `replies`, at a price."""
-    provider = ScriptedProvider(*replies)
+    provider = ScriptedProvider(*replies, size=1000)
     provider.facts = ModelFacts(context_size=size, prices=Prices(1.0, 0.1, 1.0, 10.0))
     agent = Agent(
         provider, project=project, data=project.parent / "data", permissions="auto", settings=Settings()
@@ -65,23 +65,60 @@ async def body(pilot: Pilot[Any], selector: str) -> str:
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize("command", ["/context", "/cost", "/compact"])
-async def test_before_the_first_message_there_is_nothing_to_show(project: Path, command: str) -> None:
-    async with working(project) as pilot:
-        await send(pilot, command)
-        await until(pilot, lambda: "This conversation is empty." in told(pilot))
-        assert pilot.app.screen is main_of(pilot)
+async def test_before_the_first_message_there_is_nothing_to_show_and_after_it_the_foot_stays_in_sight(
+    project: Path,
+) -> None:
+    async with working(project, "Hello.", size=0) as pilot:
+        for command in ("/context", "/cost", "/compact"):
+            await send(pilot, command)
+            await until(pilot, lambda: "This conversation is empty." in told(pilot))
+            pilot.app.clear_notifications()
+            await until(pilot, lambda: not told(pilot))
+            assert pilot.app.screen is main_of(pilot)
         store = await main_of(pilot).agent.store()
         assert await store.count() == 0
 
-
-@pytest.mark.parametrize("width", [160, 80])
-async def test_the_context_is_a_table_of_its_parts(project: Path, width: int) -> None:
-    async with working(project, READ, "It says x.", width=width) as pilot:
-        await talk(pilot, "read it")
+        await talk(pilot, "hi")
         await opened(pilot, "/context", ContextScreen)
-        text = await body(pilot, "#context-body")
+        text = " ".join((await body(pilot, "#context-body")).split())
+        assert "The context size of this model is unknown" in text
+        assert "free" not in text
+        await pilot.press("escape")
 
+        # On a small screen.
+        await pilot.resize_terminal(60, 16)
+        for command, screen in (("/context", ContextScreen), ("/cost", CostScreen)):
+            shown_screen = await opened(pilot, command, screen)
+            await until(pilot, lambda: shown(pilot.app.screen.query_one(Choices)).strip())
+            assert shown_screen.query_one(Choices).region.bottom <= 16
+            await pilot.press("escape")
+            await until(pilot, lambda: pilot.app.screen is main_of(pilot))
+
+
+@pytest.mark.exhaustive
+async def test_the_context_is_a_table_of_its_parts_and_the_cost_one_of_models(project: Path) -> None:
+    async with working(project, READ, "It says x.", width=160) as pilot:
+        await talk(pilot, "read it")
+        for width in (160, 80):
+            await pilot.resize_terminal(width, 40)
+            await until(pilot, lambda width=width: pilot.app.screen.size.width == width)
+            await opened(pilot, "/context", ContextScreen)
+            check_parts(await body(pilot, "#context-body"))
+            await pilot.press("escape")
+
+        await pilot.resize_terminal(120, 40)
+        await opened(pilot, "/cost", CostScreen)
+        text = await body(pilot, "#cost-body")
+        assert "2 requests" in shown(pilot.app.screen.query_one("#cost-title"))
+        await pilot.click(Choices, offset=(1, 0))
+        await until(pilot, lambda: pilot.app.screen is main_of(pilot))
+
+    [row] = [line for line in text.splitlines() if "scripted/scripted-1" in line]
+    assert "$0.0" in row
+    assert "(estimated)" in " ".join(text.split())
+
+
+def check_parts(text: str) -> None:
     rows = {line.strip().partition("  ")[0]: line.split() for line in text.splitlines() if "%" in line}
     assert {"system prompt", "tools", "environment", "history", "results"} <= set(rows)
     assert "of 8.0k tokens used, scripted/scripted-1" in text
@@ -96,18 +133,9 @@ async def test_the_context_is_a_table_of_its_parts(project: Path, width: int) ->
 
 
 @pytest.mark.exhaustive
-async def test_a_context_of_unknown_size_says_so(project: Path) -> None:
-    async with working(project, "Hello.", size=0) as pilot:
-        await talk(pilot, "hi")
-        await opened(pilot, "/context", ContextScreen)
-        text = " ".join((await body(pilot, "#context-body")).split())
-        assert "The context size of this model is unknown" in text
-        assert "free" not in text
-
-
-@pytest.mark.exhaustive
 async def test_a_conversation_is_summarised_at_the_persons_word(project: Path) -> None:
-    async with working(project, "Hello. " * 300, SUMMARY, "Going on.", width=180) as pilot:
+    replies = ("Hello. " * 300, SUMMARY, "Going on.", SUMMARY, "Queued and answered.")
+    async with working(project, *replies, width=180) as pilot:
         await talk(pilot, "hi")
         await until(pilot, lambda: "context ▓" in shown(status_of(pilot)))
         before = shown(status_of(pilot))
@@ -118,10 +146,28 @@ async def test_a_conversation_is_summarised_at_the_persons_word(project: Path) -
         await talk(pilot, "go on")
         await until(pilot, lambda: "Going on." in shown(conversation_of(pilot)))
 
+        # What is queued goes on after the summary.
+        await main_of(pilot).action_command("compact")
+        main_of(pilot).bridge.send(Written("next"))
+        await until(pilot, lambda: "Queued and answered." in shown(conversation_of(pilot)))
+        text = shown(conversation_of(pilot))
+        assert text.rindex("Summarized ") < text.index("next")
+
 
 @pytest.mark.exhaustive
 async def test_a_summary_says_that_it_is_being_written_and_can_be_interrupted(project: Path) -> None:
-    async with working(project, "Hello.", "Sum<<hang>>", "Again.") as pilot:
+    failure = NetworkError("No connection to scripted.", "Check the network.")
+    replies = ("Half<<hang>>", "Hello.", "Sum<<hang>>", "Again.", failure)
+    async with working(project, *replies) as pilot:
+        # Nothing is summarised while a turn runs.
+        await send(pilot, "hi")
+        await until(pilot, lambda: "Half" in shown(conversation_of(pilot)))
+        await send(pilot, "/compact")
+        await until(pilot, lambda: "Interrupt it first" in told(pilot))
+        assert not main_of(pilot).bridge.compacting
+        main_of(pilot).bridge.interrupt()
+        await finished(pilot)
+
         await talk(pilot, "hi")
         await send(pilot, "/compact")
         await until(pilot, lambda: "Summarizing the conversation" in shown(live_line_of(pilot)))
@@ -137,36 +183,10 @@ async def test_a_summary_says_that_it_is_being_written_and_can_be_interrupted(pr
         await talk(pilot, "hello again")
         await until(pilot, lambda: "Again." in shown(conversation_of(pilot)))
 
-
-@pytest.mark.exhaustive
-async def test_what_is_queued_goes_on_after_the_summary(project: Path) -> None:
-    async with working(project, "Hello.", SUMMARY, "Queued and answered.") as pilot:
-        await talk(pilot, "hi")
-        await main_of(pilot).action_command("compact")
-        main_of(pilot).bridge.send(Written("next"))
-        await until(pilot, lambda: "Queued and answered." in shown(conversation_of(pilot)))
-        text = shown(conversation_of(pilot))
-        assert text.index("Summarized ") < text.index("next")
-
-
-@pytest.mark.exhaustive
-async def test_a_summary_that_cannot_be_made_says_why(project: Path) -> None:
-    failure = NetworkError("No connection to scripted.", "Check the network.")
-    async with working(project, "Hello.", failure) as pilot:
-        await talk(pilot, "hi")
+        # One that cannot be made says why.
         await send(pilot, "/compact")
         await until(pilot, lambda: "No connection to scripted. Check the network." in told(pilot))
         assert not main_of(pilot).bridge.working
-
-
-@pytest.mark.exhaustive
-async def test_nothing_is_summarised_while_a_turn_runs(project: Path) -> None:
-    async with working(project, "Half<<hang>>") as pilot:
-        await send(pilot, "hi")
-        await until(pilot, lambda: "Half" in shown(conversation_of(pilot)))
-        await send(pilot, "/compact")
-        await until(pilot, lambda: "Interrupt it first" in told(pilot))
-        assert not main_of(pilot).bridge.compacting
 
 
 async def summarised(pilot: Pilot[Any]) -> SummaryScreen:
@@ -179,6 +199,13 @@ async def summarised(pilot: Pilot[Any]) -> SummaryScreen:
     assert "Older messages are replaced by a summary: 6 words, by scripted/scripted-1" in " ".join(
         text.split()
     )
+    await pilot.press("escape")
+    return await opened_summary(pilot)
+
+
+async def opened_summary(pilot: Pilot[Any]) -> SummaryScreen:
+    await opened(pilot, "/context", ContextScreen)
+    await body(pilot, "#context-body")
     await pilot.press("e")
     await until(pilot, lambda: isinstance(pilot.app.screen, SummaryScreen))
     screen = pilot.app.screen
@@ -187,12 +214,28 @@ async def summarised(pilot: Pilot[Any]) -> SummaryScreen:
 
 
 @pytest.mark.exhaustive
-async def test_the_summary_can_be_seen_and_edited(project: Path) -> None:
+async def test_the_summary_can_be_seen_left_and_edited(project: Path) -> None:
     async with working(project, "Hello.", SUMMARY, "Yes.") as pilot:
         screen = await summarised(pilot)
         area = screen.query_one(TextArea)
         assert area.text == SUMMARY
         assert "by scripted/scripted-1" in shown(screen.query_one("#summary-title"))
+        # One that is unchanged is left at once, what was written is not lost to an escape.
+        await pilot.press("escape")
+        await until(pilot, lambda: pilot.app.screen is main_of(pilot))
+        screen = await opened_summary(pilot)
+        await pilot.press("x", "escape")
+        await until(pilot, lambda: isinstance(pilot.app.screen, Confirmation))
+        await pilot.press("n")
+        await until(pilot, lambda: pilot.app.screen is screen)
+        await pilot.press("escape")
+        await until(pilot, lambda: isinstance(pilot.app.screen, Confirmation))
+        await pilot.press("y")
+        await until(pilot, lambda: pilot.app.screen is main_of(pilot))
+
+        screen = await opened_summary(pilot)
+        area = screen.query_one(TextArea)
+        assert area.text == SUMMARY
         area.load_text("Remember the milk.")
         await pilot.press("ctrl+s")
         await until(pilot, lambda: pilot.app.screen is main_of(pilot))
@@ -205,44 +248,15 @@ async def test_the_summary_can_be_seen_and_edited(project: Path) -> None:
     assert "Remember the milk." in str([*provider.sent, *provider.seeds])
 
 
-@pytest.mark.exhaustive
-async def test_a_summary_is_not_emptied_and_the_error_is_shown(project: Path) -> None:
-    async with working(project, "Hello.", SUMMARY) as pilot:
-        screen = await summarised(pilot)
-        screen.query_one(TextArea).load_text("  \n")
-        await pilot.press("ctrl+s")
-        await until(
-            pilot, lambda: "A summary cannot be empty." in shown(screen.query_one("#summary-problem"))
-        )
-        assert pilot.app.screen is screen
-
-
-@pytest.mark.exhaustive
-async def test_what_was_written_is_not_lost_to_an_escape(project: Path) -> None:
-    async with working(project, "Hello.", SUMMARY) as pilot:
-        screen = await summarised(pilot)
-        await pilot.press("x", "escape")
-        await until(pilot, lambda: isinstance(pilot.app.screen, Confirmation))
-        await pilot.press("n")
-        await until(pilot, lambda: pilot.app.screen is screen)
-        await pilot.press("escape")
-        await until(pilot, lambda: isinstance(pilot.app.screen, Confirmation))
-        await pilot.press("y")
-        await until(pilot, lambda: pilot.app.screen is main_of(pilot))
-
-
-@pytest.mark.exhaustive
-async def test_escape_leaves_an_unchanged_summary(project: Path) -> None:
-    async with working(project, "Hello.", SUMMARY) as pilot:
-        await summarised(pilot)
-        await pilot.press("escape")
-        await until(pilot, lambda: pilot.app.screen is main_of(pilot))
-
-
-@pytest.mark.exhaustive
-async def test_a_summary_that_another_took_the_place_of_is_not_saved_over_it(project: Path) -> None:
+async def test_a_summary_is_not_emptied_nor_saved_over_one_that_took_its_place(project: Path) -> None:
     async with working(project, "Hello.", SUMMARY, "More.", "Another summary.") as pilot:
         screen = await summarised(pilot)
+        problem = screen.query_one("#summary-problem")
+        screen.query_one(TextArea).load_text("  \n")
+        await pilot.press("ctrl+s")
+        await until(pilot, lambda: "A summary cannot be empty." in shown(problem))
+        assert pilot.app.screen is screen
+
         bridge = main_of(pilot).bridge
         assert bridge.conversation_id is not None
         async for _event in bridge.agent.stream("more", conversation_id=bridge.conversation_id):
@@ -250,34 +264,7 @@ async def test_a_summary_that_another_took_the_place_of_is_not_saved_over_it(pro
         await bridge.agent.compact(bridge.conversation_id)
         screen.query_one(TextArea).load_text("Mine.")
         await pilot.press("ctrl+s")
-        await until(pilot, lambda: "Another summary was made" in shown(screen.query_one("#summary-problem")))
-
-
-async def test_what_a_conversation_took_is_shown_with_its_cost(project: Path) -> None:
-    async with working(project, READ, "It says x.") as pilot:
-        await talk(pilot, "read it")
-        await opened(pilot, "/cost", CostScreen)
-        text = await body(pilot, "#cost-body")
-        assert "2 requests" in shown(pilot.app.screen.query_one("#cost-title"))
-        await pilot.click(Choices, offset=(1, 0))
-        await until(pilot, lambda: pilot.app.screen is main_of(pilot))
-
-    [row] = [line for line in text.splitlines() if "scripted/scripted-1" in line]
-    assert "$0.0" in row
-    assert "(estimated)" in " ".join(text.split())
-
-
-@pytest.mark.exhaustive
-async def test_the_foot_of_a_dialog_stays_in_sight_on_a_small_screen(project: Path) -> None:
-    async with working(project, "Hello.") as pilot:
-        await talk(pilot, "hi")
-        await pilot.resize_terminal(60, 16)
-        for command, screen in (("/context", ContextScreen), ("/cost", CostScreen)):
-            shown_screen = await opened(pilot, command, screen)
-            await until(pilot, lambda: shown(pilot.app.screen.query_one(Choices)).strip())
-            assert shown_screen.query_one(Choices).region.bottom <= 16
-            await pilot.press("escape")
-            await until(pilot, lambda: pilot.app.screen is main_of(pilot))
+        await until(pilot, lambda: "Another summary was made" in shown(problem))
 
 
 @pytest.mark.exhaustive

@@ -7,9 +7,11 @@ import pytest
 from textual.pilot import Pilot
 
 from cogency_tui.tui.help.screen import HelpScreen
+from cogency_tui.tui.kit.filter_line import FilterField
 from cogency_tui.tui.settings.theme_picker import ThemePicker
-from tests.tui.driving import app_over, files_of, send, shown, until
-from tests.tui.looks import check_looks, each_size
+from tests.tui.driving import app_over, files_of, prompt_of, send, shown, until
+from tests.tui.look_series import check_series
+from tests.tui.looks import check_looks
 from tests.tui.scripted import ScriptedAgent
 
 
@@ -23,30 +25,30 @@ async def help_of(pilot: Pilot[Any]) -> str:
     return body(pilot)
 
 
-@pytest.mark.exhaustive
-async def test_what_works_just_here_stands_first(project: Path) -> None:
+async def test_what_works_just_here_stands_first_and_is_searched_by_key_command_and_meaning(
+    project: Path,
+) -> None:
     async with app_over(ScriptedAgent(project)).run_test(size=(120, 40)) as pilot:
-        assert (await help_of(pilot)).strip().startswith("Prompt")
-        await pilot.press("f1")
-        files_of(pilot).focus()
-        assert (await help_of(pilot)).strip().startswith("Files")
-
-
-@pytest.mark.exhaustive
-async def test_a_question_mark_opens_it_where_one_does_not_write(project: Path) -> None:
-    async with app_over(ScriptedAgent(project)).run_test(size=(120, 40)) as pilot:
+        # A question mark opens it where one does not write.
         await pilot.press("question_mark")
         assert not isinstance(pilot.app.screen, HelpScreen)
         files_of(pilot).focus()
         await pilot.press("question_mark")
         await until(pilot, lambda: isinstance(pilot.app.screen, HelpScreen))
+        assert body(pilot).strip().startswith("Files")
+        await pilot.press("f1")
+        prompt_of(pilot).focus()
+        before = await help_of(pilot)
+        assert before.strip().startswith("Prompt")
 
+        await pilot.press("pagedown")
+        await until(pilot, lambda: body(pilot) != before)
+        await pilot.press("pageup")
+        await until(pilot, lambda: body(pilot) == before)
 
-async def test_it_is_searched_by_key_command_and_meaning(project: Path) -> None:
-    async with app_over(ScriptedAgent(project)).run_test(size=(120, 40)) as pilot:
-        await help_of(pilot)
         for typed, found in (("shift+tab", "without asking"), ("/compact", "Summarize"), ("model", "F2")):
-            await pilot.press(*("slash" if key == "/" else "plus" if key == "+" else key for key in typed))
+            await pilot.press("slash" if typed.startswith("/") else typed[0])
+            pilot.app.screen.query_one(FilterField).value = typed
             await until(pilot, lambda found=found: found in body(pilot) and "Ctrl+N" not in body(pilot))
             await pilot.press("escape")
         await pilot.press(*"zzz")
@@ -54,35 +56,23 @@ async def test_it_is_searched_by_key_command_and_meaning(project: Path) -> None:
 
 
 @pytest.mark.exhaustive
-async def test_the_list_of_keys_scrolls(project: Path) -> None:
-    async with app_over(ScriptedAgent(project)).run_test(size=(80, 24)) as pilot:
-        before = await help_of(pilot)
-        await pilot.press("pagedown")
-        await until(pilot, lambda: body(pilot) != before)
-        await pilot.press("pageup")
-        await until(pilot, lambda: body(pilot) == before)
-
-
-@pytest.mark.exhaustive
-@each_size
-async def test_help_found(project: Path, width: int, height: int) -> None:
+async def test_what_help_found_and_the_theme_picker(project: Path) -> None:
     async def find(pilot: Pilot[Any]) -> None:
         await help_of(pilot)
         await pilot.press(*"pane")
         await until(pilot, lambda: "Nothing" not in body(pilot) and "Ctrl+N" not in body(pilot))
 
-    agent = ScriptedAgent(project)
-    await check_looks("help-found", lambda: app_over(agent), find, sizes=[(width, height)])
-
-
-@pytest.mark.exhaustive
-async def test_the_theme_picker(project: Path) -> None:
     async def pick(pilot: Pilot[Any]) -> None:
         await send(pilot, "/theme")
         await until(pilot, lambda: isinstance(pilot.app.screen, ThemePicker))
 
     # The line of the theme in force is marked, and each theme has its own colours there.
-    await check_looks("theme-picker", lambda: app_over(ScriptedAgent(project)), pick, themes=("night",))
+    await check_series(
+        lambda: app_over(ScriptedAgent(project)),
+        ("help-found", find),
+        ("theme-picker", pick),
+        in_one_theme=("theme-picker",),
+    )
 
 
 @pytest.mark.exhaustive

@@ -16,6 +16,7 @@ pytestmark = pytest.mark.exhaustive
 PRICED = ModelFacts(context_size=200_000, prices=Prices(input=100, cached=10, cache_write=100, output=100))
 
 
+@pytest.mark.usefixtures("short_pause")
 async def test_a_hard_limit_is_asked_about_and_a_no_is_told(project: Path) -> None:
     provider = ScriptedProvider("Fine.")
     provider.facts = PRICED

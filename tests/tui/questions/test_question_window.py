@@ -11,9 +11,8 @@ from cogency_tui.config.themes import DEFAULT, load_palette
 from cogency_tui.tui.kit.dialogs import Confirmation, QuestionBody
 from cogency_tui.tui.questions.answer_lines import Answers
 from cogency_tui.tui.theme_styles import variables
-from tests.exhaustive import sampled
 from tests.tui.driving import shown, until
-from tests.tui.questions.test_question_lines import COMMAND, EDIT, Asking, Clock
+from tests.tui.questions.test_question_lines import COMMAND, EDIT, Asking, Clock, asking
 
 pytestmark = pytest.mark.usefixtures("short_pause")
 
@@ -41,69 +40,79 @@ async def expect_no_yes(pilot: Pilot[None], app: Asking, clock: Clock) -> None:
     assert app.answers == []
 
 
-@pytest.mark.parametrize(("columns", "rows"), sampled(TINY, quick=2))
-@pytest.mark.parametrize("question", [COMMAND, EDIT], ids=["command", "edit"])
+@pytest.mark.parametrize(
+    ("question", "sizes"),
+    [(COMMAND, TINY), pytest.param(EDIT, TINY[::2], marks=pytest.mark.exhaustive)],
+    ids=["command", "edit"],
+)
 async def test_a_window_that_shows_nothing_of_the_question_hears_no_yes(
-    columns: int, rows: int, question: Question
+    question: Question, sizes: list[tuple[int, int]]
 ) -> None:
-    clock = Clock()
-    app = Asking(question, clock)
-    async with app.run_test(size=(columns, rows)) as pilot:
-        await expect_no_yes(pilot, app, clock)
-        await pilot.press("tab", *["down"] * 20)
-        await expect_no_yes(pilot, app, clock)
-        await heard(pilot, app, clock)
-        await pilot.press("n")
-        await until(pilot, lambda: app.answers == [Answer(allow=False)])
-
-
-@pytest.mark.parametrize("size", [(200, 5), (20, 5)], ids=str)
-async def test_a_window_that_is_too_small_says_so(size: tuple[int, int]) -> None:
-    app = Asking(COMMAND, Clock())
-    async with app.run_test(size=size):
-        text = " ".join(shown(app.question.query_one(QuestionBody)).split())
-        assert text == "Enlarge the window."
-        assert shown(app.question.query_one(Answers)).split() == ["n", "No"]
-
-
-@pytest.mark.parametrize(("columns", "rows"), sampled(SMALL, quick=2))
-@pytest.mark.parametrize("command", ["rm -r important", "echo a\n" * 40 + "rm -r b"], ids=["short", "long"])
-async def test_a_small_window_hears_a_yes_once_the_command_is_read(
-    columns: int, rows: int, command: str
-) -> None:
-    clock = Clock()
-    app = Asking(replace(COMMAND, detail=command), clock)
-    async with app.run_test(size=(columns, rows)) as pilot:
-        body = app.question.query_one(QuestionBody)
-        await heard(pilot, app, clock)
-        assert not body.is_seen
-        assert "Scroll down" in shown(app.question.query_one(Answers))
-        await expect_no_yes(pilot, app, clock)
-        for _ in range(60):
-            if body.is_seen:
-                break
+    async with asking(question) as (app, pilot, clock):
+        for size in sizes:
+            await app.ask(question, size)
+            await expect_no_yes(pilot, app, clock)
+            # As far down as its text goes.
+            await pilot.press("tab", *["down"] * 5)
+            app.question.action_scroll(20)
+            await expect_no_yes(pilot, app, clock)
             await heard(pilot, app, clock)
-            await pilot.press("down")
-        assert body.is_seen
-        await heard(pilot, app, clock)
-        await pilot.press("y")
-        await until(pilot, lambda: app.answers == [Answer(allow=True)])
+            await pilot.press("n")
+            await until(pilot, lambda: app.answers == [Answer(allow=False)])
+
+        # One that is too small says so.
+        for size in [(200, 5), (20, 5)]:
+            await app.ask(COMMAND, size)
+            await pilot.pause()
+            text = " ".join(shown(app.question.query_one(QuestionBody)).split())
+            assert text == "Enlarge the window."
+            assert shown(app.question.query_one(Answers)).split() == ["n", "No"]
 
 
-@pytest.mark.parametrize("small", [(20, 5), (40, 8), (100, 3)], ids=str)
-async def test_what_was_read_in_a_large_window_is_read_again_in_a_small_one(small: tuple[int, int]) -> None:
-    clock = Clock()
-    app = Asking(COMMAND, clock)
-    async with app.run_test(size=(100, 30)) as pilot:
-        body = app.question.query_one(QuestionBody)
-        await until(pilot, lambda: body.is_seen)
-        await pilot.resize_terminal(*small)
-        await expect_no_yes(pilot, app, clock)
-        await pilot.resize_terminal(100, 30)
-        await until(pilot, lambda: body.is_seen)
-        await heard(pilot, app, clock)
-        await pilot.press("y")
-        await until(pilot, lambda: app.answers == [Answer(allow=True)])
+@pytest.mark.parametrize(
+    ("command", "sizes"),
+    [
+        ("rm -r important", SMALL),
+        pytest.param("echo a\n" * 40 + "rm -r b", SMALL[1::2], marks=pytest.mark.exhaustive),
+    ],
+    ids=["short", "long"],
+)
+async def test_a_small_window_hears_a_yes_once_the_command_is_read(
+    command: str, sizes: list[tuple[int, int]]
+) -> None:
+    question = replace(COMMAND, detail=command)
+    async with asking(question) as (app, pilot, clock):
+        for size in sizes:
+            await app.ask(question, size)
+            body = app.question.query_one(QuestionBody)
+            await heard(pilot, app, clock)
+            assert not body.is_seen
+            assert "Scroll down" in shown(app.question.query_one(Answers))
+            await expect_no_yes(pilot, app, clock)
+            for _ in range(60):
+                if body.is_seen:
+                    break
+                await heard(pilot, app, clock)
+                await pilot.press("down")
+            assert body.is_seen
+            await heard(pilot, app, clock)
+            await pilot.press("y")
+            await until(pilot, lambda: app.answers == [Answer(allow=True)])
+
+
+async def test_what_was_read_in_a_large_window_is_read_again_in_a_small_one() -> None:
+    async with asking(COMMAND) as (app, pilot, clock):
+        for small in [(20, 5), (40, 8), (100, 3)]:
+            await app.ask(COMMAND, (100, 30))
+            body = app.question.query_one(QuestionBody)
+            await until(pilot, lambda body=body: body.is_seen)
+            await pilot.resize_terminal(*small)
+            await expect_no_yes(pilot, app, clock)
+            await pilot.resize_terminal(100, 30)
+            await until(pilot, lambda body=body: body.is_seen)
+            await heard(pilot, app, clock)
+            await pilot.press("y")
+            await until(pilot, lambda: app.answers == [Answer(allow=True)])
 
 
 class Confirming(App[None]):

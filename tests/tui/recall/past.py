@@ -13,6 +13,7 @@ from cogency_tui.store.store import Store, StoredConversation
 from cogency_tui.tui.recall.list_view import RecallList
 from cogency_tui.tui.recall.preview import PreviewPane, PreviewView
 from cogency_tui.tui.recall.screen import RecallScreen
+from cogency_tui.tui.recall.search_bar import SearchField
 from tests.tui.driving import app_over, opened, shown, until
 from tests.tui.scripted import EPOCH, call, respond, result, think, user
 
@@ -128,11 +129,27 @@ async def open_recall(pilot: Pilot[Any], agent: Agent, query: str = "") -> None:
     await settled(pilot)
 
 
+async def search(pilot: Pilot[Any], text: str) -> None:
+    """Put `text` into the field, and wait for what is found."""
+    screen_of(pilot).query_one(SearchField).value = text
+    await settled(pilot)
+
+
+async def select(pilot: Pilot[Any], conversation: StoredConversation) -> None:
+    """Go down the list to this conversation."""
+    while list_of(pilot).key != conversation.id or not list_of(pilot).has_focus:
+        before = list_of(pilot).selected, list_of(pilot).has_focus
+        await pilot.press("down")
+        assert (list_of(pilot).selected, list_of(pilot).has_focus) != before
+    await settled(pilot)
+
+
 async def settled(pilot: Pilot[Any]) -> None:
     """Return when all that was asked for has been found and is shown."""
     await pilot.pause()
-    await until(pilot, lambda: not _busy(pilot))
-    await pilot.pause()
+    while _busy(pilot):
+        await until(pilot, lambda: not _busy(pilot))
+        await pilot.pause()
 
 
 def _busy(pilot: Pilot[Any]) -> bool:

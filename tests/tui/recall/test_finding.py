@@ -3,18 +3,22 @@
 import asyncio
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
+from textual.pilot import Pilot
 from textual.widgets import Input
 
+from cogency_tui.agent.agent import Agent
 from cogency_tui.agent.recall.results import Indexed
 from cogency_tui.tui.help.screen import HelpScreen
 from cogency_tui.tui.kit.select_list import Heading
+from cogency_tui.tui.recall import background_search
 from cogency_tui.tui.recall.list_view import RecallList
 from cogency_tui.tui.recall.panes import RecallPanes
 from cogency_tui.tui.recall.preview import PreviewView
 from cogency_tui.tui.recall.search_bar import ChipLine, SearchField
-from tests.tui.driving import app_over, main_of, opened, shown, told, type_text, until
+from tests.tui.driving import app_over, main_of, opened, send, shown, told, type_text, until
 from tests.tui.recall.past import (
     agent_in,
     begin,
@@ -28,14 +32,15 @@ from tests.tui.recall.past import (
     previewed,
     recalled,
     screen_of,
+    search,
+    select,
     settled,
     small,
     usual,
 )
 
 
-@pytest.mark.exhaustive
-async def test_the_conversations_of_this_project_are_listed_the_newest_first(project: Path) -> None:
+async def test_conversations_are_listed_the_newest_first_and_each_key_searches_them(project: Path) -> None:
     agent = agent_in(project)
     await usual(agent)
     async with recalled(agent) as pilot:
@@ -46,23 +51,8 @@ async def test_the_conversations_of_this_project_are_listed_the_newest_first(pro
         assert all(fact in listed(pilot) for fact in ("2 turns", "$0.31", "main", "pages"))
         assert "4 conversations" in head(pilot)
 
-
-@pytest.mark.exhaustive
-async def test_a_cost_that_is_not_known_is_not_shown_as_nothing(project: Path) -> None:
-    agent = agent_in(project)
-    await begin(await agent.store(), project, small("free?"))
-    async with recalled(agent) as pilot:
-        assert "free?" in listed(pilot)
-        assert "$" not in listed(pilot)
-
-
-async def test_each_key_searches_and_marks_what_it_finds(project: Path) -> None:
-    agent = agent_in(project)
-    await usual(agent)
-    async with recalled(agent) as pilot:
         await type_text(pilot, "needle")
         await settled(pilot)
-
         assert "1 conversation" in head(pilot)
         assert "the needle in the output" in listed(pilot)
         line = list_of(pilot).line_at(2)
@@ -71,54 +61,127 @@ async def test_each_key_searches_and_marks_what_it_finds(project: Path) -> None:
 
 
 @pytest.mark.exhaustive
-async def test_several_words_have_to_stand_in_one_conversation(project: Path) -> None:
+async def test_letters_are_text_in_the_field_and_keys_in_the_list(project: Path) -> None:
     agent = agent_in(project)
     await usual(agent)
-    async with recalled(agent, query="retry needle") as pilot:
-        assert "Fix the flaky" in listed(pilot)
-        assert "Upgrade httpx" not in listed(pilot)
+    async with recalled(agent) as pilot:
+        await type_text(pilot, "drx")
+        assert pilot.app.screen.query_one(Input).value == "drx"
+        await settled(pilot)
+        await pilot.press("escape")
+        await settled(pilot)
+        assert pilot.app.screen.query_one(Input).value == ""
+        await pilot.press("tab")
+        assert isinstance(pilot.app.focused, RecallList)
+        await help_has_the_keys_of_where_one_is(pilot)
+        await pilot.press("slash")
+        assert isinstance(pilot.app.focused, SearchField)
+
+        # An index that is being made shows how far it is.
+        screen = screen_of(pilot)
+        screen.show_index(Indexed(400, 1600))
+        assert "indexing: 25% of 1,600 events" in head(pilot)
+        assert "4 conversations" in head(pilot)
+        screen.show_index(None)
+        assert "indexing" not in head(pilot)
+
+        await pilot.press("escape")
+        await until(pilot, lambda: not is_open(pilot))
+        await open_recall(pilot, agent)
+        assert "4 conversations" in head(pilot)
+
+
+async def help_has_the_keys_of_where_one_is(pilot: Pilot[Any]) -> None:
+    """In the list; then in the field, and back."""
+    await pilot.press("question_mark")
+    await until(pilot, lambda: isinstance(pilot.app.screen, HelpScreen))
+    body = shown(pilot.app.screen.query_one("#help-body"))
+    assert "Conversations" in body
+    assert "Markdown, HTML or JSON Lines" in body
+    await pilot.press("escape")
+    assert is_open(pilot)
+    await pilot.press("slash", "f1")
+    await until(pilot, lambda: isinstance(pilot.app.screen, HelpScreen))
+    assert "Search field" in shown(pilot.app.screen.query_one("#help-body"))
+    await pilot.press("escape", "down")
+    assert isinstance(pilot.app.focused, RecallList)
 
 
 @pytest.mark.exhaustive
-async def test_nothing_found_is_said(project: Path) -> None:
+async def test_all_words_are_searched_for_filters_are_chips_and_hits_are_gone_through(project: Path) -> None:
     agent = agent_in(project)
     await usual(agent)
-    async with recalled(agent, query="no such thing") as pilot:
+    async with recalled(agent, (120, 30), query="retry needle") as pilot:
+        assert "Fix the flaky" in listed(pilot)
+        assert "Upgrade httpx" not in listed(pilot)
+
+        await search(pilot, "retry tool:read since:whenever")
+        assert "tool:read ✕" in head(pilot)
+        assert "since:whenever" in head(pilot)
+        assert "expected" in head(pilot)
+        place = shown(screen_of(pilot).query_one(ChipLine)).index("tool:read")
+        await pilot.click(ChipLine, offset=(place, 0))
+        await settled(pilot)
+        assert pilot.app.screen.query_one(Input).value == "retry since:whenever"
+
+        await search(pilot, "no such thing")
         assert "No matches. F2 searches all projects." in listed(pilot)
         assert previewed(pilot).strip() == ""
         await pilot.press("enter")
         await pilot.pause()
         assert is_open(pilot)
 
-
-@pytest.mark.exhaustive
-async def test_the_preview_stands_at_the_hit_and_opens_what_is_folded(project: Path) -> None:
-    agent = agent_in(project)
-    await usual(agent)
-    async with recalled(agent, (100, 24), query="needle") as pilot:
-        assert "the needle in the output" in previewed(pilot)
-        assert "match 1 of 1" in head(pilot)
+        await search(pilot, "retry")
+        await hits_are_gone_through(pilot)
+        await a_hit_that_is_asked_for_before_the_hits_are_known_is_gone_to(pilot)
+        await f3_puts_the_best_first_without_days(pilot)
 
 
-@pytest.mark.exhaustive
-async def test_n_goes_from_hit_to_hit_in_the_conversation(project: Path) -> None:
-    agent = agent_in(project)
-    await usual(agent)
-    async with recalled(agent, (100, 24), query="retry") as pilot:
-        await pilot.press("down")
-        seen: set[str] = set()
-        for _ in range(3):
-            await pilot.press("n")
-            await settled(pilot)
-            seen.add(head(pilot).split("match ")[1].split(" ·")[0])
-        assert seen == {"1 of 3", "2 of 3", "3 of 3"}
-        await pilot.press("N")
+async def hits_are_gone_through(pilot: Pilot[Any]) -> None:
+    await pilot.press("down")
+    seen: set[str] = set()
+    for _ in range(3):
+        await pilot.press("n")
         await settled(pilot)
-        assert "match 2 of 3" in head(pilot)
+        seen.add(head(pilot).split("match ")[1].split(" ·")[0])
+    assert seen == {"1 of 3", "2 of 3", "3 of 3"}
+    last = int(head(pilot).split("match ")[1].split(" of 3")[0])
+    await pilot.press("N")
+    await settled(pilot)
+    assert f"match {(last - 2) % 3 + 1} of 3" in head(pilot)
+
+
+async def a_hit_that_is_asked_for_before_the_hits_are_known_is_gone_to(pilot: Pilot[Any]) -> None:
+    await pilot.press("end")
+    await settled(pilot)
+    assert "Nothing to retry." in previewed(pilot)
+    # As fast as keys can be: what was selected is not read yet.
+    list_of(pilot).action_move(-1)
+    screen_of(pilot).query_one(RecallPanes).show_selected()
+    await settled(pilot)
+    number = int(head(pilot).split("match ")[1].split(" of 3")[0])
+    await pilot.press("end")
+    await settled(pilot)
+    list_of(pilot).action_move(-1)
+    screen_of(pilot).query_one(RecallPanes).show_selected()
+    await asyncio.sleep(0)
+    screen_of(pilot).action_hit(1)
+    await settled(pilot)
+    assert f"match {number % 3 + 1} of 3" in head(pilot)
+    assert "Nothing to retry." not in previewed(pilot)
+
+
+async def f3_puts_the_best_first_without_days(pilot: Pilot[Any]) -> None:
+    assert isinstance(list_of(pilot).catalogue.rows[0], Heading)
+    await pilot.press("f3")
+    await settled(pilot)
+    assert "best first ✕" in head(pilot)
+    assert not any(isinstance(row, Heading) for row in list_of(pilot).catalogue.rows)
+    assert "Fix the flaky" in listed(pilot)
 
 
 @pytest.mark.exhaustive
-async def test_the_cursor_takes_the_preview_along(project: Path) -> None:
+async def test_the_cursor_takes_the_preview_along_and_scopes_are_chips(project: Path) -> None:
     agent = agent_in(project)
     await usual(agent)
     async with recalled(agent) as pilot:
@@ -134,12 +197,6 @@ async def test_the_cursor_takes_the_preview_along(project: Path) -> None:
         await pilot.press("home", "up")
         assert isinstance(pilot.app.focused, SearchField)
 
-
-@pytest.mark.exhaustive
-async def test_scopes_are_chips_that_a_key_or_a_click_takes_away(project: Path) -> None:
-    agent = agent_in(project)
-    await usual(agent)
-    async with recalled(agent) as pilot:
         await pilot.press("f2")
         await settled(pilot)
         assert "Write about the retry loop" in listed(pilot)
@@ -148,6 +205,7 @@ async def test_scopes_are_chips_that_a_key_or_a_click_takes_away(project: Path) 
         await pilot.press("f2")
         await settled(pilot)
         assert "The trash is empty." in listed(pilot)
+        # A key or a click takes them away.
         await pilot.click(ChipLine, offset=(3, 0))
         await settled(pilot)
         assert "this project ✕" in head(pilot)
@@ -157,38 +215,12 @@ async def test_scopes_are_chips_that_a_key_or_a_click_takes_away(project: Path) 
 
 
 @pytest.mark.exhaustive
-async def test_filters_become_chips_and_a_click_takes_one_away(project: Path) -> None:
-    agent = agent_in(project)
-    await usual(agent)
-    async with recalled(agent, query="retry tool:read since:whenever") as pilot:
-        assert "tool:read ✕" in head(pilot)
-        assert "since:whenever" in head(pilot)
-        assert "expected" in head(pilot)
-        place = shown(screen_of(pilot).query_one(ChipLine)).index("tool:read")
-        await pilot.click(ChipLine, offset=(place, 0))
-        await settled(pilot)
-        assert pilot.app.screen.query_one(Input).value == "retry since:whenever"
-
-
-@pytest.mark.exhaustive
-async def test_f3_puts_the_best_first_without_days(project: Path) -> None:
-    agent = agent_in(project)
-    await usual(agent)
-    async with recalled(agent, query="retry") as pilot:
-        assert isinstance(list_of(pilot).catalogue.rows[0], Heading)
-        await pilot.press("f3")
-        await settled(pilot)
-        assert "best first ✕" in head(pilot)
-        assert not any(isinstance(row, Heading) for row in list_of(pilot).catalogue.rows)
-        assert "Fix the flaky" in listed(pilot)
-
-
-@pytest.mark.exhaustive
-async def test_forks_stand_below_what_they_come_from_and_fold(project: Path) -> None:
-    agent = agent_in(project)
+async def test_forks_fold_below_what_they_come_from_and_what_is_open_is_marked(project: Path) -> None:
+    agent, other = agent_in(project), agent_in(project)
     made = await usual(agent)
     await fork(agent, made["week"], None, "try it another way", "Other pages.")
-    async with recalled(agent) as pilot:
+    await other.recall.enter(made["yesterday"].id, 0.0)
+    async with recalled(agent, (200, 45)) as pilot:
         rows = [row for row in listed(pilot).split("\n") if "Add pagination" in row]
         assert ["▾" in rows[0], "└" in rows[1]] == [True, True]
         await pilot.press("down", "space")
@@ -201,25 +233,14 @@ async def test_forks_stand_below_what_they_come_from_and_fold(project: Path) -> 
         await pilot.press("left", "left")
         assert "1 fork" in listed(pilot)
 
-
-@pytest.mark.exhaustive
-async def test_what_is_open_in_another_process_is_marked(project: Path) -> None:
-    agent, other = agent_in(project), agent_in(project)
-    made = await usual(agent)
-    await other.recall.enter(made["week"].id, 0.0)
-    async with recalled(agent, (200, 45)) as pilot:
+        # What is open in another process.
         assert listed(pilot).count("● open") == 1
-        await pilot.press("down", "down", "down")
-        await settled(pilot)
+        await select(pilot, made["yesterday"])
         assert f"open in process {os.getpid()}" in head(pilot)
-    await other.close()
 
-
-@pytest.mark.exhaustive
-async def test_what_is_open_here_is_marked_for_others(project: Path) -> None:
-    agent, other = agent_in(project), agent_in(project)
-    made = await usual(agent)
-    async with recalled(agent) as pilot:
+        # What is open here is marked for others.
+        await pilot.press("home")
+        await select(pilot, made["flaky"])
         await pilot.press("enter")
         await until(pilot, lambda: main_of(pilot).bridge.conversation_id == made["flaky"].id)
         await settled(pilot)
@@ -243,12 +264,27 @@ async def test_a_preview_takes_the_place_of_the_list_where_there_is_no_room(proj
         assert isinstance(pilot.app.focused, RecallList)
         assert "Fix the flaky" in listed(pilot)
 
+        # One that was looked at is there in a wide terminal.
+        assert not preview_of(pilot).is_on_screen
+        await pilot.resize_terminal(160, 45)
+        await until(pilot, lambda: preview_of(pilot).is_on_screen)
+        await pilot.press("f4")
+        await pilot.resize_terminal(120, 40)
+        await pilot.pause()
+        assert not preview_of(pilot).is_on_screen
+
 
 @pytest.mark.exhaustive
-async def test_a_preview_scrolls_by_its_own_keys(project: Path) -> None:
+async def test_a_preview_stands_at_the_hit_with_what_is_folded_and_scrolls_by_its_own_keys(
+    project: Path,
+) -> None:
     agent = agent_in(project)
     await usual(agent)
-    async with recalled(agent, (100, 24)) as pilot:
+    async with recalled(agent, (100, 24), query="needle") as pilot:
+        assert "the needle in the output" in previewed(pilot)
+        assert "match 1 of 1" in head(pilot)
+
+        await search(pilot, "")
         await pilot.press("tab", "tab")
         assert isinstance(pilot.app.focused, PreviewView)
         await pilot.press("home")
@@ -263,92 +299,65 @@ async def test_a_preview_scrolls_by_its_own_keys(project: Path) -> None:
 
 
 @pytest.mark.exhaustive
-async def test_letters_are_text_in_the_field_and_keys_in_the_list(project: Path) -> None:
-    agent = agent_in(project)
-    await usual(agent)
-    async with recalled(agent) as pilot:
-        await type_text(pilot, "drx")
-        assert pilot.app.screen.query_one(Input).value == "drx"
-        await settled(pilot)
-        await pilot.press("escape")
-        await settled(pilot)
-        assert pilot.app.screen.query_one(Input).value == ""
-        await pilot.press("tab")
-        assert isinstance(pilot.app.focused, RecallList)
-        await pilot.press("slash")
-        assert isinstance(pilot.app.focused, SearchField)
-        await pilot.press("escape")
-        assert not is_open(pilot)
-
-
-@pytest.mark.exhaustive
-async def test_enter_right_after_typing_opens_what_was_typed(project: Path) -> None:
+async def test_the_command_takes_what_to_look_for_and_enter_opens_what_was_just_typed(project: Path) -> None:
     agent = agent_in(project)
     made = await usual(agent)
-    async with recalled(agent) as pilot:
-        await pilot.press(*"httpx", "enter")
-        await until(pilot, lambda: main_of(pilot).bridge.conversation_id == made["old"].id)
-
-
-@pytest.mark.exhaustive
-async def test_help_has_the_keys_of_where_one_is(project: Path) -> None:
-    agent = agent_in(project)
-    await usual(agent)
-    async with recalled(agent) as pilot:
-        await pilot.press("f1")
-        await until(pilot, lambda: isinstance(pilot.app.screen, HelpScreen))
-        assert "Search field" in shown(pilot.app.screen.query_one("#help-body"))
-        await pilot.press("escape", "down", "question_mark")
-        await until(pilot, lambda: isinstance(pilot.app.screen, HelpScreen))
-        body = shown(pilot.app.screen.query_one("#help-body"))
-        assert "Conversations" in body
-        assert "Markdown, HTML or JSON Lines" in body
-        await pilot.press("escape")
-        assert is_open(pilot)
-
-
-@pytest.mark.exhaustive
-async def test_the_command_takes_what_to_look_for(project: Path) -> None:
-    agent = agent_in(project)
-    await usual(agent)
     async with app_over(agent).run_test(size=(120, 30)) as pilot:
         await opened(pilot)
         for command in ("/recall needle", "/resume needle"):
-            await pilot.press(*("slash" if key == "/" else "space" if key == " " else key for key in command))
-            await pilot.press("enter")
+            await send(pilot, command)
             await until(pilot, lambda: is_open(pilot))
             await settled(pilot)
             assert "1 conversation" in head(pilot)
             await pilot.press("ctrl+r")
             await until(pilot, lambda: not is_open(pilot))
+        await open_recall(pilot, agent)
+        await pilot.press(*"httpx", "enter")
+        await until(pilot, lambda: main_of(pilot).bridge.conversation_id == made["old"].id)
     await agent.close()
 
 
 @pytest.mark.exhaustive
-async def test_pages_come_in_as_one_goes_down(project: Path) -> None:
+async def test_pages_come_in_as_one_goes_down_and_all_are_counted(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Three pages, of 50, 30 and 30.
+    monkeypatch.setattr(background_search, "_NEXT", 30)
     agent = agent_in(project)
     store = await agent.store()
-    for number in range(320):
+    for number in range(110):
         await begin(store, project, small(f"number {number:03}"), days=number / 400)
-    async with recalled(agent, (100, 30)) as pilot:
-        assert "320 conversations" in head(pilot)
-        assert len(list_of(pilot).catalogue.entries) < 320
+    async with recalled(agent, (100, 30), close=False) as pilot:
+        assert "110 conversations" in head(pilot)
+        assert len(list_of(pilot).catalogue.entries) == 50
+        # What goes to the trash is counted no longer.
+        await pilot.press("down", "d")
+        await until(pilot, lambda: "number 000" not in listed(pilot))
+        assert "109 conversations" in head(pilot)
         for _ in range(4):
             await pilot.press("pagedown", "pagedown", "end")
             await settled(pilot)
-        assert "number 319" in listed(pilot)
-        assert len(list_of(pilot).catalogue.entries) == 320
-        assert "number 319" in previewed(pilot)
+        assert "number 109" in listed(pilot)
+        assert len(list_of(pilot).catalogue.entries) == 109
+        assert "number 109" in previewed(pilot)
+    # All are there where the first page fills no screen.
+    async with recalled(agent, (100, 90)) as pilot:
+        await until(pilot, lambda: "number 069" in listed(pilot))
 
 
 @pytest.mark.exhaustive
-async def test_hostile_titles_and_snippets_are_shown_and_not_obeyed(project: Path) -> None:
+async def test_hostile_texts_are_shown_and_not_obeyed_and_an_unknown_cost_not_as_nothing(
+    project: Path,
+) -> None:
     agent = agent_in(project)
     store = await agent.store()
     evil = "\x1b]0;owned\x07[red]bold[/red]\u202e\x9b31m \u2028 needle"
     made = await begin(store, project, small("harmless", f"{evil} \x1b[2J\ud800 end"))
     await store.rename(made.id, evil)
-    async with recalled(agent, query="needle") as pilot:
+    async with recalled(agent) as pilot:
+        assert "1 turn" in listed(pilot)
+        assert "$" not in listed(pilot)
+        await search(pilot, "needle")
         seen = listed(pilot) + head(pilot) + previewed(pilot)
         assert "[red]bold[/red]" in seen
         assert not set(seen) & set("\x1b\x07\x9b\u202e\u2028\ud800")
@@ -358,113 +367,39 @@ async def test_hostile_titles_and_snippets_are_shown_and_not_obeyed(project: Pat
 
 
 @pytest.mark.exhaustive
-async def test_an_empty_store_says_what_to_do(project: Path) -> None:
+async def test_an_empty_store_says_what_to_do_and_no_key_does_anything_but_go_up(project: Path) -> None:
     agent = agent_in(project)
     async with recalled(agent, (80, 24)) as pilot:
         assert "No conversations in this project yet." in listed(pilot)
-        await pilot.press("down", "d", "r", "x", "b", "f", "n", "enter")
-        assert is_open(pilot)
-
-
-@pytest.mark.exhaustive
-async def test_a_store_that_cannot_be_read_is_told(project: Path) -> None:
-    agent = agent_in(project)
-    await usual(agent)
-    await (await agent.store()).database.write(lambda connection: connection.execute("DROP TABLE edits"))
-    async with recalled(agent, (100, 30)) as pilot:
-        assert "refused" in listed(pilot)
-        assert "refused" in told(pilot)
-
-
-@pytest.mark.exhaustive
-async def test_an_index_that_is_being_made_shows_how_far_it_is(project: Path) -> None:
-    agent = agent_in(project)
-    store = await agent.store()
-    for number in range(40):
-        await begin(store, project, [each for turn in range(20) for each in small(f"needle {number} {turn}")])
-    async with recalled(agent, (100, 30), query="needle") as pilot:
-        screen = screen_of(pilot)
-        screen.show_index(Indexed(400, 1600))
-        assert "indexing: 25% of 1,600 events" in head(pilot)
-        assert "40 conversations" in head(pilot)
-        screen.show_index(None)
-        assert "indexing" not in head(pilot)
-
-
-@pytest.mark.exhaustive
-async def test_open_recall_twice(project: Path) -> None:
-    agent = agent_in(project)
-    await usual(agent)
-    async with recalled(agent) as pilot:
-        await pilot.press("escape")
-        await until(pilot, lambda: not is_open(pilot))
-        await open_recall(pilot, agent)
-        assert "4 conversations" in head(pilot)
-
-
-@pytest.mark.exhaustive
-async def test_all_are_there_where_the_first_page_fills_no_screen(project: Path) -> None:
-    agent = agent_in(project)
-    store = await agent.store()
-    for number in range(70):
-        await begin(store, project, small(f"number {number:03}"), days=number / 400)
-    async with recalled(agent, (100, 90)) as pilot:
-        await until(pilot, lambda: "number 069" in listed(pilot))
-
-
-@pytest.mark.exhaustive
-async def test_a_hit_that_is_asked_for_before_the_hits_are_known_is_gone_to(project: Path) -> None:
-    agent = agent_in(project)
-    await usual(agent)
-    async with recalled(agent, (120, 30), query="retry") as pilot:
-        number = int(head(pilot).split("match ")[1].split(" of 3")[0])
-        await pilot.press("down", "end")
-        await settled(pilot)
-        assert "Nothing to retry." in previewed(pilot)
-        # As fast as keys can be: what was selected is not read yet.
-        list_of(pilot).action_move(-1)
-        screen_of(pilot).query_one(RecallPanes).show_selected()
-        await asyncio.sleep(0)
-        screen_of(pilot).action_hit(1)
-        await settled(pilot)
-        assert f"match {number % 3 + 1} of 3" in head(pilot)
-        assert "Nothing to retry." not in previewed(pilot)
-
-
-@pytest.mark.exhaustive
-async def test_what_cannot_be_previewed_does_not_look_like_another_one(project: Path) -> None:
-    agent = agent_in(project)
-    await usual(agent)
-    async with recalled(agent) as pilot:
-        assert "It passes" in previewed(pilot)
-        await (await agent.store()).database.write(lambda connection: connection.execute("DROP TABLE events"))
-        await pilot.press("down", "down")
-        await until(pilot, lambda: "no such table" in told(pilot))
-        assert "Rename the cart model" in head(pilot)
-        assert previewed(pilot).strip() == ""
-
-
-@pytest.mark.exhaustive
-async def test_one_goes_up_from_an_empty_list(project: Path) -> None:
-    async with recalled(agent_in(project)) as pilot:
         await pilot.press("down")
+        assert isinstance(pilot.app.focused, RecallList)
+        await pilot.press("d", "r", "x", "b", "f", "n", "enter")
+        assert is_open(pilot)
         assert isinstance(pilot.app.focused, RecallList)
         await pilot.press("up")
         assert isinstance(pilot.app.focused, SearchField)
 
 
 @pytest.mark.exhaustive
-async def test_a_preview_that_was_looked_at_in_a_narrow_terminal_is_there_in_a_wide_one(
-    project: Path,
-) -> None:
+async def test_what_cannot_be_read_is_told_and_does_not_look_like_another_one(project: Path) -> None:
     agent = agent_in(project)
     await usual(agent)
-    async with recalled(agent, (60, 16)) as pilot:
-        await pilot.press("down", "f4", "escape")
-        assert not preview_of(pilot).is_on_screen
-        await pilot.resize_terminal(160, 45)
-        await until(pilot, lambda: preview_of(pilot).is_on_screen)
-        await pilot.press("f4")
-        await pilot.resize_terminal(120, 40)
-        await pilot.pause()
-        assert not preview_of(pilot).is_on_screen
+    async with recalled(agent, (100, 30)) as pilot:
+        assert "It passes" in previewed(pilot)
+        await drop_table(agent, "events")
+        await pilot.press("down", "down")
+        await until(pilot, lambda: "no such table: events" in told(pilot))
+        assert "Rename the cart model" in head(pilot)
+        assert previewed(pilot).strip() == ""
+
+        pilot.app.clear_notifications()
+        await drop_table(agent, "edits")
+        await pilot.press("ctrl+r", "ctrl+r")
+        await settled(pilot)
+        assert "refused" in listed(pilot)
+        assert "refused" in told(pilot)
+
+
+async def drop_table(agent: Agent, name: str) -> None:
+    store = await agent.store()
+    await store.database.write(lambda connection: connection.execute(f"DROP TABLE {name}"))

@@ -11,6 +11,7 @@ from textual.pilot import Pilot
 
 from cogency_tui.agent.agent import Agent
 from cogency_tui.errors import StoreError
+from cogency_tui.store.store import StoredConversation
 from cogency_tui.tui.recall.branch_comparison import ComparisonScreen
 from cogency_tui.tui.recall.export import export
 from cogency_tui.tui.recall.list_view import RecallList
@@ -22,13 +23,14 @@ from tests.tui.recall.past import (
     agent_in,
     begin,
     fork,
-    head,
     is_open,
     list_of,
     listed,
+    open_recall,
     previewed,
     recalled,
     screen_of,
+    select,
     settled,
     small,
     usual,
@@ -46,43 +48,50 @@ async def gone_on(pilot: Pilot[Any]) -> str:
     return shown(conversation_of(pilot))
 
 
-async def test_enter_opens_the_conversation_at_the_hit(project: Path) -> None:
+@pytest.mark.exhaustive
+async def test_enter_opens_the_conversation_at_the_hit_or_its_end(project: Path) -> None:
     agent = agent_in(project)
     made = await usual(agent)
+    parent = await sub_agent(agent)
     async with recalled(agent, (100, 24), query="needle") as pilot:
         await pilot.press("enter")
         assert "the needle in the output" in await gone_on(pilot)
         assert main_of(pilot).bridge.conversation_id == made["flaky"].id
         assert pilot.app.focused is conversation_of(pilot)
-        cursor = conversation_of(pilot).cursor.place
-        assert cursor is not None
-        assert cursor.unit == 3
+        assert unit_of(pilot) == 3
 
-
-@pytest.mark.exhaustive
-async def test_enter_opens_at_the_hit_that_one_went_to(project: Path) -> None:
-    agent = agent_in(project)
-    await usual(agent)
-    async with recalled(agent, (100, 24), query="retry") as pilot:
-        await pilot.press("down", "n")
+        # At the hit that one went to.
+        await open_recall(pilot, agent, "retry")
+        await select(pilot, made["flaky"])
+        await pilot.press("n")
         await settled(pilot)
         await pilot.press("enter")
-        text = await gone_on(pilot)
-        assert "The gateway may answer late: a retry hides that." in text
+        assert "The gateway may answer late: a retry hides that." in await gone_on(pilot)
 
+        # A hit in a sub-agent: at the call that started it.
+        await open_recall(pilot, agent, "haystack")
+        assert "a haystack down below" in previewed(pilot)
+        await pilot.press("enter")
+        await gone_on(pilot)
+        assert main_of(pilot).bridge.conversation_id == parent.id
+        assert unit_of(pilot) == 2
 
-@pytest.mark.exhaustive
-async def test_without_a_hit_it_opens_at_the_end(project: Path) -> None:
-    agent = agent_in(project)
-    await usual(agent)
-    async with recalled(agent, (100, 24)) as pilot:
-        await pilot.press("down", "enter")
+        # Without a hit: at the end.
+        await open_recall(pilot, agent)
+        await select(pilot, made["flaky"])
+        await pilot.press("enter")
         assert "It passes: 3 runs, no failure." in await gone_on(pilot)
 
 
-@pytest.mark.exhaustive
-async def test_a_hit_in_a_sub_agent_opens_at_the_call_that_started_it(project: Path) -> None:
-    agent = agent_in(project)
+def unit_of(pilot: Pilot[Any]) -> int:
+    """Where the cursor of the conversation is."""
+    cursor = conversation_of(pilot).cursor.place
+    assert cursor is not None
+    return cursor.unit
+
+
+async def sub_agent(agent: Agent) -> StoredConversation:
+    """A conversation with the call of a sub-agent as its second unit but one."""
     store = await agent.store()
     events = [
         *small("first"),
@@ -90,56 +99,52 @@ async def test_a_hit_in_a_sub_agent_opens_at_the_call_that_started_it(project: P
         result("a1", "agent", content="It is there."),
         *[respond("More text.\n\n" * 30, "r9")],
     ]
-    made = await begin(store, project, events)
-    await begin(store, project, small("look", "a needle down below"), parent=made.id, call="a1")
-    async with recalled(agent, (100, 24), query="needle") as pilot:
-        assert "a needle down below" in previewed(pilot)
-        await pilot.press("enter")
-        await gone_on(pilot)
-        cursor = conversation_of(pilot).cursor.place
-        assert main_of(pilot).bridge.conversation_id == made.id
-        assert cursor is not None
-        assert cursor.unit == 2
+    made = await begin(store, agent.project, events, days=3)
+    await begin(store, agent.project, small("look", "a haystack down below"), parent=made.id, call="a1")
+    return made
 
 
+@pytest.mark.exhaustive
 async def test_f_goes_on_in_a_fork_from_the_hit(project: Path) -> None:
     agent = agent_in(project)
     made = await usual(agent)
     async with recalled(agent, (100, 30), query="needle") as pilot:
         await pilot.press("down", "f")
         text = await gone_on(pilot)
-        forked = main_of(pilot).bridge.conversation_id
         assert "pytest -x tests" in text
         assert "It passes" not in text
-        found = await (await agent.store()).conversation(forked or "")
-        assert found is not None
-        assert found.parent == made["flaky"].id
+        await is_fork_of(pilot, agent, made["flaky"])
 
-
-@pytest.mark.exhaustive
-async def test_a_fork_from_what_the_person_said_has_it_in_the_prompt(project: Path) -> None:
-    agent = agent_in(project)
-    await usual(agent)
-    async with recalled(agent, (100, 30), query='"and now"') as pilot:
-        await pilot.press("down", "f")
-        text = await gone_on(pilot)
-        assert "It passes" not in text
+        # One from what the person said has it in the prompt.
+        before = main_of(pilot).bridge.conversation_id
+        await open_recall(pilot, agent, '"and now"')
+        await select(pilot, made["flaky"])
+        await pilot.press("f")
+        await until(pilot, lambda: main_of(pilot).bridge.conversation_id != before)
+        assert "It passes" not in await gone_on(pilot)
         assert prompt_of(pilot).text == "and now?"
 
-
-@pytest.mark.exhaustive
-async def test_f_without_a_hit_takes_all(project: Path) -> None:
-    agent = agent_in(project)
-    await usual(agent)
-    async with recalled(agent, (100, 30)) as pilot:
-        await pilot.press("down", "f")
+        # Without a hit it takes all.
+        prompt_of(pilot).replace_text("")
+        before = main_of(pilot).bridge.conversation_id
+        await open_recall(pilot, agent)
+        await select(pilot, made["flaky"])
+        await pilot.press("f")
+        await until(pilot, lambda: main_of(pilot).bridge.conversation_id != before)
         assert "It passes" in await gone_on(pilot)
+        await is_fork_of(pilot, agent, made["flaky"])
+
+
+async def is_fork_of(pilot: Pilot[Any], agent: Agent, parent: StoredConversation) -> None:
+    found = await (await agent.store()).conversation(main_of(pilot).bridge.conversation_id or "")
+    assert found is not None
+    assert found.parent == parent.id
 
 
 @pytest.mark.exhaustive
-async def test_nothing_is_opened_while_the_agent_works(project: Path) -> None:
+async def test_titles_are_given_and_nothing_is_opened_while_the_agent_works(project: Path) -> None:
     agent = agent_in(project)
-    await usual(agent)
+    made = await usual(agent)
     async with recalled(agent) as pilot:
         bridge = main_of(pilot).bridge
         bridge.started = 1.0
@@ -148,24 +153,33 @@ async def test_nothing_is_opened_while_the_agent_works(project: Path) -> None:
         assert "The agent is working." in told(pilot)
         bridge.started = None
 
-
-@pytest.mark.exhaustive
-async def test_r_gives_another_title(project: Path) -> None:
-    agent = agent_in(project)
-    made = await usual(agent)
-    async with recalled(agent) as pilot:
-        await pilot.press("down", "r")
+        await pilot.press("r")
         await until(pilot, lambda: isinstance(pilot.app.screen, RenameScreen))
         await pilot.press("ctrl+a", "ctrl+k")
-        await type_text(pilot, "Tests that hold")
+        await type_text(pilot, "It holds")
         await pilot.press("enter")
-        await until(pilot, lambda: "Tests that hold" in listed(pilot))
-        found = await (await agent.store()).conversation(made["flaky"].id)
-        assert found is not None
-        assert found.title == "Tests that hold"
+        await until(pilot, lambda: "It holds" in listed(pilot))
+        assert await title_of(agent, made["flaky"]) == "It holds"
         await pilot.press("r", "escape")
         await pilot.pause()
-        assert "Tests that hold" in listed(pilot)
+        assert "It holds" in listed(pilot)
+
+        # Though the list is another one by now: what was typed before comes to be found.
+        await pilot.press("r")
+        await until(pilot, lambda: isinstance(pilot.app.screen, RenameScreen))
+        screen_of(pilot).query_one(SearchField).value = "httpx"
+        await until(pilot, lambda: "It holds" not in listed(pilot))
+        assert "Upgrade httpx" in listed(pilot)
+        await pilot.press("ctrl+a", "ctrl+k", "x", "enter")
+        await until(pilot, lambda: is_open(pilot))
+        await settled(pilot)
+        assert await title_of(agent, made["flaky"]) == "x"
+
+
+async def title_of(agent: Agent, conversation: StoredConversation) -> str:
+    found = await (await agent.store()).conversation(conversation.id)
+    assert found is not None
+    return found.title
 
 
 async def test_d_moves_to_the_trash_and_u_takes_back(project: Path) -> None:
@@ -189,23 +203,33 @@ async def test_d_moves_to_the_trash_and_u_takes_back(project: Path) -> None:
 
 
 @pytest.mark.exhaustive
-async def test_the_trash_is_listed_and_taken_from(project: Path) -> None:
+async def test_the_trash_is_listed_and_taken_and_gone_on_from(project: Path) -> None:
     agent = agent_in(project)
     made = await usual(agent)
-    await agent.recall.trash(made["old"].id)
+    for name in ("old", "week"):
+        await agent.recall.trash(made[name].id)
     async with recalled(agent) as pilot:
         assert "Upgrade httpx" not in listed(pilot)
         await pilot.press("f2", "f2")
         await settled(pilot)
         assert "Upgrade httpx" in listed(pilot)
-        await pilot.press("down", "d")
+        await select(pilot, made["week"])
+        await pilot.press("d")
         await pilot.pause()
         assert "Already in the trash" in told(pilot)
         await pilot.press("u")
-        await until(pilot, lambda: "Upgrade httpx" not in listed(pilot))
+        await until(pilot, lambda: "Add pagination" not in listed(pilot))
         await pilot.press("f2")
         await settled(pilot)
-        assert "Upgrade httpx" in listed(pilot)
+        assert "Add pagination" in listed(pilot)
+
+        await pilot.press("f2", "f2")
+        await settled(pilot)
+        await select(pilot, made["old"])
+        await pilot.press("enter")
+        assert "Nothing to retry." in await gone_on(pilot)
+        assert main_of(pilot).bridge.conversation_id == made["old"].id
+        assert "Still in the trash" in told(pilot)
 
 
 async def exported(pilot: Pilot[Any], agent: Agent, key: str) -> Path:
@@ -241,37 +265,31 @@ async def test_x_exports_in_three_forms_and_says_where(project: Path) -> None:
         copy = await agent.recall.import_lines(lines)
         assert copy.title == made["flaky"].title
 
+        # The page of a theme of the terminal has colours.
+        await pilot.app.run_action("app.set_theme('ansi')")
+        assert "background:#" in (await exported(pilot, agent, "h")).read_text()
 
-@pytest.mark.exhaustive
-async def test_an_export_that_cannot_be_written_is_told(project: Path) -> None:
-    agent = agent_in(project)
-    await usual(agent)
-    (agent.data / "exports").write_text("a file")
-    async with recalled(agent) as pilot:
-        await pilot.press("down", "x")
+        # One that cannot be written is told.
+        (agent.data / "exports").rename(agent.data / "former")
+        (agent.data / "exports").write_text("a file")
+        await pilot.press("x")
         await until(pilot, lambda: isinstance(pilot.app.screen, ExportScreen))
         await pilot.press("m")
         await until(pilot, lambda: "Cannot write the export" in told(pilot))
 
 
 @pytest.mark.exhaustive
-async def test_the_page_of_a_theme_of_the_terminal_has_colours(project: Path) -> None:
-    agent = agent_in(project)
-    await usual(agent)
-    async with recalled(agent) as pilot:
-        await pilot.app.run_action("app.set_theme('ansi')")
-        await pilot.press("down")
-        assert "background:#" in (await exported(pilot, agent, "h")).read_text()
-
-
-@pytest.mark.exhaustive
-async def test_b_shows_what_two_branches_came_to(project: Path) -> None:
+async def test_b_shows_what_two_branches_came_to_or_says_where_there_is_none(project: Path) -> None:
     agent = agent_in(project)
     made = await usual(agent)
     numbered = await (await agent.store()).numbered_events(made["flaky"].id)
     await fork(agent, made["flaky"], numbered[6][0], "try a lock", "With a lock it is slower.")
     async with recalled(agent, (120, 40)) as pilot:
-        await pilot.press("down", "b")
+        await select(pilot, made["yesterday"])
+        await pilot.press("b")
+        await until(pilot, lambda: "no fork" in told(pilot))
+
+        await pilot.press("home", "b")
         await until(pilot, lambda: isinstance(pilot.app.screen, ComparisonScreen))
         body = shown(pilot.app.screen.query_one("#comparison-body"))
         assert "7 shared events" in shown(pilot.app.screen.query_one("#comparison-title"))
@@ -285,15 +303,6 @@ async def test_b_shows_what_two_branches_came_to(project: Path) -> None:
         assert "│" not in shown(pilot.app.screen.query_one("#comparison-body"))
         await pilot.press("q")
         assert is_open(pilot)
-
-
-@pytest.mark.exhaustive
-async def test_b_says_where_there_is_no_branch(project: Path) -> None:
-    agent = agent_in(project)
-    await usual(agent)
-    async with recalled(agent) as pilot:
-        await pilot.press("down", "b")
-        await until(pilot, lambda: "no fork" in told(pilot))
 
 
 @pytest.mark.exhaustive
@@ -332,39 +341,9 @@ def workers_of(pilot: Pilot[Any]) -> list[Any]:
 
 
 @pytest.mark.exhaustive
-async def test_another_title_is_given_though_the_list_is_another_one_by_now(project: Path) -> None:
-    agent = agent_in(project)
-    made = await usual(agent)
-    async with recalled(agent, query="needle") as pilot:
-        await pilot.press("down", "r")
-        await until(pilot, lambda: isinstance(pilot.app.screen, RenameScreen))
-        # What was typed before comes to be found.
-        screen_of(pilot).query_one(SearchField).value = "httpx"
-        await until(pilot, lambda: "Upgrade httpx" in listed(pilot))
-        await pilot.press("ctrl+a", "ctrl+k", "x", "enter")
-        await until(pilot, lambda: is_open(pilot))
-        await settled(pilot)
-        found = await (await agent.store()).conversation(made["flaky"].id)
-        assert found is not None
-        assert found.title == "x"
-
-
-@pytest.mark.exhaustive
-async def test_what_goes_to_the_trash_is_counted_no_longer(project: Path) -> None:
-    agent = agent_in(project)
-    store = await agent.store()
-    for number in range(320):
-        await begin(store, project, small(f"number {number:03}"), days=number / 400)
-    async with recalled(agent, (100, 30)) as pilot:
-        await pilot.press("down", "d")
-        await until(pilot, lambda: "number 000" not in listed(pilot))
-        assert "319 conversations" in head(pilot)
-
-
-@pytest.mark.exhaustive
 async def test_an_export_is_written_though_one_leaves_meanwhile(project: Path) -> None:
     agent = agent_in(project)
-    await begin(await agent.store(), project, small("long", "some *words* `each` time\n\n" * 5_000))
+    await begin(await agent.store(), project, small("long", "some *words* `each` time\n\n" * 1_000))
     async with recalled(agent) as pilot:
         await pilot.press("down", "x")
         await until(pilot, lambda: isinstance(pilot.app.screen, ExportScreen))

@@ -13,13 +13,14 @@ from textual.widgets import TextArea
 from cogency_tui.agent.agent import Agent
 from cogency_tui.config.schema import Settings
 from cogency_tui.store.edit_records import State
+from cogency_tui.store.store import new_conversation_id
 from cogency_tui.tui.review.diff_annotations import FileTitle, ReviewHeader
 from cogency_tui.tui.review.diff_view import DiffView
 from cogency_tui.tui.review.file_list import FileList
 from cogency_tui.tui.review.screen import ReviewScreen
 from cogency_tui.tui.review.text_dialog import WritingScreen
 from tests.peers.scripted import ScriptedProvider
-from tests.tui.driving import at_work, finished, send, until
+from tests.tui.driving import app_over, conversation_of, until
 
 LINES = "".join(f"line_{number} = {number}\n" for number in range(1, 41))
 
@@ -42,8 +43,8 @@ def shell(command: str) -> str:
 
 
 def working(project: Path, *replies: str) -> Agent:
-    """An agent whose model answers with these."""
-    return agent_of(project, ScriptedProvider(*replies))
+    """An agent whose model answers with these, each in one piece."""
+    return agent_of(project, ScriptedProvider(*replies, size=10_000))
 
 
 def agent_of(project: Path, provider: ScriptedProvider) -> Agent:
@@ -61,13 +62,31 @@ async def reviewing(
     agent: Agent, *, turns: int = 1, size: tuple[int, int] = (120, 40)
 ) -> AsyncGenerator["Reviewer"]:
     """The review after so many turns."""
-    async with at_work(agent, size) as pilot:
-        for _ in range(turns):
-            await send(pilot, "go")
-            await finished(pilot)
+    async with going_on(agent, *["go"] * turns, size=size) as pilot:
         reviewer = Reviewer(pilot)
         await reviewer.open()
         yield reviewer
+
+
+@asynccontextmanager
+async def going_on(
+    agent: Agent, *queries: str, size: tuple[int, int] = (120, 40)
+) -> AsyncGenerator[Pilot[Any]]:
+    """The app over a conversation in which the agent has answered these, which ends with it."""
+    id = await answered(agent, *queries)
+    async with app_over(agent, conversation_id=id).run_test(size=size, notifications=True) as pilot:
+        await until(pilot, lambda: conversation_of(pilot).transcript.units)
+        yield pilot
+    await agent.close()
+
+
+async def answered(agent: Agent, *queries: str) -> str:
+    """A conversation in which the agent has answered these; its id."""
+    id = new_conversation_id()
+    for query in queries:
+        async for _event in agent.stream(query, conversation_id=id, chunks=False):
+            pass
+    return id
 
 
 class Reviewer:
@@ -124,11 +143,16 @@ class Reviewer:
 
     async def settled(self) -> None:
         """Return when nothing is read or done any more."""
+        await self.pilot.pause()
+        while self._works:
+            await self.until(lambda: not self._works)
+            await self.pilot.pause()
+
+    @property
+    def _works(self) -> bool:
         groups = {"review-list", "review-diff", "review-more", "review-decide", "editor"}
         workers: Any = self.app.workers
-        await self.pilot.pause()
-        await self.until(lambda: not any(worker.group in groups for worker in workers))
-        await self.pilot.pause()
+        return any(worker.group in groups for worker in workers)
 
     async def until(self, condition: Callable[[], object]) -> None:
         await until(self.pilot, condition)

@@ -48,22 +48,15 @@ def read(project: Path, name: str = "notes.py") -> str:
     return (project / name).read_text()
 
 
-async def test_a_hunk_is_kept_and_the_next_one_comes(three: Reviewer) -> None:
+async def test_a_hunk_is_reverted_and_comes_back_and_kept_and_the_next_one_comes(
+    three: Reviewer, project: Path
+) -> None:
     assert (three.path, three.view.place) == ("notes.py", 0)
-    await three.press("y")
-    assert (three.states, three.view.place) == (("kept", "new", "new"), 1)
-    await three.press("space")
-    assert (three.states, three.view.place) == (("kept", "kept", "new"), 2)
-    assert "● 2 new  ✓ 2 kept" in shown(three.header)
+    # What cannot be done is said.
+    await three.press("u", "1")
+    assert "Nothing to undo" in told(three.pilot)
+    assert "No conflict here" in told(three.pilot)
 
-
-@pytest.mark.exhaustive
-async def test_keys_pressed_at_once_are_about_one_hunk_each(three: Reviewer) -> None:
-    await three.press("y", "y", "y")
-    assert three.states == ("kept", "kept", "kept")
-
-
-async def test_a_hunk_is_reverted_and_comes_back(three: Reviewer, project: Path) -> None:
     await three.press("j", "n")
     assert read(project) == changed(5, 35)
     assert three.states == ("new", "reverted", "new")
@@ -78,9 +71,19 @@ async def test_a_hunk_is_reverted_and_comes_back(three: Reviewer, project: Path)
     assert read(project) == changed(5, 20, 35)
     assert three.states == ("new", "kept", "new")
 
+    await three.press("u", "u", "k", "k")
+    assert (three.states, three.view.place) == (("new", "new", "new"), 0)
+    await three.press("y")
+    assert (three.states, three.view.place) == (("kept", "new", "new"), 1)
+    await three.press("space")
+    assert (three.states, three.view.place) == (("kept", "kept", "new"), 2)
+    assert "● 2 new  ✓ 2 kept" in shown(three.header)
+    await three.press("k", "y")
+    assert "already in that state" in told(three.pilot)
+
 
 @pytest.mark.exhaustive
-async def test_a_file_and_a_turn_are_reverted(three: Reviewer, project: Path) -> None:
+async def test_a_file_a_turn_and_picked_hunks_are_reverted(three: Reviewer, project: Path) -> None:
     await three.press("N")
     assert read(project) == LINES
     assert (project / "pad.py").exists()
@@ -93,11 +96,35 @@ async def test_a_file_and_a_turn_are_reverted(three: Reviewer, project: Path) ->
     assert read(project) == changed(5, 20, 35)
     assert read(project, "pad.py") == "pad = 1\n"
 
+    assert (three.path, three.view.place) == ("notes.py", 0)
+    await three.press("x", "j", "j", "x")
+    assert "2 selected" in shown(three.title)
+    await three.press("n")
+    assert read(project) == changed(20)
+    assert three.states == ("reverted", "new", "reverted")
+    assert "selected" not in shown(three.title)
+
 
 @pytest.mark.exhaustive
-async def test_a_key_never_decides_about_a_file_that_is_not_selected_any_more(
-    three: Reviewer, project: Path
-) -> None:
+async def test_picked_hunks_are_copied_and_a_range_goes_from_where_it_begins(three: Reviewer) -> None:
+    await three.press("x", "j", "x", "Y")
+    assert three.app.clipboard == ("-line_5 = 5\n+line_5 = 'agent'\n-line_20 = 20\n+line_20 = 'agent'\n")
+    await three.press("escape")
+    assert "selected" not in shown(three.title)
+
+    await three.press("v", "j")
+    assert "2 selected" in shown(three.title)
+    await three.press("v", "k", "k", "escape")
+    assert "selected" not in shown(three.title)
+    await three.press("v", "j", "c")
+    await write_text(three, "Both.", "enter")
+    assert three.view.file is not None
+    # It is one comment, which stands with the first hunk that it is about.
+    assert [len(hunk.comments) for hunk in three.view.file.hunks] == [1, 0, 0]
+
+
+@pytest.mark.exhaustive
+async def test_in_the_list_the_file_is_decided_about_and_no_other_one(three: Reviewer, project: Path) -> None:
     # As fast as keys can be: the diff of the other file is not there yet.
     three.screen.action_file(1)
     three.screen.action_do("revert")
@@ -107,32 +134,28 @@ async def test_a_key_never_decides_about_a_file_that_is_not_selected_any_more(
     assert read(project, "pad.py") == "pad = 1\n"
     assert not isinstance(three.app.screen, WritingScreen)
 
-
-@pytest.mark.exhaustive
-async def test_in_the_list_the_file_is_decided_about(three: Reviewer, project: Path) -> None:
-    await three.press("tab", "y")
-    assert three.states == ("kept",) * 3
+    await three.press("K", "tab", "y")
+    assert (three.path, three.states) == ("notes.py", ("kept",) * 3)
     await three.press("down", "n")
     assert not (project / "pad.py").exists()
     assert three.path == "pad.py"
 
 
 @pytest.mark.exhaustive
-async def test_a_hunk_is_edited_and_kept_so(three: Reviewer, project: Path) -> None:
-    await three.press("j", "e")
-    await write_text(three, "line_20 = 'mine'\nmore = True", "ctrl+s")
-    assert read(project) == changed(5, 35).replace("line_20 = 20\n", "line_20 = 'mine'\nmore = True\n")
-    assert three.states == ("new", "edited", "new")
-
-
-@pytest.mark.exhaustive
-async def test_what_is_written_is_left_only_when_one_says_so(three: Reviewer, project: Path) -> None:
+async def test_a_hunk_is_edited_and_what_is_written_is_left_only_when_one_says_so(
+    three: Reviewer, project: Path
+) -> None:
     await three.press("e")
     await write_text(three, "mine", "escape", "n")
     assert isinstance(three.app.screen, WritingScreen)
     await three.press("escape", "y")
     assert three.states == ("new",) * 3
     assert read(project) == changed(5, 20, 35)
+
+    await three.press("j", "e")
+    await write_text(three, "line_20 = 'mine'\nmore = True", "ctrl+s")
+    assert read(project) == changed(5, 35).replace("line_20 = 20\n", "line_20 = 'mine'\nmore = True\n")
+    assert three.states == ("new", "edited", "new")
 
 
 @pytest.mark.exhaustive
@@ -156,26 +179,16 @@ async def test_a_rejection_and_a_comment_reach_the_model_with_the_next_message(p
 
 
 @pytest.mark.exhaustive
-async def test_picked_hunks_are_decided_about_together(three: Reviewer, project: Path) -> None:
-    await three.press("x", "j", "j", "x")
-    assert "2 selected" in shown(three.title)
-    await three.press("n")
-    assert read(project) == changed(20)
-    assert three.states == ("reverted", "new", "reverted")
-    assert "selected" not in shown(three.title)
-
-
-@pytest.mark.exhaustive
-async def test_a_range_is_picked_from_where_it_begins_to_where_one_goes(three: Reviewer) -> None:
-    await three.press("j", "v", "j")
-    assert "2 selected" in shown(three.title)
-    await three.press("v", "k", "k", "escape")
-    assert "selected" not in shown(three.title)
-    await three.press("v", "j", "c")
-    await write_text(three, "Both.", "enter")
-    assert three.view.file is not None
-    # It is one comment, which stands with the first hunk that it is about.
-    assert [len(hunk.comments) for hunk in three.view.file.hunks] == [1, 0, 0]
+async def test_what_was_decided_is_done_though_one_leaves_at_once(three: Reviewer, project: Path) -> None:
+    # As fast as keys can be.
+    for key in "ynyq":
+        three.app.post_message(events.Key(key, key))
+    await three.until(lambda: isinstance(three.app.screen, MainScreen))
+    await three.settled()
+    assert read(project) == changed(5, 35)
+    await three.open()
+    await three.press("J", "K")
+    assert three.states == ("kept", "reverted", "kept")
 
 
 @pytest.mark.exhaustive
@@ -207,25 +220,11 @@ async def test_a_conflict_is_shown_with_both_sides_and_settled_in_place(
 
 
 @pytest.mark.exhaustive
-async def test_what_cannot_be_done_is_said(three: Reviewer) -> None:
-    await three.press("u")
-    assert "Nothing to undo" in told(three.pilot)
-    await three.press("1")
-    assert "No conflict here" in told(three.pilot)
-    await three.press("y", "k", "y")
-    assert "already in that state" in told(three.pilot)
-
-
-@pytest.mark.exhaustive
-async def test_a_hunk_is_copied_as_a_patch(three: Reviewer) -> None:
-    await three.press("x", "j", "x", "Y")
-    assert three.app.clipboard == ("-line_5 = 5\n+line_5 = 'agent'\n-line_20 = 20\n+line_20 = 'agent'\n")
-
-
-@pytest.mark.exhaustive
-async def test_what_a_command_changed_without_lines_is_decided_about_too(project: Path) -> None:
+async def test_what_a_command_changed_is_decided_about_though_it_has_no_lines_or_cannot_be_brought_back(
+    project: Path,
+) -> None:
     (project / "logo").write_bytes(bytes(range(256)))
-    agent = working(project, shell("printf x >> logo"), "Done.")
+    agent = working(project, shell("printf x >> logo"), shell("truncate -s 67108865 pad.bin"), "Done.")
     async with reviewing(agent) as reviewer:
         assert "Binary file" in shown(reviewer.view)
         await reviewer.press("e")
@@ -236,55 +235,33 @@ async def test_what_a_command_changed_without_lines_is_decided_about_too(project
         await reviewer.press("u")
         assert (project / "logo").read_bytes() == bytes(range(256)) + b"x"
 
-
-@pytest.mark.exhaustive
-async def test_what_cannot_be_brought_back_is_asked_about_first(project: Path) -> None:
-    agent = working(project, shell("truncate -s 67108865 big.bin"), "Done.")
-    async with reviewing(agent) as reviewer:
-        await reviewer.pilot.press("N")
-        await reviewer.until(lambda: isinstance(reviewer.app.screen, Confirmation))
-        await reviewer.press("n")
-        assert (project / "big.bin").exists()
-        await reviewer.pilot.press("N")
-        await reviewer.until(lambda: isinstance(reviewer.app.screen, Confirmation))
-        await reviewer.press("y")
-        await reviewer.until(lambda: not (project / "big.bin").exists())
+        # What cannot be brought back is asked about first.
+        await reviewer.press("J")
+        for answer in "ny":
+            await reviewer.pilot.press("N")
+            await reviewer.until(lambda: isinstance(reviewer.app.screen, Confirmation))
+            assert (project / "pad.bin").exists()
+            await reviewer.press(answer)
+        await reviewer.until(lambda: not (project / "pad.bin").exists())
 
 
 @pytest.mark.exhaustive
-async def test_what_was_decided_is_done_though_one_leaves_at_once(three: Reviewer, project: Path) -> None:
-    # As fast as keys can be.
-    for key in "ynyq":
-        three.app.post_message(events.Key(key, key))
-    await three.until(lambda: isinstance(three.app.screen, MainScreen))
-    await three.settled()
-    assert read(project) == changed(5, 35)
-    await three.open()
-    await three.press("J", "K")
-    assert three.states == ("kept", "reverted", "kept")
-
-
-@pytest.mark.exhaustive
-async def test_a_range_ends_with_its_file(project: Path) -> None:
-    for name in ("a.py", "b.py"):
+async def test_a_range_ends_with_its_file_and_no_file_is_passed_by_before_it_was_seen(project: Path) -> None:
+    names = ("a.py", "b.py", "c.py", "d.py")
+    for name in names:
         (project / name).write_text(LINES)
-    agent = working(project, *edits(5, 20, 35, file="a.py"), *edits(5, 20, 35, file="b.py"), "Done.")
-    async with reviewing(agent) as reviewer:
+    replies = [each for name in names for each in edits(*((5, 20, 35) if name < "c" else (5,)), file=name)]
+    async with reviewing(working(project, *replies, "Done.")) as reviewer:
         await reviewer.press("j", "v", "J", "j")
         assert (reviewer.path, reviewer.view.place) == ("b.py", 1)
         assert "selected" not in shown(reviewer.title)
         await reviewer.press("v", "j")
         assert "2 selected" in shown(reviewer.title)
 
-
-@pytest.mark.exhaustive
-async def test_in_a_conflict_without_lines_it_is_said_that_none_can_be_written(project: Path) -> None:
-    (project / "notes.py").write_text(LINES)
-    async with reviewing(working(project, *edits(5), "Done.")) as reviewer:
-        (project / "notes.py").unlink()
-        await reviewer.press("n")
-        assert reviewer.states == ("conflict",)
-        assert "The reasons are shown there" in told(reviewer.pilot)
-        assert "it has been deleted or renamed since" in shown(reviewer.view)
-        await reviewer.press("e")
-        assert "1 uses the current version" in told(reviewer.pilot)
+        await reviewer.press("escape")
+        assert (reviewer.path, reviewer.view.place) == ("b.py", 2)
+        # As fast as keys can be: the diff of the next file is not there yet.
+        reviewer.screen.action_hunk(1)
+        reviewer.screen.action_hunk(1)
+        await reviewer.settled()
+        assert reviewer.path == "c.py"

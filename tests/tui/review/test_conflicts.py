@@ -1,4 +1,4 @@
-"""Conflicts that are no matter of lines, and one with several places: how they are shown and settled."""
+"""Conflicts that are no matter of lines, and those with the sides empty, long or gone: shown and settled."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -10,83 +10,86 @@ from tests.tui.review.stage import LINES, Reviewer, edit, reviewing, shell, work
 
 pytestmark = pytest.mark.exhaustive
 
-AGENT = bytes(range(256)) + b"x"
-MINE = bytes(range(256)) + b"mine"
+BEFORE = bytes(range(256))
+MINE = BEFORE + b"mine"
+NAMES = ("deleted.py", "latin.py", "link.py", "lines.py", "logo")
 
 
 @pytest.fixture
-async def logo(project: Path) -> AsyncIterator[Reviewer]:
-    """The review of a change of a binary file that the person has changed since."""
-    (project / "logo").write_bytes(bytes(range(256)))
-    async with reviewing(working(project, shell("printf x >> logo"), "Done.")) as reviewer:
-        (project / "logo").write_bytes(MINE)
-        await reviewer.press("n")
-        assert reviewer.states == ("conflict",)
+async def changed(project: Path) -> AsyncIterator[Reviewer]:
+    """The review of a turn that changed five files."""
+    (project / "logo").write_bytes(BEFORE)
+    for name in NAMES[:-1]:
+        (project / name).write_text(LINES)
+    edits = [edit(name, "line_5 = 5\n", "line_5 = 'agent'\n") for name in NAMES[:-1]]
+    async with reviewing(working(project, *edits, shell("printf x >> logo"), "Done.")) as reviewer:
         yield reviewer
 
 
-async def test_what_is_there_now_is_left(logo: Reviewer, project: Path) -> None:
-    await logo.press("1")
-    assert (project / "logo").read_bytes() == MINE
-    assert logo.states != ("conflict",)
+async def revert(reviewer: Reviewer, name: str) -> None:
+    """Press the key for the file `name`, in which there is a conflict."""
+    for _ in NAMES:
+        if reviewer.path != name:
+            await reviewer.press("J")
+    assert reviewer.path == name
+    await reviewer.press("n")
+    assert reviewer.states == ("conflict",)
 
 
-async def test_what_was_before_the_agent_is_put_back_and_that_is_undone(
-    logo: Reviewer, project: Path
+async def test_what_is_there_is_left_or_what_was_before_the_agent_is_put_back(
+    changed: Reviewer, project: Path
 ) -> None:
-    await logo.press("2")
-    assert (project / "logo").read_bytes() == bytes(range(256))
-    assert logo.states == ("reverted",)
-    await logo.press("u")
+    (project / "deleted.py").unlink()
+    await revert(changed, "deleted.py")
+    assert "The reasons are shown there" in told(changed.pilot)
+    assert "it has been deleted or renamed since" in shown(changed.view)
+    await changed.press("e")
+    assert "1 uses the current version" in told(changed.pilot)
+
+    (project / "link.py").unlink()
+    (project / "link.py").symlink_to("src/app.py")
+    await revert(changed, "link.py")
+    assert "Cannot be reverted" in shown(changed.view)
+    assert "use the current version" in shown(changed.view)
+    await changed.press("1")
+    assert (project / "link.py").is_symlink()
+    await changed.press("u", "2")
+    assert not (project / "link.py").is_symlink()
+    assert (project / "link.py").read_text() == LINES
+    assert changed.states == ("reverted",)
+
+    (project / "logo").write_bytes(MINE)
+    await revert(changed, "logo")
+    await changed.press("2")
+    assert (project / "logo").read_bytes() == BEFORE
+    assert changed.states == ("reverted",)
+    await changed.press("u")
     assert (project / "logo").read_bytes() == MINE
-    assert logo.states == ("conflict",)
+    assert changed.states == ("conflict",)
+    await changed.press("1")
+    assert (project / "logo").read_bytes() == MINE
+    assert changed.states != ("conflict",)
 
 
-async def test_lines_that_are_no_utf_8_are_not_written_anew(project: Path) -> None:
-    (project / "notes.py").write_bytes(b"one\ntwo\n")
-    agent = working(project, edit("notes.py", "one\n", "agent\n"), "Done.")
-    async with reviewing(agent) as reviewer:
-        (project / "notes.py").write_bytes(b"caf\xe9\ntwo\n")
-        await reviewer.press("n", "e")
-        await reviewer.until(lambda: "not UTF-8" in told(reviewer.pilot))
-        await reviewer.press("1")
-        assert (project / "notes.py").read_bytes() == b"caf\xe9\ntwo\n"
+async def test_lines_that_are_none_very_many_or_no_utf_8(changed: Reviewer, project: Path) -> None:
+    latin = LINES.encode().replace(b"line_5 = 5\n", b"caf\xe9\n")
+    (project / "latin.py").write_bytes(latin)
+    await revert(changed, "latin.py")
+    await changed.press("e")
+    await changed.until(lambda: "not UTF-8" in told(changed.pilot))
+    await changed.press("1")
+    assert (project / "latin.py").read_bytes() == latin
 
-
-async def test_a_file_that_became_a_link_is_left_or_put_back(project: Path) -> None:
-    (project / "notes.py").write_text(LINES)
-    agent = working(project, edit("notes.py", "line_5 = 5\n", "line_5 = 'agent'\n"), "Done.")
-    async with reviewing(agent) as reviewer:
-        (project / "notes.py").unlink()
-        (project / "notes.py").symlink_to("src/app.py")
-        await reviewer.press("n")
-        assert reviewer.states == ("conflict",)
-        assert "Cannot be reverted" in shown(reviewer.view)
-        assert "use the current version" in shown(reviewer.view)
-        await reviewer.press("1")
-        assert (project / "notes.py").is_symlink()
-        await reviewer.press("u", "2")
-        assert not (project / "notes.py").is_symlink()
-        assert (project / "notes.py").read_text() == LINES
-        assert reviewer.states == ("reverted",)
-
-
-async def test_a_side_without_lines_and_one_with_very_many_can_be_read(project: Path) -> None:
-    (project / "notes.py").write_text(LINES)
+    (project / "lines.py").write_text(LINES.replace("line_5 = 5\n", ""))
+    await revert(changed, "lines.py")
+    assert "nothing" in shown(changed.view)
     many = "".join(f"line_5 = {number}\n" for number in range(100))
-    agent = working(project, edit("notes.py", "line_5 = 5\n", "line_5 = 'agent'\n"), "Done.")
-    async with reviewing(agent) as reviewer:
-        (project / "notes.py").write_text(LINES.replace("line_5 = 5\n", ""))
-        await reviewer.press("n")
-        assert reviewer.states == ("conflict",)
-        assert "nothing" in shown(reviewer.view)
-        (project / "notes.py").write_text(LINES.replace("line_5 = 5\n", many))
-        await reviewer.press("q")
-        await reviewer.open()
-        assert reviewer.states == ("conflict",)
-        assert "line_5 = 0" in shown(reviewer.view)
-        assert "line_5 = 99" not in shown(reviewer.view)
-        await reviewer.press("end")
-        assert "more lines" in shown(reviewer.view)
-        await reviewer.press("2")
-        assert (project / "notes.py").read_text() == LINES
+    (project / "lines.py").write_text(LINES.replace("line_5 = 5\n", many))
+    await changed.press("K", "J")
+    assert changed.states == ("conflict",)
+    assert "line_5 = 0" in shown(changed.view)
+    assert "line_5 = 99" not in shown(changed.view)
+    await changed.press("end")
+    assert "more lines" in shown(changed.view)
+    await changed.press("2")
+    assert (project / "lines.py").read_text() == LINES

@@ -7,9 +7,10 @@ import pytest
 from textual.app import App
 from textual.pilot import Pilot
 
-from tests.tui.driving import app_over, finished, send
-from tests.tui.looks import check_looks, each_size
-from tests.tui.review.stage import Reviewer, edit, shell, working, write, write_text
+from tests.tui.driving import app_over, conversation_of, finished, send, until
+from tests.tui.look_series import check_series_from_each_size
+from tests.tui.looks import check_looks
+from tests.tui.review.stage import Reviewer, answered, edit, shell, working, write, write_text
 
 SHOP = '''"""A shop.
 
@@ -35,7 +36,7 @@ class Desk:
         self.project = project
         self._count = 0
 
-    def app(self) -> App[Any]:
+    async def app(self) -> App[Any]:
         self._count += 1
         # Where it is does not show; that nothing is left of the last time does.
         root = self.project.parent / f"desk-{self._count}" / "shop"
@@ -43,62 +44,57 @@ class Desk:
         (root / "src" / "retry.py").write_text(SHOP)
         (root / "old.py").write_text("x = 1\n" * 5)
         self.root = root
-        return app_over(
-            working(
-                root,
-                edit("src/retry.py", "INTERVAL = 0.5", "INTERVAL = 0.25  # seconds"),
-                edit("src/retry.py", "        await sleep(INTERVAL)\n", ""),
-                edit("src/retry.py", "return 7", "value = 7\n    return value"),
-                "Done.",
-                write("src/backoff.py", "def backoff(attempt):\n    return 2**attempt\n"),
-                shell("mv old.py new.py"),
-                "Done.",
-            )
+        agent = working(
+            root,
+            edit("src/retry.py", "INTERVAL = 0.5", "INTERVAL = 0.25  # seconds"),
+            edit("src/retry.py", "        await sleep(INTERVAL)\n", ""),
+            edit("src/retry.py", "return 7", "value = 7\n    return value"),
+            "Done.",
+            write("src/backoff.py", "def backoff(attempt):\n    return 2**attempt\n"),
+            shell("mv old.py new.py"),
+            "Done.",
         )
+        id = await answered(agent, "Fix the flaky checkout test", "Back off exponentially")
+        return app_over(agent, conversation_id=id)
 
     async def review(self, pilot: Pilot[Any], *keys: str) -> Reviewer:
-        for prompt in ("Fix the flaky checkout test", "Back off exponentially"):
-            await send(pilot, prompt)
-            await finished(pilot)
+        await until(pilot, lambda: conversation_of(pilot).transcript.units)
         reviewer = Reviewer(pilot)
         await reviewer.open()
         reviewer.app.clear_notifications()
-        for key in keys:
-            await reviewer.press(key)
+        await reviewer.press(*keys)
         return reviewer
 
 
 @pytest.mark.exhaustive
-@each_size
-async def test_before_anything_is_decided(project: Path, width: int, height: int) -> None:
+async def test_before_anything_is_decided_while_lines_are_edited_and_after(project: Path) -> None:
     desk = Desk(project)
 
-    async def prepare(pilot: Pilot[Any]) -> None:
+    async def open_it(pilot: Pilot[Any]) -> None:
         await desk.review(pilot)
 
-    await check_looks("review", desk.app, prepare, sizes=[(width, height)])
-
-
-@pytest.mark.exhaustive
-@each_size
-async def test_hunks_that_were_kept_reverted_picked_and_commented(
-    project: Path, width: int, height: int
-) -> None:
-    desk = Desk(project)
-
-    async def prepare(pilot: Pilot[Any]) -> None:
-        reviewer = await desk.review(pilot, "J", "J")
+    async def edit_a_hunk(pilot: Pilot[Any]) -> None:
+        reviewer = Reviewer(pilot)
+        await reviewer.press("J", "J")
         await into_the_diff(reviewer)
-        await reviewer.press("y", "n", "c")
+        await reviewer.press("e")
+
+    async def decide(pilot: Pilot[Any]) -> None:
+        """Keep, revert, comment on and pick a hunk."""
+        reviewer = Reviewer(pilot)
+        await reviewer.press("escape", "y", "n", "c")
         await write_text(reviewer, "Why a value?", "enter")
         await reviewer.press("x")
         reviewer.app.clear_notifications()
 
-    await check_looks("review-decided", desk.app, prepare, sizes=[(width, height)])
+    await check_series_from_each_size(
+        desk.app, ("review", open_it), ("review-edit", edit_a_hunk), ("review-decided", decide)
+    )
 
 
 async def test_a_conflict(project: Path) -> None:
     desk = Desk(project)
+    app = await desk.app()
 
     async def prepare(pilot: Pilot[Any]) -> None:
         reviewer = await desk.review(pilot, "J", "J")
@@ -108,20 +104,7 @@ async def test_a_conflict(project: Path) -> None:
         await reviewer.press("n")
         reviewer.app.clear_notifications()
 
-    await check_looks("review-conflict", desk.app, prepare)
-
-
-@pytest.mark.exhaustive
-@each_size
-async def test_the_lines_of_a_hunk_are_edited(project: Path, width: int, height: int) -> None:
-    desk = Desk(project)
-
-    async def prepare(pilot: Pilot[Any]) -> None:
-        reviewer = await desk.review(pilot, "J", "J")
-        await into_the_diff(reviewer)
-        await reviewer.press("e")
-
-    await check_looks("review-edit", desk.app, prepare, sizes=[(width, height)])
+    await check_looks("review-conflict", lambda: app, prepare)
 
 
 @pytest.mark.exhaustive

@@ -12,8 +12,9 @@ from tests.tui.review.stage import LINES, edit, shell, write
 
 pytestmark = pytest.mark.pty
 
-F5, ENTER, ESCAPE, CTRL_R, CTRL_S = "\x1b[15~", "\r", "\x1b", "\x12", "\x13"
-SIZES = ((80, 24), (160, 45))
+F5, ENTER, CTRL_G, CTRL_S = "\x1b[15~", "\r", "\x07", "\x13"
+Size = tuple[int, int]
+SMALL, LARGE = (80, 24), (160, 45)
 
 
 def replaced(number: int, by: str = "'agent'", file: str = "a.py") -> str:
@@ -37,14 +38,12 @@ def project(tmp_path: Path) -> Path:
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize(("columns", "rows"), SIZES)
 async def test_a_review_from_the_first_hunk_to_the_next_request_and_after_a_restart(
-    project: Path, tmp_path: Path, columns: int, rows: int
+    project: Path, tmp_path: Path
 ) -> None:
-    size = columns, rows
     replies = [reply for turn in TURNS for reply in turn]
     async with ChatPeer([*replies, "I understand."]) as peer:
-        await asyncio.to_thread(_review, peer.base_url, project, tmp_path, size)
+        await asyncio.to_thread(_review, peer.base_url, project, tmp_path, SMALL)
         heard = str([message["content"] for message in peer.requests[-1].body["messages"]][-1])
         earlier = [str(request.body["messages"][-1]["content"]) for request in peer.requests[:-1]]
     assert "line_5 = 'agent'" in heard
@@ -53,10 +52,10 @@ async def test_a_review_from_the_first_hunk_to_the_next_request_and_after_a_rest
     assert "Say why you did this." in heard
     assert "line_9" not in heard
     assert not any("Say why" in message for message in earlier)
-    await asyncio.to_thread(_restart, project, tmp_path, size)
+    await asyncio.to_thread(_restart, project, tmp_path, LARGE)
 
 
-def _review(base_url: str, project: Path, tmp_path: Path, size: tuple[int, int]) -> None:
+def _review(base_url: str, project: Path, tmp_path: Path, size: Size) -> None:
     with _terminal(base_url, project, tmp_path, size) as terminal:
         terminal.wait_for("Ask, @file")
         for number, done in enumerate(("One", "Two", "Three"), 1):
@@ -72,7 +71,10 @@ def _review(base_url: str, project: Path, tmp_path: Path, size: tuple[int, int])
         assert _line(project, 5) == "line_5 = 5"
         terminal.send("e")
         terminal.wait_for("Edit hunk")
-        terminal.send("\x1b[F" + "\x7f" * 7 + "'mine'" + CTRL_S)
+        terminal.send("\x1b[F" + "\x7f" * 7 + "'theirs'" + CTRL_G)
+        # The lines come back from the editor.
+        terminal.wait_for("'mine'")
+        terminal.send(CTRL_S)
         terminal.wait_for("✎ 1")
         terminal.send("jn")
         terminal.wait_for("↺ 2")
@@ -94,7 +96,7 @@ def _review(base_url: str, project: Path, tmp_path: Path, size: tuple[int, int])
         assert terminal.leave() == 0
 
 
-def _restart(project: Path, tmp_path: Path, size: tuple[int, int]) -> None:
+def _restart(project: Path, tmp_path: Path, size: Size) -> None:
     with _terminal("http://127.0.0.1:9", project, tmp_path, size, "--continue") as terminal:
         terminal.wait_for("I understand.")
         terminal.send(F5)
@@ -110,16 +112,16 @@ def _restart(project: Path, tmp_path: Path, size: tuple[int, int]) -> None:
         assert terminal.leave() == 0
 
 
-def _terminal(
-    base_url: str, project: Path, tmp_path: Path, size: tuple[int, int], *arguments: str
-) -> Terminal:
-    """The application with `mine`, which is at this address, and an editor that notes what it is to open."""
+def _terminal(base_url: str, project: Path, tmp_path: Path, size: Size, *arguments: str) -> Terminal:
+    """The application with `mine`, which is at this address, and an editor that notes what it is to open, and
+    writes 'mine' where 'theirs' stands."""
     config = tmp_path / "config.toml"
     config.write_text(
         f'provider = "mine"\npermissions = "auto"\n[providers.mine]\nbase_url = "{base_url}"\nmodel = "m"\n'
     )
     editor = tmp_path / "nano"
-    editor.write_text(f'#!/bin/sh\necho "$@" > {tmp_path}/edited\n')
+    replace = "for file; do :; done\nsed -i \"s/'theirs'/'mine'/\" \"$file\""
+    editor.write_text(f'#!/bin/sh\necho "$@" > {tmp_path}/edited\n{replace}\n')
     editor.chmod(0o755)
     environ = {"COGENCY_CONFIG": str(config), "EDITOR": str(editor)}
     data = tmp_path / "data"

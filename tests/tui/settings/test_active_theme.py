@@ -43,21 +43,9 @@ def colours_of(pilot: Pilot[Any]) -> set[str]:
 
 
 @pytest.mark.exhaustive
-async def test_a_theme_is_shown_again_when_its_file_is_saved(project: Path, own: Path) -> None:
-    async with app_over(agent_with(project, "mine")).run_test(size=SIZE) as pilot:
-        await until(pilot, lambda: "#14161f" in colours_of(pilot))
-        assert "#123456" not in colours_of(pilot)
-        for number in range(40):
-            # What is saved before it is watched is not seen: saved again, it is.
-            (own / "mine.toml").write_text(f"# {number}\n" + NIGHT.replace("#14161f", "#123456"))
-            await pilot.pause(0.5)
-            if "#123456" in colours_of(pilot):
-                break
-        await until(pilot, lambda: "#123456" in colours_of(pilot) and "#14161f" not in colours_of(pilot))
-
-
-@pytest.mark.exhaustive
-async def test_a_file_that_cannot_be_used_changes_nothing_and_is_told(project: Path, own: Path) -> None:
+async def test_a_theme_is_shown_again_when_its_file_is_saved_but_for_what_cannot_be_used(
+    project: Path, own: Path
+) -> None:
     app = app_over(agent_with(project, "mine"))
     async with app.run_test(size=SIZE, notifications=True) as pilot:
         (own / "mine.toml").write_text(NIGHT.replace('text = "#c8d0e7"', 'text = "red"'))
@@ -70,54 +58,65 @@ async def test_a_file_that_cannot_be_used_changes_nothing_and_is_told(project: P
         app.appearance.reload()
         await until(pilot, lambda: "#ffffff" in colours_of(pilot))
 
+        assert "#123456" not in colours_of(pilot)
+        for number in range(40):
+            # What is saved before it is watched is not seen: saved again, it is.
+            (own / "mine.toml").write_text(f"# {number}\n" + NIGHT.replace("#14161f", "#123456"))
+            await pilot.pause(0.5)
+            if "#123456" in colours_of(pilot):
+                break
+        await until(pilot, lambda: "#123456" in colours_of(pilot) and "#14161f" not in colours_of(pilot))
 
-async def test_the_picker_shows_each_theme_at_once_and_esc_brings_the_former_back(project: Path) -> None:
+
+@pytest.mark.exhaustive
+async def test_the_picker_shows_each_theme_at_once_and_keeps_one_only_if_the_person_wants_that(
+    project: Path, own: Path
+) -> None:
+    config = own.parent / "config.toml"
+    config.write_text("# mine\nmode = 'auto'\n")
+    (own / "zz-broken.toml").write_text("dark = yes\n")
     app = app_over(agent_with(project, "night"))
     async with app.run_test(size=SIZE) as pilot:
-        await send(pilot, "/theme")
-        await until(pilot, lambda: isinstance(app.screen, ThemePicker))
+        await open_picker(pilot)
         listed = shown(app.screen.query_one("#themes-list"))
         assert "the terminal's own colors" in listed
+        # One that is broken says so, and is not shown.
+        assert "✗ The theme" in listed
+        await pilot.press("end")
+        assert app.theme == "night"
+        await pilot.press("escape")
+
+        await open_picker(pilot)
         await pilot.press("down")
         assert app.theme == "tritone"
         await until(pilot, lambda: "#0c0f16" in colours_of(pilot))
         await pilot.press("home")
         assert app.theme == "ansi"
+        # The former comes back.
         await pilot.press("escape")
         assert app.theme == "night"
         await until(pilot, lambda: "#14161f" in colours_of(pilot) and "#0c0f16" not in colours_of(pilot))
 
-
-@pytest.mark.exhaustive
-async def test_a_picked_theme_is_kept_only_if_the_person_wants_that(project: Path, own: Path) -> None:
-    config = own.parent / "config.toml"
-    config.write_text("# mine\nmode = 'auto'\n")
-    app = app_over(agent_with(project, "night"))
-    async with app.run_test(size=SIZE) as pilot:
-        await send(pilot, "/theme")
-        await until(pilot, lambda: isinstance(app.screen, ThemePicker))
+        await open_picker(pilot)
         await pilot.press("up", "enter")
         assert app.theme == "mono"
         assert config.read_text() == "# mine\nmode = 'auto'\n"
-
-        await send(pilot, "/theme")
-        await until(pilot, lambda: isinstance(app.screen, ThemePicker))
+        await open_picker(pilot)
         await pilot.press("home", "down", "k")
         await until(pilot, lambda: not isinstance(app.screen, ThemePicker))
-    assert load_settings(config).theme == "chalk"
-    assert config.read_text().startswith("# mine\n")
+        assert load_settings(config).theme == "chalk"
+        assert config.read_text().startswith("# mine\n")
+
+        # The text keeps its place under another theme.
+        before = shown(conversation_of(pilot))
+        await send(pilot, "/theme day")
+        await until(pilot, lambda: app.theme == "day")
+        assert shown(conversation_of(pilot)) == before
 
 
-@pytest.mark.exhaustive
-async def test_a_broken_theme_says_so_in_the_picker_and_is_not_shown(project: Path, own: Path) -> None:
-    (own / "a-broken.toml").write_text("dark = yes\n")
-    app = app_over(agent_with(project, "night"))
-    async with app.run_test(size=SIZE) as pilot:
-        await send(pilot, "/theme")
-        await until(pilot, lambda: isinstance(app.screen, ThemePicker))
-        assert "✗ The theme" in shown(app.screen.query_one("#themes-list"))
-        await pilot.press("home")
-        assert app.theme == "night"
+async def open_picker(pilot: Pilot[Any]) -> None:
+    await send(pilot, "/theme")
+    await until(pilot, lambda: isinstance(pilot.app.screen, ThemePicker))
 
 
 @pytest.mark.exhaustive
@@ -143,21 +142,7 @@ async def test_an_empty_no_color_means_nothing(project: Path, monkeypatch: pytes
         await until(pilot, lambda: "#f6f5f1" in colours_of(pilot))
 
 
-@pytest.mark.parametrize("theme", ["ansi", "day"])
-async def test_a_theme_of_the_terminals_colours_is_translated_into_no_others(
-    project: Path, theme: str
-) -> None:
-    async with app_over(agent_with(project, theme)).run_test(size=SIZE) as pilot:
+async def test_a_theme_of_the_terminals_colours_is_translated_into_no_others(project: Path) -> None:
+    async with app_over(agent_with(project, "ansi")).run_test(size=SIZE) as pilot:
         await until(pilot, lambda: "cogency" in shown(main_of(pilot).query_one("#header")))
-        mixed = {colour for colour in colours_of(pilot) if colour.startswith("#")}
-        assert bool(mixed) is (theme == "day")
-
-
-@pytest.mark.exhaustive
-async def test_the_text_keeps_its_place_under_another_theme(project: Path) -> None:
-    app = app_over(agent_with(project, "night"))
-    async with app.run_test(size=SIZE) as pilot:
-        before = shown(conversation_of(pilot))
-        await send(pilot, "/theme day")
-        await until(pilot, lambda: app.theme == "day")
-        assert shown(conversation_of(pilot)) == before
+        assert not [colour for colour in colours_of(pilot) if colour.startswith("#")]

@@ -52,10 +52,13 @@ def key_of(listed: SelectList[Any]) -> str:
 
 
 async def select(pilot: Pilot[Any], listed: SelectList[Any], key: str) -> None:
+    screen = pilot.app.screen
+    assert isinstance(screen, SettingsScreen)
     while key_of(listed) != key:
         before = listed.selected
-        await pilot.press("down")
+        await screen.action_move(1)
         assert listed.selected != before
+    await pilot.pause()
 
 
 def note(pilot: Pilot[Any]) -> str:
@@ -74,28 +77,10 @@ async def test_every_option_is_there_with_its_meaning_and_origin(project: Path) 
         for key, option in options().items():
             await select(pilot, listed, key)
             await until(pilot, lambda meaning=option.meaning: meaning in note(pilot))
-        await pilot.press(*["up"] * len(options()))
+        await pilot.press("home")
         assert "--provider" in line(listed, "provider")
         assert "config.toml:1" in line(listed, "mode")
         assert line(listed, "dialect").endswith("default")
-
-
-@pytest.mark.exhaustive
-async def test_pages_and_ends_are_reached_by_their_keys(project: Path) -> None:
-    async with at_work(agent_in(project), (110, 40)) as pilot:
-        listed = await settings(pilot)
-        first = listed.row
-        await pilot.press("pagedown")
-        page = listed.selected
-        assert page > 10
-        await pilot.press("end")
-        assert isinstance(listed.row, LinkRow)
-        assert "Elsewhere" in shown(listed)
-        await pilot.press("pageup")
-        assert page < listed.selected < len(listed.rows) - 10
-        await pilot.press("home")
-        assert listed.row == first
-        assert shown(listed).splitlines()[0].strip() == listed.rows[0].text, "with its heading"
 
 
 async def test_a_choice_goes_on_to_the_next_and_back_and_counts_at_once(project: Path) -> None:
@@ -118,8 +103,12 @@ async def test_a_choice_goes_on_to_the_next_and_back_and_counts_at_once(project:
 
 
 @pytest.mark.exhaustive
-async def test_a_text_is_checked_as_it_is_typed_and_written_when_it_can_be(project: Path) -> None:
-    write("# mine\nmax_iterations = 5 # few\n")
+async def test_a_text_is_checked_as_it_is_typed_and_written_when_it_can_be(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    inline = "budget = { turn = { hard = 1 } }\n"
+    write(f"# mine\nmax_iterations = 5 # few\n{inline}")
+    monkeypatch.setenv("COGENCY_MODE", "replay")
     agent = agent_in(project)
     async with at_work(agent, (110, 40)) as pilot:
         listed = await settings(pilot)
@@ -137,7 +126,7 @@ async def test_a_text_is_checked_as_it_is_typed_and_written_when_it_can_be(proje
         await until(pilot, lambda: "✗" not in note(pilot))
         await pilot.press("enter")
         await until(pilot, lambda: agent.settings.max_iterations == 50)
-        assert written() == "# mine\nmax_iterations = 50 # few\n"
+        assert written() == f"# mine\nmax_iterations = 50 # few\n{inline}"
         await until(pilot, lambda: not field.display)
         await pilot.press("enter")
         await until(pilot, lambda: field.has_focus)
@@ -146,11 +135,36 @@ async def test_a_text_is_checked_as_it_is_typed_and_written_when_it_can_be(proje
         assert isinstance(pilot.app.screen, SettingsScreen)
         assert "= 50 #" in written()
 
+        # A form that cannot be changed.
+        await pilot.press("home")
+        await select(pilot, listed, "budget.day.hard")
+        await pilot.press("enter")
+        await until(pilot, lambda: field.display)
+        await pilot.press("5", "enter")
+        await until(pilot, lambda: "has a form that cannot be edited automatically" in note(pilot))
+        assert written() == f"# mine\nmax_iterations = 50 # few\n{inline}"
+        await until(pilot, lambda: not field.display)
+
+        # What goes before the file is told.
+        await pilot.press("home")
+        assert "$COGENCY_MODE" in line(listed, "mode")
+        await select(pilot, listed, "mode")
+        await pilot.press("right")
+        await until(pilot, lambda: "COGENCY_MODE overrides it until you quit" in note(pilot))
+        assert agent.mode == "replay"
+        assert 'mode = "auto"' in written()
+
 
 @pytest.mark.exhaustive
-async def test_theme_and_footer_are_seen_at_once(project: Path) -> None:
+async def test_theme_and_footer_are_seen_at_once_and_the_list_leads_to_the_other_screens(
+    project: Path,
+) -> None:
     async with at_work(agent_in(project), (110, 40)) as pilot:
         listed = await settings(pilot)
+        first = listed.row
+        await pages_and_ends_are_reached_by_their_keys(pilot, listed)
+        assert listed.row == first
+
         await select(pilot, listed, "theme")
         before = pilot.app.theme
         await pilot.press("enter")
@@ -163,38 +177,6 @@ async def test_theme_and_footer_are_seen_at_once(project: Path) -> None:
         await pilot.press("enter")
         await until(pilot, lambda: "Takes effect at the next start" in note(pilot))
 
-
-@pytest.mark.exhaustive
-async def test_what_goes_before_the_file_is_told(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COGENCY_MODE", "replay")
-    agent = agent_in(project)
-    async with at_work(agent, (110, 40)) as pilot:
-        listed = await settings(pilot)
-        assert "$COGENCY_MODE" in line(listed, "mode")
-        await select(pilot, listed, "mode")
-        await pilot.press("right")
-        await until(pilot, lambda: "COGENCY_MODE overrides it until you quit" in note(pilot))
-        assert agent.mode == "replay"
-        assert 'mode = "auto"' in written()
-
-
-@pytest.mark.exhaustive
-async def test_a_file_that_cannot_be_changed_says_why(project: Path) -> None:
-    write("budget = { turn = { hard = 1 } }\n")
-    async with at_work(agent_in(project), (110, 40)) as pilot:
-        listed = await settings(pilot)
-        await select(pilot, listed, "budget.day.hard")
-        await pilot.press("enter")
-        await until(pilot, lambda: pilot.app.screen.query_one("#settings-field").display)
-        await pilot.press("5", "enter")
-        await until(pilot, lambda: "has a form that cannot be edited automatically" in note(pilot))
-        assert written() == "budget = { turn = { hard = 1 } }\n"
-
-
-@pytest.mark.exhaustive
-async def test_the_list_is_filtered_and_leads_to_the_other_screens(project: Path) -> None:
-    async with at_work(agent_in(project), (110, 40)) as pilot:
-        listed = await settings(pilot)
         await pilot.press("slash")
         await type_text(pilot, "rules")
         await until(pilot, lambda: "provider" not in shown(listed))
@@ -207,6 +189,19 @@ async def test_the_list_is_filtered_and_leads_to_the_other_screens(project: Path
         listed = await settings(pilot)
         await pilot.press("enter")
         await until(pilot, lambda: isinstance(pilot.app.screen, PickerScreen))
+
+
+async def pages_and_ends_are_reached_by_their_keys(pilot: Pilot[Any], listed: SelectList[Any]) -> None:
+    await pilot.press("pagedown")
+    page = listed.selected
+    assert page > 10
+    await pilot.press("end")
+    assert isinstance(listed.row, LinkRow)
+    assert "Elsewhere" in shown(listed)
+    await pilot.press("pageup")
+    assert page < listed.selected < len(listed.rows) - 10
+    await pilot.press("home")
+    assert shown(listed).splitlines()[0].strip() == listed.rows[0].text, "with its heading"
 
 
 @pytest.mark.exhaustive

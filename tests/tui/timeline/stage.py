@@ -19,7 +19,8 @@ from cogency_tui.tui.timeline.files_view import FileRows
 from cogency_tui.tui.timeline.screen import ThenView, TimelineScreen
 from cogency_tui.tui.timeline.sent_messages_view import ExchangeView
 from cogency_tui.tui.timeline.slider import FactLine
-from tests.tui.driving import at_work, finished, send, shown, until
+from tests.tui.driving import shown, until
+from tests.tui.review.stage import going_on
 from tests.tui.scripted import EPOCH, call, respond, result, think, user
 
 FRAME = Frame(
@@ -93,10 +94,7 @@ async def travelling(
     agent: Agent, *queries: str, size: tuple[int, int] = (120, 40)
 ) -> AsyncGenerator["Traveller"]:
     """The timeline after these turns."""
-    async with at_work(agent, size) as pilot:
-        for query in queries:
-            await send(pilot, query)
-            await finished(pilot)
+    async with going_on(agent, *queries, size=size) as pilot:
         traveller = Traveller(pilot)
         await traveller.open()
         yield traveller
@@ -156,15 +154,17 @@ class Traveller:
 
     async def settled(self) -> None:
         """Return when nothing is read or is about to be."""
+        await self.pilot.pause()
+        while self._works:
+            await self.until(lambda: not self._works)
+            await self.pilot.pause()
+
+    @property
+    def _works(self) -> bool:
         workers: Any = self.app.workers
-        await self.pilot.pause()
-        await self.until(
-            lambda: (
-                not any(each.group.startswith("timeline") and not each.is_finished for each in workers)
-                and (not isinstance(self.app.screen, TimelineScreen) or self.screen.details.settled)
-            )
-        )
-        await self.pilot.pause()
+        if any(each.group.startswith("timeline") and not each.is_finished for each in workers):
+            return True
+        return isinstance(self.app.screen, TimelineScreen) and not self.screen.details.settled
 
     async def until(self, condition: Callable[[], object]) -> None:
         await until(self.pilot, condition)

@@ -14,7 +14,7 @@ from cogency_tui.tui.undo.screen import UndoScreen
 from tests.peers.scripted import ScriptedProvider
 from tests.tui.driving import conversation_of, main_of, prompt_of, shown, told
 from tests.tui.recall.past import agent_in, begin, open_recall, recalled, settled, small
-from tests.tui.review.stage import agent_of, block, edit, working, write
+from tests.tui.review.stage import agent_of, block, edit, shell, working, write
 from tests.tui.timeline.stage import Traveller, here, travelling
 
 pytestmark = pytest.mark.exhaustive
@@ -34,7 +34,7 @@ def agent(project: Path) -> Agent:
     )
 
 
-async def test_each_key_goes_to_a_moment(agent: Agent) -> None:
+async def test_each_key_and_a_click_go_to_a_moment_with_what_it_knew(agent: Agent) -> None:
     async with travelling(agent, *QUERIES) as timeline:
         assert "event 10 of 10" in timeline.facts
         assert "Noted." in timeline.then
@@ -52,28 +52,37 @@ async def test_each_key_goes_to_a_moment(agent: Agent) -> None:
         assert "turn 1 of 2" in timeline.facts
         assert "✓ read: " in timeline.facts
 
-        await timeline.press("home")
-        assert "event 1 of 10" in timeline.facts
-        assert "fixed" not in timeline.then
-
-        await timeline.press("end")
-        assert "Noted." in timeline.then
-
-
-async def test_a_call_has_no_result_before_it_came(agent: Agent) -> None:
-    async with travelling(agent, *QUERIES) as timeline:
-        await timeline.press("home", "right")
-        assert "◌ read" in timeline.then
-        await timeline.press("right")
+        # A call has no result before it came.
         assert "✓ read" in timeline.then
         await timeline.press("left")
         assert "◌ read" in timeline.then
+        await timeline.press("right")
+        assert "✓ read" in timeline.then
+
+        await timeline.press("home")
+        assert "event 1 of 10" in timeline.facts
+        assert "fixed" not in timeline.then
+        # Costs are those by then.
+        await timeline.press("3")
+        pane = timeline.screen.query_one("#timeline-costs")
+        assert "No usage at this point yet" in shown(pane)
+
         await timeline.press("end")
+        assert "Noted." in timeline.then
         assert "◌" not in timeline.then
+        assert "scripted/scripted-1" in shown(pane)
+        assert "This cycle  resume" in shown(pane)
+
+        # Nothing came after.
+        await timeline.press("r")
+        await timeline.until(lambda: "no files changed after this point" in told(timeline.pilot))
+
+        assert await timeline.pilot.click(Slider, offset=(1, 0))
+        await timeline.until(lambda: "event 1 of 10" in timeline.facts)
 
 
-async def test_the_messages_are_those_that_were_sent(project: Path) -> None:
-    model = ScriptedProvider(block("read", file="src/app.py"), "It is x.", "Bye.", resumes=False)
+async def test_the_messages_are_those_that_were_sent_and_the_last_one_is_open(project: Path) -> None:
+    model = ScriptedProvider(block("read", file="src/app.py"), "It is x.", "Bye.", "Three.", resumes=False)
     async with travelling(agent_of(project, model), "what is it?", "thanks") as timeline:
         await timeline.press("home", "1")
         assert "2 messages" in timeline.detail
@@ -87,34 +96,19 @@ async def test_the_messages_are_those_that_were_sent(project: Path) -> None:
         await timeline.press("enter")
         assert "thanks" in timeline.messages
 
-
-async def test_files_are_shown_as_they_were(agent: Agent, project: Path) -> None:
-    async with travelling(agent, *QUERIES) as timeline:
-        await timeline.press("2", "home")
-        assert "0 files changed · 2 later" in timeline.detail
-        assert "notes.md" in timeline.files
-        assert "not created yet" in timeline.files
-
-        (project / "src" / "app.py").write_text("x = 3\n")
-        await timeline.press("shift+right")
-        assert "1 file changed · 1 later" in timeline.detail
-        assert "changed since" in timeline.files
-        await timeline.press("up")
-        assert "-x = 2" in timeline.text
-        assert "+x = 3" in timeline.text
+        # Whatever was opened and closed elsewhere.
+        main_of(timeline.pilot).bridge.send(Written("third"))
+        await timeline.until(lambda: "of 8" in timeline.facts)
+        await timeline.press("home", "shift+right")
+        assert "▾ user" in timeline.messages
         await timeline.press("enter")
-        assert "x = 2" in timeline.text
-        assert "x = 3" not in timeline.text
-
-
-async def test_costs_are_those_by_then(agent: Agent) -> None:
-    async with travelling(agent, *QUERIES) as timeline:
-        await timeline.press("3", "home")
-        pane = timeline.screen.query_one("#timeline-costs")
-        assert "No usage at this point yet" in shown(pane)
+        assert "▾" not in timeline.messages
         await timeline.press("end")
-        assert "scripted/scripted-1" in shown(pane)
-        assert "This cycle  resume" in shown(pane)
+        assert [line.split()[:2] for line in timeline.messages.splitlines() if "▾" in line] == [["▾", "user"]]
+        # Open: what was asked for then. That one is closed which was the last before.
+        assert timeline.messages.count("▾") == 1
+        await timeline.press("home", "shift+right")
+        assert "▾ user" in timeline.messages
 
 
 async def test_r_restores_the_files_after_it_was_shown_and_u_takes_that_back(
@@ -139,33 +133,32 @@ async def test_r_restores_the_files_after_it_was_shown_and_u_takes_that_back(
         assert (project / "notes.md").exists()
 
 
-async def test_where_nothing_came_after_there_is_nothing_to_restore(agent: Agent) -> None:
+async def test_files_are_shown_as_they_were_and_f_forks_from_a_moment(agent: Agent, project: Path) -> None:
     async with travelling(agent, *QUERIES) as timeline:
-        await timeline.press("r")
-        await timeline.until(lambda: "no files changed after this point" in told(timeline.pilot))
+        await timeline.press("2", "home")
+        assert "0 files changed · 2 later" in timeline.detail
+        assert "notes.md" in timeline.files
+        assert "not created yet" in timeline.files
 
+        (project / "src" / "app.py").write_text("x = 3\n")
+        await timeline.press("shift+right")
+        assert "1 file changed · 1 later" in timeline.detail
+        assert "changed since" in timeline.files
+        await timeline.press("up")
+        assert "-x = 2" in timeline.text
+        assert "+x = 3" in timeline.text
+        await timeline.press("enter")
+        assert "x = 2" in timeline.text
+        assert "x = 3" not in timeline.text
 
-async def test_f_forks_from_a_moment(agent: Agent) -> None:
-    async with travelling(agent, *QUERIES) as timeline:
         before = main_of(timeline.pilot).bridge.conversation_id
-        await timeline.press("left_square_bracket")
+        await timeline.press("end", "left_square_bracket")
         await timeline.pilot.press("f")
         bridge = main_of(timeline.pilot).bridge
         await timeline.until(lambda: bridge.conversation_id != before)
         await timeline.until(lambda: prompt_of(timeline.pilot).text == "and a note")
         await timeline.until(lambda: "fixed" in shown(conversation_of(timeline.pilot)))
         assert "Noted" not in shown(conversation_of(timeline.pilot))
-
-
-async def test_o_shows_the_place_in_the_conversation(agent: Agent) -> None:
-    async with travelling(agent, *QUERIES) as timeline:
-        await timeline.press("home", "right", "right")
-        await timeline.pilot.press("o")
-        conversation = conversation_of(timeline.pilot)
-        await timeline.until(lambda: timeline.app.focused is conversation)
-        await timeline.until(
-            lambda: conversation.cursor.place is not None and conversation.cursor.place.unit == 1
-        )
 
 
 async def test_a_turn_that_ends_meanwhile_is_there_and_one_stays_where_one_is(agent: Agent) -> None:
@@ -177,14 +170,20 @@ async def test_a_turn_that_ends_meanwhile_is_there_and_one_stays_where_one_is(ag
         await timeline.press("end")
         assert "Noted." in timeline.then
 
+        # Who reads the messages goes on reading.
+        await timeline.press("home", "1", "p")
+        view = timeline.screen.query_one(ExchangeView)
+        await timeline.press("enter")
+        before = timeline.messages
+        assert "▾ system" in before
+        main_of(timeline.pilot).bridge.send(Written("and more"))
+        await timeline.until(lambda: "event 1 of 12" in timeline.facts)
+        await timeline.settled()
+        assert timeline.messages == before
+        assert view.has_focus
 
-async def test_the_slider_goes_where_it_is_clicked(agent: Agent) -> None:
-    async with travelling(agent, *QUERIES) as timeline:
-        assert await timeline.pilot.click(Slider, offset=(1, 0))
-        await timeline.until(lambda: "event 1 of 10" in timeline.facts)
 
-
-async def test_a_narrow_terminal_shows_one_pane_at_a_time(agent: Agent) -> None:
+async def test_a_narrow_terminal_shows_one_pane_at_a_time_and_q_closes_it_at_once(agent: Agent) -> None:
     async with travelling(agent, *QUERIES, size=(60, 16)) as timeline:
         right = timeline.screen.query_one("#timeline-right")
         left = timeline.screen.query_one("#timeline-left")
@@ -197,11 +196,12 @@ async def test_a_narrow_terminal_shows_one_pane_at_a_time(agent: Agent) -> None:
         await timeline.pilot.press("escape")
         await timeline.until(lambda: not isinstance(timeline.app.screen, TimelineScreen))
 
+        await timeline.open()
+        await timeline.press("2")
+        await timeline.pilot.press("q")
+        await timeline.until(lambda: timeline.app.screen is main_of(timeline.pilot))
 
-async def test_a_conversation_that_has_not_begun_has_none(agent: Agent) -> None:
-    async with travelling(agent, "hi") as timeline:
-        await timeline.pilot.press("escape")
-        await timeline.until(lambda: not isinstance(timeline.app.screen, TimelineScreen))
+        # A conversation that has not begun has none.
         await timeline.pilot.press("ctrl+n")
         await timeline.until(lambda: main_of(timeline.pilot).bridge.conversation_id is None)
         await timeline.pilot.press("ctrl+t")
@@ -224,47 +224,17 @@ async def test_the_timeline_of_a_past_conversation_opens_from_recall(project: Pa
         await open_recall(pilot, agent)
 
 
-async def test_the_last_message_is_open_whatever_was_opened_and_closed_elsewhere(project: Path) -> None:
-    model = ScriptedProvider("One.", "Two.", "Three.", resumes=False)
-    async with travelling(agent_of(project, model), "first", "second", "third") as timeline:
-        await timeline.press("home", "shift+right", "1")
-        assert "▾ user" in timeline.messages
-        await timeline.press("enter")
-        assert "▾" not in timeline.messages
-        await timeline.press("end")
-        assert [line.split()[:2] for line in timeline.messages.splitlines() if "▾" in line] == [["▾", "user"]]
-        # Open: what was asked for then. That one is closed which was the last before.
-        assert timeline.messages.count("▾") == 1
-        await timeline.press("home", "shift+right")
-        assert "▾ user" in timeline.messages
-
-
-async def test_who_reads_the_messages_goes_on_reading_when_there_is_news(agent: Agent) -> None:
-    async with travelling(agent, "fix it") as timeline:
-        await timeline.press("home", "1", "p")
-        view = timeline.screen.query_one(ExchangeView)
-        await timeline.press("enter")
-        before = timeline.messages
-        assert "▾ system" in before
-        main_of(timeline.pilot).bridge.send(Written("and a note"))
-        await timeline.until(lambda: "event 1 of 10" in timeline.facts)
-        await timeline.settled()
-        assert timeline.messages == before
-        assert view.has_focus
-
-
 async def test_the_list_of_files_leaves_room_for_the_text_when_the_terminal_gets_lower(project: Path) -> None:
-    agent = working(project, *(write(f"{number}.txt", "x\n") for number in range(9)), "Done.")
-    async with travelling(agent, "go") as timeline:
+    nine = shell("for name in 1 2 3 4 5 6 7 8 9; do echo x > $name.txt; done")
+    async with travelling(working(project, "One.", nine, "Done."), "hi") as timeline:
         await timeline.press("2")
+        assert "No files changed in this conversation." in timeline.text
+
+        main_of(timeline.pilot).bridge.send(Written("go"))
+        await timeline.until(lambda: "of 6" in timeline.facts)
+        await timeline.press("end")
         rows = timeline.screen.query_one(FileRows)
         assert rows.size.height == 9
         await timeline.pilot.resize_terminal(120, 20)
         await timeline.until(lambda: rows.size.height == 5)
         assert "9 files changed" in timeline.detail
-
-
-async def test_where_no_file_was_changed_it_is_said(project: Path) -> None:
-    async with travelling(working(project, "One."), "hi") as timeline:
-        await timeline.press("2")
-        assert "No files changed in this conversation." in timeline.text

@@ -28,7 +28,7 @@ from tests.tui.driving import (
     type_text,
     until,
 )
-from tests.tui.looks import check_looks, each_size
+from tests.tui.looks import check_looks
 from tests.tui.scripted import ScriptedAgent, respond
 
 pytestmark = pytest.mark.exhaustive
@@ -45,7 +45,10 @@ def put(project: Path, name: str, content: str = AGENTS) -> Path:
 
 def agent_in(project: Path, *replies: str) -> Agent:
     return Agent(
-        ScriptedProvider(*replies), project=project, data=project.parent / "data", settings=Settings()
+        ScriptedProvider(*replies, size=1000),
+        project=project,
+        data=project.parent / "data",
+        settings=Settings(),
     )
 
 
@@ -77,29 +80,85 @@ def system_of(agent: Agent) -> str:
     return str([*provider.sent, *provider.seeds])
 
 
-async def test_a_project_that_brings_nothing_is_not_asked_about(project: Path) -> None:
-    async with working(agent_in(project)) as pilot:
+async def test_a_project_that_brings_nothing_is_not_asked_about_and_wrong_keys_are_told(
+    project: Path,
+) -> None:
+    agent = agent_in(project, "One.")
+    async with working(agent) as pilot:
         await opened(pilot)
         assert not bar_of(pilot).asking
         await send(pilot, "/trust")
         await until(pilot, lambda: "Nothing to trust" in told(pilot))
 
+        # A key that is not for a project is told with its line.
+        put(project, "config.toml", AGENTS + '[providers.x]\nbase_url = "http://evil"\n')
+        await trust_screen(pilot)
+        await pilot.press("t")
+        await until(pilot, lambda: '"providers" can only be set in your own configuration' in told(pilot))
+        assert "line 4" in told(pilot)
+        await send(pilot, "one")
+        await finished(pilot)
+        assert "reviewer" not in system_of(agent)
 
-async def test_it_is_asked_without_taking_a_key(project: Path) -> None:
+
+async def test_it_is_asked_without_taking_a_key_until_it_is_answered(project: Path) -> None:
     put(project, "config.toml")
-    async with working(agent_in(project, "Hello.", "Again.")) as pilot:
+    agent = agent_in(project, "Hello.", "Again.")
+    async with working(agent) as pilot:
         assert "inactive until you trust it" in await asked(pilot)
         await type_text(pilot, "trv n")
         assert prompt_of(pilot).text == "trv n"
         await pilot.press("enter")
         await until(pilot, lambda: not bar_of(pilot).asking)
         await finished(pilot)
-        agent = main_of(pilot).agent
         assert "reviewer" not in system_of(agent)
         assert agent.project_settings.survey().state is TrustState.UNKNOWN
         assert not bar_of(pilot).asking
+
+        # What was changed since it was shown is not trusted.
+        await trust_screen(pilot)
+        put(project, "config.toml", 'provider = "evil"\n')
+        await pilot.press("t")
+        await until(pilot, lambda: "has changed" in told(pilot))
+        assert agent.project_settings.survey().state is TrustState.UNKNOWN
+
+    put(project, "config.toml")
+    agent = agent_in(project)
+    async with working(agent) as pilot:
+        line = await asked(pilot)
+        await pilot.click(TrustBar, offset=(line.index("/trust"), 0))
+        await until(pilot, lambda: isinstance(pilot.app.screen, TrustScreen))
+        # Enter is: not now.
+        await pilot.press("enter")
+        await until(pilot, lambda: pilot.app.screen is main_of(pilot))
+        await until(pilot, lambda: not bar_of(pilot).asking)
+        assert agent.project_settings.survey().state is TrustState.UNKNOWN
+        assert not agent.project_settings.trust.path.exists()
+
+        await trust_screen(pilot)
+        await pilot.press("escape")
+        await until(pilot, lambda: pilot.app.screen is main_of(pilot))
+
+
+async def test_the_line_answers_clicks_and_never_is_remembered_whatever_changes(project: Path) -> None:
+    put(project, "config.toml")
+    agent = agent_in(project)
+    async with working(agent) as pilot:
+        line = await asked(pilot)
+        await pilot.click(TrustBar, offset=(line.index("not now"), 0))
+        await until(pilot, lambda: not bar_of(pilot).asking)
+        assert agent.project_settings.survey().state is TrustState.UNKNOWN
+    agent = agent_in(project)
+    async with working(agent) as pilot:
+        line = await asked(pilot)
+        await pilot.click(TrustBar, offset=(line.index("never"), 0))
+        await until(pilot, lambda: agent.project_settings.survey().state is TrustState.REFUSED)
+    put(project, "config.toml", "other = 1\n")
     async with working(agent_in(project)) as pilot:
-        await asked(pilot)
+        await opened(pilot)
+        assert not bar_of(pilot).asking
+        screen = await trust_screen(pilot)
+        assert "You chose never to be asked" in shown(screen.query_one("#trust-body"))
 
 
 async def test_trusted_it_counts_from_the_next_message_on(project: Path) -> None:
@@ -120,70 +179,24 @@ async def test_trusted_it_counts_from_the_next_message_on(project: Path) -> None
         await finished(pilot)
         assert "reviewer (reads a change)" in system_of(agent)
         assert not bar_of(pilot).asking
-    async with working(agent_in(project)) as pilot:
-        await opened(pilot)
-        assert not bar_of(pilot).asking
+    # It is remembered.
+    assert agent_in(project).project_settings.survey().state is TrustState.TRUSTED
 
 
-async def test_enter_is_not_now(project: Path) -> None:
-    put(project, "config.toml")
-    agent = agent_in(project)
-    async with working(agent) as pilot:
-        await asked(pilot)
-        await trust_screen(pilot)
-        await pilot.press("enter")
-        await until(pilot, lambda: pilot.app.screen is main_of(pilot))
-        await until(pilot, lambda: not bar_of(pilot).asking)
-        assert agent.project_settings.survey().state is TrustState.UNKNOWN
-        assert not agent.project_settings.trust.path.exists()
-
-
-async def test_never_is_remembered_whatever_changes(project: Path) -> None:
-    put(project, "config.toml")
-    agent = agent_in(project)
-    async with working(agent) as pilot:
-        await asked(pilot)
-        await trust_screen(pilot)
-        await pilot.press("v")
-        await until(pilot, lambda: "will not be asked again" in told(pilot))
-        assert not bar_of(pilot).asking
-    put(project, "config.toml", "other = 1\n")
-    async with working(agent_in(project)) as pilot:
-        await opened(pilot)
-        assert not bar_of(pilot).asking
-        screen = await trust_screen(pilot)
-        assert "You chose never to be asked" in shown(screen.query_one("#trust-body"))
-
-
-async def test_the_line_answers_clicks(project: Path) -> None:
-    put(project, "config.toml")
-    agent = agent_in(project)
-    async with working(agent) as pilot:
-        line = await asked(pilot)
-        await pilot.click(TrustBar, offset=(line.index("/trust"), 0))
-        await until(pilot, lambda: isinstance(pilot.app.screen, TrustScreen))
-        await pilot.press("escape")
-        await until(pilot, lambda: pilot.app.screen is main_of(pilot))
-    async with working(agent) as pilot:
-        line = await asked(pilot)
-        await pilot.click(TrustBar, offset=(line.index("not now"), 0))
-        await until(pilot, lambda: not bar_of(pilot).asking)
-        assert agent.project_settings.survey().state is TrustState.UNKNOWN
-    async with working(agent) as pilot:
-        line = await asked(pilot)
-        await pilot.click(TrustBar, offset=(line.index("never"), 0))
-        await until(pilot, lambda: agent.project_settings.survey().state is TrustState.REFUSED)
-
-
-async def test_what_changes_while_the_program_runs_is_asked_about_again(project: Path) -> None:
+async def test_what_changes_while_the_program_runs_is_asked_about_again_and_trust_is_withdrawn(
+    project: Path,
+) -> None:
     put(project, "config.toml")
     agent = agent_in(project, "One.", "Two.", "Three.")
     agent.project_settings.accept(agent.project_settings.survey())
     async with working(agent) as pilot:
+        await opened(pilot)
+        assert not bar_of(pilot).asking
         await send(pilot, "one")
         await finished(pilot)
         assert "reviewer" in system_of(agent)
         assert not bar_of(pilot).asking
+
         put(project, "config.toml", AGENTS + "# more\n")
         put(project, "new.md", "x")
         await send(pilot, "two")
@@ -196,13 +209,10 @@ async def test_what_changes_while_the_program_runs_is_asked_about_again(project:
             "changed",
             "changed",
         ]
+        await pilot.press("t")
+        await until(pilot, lambda: agent.project_settings.survey().state is TrustState.TRUSTED)
+        await until(pilot, lambda: not bar_of(pilot).asking)
 
-
-async def test_trust_is_withdrawn(project: Path) -> None:
-    put(project, "config.toml")
-    agent = agent_in(project)
-    agent.project_settings.accept(agent.project_settings.survey())
-    async with working(agent) as pilot:
         screen = await trust_screen(pilot)
         assert "You trust its current state." in shown(screen.query_one("#trust-body"))
         await pilot.press("t", "v")
@@ -212,29 +222,11 @@ async def test_trust_is_withdrawn(project: Path) -> None:
         await until(pilot, lambda: pilot.app.screen is main_of(pilot))
         assert not agent.project_settings.now.agents
 
-
-async def test_what_was_changed_since_it_was_shown_is_not_trusted(project: Path) -> None:
-    put(project, "config.toml")
-    agent = agent_in(project)
-    async with working(agent) as pilot:
         await trust_screen(pilot)
-        put(project, "config.toml", 'provider = "evil"\n')
-        await pilot.press("t")
-        await until(pilot, lambda: "has changed" in told(pilot))
-        assert agent.project_settings.survey().state is TrustState.UNKNOWN
-
-
-async def test_a_key_that_is_not_for_a_project_is_told_with_its_line(project: Path) -> None:
-    put(project, "config.toml", AGENTS + '[providers.x]\nbase_url = "http://evil"\n')
-    agent = agent_in(project, "One.")
-    async with working(agent) as pilot:
-        await trust_screen(pilot)
-        await pilot.press("t")
-        await until(pilot, lambda: '"providers" can only be set in your own configuration' in told(pilot))
-        assert "line 4" in told(pilot)
-        await send(pilot, "one")
-        await finished(pilot)
-        assert "reviewer" not in system_of(agent)
+        await pilot.press("v")
+        await until(pilot, lambda: "will not be asked again" in told(pilot))
+        assert agent.project_settings.survey().state is TrustState.REFUSED
+        assert not bar_of(pilot).asking
 
 
 @pytest.mark.timeout(60)
@@ -263,9 +255,8 @@ async def test_a_hostile_folder_is_shown_as_what_it_is_and_cannot_be_trusted(pro
         assert agent.project_settings.problem == ""
 
 
-@each_size
 @pytest.mark.parametrize("name", ["trust", "trust-changed", "trust-hostile"])
-async def test_looks(project: Path, name: str, width: int, height: int) -> None:
+async def test_looks(project: Path, name: str) -> None:
     put(project, "config.toml")
     put(project, "commands/fix.md", "x" * 3000)
     put(project, "agents/" + "deep/" * 5 + "reviewer.md", "x")
@@ -283,7 +274,7 @@ async def test_looks(project: Path, name: str, width: int, height: int) -> None:
         await asked(pilot)
         await trust_screen(pilot)
 
-    await check_looks(name, lambda: app_over(agent), prepare, sizes=[(width, height)])
+    await check_looks(name, lambda: app_over(agent), prepare)
 
 
 async def test_the_line_looks(project: Path) -> None:

@@ -24,7 +24,7 @@ def block(name: str, **args: Any) -> str:
 
 def working(project: Path, *replies: str) -> AbstractAsyncContextManager[Pilot[Any]]:
     agent = Agent(
-        ScriptedProvider(*replies),
+        ScriptedProvider(*replies, size=1000),
         project=project,
         data=project.parent / "data",
         permissions="auto",
@@ -47,6 +47,10 @@ async def test_a_turn_is_taken_back_and_brought_back(project: Path) -> None:
     edit = block("edit", file="notes.txt", old="two", new="TWO")
     shell = block("shell", command="echo made > made.txt")
     async with working(project, edit, shell, "Done.") as pilot:
+        # Nothing to take back.
+        await send(pilot, "/undo")
+        await until(pilot, lambda: "This conversation is empty." in told(pilot))
+
         await send(pilot, "go")
         await finished(pilot)
         # The person's own change of the same file, which stays.
@@ -67,28 +71,27 @@ async def test_a_turn_is_taken_back_and_brought_back(project: Path) -> None:
     assert (project / "made.txt").read_text() == "made\n"
 
 
-async def test_the_file_tree_marks_what_is_applied(project: Path) -> None:
+async def test_the_file_tree_marks_what_is_applied_and_what_both_changed_is_left(project: Path) -> None:
     (project / "notes.txt").write_text("one\ntwo\n")
-    async with working(project, block("edit", file="notes.txt", old="two", new="TWO"), "Done.") as pilot:
+    edit = block("edit", file="notes.txt", old="two", new="TWO")
+    async with working(project, "Hello.", edit, "Done.") as pilot:
+        await send(pilot, "hi")
+        await finished(pilot)
+        await send(pilot, "/undo")
+        await until(pilot, lambda: "othing" in told(pilot))
+
         await send(pilot, "go")
         await finished(pilot)
         tree, title = files_of(pilot), main_of(pilot).query_one("#files-title")
         await until(pilot, lambda: "● notes.txt" in shown(tree) and "1 changed" in shown(title))
-
         await undo_screen(pilot, "/undo")
         await pilot.press("y")
         await until(pilot, lambda: "●" not in shown(tree) and "changed" not in shown(title))
-
         await undo_screen(pilot, "/redo")
         await pilot.press("y")
         await until(pilot, lambda: "● notes.txt" in shown(tree) and "1 changed" in shown(title))
 
-
-async def test_where_both_changed_the_same_line_nothing_is_done_and_it_is_said(project: Path) -> None:
-    (project / "notes.txt").write_text("one\ntwo\n")
-    async with working(project, block("edit", file="notes.txt", old="two", new="TWO"), "Done.") as pilot:
-        await send(pilot, "go")
-        await finished(pilot)
+        # Where both changed the same line nothing is done, and it is said.
         (project / "notes.txt").write_text("one\nmine\n")
         screen = await undo_screen(pilot, "/undo")
         assert "Nothing was changed" in shown(screen.query_one(DialogBody))
@@ -97,13 +100,3 @@ async def test_where_both_changed_the_same_line_nothing_is_done_and_it_is_said(p
         await pilot.press("escape")
         await until(pilot, lambda: not isinstance(pilot.app.screen, UndoScreen))
     assert (project / "notes.txt").read_text() == "one\nmine\n"
-
-
-async def test_nothing_to_take_back(project: Path) -> None:
-    async with working(project, "Hello.") as pilot:
-        await send(pilot, "/undo")
-        await until(pilot, lambda: "This conversation is empty." in told(pilot))
-        await send(pilot, "go")
-        await finished(pilot)
-        await send(pilot, "/undo")
-        await until(pilot, lambda: "othing" in told(pilot).replace("This conversation is empty.", ""))
