@@ -56,8 +56,7 @@ DOORS = {
 
 
 NAMES = re.compile(
-    "|".join(rf"\b{name}\b" for name in (*STARTERS, *STARTING_MODULES, "executable"))
-    + rf"|\.({'|'.join(OF_OS)})"
+    rf"\b({'|'.join((*STARTERS, *STARTING_MODULES))})\b|\bsys\.executable\b|\bos\.({'|'.join(OF_OS)})"
 )
 """One of these is in the text of all that starts a process."""
 

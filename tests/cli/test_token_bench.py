@@ -8,7 +8,7 @@ from cogency_tui.cli.main import main
 from tests.benchmarks.tokens import OPENING, PROMPT, claimed
 from tests.peers.ways import WAYS
 
-FEWER = {4: 3.0, 8: 5.2}
+FEWER = {3: 2.4, 6: 4.125}
 
 
 @pytest.mark.exhaustive

@@ -243,21 +243,19 @@ async def test_names_of_files_branches_models_and_conversations(project: Path) -
             screen_of(pilot.app)
 
 
-TOOLTIPS = (MARKUP["closing"], MARKUP["click"], MARKUP["quoted"])
+TOOLTIP = f"{MARKUP['closing']} {MARKUP['click']} {MARKUP['quoted']}"
 
 
 @pytest.mark.exhaustive
 async def test_what_a_tooltip_says(project: Path) -> None:
-    scripts = [[*turn(text, whole=True), end()] for text in TOOLTIPS]
-    async with app_over(ScriptedAgent(project, *scripts)).run_test(size=(160, 40), tooltips=True) as pilot:
-        for text in TOOLTIPS:
-            await send(pilot, "go")
-            await finished(pilot)
-            await pilot.hover("#status-bar", offset=(2, 0))
-            await until(pilot, lambda: "Session mode" in str(status_of(pilot).tooltip))
-            assert text in str(status_of(pilot).tooltip)
-            await until(pilot, lambda: "Session mode" in screen_of(pilot.app))
-            await pilot.hover("#prompt")
+    agent = ScriptedAgent(project, [*turn(TOOLTIP, whole=True), end()])
+    async with app_over(agent).run_test(size=(120, 40), tooltips=True) as pilot:
+        await send(pilot, "go")
+        await finished(pilot)
+        await pilot.hover("#status-bar", offset=(2, 0))
+        await until(pilot, lambda: "Session mode" in str(status_of(pilot).tooltip))
+        assert TOOLTIP in str(status_of(pilot).tooltip)
+        await until(pilot, lambda: "Session mode" in screen_of(pilot.app))
 
 
 @pytest.mark.exhaustive
