@@ -181,6 +181,7 @@ async def test_there_is_a_most(ground: Ground) -> None:
     assert await ground.start("sleep 1000") == "p5"
 
 
+@pytest.mark.exhaustive
 @pytest.mark.usefixtures("at_most_four")
 async def test_those_that_ended_long_ago_are_forgotten(ground: Ground) -> None:
     lasting = await ground.start("sleep 1000")
