@@ -293,8 +293,8 @@ async def _questions_are_disarmed(pilot: Pilot[Any]) -> None:
         # What the person judges is shown, not left out.
         assert "␛" in seen or "\x1b" not in text
         await pilot.app.pop_screen()
-    for text in SEVERAL:
-        await pilot.app.push_screen(Confirmation(text))
+    for one, other in zip(SEVERAL[::2], SEVERAL[1::2], strict=True):
+        await pilot.app.push_screen(Confirmation(f"{one}\n{other}"))
         await pilot.pause()
         assert "yes" in screen_of(pilot.app)
         await pilot.app.pop_screen()
