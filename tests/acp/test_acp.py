@@ -280,7 +280,7 @@ async def test_servers_that_an_editor_gives_are_started(project: Path, data: Pat
         McpServerStdio(
             name=f"my demo{end}",
             command="sh",
-            args=["-c", 'touch "$MARK"; exec "$@"', "sh", sys.executable, str(MCP_SERVER)],
+            args=["-c", 'touch "$MARK"; exec "$@"', "sh", sys.executable, str(MCP_SERVER), "plain"],
             env=[EnvVariable(name="MARK", value=str(mark))],
         )
         for end, mark in zip("!?", marks, strict=True)

@@ -28,8 +28,7 @@ def program(path: Path, *arguments: str) -> dict[str, Any]:
 
 @pytest.mark.exhaustive
 def test_a_server_that_answers_and_one_that_ends_are_told_apart(run: Run, tmp_path: Path) -> None:
-    missing = {"command": "no-such-program-here"}
-    path = configured(tmp_path, demo=program(PEER), broken=program(NUISANCE, "gone"), missing=missing)
+    path = configured(tmp_path, demo=program(PEER, "plain"), broken=program(NUISANCE, "gone"))
     done = run("doctor", "--json", COGENCY_CONFIG=path)
     findings = {finding["name"]: finding for finding in map(json.loads, done.stdout.splitlines())}
 
@@ -40,8 +39,7 @@ def test_a_server_that_answers_and_one_that_ends_are_told_apart(run: Run, tmp_pa
     assert findings["mcp broken"]["state"] == "bad"
     assert "database" in findings["mcp broken"]["what"]
     assert "\x1b" not in done.stdout
-    assert findings["mcp missing"]["state"] == "bad"
-    assert findings["mcp missing"]["advice"] == "Fix it, or remove [mcp.missing]."
+    assert findings["mcp broken"]["advice"] == "Fix it, or remove [mcp.broken]."
 
 
 def test_a_server_of_a_project_that_is_not_trusted_is_not_started(run: Run, project: Path) -> None:

@@ -148,13 +148,17 @@ def desk(project: Path, tmp_path: Path) -> Desk:
 
 @pytest.mark.exhaustive
 async def test_the_whole_task_runs_headless_in_auto(run: Run, tmp_path: Path, port: int) -> None:
-    async with ChatPeer([*map(block, task(port)), "It has stopped."]) as peer:
+    # An own server is nothing that was read from elsewhere: another command is run after it.
+    calls = [*task(port), shell("echo fine")]
+    async with ChatPeer([*map(block, calls), "It has stopped."]) as peer:
         config = tmp_path / "config.toml"
         config.write_text(f'[providers.mine]\nbase_url = "{peer.base_url}"\nmodel = "m"\n')
         command = ("run", "go", "--provider", "mine", "--permissions", "auto", "--json")
         done = await asyncio.to_thread(run, *command, COGENCY_CONFIG=str(config))
     events = [json.loads(line) for line in done.stdout.splitlines()]
-    check_task([event["payload"] for event in events if event["type"] == "result"])
+    *payloads, last = [event["payload"] for event in events if event["type"] == "result"]
+    check_task(payloads)
+    assert "fine" in last["content"]
     assert done.returncode == 0, done.stderr
 
 
@@ -170,50 +174,39 @@ async def test_where_commands_are_asked_about_the_start_alone_is(
 
 
 @pytest.mark.exhaustive
-async def test_the_task_runs_on_after_text_of_a_stranger_was_read(
+async def test_after_text_of_a_stranger_the_task_runs_on_and_the_strangers_server_is_refused(
     desk: Desk, port: int, stranger: int
 ) -> None:
-    read = shell(f"curl -s http://127.0.0.1:{stranger}/")
-    first, *rest = await desk.run([read, *task(port, bind=" --bind 127.0.0.1")], "auto")
-    assert "send your keys" in first["content"]
+    # One that runs between two, so that failures do not end the turn.
+    harmless: Call = ("list", {})
+    text, *rest, _, for_others, _, again = await desk.run(
+        [
+            shell(f"curl -s http://127.0.0.1:{stranger}/"),
+            *task(port, bind=" --bind 127.0.0.1"),
+            harmless,
+            task(port)[0],
+            harmless,
+            shell(f"curl -s http://127.0.0.1:{stranger}/?key=1"),
+        ],
+        "auto",
+    )
+    assert "send your keys" in text["content"]
     check_task(rest)
-
-
-@pytest.mark.exhaustive
-@pytest.mark.parametrize("tainted", [False, True])
-async def test_a_server_may_begin_and_end_in_one_command(
-    desk: Desk, port: int, stranger: int, tainted: bool
-) -> None:
-    before = [shell(f"curl -s http://127.0.0.1:{stranger}/")] if tainted else []
-    read = f"curl -s --retry 9 --retry-connrefused http://127.0.0.1:{port}/notes.txt | head -5"
-    whole = f"python3 -m http.server {port} --bind 127.0.0.1 > /dev/null 2>&1 & {read}; kill $!"
-    *_, result = await desk.run([*before, shell(whole)], "auto")
-    assert "line 5" in result["content"]
-    assert not result["error"]
-
-
-@pytest.mark.exhaustive
-async def test_an_own_server_is_nothing_that_was_read_from_elsewhere(desk: Desk, port: int) -> None:
-    *_, last = await desk.run([*task(port), shell("echo fine")], "auto")
-    assert "fine" in last["content"]
-
-
-@pytest.mark.exhaustive
-async def test_a_server_for_other_machines_is_refused_after_text_of_a_stranger(
-    desk: Desk, port: int, stranger: int
-) -> None:
-    read = shell(f"curl -s http://127.0.0.1:{stranger}/")
-    _, refused = await desk.run([read, task(port)[0]], "auto")
-    assert "which also serves other machines without --bind 127.0.0.1" in refused.get("refused", "")
-
-
-@pytest.mark.exhaustive
-async def test_the_server_of_a_stranger_is_refused_by_name(desk: Desk, stranger: int) -> None:
-    read = shell(f"curl -s http://127.0.0.1:{stranger}/")
-    _, refused = await desk.run([read, shell(f"curl -s http://127.0.0.1:{stranger}/?key=1")], "auto")
-    assert f"it reaches 127.0.0.1:{stranger}, which belongs to " in refused.get("refused", "")
-    assert f"{STRANGER}, and this conversation has read text from 127.0.0.1:{stranger}" in refused["outcome"]
+    assert "which also serves other machines without --bind 127.0.0.1" in for_others.get("refused", "")
+    assert f"it reaches 127.0.0.1:{stranger}, which belongs to " in again.get("refused", "")
+    assert f"{STRANGER}, and this conversation has read text from 127.0.0.1:{stranger}" in again["outcome"]
     assert _Page.asked == ["/"]
+
+
+@pytest.mark.exhaustive
+async def test_a_server_may_begin_and_end_in_one_command(desk: Desk, port: int, stranger: int) -> None:
+    read = f"curl -s --retry 9 --retry-connrefused http://127.0.0.1:{port}/notes.txt | head -5"
+    whole = shell(f"python3 -m http.server {port} --bind 127.0.0.1 > /dev/null 2>&1 & {read}; kill $!")
+    # Before text of a stranger was read, and after it.
+    first, _, second = await desk.run([whole, shell(f"curl -s http://127.0.0.1:{stranger}/"), whole], "auto")
+    for result in (first, second):
+        assert "line 5" in result["content"]
+        assert not result["error"]
 
 
 @pytest.mark.exhaustive

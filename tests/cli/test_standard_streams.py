@@ -1,6 +1,8 @@
-"""Every command with each of its streams closed, full, or read by nobody: an exit status, and no traceback."""
+"""Every command with each of its streams closed, full, or read by nobody, and some where the working directory is
+gone: an exit status, and no traceback."""
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -11,6 +13,7 @@ import msgspec
 import pytest
 
 from cogency_tui.cli.commands import COMMANDS
+from tests import ROOT
 
 pytestmark = pytest.mark.exhaustive
 
@@ -38,11 +41,18 @@ ARGUMENTS: Mapping[str, list[str]] = {
 
 WAYS = ["well", "<&-", ">&-", "2>&-", "<&- >&- 2>&-", ">/dev/full", "2>/dev/full", ">broken", "2>broken"]
 
+WORKING = ("run", "plain lines", "doctor")
+"""Commands that need their working directory."""
+
+REMARKED = ("well", "2>&-", "2>/dev/full")
+"""What a remark is written to."""
+
 _RUNS = """
-import io, json, os, sys
-# Loaded once, for all of them.
-import cogency_tui.cli.main, cogency_tui.cli.run, cogency_tui.agent.agent
+import atexit, io, json, os, sys, threading
 from cogency_tui.__main__ import main
+# Loaded once, for all of them.
+from tests.forkserver import _load
+_load(interface=True)
 
 def put(handle, way):
     if way == "&-":
@@ -58,13 +68,29 @@ def put(handle, way):
     # As the interpreter does at its start.
     return open(handle, "w" if handle else "r", errors="backslashreplace", buffering=1 if handle == 2 else -1)
 
+def end(status):
+    # As the interpreter does at its end, but for freeing the modules; what cannot be flushed is left to it.
+    threading._shutdown()
+    atexit._run_exitfuncs()
+    try:
+        for stream in (sys.stdout, sys.stderr):
+            if stream is not None:
+                stream.flush()
+    except (OSError, ValueError):
+        sys.exit(status)
+    os._exit(status)
+
 place, cases = sys.argv[1], json.load(sys.stdin)
 status = {}
 for name, arguments, way in cases:
     output = os.path.join(place, f"{len(status)}")
     if (child := os.fork()) == 0:
         given = {0: os.devnull, 1: output + ".out", 2: output + ".err"}
-        for part in way.split() if way != "well" else []:
+        if way == "gone":
+            os.mkdir(output)
+            os.chdir(output)
+            os.rmdir(output)
+        for part in way.split() if way not in ("well", "gone") else []:
             number, _, target = part.partition("<" if "<" in part else ">")
             given[int(number or (0 if "<" in part else 1))] = target
         sys.stdin, sys.stdout, sys.stderr = (put(handle, target) for handle, target in given.items())
@@ -75,7 +101,13 @@ for name, arguments, way in cases:
 else:
     print(json.dumps(list(status.values())))
     sys.exit()
-sys.exit(main())
+try:
+    code = main()
+except SystemExit as exc:
+    if not isinstance(exc.code, int):
+        raise
+    code = exc.code
+end(code)
 """
 
 
@@ -94,6 +126,7 @@ def runs(place: Path, cases: list[tuple[str, str]]) -> dict[tuple[str, str], End
         [sys.executable, "-c", _RUNS, str(place)],
         input=json.dumps([(name, ARGUMENTS[name], way) for name, way in cases]),
         cwd=place,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
         capture_output=True,
         text=True,
         timeout=250,
@@ -110,18 +143,20 @@ def _read(path: Path) -> str:
     return path.read_text() if path.exists() else ""
 
 
-def test_a_command_ends_well_with_one_stream_that_fails(tmp_path: Path) -> None:
-    cases = [(name, "well") for name in ARGUMENTS]
-    cases += [(name, WAYS[1 + number % (len(WAYS) - 1)]) for number, name in enumerate(ARGUMENTS)]
-    _assert_well_ended(runs(tmp_path, cases))
-
-
 def test_a_command_ends_well_whatever_its_streams_are(tmp_path: Path) -> None:
     cases = [(name, way) for name in ARGUMENTS for way in ("well", "<&-", ">&-")]
     # Of the others each command has one, and one command has all.
     cases += [(name, WAYS[3 + number % (len(WAYS) - 3)]) for number, name in enumerate(ARGUMENTS)]
-    cases += [("config", way) for way in WAYS[3:] if ("config", way) not in cases]
-    _assert_well_ended(runs(tmp_path, cases))
+    cases += [("config", way) for way in WAYS[3:]]
+    cases += [("conversations show", way) for way in REMARKED]
+    cases += [(name, "gone") for name in WORKING]
+    ended = runs(tmp_path, [*dict.fromkeys(cases)])
+    _assert_well_ended(ended)
+    _assert_remarks_are_never_among_the_data(ended)
+    _assert_a_closed_stdin_is_not_read_as_an_empty_one(ended)
+    for name in WORKING:
+        assert ended[name, "gone"].status in (1, 2)
+        assert "The working directory no longer exists." in ended[name, "gone"].errors
 
 
 def _assert_well_ended(ended: Mapping[tuple[str, str], Ended]) -> None:
@@ -138,14 +173,16 @@ def _assert_well_ended(ended: Mapping[tuple[str, str], Ended]) -> None:
             assert bool(run.output) is bool(well.output), (name, way, run)
 
 
-def test_remarks_are_never_among_the_data(tmp_path: Path) -> None:
-    ended = runs(tmp_path, [("conversations show", way) for way in ("well", "2>&-", "2>/dev/full")])
-    assert "nothing" in ended["conversations show", "well"].errors
-    assert not any(run.output for run in ended.values())
-    assert {run.status for run in ended.values()} == {ended["conversations show", "well"].status}
+def _assert_remarks_are_never_among_the_data(ended: Mapping[tuple[str, str], Ended]) -> None:
+    well, *others = (ended["conversations show", way] for way in REMARKED)
+    assert "nothing" in well.errors
+    assert not any(run.output for run in (well, *others))
+    assert {run.status for run in others} == {well.status}
 
 
-def test_a_closed_stdin_is_not_read_as_an_empty_one(tmp_path: Path) -> None:
-    for run in runs(tmp_path, [("parse", "<&-"), ("import", "<&-")]).values():
-        assert run.status == 2
-        assert "stdin is closed" in run.errors
+def _assert_a_closed_stdin_is_not_read_as_an_empty_one(ended: Mapping[tuple[str, str], Ended]) -> None:
+    for name in ("parse", "import"):
+        assert ended[name, "<&-"].status == 2
+        assert "stdin is closed" in ended[name, "<&-"].errors
+    assert ended["plain lines", "<&-"].status in (1, 2)
+    assert "which is closed" in ended["plain lines", "<&-"].errors

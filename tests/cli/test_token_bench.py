@@ -8,19 +8,16 @@ from cogency_tui.cli.main import main
 from tests.benchmarks.tokens import OPENING, PROMPT, claimed
 from tests.peers.ways import WAYS
 
-FEWER = {8: 5.2, 16: 9.3}
+FEWER = {3: 2.4, 6: 4.125}
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize("turns", FEWER)
-def test_the_claim_of_the_design_holds_where_the_tokens_arrive(
-    capsys: pytest.CaptureFixture[str], turns: int
-) -> None:
-    assert main(["bench", "tokens", "--turns", str(turns), "--json"]) == 0
+def test_the_claim_of_the_design_holds_where_the_tokens_arrive(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["bench", "tokens", "--turns", ",".join(map(str, FEWER)), "--json"]) == 0
     rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    assert len(rows) == len(WAYS)
+    assert [row["turns"] for row in rows] == [turns for turns in FEWER for _ in WAYS]
     for row in rows:
-        assert row["turns"] == turns
+        turns = row["turns"]
         assert row["runs"] == [1] * turns
         if row["mode"] == "replay":
             assert row["sent"] == pytest.approx(300 * turns**2 + (OPENING - 300) * turns, rel=0.01)
@@ -36,10 +33,10 @@ def test_the_claim_of_the_design_holds_where_the_tokens_arrive(
 
 @pytest.mark.exhaustive
 def test_the_table_has_a_line_for_each(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["bench", "tokens", "--turns", "2"]) == 0
+    assert main(["bench", "tokens", "--turns", "1"]) == 0
     out = capsys.readouterr().out
     assert all(name in out for name in WAYS)
-    assert "2x1" in out
+    assert "1x1" in out
 
 
 def test_a_prompt_that_has_outgrown_its_room_is_named(

@@ -1,7 +1,7 @@
 """An MCP server made with the SDK's own classes, or without them.
 
-Run as a program on stdio, or with `http PORT` at http://127.0.0.1:PORT/mcp. With `plain` it does without the SDK,
-whose import takes a second of processor time, and has only the tools that need nothing of it.
+Run as a program on stdio. With `plain` it does without the SDK, whose import takes a second of processor time, and
+has only the tools that need nothing of it.
 """
 
 import asyncio
@@ -95,7 +95,8 @@ _NOISE = '{"jsonrpc": "2.0", "method": "notifications/message", "params": {"leve
 TOOLS = (add, echo, fail, environment, write, write_later, stuck, die, child, huge, shout, flood)
 
 
-def serve_with_sdk(arguments: list[str]) -> None:
+def with_sdk() -> Any:
+    """The server as an `MCPServer` of the SDK."""
     from mcp.server.mcpserver import Context, Image, MCPServer
 
     server = MCPServer("Demo", version="1.2")
@@ -124,10 +125,7 @@ def serve_with_sdk(arguments: list[str]) -> None:
         """An image."""
         return Image(data=b"\x89PNG0123456789", format="png")
 
-    if arguments[:1] == ["http"]:
-        server.run("streamable-http", port=int(arguments[1]))
-    else:
-        server.run()
+    return server
 
 
 def serve_plainly() -> None:
@@ -177,4 +175,4 @@ if __name__ == "__main__":
     if sys.argv[1:] == ["plain"]:
         serve_plainly()
     else:
-        serve_with_sdk(sys.argv[1:])
+        with_sdk().run()

@@ -53,5 +53,5 @@ ALL = {**CONTROLS, **HIDDEN, **MARKUP}
 SEVERAL = ["\n".join([*ALL.values()][first::8]) for first in range(8)]
 """All of them in a few texts."""
 
-LONG = "W" * 1_000_000
-"""A megabyte without a newline."""
+LONGEST = 1_000_000
+"""Characters of a line that does harm by its length."""

@@ -84,13 +84,10 @@ async def test_with_a_clock_that_was_set_back_order_is_that_of_what_happened(
     assert later.events[0]["timestamp"] < known["updated"] - 300 * 86400
     third = await arena.converse(["Three."], "--conversation", known["id"])
     assert third.answer == "Three."
-    shown, edits, reverted = await arena.run_each(
-        [
-            ["conversations", "show", known["id"], "--json"],
-            ["edits", "list", "--conversation", known["id"]],
-            ["edits", "revert", "--conversation", known["id"]],
-        ]
-    )
+    shown = await arena.run("conversations", "show", known["id"], "--json")
+    edits, reverted = [
+        await arena.run("edits", action, "--conversation", known["id"]) for action in ("list", "revert")
+    ]
     stored = shown.events
     said = [event["content"] for event in stored if event["type"] in ("user", "respond")]
     assert said == ["go", "One.", "go", "Two.", "go", "Three."]
@@ -132,7 +129,9 @@ async def test_rows_that_were_planted_cost_themselves_only(arena: Arena) -> None
     database.close()
 
     commands = (["show", known["id"]], ["show", known["id"], "--json"], ["list"])
-    shown = await arena.run_each([*(["conversations", *each] for each in commands), ["doctor"]])
+    shown = [
+        await arena.run(*each) for each in (*(("conversations", *each) for each in commands), ("doctor",))
+    ]
     assert [ran.status for ran in shown[:3]] == [0, 0, 0]
     assert "One." in shown[0].stdout
     assert shown[3].status in (0, 1)

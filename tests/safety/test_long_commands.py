@@ -13,16 +13,17 @@ from cogency_tui.workspace.paths import Workspace
 
 pytestmark = pytest.mark.exhaustive
 
-FEWER = 1100
-"""Words that are analyzed at most where reading all of `MOST_WORDS` takes seconds; deeper than Python calls."""
+FEWER = 300
+"""Words that are analyzed at most where reading all of `MOST_WORDS` takes seconds; a call for each and a few more
+would be deeper than Python calls."""
 
 LONG = {
     "words": ("rm " + "a " * FEWER, FEWER),
     "evals": ("eval " * (FEWER + 1) + "rm a", FEWER),
     "finds": ("find . " + "-exec rm {} \\; " * FEWER, FEWER),
-    "here-document": ("cat <<x\n" + "a\n" * LONGEST + "x\nrm -r a", MOST_WORDS),
-    "substitutions": ("echo " + '"$(a)" ' * (MOST_WORDS + 1), MOST_WORDS),
-    "within": ("echo $(echo " + "a " * (MOST_WORDS + 1) + ")", MOST_WORDS),
+    "here-document": ("cat <<x\n" + "a\n" * (LONGEST // 2) + "x\nrm -r a", MOST_WORDS),
+    "substitutions": ("echo " + '"$(a)" ' * (FEWER + 1), FEWER),
+    "within": ("echo $(echo " + "a " * (FEWER + 1) + ")", FEWER),
 }
 
 

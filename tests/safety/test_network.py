@@ -4,6 +4,7 @@ what was shown stays, and a call is run once or not at all."""
 import asyncio
 import json
 import socket
+from collections.abc import Mapping
 
 import pytest
 
@@ -41,18 +42,6 @@ REPORTED = {
 }
 
 
-@pytest.mark.exhaustive
-async def test_what_cannot_be_helped_is_told_for_what_it_is(arena: Arena) -> None:
-    cases = {name: Case(always=fault) for name, (fault, _said) in REPORTED.items()}
-    runs = await arena.converse_each(cases, settings='key_env = "MINE"', environ={"MINE": KEY})
-    for name, ran in runs.items():
-        assert ran.status == 1, name
-        assert [event["type"] for event in ran.events[-2:]] == ["error", "end"], name
-        assert REPORTED[name][1].lower() in ran.errors.lower(), (name, ran.errors)
-        assert len(ran.errors) < 1500, name
-        _no_key(arena, ran)
-
-
 TRIED_AGAIN = {
     "429": Fault(status=429, headers=AT_ONCE, body=vendor("Slow down.")),
     "500": Fault(status=500, headers=AT_ONCE, body="oops"),
@@ -71,16 +60,6 @@ async def test_what_may_pass_is_tried_again_and_nothing_is_run_twice(arena: Aren
     assert _runs(arena) == 1
 
 
-@pytest.mark.exhaustive
-async def test_each_of_them_is_told_while_it_is_waited(arena: Arena) -> None:
-    runs = await arena.converse_each({name: Case(faults=[fault]) for name, fault in TRIED_AGAIN.items()})
-    for name, ran in runs.items():
-        assert (ran.status, ran.answer) == (0, "Hi."), name
-        [notice] = [event["payload"] for event in ran.of("error")]
-        assert notice["notice"], name
-        assert name in notice["error"] or name == "reset", notice
-
-
 CUT = {
     "in mid-answer": Fault(drop="within", after=3),
     "in an execute block": Fault(drop="within", after=5),
@@ -94,16 +73,54 @@ CUT = {
 }
 
 
+BEGUN = "I begin to say something.\n"
+
+
 @pytest.mark.exhaustive
-async def test_a_stream_that_breaks_keeps_what_came_and_runs_a_call_once_or_never(arena: Arena) -> None:
-    begun = "I begin to say something.\n"
+async def test_each_failure_is_told_or_tried_again_as_what_it_is(arena: Arena) -> None:
     cases = {
-        name: Case([f"{begun}{MARK}", f"Again.\n{MARK}", "Done."], faults=[fault], token=20)
-        for name, fault in CUT.items()
+        **{name: Case(always=fault) for name, (fault, _said) in REPORTED.items()},
+        **{name: Case(faults=[fault]) for name, fault in TRIED_AGAIN.items()},
+        **{
+            name: Case([f"{BEGUN}{MARK}", f"Again.\n{MARK}", "Done."], faults=[fault], token=20)
+            for name, fault in CUT.items()
+        },
     }
-    runs = await arena.converse_each(cases)
+    assert len(cases) == len(REPORTED) + len(TRIED_AGAIN) + len(CUT)
+    # All in one process, the start of which is most of what they cost.
+    runs = await arena.converse_each(cases, settings='key_env = "MINE"', environ={"MINE": KEY})
+    _what_cannot_be_helped_is_told_for_what_it_is(arena, runs)
+    _what_is_tried_again_is_told_while_it_is_waited(runs)
+    _what_came_of_a_broken_stream_is_kept_and_a_call_run_once_or_never(arena, runs)
+
+
+def _what_cannot_be_helped_is_told_for_what_it_is(arena: Arena, runs: Mapping[str, Ran]) -> None:
+    for name, (_fault, said) in REPORTED.items():
+        ran = runs[name]
+        assert ran.status == 1, name
+        assert [event["type"] for event in ran.events[-2:]] == ["error", "end"], name
+        assert said.lower() in ran.errors.lower(), (name, ran.errors)
+        assert len(ran.errors) < 1500, name
+        assert KEY not in ran.stdout + ran.stderr
+    stored = b"".join(path.read_bytes() for path in arena.data.rglob("*") if path.is_file())
+    assert KEY.encode() not in stored
+
+
+def _what_is_tried_again_is_told_while_it_is_waited(runs: Mapping[str, Ran]) -> None:
+    for name in TRIED_AGAIN:
+        ran = runs[name]
+        assert (ran.status, ran.answer) == (0, "Hi."), name
+        [notice] = [event["payload"] for event in ran.of("error")]
+        assert notice["notice"], name
+        assert name in notice["error"] or name == "reset", notice
+
+
+def _what_came_of_a_broken_stream_is_kept_and_a_call_run_once_or_never(
+    arena: Arena, runs: Mapping[str, Ran]
+) -> None:
     done: list[str] = []
-    for name, ran in runs.items():
+    for name in CUT:
+        ran = runs[name]
         own = [event["id"] for event in ran.of("result") if not event["payload"]["error"]]
         assert set(own) <= {event["id"] for event in ran.of("call")}
         assert ran.answer.startswith("I begin"), name
@@ -136,11 +153,6 @@ async def test_nobody_listens_and_somebody_hangs_up(arena: Arena) -> None:
         ran = await arena.run(*go)
     assert ran.status == 1
     assert ran.errors
-
-
-def _no_key(arena: Arena, ran: Ran) -> None:
-    stored = b"".join(path.read_bytes() for path in arena.data.rglob("*") if path.is_file())
-    assert KEY.encode() not in stored + ran.stdout.encode() + ran.stderr.encode()
 
 
 def _runs(arena: Arena) -> int:

@@ -3,7 +3,7 @@
 import asyncio
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.style import Style
 from textual.app import App
+from textual.pilot import Pilot
 from textual.widgets import TextArea
 
 from cogency_tui.agent.permissions.gate import Question
@@ -25,7 +26,7 @@ from cogency_tui.tui.questions.screen import PermissionQuestion
 from cogency_tui.tui.theme_styles import theme_styles_of
 from cogency_tui.tui.transcript.document import Document
 from cogency_tui.tui.transcript.units import Transcript
-from tests.safety.hostile import ALL, CONTROLS, HIDDEN, LONG, MARKUP, SEVERAL
+from tests.safety.hostile import ALL, CONTROLS, HIDDEN, LONGEST, MARKUP, SEVERAL
 from tests.tui.driving import (
     app_over,
     calls_of,
@@ -130,7 +131,7 @@ def turn(text: str, number: int = 0, *, whole: bool = False) -> Iterator[Event]:
 @pytest.mark.exhaustive
 async def test_every_text_of_a_turn_is_shown_disarmed(project: Path) -> None:
     agent = ScriptedAgent(project, *([*turn(text, number), end()] for number, text in enumerate(SEVERAL)))
-    async with app_over(agent).run_test(size=(160, 50), notifications=True) as pilot:
+    async with app_over(agent).run_test(size=(120, 40), notifications=True) as pilot:
         for text in SEVERAL:
             await send(pilot, text)
             await finished(pilot)
@@ -242,105 +243,134 @@ async def test_names_of_files_branches_models_and_conversations(project: Path) -
             screen_of(pilot.app)
 
 
-@pytest.mark.exhaustive
-async def test_what_is_told_in_passing(project: Path) -> None:
-    async with app_over(ScriptedAgent(project, [end()])).run_test(
-        size=(120, 40), notifications=True
-    ) as pilot:
-        for text in SEVERAL:
-            pilot.app.notify(text, title=text)
-            pilot.app.screen.notify(text, severity="error")
-            await pilot.pause()
-            screen_of(pilot.app)
-            pilot.app.clear_notifications()
-        pilot.app.notify("[@click=app.quit]x[/]")
-        await pilot.pause()
-        assert "[@click=app.quit]x[/]" in screen_of(pilot.app)
-
-
-TOOLTIPS = (MARKUP["closing"], MARKUP["click"], MARKUP["quoted"])
+TOOLTIP = f"{MARKUP['closing']} {MARKUP['click']} {MARKUP['quoted']}"
 
 
 @pytest.mark.exhaustive
 async def test_what_a_tooltip_says(project: Path) -> None:
-    scripts = [[*turn(text, whole=True), end()] for text in TOOLTIPS]
-    async with app_over(ScriptedAgent(project, *scripts)).run_test(size=(160, 40), tooltips=True) as pilot:
-        for text in TOOLTIPS:
-            await send(pilot, "go")
-            await finished(pilot)
-            await pilot.hover("#status-bar", offset=(2, 0))
-            await until(pilot, lambda: "Session mode" in str(status_of(pilot).tooltip))
-            assert text in str(status_of(pilot).tooltip)
-            await until(pilot, lambda: "Session mode" in screen_of(pilot.app))
-            await pilot.hover("#prompt")
+    agent = ScriptedAgent(project, [*turn(TOOLTIP, whole=True), end()])
+    async with app_over(agent).run_test(size=(120, 40), tooltips=True) as pilot:
+        await send(pilot, "go")
+        await finished(pilot)
+        await pilot.hover("#status-bar", offset=(2, 0))
+        await until(pilot, lambda: "Session mode" in str(status_of(pilot).tooltip))
+        assert TOOLTIP in str(status_of(pilot).tooltip)
+        await until(pilot, lambda: "Session mode" in screen_of(pilot.app))
 
 
 @pytest.mark.exhaustive
-async def test_questions(project: Path) -> None:
-    async with app_over(ScriptedAgent(project, [end()])).run_test(size=(120, 50)) as pilot:
-        for number, text in enumerate((*SEVERAL, *MARKUP.values())):
-            effect = ("command", "write", "network")[number % 3]
-            question = Question(text, text, effect, text, text, text, text, text)
-            pilot.app.push_screen(PermissionQuestion(question))
-            await until(pilot, lambda: "tell the agent why" in screen_of(pilot.app))
-            # What the person judges is shown, not left out.
-            assert "␛" in screen_of(pilot.app) or "\x1b" not in text
-            pilot.app.pop_screen()
-        for text in SEVERAL:
-            pilot.app.push_screen(Confirmation(text))
-            await until(pilot, lambda: "yes" in screen_of(pilot.app))
-            pilot.app.pop_screen()
+async def test_notifications_questions_and_fields_show_any_text_disarmed(project: Path) -> None:
+    app = app_over(ScriptedAgent(project, [end()]))
+    async with app.run_test(size=(100, 40), notifications=True) as pilot:
+        await _notifications_are_disarmed(pilot)
+        await _questions_are_disarmed(pilot)
+        await pilot.resize_terminal(100, 30)
+        await _fields_are_disarmed(pilot)
 
 
-@pytest.mark.exhaustive
-async def test_what_is_pasted_or_put_into_fields(project: Path) -> None:
-    async with app_over(ScriptedAgent(project, [end()])).run_test(size=(100, 30)) as pilot:
-        await pilot.press("ctrl+r")
-        await until(pilot, lambda: pilot.app.screen.query(FilterField))
-        for text in ALL.values():
-            field = pilot.app.screen.query_one(FilterField)
-            field.value = text[:2000]
-            await pilot.pause()
-            screen_of(pilot.app)
-        pilot.app.screen.dismiss()
-        await until(pilot, lambda: pilot.app.screen.query(TextArea))
-        for text in ALL.values():
-            area = pilot.app.screen.query_one(TextArea)
-            area.load_text(text)
-            await pilot.pause()
-            screen_of(pilot.app)
+async def _notifications_are_disarmed(pilot: Pilot[Any]) -> None:
+    for text in SEVERAL:
+        pilot.app.notify(text, title=text)
+        pilot.app.screen.notify(text, severity="error")
+        await pilot.pause()
+        screen_of(pilot.app)
+        pilot.app.clear_notifications()
+    pilot.app.notify("[@click=app.quit]x[/]")
+    await pilot.pause()
+    assert "[@click=app.quit]x[/]" in screen_of(pilot.app)
+    pilot.app.clear_notifications()
+    await pilot.pause()
+
+
+async def _questions_are_disarmed(pilot: Pilot[Any]) -> None:
+    for number, text in enumerate(SEVERAL):
+        effect = ("command", "write", "network")[number % 3]
+        question = Question(text, text, effect, text, text, text, text, text)
+        await pilot.app.push_screen(PermissionQuestion(question))
+        await pilot.pause()
+        seen = screen_of(pilot.app)
+        assert "tell the agent why" in seen
+        # What the person judges is shown, not left out.
+        assert "␛" in seen or "\x1b" not in text
+        await pilot.app.pop_screen()
+    for one, other in zip(SEVERAL[::2], SEVERAL[1::2], strict=True):
+        await pilot.app.push_screen(Confirmation(f"{one}\n{other}"))
+        await pilot.pause()
+        assert "yes" in screen_of(pilot.app)
+        await pilot.app.pop_screen()
+
+
+async def _fields_are_disarmed(pilot: Pilot[Any]) -> None:
+    """Whatever is pasted or put into them."""
+    await until(pilot, lambda: len(pilot.app.screen_stack) == 1)
+    await pilot.press("ctrl+r")
+    await until(pilot, lambda: pilot.app.screen.query(FilterField))
+    texts = [text[:1000] for text in ALL.values()]
+    half = len(texts) // 2
+    for one, other in zip(texts[:half], texts[half:], strict=True):
+        field = pilot.app.screen.query_one(FilterField)
+        field.value = f"{one} {other}"
+        await pilot.pause()
+        screen_of(pilot.app)
+    pilot.app.screen.dismiss()
+    await until(pilot, lambda: pilot.app.screen.query(TextArea))
+    for text in SEVERAL:
+        area = pilot.app.screen.query_one(TextArea)
+        area.load_text(text)
+        await pilot.pause()
+        screen_of(pilot.app)
+
+
+def _megabytes(place: str, line: str) -> list[Event]:
+    """The events of a turn that has the line in this place."""
+    match place:
+        case "answer":
+            return [respond(line)]
+        case "thought":
+            return [think(line)]
+        case "output":
+            id = f"c{line[0]}"
+            begun = [call(id, "shell", command="x"), execute(), started(id, "shell")]
+            return [*begun, output(id, "shell", line), result(id, "shell", "done", line)]
+        case "arguments":
+            return [
+                call(f"c{line[0]}", "write", file=line, content=line),
+                call(f"d{line[0]}", "shell", command=line),
+            ]
+        case "error":
+            return [error(line, line), notice(line)]
+        case _:
+            return []
 
 
 @pytest.mark.exhaustive
 @pytest.mark.timeout(90)
-@pytest.mark.parametrize("place", ["answer", "prompt", "thought", "output", "arguments", "error"])
-async def test_a_megabyte_on_one_line_does_not_stop_the_screen(project: Path, place: str) -> None:
-    events: dict[str, Callable[[], list[Event]]] = {
-        "prompt": lambda: [],
-        "answer": lambda: [respond(LONG)],
-        "thought": lambda: [think(LONG)],
-        "output": lambda: [
-            call("c", "shell", command="x"),
-            execute(),
-            started("c", "shell"),
-            output("c", "shell", LONG),
-            result("c", "shell", "done", LONG),
-        ],
-        "arguments": lambda: [call("c", "write", file=LONG, content=LONG), call("d", "shell", command=LONG)],
-        "error": lambda: [error(LONG, LONG), notice(LONG)],
-    }
-    agent = ScriptedAgent(project, [*events[place](), paused, end()])
+async def test_a_megabyte_on_one_line_does_not_stop_the_screen(project: Path) -> None:
+    places = ("answer", "prompt", "thought", "output", "arguments", "error")
+    # Each turn has a letter of its own, by which its line is known on the screen.
+    lines = {place: letter * LONGEST for place, letter in zip(places, "UVWXYZ", strict=True)}
+    agent = ScriptedAgent(project, *([*_megabytes(*each), paused, end()] for each in lines.items()))
     async with app_over(agent).run_test(size=(100, 30)) as pilot:
-        await send(pilot, LONG if place == "prompt" else "go")
-        if place in ("thought", "output"):
-            await until(pilot, lambda: conversation_of(pilot).document.height > 2)
-            agent.gate.set()
-            await finished(pilot)
-            conversation_of(pilot).action_last()
-            conversation_of(pilot).toggle(1)
-        async with asyncio.timeout(50):
-            await until(pilot, lambda: "WWWWWWWW" in screen_of(pilot.app))
-            agent.gate.set()
-            await finished(pilot)
-            await pilot.press("f6", "up", "up")
-        assert "WWWWWWWW" in screen_of(pilot.app)
+        for place, line in lines.items():
+            agent.gate.clear()
+            await _is_shown(pilot, agent, place, line)
+
+
+async def _is_shown(pilot: Pilot[Any], agent: ScriptedAgent, place: str, line: str) -> None:
+    view = conversation_of(pilot)
+    height, units = view.document.height, len(view.transcript.units)
+    view.follow()
+    prompt_of(pilot).focus()
+    await send(pilot, line if place == "prompt" else "go")
+    if place in ("thought", "output"):
+        await until(pilot, lambda: view.document.height > height + 2)
+        agent.gate.set()
+        await finished(pilot)
+        view.toggle(units + 1)
+        view.action_last()
+    async with asyncio.timeout(50):
+        await until(pilot, lambda: line[:8] in screen_of(pilot.app))
+        agent.gate.set()
+        await finished(pilot)
+        await pilot.press("f6", "up", "up")
+    assert line[:8] in screen_of(pilot.app)

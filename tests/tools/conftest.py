@@ -1,5 +1,6 @@
 """A project, the default tools, and a way to call them as the scheduler does."""
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -7,6 +8,7 @@ import pytest
 
 from cogency_tui.tools.base import Intent, Outcome, ToolContext
 from cogency_tui.tools.registry import Registry, default_tools
+from cogency_tui.workspace import search_worker
 from cogency_tui.workspace.paths import Workspace
 
 
@@ -33,6 +35,19 @@ class Bench:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content.encode() if isinstance(content, str) else content)
         return path
+
+
+class _Here:
+    """The work of the process that searches, in a thread of this one."""
+
+    async def answer(self, request: bytes, **_: object) -> bytes:
+        return await asyncio.to_thread(search_worker.answer, request)
+
+
+@pytest.fixture
+def searches_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No process for each search: tests/workspace/test_text_search.py has those."""
+    monkeypatch.setattr(search_worker, "_SEARCH", _Here())
 
 
 @pytest.fixture

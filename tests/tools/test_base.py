@@ -65,6 +65,7 @@ CALLS: dict[str, tuple[str, dict[str, Any]]] = {
 }
 
 
+@pytest.mark.usefixtures("searches_here")
 @pytest.mark.parametrize("swap", [by_link, by_directory, by_link_outside])
 @pytest.mark.parametrize("name", CALLS)
 async def test_what_was_swapped_since_the_question_is_not_opened(

@@ -9,6 +9,8 @@ from cogency_tui.errors import ToolError
 from cogency_tui.tools import file_writes
 from tests.tools.conftest import Bench
 
+pytestmark = pytest.mark.usefixtures("searches_here")
+
 
 async def test_edit_replaces_the_one_occurrence(bench: Bench) -> None:
     bench.put("app.py", "def f():\n    return 1\n")

@@ -43,8 +43,19 @@ async def test_read_cuts_long_lines_and_long_files(bench: Bench) -> None:
     assert "2\tshort" in wide
 
 
-@pytest.mark.parametrize("line", ["y" * 1000, "z", "x" * 10_000], ids=len)
-@pytest.mark.parametrize(("limit", "ending"), [(1_000, "\n"), (5_000, "\n"), (30_000, "\n"), (1_000, "\r\n")])
+@pytest.mark.parametrize(
+    ("line", "limit", "ending"),
+    [
+        ("z", 1_000, "\n"),
+        ("z", 5_000, "\r\n"),
+        ("y" * 1000, 1_000, "\r\n"),
+        ("y" * 1000, 30_000, "\n"),
+        ("x" * 10_000, 1_000, "\n"),
+        ("x" * 10_000, 5_000, "\n"),
+        ("x" * 10_000, 30_000, "\r\n"),
+    ],
+    ids=lambda value: repr(value)[:10],
+)
 async def test_long_file_is_read_whole_in_pieces_that_are_sent_whole(
     bench: Bench, line: str, limit: int, ending: str
 ) -> None:

@@ -8,6 +8,8 @@ from cogency_tui.errors import ToolError
 from cogency_tui.workspace.text_search import MOST_NAMES
 from tests.tools.conftest import Bench
 
+pytestmark = pytest.mark.usefixtures("searches_here")
+
 
 async def test_find_by_name(bench: Bench) -> None:
     bench.put("src/a.py", "")

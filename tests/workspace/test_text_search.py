@@ -128,17 +128,16 @@ def test_file_name_with_a_newline_is_one_line(workspace: Workspace, fill: Fill) 
 
 
 @pytest.mark.parametrize(
-    ("content", "told"),
-    [
-        ("a(b", "position 1"),
-        ("*x", "position 0"),
-        ("(" * 5000, "regular expression"),
-        ("a{99999999999}", "too large"),
-    ],
+    ("content", "told"), [("a(b", "position 1"), ("*x", "position 0"), ("a{99999999999}", "too large")]
 )
-async def test_bad_expression_is_told_with_its_place(workspace: Workspace, content: str, told: str) -> None:
+def test_bad_expression_is_told_with_its_place(workspace: Workspace, content: str, told: str) -> None:
     with pytest.raises(ToolError, match=told):
-        await search_worker.find_lines(workspace, workspace.locate("."), None, content, 0)
+        text_search.find_lines(workspace, workspace.locate("."), None, content, 0)
+
+
+async def test_expression_that_is_nested_too_deeply_is_told(workspace: Workspace) -> None:
+    with pytest.raises(ToolError, match="regular expression"):
+        await search_worker.find_lines(workspace, workspace.locate("."), None, "(" * 5000, 0)
 
 
 @pytest.mark.exhaustive

@@ -149,7 +149,7 @@ def test_a_hunk_of_another_change_is_refused() -> None:
 
 
 @pytest.mark.exhaustive
-@settings(max_examples=120)
+@settings(max_examples=60)
 @given(CONTENTS, CONTENTS)
 def test_taking_back_gives_the_old_bytes(before: bytes, after: bytes) -> None:
     assert merge(after, after, before).content == before
@@ -160,7 +160,7 @@ def test_taking_back_gives_the_old_bytes(before: bytes, after: bytes) -> None:
 
 
 @pytest.mark.exhaustive
-@settings(max_examples=120)
+@settings(max_examples=60)
 @given(CONTENTS, CONTENTS)
 def test_hunks_one_by_one_give_the_old_bytes(before: bytes, after: bytes) -> None:
     now = after
@@ -172,7 +172,7 @@ def test_hunks_one_by_one_give_the_old_bytes(before: bytes, after: bytes) -> Non
 
 
 @pytest.mark.exhaustive
-@settings(max_examples=120)
+@settings(max_examples=60)
 @given(CONTENTS, CONTENTS, CONTENTS)
 # Bytes with the mark of UTF-16 are read as such where they can be: no 0x0A here is a newline.
 @example(b"", b"\xff\xfe\nend", b"\xff\xfe\na\nend")
@@ -196,7 +196,7 @@ def test_nothing_is_invented_and_a_decision_settles_every_conflict(
 
 
 @pytest.mark.exhaustive
-@settings(max_examples=120)
+@settings(max_examples=60)
 @given(st.data())
 def test_later_changes_of_other_lines_survive(data: st.DataObject) -> None:
     """The agent changes some lines of a file, the person others; every line is told apart by its number."""
@@ -226,7 +226,7 @@ def test_later_changes_of_other_lines_survive(data: st.DataObject) -> None:
 
 
 @pytest.mark.exhaustive
-@settings(max_examples=200)
+@settings(max_examples=80)
 @given(CONTENTS, CONTENTS, st.data())
 def test_no_later_line_is_lost_by_taking_back_a_hunk(
     before: bytes, after: bytes, data: st.DataObject
@@ -245,10 +245,10 @@ def test_no_later_line_is_lost_by_taking_back_a_hunk(
 @pytest.mark.exhaustive
 @pytest.mark.timeout(60)
 def test_large_files_are_merged() -> None:
-    base = numbered(100_000)
+    base = numbered(20_000)
     ours = [b"ours %d\n" % number if number % 50 == 0 else line for number, line in enumerate(base)]
     theirs = [b"theirs %d\n" % number if number % 50 == 25 else line for number, line in enumerate(base)]
     merged = merge(b"".join(base), b"".join(ours), b"".join(theirs))
     assert merged.content is not None
-    assert merged.content.count(b"ours") == merged.content.count(b"theirs") == 2000
-    assert len(hunks(b"".join(base), b"".join(ours))) == 2000
+    assert merged.content.count(b"ours") == merged.content.count(b"theirs") == 400
+    assert len(hunks(b"".join(base), b"".join(ours))) == 400

@@ -2,8 +2,10 @@
 
 import asyncio
 import os
+import socket
 import sys
 from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +14,8 @@ import pytest_asyncio
 
 from cogency_tui.config.mcp import McpSettings
 from cogency_tui.tools.base import Intent, Outcome, ToolContext
-from cogency_tui.tools.mcp import server
+from cogency_tui.tools.mcp import host_protocol, server
+from cogency_tui.tools.mcp.host_process import Host
 from cogency_tui.tools.mcp.server import ServerState, Surroundings
 from cogency_tui.tools.mcp.servers import ListedServer, Servers
 from cogency_tui.tools.registry import Registry
@@ -108,6 +111,31 @@ async def demo(tmp_path_factory: pytest.TempPathFactory) -> AsyncGenerator[Bench
 def plain_host(monkeypatch: pytest.MonkeyPatch) -> None:
     """Hosts without the SDK: for tests of what our program does with a server, whatever its host is."""
     monkeypatch.setattr(server, "_HOST", mcp_host.CODE)
+
+
+@pytest.fixture
+def hosts_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hosts in threads of this process, which import the SDK once: for tests of servers at addresses, which start
+    no process."""
+    monkeypatch.setattr(server, "hosted", _hosted_here)
+
+
+@asynccontextmanager
+async def _hosted_here(*_: object) -> AsyncGenerator[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
+    ours, theirs = socket.socketpair()
+    hosting = asyncio.create_task(asyncio.to_thread(asyncio.run, _host(theirs)))
+    reader, writer = await asyncio.open_connection(sock=ours, limit=host_protocol.LONGEST)
+    try:
+        yield reader, writer
+    finally:
+        writer.close()
+        await hosting
+
+
+async def _host(channel: socket.socket) -> None:
+    reader, writer = await asyncio.open_connection(sock=channel, limit=host_protocol.LONGEST)
+    await Host(reader, writer).run()
+    writer.close()
 
 
 @pytest.fixture

@@ -11,7 +11,8 @@ import pytest
 
 from cogency_tui.errors import ToolError
 from cogency_tui.redaction import MARKER
-from cogency_tui.tools.shell.background import MOST, Background
+from cogency_tui.tools.shell import background
+from cogency_tui.tools.shell.background import Background
 from tests.tools.survivors import MARK, none_survives, survivors, until
 
 pytestmark = pytest.mark.timeout(60)
@@ -166,23 +167,27 @@ async def test_keys_are_not_in_its_output_even_across_reads(ground: Ground) -> N
     assert ground.all.output(id) == "it is [KEY is not shown]!\n"
 
 
+@pytest.fixture
+def at_most_four(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(background, "MOST", 4)
+
+
+@pytest.mark.usefixtures("at_most_four")
 async def test_there_is_a_most(ground: Ground) -> None:
-    await asyncio.gather(*(ground.start("sleep 1000") for _ in range(MOST)))
-    with pytest.raises(ToolError, match="16 background commands are already running"):
+    await asyncio.gather(*(ground.start("sleep 1000") for _ in range(4)))
+    with pytest.raises(ToolError, match="4 background commands are already running"):
         await ground.start("sleep 1000")
     await ground.all.stop("p3")
-    assert await ground.start("sleep 1000") == f"p{MOST + 1}"
+    assert await ground.start("sleep 1000") == "p5"
 
 
 @pytest.mark.exhaustive
+@pytest.mark.usefixtures("at_most_four")
 async def test_those_that_ended_long_ago_are_forgotten(ground: Ground) -> None:
     lasting = await ground.start("sleep 1000")
-    for _ in range(MOST + 2):
+    for _ in range(6):
         await ground.all.settle(await ground.start("true"), 10)
-    assert [process.id for process in ground.all.listed()] == [
-        lasting,
-        *(f"p{n}" for n in range(4, MOST + 4)),
-    ]
+    assert [process.id for process in ground.all.listed()] == [lasting, "p4", "p5", "p6", "p7"]
 
 
 async def test_conversation_has_its_own(ground: Ground) -> None:

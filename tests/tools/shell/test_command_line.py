@@ -4,7 +4,7 @@ import shlex
 import subprocess
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cogency_tui.tools.shell.command_line import parse
@@ -106,6 +106,7 @@ def test_what_is_nested_too_deeply_is_marked() -> None:
 
 
 @pytest.mark.exhaustive
+@settings(max_examples=40)
 @given(
     st.lists(
         st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1), min_size=1, max_size=5

@@ -81,24 +81,24 @@ async def test_directory_that_cannot_be_used_is_told(bench: Bench, cwd: str, tol
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize(
-    ("text", "told"), [("a\0b", "NUL"), ("a\ud800", "surrogate"), ("#" + "x" * 1_200_000, "too long")]
+    ("text", "told"), [("a\0b", "NUL"), ("a\ud800", "surrogate"), ("#" + "x" * 140_000, "too long")]
 )
 async def test_command_that_cannot_be_started_is_told(bench: Bench, text: str, told: str) -> None:
     with pytest.raises(ToolError, match=told):
         await bench.run("shell", command=text)
 
 
+ASKING = [
+    *("cat", "read -r line", "python3 -c 'input()'", "cat </dev/tty", "tty", "sudo -k true", "su nobody"),
+    *("ssh nobody@127.0.0.1", "git clone https://127.0.0.1:1/x", "less /etc/passwd", "passwd"),
+    "git init -q && git -c user.name=a -c user.email=b commit --allow-empty",
+]
+
+
 @pytest.mark.timeout(60)
-@pytest.mark.parametrize(
-    "text",
-    [
-        *("cat", "read -r line", "python3 -c 'input()'", "cat </dev/tty", "tty", "sudo -k true", "su nobody"),
-        *("ssh nobody@127.0.0.1", "git clone https://127.0.0.1:1/x", "less /etc/passwd", "passwd"),
-        "git init -q && git -c user.name=a -c user.email=b commit --allow-empty",
-    ],
-)
-async def test_command_that_asks_ends_at_once(bench: Bench, text: str) -> None:
-    await bench.run("shell", command=text)
+async def test_commands_that_ask_end_at_once(bench: Bench) -> None:
+    outcome = await bench.run("shell", command="\n".join([*ASKING, "echo all of them"]))
+    assert outcome.content.endswith("\nall of them")
 
 
 async def test_input_of_the_program_is_not_the_commands(bench: Bench) -> None:
@@ -245,21 +245,23 @@ async def test_nobody_is_asked_in_an_editor_or_a_window(
     assert (await bench.run("shell", command=text)).content == "exit 0\ntrue\nfalsefalse"
 
 
-@pytest.mark.parametrize("text", ["tty", "exec 3<>/dev/tty", "python3 -c 'import os; os.ttyname(0)'"])
-async def test_there_is_no_terminal(bench: Bench, text: str) -> None:
-    assert (await bench.run("shell", command=text)).failed
+async def test_there_is_no_terminal(bench: Bench) -> None:
+    ways = ("tty", "(exec 3<>/dev/tty)", "python3 -c 'import os; os.ttyname(0)'")
+    outcome = await bench.run("shell", command="; ".join(f"{way} && echo there is one" for way in ways))
+    assert outcome.failed
+    assert "there is one" not in outcome.content
 
 
 @pytest.mark.exhaustive
 @pytest.mark.timeout(60)
-async def test_one_line_of_30_megabytes_is_cut_with_both_ends_kept(bench: Bench) -> None:
+async def test_one_line_of_3_megabytes_is_cut_with_both_ends_kept(bench: Bench) -> None:
     outcome = await bench.run(
-        "shell", command="printf start; head -c 30000000 /dev/zero | tr '\\0' x; printf end"
+        "shell", command="printf start; head -c 3000000 /dev/zero | tr '\\0' x; printf end"
     )
     head, cut, tail = outcome.content.partition("\n[… ")
     assert head.startswith("exit 0\nstartxxx")
     assert cut
-    assert tail.startswith("29,000,008 bytes")
+    assert tail.startswith("2,000,008 bytes")
     assert tail.endswith("xxxend")
 
 
@@ -267,7 +269,7 @@ async def test_one_line_of_30_megabytes_is_cut_with_both_ends_kept(bench: Bench)
 @pytest.mark.timeout(120)
 async def test_much_output_comes_to_its_end_in_bounded_memory(bench: Bench) -> None:
     before = _memory()
-    outcome = await bench.run("shell", command="head -c 200M /dev/zero; echo end", timeout=100)
+    outcome = await bench.run("shell", command="head -c 60M /dev/zero; echo end", timeout=100)
     assert outcome.outcome.startswith("exit 0")
     assert outcome.content.endswith("\0end")
     assert _memory() - before < 20_000
@@ -357,7 +359,7 @@ async def test_the_longest_value_that_a_variable_can_have_is_one(bench: Bench) -
     assert outcome.content == f"exit 0\n{longest}"
 
 
-@pytest.mark.parametrize("value", ["é" + "x" * ((1 << 17) - 7), "x" * 1_000_000, "a\0b"])
+@pytest.mark.parametrize("value", ["é" + "x" * ((1 << 17) - 7), "a\0b"])
 async def test_a_value_that_no_variable_can_have_is_a_file(bench: Bench, value: str) -> None:
     bench.context.variables = {"name": value}
     text = 'stat -c %a "$name"; cp "$name" copy; echo "$name" > place; printf end'

@@ -309,7 +309,7 @@ def bomb(size: int, wbits: int) -> bytes:
 async def test_a_bomb_stops_in_bounded_memory(
     peer: WebPeer, client: WebClient, encoding: str, wbits: int
 ) -> None:
-    packed = bomb(64 << 20, wbits)
+    packed = bomb(36 << 20, wbits)
     peer.pages["/"] = Reply(packed, headers={"content-type": "text/plain", "content-encoding": encoding})
     tracemalloc.start()
     try:
