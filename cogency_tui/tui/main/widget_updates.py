@@ -111,10 +111,10 @@ class MainDisplay(Display):
     def tick(self) -> None:
         """Refresh the running times, unless a dialog covers them.
 
-        Below a dialog each tick would draw the whole screen again: a slow terminal would never be done with the
-        question that it is to show.
+        Below a dialog each tick would draw the whole screen again: a slow terminal would never be done with
+        the question that it is to show.
         """
-        if not self._screen.is_current:
+        if not self._screen.is_active:
             return
         # Without animation the spinner stops, but the time beside it still advances.
         self._frame += app_of(self._screen).animation_level != "none"

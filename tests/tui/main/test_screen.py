@@ -279,7 +279,7 @@ async def test_the_header_says_where_one_is_and_what_goes_on_is_said_after_half_
 
         # Below a dialog the times stop: each would draw the whole screen again.
         await pilot.press("ctrl+p")
-        await until(pilot, lambda: not main_of(pilot).is_current)
+        await until(pilot, lambda: not main_of(pilot).is_active)
         stopped = shown(live_line_of(pilot))
         tick(pilot)
         assert shown(live_line_of(pilot)) == stopped
