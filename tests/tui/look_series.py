@@ -7,7 +7,6 @@ from typing import Any, TypeAlias, cast
 from textual.app import App
 from textual.pilot import Pilot
 
-from cogency_tui.tui.main.screen import MainScreen
 from tests.exhaustive import is_quick
 from tests.tui.driving import until
 from tests.tui.looks import SIZES, THEMES, Prepare, check_looks
@@ -34,34 +33,45 @@ async def check_series(
     in_one_theme: Collection[str] = (),
 ) -> None:
     """Compare one look after the other, each as `check_looks` does: no step may depend on the sizes and the theme
-    that were shown before it. Each begins on the main screen in the first size.
+    that were shown before it. Each begins on the first screen in the first size.
 
     Those `in_one_theme` are not seen in the second theme: their widgets are in others, too, or name the theme.
     """
     async with make().run_test(size=sizes[0]) as pilot:
         for name, prepare in steps:
-            while not isinstance(pilot.app.screen, MainScreen):
-                await pilot.app.pop_screen()
-            await pilot.resize_terminal(*sizes[0])
-            await until(pilot, lambda: pilot.app.screen.size == sizes[0])
+            await _go_back(pilot, sizes[0])
             themes = THEMES[:1] if name in in_one_theme else THEMES
             await _check(pilot, name, prepare, sizes=sizes, themes=themes)
 
 
+async def check_series_in_each_size(make: Callable[[], App[Any]], *steps: Step) -> None:
+    """As `check_series`, where what is shown depends on the size that it was prepared in, and not on the start:
+    all looks are prepared anew in each size."""
+    async with make().run_test(size=SIZES[0]) as pilot:
+        for size in SIZES:
+            for name, prepare in steps:
+                await _go_back(pilot, size)
+                await _check(pilot, name, prepare, sizes=[size])
+
+
 async def check_series_from_each_size(
-    make: Callable[[], Awaitable[App[Any]]],
-    *steps: Step,
-    sizes: Sequence[tuple[int, int]] = SIZES,
-    themes: Sequence[str] = THEMES,
+    make: Callable[[], Awaitable[App[Any]]], *steps: Step, sizes: Sequence[tuple[int, int]] = SIZES
 ) -> None:
-    """As `check_series`, where what is shown depends on the size that it was prepared in: the app starts in each,
-    and changes its theme in the last. The quick run takes the first."""
+    """As `check_series`, where what is shown depends on the size that the app started in: it starts in each. The
+    quick run takes the first."""
     for size in sizes[:1] if is_quick() else sizes:
         app = await make()
         async with app.run_test(size=size) as pilot:
             for name, prepare in steps:
-                of_last = themes if size == sizes[-1] else themes[:1]
-                await _check(pilot, name, prepare, sizes=[size], themes=of_last)
+                await _check(pilot, name, prepare, sizes=[size])
+
+
+async def _go_back(pilot: Pilot[Any], size: tuple[int, int]) -> None:
+    """Show the first screen in this size."""
+    while len(pilot.app.screen_stack) > 1:
+        await pilot.app.pop_screen()
+    await pilot.resize_terminal(*size)
+    await until(pilot, lambda: pilot.app.screen.size == size)
 
 
 async def _check(pilot: Pilot[Any], name: str, prepare: Prepare, **options: Any) -> None:

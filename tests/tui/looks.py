@@ -51,7 +51,7 @@ async def check_looks(
     prepare: Prepare,
     *,
     sizes: Sequence[tuple[int, int]] = SIZES,
-    themes: Sequence[str] = THEMES,
+    themes: Sequence[str] | None = None,
     live: bool = True,
 ) -> None:
     """Compare what the app shows after `prepare` with the stored looks, in each size and theme.
@@ -59,12 +59,14 @@ async def check_looks(
     The app starts once, in the first size, is resized to the others, and changes its theme in the last. Where what
     is shown depends on the size that it was prepared in (a scroll position, a pane that is opened), the test is
     marked `each_size`. Where it depends on the theme having changed, the app starts in each theme: not `live`.
-    The quick run takes the first size and the last.
+    The quick run takes the first size and the last. A larger size alone is shown in one theme, unless `themes`
+    are given: the smallest shows the other.
 
     `prepare` is called when the main screen has found out where it is, and waits for what is to be seen. Times,
     paths and the like must not be seen: the app is to be given a clock and names of its own. All that differ
     are reported together.
     """
+    themes = themes or (THEMES[:1] if len(sizes) == 1 and sizes[0] in SIZES[:-1] else THEMES)
     if not _WRITE and is_quick():
         sizes = list(dict.fromkeys([sizes[0], sizes[-1]]))
     looks: dict[tuple[int, int], dict[str, Look]] = {size: {} for size in sizes}

@@ -14,7 +14,6 @@ from cogency_tui.tui.calls.pane import ToolCalls
 from cogency_tui.tui.calls.rows import BackgroundCommand
 from cogency_tui.tui.transcript.units import Transcript
 from tests.tui.driving import app_over, calls_of, finished, send
-from tests.tui.look_runs import themes_in
 from tests.tui.looks import check_looks, each_size
 from tests.tui.scripted import (
     EPOCH,
@@ -174,5 +173,4 @@ async def test_the_whole_screen_with_calls(project: Path, width: int, height: in
         calls_of(pilot).focus()
 
     agent = ScriptedAgent(project, script)
-    size = (width, height)
-    await check_looks("main-calls", lambda: app_over(agent), turn, sizes=[size], themes=themes_in(size))
+    await check_looks("main-calls", lambda: app_over(agent), turn, sizes=[(width, height)])

@@ -15,7 +15,7 @@ from cogency_tui.tui.cost.context_screen import ContextScreen
 from cogency_tui.tui.cost.context_usage import Contents
 from tests.peers.scripted import ScriptedProvider
 from tests.tui.driving import app_over, at_work, finished, main_of, send, shown, told, until
-from tests.tui.look_runs import check_looks_in_each_size
+from tests.tui.look_series import check_series_in_each_size
 from tests.tui.scripted import EPOCH, ScriptedAgent
 
 pytestmark = pytest.mark.exhaustive
@@ -99,4 +99,4 @@ async def test_looks(project: Path) -> None:
         await pilot.app.push_screen(ContextScreen(contents, clock=lambda: EPOCH))
         await until(pilot, lambda: shown(pilot.app.screen.query_one("#context-body")).strip())
 
-    await check_looks_in_each_size(app_over(ScriptedAgent(project)), context=prepare)
+    await check_series_in_each_size(lambda: app_over(ScriptedAgent(project)), ("context", prepare))

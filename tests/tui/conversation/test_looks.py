@@ -8,8 +8,7 @@ from textual.pilot import Pilot
 
 from cogency_tui.protocol.events import Event
 from cogency_tui.tui.conversation.view import Conversation
-from tests.tui.look_runs import themes_in
-from tests.tui.looks import SIZES, THEMES, check_looks, each_size
+from tests.tui.looks import SIZES, check_looks, each_size
 from tests.tui.reading import PaneApp, fed
 from tests.tui.scripted import call, error, notice, respond, result, think, user
 
@@ -70,8 +69,6 @@ async def looks(
     size: tuple[int, int] | None = None,
     live: bool = True,
 ) -> None:
-    sizes, themes = ([size], themes_in(size)) if size else (SIZES, THEMES)
-
     async def press(pilot: Pilot[Any]) -> None:
         await pilot.pause()
         for key in keys:
@@ -79,9 +76,8 @@ async def looks(
             await pilot.pause(0.02)
         await cast("Any", pilot.app.workers).wait_for_complete()
 
-    await check_looks(
-        f"conversation-{name}", lambda: PaneApp(fed(events)), press, sizes=sizes, themes=themes, live=live
-    )
+    sizes = [size] if size else SIZES
+    await check_looks(f"conversation-{name}", lambda: PaneApp(fed(events)), press, sizes=sizes, live=live)
 
 
 async def test_a_turn() -> None:

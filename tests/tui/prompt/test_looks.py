@@ -20,7 +20,7 @@ from cogency_tui.tui.prompt.prompt_and_queue import PromptBox
 from cogency_tui.tui.questions.answer_lines import Answers
 from cogency_tui.tui.questions.screen import PermissionQuestion
 from tests.tui.driving import until
-from tests.tui.look_runs import check_looks_in_each_size
+from tests.tui.look_series import check_series_in_each_size
 from tests.tui.looks import check_looks
 from tests.tui.stand import Stand
 
@@ -129,7 +129,7 @@ async def test_a_long_text_takes_a_third_of_the_screen() -> None:
         pilot.app.query_one(Prompt).put(Written("\n".join(f"line {number}" for number in range(40))))
         await pilot.pause()
 
-    await check_looks_in_each_size(BoxStand(), prompt_long=prepare)
+    await check_series_in_each_size(BoxStand, ("prompt-long", prepare))
 
 
 def asking(question: Question, *, deaf: bool, keys: Sequence[str] = ()) -> Prepare:
@@ -153,13 +153,13 @@ def asking(question: Question, *, deaf: bool, keys: Sequence[str] = ()) -> Prepa
 
 @pytest.mark.exhaustive
 async def test_a_command_and_an_edit_are_asked_about_and_a_reason_is_written() -> None:
-    await check_looks_in_each_size(
-        BoxStand(),
-        question_command_deaf=asking(COMMAND, deaf=True),
-        question_command=asking(COMMAND, deaf=False),
-        question_edit=asking(EDIT, deaf=False),
-        question_edit_scrolled=asking(EDIT, deaf=False, keys=["pagedown"]),
-        question_reason=asking(EDIT, deaf=False, keys=["r", *"not"]),
+    await check_series_in_each_size(
+        BoxStand,
+        ("question-command-deaf", asking(COMMAND, deaf=True)),
+        ("question-command", asking(COMMAND, deaf=False)),
+        ("question-edit", asking(EDIT, deaf=False)),
+        ("question-edit-scrolled", asking(EDIT, deaf=False, keys=["pagedown"])),
+        ("question-reason", asking(EDIT, deaf=False, keys=["r", *"not"])),
     )
 
 
