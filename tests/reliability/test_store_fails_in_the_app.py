@@ -85,7 +85,7 @@ def drive(project: Path, data: Path, environ: dict[str, str], fault: str) -> Non
     fail, said = FAULTS[fault]
     arguments = ["--permissions", "auto", "--provider", WAY.provider, "--model", WAY.model]
     with Terminal(
-        *arguments, "--mode", WAY.mode, cwd=project, data=data, environ=environ, columns=120, rows=45
+        *arguments, "--mode", WAY.mode, cwd=project, data=data, environ=environ, columns=150, rows=60
     ) as terminal:
         terminal.wait_for("no sandbox")
         terminal.send("go 1" + ENTER)

@@ -27,7 +27,7 @@ COMMANDS: dict[str, Callable[[int], str]] = {
     "paths in code": lambda count: "python -c 'write " + "../a " * (count // 5) + "'",
     "runs of made code": lambda count: f"echo '{'x ' * count}' > a;" + "python3 a;" * (count // 100),
     "paths of variables": lambda count: "A=" + ":../a" * (count // 10) + " make",
-    "launchers": lambda count: "taskset " * (count // 40) + "ls",
+    "launchers": lambda count: "taskset " * (count // 16) + "ls",
     "links": lambda count: "grep -R x .;" * (count // 40),
 }
 
