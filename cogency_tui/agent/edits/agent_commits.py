@@ -8,7 +8,7 @@ counts as made by a command. The calls block.
 
 import os
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice, pairwise
 from pathlib import Path
 
@@ -22,6 +22,9 @@ _PARTS = re.compile(r"\.{2,3}|[=:+]|^\^")
 
 _MOST = 1000
 """Commits that are examined; beyond that all paths are in doubt."""
+
+_LEFT = ("ORIG_HEAD", "HEAD@{1}")
+"""Names of the commits that an interrupted command may have left."""
 
 _MOST_NAMED = 40
 _MOST_STASHES = 40
@@ -55,6 +58,11 @@ class History:
         self._sources: Sequence[str] = ()
         self.stashes: Sequence[str] = ()
         """The commits that the last command with a `Bringing` may take out of the stash."""
+        self._left: Mapping[Path | None, Collection[str]] | None = None
+        """The commits that the last command may leave, by the tops of working trees; None before the first
+        command."""
+        self._staged_before: frozenset[str] = frozenset()
+        self._stashed_before: frozenset[str] = frozenset()
         self._fetched_before: object = None
         self._brought: frozenset[str] | None = None
         """The commits that remotes have sent to the last command, once they are known."""
@@ -72,10 +80,16 @@ class History:
         self._before = self._known
         stashes = repository.stash_commits() if "stash" in brings.words else ()
         self.stashes = (stashes or ())[:_MOST_STASHES]
+        self._stashed_before = frozenset(stashes or ())
         named = repository.named([*words, *parents])
         half_way = repository.half_way() or ()
         # A resumed operation continues what an earlier command began.
-        begun = self._sources if repository.is_half_way() else ()
+        is_half_way = repository.is_half_way()
+        begun = self._sources if is_half_way else ()
+        left = half_way if is_half_way else repository.named(["HEAD"]) or ()
+        others = {tree: [head] for tree, head in repository.heads().items()}
+        self._left = {**others, repository.root: left}
+        self._staged_before = frozenset(repository.changed_in_index() or ())
         self._sources = [*dict.fromkeys((*(named or ())[:_MOST_NAMED], *half_way, *begun))][:_MOST_NAMED]
         self._fetched_before = _stamp(repository)
         self._brought = None
@@ -95,6 +109,20 @@ class History:
         remote = tree.named(_remote_names(brings)) if brings.fetches else ()
         now = *(tree.half_way() or ()), *(fetched or ())[:_MOST_NAMED], *(remote or ())
         return [*dict.fromkeys((*self._sources, *now, *self.stashes))]
+
+    def may_remove(
+        self, names: Collection[str], absent: Collection[str], tree: Repository, brings: Bringing
+    ) -> set[str]:
+        """The files that git may have removed from a working tree: those in a commit that the command left or
+        in a stash that it created, and those that were staged before and had been `absent` earlier, as git
+        composes them. `names` are paths from the top.
+        """
+        known = self._left
+        left = (tree.named(_LEFT) or ()) if known is None else known.get(tree.directory, ())
+        stashes = (tree.stash_commits() or ()) if "stash" in brings.words else ()
+        commits = {*left, *({*stashes} - self._stashed_before)}
+        staged = {*self._staged_before.intersection(absent)}
+        return staged.union(*(tree.committed(names, each) or () for each in commits))
 
     def doubted(self, commit: str, brings: Bringing, tree: Repository) -> Doubted:
         """The paths that a commit, as a working tree names it, has from commits that are not known, or that

@@ -1,5 +1,6 @@
 """Protected files that came with commits: files that are in a working tree as its last commit has them, as
 git composed them from others (in the index, with conflict marks), or as a stash has them that was popped.
+What none of the commits had that a command left was not removed by git.
 
 Invariant: only working trees of the project's own repository and of its submodules count. Nothing in a git
 directory counts, nor what a commit made by a command changed in the project's repository. The calls block.
@@ -7,7 +8,7 @@ directory counts, nor what a commit made by a command changed in the project's r
 
 import os
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Sequence, Set
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from pathlib import Path
 from typing import TypeVar
 
@@ -42,9 +43,9 @@ def brought(
     commits: KnownCommits,
     brings: Bringing,
 ) -> list[_Edit]:
-    """The edits that left files as the last commit, or a pending one, has them, or removed what it does not
-    have. Contents that are not in `recorded` must come from commits that are not in doubt; if `recorded` is
-    None, none have to.
+    """The edits that left files as the last commit, or a pending one, has them, or removed what a commit
+    that the command left has and it does not. Contents that are not in `recorded` must come from commits that
+    are not in doubt; if `recorded` is None, none have to.
     """
     if len(edits) > _MOST:
         return []
@@ -97,7 +98,8 @@ class _Files:
         self._repository = CachedRepository(tree, QueryCache.unlimited())
         self._doubted: dict[str, Doubted] = {}
         modes = {path: mode_of(path) for path in paths}
-        self._found = {path: self._entries(path, mode) for path, mode in modes.items() if mode != "other"}
+        others = {path for path, mode in modes.items() if mode == "other"} | self._removed_by_others(modes)
+        self._found = {path: self._entries(path, mode) for path, mode in modes.items() if path not in others}
         """The objects that git may have for each file; none for a file that does not exist."""
 
     def brought(self) -> set[Path]:
@@ -125,6 +127,15 @@ class _Files:
                 merges = Merges(repository)
                 found |= {path for path in left if merged.has(path, merges, marked=path in unmerged)}
         return found
+
+    def _removed_by_others(self, modes: Mapping[Path, str]) -> set[Path]:
+        """The files that are gone and that git cannot have removed."""
+        gone = {path: self._names[path] for path, mode in modes.items() if not mode}
+        if not gone:
+            return set()
+        absent = {name for path, name in gone.items() if path not in self._made}
+        removed = self._history.may_remove(gone.values(), absent, self._repository, self._brings)
+        return {path for path, name in gone.items() if name not in removed}
 
     def _entries(self, path: Path, mode: str) -> frozenset[tuple[str, str] | None]:
         """The file as git would store it: as it is, or with the line endings that git converts."""

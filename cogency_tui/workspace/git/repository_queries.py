@@ -175,6 +175,16 @@ class Repository(SafeGit):
             return None
         return [*refs.decode().split(), *stashes, *named, *fetched]
 
+    def heads(self) -> dict[Path, str]:
+        """Return the last commits of all working trees, by their topmost directories."""
+        answer = self._run(["worktree", "list", "--porcelain", "-z"])
+        found: dict[Path, str] = {}
+        for tree in os.fsdecode(answer or b"").split("\0\0"):
+            facts = {key: value for key, _, value in (line.partition(" ") for line in tree.split("\0"))}
+            if "HEAD" in facts:
+                found[Path(facts["worktree"])] = facts["HEAD"]
+        return found
+
     def remote_commits(self) -> list[str] | None:
         """Return the commits of the remote-tracking branches."""
         answer = self._run(["rev-parse", "--revs-only", "--remotes"])

@@ -252,3 +252,52 @@ async def test_what_a_hook_commits_does_not_come_with_commits(desk: Desk) -> Non
     await watched(desk, "git switch -q main")
     found, _ = await watched(desk, "git switch -q work")
     assert (desk.root / "AGENTS.md").read_text() == OURS, found.notes
+
+
+REMOVED = {
+    "git pull -q . topic; rm .envrc .vscode/tasks.json": [".envrc", ".vscode/tasks.json"],
+    "rm .envrc; git switch -q topic": [".envrc"],
+    "rm -r .vscode; git -c user.name=x merge -q -m y topic": [".vscode/tasks.json"],
+    "git add -f .envrc; git commit -qm z; git reset -q --hard HEAD~": [".envrc"],
+    "rm .vscode/tasks.json; git stash -q": [".vscode/tasks.json"],
+}
+
+
+@pytest.mark.parametrize("approved", [False, True])
+async def test_what_no_commit_had_is_not_removed_by_commits(desk: Desk, *, approved: bool) -> None:
+    git(desk.root, "branch", "topic", "HEAD")
+    ignored = {".envrc": "export A=1\n", ".vscode/tasks.json": "[]\n"}
+    desk.put(".git/info/exclude", "\n".join(ignored))
+    if approved:
+        await watched(
+            desk, "mkdir .vscode; echo 'export A=1' > .envrc; echo '[]' > .vscode/tasks.json", keep=True
+        )
+    for name, text in ignored.items():
+        desk.put(name, text)
+    settle()
+    for command, names in REMOVED.items():
+        found, asked = await watched(desk, command)
+        assert asked == [f"deleted {name}" for name in names], command
+        assert sorted(found.put_back) == names
+        assert {name: (desk.root / name).read_text() for name in ignored} == ignored
+
+
+@pytest.mark.exhaustive
+async def test_what_commits_had_is_removed_by_them(desk: Desk) -> None:
+    git(desk.root, "rm", "-q", "AGENTS.md", "packages/web/.envrc")
+    git(desk.root, "commit", "-qm", "fewer")
+    git(desk.root, "branch", "fewer")
+    git(desk.root, "reset", "-q", "--hard", "HEAD~")
+    desk.put("GEMINI.md", "be new\n")
+    settle()
+    await ordinary(desk, "git stash -q -u")
+    await ordinary(desk, "git stash pop -q")
+    git(desk.root, "branch", "more")
+    git(desk.root, "worktree", "add", "-q", "-b", "linked", ".worktrees/x")
+    settle()
+    for place, removes in ((".", "switch"), (".", "merge"), (".worktrees/x", "rebase")):
+        await ordinary(desk, f"touch x; cd {place}; git {removes} -q fewer")
+        assert not (desk.root / place / "AGENTS.md").exists()
+        git(desk.root, "switch", "-q", "main")
+        git(desk.root, "reset", "-q", "--hard", "more")
+        settle()
