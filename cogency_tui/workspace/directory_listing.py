@@ -16,10 +16,11 @@ MOST_ENTRIES = 20_000
 
 
 class Listing:
-    """One pass over directories; `unseen` are those that could not be listed, with a slash at the end where
-    files are checked by fixed names instead."""
+    """One pass over directories; `listed` are those that were read, `unseen` those that could not be listed,
+    with a slash at the end where files are checked by fixed names instead."""
 
     def __init__(self) -> None:
+        self.listed: set[str] = set()
         self.unseen: set[str] = set()
 
     def entries(self, directory: Path) -> list[os.DirEntry[str]]:
@@ -65,6 +66,7 @@ class Listing:
         try:
             with os.scandir(directory) as entries:
                 found = list(islice(entries, most + 1))
+                self.listed.add(directory)
         except (FileNotFoundError, NotADirectoryError):
             return []
         except OSError:

@@ -292,14 +292,16 @@ class ProtectedDirectories:
         return ""
 
 
-def places(workspace: Workspace, files: Iterable[str]) -> dict[str, Identity]:
-    """Return the directories that lead to these protected files and the user's, by absolute path."""
+def places(workspace: Workspace, files: Iterable[str], searched: Iterable[str] = ()) -> dict[str, Identity]:
+    """Return the directories that lead to these protected files and the user's, and those `searched` for such
+    files, by absolute path."""
     roots = frozenset(map(str, (workspace.root, *workspace.added, *protected_file_discovery.home())))
     found: dict[str, Identity] = {}
     seen: set[str] = set()
     leading = {path.rpartition("/")[0] for path in files}
     for directory in (
         *(str(workspace.root / each) for each in leading),
+        *searched,
         *protected_file_discovery.directories((workspace.root, *workspace.added)),
     ):
         path = directory

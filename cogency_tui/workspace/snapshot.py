@@ -100,7 +100,7 @@ def take(
     return Snapshot(
         *(files, frozenset(directories), frozenset(closed), began, watched, tree.rules),
         *(frozenset(found.led - found.placed), tuple(found.repositories), found.unseen),
-        protected_directories.places(workspace, watched),
+        protected_directories.places(workspace, watched, found.searched),
     )
 
 
@@ -128,7 +128,8 @@ def differences(
         for path, new in after.files.items()
         if path not in before.files and not _was_unseen(path, before)
     }
-    found += _renamed(gone, come, before)
+    there = _directories(workspace, before) if come else set[str]()
+    found += _renamed(gone, come, there)
     come = {
         path: new
         for path, new in come.items()
@@ -137,7 +138,7 @@ def differences(
     if before.closed or _rules_changed([*(each.path for each in found), *gone, *come]):
         come = {path: new for path, new in come.items() if new.changed >= before.began - TICK}
     found += [Difference(path, old, None) for path, old in gone.items()]
-    found += [Difference(path, None, new, made=_made(path, before)) for path, new in come.items()]
+    found += [Difference(path, None, new, made=_made(path, there)) for path, new in come.items()]
     return sorted(found, key=lambda difference: difference.path)
 
 
@@ -245,6 +246,11 @@ class _Protected:
                     for name in filter(is_protected_name, names):
                         self._hide_at(Path(level.directory.path), name)
 
+    @property
+    def searched(self) -> set[str]:
+        """The directories that were searched for protected files, other than by the walk."""
+        return self._listing.listed
+
     def add_elsewhere(self) -> None:
         """Collect protected files outside the project's directories."""
         roots = (self._workspace.root, *self._workspace.added)
@@ -324,8 +330,9 @@ def _stamp(workspace: Workspace, path: str, unreadable: Stamp | None = None) -> 
     return stamp_of(found)
 
 
-def _renamed(gone: dict[str, Stamp], come: dict[str, Stamp], before: Snapshot) -> list[Difference]:
-    """Pair files that are the same under another name, and remove them from both."""
+def _renamed(gone: dict[str, Stamp], come: dict[str, Stamp], before: Collection[str]) -> list[Difference]:
+    """Pair files that are the same under another name, and remove them from both; `before` are the former
+    directories."""
     by_identity: defaultdict[tuple[int, ...], list[str]] = defaultdict(list)
     for path, old in gone.items():
         by_identity[_identity(old)].append(path)
@@ -353,14 +360,20 @@ def _identity(stamp: Stamp) -> tuple[int, ...]:
     return stamp.device, stamp.inode, stamp.size, stamp.modified, stat.S_IFMT(stamp.mode)
 
 
-def _made(path: str, before: Snapshot) -> str:
-    """Return the topmost directory above a new file that did not exist before."""
+def _made(path: str, before: Collection[str]) -> str:
+    """Return the topmost directory above a new file that is not one of those `before`."""
     made = ""
     directory = _above(path)
-    while directory not in ("", "/") and directory not in before.directories:
+    while directory not in ("", "/") and directory not in before:
         made = directory
         directory = _above(directory)
     return made
+
+
+def _directories(workspace: Workspace, snapshot: Snapshot) -> set[str]:
+    """Return all directories that a snapshot knows, and the user's home directory, which it need not."""
+    others = (*map(Path, snapshot.places), *protected_file_discovery.home())
+    return {*snapshot.directories, *map(workspace.name_of, others)}
 
 
 def _moved(path: str, places: Mapping[str, str | None]) -> str:

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import shlex
+import shutil
 import subprocess
 from collections.abc import AsyncIterator, Sequence
 from itertools import zip_longest
@@ -397,6 +398,25 @@ async def test_no_flood_of_files_hides_a_hook(desk: Desk) -> None:
     found, asked = await watched(desk, "cp evil .git/hooks/pre-commit; cp evil .git/hooks/post-index-change")
     assert len(asked) == len(found.put_back) == 2
     assert not (hooks / "pre-commit").exists()
+
+
+async def test_only_directories_that_the_command_made_are_removed(desk: Desk, sealed_home: Path) -> None:
+    shutil.rmtree(sealed_home)
+    shutil.rmtree(desk.root / ".git/hooks")
+    places = sealed_home, desk.root / ".git/hooks", desk.root / ".vscode/empty"
+    for place in places:
+        place.mkdir(parents=True)
+    settle()
+    made = [desk.root / "sub", sealed_home / ".config", desk.root / ".vscode/new"]
+    found, asked = await watched(
+        desk,
+        "cp evil .git/hooks/pre-commit; echo x > .vscode/empty/a; echo x > ~/.bashrc; mkdir -p sub .vscode/new;"
+        " echo x > sub/AGENTS.md; echo x > .vscode/new/a; mkdir -p ~/.config/fish; echo x > ~/.config/fish/config.fish",
+    )
+    assert len(asked) == len(found.put_back) == 6
+    assert [each for each in places if not each.is_dir()] == []
+    assert [each for each in places if [*each.iterdir()]] == []
+    assert [each for each in made if each.exists()] == []
 
 
 async def test_what_is_put_back_is_not_lost(desk: Desk) -> None:
