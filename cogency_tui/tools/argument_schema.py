@@ -116,12 +116,14 @@ def _coerced(value: Any, kind: Any) -> Any:
     return value
 
 
+@lru_cache(_TOOLS)
 def usage(expected: type[msgspec.Struct]) -> str:
     """Format the right form on one line: `file: str, [start: int = 1]`."""
     found = inspect.type_info(expected)
     return _members(found.fields, 0) if isinstance(found, inspect.StructType) else ""
 
 
+@lru_cache(_TOOLS)
 def described(expected: type[msgspec.Struct]) -> str:
     """Describe each argument on a line: name, type with its range, default, meaning."""
     lines: list[str] = []
