@@ -31,7 +31,6 @@ _UMASK = 0o022
 _HANDLES = 4
 """The socket for the reply and the three standard streams."""
 
-_INTERFACE = "cogency_tui.tui."
 _LAZY = ("platformdirs", "watchfiles", "cogency_tui.tui.doctor_checks")
 """Modules that a command imports only once it needs them."""
 
@@ -86,15 +85,14 @@ def start(
     stdout: int,
     stderr: int,
     umask: int = _UMASK,
-    interface: bool = False,
+    session: bool = False,
 ) -> Program:
-    """Start `cogency-tui` with these arguments and standard streams, for the `interface` in a new session and
-    with the modules of the interface."""
+    """Start `cogency-tui` with these arguments and standard streams, if asked in a `session` of its own."""
     ours, theirs = socket.socketpair()
     reply: Connection[Any, Any] = Connection(ours.detach())
     with theirs:
-        socket.send_fds(_server(interface), [b"."], [theirs.fileno(), stdin, stdout, stderr])
-    reply.send((list(arguments), str(cwd), dict(environ), umask, interface))
+        socket.send_fds(_server(), [b"."], [theirs.fileno(), stdin, stdout, stderr])
+    reply.send((list(arguments), str(cwd), dict(environ), umask, session))
     return Program(arguments, reply)
 
 
@@ -134,12 +132,12 @@ def run(
 
 
 @functools.cache
-def _server(interface: bool) -> socket.socket:
+def _server() -> socket.socket:
     ours, theirs = socket.socketpair()
     with theirs:
         handle = theirs.fileno()
         process = subprocess.Popen(
-            [sys.executable, "-m", __name__, str(handle), *(["interface"] if interface else [])],
+            [sys.executable, "-m", __name__, str(handle)],
             cwd=_ROOT,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
@@ -157,9 +155,9 @@ def _server(interface: bool) -> socket.socket:
 # The side of the server.
 
 
-def _serve(control: socket.socket, *, interface: bool) -> int:
+def _serve(control: socket.socket) -> int:
     """Fork for each request; in the fork, the exit status of the program."""
-    _load(interface=interface)
+    _load()
     while True:
         message, handles, *_ = socket.recv_fds(control, 1, _HANDLES)
         _reap(0 if not message else os.WNOHANG)
@@ -179,12 +177,11 @@ def _reap(options: int) -> None:
             pass
 
 
-def _load(*, interface: bool) -> None:
+def _load() -> None:
     import cogency_tui
 
     for module in pkgutil.walk_packages(cogency_tui.__path__, "cogency_tui."):
-        if interface or not module.name.startswith(_INTERFACE):
-            importlib.import_module(module.name)
+        importlib.import_module(module.name)
     for name in _LAZY:
         importlib.import_module(name)
     gc.collect()
@@ -251,4 +248,4 @@ def _open(handle: int, mode: Literal["r", "w"]) -> TextIO:
 
 
 if __name__ == "__main__":
-    sys.exit(_serve(socket.socket(fileno=int(sys.argv[1])), interface="interface" in sys.argv[2:]))
+    sys.exit(_serve(socket.socket(fileno=int(sys.argv[1]))))

@@ -52,7 +52,7 @@ import atexit, io, json, os, sys, threading
 from cogency_tui.__main__ import main
 # Loaded once, for all of them.
 from tests.forkserver import _load
-_load(interface=True)
+_load()
 
 def put(handle, way):
     if way == "&-":

@@ -79,7 +79,7 @@ class Terminal:
                 stdin=secondary,
                 stdout=secondary,
                 stderr=secondary,
-                interface=True,
+                session=True,
             )
         os.close(secondary)
         self._reader = threading.Thread(target=self._read, daemon=True)

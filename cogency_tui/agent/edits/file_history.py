@@ -6,7 +6,7 @@ that history. A file that comes to the path of another begins no history there, 
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from pathlib import PurePosixPath
@@ -54,6 +54,12 @@ class FileHistory:
     is_replaced: bool = False
 
     @property
+    def is_content_only(self) -> bool:
+        """True if the file exists before and after, at the same path and with the same mode."""
+        before, after = self.change.before, self.change.after
+        return before.kind == after.kind == "file" and before.mode == after.mode and not self.change.old_path
+
+    @property
     def revisions(self) -> list[Revision]:
         """The changes by the edits, and between them the sum of the changes by others."""
         found: list[Revision] = []
@@ -74,24 +80,31 @@ def change_of(edit: Edit) -> FileChange:
     return FileChange(edit.path, edit.before, edit.after, edit.old_path, edit.made)
 
 
-def histories(edits: Iterable[Edit]) -> list[FileHistory]:
-    """The histories of all files, given edits oldest first; those without a net change are left out."""
+def histories(edits: Iterable[Edit], undone: Collection[int] = ()) -> list[FileHistory]:
+    """The histories of all files, given edits oldest first.
+
+    Those without a net change are left out, unless one of their edits is `undone`.
+    """
     here, replaced = by_file((edit for edit in edits if edit.kind != "snapshot"), change_of)
-    gone = _changed(FileHistory(_net(own), tuple(own), is_replaced=True) for own in replaced)
-    left = _changed(FileHistory(_net(own), tuple(own)) for own in here.values())
+    gone = _changed((FileHistory(_net(own), tuple(own), is_replaced=True) for own in replaced), undone)
+    left = _changed((FileHistory(_net(own), tuple(own)) for own in here.values()), undone)
     # Of several at a path, the file that is there comes last.
     left.sort(key=lambda each: each.change.after.kind != "absent")
     last = {each.change.path: each for each in left}
     return [*gone, *(replace(each, is_replaced=last[each.change.path] is not each) for each in left)]
 
 
-def _changed(found: Iterable[FileHistory]) -> list[FileHistory]:
-    return [each for each in found if each.change.kind != "snapshot"]
+def _changed(found: Iterable[FileHistory], undone: Collection[int]) -> list[FileHistory]:
+    return [
+        each
+        for each in found
+        if each.change.kind != "snapshot" or any(edit.id in undone for edit in each.edits)
+    ]
 
 
-def agents_histories(edits: Iterable[Edit]) -> list[FileHistory]:
+def agents_histories(edits: Iterable[Edit], undone: Collection[int] = ()) -> list[FileHistory]:
     """The histories of all files by the agent's edits; as `histories`."""
-    return histories(filter(is_agents, edits))
+    return histories(filter(is_agents, edits), undone)
 
 
 def history_at(path: str, edits: Iterable[Edit]) -> list[Edit]:

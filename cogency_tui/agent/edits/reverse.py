@@ -5,6 +5,7 @@ the reason and the versions, and nothing is planned for that path. Everything th
 beforehand, including the current contents, so that the undo can be undone. Blocks.
 """
 
+from bisect import insort
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
@@ -46,13 +47,25 @@ class Obstacle:
 
 @dataclass(slots=True)
 class _PathPlan:
-    """One path: its current version, its planned version, and the edits that this undoes."""
+    """One path: its current version, its planned version, and the edits that this undoes.
+
+    `source` is the current path of the file that is planned to be there; empty if it has none.
+    """
 
     now: Version
     then: Version
+    source: str
     undoes: list[Undone] = field(default_factory=list[Undone])
     made: str = ""
-    source: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Moved:
+    """A file on its way to its old name: its planned version there, and its `source` as in `_PathPlan`."""
+
+    then: Version
+    step: ReversalStep
+    source: str
 
 
 class _Blocked(Exception):
@@ -68,7 +81,10 @@ class Reversal:
         self._contents = contents
         self._blobs = blobs
         self._plans: dict[str, _PathPlan] = {}
-        self._waiting: dict[str, tuple[Version, ReversalStep]] = {}
+        self._moving: list[_Moved] = []
+        """Renamed files for whose old names it is too early, by the edit that renamed them."""
+        self._waiting: list[_Moved] = []
+        """Renamed files whose old names are not free."""
         self._obstacles: dict[str, Obstacle] = {}
         self._former: dict[str, tuple[str, ...]] = {}
         self._blocked: dict[str, str] = {}
@@ -84,7 +100,9 @@ class Reversal:
         if step.former:
             known = self._former.get(change.path, ())
             self._former[change.path] = tuple(dict.fromkeys((*step.former, *known)))
-        self._place_waiting()
+        self._place_moving(step.last)
+        # Only the file that waits for the path was there at this time.
+        self._block_waiting(change.path)
         target = change.old_path or change.path
         for path in (change.path, target):
             if path in self._blocked:
@@ -108,9 +126,8 @@ class Reversal:
         if not change.old_path:
             plan.then = result
         else:
-            plan.then = ABSENT
-            self._waiting[target] = result, step
-            self._place_waiting()
+            insort(self._moving, _Moved(result, step, plan.source), key=lambda moved: moved.step.renamed)
+            plan.then, plan.source = ABSENT, ""
 
     def restore(self, path: str, version: Version, made: str = "") -> None:
         """Restore this version of a path, whatever its current state; `made` as in `FileChange`."""
@@ -133,9 +150,8 @@ class Reversal:
         A change that undoes edits without changing a file is among the changes: these edits count as
         reverted.
         """
-        self._place_waiting()
-        for path, (_, step) in list(self._waiting.items()):
-            self._block(step, self._plan_of(path).then, _Blocked("another file is there now"))
+        self._place_moving(0)
+        self._block_waiting()
         removed = {path for path, plan in self._plans.items() if plan.then.kind == "absent"}
         for path, plan in list(self._plans.items()):
             below = self._contents.below(path) if plan.now.kind == "absent" != plan.then.kind else None
@@ -143,7 +159,7 @@ class Reversal:
                 versions = ABSENT, ABSENT, plan.then
                 error = _Blocked("a directory is there now")
                 self._obstruct(_obstacle(path, plan.undoes, versions, error), path)
-        notes = {self._source(plan) for plan in self._plans.values()} | self._blocked.keys()
+        notes = {self._old_path(path) for path in self._plans} | self._blocked.keys()
         paths = sorted(path for path in self._plans if path not in notes)
         changes = [self._change(path) for path in paths]
         changes = [change for change in changes if change.kind != "snapshot" or change.undoes]
@@ -151,53 +167,70 @@ class Reversal:
 
     def _change(self, path: str) -> FileChange:
         plan = self._plans[path]
-        old_path = self._source(plan)
+        old_path = self._old_path(path)
         origin = self._plans[old_path or path]
         return FileChange(path, origin.now, plan.then, old_path, origin.made, tuple(plan.undoes))
 
-    def _source(self, plan: _PathPlan) -> str:
-        """The path that a file is moved from, if nothing else comes to be there."""
-        source = plan.source
-        return source if source and self._plans[source].then.kind == "absent" else ""
+    def _old_path(self, path: str) -> str:
+        """The path that a file is moved from to a free path, if nothing else comes to be there."""
+        plan = self._plans[path]
+        is_moved = plan.source not in ("", path) and plan.now.kind == "absent"
+        return plan.source if is_moved and self._plans[plan.source].then.kind == "absent" else ""
 
     def _plan_of(self, path: str) -> _PathPlan:
         if path not in self._plans:
             now = self._contents.now(path)
-            self._plans[path] = _PathPlan(now, now)
+            self._plans[path] = _PathPlan(now, now, path if now.kind != "absent" else "")
         return self._plans[path]
 
-    def _place_waiting(self) -> None:
-        """Place renamed files at their old names if these are free by now."""
-        for path, (version, step) in list(self._waiting.items()):
+    def _place_moving(self, time: int) -> None:
+        """Place the files that were renamed after the edit of this number at their old names, if these are
+        free by now. Before, other files have been there.
+        """
+        while self._moving and self._moving[-1].step.renamed > time:
+            self._waiting.append(self._moving.pop())
+        left: list[_Moved] = []
+        for moved in self._waiting:
+            step = moved.step
             try:
-                plan = self._plan_of(path)
+                plan = self._plan_of(step.change.old_path)
             except WorkspaceError as error:
-                self._block(step, ABSENT, error)
+                self._block(step, ABSENT, error, moved.source)
                 continue
             if plan.then.kind == "absent":
-                del self._waiting[path]
-                plan.then = version
+                plan.then, plan.source = moved.then, moved.source
                 plan.undoes += step.undoes
-                plan.source = self._origin(step.change.path) if plan.now.kind == "absent" else ""
+            else:
+                left.append(moved)
+        self._waiting = left
 
-    def _origin(self, path: str) -> str:
-        """The current path of the file that was just moved from `path`; empty if it has none."""
-        plan = self._plans[path]
-        return plan.source if plan.now.kind == "absent" else path
+    def _block_waiting(self, path: str = "") -> None:
+        """Block the files that wait for this path, or all."""
+        blocked = [each for each in self._waiting if path in ("", each.step.change.old_path)]
+        self._waiting = [each for each in self._waiting if each not in blocked]
+        for moved in blocked:
+            ours = self._plan_of(moved.step.change.old_path).then
+            self._block(moved.step, ours, _Blocked("another file is there now"), moved.source)
 
-    def _block(self, step: ReversalStep, ours: Version, error: "_Blocked | WorkspaceError") -> None:
+    def _block(
+        self, step: ReversalStep, ours: Version, error: "_Blocked | WorkspaceError", source: str = ""
+    ) -> None:
         change = step.change
-        self._waiting.pop(change.old_path, None)
         obstacle = _obstacle(change.path, step.undoes, (change.after, ours, change.before), error)
-        self._obstruct(obstacle, change.path, change.old_path)
+        self._obstruct(obstacle, change.path, change.old_path, source)
 
     def _obstruct(self, obstacle: Obstacle, *paths: str) -> None:
-        """Leave these paths as they are, and the paths from which files were moved to them."""
-        self._obstacles[obstacle.path] = obstacle
+        """Leave these paths as they are, and the paths from which files were moved to them; what was planned
+        for them counts as obstructed.
+        """
+        undoes = [*obstacle.undoes]
         for path in filter(None, paths):
             while path and path not in self._blocked:
                 self._blocked[path] = obstacle.path
-                path = self._plans[path].source if path in self._plans else ""
+                plan = self._plans.get(path)
+                undoes += plan.undoes if plan else ()
+                path = plan.source if plan else ""
+        self._obstacles[obstacle.path] = replace(obstacle, undoes=tuple(dict.fromkeys(undoes)))
 
     def _reverted(self, base: Version, ours: Version, theirs: Version) -> Version:
         """The current version without the change from `theirs` to `base`."""

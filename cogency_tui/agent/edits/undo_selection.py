@@ -1,8 +1,9 @@
 """Selects the edits that an undo reverts, and the steps in which it does so. Pure: no file is read here.
 
-An edit is undone as long as an undo of it is not itself undone. Edits of one file that follow each other
-without a change by others between them are one step, so changes that cancel out within it cause no
-conflict. Changes from before a rename that stays are reverted under the new name.
+An edit is undone as long as an undo of it is not itself undone, and the review has not restored a hunk of it
+since. Edits of one file that follow each other without a change by others between them are one step, so
+changes that cancel out within it cause no conflict. Changes from before a rename that stays are reverted
+under the new name.
 """
 
 from collections import defaultdict
@@ -11,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import reduce
 from pathlib import PurePosixPath
 
-from cogency_tui.agent.edits.file_history import UNDO, by_file, change_of, joined, renames, unbroken
+from cogency_tui.agent.edits.file_history import REVIEW, UNDO, by_file, change_of, joined, renames, unbroken
 from cogency_tui.store.edit_records import Edit, FileChange, Undone
 from cogency_tui.workspace.protected_names import shown
 
@@ -20,6 +21,7 @@ from cogency_tui.workspace.protected_names import shown
 class ReversalStep:
     """A change to revert as a whole, and the edits that it consists of.
 
+    `last` is the number of the last of these, `renamed` that of the edit by which the file left its old path.
     `former` are the names under which the file was changed, if later edits that stay have renamed it.
     `blocked` is why it cannot be reverted.
     """
@@ -29,6 +31,7 @@ class ReversalStep:
     last: int
     former: tuple[str, ...] = ()
     blocked: str = ""
+    renamed: int = 0
 
 
 def undone_edits(edits: Sequence[Edit]) -> set[int]:
@@ -120,12 +123,13 @@ def _single_step(edit: Edit, now: str) -> ReversalStep:
     change = change_of(edit)
     undoes = (Undone(edit.id),)
     if now == edit.path:
-        return ReversalStep(change, undoes, edit.id)
+        return ReversalStep(change, undoes, edit.id, renamed=edit.id)
     then = _without_rename(edit, now) if edit.old_path else now
     if not then:
         return ReversalStep(change, undoes, edit.id, blocked=f"it was renamed since, to {shown(now)}")
     old_path = then if then != now else ""
-    return ReversalStep(replace(change, path=now, old_path=old_path, made=""), undoes, edit.id, (edit.path,))
+    change = replace(change, path=now, old_path=old_path, made="")
+    return ReversalStep(change, undoes, edit.id, (edit.path,), renamed=edit.id)
 
 
 def _without_rename(edit: Edit, now: str) -> str:
@@ -156,21 +160,29 @@ def _joined(first: ReversalStep, second: ReversalStep) -> ReversalStep:
     former = tuple(dict.fromkeys((*first.former, *second.former)))
     blocked = first.blocked or second.blocked
     change = joined(first.change, second.change)
-    return ReversalStep(change, (*first.undoes, *second.undoes), second.last, former, blocked)
+    renamed = first.renamed if first.change.old_path else second.renamed
+    return ReversalStep(change, (*first.undoes, *second.undoes), second.last, former, blocked, renamed)
 
 
 def _walk(edits: Sequence[Edit], requested: Collection[int]) -> tuple[list[Edit], set[int]]:
     undos: defaultdict[int, list[int]] = defaultdict(list)
+    restored: defaultdict[int, list[int]] = defaultdict(list)
     for edit in edits:
         for target in edit.undoes:
             if not target.hunk:
                 undos[target.edit].append(edit.id)
+            elif edit.tool == REVIEW:
+                restored[target.edit].append(edit.id)
     selected: list[Edit] = []
     chosen: set[int] = set()
     undone: set[int] = set()
     # An undo comes after what it reverts, so its own state is known first.
     for edit in reversed(edits):
-        if any(undo not in undone and undo not in chosen for undo in undos[edit.id]):
+        last_undo, last_restored = (
+            max((id for id in ids if id not in undone and id not in chosen), default=0)
+            for ids in (undos[edit.id], restored[edit.id])
+        )
+        if last_undo > last_restored:
             undone.add(edit.id)
         elif edit.id in requested and _is_to_be_undone(edit, requested):
             chosen.add(edit.id)

@@ -48,10 +48,7 @@ class Selection:
     @property
     def is_lines(self) -> bool:
         """True if the change is one of lines alone, in a file that exists before and after."""
-        change = self.history.change
-        before, after = change.before, change.after
-        plain = before.kind == after.kind == "file" and before.mode == after.mode
-        return bool(self.outlines.hunks) and plain and not change.old_path
+        return bool(self.outlines.hunks) and self.history.is_content_only
 
     def patcher(self, blobs: Blobs) -> HunkPatcher:
         """Its lines. Blocks."""

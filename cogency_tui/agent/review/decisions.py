@@ -14,7 +14,7 @@ from cogency_tui.agent.edits.file_history import REVIEW, UNDO
 from cogency_tui.agent.edits.prior_contents import Contents
 from cogency_tui.agent.edits.undo import Undo
 from cogency_tui.agent.edits.undo_preview import Plan, plan_of
-from cogency_tui.agent.edits.undo_selection import ReversalStep, undone_edits
+from cogency_tui.agent.edits.undo_selection import ReversalStep
 from cogency_tui.agent.review.decision_target import Selection, selections_of
 from cogency_tui.agent.review.hunk_transitions import Replaced, undone
 from cogency_tui.agent.review.model import Target
@@ -74,11 +74,10 @@ class Decisions:
         """Revert the agent's lines; those that were changed since are marked as in conflict."""
         snapshot = await self._source.snapshot()
         selections = await selections_of(self._source, snapshot, target)
-        gone = undone_edits(snapshot.edits)
         whole = [
             selection
             for selection in selections
-            if _is_whole(selection) and not gone.issuperset(selection.edits)
+            if _is_whole(selection) and not snapshot.reverted.issuperset(selection.edits)
         ]
 
         def plan(contents: Contents, blobs: Blobs) -> _Trial:

@@ -67,13 +67,13 @@ class HunkPatcher:
         """
         found: list[ReversalStep] = []
         last = self._history.edits[-1].id
-        plain = [each for each in targets if not (each.reverted and each.outline.mixed)]
+        plain = [each for each in targets if not self._is_by_parts(each)]
         then, now = self._versions(plain)
         if not then.holds(now):
             own = undoes if len(plain) == len(targets) else [*map(_undone, _parts(plain))]
             found.append(ReversalStep(FileChange(self._path, then, now), tuple(own), last))
         for each in targets:
-            if each.reverted and each.outline.mixed:
+            if self._is_by_parts(each):
                 found += self._part_steps(each.outline, undoes)
         return found
 
@@ -94,22 +94,18 @@ class HunkPatcher:
         good = [each for each in targets if self._merges([each], present)]
         return good if self._merges(good, present) else []
 
-    def as_decided(self) -> bytes:
-        """The file before the agent's first edit, with the hunks in their current states."""
-        pieces: list[bytes] = []
-        done = 0
-        for outline in self._outlines.hunks:
-            pieces += [*self._old[done : outline.base[0]], self._current_lines(outline)]
-            done = outline.base[1]
-        return b"".join((*pieces, *self._old[done:]))
-
     def _merges(self, targets: Sequence[Replaced], present: bytes) -> bool:
-        plain = [each for each in targets if not (each.reverted and each.outline.mixed)]
+        plain = [each for each in targets if not self._is_by_parts(each)]
         wished, base = self._contents(plain)
-        mixed = [each.outline for each in targets if each.reverted and each.outline.mixed]
-        changes = [step.change for outline in mixed for step in self._part_steps(outline, ())]
+        others = [each.outline for each in targets if self._is_by_parts(each)]
+        changes = [step.change for outline in others for step in self._part_steps(outline, ())]
         sides = [(content(each.after, self._blobs), content(each.before, self._blobs)) for each in changes]
-        return not any(merge(one, present, other).conflicts for one, other in ((base, wished), *sides))
+        for after, before in ((base, wished), *sides):
+            merged = merge(after, present, before).content
+            if merged is None:
+                return False
+            present = merged
+        return True
 
     def _versions(self, targets: Sequence[Replaced]) -> tuple[Version, Version]:
         """The file as it would be, and as it is assumed to be."""
@@ -156,8 +152,15 @@ class HunkPatcher:
         mark = next((mark for mark in _MARKS if self._after.startswith(mark)), b"")
         return (mark if outline.new[0] == 0 else b"") + encoded(plain, self._after, self._path)
 
+    def _is_by_parts(self, target: Replaced) -> bool:
+        """Return whether a hunk's edits are reverted one by one: lines of others are between them, or some
+        are reverted already.
+        """
+        states = {self._decisions.part(part) for part in target.outline.parts}
+        return target.reverted and (target.outline.mixed or (len(states) > 1 and "reverted" in states))
+
     def _part_steps(self, outline: Outline, undoes: Sequence[Undone]) -> Iterator[ReversalStep]:
-        """Revert the hunks of single edits, the latest first: lines of others are between them."""
+        """Revert the hunks of single edits, the latest first."""
         own = {part: _undone(part) for part in outline.parts}
         edits = {edit.id: edit for edit in self._history.edits}
         for part in sorted(outline.parts, reverse=True):
@@ -195,11 +198,12 @@ def undone(
     parts = _parts(targets)
     gone = {*parts} | {part for part in outlines.parts if decisions.part(part) == "reverted"}
     shown_parts = {part for outline in outlines.hunks for part in outline.parts}
+    is_all = history.is_content_only and shown_parts <= gone
     found = [_undone(part) for part in parts]
     for edit in history.edits:
         own = {part for part in shown_parts if part.edit == edit.id}
         plain = not edit.old_path and edit.before.mode == edit.after.mode and edit.kind == "changed"
-        if own and own <= gone and not own.isdisjoint(parts) and plain:
+        if own and own <= gone and not own.isdisjoint(parts) and (plain or is_all):
             found.append(Undone(edit.id))
     return found
 

@@ -5,18 +5,16 @@ Lines are passed as their bytes, whatever the encoding. Changes that a patch of 
 listed at the top, in lines that `git apply` skips.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from cogency_tui.agent.edits.file_history import FileHistory
-from cogency_tui.agent.review.current_decisions import CurrentDecisions
 from cogency_tui.agent.review.hunk_composition import Outlines, content
-from cogency_tui.agent.review.hunk_transitions import HunkPatcher
 from cogency_tui.store.blobs import Blobs
 from cogency_tui.store.edit_records import FileChange, Version
-from cogency_tui.store.reviews import Part
 from cogency_tui.workspace import diff
 from cogency_tui.workspace.protected_names import shown
+from cogency_tui.workspace.three_way_merge import lines
 
 _SAMPLE = 8_000
 """Bytes that git searches for a zero byte to detect a binary file."""
@@ -31,10 +29,8 @@ class Patch:
     left_out: tuple[str, ...]
 
 
-def patch_of(
-    found: Iterable[tuple[FileHistory, Outlines]], decisions: CurrentDecisions, blobs: Blobs
-) -> Patch:
-    """A patch of everything that is not reverted; edits of the user are in it as they wrote them.
+def patch_of(found: Iterable[tuple[FileHistory, Outlines]], blobs: Blobs) -> Patch:
+    """A patch of these changes, without what others changed in between.
 
     Raises:
         StoreError: a stored content cannot be read.
@@ -44,15 +40,12 @@ def patch_of(
     left_out: list[str] = []
     for history, outlines in found:
         change = history.change
-        if _is_reverted(history, outlines, decisions):
-            continue
         if why := _why_not(change, outlines):
             left_out.append(f"{shown(change.path)}: {why}")
             continue
-        after = content(change.after, blobs)
-        if outlines.hunks and change.after.kind == "file":
-            after = HunkPatcher(history, outlines, decisions, change.path, blobs).as_decided()
-        before = content(change.before, blobs)
+        before, after = content(change.before, blobs), content(change.after, blobs)
+        if change.after.kind == "file":
+            after = _without_others(outlines, before, after)
         if b"\0" in before[:_SAMPLE] or b"\0" in after[:_SAMPLE]:
             left_out.append(f"{shown(change.path)}: binary")
             continue
@@ -63,13 +56,18 @@ def patch_of(
     return Patch(b"".join((*notes, *pieces)), tuple(files), tuple(left_out))
 
 
-def _is_reverted(history: FileHistory, outlines: Outlines, decisions: CurrentDecisions) -> bool:
-    if all(decisions.marked(Part(edit.id)) == "reverted" for edit in history.edits):
-        return True
-    change = history.change
-    states = decisions.states(outlines.hunks, [edit.id for edit in history.edits])
-    comes_or_goes = "absent" in (change.before.kind, change.after.kind)
-    return comes_or_goes and set(states) == {"reverted"}
+def _without_others(outlines: Outlines, before: bytes, after: bytes) -> bytes:
+    """The file before, with the hunks as they are after."""
+    sides = lines(before, after)
+    if sides is None:
+        return after
+    old, new = sides
+    pieces: list[bytes] = []
+    done = 0
+    for hunk in outlines.hunks:
+        pieces += [*old[done : hunk.base[0]], *new[slice(*hunk.new)]]
+        done = hunk.base[1]
+    return b"".join((*pieces, *old[done:]))
 
 
 def _why_not(change: FileChange, outlines: Outlines) -> str:
@@ -131,10 +129,3 @@ def _escape(byte: int) -> bytes:
     if byte in b'"\\':
         return b"\\%c" % byte
     return b"\\%03o" % byte if byte < 32 or byte == 127 else b"%c" % byte
-
-
-def chosen(
-    histories: Sequence[FileHistory], outlines: Sequence[Outlines]
-) -> list[tuple[FileHistory, Outlines]]:
-    """Histories with their hunks, by path."""
-    return sorted(zip(histories, outlines, strict=True), key=lambda each: each[0].change.path)

@@ -37,7 +37,7 @@ from cogency_tui.agent.review.model import (
     Overview,
     Target,
 )
-from cogency_tui.agent.review.patch_export import Patch, chosen, patch_of
+from cogency_tui.agent.review.patch_export import Patch, patch_of
 from cogency_tui.agent.review.snapshot import ReviewSnapshot, ReviewSource, stoppable
 from cogency_tui.agent.review.survival import fates_of
 from cogency_tui.errors import UsageError
@@ -256,17 +256,18 @@ class Review:
             action, made = await redo(self._source)
         return action.kind, Outcome(tuple(made))
 
-    async def patch(self, turn: int | None = None, path: str = "") -> Patch:
+    async def patch(self, turn: int | None = None) -> Patch:
         """The changes of a turn, or of the conversation, that are not reverted, as a patch for `git apply`.
 
         Raises:
             UsageError: there is no such change.
         """
         snapshot = await self._source.snapshot()
-        found = snapshot.targeted(Target(turn, path))
-        pairs = chosen(found, await self._source.outlined(found))
+        snapshot.targeted(Target(turn))
+        found = sorted(snapshot.histories_as_decided(turn), key=lambda each: each.change.path)
+        pairs = [*zip(found, await self._source.outlined(found), strict=True)]
         blobs = await self._source.journal.blobs()
-        return await stoppable(lambda _check: patch_of(pairs, snapshot.decisions, blobs))
+        return await stoppable(lambda _check: patch_of(pairs, blobs))
 
 
 def _by_turn(files: Sequence[ChangedFile], prompts: Sequence[str]) -> list[Group]:

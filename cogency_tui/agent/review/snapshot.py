@@ -8,7 +8,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeVar
 
-from cogency_tui.agent.edits.file_history import FileHistory, Renames, agents_histories, renames
+from cogency_tui.agent.edits.file_history import (
+    FileHistory,
+    Renames,
+    agents_histories,
+    histories,
+    is_agents,
+    renames,
+)
 from cogency_tui.agent.edits.journal import Journal
 from cogency_tui.agent.edits.undo_selection import ReversalStep, steps, to_undo
 from cogency_tui.agent.review.current_decisions import CurrentDecisions
@@ -17,7 +24,7 @@ from cogency_tui.agent.review.model import ChangedFile, FileKey, Target
 from cogency_tui.errors import UsageError
 from cogency_tui.store.blobs import Blobs
 from cogency_tui.store.edit_records import Edit
-from cogency_tui.store.reviews import Action, Reviews, in_effect
+from cogency_tui.store.reviews import Action, Part, Reviews, in_effect
 from cogency_tui.store.store import Store
 from cogency_tui.tools.worker_threads import in_thread
 from cogency_tui.workspace.diff import Check
@@ -44,6 +51,11 @@ class ReviewSnapshot:
         """The renames by each edit."""
         return renames(self.edits)
 
+    @cached_property
+    def reverted(self) -> set[int]:
+        """The numbers of the edits that are reverted as a whole."""
+        return {edit.id for edit in self.edits if self.decisions.marked(Part(edit.id)) == "reverted"}
+
     def steps(self, ids: Collection[int]) -> list[ReversalStep]:
         """The steps that revert these edits."""
         return steps(to_undo(self.edits, ids), self.edits)
@@ -53,12 +65,31 @@ class ReviewSnapshot:
         turns: defaultdict[int, list[Edit]] = defaultdict(list)
         for edit in self.edits:
             turns[edit.origin.turn].append(edit)
-        found = [(turn, each) for turn, edits in turns.items() for each in agents_histories(edits)]
+        found = [
+            (turn, each) for turn, edits in turns.items() for each in agents_histories(edits, self.reverted)
+        ]
         return sorted(found, key=lambda each: (-each[0], each[1].change.path))
 
     def histories(self, turn: int | None) -> list[FileHistory]:
         """The agent's changes of each file in a turn, or in the conversation."""
-        return agents_histories(edit for edit in self.edits if turn is None or edit.origin.turn == turn)
+        own = (edit for edit in self.edits if turn is None or edit.origin.turn == turn)
+        return agents_histories(own, self.reverted)
+
+    def histories_as_decided(self, turn: int | None) -> list[FileHistory]:
+        """The changes of each file by the agent and by the user's decisions about these, in a turn or in the
+        conversation.
+        """
+        if turn is None:
+            return histories(self.edits)
+        own = {each.id for each in self.edits if is_agents(each) and each.origin.turn == turn}
+        chosen = own.copy()
+        for edit in self.edits:
+            if not chosen.isdisjoint(target.edit for target in edit.undoes):
+                chosen.add(edit.id)
+        found = histories(edit for edit in self.edits if edit.id in chosen)
+        # An undo of several turns reverts what is not of this turn, too.
+        left = own - self.reverted
+        return [each for each in found if not left.isdisjoint(edit.id for edit in each.edits)]
 
     def history(self, key: FileKey) -> FileHistory:
         """The agent's changes of one file; errors as `targeted`."""

@@ -102,6 +102,8 @@ def _summary(file: ChangedFile) -> Iterator[str]:
             yield f"Renamed by the agent: {after}."
         case "mode":
             yield f"File mode changed by the agent; the content ({after}) is unchanged."
+        case "snapshot":
+            yield "The agent's changes cancel each other out; some or all of them are reverted."
         case _:
             yield f"Changed by the agent: {before} before, {after} after."
     if file.no_lines:
@@ -169,7 +171,7 @@ def describe_file(file: ChangedFile) -> str:
     """The kind of change, and the former name."""
     if file.old_path:
         return f"renamed from {one_line(file.old_path)}"
-    return {"mode": "mode changed"}.get(file.kind, file.kind)
+    return {"mode": "mode changed", "snapshot": "changed back"}.get(file.kind, file.kind)
 
 
 _ROOM = 34

@@ -34,7 +34,7 @@ KIND_LETTERS: Mapping[Kind, str] = {
     "deleted": "D",
     "renamed": "R",
     "mode": "M",
-    "snapshot": " ",
+    "snapshot": "M",
 }
 """Git's letters."""
 

@@ -196,6 +196,45 @@ async def test_a_renaming_of_the_users_own_is_not_followed(desk: Desk) -> None:
     assert [each.reason for each in plan.obstacles] == ["it has been deleted or renamed since"]
 
 
+@pytest.mark.parametrize(
+    "commands",
+    [
+        ["mv a t", "mv b a", "mv t b", "rm a", "rm b"],
+        ["mv a t", "mv b a", "mv t b", "rm b", "echo new > a"],
+        ["mv a c", "mv c t", "mv b c", "mv t b", "rm b", "echo new > c"],
+        ["mv a c", "rm c", "mv b c"],
+    ],
+)
+async def test_files_that_changed_places_before_one_was_deleted_return_to_theirs(
+    desk: Desk, commands: list[str]
+) -> None:
+    desk.put("a", "a\n")
+    desk.put("b", "b\n")
+    before = files(desk.root)
+    for command in commands:
+        await desk.run(command)
+    after = files(desk.root)
+    await undo(desk, 1)
+    assert files(desk.root) == before
+    await desk.undo.apply(await desk.undo.redo())
+    assert files(desk.root) == after
+
+
+async def test_a_file_whose_place_is_taken_stays_with_all_that_depends_on_it(desk: Desk) -> None:
+    desk.put("a", "a\n")
+    desk.put("b", "b\n")
+    await desk.run("mv a c")
+    await desk.run("mv b a")
+    await desk.write(("a", "changed\n"))
+    desk.put("b", "the person's\n")
+    there = files(desk.root)
+    outcome = await desk.review.revert(Target(1))
+    assert files(desk.root) == there
+    assert {undone.edit for each in outcome.conflicts for undone in each.undoes} == {
+        each.id for each in await desk.edits()
+    }
+
+
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("seed", range(3))
 async def test_random_renamings_keep_each_edit_revocable(desk: Desk, seed: int) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from cogency_tui.agent.review.model import Target
 from tests.agent.journaling import Desk, settle
 from tests.agent.review.conftest import LINES, review_of, swapped
 
@@ -54,6 +55,22 @@ async def test_a_file_goes_and_one_is_renamed_and_changed(desk: Desk, tmp_path: 
     before = {"gone.txt": "gone\n", "old.txt": LINES}
     assert await applied(desk, tmp_path / "copy", **before) == ()
     assert texts(tmp_path / "copy") == {'a "new" one.txt': swapped((3, "line three\n"))}
+
+
+async def test_decisions_about_one_turn_are_in_the_patch_of_all_turns(desk: Desk, tmp_path: Path) -> None:
+    desk.put("a.txt", "one\n")
+    desk.put("b.txt", "here\n")
+    await desk.write(("a.txt", "one\ntwo\n"))
+    await desk.run("mv b.txt c.txt")
+    await desk.say()
+    await desk.write(("a.txt", "one\ntwo\nthree\n"))
+    await desk.run("mv c.txt b.txt")
+    review = review_of(desk)
+    await review.revert(Target(2))
+    left = {"a.txt": "one\ntwo\n", "c.txt": "here\n"}
+    await applied(desk, tmp_path / "copy", **{"a.txt": "one\n", "b.txt": "here\n"})
+    assert texts(desk.root) == texts(tmp_path / "copy") == left
+    assert (await review.patch(2)).files == ()
 
 
 async def test_what_no_patch_of_lines_can_carry_is_named(desk: Desk, tmp_path: Path) -> None:

@@ -23,7 +23,8 @@ OPENING = "".join(f"line {number % 7}\n" for number in range(14))
 Steps = list[tuple[str, int]]
 ACTIONS = ["keep", "revert", "edit", "undo", "redo", "file", "turn", "all", "resolve", "comment"]
 STEPS = st.lists(
-    st.tuples(st.sampled_from(["agent", "agent", "person", "say", *ACTIONS]), st.integers(0, 99)), max_size=10
+    st.tuples(st.sampled_from(["agent", "agent", "person", "say", "single", *ACTIONS]), st.integers(0, 99)),
+    max_size=10,
 )
 
 
@@ -52,6 +53,9 @@ async def decide(desk: Desk, what: str, number: int, text: str = "") -> bool:
                 await review.revert(Target(file.key.turn))
             case "all":
                 await review.revert(Target(None))
+            case "single":
+                edits = [edit.id for edit in await desk.edits()]
+                await desk.undo.apply(await desk.undo.of_edits([random.choice(edits)]))
             case "comment":
                 await review.comment(target, text or "why?")
             case "resolve":
@@ -260,7 +264,7 @@ async def test_the_kept_patch_applies_to_the_files_before_and_gives_those_after(
                 await some_edit(desk, number, step)
             elif what == "say":
                 await desk.say()
-            elif what in ("keep", "revert", "edit", "undo", "file"):
+            elif what in ("keep", "revert", "edit", "undo", "redo", "file", "turn", "all", "single"):
                 await decide(desk, what, number, f"edited {step}\n")
         try:
             patch = await review_of(desk).patch()

@@ -267,6 +267,56 @@ async def test_a_review_over_the_conversation_leaves_out_what_others_did(desk: D
     assert read(desk) == swapped((10, "person\n"))
 
 
+async def test_a_hunk_of_several_edits_one_of_which_is_undone_is_reverted(desk: Desk) -> None:
+    desk.put("a", "one\n")
+    for text in ("one\ntwo\n", "one\ntwo\nthree\n", "one\ntwo\nthree\nfour\n"):
+        await desk.write(("a", text))
+    await desk.undo.apply(await desk.undo.of_edits([(await desk.edits())[-1].id]))
+    assert read(desk) == "one\ntwo\nthree\n"
+    assert not (await review_of(desk).revert(Target(1, "a"))).conflicts
+    assert read(desk) == "one\n"
+
+
+async def test_a_restored_hunk_is_undone_and_reverted_again_as_any_other(desk: Desk) -> None:
+    desk.put("a", "one\n")
+    await desk.write(("a", "one\ntwo\n"))
+    (hunk,) = (await review_of(desk).file(FileKey(1, "a"))).hunks
+    target = Target(1, "a", (hunk.id,))
+    for _ in range(2):
+        await review_of(desk).revert(target)
+        await review_of(desk).keep(target)
+    await desk.undo.apply(await desk.undo.of_turn())
+    assert read(desk) == "one\n"
+    await desk.undo.apply(await desk.undo.redo())
+    assert read(desk) == "one\ntwo\n"
+
+
+async def test_undo_goes_back_beyond_a_reverted_turn_that_wrote_a_file_anew(desk: Desk) -> None:
+    await desk.write(("a", "one\n"))
+    await desk.say()
+    await desk.run("rm a")
+    await desk.write(("a", "two\n"))
+    await review_of(desk).revert(Target(2))
+    assert read(desk) == "one\n"
+    await desk.undo.apply(await desk.undo.back_to(0))
+    assert not desk.tree()
+
+
+async def test_edits_that_cancel_out_are_in_the_review_once_one_is_undone(desk: Desk) -> None:
+    desk.put("a", LINES)
+    await desk.run("mv a b")
+    await desk.run("mv b a")
+    review = review_of(desk)
+    assert (await review.overview()).groups == ()
+    await desk.undo.apply(await desk.undo.of_edits([(await desk.edits())[-1].id]))
+    ((file,),) = [group.files for group in (await review.overview()).groups]
+    assert (file.path, file.states) == ("a", ("new",))
+    await review.revert(Target(1))
+    assert read(desk) == LINES
+    ((file,),) = [group.files for group in (await review.overview()).groups]
+    assert file.states == ("reverted",)
+
+
 async def test_lines_that_others_changed_between_two_edits_are_not_lost(desk: Desk) -> None:
     desk.put("a", LINES)
     await desk.write(("a", swapped((2, "agent\n"))))
