@@ -8,7 +8,7 @@ if it cannot be read or written, the panes have their defaults.
 """
 
 import os
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Literal
@@ -19,6 +19,7 @@ from msgspec.structs import replace
 from textual import events
 from textual.app import ComposeResult
 from textual.containers import Horizontal
+from textual.css.scalar import Scalar
 from textual.widget import Widget
 
 from cogency_tui import private_files
@@ -79,11 +80,15 @@ def _directory() -> Path:
 Side = Literal["files", "calls"]
 Pane = Literal["files", "middle", "calls"]
 
+_WIDE = 150
 BOTH_FIT = 110
 ONE_FITS = 80
 _NARROWEST = 16
 _MIDDLE = 40
-"""Minimum cells of the conversation."""
+"""Minimum cells of the conversation beside other panes."""
+
+_EDGES = 2
+"""Cells left and right of the panes; each splitter takes one more."""
 
 
 class Panes(Horizontal):
@@ -124,15 +129,26 @@ class Panes(Horizontal):
         panes: tuple[Pane, ...] = ("files", "middle", "calls")
         for pane in panes:
             self.query_one(f"#{pane}").display = pane in shown
-        for side, wide in (("files", self._layout.files_width), ("calls", self._layout.calls_width)):
-            beside = side in shown and len(shown) > 1
-            self.query_one(f"#{side}-splitter").display = beside
-            room = width - _MIDDLE - (_NARROWEST if len(shown) == 3 else 0)
-            pane = self.query_one(f"#{side}")
-            given = max(_NARROWEST, min(wide, room)) if beside and wide else None
+        beside = sides if len(shown) > 1 else set[Side]()
+        widths = self._widths(beside, width)
+        for side in ("files", "calls"):
+            self.query_one(f"#{side}-splitter").display = side in beside
+            styles = self.query_one(f"#{side}").styles
+            given = Scalar.from_number(widths[side]) if side in widths else None
             # Assigning even the present width triggers a new layout.
-            if given is not None or pane.styles.inline.has_rule("width"):
-                pane.styles.width = given
+            if styles.inline.get_rule("width", None) != given:
+                styles.width = given
+
+    def _widths(self, sides: Collection[Side], width: int) -> dict[Side, int]:
+        """The widths of the side panes beside the conversation, which keeps its minimum."""
+        files, calls = (32, 50) if width >= _WIDE else (26, 38)
+        room = width - _EDGES - len(sides) - _MIDDLE
+        reserved = min(self._layout.files_width or files, files) if "files" in sides else 0
+        calls = max(_NARROWEST, min(self._layout.calls_width or calls, room - reserved))
+        taken = calls if "calls" in sides else 0
+        files = max(_NARROWEST, min(self._layout.files_width or files, room - taken))
+        widths: dict[Side, int] = {"files": files, "calls": calls}
+        return {side: widths[side] for side in sides}
 
     def shown(self, width: int) -> set[Side]:
         """The side panes that are shown at `width`."""
@@ -194,7 +210,10 @@ class Panes(Horizontal):
             self._file.save(self._layout)
 
     def _widen(self, side: Side, cells: int, width: int) -> None:
-        cells = max(_NARROWEST, min(cells, width - _MIDDLE))
+        other: Side = "calls" if side == "files" else "files"
+        sides = self.shown(width)
+        taken = self._widths(sides, width).get(other, 0)
+        cells = max(_NARROWEST, min(cells, width - _EDGES - len(sides) - _MIDDLE - taken))
         layout = self._layout
         self._layout = (
             replace(layout, files_width=cells) if side == "files" else replace(layout, calls_width=cells)

@@ -146,7 +146,6 @@ class MainScreen(Screen[None]):
         """Fold and space the panes for a terminal of this size."""
         self.query_one(Panes).fold(size.width)
         self.set_class(size.height < 24, "-short")
-        self.set_class(size.width >= 150, "-wide")
         self.set_class(not self.agent.settings.footer, "-no-footer")
 
     async def on_prompt_sent(self, event: Prompt.Sent) -> None:

@@ -26,7 +26,8 @@ class PickerNote(DialogBody):
     def __init__(self, clock: Callable[[], float] = monotonic, *, id: str | None = None) -> None:
         super().__init__(self._draw_note, id=id)
         self._clock = clock
-        self._provider: KnownProvider | None = None
+        self.provider: KnownProvider | None = None
+        """What is described while there is nothing else to show."""
         self._problem: Problem | None = None
         self._result = ""
         self._asking = ""
@@ -39,7 +40,7 @@ class PickerNote(DialogBody):
 
     def about(self, provider: KnownProvider | None) -> None:
         """Describe this provider while there is nothing else to show."""
-        self._provider = provider
+        self.provider = provider
         self._renew()
 
     def wait(self, asking: str) -> None:
@@ -62,7 +63,7 @@ class PickerNote(DialogBody):
         self._renew()
 
     def _renew(self) -> None:
-        self.display = bool(self._problem or self._result or self._provider or self._waited() > _PATIENCE)
+        self.display = bool(self._problem or self._result or self.provider or self._waited() > _PATIENCE)
         self.redraw()
 
     def _waited(self) -> float:
@@ -80,4 +81,4 @@ class PickerNote(DialogBody):
             return wrap(
                 [Segment("✓ ", styles("good")), Segment(one_line(self._result), styles("text"))], width
             )
-        return draw_provider_note(self._provider, width, styles) if self._provider else []
+        return draw_provider_note(self.provider, width, styles) if self.provider else []

@@ -97,8 +97,7 @@ class PickerScreen(ListDialog["Chosen | None", Row]):
 
     async def moved(self) -> None:
         if isinstance(row := self.rows.row, KnownProvider):
-            self._note.report()
-            self._note.about(row)
+            self._describe(row)
 
     def action_open(self) -> None:
         self.catch_up()
@@ -133,12 +132,17 @@ class PickerScreen(ListDialog["Chosen | None", Row]):
             self._show_providers()
 
     def _show_providers(self) -> None:
-        if self._asking:
-            self._asking.cancel()
         before = self._provider.name if self._provider else self._current.provider
         self._provider = None
-        self._note.report()
         self._begin_step(before)
+
+    def _describe(self, provider: KnownProvider | None) -> None:
+        """Describe the selected provider; a request to another ends, and so does the report of it."""
+        if provider is not self._note.provider:
+            if self._asking:
+                self._asking.cancel()
+            self._note.report()
+            self._note.about(provider)
 
     def _show_models(self, provider: KnownProvider) -> None:
         self._provider = provider
@@ -202,7 +206,7 @@ class PickerScreen(ListDialog["Chosen | None", Row]):
             shown = [each for each in self._providers if _matches(each.name, words)]
             self.rows.show(shown, selected)
             self.heading.state(_count("provider", len(shown), len(self._providers)))
-            self._note.about(shown[self.rows.selected] if shown else None)
+            self._describe(shown[self.rows.selected] if shown else None)
             return
         models = [each for each in self._offered if _matches(each.name, words)]
         fact = f"{self._provider.name} · {_count('model', len(models), len(self._offered))}"

@@ -43,12 +43,18 @@ async def test_the_edge_of_a_pane_goes_where_the_arrow_shows_and_leaves_room_for
         assert await press("alt+left", "alt+left") == [files, middle - 4, calls + 4]
         prompt_of(pilot).focus()
         narrowest = await press(*["alt+left"] * 20)
-        assert narrowest[1] >= 20
+        assert narrowest[1] == 40
         assert await press("alt+left") == narrowest
         widest = await press(*["alt+right"] * 30)
         assert widest[2] == 16
         assert sum(widest) == SIZE[0] - 4
         assert await press("alt+right") == widest
+        files_of(pilot).focus()
+        narrowest = await press(*["alt+right"] * 30)
+        assert narrowest[1:] == [40, 16]
+        await pilot.resize_terminal(SIZE[0] - 6, 16)
+        await pilot.pause()
+        assert widths(pilot)[1:] == [40, 16], "the files give way"
 
 
 @pytest.mark.exhaustive

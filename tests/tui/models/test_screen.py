@@ -183,6 +183,7 @@ async def test_an_endpoint_is_noted_tested_and_asked_and_escape_goes_back_one_st
         await until(pilot, lambda: "✗ keyed needs an API key, and $A_KEY_THAT_IS_NOT_SET" in note_in(screen))
         await pilot.press(*["backspace"] * 5)
         await type_text(pilot, "mine")
+        await until(pilot, lambda: f"Endpoint {peer.base_url}" in note_in(screen))
         await pilot.press("ctrl+t")
         await until(pilot, lambda: "✓ mine/house: OK" in note_in(screen))
         assert [request.method for request in peer.requests] == ["POST"]
