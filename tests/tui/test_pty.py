@@ -134,7 +134,7 @@ async def test_a_conversation_is_summarised_and_the_summary_seen(project: Path, 
             with _at_a_server(peer, project, tmp_path, (100, 30)) as terminal:
                 terminal.send("hi" + ENTER)
                 idle = f"{project.name} · cogency"
-                terminal.wait_for(lambda text: "Hello there." in text and terminal.screen.title == idle)
+                terminal.wait_for(lambda text: "Hello there." in text and terminal.title == idle)
                 _command(terminal, "/compact")
                 terminal.wait_for("Summarized ")
                 _command(terminal, "/context")

@@ -98,7 +98,7 @@ async def test_events_and_calls_go_on_the_screen_is_whole_once_it_is_read_and_a_
                 "That was all of it." in text
                 and "mine/m" in text
                 and text.startswith(" cogency")
-                and terminal.screen.title == "shop · cogency"
+                and terminal.title == "shop · cogency"
             )
         )
         assert len(terminal.raw) - read < 400_000

@@ -55,7 +55,7 @@ def test_one_who_looks_elsewhere_is_rung_for_and_the_title_says_project_and_stat
             return b"\x07" in OSC.sub(b"", bytes(terminal.raw))
 
         def titled(title: str) -> None:
-            terminal.wait_for(lambda _text: terminal.screen.title == title)
+            terminal.wait_for(lambda _text: terminal.title == title)
 
         terminal.wait_for(READY)
         titled("shop · cogency")
@@ -111,7 +111,7 @@ def test_it_is_told_by_the_terminal_and_the_mouse_left_to_it_if_so_set(project: 
         terminal.wait_for(READY)
         assert b"\x1b[?1000h" not in terminal.raw
         terminal.send("replace 'hello' with 'goodbye' in greet.py\r")
-        terminal.wait_for(lambda _text: "working" in terminal.screen.title)
+        terminal.wait_for(lambda _text: "working" in terminal.title)
         terminal.send(FOCUS_OUT)
         terminal.wait_for(lambda _text: b"\x1b]9;shop: waiting for your answer\x07" in terminal.raw)
 
@@ -121,8 +121,8 @@ def test_a_project_cannot_write_sequences_into_the_title(tmp_path: Path) -> None
     project = tmp_path / "a\x1b]0;evil\x07b"
     project.mkdir()
     with started(project) as terminal:
-        terminal.wait_for(lambda _text: "cogency" in terminal.screen.title)
-        assert "\x1b" not in terminal.screen.title
+        terminal.wait_for(lambda _text: "cogency" in terminal.title)
+        assert "\x1b" not in terminal.title
         assert b"\x1b]0;evil" not in terminal.raw
 
 
@@ -131,7 +131,7 @@ def test_it_is_suspended_and_comes_back_with_the_whole_screen_and_copies_to_the_
 ) -> None:
     with started(project) as terminal:
         terminal.wait_for(READY)
-        terminal.wait_for(lambda _text: terminal.screen.title == "shop · cogency")
+        terminal.wait_for(lambda _text: terminal.title == "shop · cogency")
         terminal.send("half a sentence")
         terminal.wait_for("half a sentence")
         terminal.send(CTRL_Z)
