@@ -23,7 +23,7 @@ class FeatureCommands:
         self._bridge = bridge
 
     def handlers(self) -> dict[str, Handler]:
-        """The handlers by the name in `Command.handler`."""
+        """The handlers by the name in `SlashCommand.handler`."""
         raise NotImplementedError
 
     def say(self, text: str) -> None:

@@ -20,6 +20,7 @@ from cogency_tui.workspace.git.configured_programs import UndecidedError, hooks_
 from cogency_tui.workspace.nofollow_access import Directory
 
 _SCRIPTS = programs.programs_with("scripts")
+_RUNS_GIT = programs.programs_with("runs-git")
 _LARGEST = 64 << 20
 _MOST = 10_000
 """Names that are read in a directory."""
@@ -102,11 +103,6 @@ FILES: Mapping[str, str] = {
 of the project starts anything.
 """
 
-_ASK_GIT = frozenset(
-    ("biome", "git", "go", "golangci-lint", "jest", "lerna", "nx", "pre-commit", "turbo", "vitest")
-)
-"""Programs that run git."""
-
 _WRITERS = frozenset(("clang-format", "gofmt"))
 """Programs that no file decides about, but that change files."""
 
@@ -170,7 +166,7 @@ def _parts(words: Sequence[str], project: Path) -> Iterator[Part]:
     yield from _named(FILES.get(name, ""), project)
     if FILES.get(name) == _MAKE:
         yield from _included(project)
-    if name in _ASK_GIT:
+    if name in _RUNS_GIT:
         yield from ((str(hook), _digest(hook)) for hook in hooks_of(project))
 
 

@@ -69,6 +69,7 @@ Fact = Literal[
     "attached",  # reads a letter's value from the rest of its word
     "module",  # `python -m` may run it under a rule
     "scripts",  # runs scripts of a package
+    "runs-git",  # runs git: the project's hooks and git's configuration decide about it, too
 ]
 """A fact about a program."""
 
@@ -252,20 +253,22 @@ _PROGRAMS: Mapping[str, str] = {
     "inert": "break continue",
     "inert beside": ":",
     "starts": "gmake make",
-    "of-git patches starts copied attached": "git",
+    "of-git patches starts copied attached runs-git": "git",
     "starts attached": "uv",
     "starts scripts": "npm",
     "any-option": "free lscpu numfmt",
-    "attached": "cargo coverage docker nox pip podman pre-commit tox",
+    "attached": "cargo coverage docker nox pip podman tox",
+    "attached runs-git": "pre-commit",
     "attached module": "black flake8 isort mypy pylint pytest ruff unittest",
     "module": "basedpyright compileall pyright",
-    "scripts": "lerna pnpm turbo yarn",
+    "scripts": "pnpm yarn",
+    "scripts runs-git": "lerna turbo",
+    "runs-git": "biome go golangci-lint jest nx vitest",
     "": """
-        actionlint ant bazel biome bundle cabal cc clang clang++ clang-format cmake composer ctest dart dotnet
-        eslint fdfind flutter g++ gcc gem go golangci-lint gradle gradlew hadolint hatch jest just ktlint ld
-        markdownlint meson mix mocha mvn mvnw ninja nx pdm phpstan phpunit pipenv poetry prettier rails rake
-        rspec rubocop rustc rustfmt rye stack staticcheck stylelint swift swiftlint task tsc vitest vue-tsc
-        yamllint zig
+        actionlint ant bazel bundle cabal cc clang clang++ clang-format cmake composer ctest dart dotnet
+        eslint fdfind flutter g++ gcc gem gradle gradlew hadolint hatch just ktlint ld markdownlint meson
+        mix mocha mvn mvnw ninja pdm phpstan phpunit pipenv poetry prettier rails rake rspec rubocop rustc
+        rustfmt rye stack staticcheck stylelint swift swiftlint task tsc vue-tsc yamllint zig
     """,
 }
 """Programs by their facts; each program is in one row."""
@@ -544,7 +547,7 @@ _GIT_WITH_FACT = _by_fact(GIT)
 _OPTIONS_OF = {role: _by_program(table) for role, table in _OPTIONS.items()}
 
 _NO_FACTS = frozenset[Fact]()
-_OF_RULES = frozenset[Fact](("any-option", "attached", "module", "scripts"))
+_OF_RULES = frozenset[Fact](("any-option", "attached", "module", "scripts", "runs-git"))
 
 _INTERPRETERS = re.compile(r"(?:python|pypy|node|ruby|perl|php|lua|julia|deno|bun|Rscript|osascript)[\d.]*")
 

@@ -490,7 +490,8 @@ def test_of_each_program_it_is_known_what_decides() -> None:
     ruled -= {"compileall", "unittest"}
     runners = (first for first, _ in rule_options.RUNNERS)
     for program in (*ruled, *rule_options.TARGETS, *programs_with("scripts"), *runners):
-        assert (program in FILES) != (program in READING), program
+        decided = (program in FILES) != (program in READING)
+        assert decided, f"{program}: name the files that decide what it runs in FILES, or add it to READING"
 
 
 @pytest.mark.exhaustive

@@ -124,6 +124,12 @@ def test_a_target_is_one_and_not_final(program: str) -> None:
         assert pattern_of(command) == ""
 
 
+def test_a_rule_with_the_options_of_a_command_of_git_is_of_a_program_that_runs_git() -> None:
+    of_git = [options for name, options in RULES.items() if name.startswith("git ")]
+    programs_of_git = {name.partition(" ")[0] for name, options in RULES.items() if options in of_git}
+    assert programs_of_git <= programs_with("runs-git")
+
+
 def test_wrappers_and_shells_are_in_the_table() -> None:
     for program in WRAPPERS:
         assert facts(program) & {"launcher", "builtin"}, program
