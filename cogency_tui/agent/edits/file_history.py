@@ -54,12 +54,6 @@ class FileHistory:
     is_replaced: bool = False
 
     @property
-    def is_content_only(self) -> bool:
-        """True if the file exists before and after, at the same path and with the same mode."""
-        before, after = self.change.before, self.change.after
-        return before.kind == after.kind == "file" and before.mode == after.mode and not self.change.old_path
-
-    @property
     def revisions(self) -> list[Revision]:
         """The changes by the edits, and between them the sum of the changes by others."""
         found: list[Revision] = []
@@ -73,6 +67,12 @@ class FileHistory:
 def is_agents(edit: Edit) -> bool:
     """Return whether the agent made this edit, and it changed something."""
     return edit.tool not in BY_USER and not edit.undoes and edit.kind != "snapshot"
+
+
+def is_of_content(change: FileChange) -> bool:
+    """Return whether the file exists before and after, at the same path and with the same mode."""
+    before, after = change.before, change.after
+    return before.kind == after.kind == "file" and before.mode == after.mode and not change.old_path
 
 
 def change_of(edit: Edit) -> FileChange:

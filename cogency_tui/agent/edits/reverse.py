@@ -61,11 +61,12 @@ class _PathPlan:
 
 @dataclass(frozen=True, slots=True)
 class _Moved:
-    """A file on its way to its old name: its planned version there, and its `source` as in `_PathPlan`."""
+    """A file on its way to its old name, and its planned version there; the others as in `_PathPlan`."""
 
     then: Version
     step: ReversalStep
     source: str
+    undoes: tuple[Undone, ...]
 
 
 class _Blocked(Exception):
@@ -126,7 +127,8 @@ class Reversal:
         if not change.old_path:
             plan.then = result
         else:
-            insort(self._moving, _Moved(result, step, plan.source), key=lambda moved: moved.step.renamed)
+            moved = _Moved(result, step, plan.source, tuple(plan.undoes))
+            insort(self._moving, moved, key=lambda each: each.step.renamed)
             plan.then, plan.source = ABSENT, ""
 
     def restore(self, path: str, version: Version, made: str = "") -> None:
@@ -169,7 +171,8 @@ class Reversal:
         plan = self._plans[path]
         old_path = self._old_path(path)
         origin = self._plans[old_path or path]
-        return FileChange(path, origin.now, plan.then, old_path, origin.made, tuple(plan.undoes))
+        undoes = tuple(dict.fromkeys(plan.undoes))
+        return FileChange(path, origin.now, plan.then, old_path, origin.made, undoes)
 
     def _old_path(self, path: str) -> str:
         """The path that a file is moved from to a free path, if nothing else comes to be there."""
@@ -199,7 +202,7 @@ class Reversal:
                 continue
             if plan.then.kind == "absent":
                 plan.then, plan.source = moved.then, moved.source
-                plan.undoes += step.undoes
+                plan.undoes += moved.undoes
             else:
                 left.append(moved)
         self._waiting = left

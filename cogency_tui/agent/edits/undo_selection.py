@@ -88,20 +88,33 @@ def latest_undo(edits: Sequence[Edit]) -> set[int]:
 def steps(chosen: Sequence[Edit], edits: Sequence[Edit] = ()) -> list[ReversalStep]:
     """The steps that revert the `chosen` edits, which are given oldest first: the steps are last one first.
 
-    If `edits` are those of the conversation, the renames among them that stay are followed.
+    If `edits` are those of the conversation, the renames among them that stay are followed, and edits right
+    before the chosen ones that stay undone are not restored by them.
     """
-    here, replaced = by_file(_single_steps(chosen, edits), _change_of)
+    ids = {edit.id for edit in chosen}
+    _, undone = _walk(edits, ids)
+    before = [edit for edit in edits if edit.id in undone and not _is_passive(edit)]
+    own = sorted([*before, *chosen], key=lambda edit: edit.id)
+    here, replaced = by_file(_single_steps(own, ids, edits), _change_of)
     runs = [run for each in (*here.values(), *replaced) for run in unbroken(each, _change_of)]
-    return sorted((reduce(_joined, run) for run in runs), key=lambda step: step.last, reverse=True)
+    found = [reduce(_joined, own) for own in map(_to_last_chosen, runs) if own]
+    return sorted(found, key=lambda step: step.last, reverse=True)
+
+
+def _to_last_chosen(run: Sequence[ReversalStep]) -> Sequence[ReversalStep]:
+    """The steps up to the last that undoes anything."""
+    return run[: max((place for place, step in enumerate(run, 1) if step.undoes), default=0)]
 
 
 def _change_of(step: ReversalStep) -> FileChange:
     return step.change
 
 
-def _single_steps(chosen: Sequence[Edit], edits: Sequence[Edit]) -> list[ReversalStep]:
+def _single_steps(
+    chosen: Sequence[Edit], undoes: Collection[int], edits: Sequence[Edit]
+) -> list[ReversalStep]:
     """A step for each of the chosen edits, under the names that other edits' renames have given their
-    files.
+    files. Those of `undoes` count as undone by it.
     """
     own = {edit.id: _single_step(edit, edit.path) for edit in chosen}
     renamed = renames(edits)
@@ -115,7 +128,7 @@ def _single_steps(chosen: Sequence[Edit], edits: Sequence[Edit]) -> list[Reversa
         if edit.old_path:
             names.pop(edit.path, None)
             names[edit.old_path] = step.change.old_path or step.change.path
-    return list(own.values())
+    return [step if id in undoes else replace(step, undoes=()) for id, step in own.items()]
 
 
 def _single_step(edit: Edit, now: str) -> ReversalStep:

@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from cogency_tui.agent.edits.file_history import FileHistory, is_of_content
+from cogency_tui.agent.review.hunk_composition import Outlines
 from cogency_tui.agent.review.model import ChangedFile, Comment, Outline, joint
 from cogency_tui.store.edit_records import Mark, State
 from cogency_tui.store.reviews import Action, MarkChange, Part
@@ -39,6 +41,16 @@ class CurrentDecisions:
     def settled(self, outline: Outline) -> bool:
         """Return whether all parts of a hunk have the same state, so that its current lines are known."""
         return len({self.part(part) for part in outline.parts}) == 1
+
+    def is_uniform(self, history: FileHistory, outlines: Outlines) -> bool:
+        """Return whether each hunk of a change is reverted as a whole or not at all, and so is all that is no
+        change of lines.
+        """
+        by_hunk = is_of_content(history.change) and outlines.hunks
+        whole = [edit for edit in history.edits if not (by_hunk and is_of_content(edit))]
+        groups = [[self.part(part) for part in hunk.parts] for hunk in outlines.hunks if by_hunk]
+        groups.append([self.marked(Part(edit.id)) for edit in whole])
+        return all(len({state == "reverted" for state in states}) <= 1 for states in groups)
 
     def states(self, hunks: Sequence[Outline], edits: Iterable[int]) -> tuple[State, ...]:
         """The decisions about the hunks of a file; if it has none, about these edits as one."""

@@ -5,7 +5,7 @@ decision is made here.
 from dataclasses import dataclass
 from typing import TypeVar
 
-from cogency_tui.agent.edits.file_history import FileHistory, path_today
+from cogency_tui.agent.edits.file_history import FileHistory, is_of_content, path_today
 from cogency_tui.agent.review.hunk_composition import Outlines
 from cogency_tui.agent.review.hunk_transitions import HunkPatcher
 from cogency_tui.agent.review.model import Outline, Target
@@ -48,7 +48,7 @@ class Selection:
     @property
     def is_lines(self) -> bool:
         """True if the change is one of lines alone, in a file that exists before and after."""
-        return bool(self.outlines.hunks) and self.history.is_content_only
+        return bool(self.outlines.hunks) and is_of_content(self.history.change)
 
     def patcher(self, blobs: Blobs) -> HunkPatcher:
         """Its lines. Blocks."""

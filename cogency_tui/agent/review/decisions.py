@@ -86,7 +86,8 @@ class Decisions:
             trial.steps += snapshot.steps(ids)
             for selection in selections:
                 if selection in whole:
-                    trial.marks |= dict.fromkeys([*selection.parts, *map(Part, selection.edits)], "reverted")
+                    # Without the hunks: a redo of whole edits leaves their marks as they are.
+                    trial.marks |= dict.fromkeys(map(Part, selection.edits), "reverted")
                 elif selection.outlines.hunks:
                     _revert_lines(selection, contents, blobs, trial)
             return trial

@@ -9,7 +9,7 @@ import codecs
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from cogency_tui.agent.edits.file_history import FileHistory
+from cogency_tui.agent.edits.file_history import FileHistory, is_of_content
 from cogency_tui.agent.edits.prior_contents import Contents
 from cogency_tui.agent.edits.undo_selection import ReversalStep
 from cogency_tui.agent.review.current_decisions import CurrentDecisions
@@ -93,6 +93,15 @@ class HunkPatcher:
             return []
         good = [each for each in targets if self._merges([each], present)]
         return good if self._merges(good, present) else []
+
+    def as_decided(self) -> bytes:
+        """The file before the agent's first edit, with the hunks in their current states."""
+        pieces: list[bytes] = []
+        done = 0
+        for outline in self._outlines.hunks:
+            pieces += [*self._old[done : outline.base[0]], self._current_lines(outline)]
+            done = outline.base[1]
+        return b"".join((*pieces, *self._old[done:]))
 
     def _merges(self, targets: Sequence[Replaced], present: bytes) -> bool:
         plain = [each for each in targets if not self._is_by_parts(each)]
@@ -198,12 +207,11 @@ def undone(
     parts = _parts(targets)
     gone = {*parts} | {part for part in outlines.parts if decisions.part(part) == "reverted"}
     shown_parts = {part for outline in outlines.hunks for part in outline.parts}
-    is_all = history.is_content_only and shown_parts <= gone
+    is_all = is_of_content(history.change) and shown_parts <= gone
     found = [_undone(part) for part in parts]
     for edit in history.edits:
         own = {part for part in shown_parts if part.edit == edit.id}
-        plain = not edit.old_path and edit.before.mode == edit.after.mode and edit.kind == "changed"
-        if own and own <= gone and not own.isdisjoint(parts) and (plain or is_all):
+        if own and own <= gone and not own.isdisjoint(parts) and (is_of_content(edit) or is_all):
             found.append(Undone(edit.id))
     return found
 

@@ -9,9 +9,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from cogency_tui.agent.edits.file_history import FileHistory
+from cogency_tui.agent.review.current_decisions import CurrentDecisions
 from cogency_tui.agent.review.hunk_composition import Outlines, content
+from cogency_tui.agent.review.hunk_transitions import HunkPatcher
 from cogency_tui.store.blobs import Blobs
 from cogency_tui.store.edit_records import FileChange, Version
+from cogency_tui.store.reviews import Part
 from cogency_tui.workspace import diff
 from cogency_tui.workspace.protected_names import shown
 from cogency_tui.workspace.three_way_merge import lines
@@ -29,8 +32,11 @@ class Patch:
     left_out: tuple[str, ...]
 
 
-def patch_of(found: Iterable[tuple[FileHistory, Outlines]], blobs: Blobs) -> Patch:
-    """A patch of these changes, without what others changed in between.
+def patch_of(
+    found: Iterable[tuple[FileHistory, Outlines]], blobs: Blobs, decisions: CurrentDecisions | None = None
+) -> Patch:
+    """A patch of these changes, without what others changed in between, and without what is reverted by the
+    `decisions` about them; edits of the user are in it as they wrote them.
 
     Raises:
         StoreError: a stored content cannot be read.
@@ -40,11 +46,15 @@ def patch_of(found: Iterable[tuple[FileHistory, Outlines]], blobs: Blobs) -> Pat
     left_out: list[str] = []
     for history, outlines in found:
         change = history.change
+        if decisions and _is_reverted(history, outlines, decisions):
+            continue
         if why := _why_not(change, outlines):
             left_out.append(f"{shown(change.path)}: {why}")
             continue
         before, after = content(change.before, blobs), content(change.after, blobs)
-        if change.after.kind == "file":
+        if decisions and outlines.hunks and change.after.kind == "file":
+            after = HunkPatcher(history, outlines, decisions, change.path, blobs).as_decided()
+        elif change.after.kind == "file":
             after = _without_others(outlines, before, after)
         if b"\0" in before[:_SAMPLE] or b"\0" in after[:_SAMPLE]:
             left_out.append(f"{shown(change.path)}: binary")
@@ -54,6 +64,15 @@ def patch_of(found: Iterable[tuple[FileHistory, Outlines]], blobs: Blobs) -> Pat
             files.append(change.path)
     notes = [f"# not in this patch: {each}\n".encode() for each in left_out]
     return Patch(b"".join((*notes, *pieces)), tuple(files), tuple(left_out))
+
+
+def _is_reverted(history: FileHistory, outlines: Outlines, decisions: CurrentDecisions) -> bool:
+    if all(decisions.marked(Part(edit.id)) == "reverted" for edit in history.edits):
+        return True
+    change = history.change
+    states = decisions.states(outlines.hunks, [edit.id for edit in history.edits])
+    comes_or_goes = "absent" in (change.before.kind, change.after.kind)
+    return comes_or_goes and set(states) == {"reverted"}
 
 
 def _without_others(outlines: Outlines, before: bytes, after: bytes) -> bytes:

@@ -263,10 +263,13 @@ class Review:
             UsageError: there is no such change.
         """
         snapshot = await self._source.snapshot()
-        snapshot.targeted(Target(turn))
-        found = sorted(snapshot.histories_as_decided(turn), key=lambda each: each.change.path)
-        pairs = [*zip(found, await self._source.outlined(found), strict=True)]
         blobs = await self._source.journal.blobs()
+        decisions = snapshot.decisions
+        pairs = await self._source.by_path(snapshot.targeted(Target(turn)))
+        if all(decisions.is_uniform(*each) for each in pairs):
+            return await stoppable(lambda _check: patch_of(pairs, blobs, decisions))
+        # A decision about some edits of a change can only be told from the edits that it made.
+        pairs = await self._source.by_path(snapshot.histories_as_decided(turn))
         return await stoppable(lambda _check: patch_of(pairs, blobs))
 
 

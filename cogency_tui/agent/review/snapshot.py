@@ -145,6 +145,11 @@ class ReviewSource:
             agents_histories(await edits.of_conversation(self.conversation, turn=origin.turn))
         )
 
+    async def by_path(self, histories: Sequence[FileHistory]) -> list[tuple[FileHistory, Outlines]]:
+        """The histories with their hunks, by path."""
+        pairs = zip(histories, await self.outlined(histories), strict=True)
+        return sorted(pairs, key=lambda each: each[0].change.path)
+
     async def outlined(self, histories: Sequence[FileHistory]) -> list[Outlines]:
         """The hunks of each history: from memory, from the store, or else computed and stored."""
         keys = [cache_key(each) for each in histories]

@@ -73,6 +73,23 @@ async def test_decisions_about_one_turn_are_in_the_patch_of_all_turns(desk: Desk
     assert (await review.patch(2)).files == ()
 
 
+async def test_the_lines_of_others_are_never_in_it(desk: Desk) -> None:
+    desk.put("a.txt", LINES)
+    await desk.write(("a.txt", swapped((3, "agent\n"))))
+    desk.put("a.txt", swapped((3, "person\nagent\n")))
+    review = review_of(desk)
+    patch = (await review.patch()).data
+    assert b"+agent" in patch
+    await review.revert(Target(1))
+    assert (await review.patch()).data == b""
+    await desk.undo.apply(await desk.undo.redo())
+    assert (await review.patch()).data == patch
+    # They have reverted it themselves: there is nothing left to do.
+    desk.put("a.txt", LINES)
+    await desk.undo.apply(await desk.undo.of_turn())
+    assert (await review.patch()).data == b""
+
+
 async def test_what_no_patch_of_lines_can_carry_is_named(desk: Desk, tmp_path: Path) -> None:
     settle()
     await desk.run("ln -s text.txt link; printf 'a\\0b' > data.bin; echo text > text.txt")

@@ -291,6 +291,55 @@ async def test_a_restored_hunk_is_undone_and_reverted_again_as_any_other(desk: D
     assert read(desk) == "one\ntwo\n"
 
 
+@pytest.mark.parametrize(
+    "command", ["echo new > n", "rm gone", "mv a b; echo more >> b", "chmod +x a; echo >> a"]
+)
+async def test_what_was_reverted_as_a_whole_is_new_after_a_redo(desk: Desk, command: str) -> None:
+    desk.put("a", LINES)
+    desk.put("gone", LINES)
+    before = desk.tree()
+    await desk.run(command)
+    after = desk.tree()
+    review = review_of(desk)
+    for _ in range(2):
+        await review.revert(Target(1))
+        assert desk.tree() == before
+        await desk.undo.apply(await desk.undo.redo())
+        assert desk.tree() == after
+        (group,) = (await review.overview()).groups
+        assert {state for file in group.files for state in file.states} == {"new"}
+
+
+@pytest.mark.parametrize("second", ["rm a", "cp opening a"])
+async def test_undo_does_not_bring_back_what_was_undone_before(desk: Desk, second: str) -> None:
+    """The first undo has nothing to do: a later edit has done it already."""
+    desk.put("opening", LINES)
+    if second != "rm a":
+        desk.put("a", LINES)
+    before = desk.tree()
+    await desk.write(("a", swapped((3, "agent 3\n"))))
+    await desk.say()
+    await desk.run(second)
+    for turn in (1, 2):
+        await desk.undo.apply(await desk.undo.of_turn(turn))
+        assert desk.tree() == before
+
+
+async def test_a_revert_under_another_name_counts_once_the_name_is_reverted(desk: Desk) -> None:
+    desk.put("a", LINES)
+    await desk.write(("a", swapped((2, "agent 2\n"))))
+    await desk.write(("a", swapped((2, "agent 2\n"), (9, "agent 9\n"))))
+    await desk.say()
+    await desk.run("mv a b")
+    desk.put("b", "person\n" + swapped((2, "agent 2\n"), (9, "agent 9\n")))
+    await review_of(desk).revert(Target(1, "a", ((await hunk_ids(desk))[1],)))
+    await desk.undo.apply(await desk.undo.back_to(1))
+    assert await states(desk, FileKey(1, "a")) == ("new", "new")
+    assert read(desk) == "person\n" + swapped((2, "agent 2\n"), (9, "agent 9\n"))
+    await desk.undo.apply(await desk.undo.back_to(0))
+    assert read(desk) == "person\n" + LINES
+
+
 async def test_undo_goes_back_beyond_a_reverted_turn_that_wrote_a_file_anew(desk: Desk) -> None:
     await desk.write(("a", "one\n"))
     await desk.say()
