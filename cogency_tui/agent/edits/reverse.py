@@ -26,8 +26,9 @@ _LARGEST = 16 << 20
 class Obstacle:
     """Why a path cannot be reverted.
 
-    `base` is the version that the change left, `ours` the current one, `theirs` the one before the change;
-    `merged` has the lines that both changed, if lines conflict.
+    `base` is the version that the change left, `theirs` the one before it, `now` the current one, and `ours`
+    the current one without later changes that are reverted as well. `merged` has the lines that both changed,
+    if lines conflict.
     """
 
     path: str
@@ -36,6 +37,7 @@ class Obstacle:
     base: Version
     ours: Version
     theirs: Version
+    now: Version
     merged: Merged | None = None
 
     @property
@@ -137,7 +139,7 @@ class Reversal:
             plan = self._plan_of(path)
             _require_stored(version, plan.now)
         except (_Blocked, WorkspaceError) as error:
-            self._obstruct(_obstacle(path, (), (version, ABSENT, version), error), path)
+            self._obstruct(self._obstacle(path, (), (version, ABSENT, version), error), path)
         else:
             plan.then = version
             plan.made = made
@@ -160,7 +162,7 @@ class Reversal:
             if below is not None and not (below and removed.issuperset(below)):
                 versions = ABSENT, ABSENT, plan.then
                 error = _Blocked("a directory is there now")
-                self._obstruct(_obstacle(path, plan.undoes, versions, error), path)
+                self._obstruct(self._obstacle(path, plan.undoes, versions, error), path)
         notes = {self._old_path(path) for path in self._plans} | self._blocked.keys()
         paths = sorted(path for path in self._plans if path not in notes)
         changes = [self._change(path) for path in paths]
@@ -219,8 +221,22 @@ class Reversal:
         self, step: ReversalStep, ours: Version, error: "_Blocked | WorkspaceError", source: str = ""
     ) -> None:
         change = step.change
-        obstacle = _obstacle(change.path, step.undoes, (change.after, ours, change.before), error)
+        obstacle = self._obstacle(change.path, step.undoes, (change.after, ours, change.before), error)
         self._obstruct(obstacle, change.path, change.old_path, source)
+
+    def _obstacle(
+        self,
+        path: str,
+        undoes: Sequence[Undone],
+        versions: tuple[Version, Version, Version],
+        error: Exception,
+    ) -> Obstacle:
+        merged = error.merged if isinstance(error, _Blocked) else None
+        # The file system's message begins with the path, and is a sentence.
+        reason = str(error).removeprefix(f"{shown(path)}: ").removesuffix(".")
+        _, ours, _ = versions
+        now = self._plans[path].now if path in self._plans else ours
+        return Obstacle(path, reason, tuple(undoes), *versions, now, merged)
 
     def _obstruct(self, obstacle: Obstacle, *paths: str) -> None:
         """Leave these paths as they are, and the paths from which files were moved to them; what was planned
@@ -293,12 +309,3 @@ def _conflict(merged: Merged) -> str:
     first, end = conflicts[0].our_lines
     lines = f"line {first + 1:,}" if end - first <= 1 else f"lines {first + 1:,} to {end:,}"
     return f"the same lines have changed since ({lines})"
-
-
-def _obstacle(
-    path: str, undoes: Sequence[Undone], versions: tuple[Version, Version, Version], error: Exception
-) -> Obstacle:
-    merged = error.merged if isinstance(error, _Blocked) else None
-    # The file system's message begins with the path, and is a sentence.
-    reason = str(error).removeprefix(f"{shown(path)}: ").removesuffix(".")
-    return Obstacle(path, reason, tuple(undoes), *versions, merged)

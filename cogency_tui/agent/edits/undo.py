@@ -135,7 +135,7 @@ class Undo:
         if obstacle is None:
             raise UsageError(f"There is nothing to decide about {shown(path)}.")
         then = await in_thread(blobs.version, content, obstacle.mode)
-        change = FileChange(path, obstacle.ours, then, undoes=obstacle.undoes)
+        change = FileChange(path, obstacle.now, then, undoes=obstacle.undoes)
         decided = Planned(change, await in_thread(difference, change, blobs))
         left = tuple(each for each in plan.obstacles if each is not obstacle)
         return replace(plan, changes=(*plan.changes, decided), obstacles=left)

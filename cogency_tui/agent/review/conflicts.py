@@ -56,7 +56,7 @@ async def resolve(
     found = next((each for each in plan.obstacles if each.path == conflict.path), None)
     if found is None:
         raise UsageError(f"{shown(conflict.path)} has no conflict left to resolve.")
-    if found.ours != conflict.ours:
+    if (found.ours, found.now) != (conflict.ours, conflict.now):
         raise WorkspaceError(f"Nothing was changed. {shown(found.path)} has changed since.", "Look again.")
     places = len(found.merged.conflicts) if found.merged else 1
     if len(choices) != places:
@@ -120,7 +120,7 @@ def _settled(obstacle: Obstacle, choices: Sequence[Choice], blobs: Blobs) -> Fil
             raise WorkspaceError(
                 f"The earlier content of {shown(obstacle.path)} was not saved.", "Choose something else."
             )
-        return FileChange(obstacle.path, ours, then, undoes=obstacle.undoes)
+        return FileChange(obstacle.path, obstacle.now, then, undoes=obstacle.undoes)
     present = blobs.read(ours.digest, ours.size)
     pieces: list[bytes] = []
     for choice, place in zip(choices, obstacle.merged.conflicts, strict=True):
@@ -129,4 +129,5 @@ def _settled(obstacle: Obstacle, choices: Sequence[Choice], blobs: Blobs) -> Fil
         else:
             pieces.append(place.ours if choice == "ours" else place.theirs)
     data = obstacle.merged.resolved(pieces)
-    return FileChange(obstacle.path, ours, blobs.version(data, obstacle.mode), undoes=obstacle.undoes)
+    then = blobs.version(data, obstacle.mode)
+    return FileChange(obstacle.path, obstacle.now, then, undoes=obstacle.undoes)

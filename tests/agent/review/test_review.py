@@ -1,6 +1,7 @@
 """The review: the person decides hunk by hunk, later lines stay, and every decision can be undone."""
 
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
@@ -323,6 +324,20 @@ async def test_undo_does_not_bring_back_what_was_undone_before(desk: Desk, secon
     for turn in (1, 2):
         await desk.undo.apply(await desk.undo.of_turn(turn))
         assert desk.tree() == before
+
+
+@pytest.mark.parametrize(("choice", "text"), [("ours", "person\ntwo\n"), ("theirs", "one\ntwo\n")])
+async def test_a_conflict_in_a_file_that_was_deleted_since_is_resolved(
+    desk: Desk, choice: Literal["ours", "theirs"], text: str
+) -> None:
+    desk.put("a", "one\ntwo\n")
+    await desk.write(("a", "agent\ntwo\n"))
+    desk.put("a", "person\ntwo\n")
+    await desk.run("rm a")
+    review = review_of(desk)
+    (conflict,) = (await review.revert(Target(1))).conflicts
+    await review.resolve(Target(1), conflict, [choice])
+    assert read(desk) == text
 
 
 async def test_a_revert_under_another_name_counts_once_the_name_is_reverted(desk: Desk) -> None:
