@@ -19,15 +19,8 @@ from cogency_tui.agent.store_fallback import StoreOpener
 from cogency_tui.child_environment import withhold_from_children, without_secrets
 from cogency_tui.config.layers import Configured, Layer, configure, load_settings
 from cogency_tui.config.mcp import McpSettings
-from cogency_tui.config.schema import (
-    Dialect,
-    Mode,
-    Permissions,
-    Settings,
-    config_directory,
-    config_path,
-    data_path,
-)
+from cogency_tui.config.schema import Mode, Permissions, Settings, config_directory, config_path, data_path
+from cogency_tui.protocol import Dialect
 from cogency_tui.providers.base import Provider
 from cogency_tui.providers.configured_providers import create_provider, secrets
 from cogency_tui.tools.shell.concealed_proc_environ import conceal

@@ -17,9 +17,9 @@ from cogency_tui.agent.request_messages import (
     framed,
     summary_message,
 )
-from cogency_tui.config.schema import Dialect, Settings
+from cogency_tui.config.schema import Settings
 from cogency_tui.errors import ContextTooLongError, ProviderProtocolError, UsageError
-from cogency_tui.protocol import create_parser
+from cogency_tui.protocol import Dialect, create_parser
 from cogency_tui.protocol.events import Event, Message
 from cogency_tui.protocol.transcript import user_message
 from cogency_tui.providers.base import Provider, TextDelta, Usage

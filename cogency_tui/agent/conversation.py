@@ -23,8 +23,9 @@ from cogency_tui.agent.project.settings import Delegates
 from cogency_tui.agent.prompt import ACTION_TYPES, system_parts
 from cogency_tui.agent.request_messages import MessageLog
 from cogency_tui.agent.scheduler import Preview, Scheduler
-from cogency_tui.config.schema import Dialect, Mode, Settings
+from cogency_tui.config.schema import Mode, Settings
 from cogency_tui.errors import UsageError
+from cogency_tui.protocol import Dialect
 from cogency_tui.protocol.taint_sources import Sources
 from cogency_tui.providers.base import Provider
 from cogency_tui.redaction import Redactor

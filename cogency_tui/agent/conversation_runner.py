@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from cogency_tui.config.schema import DIALECTS, Dialect, Settings, config_directory
+from cogency_tui.config.schema import Settings, config_directory
 from cogency_tui.errors import CogencyError
+from cogency_tui.protocol import DIALECTS, Dialect
 from cogency_tui.providers.base import Provider
 from cogency_tui.providers.configured_providers import create_provider, host_of, secrets
 

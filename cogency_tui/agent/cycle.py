@@ -17,9 +17,8 @@ from cogency_tui.agent.model_channels import Channel
 from cogency_tui.agent.output_variables import StreamedText
 from cogency_tui.agent.recorder import Recorder
 from cogency_tui.agent.scheduler import Preview, Scheduler
-from cogency_tui.config.schema import Dialect
 from cogency_tui.errors import ProviderError, ProviderProtocolError
-from cogency_tui.protocol import create_parser
+from cogency_tui.protocol import Dialect, create_parser
 from cogency_tui.protocol.accumulator import Accumulator
 from cogency_tui.protocol.dialects import new_id
 from cogency_tui.protocol.event_emitter import Emitter

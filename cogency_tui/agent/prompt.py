@@ -6,7 +6,7 @@ part of every request, and the part that a provider's cache holds longest.
 
 from collections.abc import Sequence
 
-from cogency_tui.config.schema import Dialect
+from cogency_tui.protocol import Dialect
 
 _ROLE = """\
 You are a coding agent in a terminal. You work in the user's project with the tools below and see it only

@@ -10,8 +10,7 @@ each event once and not for each request.
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, cast
 
-from cogency_tui.config.schema import Dialect
-from cogency_tui.protocol import render
+from cogency_tui.protocol import Dialect, render
 from cogency_tui.protocol.events import Event, Message, ResultEvent, UserEvent
 from cogency_tui.protocol.transcript import user_message
 from cogency_tui.safe_text import without_escapes

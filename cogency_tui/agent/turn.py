@@ -21,8 +21,8 @@ from cogency_tui.agent.cycle_metrics import characters_in
 from cogency_tui.agent.prompt import LAST_CYCLE
 from cogency_tui.agent.recorder import Recorder
 from cogency_tui.agent.subagent_progress import first_line
-from cogency_tui.config.schema import Dialect
 from cogency_tui.errors import CogencyError, ContextTooLongError, ProviderError, StoreError
+from cogency_tui.protocol import Dialect
 from cogency_tui.protocol.events import CallState, Message, ReviewNote, UserEvent, error_event, notice_event
 from cogency_tui.protocol.transcript import INTERRUPTED
 from cogency_tui.store.requests import Requests

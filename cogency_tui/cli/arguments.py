@@ -8,7 +8,8 @@ from typing import Any
 
 from cogency_tui import __version__
 from cogency_tui.cli.standard_streams import remark
-from cogency_tui.config.schema import DIALECTS, MODES, PERMISSIONS
+from cogency_tui.config.schema import MODES, PERMISSIONS
+from cogency_tui.protocol import DIALECTS
 from cogency_tui.safe_text import clean
 
 _ACTIONS = {

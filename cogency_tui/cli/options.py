@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
 
-from cogency_tui.config.schema import Dialect, Mode, Permissions, data_path
+from cogency_tui.config.schema import Mode, Permissions, data_path
 from cogency_tui.errors import UsageError
+from cogency_tui.protocol import Dialect
 
 if TYPE_CHECKING:
     import argparse

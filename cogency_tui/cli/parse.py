@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import TextIO
 
 from cogency_tui.cli.standard_streams import print_json, standard_input
-from cogency_tui.config.schema import Dialect
 from cogency_tui.errors import UsageError
-from cogency_tui.protocol import create_parser
+from cogency_tui.protocol import Dialect, create_parser
 from cogency_tui.protocol.accumulator import Accumulator
 from cogency_tui.protocol.events import Event
 

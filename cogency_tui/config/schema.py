@@ -15,13 +15,12 @@ from msgspec import Meta
 
 from cogency_tui.config.mcp import McpSettings
 from cogency_tui.config.workflows import WorkflowSettings
+from cogency_tui.protocol import Dialect
 
 Mode = Literal["auto", "resume", "replay"]
-Dialect = Literal["xml", "delimiter", "action"]
 Permissions = Literal["plan", "ask", "edits", "auto"]
 
 MODES: tuple[Mode, ...] = ("auto", "resume", "replay")
-DIALECTS: tuple[Dialect, ...] = ("xml", "delimiter", "action")
 PERMISSIONS: tuple[Permissions, ...] = ("plan", "ask", "edits", "auto")
 
 Applied = Literal["now", "turn", "conversation", "start"]

@@ -9,8 +9,9 @@ import msgspec
 from cogency_tui.cli.edits import Choice, Consent, EditCommands
 from cogency_tui.cli.profile import run_profile
 from cogency_tui.cli.standard_streams import print_text
-from cogency_tui.config.schema import DIALECTS, MODES, PERMISSIONS
+from cogency_tui.config.schema import MODES, PERMISSIONS
 from cogency_tui.errors import UsageError
+from cogency_tui.protocol import DIALECTS
 from cogency_tui.safe_text import clean, one_line
 
 if TYPE_CHECKING:

@@ -1,11 +1,14 @@
 """The wire protocol: text to events and back, in three dialects. Pure: no I/O, and only an injected clock."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     from cogency_tui.protocol.dialects import Parser, create_parser, render
 
-__all__ = ["Parser", "create_parser", "render"]
+__all__ = ["DIALECTS", "Dialect", "Parser", "create_parser", "render"]
+
+Dialect = Literal["xml", "delimiter", "action"]
+DIALECTS: tuple[Dialect, ...] = ("xml", "delimiter", "action")
 
 
 def __getattr__(name: str) -> Any:

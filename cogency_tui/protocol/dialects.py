@@ -5,8 +5,7 @@ import uuid
 from collections.abc import Callable, Collection, Sequence
 from typing import Protocol
 
-from cogency_tui.config.schema import Dialect
-from cogency_tui.protocol import transcript
+from cogency_tui.protocol import Dialect, transcript
 from cogency_tui.protocol.action_dialect import ActionParser, ActionWriter
 from cogency_tui.protocol.delimiter_dialect import DelimiterParser, DelimiterWriter
 from cogency_tui.protocol.event_emitter import Clock, NewId

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal, cast
 
-from cogency_tui.config.schema import Dialect
+from cogency_tui.protocol import Dialect
 from cogency_tui.protocol.events import RespondEvent, ThinkEvent
 from cogency_tui.protocol.json_object import JsonError, JsonObjectReader
 from cogency_tui.protocol.markdown_code import MarkdownCode

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from cogency_tui.config.schema import DIALECTS, MODES, PERMISSIONS
+from cogency_tui.config.schema import MODES, PERMISSIONS
 from cogency_tui.config.themes import theme_names
 from cogency_tui.errors import UsageError
+from cogency_tui.protocol import DIALECTS
 
 if TYPE_CHECKING:
     from cogency_tui.agent.project.custom_files import CustomCommand

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from cogency_tui.agent.agent import Agent
-from cogency_tui.config.schema import DIALECTS, Dialect
+from cogency_tui.protocol import DIALECTS, Dialect
 from cogency_tui.protocol.events import Event, Message, ResultEvent
 from cogency_tui.providers.base import ReasoningDelta
 from tests.agent.conftest import MakeAgent

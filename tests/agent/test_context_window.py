@@ -11,8 +11,9 @@ import pytest
 from cogency_tui.agent.agent import Agent
 from cogency_tui.agent.cycle_metrics import Calibration, Meter
 from cogency_tui.agent.request_messages import build_messages, capped
-from cogency_tui.config.schema import DIALECTS, Dialect, Settings
+from cogency_tui.config.schema import Settings
 from cogency_tui.errors import ContextTooLongError, ProviderProtocolError, UsageError
+from cogency_tui.protocol import DIALECTS, Dialect
 from cogency_tui.protocol.events import Event, Message, ResultEvent
 from cogency_tui.providers.base import Usage
 from cogency_tui.providers.models import ModelFacts, Prices

@@ -12,7 +12,7 @@ import pytest
 
 from cogency_tui.agent.agent import Agent
 from cogency_tui.agent.prompt import system_parts
-from cogency_tui.config.schema import DIALECTS, Dialect
+from cogency_tui.protocol import DIALECTS, Dialect
 from cogency_tui.protocol.events import Event
 from cogency_tui.tools.base import NO_ALIASES, Intent, Outcome, ToolContext, ToolKind, Touch
 from tests.agent.conftest import MakeAgent

@@ -14,7 +14,8 @@ from cogency_tui.agent.environment import LONGEST, describe, is_about
 from cogency_tui.agent.export import as_markdown
 from cogency_tui.agent.permissions.gate import Answer, Question
 from cogency_tui.agent.request_messages import build_messages
-from cogency_tui.config.schema import DIALECTS, PERMISSIONS, AgentSettings, Dialect, Mode, Permissions
+from cogency_tui.config.schema import PERMISSIONS, AgentSettings, Mode, Permissions
+from cogency_tui.protocol import DIALECTS, Dialect
 from cogency_tui.protocol.events import Event, Message, UserEvent
 from cogency_tui.protocol.transcript import user_message
 from cogency_tui.providers.offline.provider import OfflineProvider

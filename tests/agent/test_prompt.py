@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from cogency_tui.agent.agent import Agent
-from cogency_tui.config.schema import DIALECTS, AgentSettings, Dialect
+from cogency_tui.config.schema import AgentSettings
+from cogency_tui.protocol import DIALECTS, Dialect
 from cogency_tui.tools.registry import default_tools
 from tests.agent.delegation import Bench, turn
 from tests.peers.scripted import ScriptedProvider

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from cogency_tui.agent.model_channels import PAUSE, AutoChannel, ResumeChannel
-from cogency_tui.config.schema import Dialect, Mode
+from cogency_tui.config.schema import Mode
 from cogency_tui.errors import (
     AuthenticationError,
     NetworkError,
@@ -16,6 +16,7 @@ from cogency_tui.errors import (
     SessionLostError,
     SessionRefusedError,
 )
+from cogency_tui.protocol import Dialect
 from cogency_tui.protocol.events import Event, Message
 from cogency_tui.providers.base import Chunk, Notice, Retrying, TextDelta
 from cogency_tui.providers.models import ModelFacts

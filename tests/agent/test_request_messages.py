@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from cogency_tui.agent import request_messages
 from cogency_tui.agent.request_messages import MessageLog, Way, framed, messages_of
-from cogency_tui.config.schema import DIALECTS, Dialect
+from cogency_tui.protocol import DIALECTS, Dialect
 from cogency_tui.protocol.events import Event, Message
 from cogency_tui.store.requests import Frame
 

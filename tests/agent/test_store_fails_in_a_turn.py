@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from cogency_tui.agent.agent import Agent
-from cogency_tui.config.schema import Dialect
 from cogency_tui.errors import CogencyError, JournalError, StoreError
+from cogency_tui.protocol import Dialect
 from cogency_tui.protocol.events import Event
 from cogency_tui.store.store import Store
 from tests.agent.conftest import MakeAgent

@@ -12,9 +12,9 @@ import pytest
 from cogency_tui.agent.permissions.gate import Answer, Question
 from cogency_tui.agent.subagent_progress import pages_with_progress
 from cogency_tui.config.layers import load_settings
-from cogency_tui.config.schema import AgentSettings, Dialect, Permissions
+from cogency_tui.config.schema import AgentSettings, Permissions
 from cogency_tui.errors import ConfigError, NetworkError
-from cogency_tui.protocol import render
+from cogency_tui.protocol import Dialect, render
 from cogency_tui.protocol.events import Event, Message
 from cogency_tui.providers.base import Chunk, TextDelta
 from tests.agent.delegation import (

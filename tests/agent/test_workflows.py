@@ -8,9 +8,10 @@ import pytest
 
 from cogency_tui.agent.permissions.gate import Answer, Question
 from cogency_tui.config.layers import load_settings
-from cogency_tui.config.schema import AgentSettings, Dialect, Settings
+from cogency_tui.config.schema import AgentSettings, Settings
 from cogency_tui.config.workflows import StepSettings, WorkflowSettings
 from cogency_tui.errors import ConfigError
+from cogency_tui.protocol import Dialect
 from tests.agent.delegation import (
     Bench,
     Meeting,

@@ -18,8 +18,7 @@ from itertools import count, pairwise
 from typing import Any, Literal
 
 from cogency_tui.cli.standard_streams import print_json, print_text
-from cogency_tui.config.schema import DIALECTS, Dialect
-from cogency_tui.protocol import create_parser
+from cogency_tui.protocol import DIALECTS, Dialect, create_parser
 
 Seen = Callable[[int], None]
 Drive = Callable[[Sequence[str], Seen], None]

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from cogency_tui.config.schema import DIALECTS, Dialect
+from cogency_tui.protocol import DIALECTS, Dialect
 from tests.benchmarks.protocol import CHUNKS, Stream, bench_protocol, wire
 from tests.cases import cases
 from tests.protocol.streams import coalesce, parse

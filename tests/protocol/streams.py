@@ -6,8 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import count
 from typing import Any
 
-from cogency_tui.config.schema import Dialect
-from cogency_tui.protocol import create_parser
+from cogency_tui.protocol import Dialect, create_parser
 from cogency_tui.protocol.events import Event
 
 Unit = tuple[str, Any]

@@ -9,15 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cogency_tui.config.schema import Dialect
-from cogency_tui.protocol import render
+from cogency_tui.protocol import DIALECTS, Dialect, render
 from cogency_tui.protocol.events import CallEvent, Event, Message, ResultEvent
 from cogency_tui.protocol.scanner import JOINER
 from tests.cases import cases
 from tests.protocol import test_action_dialect, test_delimiter_dialect, test_xml_dialect
 from tests.protocol.streams import Unit, coalesce, parse
-
-DIALECTS: list[Dialect] = ["xml", "delimiter", "action"]
 
 
 def user(text: str) -> Event:

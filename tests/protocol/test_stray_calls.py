@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cogency_tui.config.schema import Dialect
+from cogency_tui.protocol import DIALECTS, Dialect
 from cogency_tui.protocol.events import RespondEvent, ThinkEvent
 from cogency_tui.protocol.json_object import JsonObjectReader
 from cogency_tui.protocol.stray_calls import Slip, find_slip
@@ -20,7 +20,6 @@ from tests.growth import assert_linear
 from tests.protocol.streams import coalesce, parse
 
 Unit = ThinkEvent | RespondEvent
-DIALECTS: tuple[Dialect, ...] = ("xml", "delimiter", "action")
 TOOLS = frozenset(
     ("read", "write", "edit", "list", "find", "shell", "search", "agent", "bash", "Read", "file_read")
 )

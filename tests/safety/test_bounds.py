@@ -10,9 +10,8 @@ from pathlib import Path
 import pytest
 
 from cogency_tui.config import toml_reader
-from cogency_tui.config.schema import Dialect
 from cogency_tui.config.toml_reader import line_of, line_of_key
-from cogency_tui.protocol import create_parser
+from cogency_tui.protocol import Dialect, create_parser
 from cogency_tui.protocol.accumulator import Accumulator
 from cogency_tui.safe_text import Sanitizer, clean, disarm, reveal, without_escapes
 from cogency_tui.tools.shell.command_line import MOST

@@ -17,7 +17,8 @@ from cogency_tui.agent.recall.recall import Recall
 from cogency_tui.agent.review.model import LineCounts, Overview
 from cogency_tui.agent.subagent_progress import progress_payload
 from cogency_tui.config.layers import Configured
-from cogency_tui.config.schema import Dialect, Mode, Permissions, Settings
+from cogency_tui.config.schema import Mode, Permissions, Settings
+from cogency_tui.protocol import Dialect
 from cogency_tui.protocol.events import CallState, ErrorPayload, Event, Measure, StepState
 from cogency_tui.protocol.events import Step as StepFields
 from cogency_tui.providers.models import ModelFacts

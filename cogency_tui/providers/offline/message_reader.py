@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, cast
 
-from cogency_tui.config.schema import DIALECTS, Dialect
+from cogency_tui.protocol import DIALECTS, Dialect
 from cogency_tui.protocol.events import Message
 
 _PROTOCOL = re.compile(r"^\s*Protocol:\s*(\w+)\s*$", re.MULTILINE)

@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from cogency_tui.config.schema import Dialect
+from cogency_tui.protocol import Dialect
 from cogency_tui.providers.offline.message_reader import PlannedCall
 
 _DELIMITER = re.compile(r"^(?=[ \t]*(?:§\w|\[SYSTEM:))", re.MULTILINE)

@@ -142,7 +142,7 @@ class Panes(Horizontal):
     def _widths(self, sides: Collection[Side], width: int) -> dict[Side, int]:
         """The widths of the side panes beside the conversation, which keeps its minimum."""
         files, calls = (32, 50) if width >= _WIDE else (26, 38)
-        room = width - _EDGES - len(sides) - _MIDDLE
+        room = _room(sides, width)
         reserved = min(self._layout.files_width or files, files) if "files" in sides else 0
         calls = max(_NARROWEST, min(self._layout.calls_width or calls, room - reserved))
         taken = calls if "calls" in sides else 0
@@ -213,7 +213,7 @@ class Panes(Horizontal):
         other: Side = "calls" if side == "files" else "files"
         sides = self.shown(width)
         taken = self._widths(sides, width).get(other, 0)
-        cells = max(_NARROWEST, min(cells, width - _EDGES - len(sides) - _MIDDLE - taken))
+        cells = max(_NARROWEST, min(cells, _room(sides, width) - taken))
         layout = self._layout
         self._layout = (
             replace(layout, files_width=cells) if side == "files" else replace(layout, calls_width=cells)
@@ -243,3 +243,8 @@ class Panes(Horizontal):
             title = self.query_one(f"#{pane}-title", PaneTitle)
             if title.parent is not None and title.parent in widget.ancestors:
                 title.light(focused)
+
+
+def _room(sides: Collection[Side], width: int) -> int:
+    """The cells that these side panes may share."""
+    return width - _EDGES - len(sides) - _MIDDLE

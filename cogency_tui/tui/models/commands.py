@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING, Any
 
 from textual.screen import Screen
 
-from cogency_tui.config.schema import DIALECTS, MODES, PERMISSIONS, Dialect, Mode, Permissions
+from cogency_tui.config.schema import MODES, PERMISSIONS, Mode, Permissions
 from cogency_tui.errors import CogencyError
+from cogency_tui.protocol import DIALECTS, Dialect
 from cogency_tui.tui.bridge import Bridge
 from cogency_tui.tui.commands_base import FeatureCommands, Handler
 from cogency_tui.tui.display_protocol import Display

@@ -4,8 +4,7 @@ import json
 
 import pytest
 
-from cogency_tui.config.schema import DIALECTS, Dialect
-from cogency_tui.protocol import create_parser
+from cogency_tui.protocol import DIALECTS, Dialect, create_parser
 from cogency_tui.protocol.dialects import render
 from cogency_tui.protocol.events import Event, Message
 from cogency_tui.providers.offline.message_reader import PlannedCall, read_calls, read_conversation

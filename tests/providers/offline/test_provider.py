@@ -6,8 +6,8 @@ from contextlib import aclosing
 
 import pytest
 
-from cogency_tui.config.schema import DIALECTS, Dialect
 from cogency_tui.errors import ConfigError, ProviderError
+from cogency_tui.protocol import DIALECTS, Dialect
 from cogency_tui.protocol.events import Message
 from cogency_tui.providers.base import Chunk, Provider, ProviderSession, TextDelta, Usage
 from cogency_tui.providers.offline.message_reader import read_calls

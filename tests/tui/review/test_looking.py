@@ -12,7 +12,6 @@ from cogency_tui.tui.main.screen import MainScreen
 from cogency_tui.tui.review.keys import REVIEW_KEYS
 from tests.peers.scripted import ScriptedProvider
 from tests.tui.driving import (
-    app_over,
     at_work,
     conversation_of,
     finished,
@@ -21,9 +20,8 @@ from tests.tui.driving import (
     send,
     shown,
     told,
-    until,
 )
-from tests.tui.review.stage import LINES, Reviewer, agent_of, answered, edit, reviewing, shell, working, write
+from tests.tui.review.stage import LINES, Reviewer, agent_of, edit, going_on, reviewing, shell, working, write
 from tests.tui.review.test_background_decisions import changed, edits
 from tests.tui.review.test_moving import row_of
 
@@ -78,11 +76,9 @@ async def test_files_stand_under_their_turns_or_by_file_and_lead_to_their_calls_
 async def test_changes_that_cancel_out_are_there_once_one_of_them_is_reverted(project: Path) -> None:
     (project / "old.py").write_text("x = 1\n")
     agent = working(project, shell("mv old.py new.py"), shell("mv new.py old.py"), "Done.")
-    conversation = await answered(agent, "go")
-    undo = await agent.undo(conversation)
-    await undo.apply(await undo.of_edits([2]))
-    async with app_over(agent, conversation_id=conversation).run_test(size=(120, 40)) as pilot:
-        await until(pilot, lambda: conversation_of(pilot).transcript.units)
+    async with going_on(agent, "go") as pilot:
+        undo = await agent.undo(main_of(pilot).bridge.conversation_id or "")
+        await undo.apply(await undo.of_edits([2]))
         reviewer = Reviewer(pilot)
         await reviewer.open()
         assert rows_of(reviewer) == ["Turn 1 go", "● M old.py"]
@@ -91,7 +87,6 @@ async def test_changes_that_cancel_out_are_there_once_one_of_them_is_reverted(pr
         await reviewer.press("n")
         assert (project / "old.py").exists()
         assert rows_of(reviewer) == ["Turn 1 go", "↺ M old.py"]
-    await agent.close()
 
 
 async def test_unchanged_lines_are_folded_and_opened(project: Path) -> None:
