@@ -8,7 +8,8 @@ import pytest
 PACKAGE = "cogency_tui"
 
 EARLY = {
-    "": "__main__ child_environment errors private_files safe_text search_paths signal_delivery",
+    # Of the protocol only the names of the dialects, which are an option.
+    "": "__main__ child_environment errors private_files protocol safe_text search_paths signal_delivery",
     "agent": "agent conversation_runner store_fallback",
     "agent.edits": "startup_recovery",
     "cli": "main options standard_streams",
