@@ -7,6 +7,7 @@ ignored, and removed by the next reader.
 import fcntl
 import json
 import os
+import time
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -26,6 +27,11 @@ class Mark:
     conversation: str
     pid: int
     since: float
+
+
+_RETRIES = 3
+_PAUSE = 0.005
+"""Seconds."""
 
 
 class Presence:
@@ -110,11 +116,17 @@ def _locked(path: Path) -> int | None:
     Raises:
         OSError: it cannot be created.
     """
+    held = 0
     while True:
         handle = os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
         if not _lock(handle):
             os.close(handle)
-            return None
+            held += 1
+            if held > _RETRIES:
+                return None
+            # `_marks` holds the lock for a moment to see whether anybody does, here or in another process.
+            time.sleep(_PAUSE)
+            continue
         with suppress(FileNotFoundError):
             if path.stat().st_ino == os.fstat(handle).st_ino:
                 return handle
