@@ -6,7 +6,7 @@ shows before the engine is loaded.
 
 import asyncio
 import os
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from contextlib import aclosing
 from functools import partial
 from importlib import import_module
@@ -103,6 +103,8 @@ class Agent:
         self.dialect: Dialect | None = dialect
         """The dialect of every conversation from now on; None leaves each conversation its own."""
         self.ask = ask
+        self.titled: Callable[[str, str], None] = lambda _id, _title: None
+        """Called with the id and the new title of a conversation that was named in the background."""
         if llm is None or isinstance(llm, str):
             self.provider: Provider = create_provider(self.settings, environment)
         else:

@@ -8,7 +8,8 @@ from collections.abc import Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 
-from cogency_tui.agent.cycle_metrics import Calibration, characters_in, measure_usage
+from cogency_tui.agent.background_request import record_request
+from cogency_tui.agent.cycle_metrics import Calibration, characters_in
 from cogency_tui.agent.request_messages import (
     MessageLog,
     Way,
@@ -244,14 +245,7 @@ class History:
                     break
         events += parser.close()
         if usage is not None:
-            await self._store.record_usage(
-                self._conversation_id,
-                {
-                    **measure_usage(usage, provider.facts.prices),
-                    "provider": provider.name,
-                    "model": provider.model,
-                },
-            )
+            await record_request(self._store, self._conversation_id, provider, usage)
         text = "".join(event["content"] for event in events if event["type"] == "respond").strip()
         if not text:
             raise ProviderProtocolError(

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from cogency_tui.agent.engine import Engine
     from cogency_tui.agent.event_queue import EventQueue
     from cogency_tui.agent.profile.learner import Learner
+    from cogency_tui.agent.titles import Titles
     from cogency_tui.config.mcp import McpSettings
     from cogency_tui.protocol.events import Event, ReviewNote
     from cogency_tui.store.requests import Frame
@@ -67,6 +68,7 @@ class Conversations:
         self._tasks: set[asyncio.Task[None]] = set()
         self._known: dict[str, Conversation] = {}
         self._learning: Learner | None = None
+        self._titling: Titles | None = None
 
     async def close(self) -> None:
         """Stop what runs, wait until its end is recorded, and close everything that is open."""
@@ -80,6 +82,8 @@ class Conversations:
             await asyncio.wait(self._tasks)
         if self._learning is not None:
             await self._learning.close()
+        if self._titling is not None:
+            await self._titling.close()
         await self._release()
 
     def interrupt(self, conversation_id: str | None = None) -> None:
@@ -173,6 +177,10 @@ class Conversations:
             if self.held and typed:
                 await self.learner().note(store, conversation.id, query, typed)
         with suppress(CogencyError):
+            # The first words of the conversation remain its title.
+            if self.held and self._agent.settings.titles:
+                await self.titles().note(store, conversation.id)
+        with suppress(CogencyError):
             # A failure here is retried with the next command.
             await conversation.engine.journal.end_turn(conversation.id)
 
@@ -198,6 +206,15 @@ class Conversations:
             agent, own = self._agent, secrets(self._agent.settings, self._environ)
             self._learning = Learner(agent.profile, lambda: agent.provider, own)
         return self._learning
+
+    def titles(self) -> "Titles":
+        """Names the conversations."""
+        from cogency_tui.agent.titles import Titles
+
+        if self._titling is None:
+            agent, own = self._agent, secrets(self._agent.settings, self._environ)
+            self._titling = Titles(lambda: agent.provider, own, lambda id, title: agent.titled(id, title))
+        return self._titling
 
     async def settle(self) -> None:
         """Record the changes of commands in the project whose process is gone; the store's notices report

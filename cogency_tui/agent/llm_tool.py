@@ -9,11 +9,12 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
+from cogency_tui.agent.background_request import record_request
 from cogency_tui.agent.call_by_name import NamedArgs, choose, errors_as_results
 from cogency_tui.agent.conversation import Conversation
-from cogency_tui.agent.cycle_metrics import Calibration, characters_in, measure_usage
+from cogency_tui.agent.cycle_metrics import Calibration, characters_in
 from cogency_tui.errors import ProviderError
-from cogency_tui.protocol.events import Measure, Message
+from cogency_tui.protocol.events import Message
 from cogency_tui.providers.base import Provider, Retrying, TextDelta, Usage
 from cogency_tui.redaction import Redactor
 from cogency_tui.tools import argument_schema
@@ -103,7 +104,8 @@ class Llm:
         except ProviderError as exc:
             problem = exc.advice
         if usage is not None:
-            await self._record(provider, usage)
+            store = await self._parent.engine.store()
+            await record_request(store, self._parent.id, provider, usage)
         text = "".join(pieces)
         if problem:
             return Outcome(
@@ -113,16 +115,6 @@ class Llm:
             return Outcome(f"{provider.model} gave no answer", failed=True)
         cut = " (cut there)" if length == self._answer_limit else ""
         return Outcome(f"{provider.model} answered in {length:,} characters{cut}", text)
-
-    async def _record(self, provider: Provider, usage: Usage) -> None:
-        """Record the usage with the conversation, whose total includes it."""
-        step: Measure = {
-            **measure_usage(usage, provider.facts.prices),
-            "provider": provider.name,
-            "model": provider.model,
-        }
-        store = await self._parent.engine.store()
-        await store.record_usage(self._parent.id, step)
 
     def _read(self, args: NamedArgs) -> _Question:
         choose(self.name, args.name, {**self._names, self._parent.provider().name: None})

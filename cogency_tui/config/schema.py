@@ -153,6 +153,10 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     payload_limit: Annotated[
         int, Meta(ge=1000), _option("Maximum characters of a call's arguments", when="turn")
     ] = 32 * 1024 * 1024
+    titles: Annotated[
+        bool,
+        _option("Name conversations with one short request to the model; off: their first words"),
+    ] = True
     profile: Annotated[
         Literal["ask", "off", "on"],
         _option("Remember your preferences from your messages; ask: off, but offered once", group="Profile"),

@@ -220,6 +220,13 @@ class Store:
         """Give a conversation a title of the user's; after an empty one, the next message sets it."""
         await self._update(id, "title = ?, renamed = ?", to_column(title), bool(title))
 
+    async def name(self, id: str, title: str, *, instead_of: str) -> bool:
+        """Title a conversation that still has the title `instead_of`; return False where the user or a later
+        message has given it another."""
+        sql = "UPDATE conversations SET title = ? WHERE id = ? AND title = ? AND NOT renamed"
+        values = (to_column(title), to_column(id), to_column(instead_of))
+        return await self.database.write(lambda connection: connection.execute(sql, values).rowcount == 1)
+
     async def set_settings(
         self, id: str, *, dialect: str | None = None, provider: str | None = None, model: str | None = None
     ) -> None:

@@ -73,6 +73,14 @@ class Bridge:
     class Withdrawn(Message):
         """The pending question is withdrawn: its answer is no longer needed."""
 
+    class Titled(Message):
+        """The conversation with this id was given a title in the background."""
+
+        def __init__(self, conversation_id: str, title: str) -> None:
+            self.conversation_id = conversation_id
+            self.title = title
+            super().__init__()
+
     def __init__(self, agent: "Agent", screen: Widget) -> None:
         self.agent = agent
         self.conversation_id: str | None = None
@@ -82,6 +90,7 @@ class Bridge:
         self._screen = screen
         self._compaction: asyncio.Task[Compacted] | None = None
         agent.ask = self._ask
+        agent.titled = self._titled
 
     @cached_property
     def _pacer(self) -> "EventPacer":
@@ -143,6 +152,8 @@ class Bridge:
         store = await self.agent.store()
         await store.recover(conversation_id)
         transcript = await read_transcript(pages_with_progress(store, conversation_id))
+        if (known := await store.conversation(conversation_id)) is not None:
+            transcript.title = known.title
         total = await store.usage(conversation_id)
         if await store.database.read(partial(is_estimated, conversation_id=conversation_id)):
             total["estimated"] = True
@@ -177,6 +188,11 @@ class Bridge:
     def _start(self, message: Written) -> None:
         self.started = time()
         self._screen.run_worker(partial(self._turn, message), group="turn")
+
+    def _titled(self, conversation_id: str, title: str) -> None:
+        # The app may be closing.
+        with suppress(RuntimeError):
+            self._screen.post_message(self.Titled(conversation_id, title))
 
     def _queue_changed(self) -> None:
         self._screen.post_message(self.QueueChanged())

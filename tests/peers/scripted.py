@@ -7,6 +7,7 @@ from cogency_tui.errors import NetworkError, ProviderError
 from cogency_tui.protocol.events import Message
 from cogency_tui.providers.base import Chunk, ReasoningDelta, TextDelta, Usage, unanswered
 from cogency_tui.providers.models import ModelFacts
+from cogency_tui.providers.offline.title_words import is_title_task
 from cogency_tui.providers.token_counting import estimate_tokens
 
 Reply = str | ProviderError | ReasoningDelta | Callable[[], str]
@@ -21,6 +22,8 @@ class ScriptedProvider:
 
     name = "scripted"
     model = "scripted-1"
+    title = ""
+    """The answer to the request for a title."""
     facts = ModelFacts(context_size=8000)
 
     def __init__(
@@ -42,6 +45,10 @@ class ScriptedProvider:
         self._refuse_sessions = refuse_sessions
 
     async def stream(self, messages: Sequence[Message]) -> AsyncGenerator[Chunk, None]:
+        if is_title_task(messages):
+            # Asked beside the turns, whose requests `sent` and `replies` are about.
+            yield TextDelta(self.title)
+            return
         self.sent.append(list(messages))
         async for chunk in self.answer(messages):
             yield chunk

@@ -110,7 +110,7 @@ def drive(project: Path, data: Path, environ: dict[str, str], fault: str) -> Non
 async def test_the_turn_ends_with_what_is_wrong_and_the_program_goes_on(tmp_path: Path, fault: str) -> None:
     project, data, config = tmp_path / "project", tmp_path / "data", tmp_path / "config.toml"
     project.mkdir()
-    config.write_text('sandbox = "off"\n')
+    config.write_text('sandbox = "off"\ntitles = false\n')
     async with WAY.peer(Model(), model=WAY.model) as peer:
         environ = {**WAY.environ(peer), "COGENCY_CONFIG": str(config)}
         await asyncio.to_thread(drive, project, data, environ, fault)

@@ -152,7 +152,9 @@ async def test_a_conversation_is_summarised_and_the_summary_seen(project: Path, 
 def _at_a_server(peer: ChatPeer, project: Path, tmp_path: Path, size: tuple[int, int]) -> Terminal:
     """The application with `mine`, which is the peer, ready for the first key."""
     config = tmp_path / "config.toml"
-    config.write_text(f'provider = "mine"\n[providers.mine]\nbase_url = "{peer.base_url}"\nmodel = "m"\n')
+    config.write_text(
+        f'provider = "mine"\ntitles = false\n[providers.mine]\nbase_url = "{peer.base_url}"\nmodel = "m"\n'
+    )
     environ = {"COGENCY_CONFIG": str(config)}
     return Terminal(cwd=project, data=tmp_path / "data", columns=size[0], rows=size[1], environ=environ)
 

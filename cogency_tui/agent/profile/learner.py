@@ -6,9 +6,9 @@ No turn waits for it, and its errors are no errors of a turn: they are recorded,
 import asyncio
 from collections import deque
 from collections.abc import Callable, Mapping
-from contextlib import aclosing, suppress
+from contextlib import suppress
 
-from cogency_tui.agent.cycle_metrics import measure_usage
+from cogency_tui.agent.background_request import ask_once
 from cogency_tui.agent.profile.fact_extraction import (
     LessonError,
     ask_for_lesson,
@@ -16,9 +16,8 @@ from cogency_tui.agent.profile.fact_extraction import (
     read_lesson,
 )
 from cogency_tui.agent.profile.profile import Profile
-from cogency_tui.errors import CogencyError, ProviderProtocolError, StoreError
-from cogency_tui.protocol.events import Message
-from cogency_tui.providers.base import Provider, TextDelta, Usage
+from cogency_tui.errors import CogencyError, StoreError
+from cogency_tui.providers.base import Provider
 from cogency_tui.store.profile_material import MOST_MESSAGES, Lessons, Lot
 from cogency_tui.store.store import Store
 from cogency_tui.tools.shell.environment_scrubbing import masked
@@ -128,7 +127,7 @@ class Learner:
         answer = "{}"
         if messages_with_own_words(lot):
             request = ask_for_lesson(lot, self._mask)
-            answer = await self._ask(provider, request, store, conversation_id)
+            answer = await ask_once(provider, request, store, conversation_id, LONGEST_ANSWER)
         facts, dropped = read_lesson(answer, lot, self._mask)
         if not self._profile.on:
             return "turned off in the meantime"
@@ -139,29 +138,6 @@ class Learner:
         if not (added or gone):
             return "nothing new"
         return f"{added} learned{f', {gone} dropped' if gone else ''}"
-
-    async def _ask(
-        self, provider: Provider, request: list[Message], store: Store, conversation_id: str
-    ) -> str:
-        pieces: list[str] = []
-        usage: Usage | None = None
-        async with aclosing(provider.stream(request)) as chunks:
-            async for chunk in chunks:
-                if isinstance(chunk, TextDelta):
-                    pieces.append(chunk.text)
-                elif isinstance(chunk, Usage):
-                    usage = chunk
-                if sum(map(len, pieces)) > LONGEST_ANSWER:
-                    break
-        if usage is not None:
-            spent = measure_usage(usage, provider.facts.prices)
-            await store.record_usage(
-                conversation_id, {**spent, "provider": provider.name, "model": provider.model}
-            )
-        text = "".join(pieces)
-        if not text.strip():
-            raise ProviderProtocolError(f"{provider.model} returned nothing")
-        return text
 
     def _mask(self, text: str) -> str:
         return masked(text, self._secrets)

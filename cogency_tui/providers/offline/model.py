@@ -20,6 +20,7 @@ from cogency_tui.providers.offline.plan_choice import plan_for
 from cogency_tui.providers.offline.plan_steps import Past, Plan, PlanResult
 from cogency_tui.providers.offline.profile_notes import is_profile_task, write_profile
 from cogency_tui.providers.offline.request_grammar import read_requests
+from cogency_tui.providers.offline.title_words import is_title_task, write_title
 from cogency_tui.providers.offline.wire import Reply, code, write_reply
 
 MOST_CYCLES = 40
@@ -35,6 +36,8 @@ def next_text(messages: Sequence[Message]) -> str:
     """Return the wire text of the reply to `messages`, never empty."""
     if is_profile_task(messages):
         return write_profile(messages)
+    if is_title_task(messages):
+        return write_title(messages)
     conversation = read_conversation(messages)
     reply = next_reply(conversation)
     earlier = len(conversation.turns[-1].steps) if conversation.turns else 0

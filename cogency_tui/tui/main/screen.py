@@ -208,6 +208,10 @@ class MainScreen(Screen[None]):
     def on_bridge_failed(self, event: Bridge.Failed) -> None:
         self._features.cost.complain(event.error)
 
+    def on_bridge_titled(self, event: Bridge.Titled) -> None:
+        if event.conversation_id == self.bridge.conversation_id:
+            self._display.show_title(event.title)
+
     def on_bridge_asked(self, event: Bridge.Asked) -> None:
         self._features.questions.ask(event)
 

@@ -133,6 +133,11 @@ class MainDisplay(Display):
         find("#conversation-title", PaneTitle).state(plural(turns, "turn") if turns else "")
         self._show_activity()
 
+    def show_title(self, title: str) -> None:
+        """Show another title of the conversation."""
+        self.transcript.title = title
+        self.show_state()
+
     def _show_activity(self) -> None:
         started, provider = self._bridge.started, self._bridge.agent.provider
         model = f"{provider.name}/{provider.model}"

@@ -65,7 +65,7 @@ def agent_at(address: str, project: Path) -> Agent:
         "mine": ProviderSettings(address, "house"),
         "keyed": ProviderSettings(address, "m", "A_KEY_THAT_IS_NOT_SET"),
     }
-    settings = Settings(providers=providers, permissions="auto")
+    settings = Settings(providers=providers, permissions="auto", titles=False)
     return Agent("offline", project=project, data=project.parent / "data", settings=settings)
 
 

@@ -117,7 +117,7 @@ def _terminal(base_url: str, project: Path, tmp_path: Path, size: Size, *argumen
     writes 'mine' where 'theirs' stands."""
     config = tmp_path / "config.toml"
     config.write_text(
-        f'provider = "mine"\npermissions = "auto"\n[providers.mine]\nbase_url = "{base_url}"\nmodel = "m"\n'
+        f'provider = "mine"\npermissions = "auto"\ntitles = false\n[providers.mine]\nbase_url = "{base_url}"\nmodel = "m"\n'
     )
     editor = tmp_path / "nano"
     replace = "for file; do :; done\nsed -i \"s/'theirs'/'mine'/\" \"$file\""

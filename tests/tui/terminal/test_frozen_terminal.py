@@ -44,7 +44,9 @@ async def freeze(project: Path, then: Callable[[Terminal, Path], None], permissi
     """Have the model do its rounds at a terminal that is frozen when they begin; `then` goes on."""
     async with ChatPeer(rounds(), model="m") as peer:
         config = project.parent / "config.toml"
-        config.write_text(f'provider = "mine"\n[providers.mine]\nbase_url = "{peer.base_url}"\nmodel = "m"\n')
+        config.write_text(
+            f'provider = "mine"\ntitles = false\n[providers.mine]\nbase_url = "{peer.base_url}"\nmodel = "m"\n'
+        )
         data = project.parent / "data"
 
         def drive() -> None:
