@@ -20,6 +20,7 @@ from cogency_tui.child_environment import withhold_from_children, without_secret
 from cogency_tui.config.layers import Configured, Layer, configure, load_settings
 from cogency_tui.config.mcp import McpSettings
 from cogency_tui.config.schema import Mode, Permissions, Settings, config_directory, config_path, data_path
+from cogency_tui.errors import ConfigError
 from cogency_tui.protocol import Dialect
 from cogency_tui.providers.base import Provider
 from cogency_tui.providers.configured_providers import create_provider, secrets
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from cogency_tui.agent.review.review import Review
     from cogency_tui.agent.timeline.timeline import Timeline
     from cogency_tui.protocol.events import Event
+    from cogency_tui.providers.models import Prices
     from cogency_tui.store.store import Store
     from cogency_tui.tools.base import Tool
     from cogency_tui.tools.function import Function
@@ -305,6 +307,15 @@ class Agent:
         # choose it again.
         self._conversations.adopt(self.provider)
         self.provider = self._conversations.named(provider, model)
+
+    def prices(self, provider: str, model: str) -> "Prices | None":
+        """The prices of a model; None where they are unknown, or the provider is no longer configured."""
+        if (provider, model) == (self.provider.name, self.provider.model):
+            return self.provider.facts.prices
+        try:
+            return self._conversations.named(provider, model).facts.prices
+        except ConfigError:
+            return None
 
     async def compact(self, conversation_id: str) -> "Compacted":
         """Summarise the whole conversation: the summary replaces it in the model's context; the events

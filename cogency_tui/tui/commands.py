@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from cogency_tui.agent.project.custom_files import CustomCommand
 
 PROFILE_CHOICES = ("show", "on", "off", "clear")
+COST_CHOICES = ("why",)
 
 
 CUSTOM = "custom"
@@ -60,7 +61,7 @@ COMMANDS = (
     SlashCommand("fork", "Fork this conversation", "fork"),
     SlashCommand("context", "Context usage", "show_context"),
     SlashCommand("compact", "Summarize the conversation", "compact"),
-    SlashCommand("cost", "Tokens and cost of this conversation", "show_costs"),
+    SlashCommand("cost", "Tokens and cost of this conversation", "show_costs", lambda: COST_CHOICES),
     SlashCommand("profile", "What the agent remembers about you", "profile", lambda: PROFILE_CHOICES),
     SlashCommand("theme", "Choose a color theme", "set_theme", lambda: tuple(theme_names())),
     SlashCommand("settings", "View and change all settings", "settings"),

@@ -11,8 +11,10 @@ from cogency_tui.tui.commands_base import FeatureCommands, Handler
 from cogency_tui.tui.cost.context_usage import ContextFacts
 from cogency_tui.tui.display_protocol import Display
 from cogency_tui.tui.kit.typed_app import app_of
+from cogency_tui.tui.transcript.units import unit_of
 
 if TYPE_CHECKING:
+    from cogency_tui.agent.timeline.model import Point
     from cogency_tui.store.summaries import Summary
 
 
@@ -58,8 +60,11 @@ class CostCommands(FeatureCommands):
             self.say("Summary saved. The next request uses it.")
             await self.remeasure()
 
-    async def show_costs(self, _argument: str = "") -> None:
-        """Show the tokens sent and billed, and the cost."""
+    async def show_costs(self, argument: str = "") -> None:
+        """Show the tokens sent and billed, and the cost; with `why`, the parts that it consists of."""
+        if argument == "why":
+            await self._show_why()
+            return
         from cogency_tui.tui.cost.screen import CostScreen
 
         if (conversation_id := self.begun()) is None:
@@ -73,6 +78,30 @@ class CostCommands(FeatureCommands):
             app_of(self._screen).push_screen(CostScreen(spent))
         else:
             self.say("No usage yet.")
+
+    async def _show_why(self) -> None:
+        from cogency_tui.agent.timeline.costs import report_costs
+        from cogency_tui.tools.worker_threads import in_thread
+        from cogency_tui.tui.cost.why_screen import WhyScreen
+
+        if (conversation_id := self.begun()) is None:
+            return
+        agent = self._bridge.agent
+        try:
+            past = await agent.timeline(conversation_id).read()
+        except CogencyError as exc:
+            self.complain(exc)
+            return
+        report = await in_thread(report_costs, past, agent.prices)
+        app_of(self._screen).push_screen(WhyScreen(report), self._go_to)
+
+    def _go_to(self, point: "Point | None") -> None:
+        """Show where a part of the cost stands in the conversation."""
+        if point is None:
+            return
+        unit = unit_of(self._display.transcript, point.event)
+        if unit is not None:
+            self._display.go_to_unit(unit)
 
     def compact(self, _argument: str = "") -> None:
         """Summarize the conversation; requires that no work is running."""

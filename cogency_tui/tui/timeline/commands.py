@@ -10,7 +10,7 @@ from cogency_tui.tui.bridge import Bridge
 from cogency_tui.tui.commands_base import FeatureCommands, Handler
 from cogency_tui.tui.display_protocol import Display
 from cogency_tui.tui.kit.typed_app import app_of
-from cogency_tui.tui.transcript.units import Prose, UserMessage
+from cogency_tui.tui.transcript.units import UserMessage, unit_of
 
 if TYPE_CHECKING:
     from cogency_tui.tui.timeline.screen import ChosenMoment, TimelineCommand, TimelineScreen
@@ -76,14 +76,8 @@ class TimelineCommands(FeatureCommands):
         self._display.go_to_unit(unit)
 
     def _unit_of(self, place: "ChosenMoment") -> int | None:
-        transcript, event = self._display.transcript, place.point.event
-        if event["type"] == "call" or event["type"] == "result":
-            found = transcript.call_with(event["id"])
-            return found[0] if found else None
-        if event["type"] == "think" or event["type"] == "respond":
-            units = enumerate(transcript.units)
-            return next(
-                (at for at, unit in units if isinstance(unit, Prose) and unit.id == event["id"]), None
-            )
+        transcript = self._display.transcript
+        if (unit := unit_of(transcript, place.point.event)) is not None:
+            return unit
         messages = [at for at, unit in enumerate(transcript.units) if isinstance(unit, UserMessage)]
         return messages[place.messages - 1] if 0 < place.messages <= len(messages) else None

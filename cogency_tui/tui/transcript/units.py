@@ -285,6 +285,17 @@ class Transcript:
         return len(self.units) - 1
 
 
+def unit_of(transcript: Transcript, event: Event) -> int | None:
+    """The index of the unit that shows a call, its result or a text of the model; None if there is none."""
+    if event["type"] == "call" or event["type"] == "result":
+        found = transcript.call_with(event["id"])
+        return found[0] if found else None
+    if event["type"] == "think" or event["type"] == "respond":
+        units = enumerate(transcript.units)
+        return next((at for at, unit in units if isinstance(unit, Prose) and unit.id == event["id"]), None)
+    return None
+
+
 async def read_transcript(pages: AsyncIterable[Sequence[Event]]) -> Transcript:
     """Read the finished transcript of stored events. Holds at most one page of them in memory."""
     transcript = Transcript()

@@ -15,7 +15,9 @@ from cogency_tui.providers.models import ModelFacts, Prices
 from cogency_tui.store.prompt_text import Written
 from cogency_tui.tui.cost.context_screen import ContextScreen, SummaryScreen
 from cogency_tui.tui.cost.screen import CostScreen
+from cogency_tui.tui.cost.why_screen import WhyScreen
 from cogency_tui.tui.kit.dialogs import Choices, Confirmation
+from cogency_tui.tui.transcript.call_unit import CallUnit
 from tests.peers.scripted import Reply, ScriptedProvider
 from tests.tui.driving import (
     at_work,
@@ -282,3 +284,24 @@ async def test_a_past_conversation_says_what_it_took_and_what_was_estimated(proj
         text = await body(pilot, "#cost-body")
         assert "offline/offline-1" in text
         assert "Cost unknown" in text
+
+
+async def test_cost_why_lists_the_parts_and_opens_one_where_it_stands(project: Path) -> None:
+    replies = [READ, "It says x.", *["Yes."] * 8]
+    async with working(project, *replies, width=100) as pilot:
+        main_of(pilot).agent.mode = "replay"
+        await talk(pilot, "read it", *["sure?"] * 8)
+        screen = await opened(pilot, "/cost why", WhyScreen)
+        text = await body(pilot, "#why-list")
+        for expected in ("Most expensive", "Requests", "Turn 1, step 2", "Results carried along"):
+            assert expected in text
+        assert "carries" in await body(pilot, "#why-note")
+
+        await pilot.press("end")
+        await until(pilot, lambda: "part of 9 requests since" in shown(screen.query_one("#why-note")))
+        assert "× 9 requests" in shown(screen.query_one("#why-list"))
+        await pilot.press("enter")
+        await until(pilot, lambda: pilot.app.screen is main_of(pilot))
+        place = conversation_of(pilot).cursor.place
+        assert place is not None
+        assert isinstance(conversation_of(pilot).transcript.units[place.unit], CallUnit)
