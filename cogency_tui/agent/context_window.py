@@ -17,6 +17,7 @@ from cogency_tui.agent.request_messages import (
     capped,
     framed,
     summary_message,
+    verbatim,
 )
 from cogency_tui.config.schema import Settings
 from cogency_tui.errors import ContextTooLongError, ProviderProtocolError, UsageError
@@ -24,6 +25,7 @@ from cogency_tui.protocol import Dialect, create_parser
 from cogency_tui.protocol.events import Event, Message
 from cogency_tui.protocol.transcript import user_message
 from cogency_tui.providers.base import Provider, TextDelta, Usage
+from cogency_tui.providers.token_counting import CHARACTERS_PER_TOKEN
 from cogency_tui.store.requests import Frame
 from cogency_tui.store.store import Store
 from cogency_tui.store.summaries import Summaries, Summary
@@ -34,9 +36,18 @@ RETAINED = 0.25
 SHORT_OUTPUT = 2_000
 """Characters of a result in a conversation that is too long to be summarised otherwise."""
 
+VERBATIM = 0.2
+"""The part of the context that the user's summarised messages may fill verbatim."""
+
+_ROOM = 40_000
+"""Characters for them where the context's size is unknown."""
+
+_REQUESTS = "Keep: the user's requests, word for word while they are still open;"
+_NOT_REQUESTS = "The user's own messages stay in your context verbatim: do not repeat them. Keep:"
+
 INSTRUCTION = """\
 [engine] The conversation is about to outgrow your context. Write a summary that replaces it;
-anything not in it is forgotten. Keep: the user's requests, word for word while they are still open;
+anything not in it is forgotten. {requests}
 decisions and their reasons; findings, with file names and line numbers; changes and their reasons;
 failures; next steps. Leave out pleasantries and file contents that can be read again.
 Answer with the summary alone, in Markdown. Call no tools."""
@@ -148,7 +159,8 @@ class History:
         shown = [event for _number, event in await self._events(summary)]
         block = await self._environment()
         environment = len(f"{block}\n\n") if block else 0
-        summarised = len(summary_message(summary))
+        written = await self._verbatim(summary.through) if summary else []
+        summarised = len(summary_message(summary, written=written))
         results = characters_in(self._render("", [e for e in shown if e["type"] == "result"])[1:])
         everything = characters_in(self._render(await self._summary_text(summary), shown)[1:])
         parts = [(name, len(text)) for name, text in self._parts]
@@ -186,7 +198,16 @@ class History:
         """The message that replaces the summarised events in the model's context."""
         if summary is None:
             return ""
-        return summary_message(summary, await self._environment(summary.through))
+        environment = await self._environment(summary.through)
+        return summary_message(summary, environment, await self._verbatim(summary.through))
+
+    async def _verbatim(self, through: int) -> list[str]:
+        """What the user has written up to an event, if it stays in the context."""
+        if not self._settings.compact_keeps_messages:
+            return []
+        size = self._provider().facts.context_size
+        room = round(size * VERBATIM * CHARACTERS_PER_TOKEN) or _ROOM
+        return verbatim(await self._store.messages(self._conversation_id, through), room)
 
     async def _environment(self, through: int | None = None) -> str:
         """The latest environment block up to the event numbered `through`, if there is one."""
@@ -230,7 +251,8 @@ class History:
             return await self._generate(self._render(summarised, old, SHORT_OUTPUT))
 
     async def _generate(self, messages: list[Message]) -> str:
-        messages.append({"role": "user", "content": INSTRUCTION})
+        requests = _NOT_REQUESTS if self._settings.compact_keeps_messages else _REQUESTS
+        messages.append({"role": "user", "content": INSTRUCTION.format(requests=requests)})
         parser = create_parser(self._dialect)
         events: list[Event] = []
         usage: Usage | None = None

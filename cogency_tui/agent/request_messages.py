@@ -75,17 +75,27 @@ def _noted(messages: list[Message], note: str) -> list[Message]:
     return messages
 
 
-def summary_message(summary: Summary | None, environment: str = "") -> str:
+def summary_message(summary: Summary | None, environment: str = "", written: Sequence[str] = ()) -> str:
     """The message that replaces summarised events in the model's context, including the `environment` block
-    that was part of them.
+    that was part of them, and what the user has `written` in them.
     """
     if summary is None:
         return ""
-    before = f"{environment}\n\n" if environment else ""
-    return before + (
+    parts = [environment] if environment else []
+    if written:
+        quoted = "\n\n".join(f"{number}. {text}" for number, text in enumerate(written, 1))
+        parts.append(f"[engine] The user's messages before this point, verbatim:\n\n{quoted}")
+    parts.append(
         "[engine] The conversation before this point, summarized "
         f"({'edited by the user' if summary.edited else 'by the model'}):\n\n{summary.text}"
     )
+    return "\n\n".join(parts)
+
+
+def verbatim(written: Sequence[str], room: int) -> list[str]:
+    """The user's messages in at most about `room` characters: the longest are cut in their middle."""
+    share = max(1, _fair_share(sorted(map(len, written)), room))
+    return [cut(text, share) for text in written]
 
 
 def _windowed(messages: list[Message], asked: Sequence[UserEvent], window: int) -> list[Message]:
@@ -132,7 +142,11 @@ def capped(event: ResultEvent, limit: int) -> ResultEvent:
 
 def _share(content: Any, limit: int) -> int:
     """The characters that each string in `content` may have, so that all together have at most `limit`."""
-    sizes = sorted(_sizes(content))
+    return _fair_share(sorted(_sizes(content)), limit)
+
+
+def _fair_share(sizes: Sequence[int], limit: int) -> int:
+    """The characters that each text may have, so that all together have at most `limit`; `sizes` ascend."""
     left = limit
     for index, size in enumerate(sizes):
         share = left // (len(sizes) - index)

@@ -145,6 +145,9 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         Meta(ge=0, le=0.95),
         _option("Context share that triggers summarizing; 0: never", when="turn", project="any"),
     ] = 0.8
+    compact_keeps_messages: Annotated[
+        bool, _option("Keep your own messages verbatim when summarizing", when="turn", project="any")
+    ] = True
     output_limit: Annotated[
         int,
         Meta(ge=1000),

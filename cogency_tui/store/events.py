@@ -126,6 +126,15 @@ def environments(
     return found
 
 
+def messages(connection: sqlite3.Connection, conversation_id: str, through: int) -> list[str]:
+    """Return what the user has written in a conversation, up to the event numbered `through`."""
+    rows = connection.execute(
+        f"SELECT body FROM events WHERE conversation_id = ? AND {BEGINS_TURN} AND seq <= ? ORDER BY seq",
+        (to_column(conversation_id), through),
+    )
+    return [text for (body,) in rows if (text := text_of(body)) is not None]
+
+
 def around(
     connection: sqlite3.Connection, conversation_id: str, at: int | None, before: int, behind: int
 ) -> tuple[tuple[tuple[int, Event], ...], bool, bool]:

@@ -273,6 +273,12 @@ class Store:
             lambda connection: events.environments(connection, conversation_id, through)
         )
 
+    async def messages(self, conversation_id: str, through: int) -> list[str]:
+        """Return what the user has written, up to the event numbered `through`."""
+        return await self.database.read(
+            lambda connection: events.messages(connection, conversation_id, through)
+        )
+
     async def append_draft(
         self, conversation_id: str, unit_id: str, type: streaming_units.Unit, text: str
     ) -> None:

@@ -1,7 +1,7 @@
 """The tool `recall`: the agent's search of the user's past conversations.
 
-Invariant: the engine, never the arguments, identifies the conversation that asks, and that one is never
-searched. A result is data of its time, and states so.
+Invariant: the engine, never the arguments, identifies the conversation that asks; of that one, only the part
+that a summary has replaced is searched. A result is data of its time, and states so.
 """
 
 from collections.abc import Awaitable, Callable
@@ -41,8 +41,8 @@ class Passages:
 
 
 class Memory(Protocol):
-    """Past conversations without the one that asks. `elsewhere` names the project of a conversation that
-    belongs to another."""
+    """Past conversations, and the summarized part of the one that asks. `elsewhere` names the project of a
+    conversation that belongs to another."""
 
     async def search(self, query: str, scope: Scope, limit: int) -> Passages: ...
 
@@ -58,8 +58,8 @@ class RecallTool:
     kind: ToolKind = "search"
     description = (
         'Search the user\'s earlier conversations in this project, or with scope "everywhere" in all, for '
-        'words, "phrases" and file: tool: error: since:30d before:2026-05-01. Pass conversation and at from '
-        "a result to read on."
+        'words, "phrases" and file: tool: error: since:30d before:2026-05-01; also the part of this one that '
+        "a summary has replaced. Pass conversation and at from a result to read on."
     )
     brief = True
     args = RecallArgs

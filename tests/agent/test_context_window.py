@@ -130,6 +130,37 @@ async def test_a_summary_can_be_edited_and_goes_into_the_next_one(tmp_path: Path
     assert told[1] == "again"
 
 
+async def test_the_users_messages_stay_verbatim_beside_the_summary(tmp_path: Path, project: Path) -> None:
+    agent, provider = agent_of(tmp_path, project, "Hello.", "Yes.", SUMMARY, "Both.", "Bye.")
+    async with agent:
+        await turn(agent, "call me  Ada", conversation_id="c")
+        await turn(agent, "x" * 50_000, conversation_id="c")
+        await agent.compact("c")
+        await turn(agent, "and now?", conversation_id="c")
+        parts = {part.name: part.tokens for part in await (await agent.history("c")).context()}
+    assert "do not repeat them" in texts(provider.sent[2])[-1]
+    before, last = (message["content"] for message in provider.sent[3][1:])
+    assert "verbatim:\n\n1. call me  Ada\n\n2. xxx" in before
+    assert before.endswith(f"(by the model):\n\n{SUMMARY}")
+    # A paste gives way to the conversation.
+    assert "characters omitted" in before
+    assert len(before) < 45_000
+    assert last == "and now?"
+    assert parts["summary"] > 9_000
+
+
+async def test_the_users_messages_are_summarised_too_where_they_need_not_stay(
+    tmp_path: Path, project: Path
+) -> None:
+    agent, provider = agent_of(tmp_path, project, "Hello.", SUMMARY, "Bye.", compact_keeps_messages=False)
+    async with agent:
+        await turn(agent, "call me Ada", conversation_id="c")
+        await agent.compact("c")
+        await turn(agent, "and now?", conversation_id="c")
+    assert "word for word" in texts(provider.sent[1])[-1]
+    assert "Ada" not in str(provider.sent[2])
+
+
 async def test_a_nearly_full_context_is_compacted_by_itself_and_the_turn_goes_on(
     tmp_path: Path, project: Path
 ) -> None:

@@ -1,7 +1,8 @@
 """The view that one conversation has of the others: the engine's side of the `recall` tool.
 
-Invariant: the results never include the conversation that asks, nor the one that it works for; text from
-another conversation comes with the sources of all that conversation has read.
+Invariant: of the conversation that asks, the results include only the part that a summary has replaced in its
+context, and never that of the one it works for; text from another conversation comes with the sources of all
+that conversation has read.
 """
 
 import time
@@ -9,23 +10,26 @@ from collections.abc import Awaitable, Callable
 
 from cogency_tui.agent.permissions.stored_taint import sources_of
 from cogency_tui.agent.recall.recall import Recall
-from cogency_tui.agent.recall.results import Hit, ListedConversation
+from cogency_tui.agent.recall.results import Hit, ListedConversation, Preview
 from cogency_tui.errors import ToolError, UserFacingError
 from cogency_tui.protocol.events import Event
 from cogency_tui.protocol.taint_sources import Sources
 from cogency_tui.protocol.transcript import as_tool_call, call_record, user_text
 from cogency_tui.store.edits import Edits
 from cogency_tui.store.store import Store, StoredConversation
+from cogency_tui.store.summaries import Summaries
 from cogency_tui.tools.recall import Passages, Scope
 from cogency_tui.workspace.paths import Workspace
 
 _BEFORE, _BEHIND = 6, 14
+_OWN = "This conversation, before its summary"
+_OWN_HITS = 5
 _LONGEST = 2000
 """Characters of one event that the model receives."""
 
 
 class PastConversations:
-    """The other conversations, as the conversation `asking` may see them."""
+    """What the conversation `asking` may see: the others, and the summarized part of its own."""
 
     def __init__(
         self,
@@ -46,7 +50,24 @@ class PastConversations:
         sources = Sources()
         for each in page.listed:
             sources |= await self._sources(each.conversation.id)
-        return Passages(len(page.listed), "\n\n".join(map(_described, page.listed)), sources)
+        found = [*map(_described, page.listed)]
+        if summarized := await self._summarized_hits(query):
+            found.insert(0, "\n".join([f"{_OWN}\n  conversation {self._asking}", *map(_hit, summarized)]))
+        return Passages(len(found), "\n\n".join(found), sources)
+
+    async def _summarized_hits(self, query: str) -> list[Hit]:
+        """The first matches in the part of the asking conversation that a summary has replaced."""
+        through = await self._summarized_through()
+        if not through:
+            return []
+        hits = await self._recall.hits(self._asking, query)
+        own = [hit for hit in hits if hit.within == self._asking and 0 < hit.event <= through]
+        return own[:_OWN_HITS]
+
+    async def _summarized_through(self) -> int:
+        """The last event of the asking conversation that a summary has replaced; 0 if there is no summary."""
+        summary = await Summaries((await self._store()).database).latest(self._asking)
+        return summary.through if summary else 0
 
     async def elsewhere(self, conversation: str) -> str:
         """The project of a conversation, if it is not this one; else empty.
@@ -65,14 +86,19 @@ class PastConversations:
         """
         store = await self._store()
         found = await self._resolved(conversation)
+        through = await self._summarized_through() if found.id == self._asking else 0
         own = await self._own()
-        if (await Edits(store.database).origin(found.id)).conversation == own:
+        if not through and (await Edits(store.database).origin(found.id)).conversation == own:
             raise ToolError(
                 "That is this conversation, or one of its sub-agents.", "You already have its text."
             )
         if found.trashed is not None:
             raise ToolError("The user moved that conversation to the trash.")
+        if through:
+            at = min(at or through, through)
         preview = await self._recall.preview(found.id, at, before=_BEFORE, behind=_BEHIND)
+        if through:
+            preview = _until(preview, through)
         lines = [f"{found.title or 'Untitled'} ({found.id}, {_date(found.updated)})"]
         lines += [f"[earlier events: at={preview.events[0][0]}]"] if preview.before and preview.events else []
         lines += [f"{number} {_line(event)}" for number, event in preview.events]
@@ -91,6 +117,12 @@ class PastConversations:
 
     async def _sources(self, id: str) -> Sources:
         return await sources_of(await self._store(), id, self._workspace)
+
+
+def _until(preview: Preview, through: int) -> Preview:
+    """The part of a preview up to an event."""
+    events = tuple((number, event) for number, event in preview.events if number <= through)
+    return Preview(events, preview.before, preview.behind and len(events) == len(preview.events))
 
 
 def _described(listed: ListedConversation) -> str:

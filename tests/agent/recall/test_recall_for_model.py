@@ -11,6 +11,7 @@ from cogency_tui.errors import ToolError
 from cogency_tui.protocol.events import Event
 from cogency_tui.protocol.taint_sources import Sources
 from cogency_tui.store.store import Store
+from cogency_tui.store.summaries import Summaries
 from cogency_tui.tools.base import Outcome, ToolContext
 from cogency_tui.tools.recall import RecallTool
 from cogency_tui.workspace.paths import Workspace
@@ -77,6 +78,27 @@ async def test_others_are_found_and_read_the_one_that_asks_is_not(tmp_path: Path
         await agent.recall.trash(other)
         with pytest.raises(ToolError, match="trash"):
             await Asking(agent, mine)(conversation=other)
+
+
+async def test_the_summarized_part_of_the_own_conversation_is_found_and_read(tmp_path: Path) -> None:
+    (project := tmp_path / "p").mkdir()
+    async with Agent("offline", project=project, data=tmp_path / "data") as agent:
+        store = await agent.store()
+        mine = await begin(store, project, "marmalade before")
+        through = (await store.numbered_events(mine))[-1][0]
+        await Summaries(store.database).add(mine, through, "Something sweet.", "o/m")
+        await store.append(mine, said("marmalade after"))
+        ask = Asking(agent, mine)
+        found = await ask(query="marmalade")
+        assert found.outcome == "Found 1 conversation"
+        assert "This conversation, before its summary" in found.content
+        assert f"at {through}, prompt: marmalade before" in found.content
+        assert "after" not in found.content
+        for at in (None, through, through + 1):
+            read = await ask(conversation=mine, **({} if at is None else {"at": at}))
+            assert "user: marmalade before" in read.content
+            assert "after" not in read.content
+        assert ask.intent.outside == ""
 
 
 async def test_what_another_conversation_read_of_strangers_counts_here(tmp_path: Path) -> None:
