@@ -10,11 +10,12 @@ from dataclasses import dataclass, replace
 from cogency_tui.agent.edits.file_history import FileHistory
 from cogency_tui.agent.review.current_decisions import CurrentDecisions
 from cogency_tui.agent.review.hunk_composition import content
-from cogency_tui.agent.review.intraline import Span, marks, twins
-from cogency_tui.agent.review.model import ChangedFile, Hunk, Row
+from cogency_tui.agent.review.model import ChangedFile, Hunk
 from cogency_tui.errors import WorkspaceError
 from cogency_tui.store.blobs import Blobs
 from cogency_tui.workspace.diff import Check, Difference
+from cogency_tui.workspace.diff_rows import Row, Span, changed_words
+from cogency_tui.workspace.intraline import twins
 from cogency_tui.workspace.text_files import decode, lines_of
 from cogency_tui.workspace.three_way_merge import Range, line_differences, lines
 
@@ -65,13 +66,9 @@ class FileDiff:
         found.append(((old, len(self.old)), new))
         return found
 
-    def marks(self, row: Row) -> tuple[Span, ...]:
+    def changed_words(self, row: Row) -> tuple[Span, ...]:
         """The characters of a removed or an added line that differ from its twin; none without one."""
-        if row.twin is None or row.kind == "same":
-            return ()
-        if row.kind == "removed":
-            return marks(row.text, self.new[row.twin])[0]
-        return marks(self.old[row.twin], row.text)[1]
+        return changed_words(row, self.old, self.new)
 
     def text(self, hunk: Hunk) -> str:
         """The agent's lines of a hunk, each with a newline: the initial text of an editor."""

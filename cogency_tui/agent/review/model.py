@@ -2,7 +2,7 @@
 
 A review covers the agent's changes of a file in one turn, or over the conversation (`turn` None); changes
 of the user or of another program meanwhile are no part of it. Line numbers count from 0 and ranges are
-half-open, as in slices; only `Row` counts from 1, for the screen.
+half-open, as in slices.
 """
 
 from collections.abc import Sequence
@@ -153,21 +153,6 @@ class Overview:
     counts: dict[State, int]
     can_undo: bool
     can_redo: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """A line of a diff: its number before and after, from 1, None if it is missing there.
-
-    `twin` is the index, in the other side's lines, of the line that it was changed from or to, if that can
-    be determined: between these, words can be marked (`FileDiff.marks`).
-    """
-
-    kind: Literal["same", "removed", "added"]
-    old: int | None
-    new: int | None
-    text: str
-    twin: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ span several rows (a docstring).
 """
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, lru_cache
 from typing import Any
 
@@ -14,12 +14,17 @@ from rich.segment import Segment
 
 from cogency_tui.tui.kit.command_output import OutputLines, TextLine
 from cogency_tui.tui.kit.lazy_text_layout import MOST_LAID, LazyLayout, Recent
-from cogency_tui.tui.kit.lines import Line, cells, chop, fit, width_of
+from cogency_tui.tui.kit.lines import CONTINUATION, Line, cells, chop, fit, fold, width_of
 from cogency_tui.tui.theme_styles import ThemeStyles
 
 _WHOLE_LIMIT = 3_000
-_ROW_LIMIT = 2_000
+ROW_LIMIT = 2_000
+"""Characters of a row beyond which it has no colors."""
+
 _PIECE = 8_192
+_LINES = 2_000
+"""The size of the cache of colored lines."""
+
 _LEXERS = 64
 """The size of the lexer cache: any text may be given as a language."""
 
@@ -72,11 +77,23 @@ def read_code(language: str, text: str) -> Iterator[list[tuple[str, str]]]:
     """The rows of `text` in pieces, each with its color role. Unknown languages, and text with a row too
     long to lex quickly, have no colors."""
     lexer = _lexer(language.lower()) if language else None
-    if lexer is not None and all(len(row) <= _ROW_LIMIT for row in text.split("\n")):
+    if lexer is not None and all(len(row) <= ROW_LIMIT for row in text.split("\n")):
         yield from _read(lexer, text)
         return
     for row in text.split("\n"):
         yield [(row, "text")] if row else []
+
+
+Pieces = Sequence[tuple[str, str]]
+"""The parts of a line of code, each with its color role."""
+
+
+@lru_cache(_LINES)
+def color_line(language: str, text: str) -> Pieces:
+    """Color a line of code by itself; one that the lexer changes is returned as it is."""
+    read = [*read_code(language, text)]
+    whole = len(read) == 1 and "".join(piece for piece, _ in read[0]) == text
+    return read[0] if whole else [(text, "text")]
 
 
 def _read(lexer: Any, text: str) -> Iterator[list[tuple[str, str]]]:
@@ -143,7 +160,7 @@ class CodeLines:
         self._partial = 0
         size = sum(map(len, self._rows)) + len(self._rows)
         longest = max(map(len, self._rows), default=0)
-        short = size <= _WHOLE_LIMIT and longest <= _ROW_LIMIT and len(self._rows) <= MOST_LAID
+        short = size <= _WHOLE_LIMIT and longest <= ROW_LIMIT and len(self._rows) <= MOST_LAID
         self._whole = short and self._lexer is not None
         if self._whole:
             self._drawn.clear()
@@ -185,7 +202,7 @@ class CodeLines:
     def _color(self, text: str) -> Iterator[list[Segment]]:
         """Color the rows of `text`."""
         styles = self._theme_styles
-        if self._lexer is None or (len(text) > _ROW_LIMIT and not self._whole):
+        if self._lexer is None or (len(text) > ROW_LIMIT and not self._whole):
             for plain in text.split("\n"):
                 yield [Segment(plain, styles("text", "raised"))] if plain else []
             return
@@ -207,40 +224,53 @@ class CodeLines:
         return Line([Segment(text, self._theme_styles("dim", "raised"))], lead=len(text))
 
 
-def draw_code(language: str, source: str, width: int, styles: ThemeStyles) -> list[Line]:
-    """Draw all lines of a block of code."""
-    code = CodeLines(language, width, styles)
-    code.extend(source.split("\n"))
-    code.close()
-    return [code.line(index) for index in range(len(code))]
-
-
 _FRAME = 2
 """Cells around each row of code."""
 
 
 class SourceLayout(LazyLayout):
-    """The numbered lines of the source `text`, `width` cells wide; colored row by row when rendered."""
+    """The numbered lines of the source `text`, `width` cells wide; colored row by row when rendered.
 
-    def __init__(self, text: OutputLines, language: str, width: int, styles: ThemeStyles) -> None:
+    `numbers` are those of its lines, 0 for a remark among them; by default they count from 1.
+    """
+
+    HANG = 0
+
+    def __init__(
+        self,
+        text: OutputLines,
+        language: str,
+        width: int,
+        styles: ThemeStyles,
+        *,
+        numbers: Sequence[int] = (),
+    ) -> None:
         self._language = language
-        self._digits = len(str(max(1, text.total)))
-        self._numbers: list[int] = []
-        number = 0
-        for line in text.lines:
-            number += not line.continued
-            self._numbers.append(0 if line.continued else number)
+        following = iter(numbers or range(1, text.total + 1))
+        self._numbers = [0 if line.continued else next(following) for line in text.lines]
+        self._digits = len(str(max(self._numbers, default=1)))
         super().__init__(text, max(self._digits + 8, width) - self._digits - _FRAME, styles)
 
     def lay(self, index: int, line: TextLine) -> list[Line]:
-        drawn = draw_code(self._language, line.text, self.width + _FRAME, self.theme_styles)
-        drawn = drawn[1:] if self._language else drawn
-        number = self._numbers[index]
-        first = str(number) if number else ""
-        dim = self.theme_styles("dim")
-        heads = [first.rjust(self._digits), *[" " * self._digits] * (len(drawn) - 1)]
-        joints = ["" if line.continued else "\n", *[""] * (len(drawn) - 1)]
+        styles, number = self.theme_styles, self._numbers[index]
+        code = fold(self._color(number, line), self.width)
+        fill = styles("text", "raised")
+        heads = [str(number or (CONTINUATION if line.continued else "")), *[CONTINUATION] * (len(code) - 1)]
+        joints = ["" if line.continued else "\n", *[each.joint for each in code[1:]]]
         return [
-            Line([Segment(head, dim), *each.segments], joint, self._digits + 1)
-            for head, each, joint in zip(heads, drawn, joints, strict=True)
+            Line(
+                [
+                    Segment(head.rjust(self._digits), styles("dim")),
+                    Segment(" ", fill),
+                    *each.segments,
+                    Segment(" " * (self.width + 1 - width_of(each.segments)), fill),
+                ],
+                joint,
+                self._digits + 1,
+            )
+            for head, each, joint in zip(heads, code, joints, strict=True)
         ]
+
+    def _color(self, number: int, line: TextLine) -> list[Segment]:
+        pieces = color_line(self._language, line.text) if number or line.continued else [(line.text, "dim")]
+        return [Segment(text, self.theme_styles(role, "raised")) for text, role in pieces]

@@ -20,6 +20,7 @@ from textual.strip import Strip
 
 from cogency_tui.tui.kit.bar import Bar
 from cogency_tui.tui.kit.keys import key_name
+from cogency_tui.tui.kit.lazy_text_layout import Fixed, LayoutBlock
 from cogency_tui.tui.kit.line_view import LineView
 from cogency_tui.tui.kit.lines import Line, width_of, wrap
 from cogency_tui.tui.kit.typed_app import app_of
@@ -133,23 +134,29 @@ class Dialog(ModalScreen[Result], AnsweringScreen[Result]):
 
 
 class DialogBody(LineView):
-    """Scrolling lines, drawn for the present width."""
+    """Scrolling lines, drawn for the present width; those of a block when they are rendered."""
 
-    def __init__(self, draw: Callable[[int, ThemeStyles], list[Line]], *, id: str | None = None) -> None:
+    def __init__(
+        self, draw: Callable[[int, ThemeStyles], list[Line] | LayoutBlock], *, id: str | None = None
+    ) -> None:
         super().__init__(id=id)
         self._draw = draw
-        self._lines: list[Line] = []
+        self._lines: LayoutBlock = Fixed([])
 
     def line_at(self, y: int) -> Line | None:
-        return self._lines[y] if y < len(self._lines) else None
+        return self._lines.line(y) if y < len(self._lines) else None
 
     def surface_at(self, y: int) -> str:
         return "surface"
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
         del container, viewport
-        self._lines = self._draw(max(8, width - 2 * self.MARGIN), self.theme_styles)
+        self._draw_lines(max(8, width - 2 * self.MARGIN))
         return len(self._lines)
+
+    def _draw_lines(self, width: int) -> None:
+        drawn = self._draw(width, self.theme_styles)
+        self._lines = Fixed(drawn) if isinstance(drawn, list) else drawn
 
     def redraw(self) -> None:
         """Redraw after the contents changed."""
@@ -159,7 +166,7 @@ class DialogBody(LineView):
         app_of(self).theme_changed_signal.subscribe(self, lambda _theme: self.on_resize())
 
     def on_resize(self) -> None:
-        self._lines = self._draw(self.text_width, self.theme_styles)
+        self._draw_lines(self.text_width)
         self.resize_column(len(self._lines))
         self.refresh()
 

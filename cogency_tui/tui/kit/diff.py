@@ -1,60 +1,161 @@
-"""A unified diff as lines: additions and removals are distinguished by sign, color and surface."""
+"""A unified diff as lines, of any length: numbers, signs, colored code, and the words that differ.
 
-from collections.abc import Iterator
+The text is parsed at once; a row is colored and compared when it is rendered. Text that is no diff is shown
+as it is, control characters visibly.
+"""
+
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from itertools import accumulate
 
 from rich.segment import Segment
 
-from cogency_tui.safe_text import reveal
-from cogency_tui.tui.kit.command_output import OutputLines, TextLine
-from cogency_tui.tui.kit.lazy_text_layout import LazyLayout
-from cogency_tui.tui.kit.lines import Line, chop, width_of
-from cogency_tui.tui.kit.sgr import Rendition
+from cogency_tui.safe_text import one_line, reveal
+from cogency_tui.tui.kit.code import Pieces
+from cogency_tui.tui.kit.diff_rows import Coloring, Pen, RowBlock
+from cogency_tui.tui.kit.lazy_text_layout import Fixed, LayoutBlock
+from cogency_tui.tui.kit.lines import BLANK, Line, cells, fit, fit_path, fold, width_of
+from cogency_tui.tui.kit.number_format import counted, plural
 from cogency_tui.tui.theme_styles import ThemeStyles
+from cogency_tui.workspace.diff_rows import HunkRows, Row, Span
+from cogency_tui.workspace.unified_diff import DiffNote, FileHead, ParsedHunk, parse_unified
+
+_COLORED_WHOLE = 3_000
+"""Characters of a hunk up to which its sides are colored as a whole, not line by line."""
 
 
-def draw_diff(diff: str, width: int, styles: ThemeStyles) -> list[Line]:
-    """Draw the lines of `diff` in `width` cells. Control characters are shown, not executed."""
-    lines: list[Line] = []
-    for text, role, surface in _classify(diff):
-        style = styles(role, surface)
-        for line in chop([Segment(reveal(text.expandtabs(4)), style)], width):
-            fill = Segment(" " * (width - width_of(line.segments)), style)
-            lines.append(Line([*line.segments, fill], line.joint))
-    return lines
+def draw_diff(
+    diff: str, width: int, styles: ThemeStyles, *, path: str = "", headed: bool | None = None
+) -> list[Line]:
+    """Draw all lines of a short diff; see `DiffLayout`."""
+    layout = DiffLayout(diff, width, styles, path=path, headed=headed)
+    return [layout.line(y) for y in range(len(layout))]
 
 
-class DiffLayout(LazyLayout):
-    """The lines of a diff of any length, each drawn when it is rendered."""
+class DiffLayout:
+    """The lines of `diff` in `width` cells on the surface `on`, each drawn when it is rendered.
 
-    def __init__(self, diff: str, width: int, styles: ThemeStyles) -> None:
-        text = OutputLines()
-        text.extend(
-            ((reveal(line.expandtabs(4)), Rendition(role, "" if on == "surface" else on)),)
-            for line, role, on in _classify(diff)
+    A row with the name of the file is above the hunks of each if `headed`, by default if there are several
+    files. `path` names the file of a diff without headers. With `bare`, lines with signs are a diff even
+    without any header.
+    """
+
+    def __init__(
+        self,
+        diff: str,
+        width: int,
+        styles: ThemeStyles,
+        *,
+        path: str = "",
+        headed: bool | None = None,
+        bare: bool = False,
+        growing: bool = False,
+        on: str = "surface",
+    ) -> None:
+        self._width = max(8, width)
+        self._theme_styles = styles
+        self._on = on
+        self._whole = 0 if growing else _COLORED_WHOLE
+        self.parts = parse_unified(diff, bare=bare)
+        heads = [part for part in self.parts if isinstance(part, FileHead)]
+        self._headed = len(heads) > 1 if headed is None else headed
+        self._hunks = [part for part in self.parts if isinstance(part, ParsedHunk)]
+        self._digits = max((_digits(hunk) for hunk in self._hunks), default=0)
+        self._blocks = [block for block in self._draw_parts(path) if len(block)]
+        self._tops = [0, *accumulate(map(len, self._blocks))]
+
+    def __len__(self) -> int:
+        return self._tops[-1]
+
+    def line(self, y: int) -> Line:
+        if not 0 <= y < self._tops[-1]:
+            return BLANK
+        place = bisect_right(self._tops, y) - 1
+        return self._blocks[place].line(y - self._tops[place])
+
+    def _draw_parts(self, path: str) -> Iterator[LayoutBlock]:
+        for place, part in enumerate(self.parts):
+            match part:
+                case FileHead():
+                    path = part.path
+                    yield Fixed(self._draw_head(part, first=not place))
+                case ParsedHunk():
+                    yield Fixed(self._draw_gap(part))
+                    yield self._draw_rows(part, path)
+                case DiffNote():
+                    yield Fixed(self._draw_note(part))
+
+    def _draw_head(self, head: FileHead, *, first: bool) -> list[Line]:
+        if not self._headed:
+            return []
+        line = draw_file_head(head, self._width, self._theme_styles)
+        return [line] if first else [BLANK, line]
+
+    def _draw_gap(self, hunk: ParsedHunk) -> list[Line]:
+        """Draw the line between two hunks, with the number of unchanged lines and the text of the header."""
+        # Unchanged lines above the first hunk of a file are as good as unknown.
+        hidden = bool(hunk.skipped) if hunk.numbered else hunk is not self._hunks[0]
+        if not hidden and not hunk.section:
+            return []
+        count = plural(hunk.skipped, "unchanged line") if hunk.skipped else ""
+        return [self._note_line("  ".join(filter(None, (f"⋯ {count}".rstrip(), reveal(hunk.section)))))]
+
+    def _note_line(self, text: str) -> Line:
+        text = fit(f" {text}", self._width)
+        fill = " " * (self._width - cells(text))
+        return Line([Segment(text + fill, self._theme_styles("dim", self._on))], lead=self._width)
+
+    def _draw_rows(self, hunk: ParsedHunk, path: str) -> RowBlock:
+        digits = self._digits if hunk.numbered else 0
+        pen = Pen(
+            _HunkSource(hunk.rows, path, self._whole), self._width, self._theme_styles, digits, self._on
         )
-        super().__init__(text, width, styles)
+        return RowBlock(hunk.rows, pen)
 
-    def lay(self, index: int, line: TextLine) -> list[Line]:
-        style = self._style(line.runs[-1][1]) if line.runs else self.theme_styles()
+    def _draw_note(self, note: DiffNote) -> list[Line]:
+        style = self._theme_styles("dim" if self._hunks else "text", self._on)
+        lines = fold([Segment(reveal(note.text.expandtabs(4)), style)], self._width)
+        fills = (" " * (self._width - width_of(line.segments)) for line in lines)
         return [
-            Line([*each.segments, Segment(" " * (self.width - width_of(each.segments)), style)], each.joint)
-            for each in super().lay(index, line)
+            Line([*line.segments, Segment(fill, style)], line.joint)
+            for line, fill in zip(lines, fills, strict=True)
         ]
 
 
-def _classify(diff: str) -> Iterator[tuple[str, str, str]]:
-    """Yield each line of a diff with its text role and its surface."""
-    in_hunk = False
-    for text in diff.removesuffix("\n").split("\n"):
-        if text.startswith("@@"):
-            in_hunk = True
-            yield text, "accent", "surface"
-        elif in_hunk and text.startswith("+"):
-            yield text, "good", "added"
-        elif in_hunk and text.startswith("-"):
-            yield text, "bad", "removed"
-        elif text.startswith(("--- ", "+++ ", "diff ")):
-            in_hunk = False
-            yield text, "dim", "surface"
-        else:
-            yield text, ("text" if in_hunk else "dim"), "surface"
+class _HunkSource:
+    """Colors and compares the rows of a parsed hunk, once one is rendered."""
+
+    def __init__(self, rows: HunkRows, path: str, whole: int) -> None:
+        self._rows = rows
+        self._path = path
+        self._whole = whole
+        self._coloring: Coloring | None = None
+
+    def pieces(self, row: Row) -> Pieces:
+        coloring = self._coloring
+        if coloring is None:
+            rows = self._rows
+            sides = rows.sides if rows.size <= self._whole else ((), ())
+            coloring = self._coloring = Coloring(
+                self._path, *sides, whole=self._whole, old_first=rows.old, new_first=rows.new
+            )
+        return coloring.pieces(row)
+
+    def changed_words(self, row: Row) -> Sequence[Span]:
+        return self._rows.changed_words(row)
+
+
+def draw_file_head(head: FileHead, width: int, styles: ThemeStyles) -> Line:
+    """Draw the name of a file and its counts of lines."""
+    counts = counted(head.added, head.removed)
+    renamed = f"{head.old} → {head.new}" if head.old and head.new and head.old != head.new else head.path
+    path = fit_path(one_line(renamed), max(1, width - cells(counts) - 4))
+    left = [
+        Segment(f" {path}", styles("text", "raised", "bold")),
+        Segment(f"  {counts}", styles("dim", "raised")),
+    ]
+    return Line([*left, Segment(" " * max(0, width - width_of(left)), styles("text", "raised"))], lead=1)
+
+
+def _digits(hunk: ParsedHunk) -> int:
+    return len(str(max(hunk.rows.old_end, hunk.rows.new_end) - 1)) if hunk.numbered else 0

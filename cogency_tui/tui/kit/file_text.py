@@ -1,5 +1,6 @@
 """The preview of a project file: its text, or the reason why it cannot be shown."""
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -13,6 +14,9 @@ if TYPE_CHECKING:
 
 LONGEST = 2_000_000
 """Bytes above which a file is not shown."""
+
+_NAMES = 256
+"""The size of the cache of languages by name."""
 
 
 class Preview(msgspec.Struct):
@@ -42,6 +46,7 @@ def read_preview(workspace: "Workspace", path: str) -> Preview:
     return Preview(path, lines, language_of(path), len(data), encoding)
 
 
+@lru_cache(_NAMES)
 def language_of(path: str) -> str:
     """Pygments' language for a file name; empty if it knows none."""
     from pygments.lexers import find_lexer_class_for_filename

@@ -12,7 +12,7 @@ from rich.segment import Segment
 from rich.style import Style
 
 from cogency_tui.tui.kit.command_output import OutputLines, TextLine
-from cogency_tui.tui.kit.lines import BLANK, Line, cells, chop
+from cogency_tui.tui.kit.lines import BLANK, CONTINUATION, Line, cells, fold, folds
 from cogency_tui.tui.kit.sgr import Rendition
 from cogency_tui.tui.theme_styles import ThemeStyles
 
@@ -129,6 +129,9 @@ class Recent(Generic[Value]):
         self._values.clear()
 
 
+_NARROWEST_HANGING = 12
+"""Cells below which continuations have no room for a mark."""
+
 MOST_LAID = 512
 """The most laid-out lines of a text in memory."""
 
@@ -174,8 +177,12 @@ class Stack:
 class LazyLayout:
     """The lines of `text`, `width` cells wide, on the surface `on` and after `indent` blank cells.
 
-    Text without a color of its own has that of the role `role`.
+    Text without a color of its own has that of the role `role`. A long line is folded at spaces; what
+    follows hangs beside a mark.
     """
+
+    HANG = len(f"{CONTINUATION} ")
+    """The cells of the mark of continuation."""
 
     def __init__(
         self,
@@ -189,6 +196,7 @@ class LazyLayout:
     ) -> None:
         self._text = text
         self.width = max(1, width - indent)
+        self._hang = self.HANG if self.width >= _NARROWEST_HANGING else 0
         self.theme_styles = styles
         self._role = role
         self._on = on
@@ -225,19 +233,24 @@ class LazyLayout:
         return laid[offset] if offset < len(laid) else BLANK
 
     def _height(self, line: TextLine) -> int:
-        text = line.text
-        size = cells(text)
-        if size <= self.width:
-            return 1
-        return -(-size // self.width) if text.isascii() else len(chop([Segment(text)], self.width))
+        text, first = line.text, self._room(line)
+        return 1 if cells(text) <= first else len(folds(text, first, self.width - self._hang))
+
+    def _room(self, line: TextLine) -> int:
+        """The cells of the first screen line of `line`."""
+        return self.width - self._hang if line.continued else self.width
 
     def lay(self, index: int, line: TextLine) -> list[Line]:
         """The screen lines of one line of the text."""
         del index
         segments = [Segment(text, self._style(rendition)) for text, rendition in line.runs]
-        laid = chop(segments, self.width)
+        laid = fold(segments, self._room(line), self.width - self._hang)
         if line.continued:
             laid[0] = Line(laid[0].segments, "")
+        if self._hang:
+            mark = Segment(f"{CONTINUATION} ", self.theme_styles("dim", self._on))
+            marked = 0 if line.continued else 1
+            laid[marked:] = [each.indented(mark) for each in laid[marked:]]
         if self._indent:
             head = Segment(" " * self._indent, self.theme_styles("text", self._on))
             laid = [each.indented(head) for each in laid]

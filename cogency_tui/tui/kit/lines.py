@@ -171,6 +171,75 @@ def chop(segments: Iterable[Segment], width: int) -> list[Line]:
     return lines
 
 
+CONTINUATION = "↪"
+"""Marks the continuation of a line of code or output that was folded."""
+
+
+def folds(text: str, width: int, following: int = 0) -> list[tuple[int, int]]:
+    """Where to fold `text`, one line of code or output, into lines: the start and the end of each.
+
+    A line ends at a space in its second half, which belongs to neither line, or at any character; spaces at
+    the end of the text are left out. The first has `width` cells, the others `following`, which is more than
+    half of that (0: as many).
+    """
+    text = separate(text).rstrip(" ")
+    width, following = max(1, width), max(1, following or width)
+    if not text.isascii():
+        return _folds_of_graphemes(text, width, following)
+    spans: list[tuple[int, int]] = []
+    start, room = 0, width
+    while len(text) - start > room:
+        space = text.rfind(" ", start, start + room + 1)
+        space = start + len(text[start:space].rstrip(" ")) if space >= 0 else -1
+        end = space if space > start + room // 2 else start + room
+        spans.append((start, end))
+        start, room = end + (end == space), following
+    return [*spans, (start, len(text))]
+
+
+def _folds_of_graphemes(text: str, width: int, following: int) -> list[tuple[int, int]]:
+    spans: list[tuple[int, int]] = []
+    start, used, room, space = 0, 0, width, -1
+    for place, _end, size in split_graphemes(text)[0]:
+        blank = text[place] == " "
+        while used + size > room and place > start:
+            at_space = blank or space > start + (place - start) // 2
+            end = place if blank or not at_space else space
+            spans.append((start, end))
+            start, room, space = end + at_space, following, -1
+            used, size = cells(text[start:place]), 0 if blank else size
+        if blank:
+            space = place
+        used += size
+    return [*spans, (start, len(text))]
+
+
+def fold(segments: Segments, width: int, following: int = 0) -> list[Line]:
+    """`segments`, one line of code or output, as lines (see `folds`)."""
+    pieces = [Segment(separate(segment.text), segment.style) for segment in segments]
+    text = "".join(piece.text for piece in pieces)
+    if cells(text) <= width:
+        return [Line(pieces)]
+    lines: list[Line] = []
+    before = 0
+    for start, end in folds(text, width, following):
+        lines.append(Line(_part(pieces, start, end), text[before:start] if lines else "\n"))
+        before = end
+    return lines
+
+
+def _part(segments: Segments, start: int, end: int) -> list[Segment]:
+    """The segments of the characters from `start` to `end`."""
+    found: list[Segment] = []
+    place = 0
+    for text, style, _control in segments:
+        first, last = max(start, place), min(end, place + len(text))
+        if first < last:
+            found.append(Segment(text[first - place : last - place], style))
+        place += len(text)
+    return found
+
+
 def _cuts(text: str, room: int, width: int) -> Sequence[int]:
     """The line ends within `text`, if the first line has `room` cells left and the others have `width`."""
     if text.isascii():

@@ -17,7 +17,7 @@ from markdown_it.token import Token
 from rich.segment import Segment
 from rich.style import Style
 
-from cogency_tui.tui.kit.code import draw_code
+from cogency_tui.tui.kit.diff_code import draw_code
 from cogency_tui.tui.kit.lines import BLANK, Line, width_of, wrap
 from cogency_tui.tui.theme_styles import ThemeStyles
 

@@ -13,6 +13,7 @@ from collections import OrderedDict
 from dataclasses import dataclass, replace
 
 from cogency_tui.tui.kit.code import CodeLines
+from cogency_tui.tui.kit.diff_code import DiffCode, code_block
 from cogency_tui.tui.kit.lazy_text_layout import MOST_LAID, Fixed, Heights
 from cogency_tui.tui.kit.lazy_text_layout import LayoutBlock as Drawn
 from cogency_tui.tui.kit.lines import BLANK, Line
@@ -219,7 +220,7 @@ class MarkdownStream:
         self._drawn: OrderedDict[int, Drawn] = OrderedDict()
         self._heights = Heights()
         self._end: Fixed | None = None
-        self._code: CodeLines | None = None
+        self._code: CodeLines | DiffCode | None = None
         self._fed = 0
 
     def __len__(self) -> int:
@@ -333,14 +334,14 @@ class MarkdownStream:
             lines[0] = Line(lines[0].segments, block.joint, lines[0].lead)
         return Fixed(lines)
 
-    def _draw_code(self, place: int, block: MarkdownBlock, fence: Fence) -> CodeLines:
-        code = CodeLines(fence.language, self._width, self._theme_styles)
+    def _draw_code(self, place: int, block: MarkdownBlock, fence: Fence) -> CodeLines | DiffCode:
+        code = code_block(fence.language, self._width, self._theme_styles)
         settled, self._fed = place < self._settled, 0
         self._write(code, block, settled=settled)
         self._code = self._code if settled else code
         return code
 
-    def _write(self, code: CodeLines, block: MarkdownBlock, *, settled: bool) -> None:
+    def _write(self, code: CodeLines | DiffCode, block: MarkdownBlock, *, settled: bool) -> None:
         """Add to `code` the new rows of its fence."""
         text, stop, fence = self._text, block.stop, block.fence
         assert fence is not None

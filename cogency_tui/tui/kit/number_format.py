@@ -36,6 +36,11 @@ def percent(share: float) -> str:
     return f"{share:.1%}" if 0 < share < 0.0095 else f"{share:.0%}"
 
 
+def counted(added: int, removed: int) -> str:
+    """`+4 −1`; empty if no lines changed."""
+    return " ".join([*([f"+{added}"] if added else []), *([f"−{removed}"] if removed else [])])
+
+
 def dollars(cost: float) -> str:
     """`$0.04`, `$0.0004` below a cent, `$12.31`."""
     return f"${cost:.2f}" if cost >= 0.01 or cost == 0 else f"${cost:.4f}"

@@ -14,8 +14,8 @@ from cogency_tui.safe_text import one_line, reveal
 from cogency_tui.store.edit_records import State
 from cogency_tui.tui.kit.bar import Bar, end_to_end
 from cogency_tui.tui.kit.lines import BLANK, Line, cells, chop, fit, fit_path, width_of, wrap
-from cogency_tui.tui.kit.number_format import plural, size
-from cogency_tui.tui.review.hunk_states import FATES, GLYPHS, ROLES, STATES, counted, state_mark
+from cogency_tui.tui.kit.number_format import counted, plural, size
+from cogency_tui.tui.review.hunk_states import FATES, GLYPHS, ROLES, STATES, state_mark
 from cogency_tui.tui.review.open_file import OpenFile
 from cogency_tui.tui.theme_styles import ThemeStyles
 

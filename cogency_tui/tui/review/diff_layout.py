@@ -7,6 +7,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate
 
+from cogency_tui.tui.kit.diff_rows import Pen
 from cogency_tui.tui.kit.lines import BLANK, Line
 from cogency_tui.tui.review.diff_annotations import (
     draw_comments,
@@ -15,9 +16,10 @@ from cogency_tui.tui.review.diff_annotations import (
     draw_head,
     draw_notes,
 )
-from cogency_tui.tui.review.open_file import WHOLE_FILE, OpenFile, Rows, unchanged_rows
-from cogency_tui.tui.review.section_drawing import Fold, Key, Pen, Section, SideBySide, Texts, Unified
+from cogency_tui.tui.review.open_file import WHOLE_FILE, OpenFile, unchanged_rows
+from cogency_tui.tui.review.section_drawing import Fold, Key, Section, SideBySide, Texts, Unified
 from cogency_tui.tui.theme_styles import ThemeStyles
+from cogency_tui.workspace.diff_rows import Rows
 from cogency_tui.workspace.three_way_merge import Range
 
 CONTEXT = 3

@@ -8,9 +8,10 @@ from textual.binding import Binding, BindingType
 
 from cogency_tui.agent.review.model import ChangedFile, FileKey
 from cogency_tui.tui.kit.lines import Line, cells, fit, fit_path, width_of
+from cogency_tui.tui.kit.number_format import counted
 from cogency_tui.tui.kit.select_list import SelectList
 from cogency_tui.tui.review.file_rows import FileHeading, FileRow, ListRow
-from cogency_tui.tui.review.hunk_states import GLYPHS, KIND_LETTERS, ROLES, counted
+from cogency_tui.tui.review.hunk_states import GLYPHS, KIND_LETTERS, ROLES
 from cogency_tui.tui.review.keys import filter_key
 from cogency_tui.tui.theme_styles import ThemeStyles
 

@@ -43,8 +43,3 @@ def state_mark(state: State, styles: ThemeStyles, on: str, *, word: bool = True)
     """Draw glyph and word of a state."""
     style = styles(ROLES[state], on)
     return [Segment(f"{GLYPHS[state]} {state}" if word else GLYPHS[state], style)]
-
-
-def counted(added: int, removed: int) -> str:
-    """`+4 −1`; empty if no lines changed."""
-    return " ".join([*([f"+{added}"] if added else []), *([f"−{removed}"] if removed else [])])

@@ -3,67 +3,17 @@
 Construction blocks, and runs off the event loop: a file may have very many lines.
 """
 
-from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Protocol
 
 from cogency_tui.agent.edits.reverse import Obstacle
 from cogency_tui.agent.review.conflicts import Choice
 from cogency_tui.agent.review.file_diff import FileDiff
-from cogency_tui.agent.review.model import ChangedFile, Hunk, HunkFate, Row
-from cogency_tui.tui.kit.code import read_code
-from cogency_tui.tui.kit.file_text import language_of
+from cogency_tui.agent.review.model import ChangedFile, Hunk, HunkFate
+from cogency_tui.tui.kit.code import Pieces
+from cogency_tui.tui.kit.diff_rows import Coloring
+from cogency_tui.workspace.diff_rows import ListedLines, Row, Rows, Run, Span
 from cogency_tui.workspace.three_way_merge import Range
-
-
-class Rows(Protocol):
-    """Lines by their number from 0. A run of one kind may be very long: it creates each line on request."""
-
-    def __len__(self) -> int: ...
-
-    def __getitem__(self, index: int, /) -> Row: ...
-
-    def __iter__(self) -> Iterator[Row]: ...
-
-    def texts(self) -> Sequence[str]: ...
-
-
-class ListedLines(list[Row]):
-    """Lines that all exist already."""
-
-    def texts(self) -> Sequence[str]:
-        """The texts of the lines."""
-        return [row.text for row in self]
-
-
-@dataclass(frozen=True, slots=True)
-class Run:
-    """Lines `first` to `end` of `side`; `like` is the first of them."""
-
-    like: Row
-    side: Sequence[str]
-    first: int
-    end: int
-
-    def __len__(self) -> int:
-        return self.end - self.first
-
-    def __getitem__(self, index: int, /) -> Row:
-        old, new = self.like.old, self.like.new
-        return Row(
-            self.like.kind,
-            None if old is None else old + index,
-            None if new is None else new + index,
-            self.side[self.first + index],
-        )
-
-    def __iter__(self) -> Iterator[Row]:
-        return (self[index] for index in range(len(self)))
-
-    def texts(self) -> Sequence[str]:
-        """The texts of the lines."""
-        return self.side[self.first : self.end]
 
 
 def rows_of_hunk(diff: FileDiff, hunk: Hunk) -> Rows:
@@ -90,47 +40,6 @@ WHOLE_FILE = ""
 _COLORED_WHOLE = 60_000
 """Characters of both sides up to which they are colored as a whole, not line by line."""
 
-_CACHED = 2_000
-
-Pieces = Sequence[tuple[str, str]]
-"""The parts of a line of code, each with its color role."""
-
-
-class Coloring:
-    """The colors of a diff's lines.
-
-    Strings and comments that span several lines are right only if the file is short enough to be read as a
-    whole.
-    """
-
-    def __init__(self, diff: FileDiff) -> None:
-        self._language = language_of(diff.file.path)
-        self._sides: list[list[Pieces]] = []
-        self._lines: OrderedDict[str, Pieces] = OrderedDict()
-        size = sum(map(len, diff.old)) + sum(map(len, diff.new))
-        if self._language and size <= _COLORED_WHOLE:
-            self._sides = [[*read_code(self._language, "\n".join(side))] for side in (diff.old, diff.new)]
-
-    def pieces(self, row: Row) -> Pieces:
-        """The pieces of a line, which together are its text."""
-        side, number = (0, row.old) if row.kind == "removed" else (1, row.new)
-        if self._sides and number and number <= len(self._sides[side]):
-            pieces = self._sides[side][number - 1]
-            if "".join(text for text, _ in pieces) == row.text:
-                return pieces
-        return self._by_itself(row.text)
-
-    def _by_itself(self, text: str) -> Pieces:
-        pieces = self._lines.get(text)
-        if pieces is None:
-            read = [*read_code(self._language, text)]
-            # A line that the lexer changes is shown as it is.
-            whole = len(read) == 1 and "".join(piece for piece, _ in read[0]) == text
-            pieces = self._lines[text] = read[0] if whole else [(text, "text")]
-            if len(self._lines) > _CACHED:
-                self._lines.popitem(last=False)
-        return pieces
-
 
 @dataclass(slots=True, eq=False)
 class OpenFile:
@@ -145,6 +54,14 @@ class OpenFile:
     fates: dict[str, HunkFate] = field(default_factory=dict[str, HunkFate])
     conflicts: dict[str, Obstacle] = field(default_factory=dict[str, Obstacle])
     choices: dict[str, list[Choice | None]] = field(default_factory=dict[str, list[Choice | None]])
+
+    def pieces(self, row: Row) -> Pieces:
+        """The parts of a line, each with its color role."""
+        return self.coloring.pieces(row)
+
+    def changed_words(self, row: Row) -> Sequence[Span]:
+        """The characters of a line that differ from its twin."""
+        return self.diff.changed_words(row)
 
     @property
     def file(self) -> ChangedFile:
@@ -191,4 +108,6 @@ class OpenFile:
 
 def read_open(diff: FileDiff) -> OpenFile:
     """Prepare a diff for drawing. Blocks."""
-    return OpenFile(diff, [rows_of_hunk(diff, hunk) for hunk in diff.hunks], Coloring(diff))
+    coloring = Coloring(diff.file.path, diff.old, diff.new, whole=_COLORED_WHOLE)
+    coloring.read()
+    return OpenFile(diff, [rows_of_hunk(diff, hunk) for hunk in diff.hunks], coloring)

@@ -1,121 +1,18 @@
-"""The sections of a diff from top to bottom: heads of hunks, lines, folds, and texts about them.
+"""The sections of a diff from top to bottom: heads of hunks, rows, folds, and texts about them.
 
-Sections know their height without drawing anything. Each line (numbers, sign, colored code, and the
-differing words) is drawn when it is rendered, after one cell that belongs to the view.
+Sections know their height without drawing anything. Each row is drawn when it is rendered, after one cell
+that belongs to the view.
 """
 
-from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 from rich.segment import Segment
-from rich.style import Style
 
-from cogency_tui.agent.review.intraline import Span
-from cogency_tui.agent.review.model import Row
-from cogency_tui.safe_text import reveal
-from cogency_tui.tui.kit.lazy_text_layout import Heights
-from cogency_tui.tui.kit.lines import Line, chop, width_of
-from cogency_tui.tui.review.open_file import OpenFile, Pieces, Rows
-from cogency_tui.tui.theme_styles import ThemeStyles
-
-_TAB = 4
-_LONGEST = 8_000
-"""Characters of a line beyond which the rest is not shown."""
-
-SIGNS = {"same": " ", "removed": "−", "added": "+"}
-_ROLES = {"same": "dim", "removed": "bad", "added": "good"}
-
-
-def surface_of(row: Row | None, *, gone: bool) -> str:
-    """The surface of a line; that of the pane for a reverted change."""
-    return "surface" if row is None or row.kind == "same" or gone else row.kind
-
-
-def height_of(text: str, room: int) -> int:
-    """The number of lines of `room` cells that a line of code takes."""
-    if len(text) > _LONGEST:
-        text = text[:_LONGEST] + "…"
-    if "\t" in text:
-        text = text.expandtabs(_TAB)
-    if text.isascii():
-        return -(-len(text) // room) or 1
-    return len(chop([Segment(reveal(text))], room))
-
-
-def all_short(texts: Sequence[str], room: int) -> bool:
-    """Return whether each of these lines fits in `room` cells; much faster than `height_of` for each."""
-    return all(len(text) <= room and text.isascii() and "\t" not in text for text in texts)
-
-
-def code_of(row: Row, file: OpenFile, styles: ThemeStyles, *, gone: bool) -> list[Segment]:
-    """A line of code; `gone` means that the change is reverted, and has no colors."""
-    on = surface_of(row, gone=gone)
-    pieces = file.coloring.pieces(row)
-    if len(row.text) > _LONGEST:
-        pieces = [(row.text[:_LONGEST] + "…", "text")]
-    if gone and row.kind != "same":
-        pieces = [("".join(text for text, _ in pieces), "dim")]
-    mark = styles(_ROLES[row.kind], on, "bold underline")
-    return _drawn(pieces, () if gone else file.diff.marks(row), mark, styles, on)
-
-
-def draw_row(
-    row: Row, numbers: str, code: Sequence[Segment], room: int, styles: ThemeStyles, *, gone: bool
-) -> list[Line]:
-    """Draw a line with its numbers and sign on as many lines as it takes; the numbers are on the first."""
-    on = surface_of(row, gone=gone)
-    role = "dim" if gone else _ROLES[row.kind]
-    fill = styles("text", on)
-    lines: list[Line] = []
-    for line in chop(code, room):
-        head = [
-            Segment(numbers if not lines else " " * len(numbers), styles("dim", on)),
-            Segment(f" {SIGNS[row.kind] if not lines else ' '} ", styles(role, on)),
-        ]
-        rest = Segment(" " * (room - width_of(line.segments)), fill)
-        lines.append(Line([*head, *line.segments, rest], line.joint, len(numbers) + 3))
-    return lines
-
-
-def _drawn(pieces: Pieces, spans: Sequence[Span], mark: Style, styles: ThemeStyles, on: str) -> list[Segment]:
-    """Draw `pieces`, those within `spans` in the style `mark`."""
-    segments: list[Segment] = []
-    place = column = 0
-    for text, role in pieces:
-        for part, marked in _cut(text, place, spans):
-            shown = _expand(part, column) if "\t" in part else part
-            column += len(shown)
-            segments.append(Segment(reveal(shown), mark if marked else styles(role, on)))
-        place += len(text)
-    return segments
-
-
-def _cut(text: str, place: int, spans: Sequence[Span]) -> list[tuple[str, bool]]:
-    """Split `text`, which begins at character `place` of its line, into parts within and outside spans."""
-    end = place + len(text)
-    found: list[tuple[str, bool]] = []
-    at = place
-    for start, stop in spans:
-        first, last = max(start, place), min(stop, end)
-        if first >= last:
-            continue
-        if first > at:
-            found.append((text[at - place : first - place], False))
-        found.append((text[first - place : last - place], True))
-        at = last
-    if at < end:
-        found.append((text[at - place :], False))
-    return found
-
-
-def _expand(text: str, column: int) -> str:
-    """Replace tabs by spaces in `text`, which begins in this column."""
-    return (" " * column + text).expandtabs(_TAB)[column:]
-
-
-_CACHED = 256
+from cogency_tui.tui.kit.diff_rows import Even, Pen, RowBlock, draw_row, heights_of, surface_of
+from cogency_tui.tui.kit.lazy_text_layout import MOST_LAID, Heights, Recent
+from cogency_tui.tui.kit.lines import Line
+from cogency_tui.workspace.diff_rows import Row, Rows
 
 Key = tuple[str, str]
 """The kind of a section, and its id: stable when the diff is laid out again."""
@@ -138,30 +35,6 @@ class Section(Protocol):
     def line(self, y: int) -> Line: ...
 
     def number(self, y: int) -> int: ...
-
-
-@dataclass(frozen=True, slots=True)
-class Pen:
-    """The parameters of drawing lines `width` cells wide; `digits` is the length of the largest number."""
-
-    file: OpenFile
-    width: int
-    theme_styles: ThemeStyles
-    digits: int
-
-
-class Even:
-    """Heights of lines that take one line each."""
-
-    def __init__(self, count: int) -> None:
-        self.total = count
-
-    def __getitem__(self, index: int) -> int:
-        return 1
-
-    def locate(self, y: int) -> tuple[int, int]:
-        """The line of code at line `y`, with offset 0."""
-        return y, 0
 
 
 class Texts:
@@ -194,46 +67,18 @@ class Fold(Texts):
         self.fold = gap
 
 
-class Unified:
-    """Lines one below the other, with both numbers."""
+class Unified(RowBlock):
+    """Lines one below the other."""
 
     fold = None
 
     def __init__(self, key: Key, hunk: int, rows: Rows, pen: Pen, *, gone: bool = False) -> None:
+        super().__init__(rows, pen, gone=gone)
         self.key = key
         self.hunk = hunk
-        self._rows = rows
-        self._pen = pen
-        self._gone = gone
-        self._room = max(4, pen.width - 2 * pen.digits - 4)
-        self._heights = _heights(rows, self._room)
-        self._drawn: OrderedDict[int, list[Line]] = OrderedDict()
-
-    def __len__(self) -> int:
-        return self._heights.total
-
-    def line(self, y: int) -> Line:
-        index, offset = self._heights.locate(y)
-        lines = self._drawn.get(index)
-        if lines is None:
-            lines = self._drawn[index] = self._draw(self._rows[index])
-            if len(self._drawn) > _CACHED:
-                self._drawn.popitem(last=False)
-        return lines[min(offset, len(lines) - 1)]
 
     def number(self, y: int) -> int:
-        return _number([*self._rows], self._heights.locate(y)[0])
-
-    def _draw(self, row: Row) -> list[Line]:
-        pen = self._pen
-        old, new = (str(number or "").rjust(pen.digits) for number in (row.old, row.new))
-        code = code_of(row, pen.file, pen.theme_styles, gone=self._gone)
-        return draw_row(row, f"{old} {new}", code, self._room, pen.theme_styles, gone=self._gone)
-
-
-def _heights(rows: Rows, room: int) -> Heights | Even:
-    texts = rows.texts()
-    return Even(len(texts)) if all_short(texts, room) else Heights(height_of(text, room) for text in texts)
+        return _number([*self.rows], self.heights.locate(y)[0])
 
 
 Pair = tuple[Row | None, Row | None]
@@ -252,10 +97,14 @@ class SideBySide:
         self._gone = gone
         self._half = (pen.width - 1) // 2
         self._room = max(4, self._half - pen.digits - 3)
-        short = all_short(rows.texts(), self._room)
-        heights = (max(self._height(row) for row in pair) for pair in self._pairs)
-        self._heights = Even(len(self._pairs)) if short else Heights(heights)
-        self._drawn: OrderedDict[int, list[Line]] = OrderedDict()
+        left, right = (
+            heights_of([row.text if (row := pair[side]) else "" for pair in self._pairs], self._room)
+            for side in (0, 1)
+        )
+        heights = (max(left[index], right[index]) for index in range(len(self._pairs)))
+        even = isinstance(left, Even) and isinstance(right, Even)
+        self._heights = Even(len(self._pairs)) if even else Heights(heights)
+        self._drawn: Recent[list[Line]] = Recent(MOST_LAID)
 
     def __len__(self) -> int:
         return self._heights.total
@@ -264,17 +113,12 @@ class SideBySide:
         index, offset = self._heights.locate(y)
         lines = self._drawn.get(index)
         if lines is None:
-            lines = self._drawn[index] = self._draw(index)
-            if len(self._drawn) > _CACHED:
-                self._drawn.popitem(last=False)
+            lines = self._drawn.put(index, self._draw(index))
         return lines[min(offset, len(lines) - 1)]
 
     def number(self, y: int) -> int:
         rows = [pair[1] or pair[0] for pair in self._pairs]
         return _number([row for row in rows if row], self._heights.locate(y)[0])
-
-    def _height(self, row: Row | None) -> int:
-        return height_of(row.text, self._room) if row else 1
 
     def _draw(self, index: int) -> list[Line]:
         styles = self._pen.theme_styles
@@ -291,11 +135,9 @@ class SideBySide:
         lines: list[Line] = []
         if row is not None:
             number = str((row.new if side else row.old) or "").rjust(pen.digits)
-            code = code_of(row, pen.file, pen.theme_styles, gone=self._gone)
-            lines = draw_row(row, number, code, self._room, pen.theme_styles, gone=self._gone)
-        blank = Segment(
-            " " * (pen.digits + 3 + self._room), pen.theme_styles("text", surface_of(row, gone=self._gone))
-        )
+            lines = draw_row(row, number, pen, self._room, gone=self._gone)
+        ground = pen.theme_styles("text", surface_of(row, pen.on, gone=self._gone))
+        blank = Segment(" " * (pen.digits + 3 + self._room), ground)
         return [*lines, *[Line([blank])] * (height - len(lines))]
 
 
@@ -305,7 +147,7 @@ def paired(lines: Rows) -> list[Pair]:
     pairs: list[Pair] = []
     place = 0
     while place < len(rows):
-        if rows[place].kind == "same":
+        if rows[place].kind not in ("removed", "added"):
             pairs.append((rows[place], rows[place]))
             place += 1
             continue

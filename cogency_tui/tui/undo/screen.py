@@ -9,7 +9,8 @@ from textual.containers import Vertical
 
 from cogency_tui.safe_text import one_line, reveal
 from cogency_tui.tui.kit.dialogs import Choice, Choices, DialogBody, ReadingScreen
-from cogency_tui.tui.kit.diff import draw_diff
+from cogency_tui.tui.kit.diff import DiffLayout
+from cogency_tui.tui.kit.lazy_text_layout import Fixed, LayoutBlock, Stack
 from cogency_tui.tui.kit.lines import BLANK, Line, wrap
 from cogency_tui.tui.kit.number_format import plural
 from cogency_tui.tui.theme_styles import ThemeStyles
@@ -51,7 +52,14 @@ class UndoScreen(ReadingScreen[bool]):
             return [("escape", "close", "close")]
         return [("y", "apply", "accept"), ("n", "cancel", "close")]
 
-    def _draw(self, width: int, styles: ThemeStyles) -> list[Line]:
+    def _draw(self, width: int, styles: ThemeStyles) -> LayoutBlock:
+        diff = "".join(planned.diff for planned in self._plan.changes)
+        blocks: list[LayoutBlock] = [Fixed(self._draw_summary(width, styles))]
+        if diff:
+            blocks += [Fixed([BLANK]), DiffLayout(diff, width, styles, headed=True)]
+        return Stack(blocks)
+
+    def _draw_summary(self, width: int, styles: ThemeStyles) -> list[Line]:
         # Not needed for the first frame.
         from cogency_tui.agent.edits.undo_preview import left_out
 
@@ -70,6 +78,4 @@ class UndoScreen(ReadingScreen[bool]):
             lines += [BLANK, *wrap([Segment(text, styles("bad"))], width)]
         if plan.left:
             lines += [BLANK, *wrap([Segment(reveal(left_out(plan.left)), styles("dim"))], width)]
-        for planned in plan.changes:
-            lines += [BLANK, *draw_diff(planned.diff, width, styles)]
         return lines

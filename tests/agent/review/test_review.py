@@ -71,7 +71,7 @@ async def test_a_diff_has_rows_with_numbers_and_marked_words(desk: Desk) -> None
     ]
     assert [(row.kind, row.old, row.new) for row in diff.rows(second)] == [("removed", 21, None)]
     removed, added, _ = diff.rows(first)
-    assert (diff.marks(removed), diff.marks(added)) == (((5, 6),), ((5, 8),))
+    assert (diff.changed_words(removed), diff.changed_words(added)) == (((5, 6),), ((5, 8),))
     assert diff.patch(first) == "-line 2\n+line two\n+line more\n"
     assert diff.text(first) == "line two\nline more\n"
     gaps = diff.gaps()

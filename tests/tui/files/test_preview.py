@@ -34,7 +34,7 @@ def test_a_line_longer_than_the_screen_keeps_its_number(project: Path) -> None:
     texts = [sheet.line(y).text.rstrip() for y in range(len(sheet))]
 
     assert texts[0].startswith("1 x")
-    assert texts[1].startswith("  x")
+    assert texts[1].startswith("↪ x")
     assert texts[-1] == "2 end"
     assert sum(text.count("x") for text in texts) == 100
     assert [sheet.line(y).joint for y in range(len(sheet))] == ["\n", "", "", "\n"]

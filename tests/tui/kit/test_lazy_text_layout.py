@@ -3,12 +3,11 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rich.segment import Segment
 
 from cogency_tui.safe_text import reveal
 from cogency_tui.tui.kit.command_output import Output, OutputLines
 from cogency_tui.tui.kit.lazy_text_layout import Fixed, GrowingText, LazyLayout, Stack
-from cogency_tui.tui.kit.lines import chop, width_of
+from cogency_tui.tui.kit.lines import width_of
 from cogency_tui.tui.kit.number_format import size
 from cogency_tui.tui.theme_styles import theme_styles_of
 
@@ -19,10 +18,19 @@ def rows(sheet: LazyLayout | Stack) -> list[str]:
     return [sheet.line(y).text for y in range(len(sheet))]
 
 
+def copied(sheet: LazyLayout) -> list[str]:
+    """The lines as a copy has them."""
+    text = ""
+    for y in range(len(sheet)):
+        line = sheet.line(y)
+        text += (line.joint if y else "") + line.text[line.lead :]
+    return [each.rstrip() for each in text.split("\n")] if len(sheet) else []
+
+
 @pytest.mark.exhaustive
 @given(
     st.lists(st.text(st.sampled_from("ab 漢é🙂\n"), max_size=30), max_size=12),
-    st.integers(min_value=2, max_value=12),
+    st.integers(min_value=2, max_value=20),
 )
 def test_a_sheet_that_grows_is_the_sheet_of_the_whole(pieces: list[str], width: int) -> None:
     lines = OutputLines()
@@ -32,8 +40,8 @@ def test_a_sheet_that_grows_is_the_sheet_of_the_whole(pieces: list[str], width: 
         growing.grow()
 
     assert rows(growing) == rows(LazyLayout(lines, width, INKS))
-    expected = [line.text for text in lines.texts() for line in chop([Segment(text)], width)]
-    assert rows(growing) == expected
+    assert copied(growing) == [text.rstrip() for text in lines.texts()]
+    assert all(width_of(growing.line(y).segments) <= max(2, width) for y in range(len(growing)))
 
 
 def test_colors_are_styles_of_the_theme() -> None:
@@ -68,7 +76,22 @@ def test_lines_that_were_dropped_are_gone_from_the_sheet() -> None:
         sheet.grow()
 
     assert rows(sheet) == rows(LazyLayout(output, 10, INKS))
-    assert rows(sheet)[-2:] == ["line  99 i", "s long"]
+    assert rows(sheet)[-2:] == ["line  99", "is long"]
+
+
+def test_what_follows_of_a_long_line_hangs_beside_a_mark() -> None:
+    lines = OutputLines()
+    lines.write("a sentence that is folded at spaces, and a " + "w" * 24)
+    sheet = LazyLayout(lines, 20, INKS)
+
+    assert rows(sheet) == [
+        "a sentence that is",
+        "↪ folded at spaces,",
+        "↪ and a " + "w" * 12,
+        "↪ " + "w" * 12,
+    ]
+    assert sheet.line(1).segments[0].style == INKS("dim")
+    assert copied(sheet) == list(lines.texts())
 
 
 def test_only_what_is_looked_at_is_kept() -> None:

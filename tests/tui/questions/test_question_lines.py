@@ -262,7 +262,7 @@ async def test_a_command_is_shown_with_what_it_hides_and_answers_say_how_far_the
         await app.ask(EDIT)
         await pilot.pause()
         assert "Edit app.py (+1 −1)" in body_of(app)
-        assert "+x = 2␛[2J" in body_of(app)
+        assert "+ x = 2␛[2J" in body_of(app)
         assert len(grounds_of(app)) == 3
 
         # What a yes covers is not cut, nor a long rule.

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from cogency_tui.agent.review.model import Row
 from cogency_tui.store.prompt_text import Written
 from cogency_tui.tui.help.screen import collect_keys
 from cogency_tui.tui.main.screen import MainScreen
 from cogency_tui.tui.review.keys import REVIEW_KEYS
+from cogency_tui.workspace.diff_rows import Row
 from tests.peers.scripted import ScriptedProvider
 from tests.tui.driving import (
     at_work,

@@ -2,13 +2,14 @@
 
 import pytest
 
-from cogency_tui.agent.review.model import ChangedFile, FileKey, Group, Overview, Row
+from cogency_tui.agent.review.model import ChangedFile, FileKey, Group, Overview
 from cogency_tui.store.edit_records import State
+from cogency_tui.tui.kit.diff_rows import height_of
 from cogency_tui.tui.kit.select_list import Heading
 from cogency_tui.tui.review.file_rows import FileRow, first_of, place_of, rows_of
-from cogency_tui.tui.review.open_file import ListedLines, Run
-from cogency_tui.tui.review.section_drawing import height_of, paired
+from cogency_tui.tui.review.section_drawing import paired
 from cogency_tui.tui.terminal.external_editor import at_line
+from cogency_tui.workspace.diff_rows import ListedLines, Row, Run
 
 
 def file(path: str, turn: int, state: State = "new") -> ChangedFile:

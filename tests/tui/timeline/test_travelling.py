@@ -145,8 +145,8 @@ async def test_files_are_shown_as_they_were_and_f_forks_from_a_moment(agent: Age
         assert "1 file changed · 1 later" in timeline.detail
         assert "changed since" in timeline.files
         await timeline.press("up")
-        assert "-x = 2" in timeline.text
-        assert "+x = 3" in timeline.text
+        assert "− x = 2" in timeline.text
+        assert "+ x = 3" in timeline.text
         await timeline.press("enter")
         assert "x = 2" in timeline.text
         assert "x = 3" not in timeline.text

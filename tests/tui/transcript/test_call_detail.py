@@ -85,7 +85,7 @@ def test_a_diff_stands_in_the_place_of_what_it_was_made_of() -> None:
     shown = text(sheet_of(edited))
 
     assert "file  a.py" in shown
-    assert "+z" in shown
+    assert shown[-3:] == ["1   − x", "  1 + y", "  2 + z"]
     assert not any(line.startswith(("old", "new")) for line in shown)
 
 

@@ -1,6 +1,6 @@
 """Words that differ within a line, and lines that are versions of each other."""
 
-from cogency_tui.agent.review.intraline import marks, twins
+from cogency_tui.workspace.intraline import marks, twins
 
 
 def test_only_the_words_that_differ_are_marked() -> None:

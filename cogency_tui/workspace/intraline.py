@@ -8,8 +8,7 @@ from collections.abc import Sequence
 from difflib import SequenceMatcher
 from functools import lru_cache
 
-Span = tuple[int, int]
-"""Characters of a line: the first, and the one after the last."""
+from cogency_tui.workspace.diff_rows import Span
 
 _WORD = re.compile(r"\w+|\s+|[^\w\s]")
 _LONGEST = 1_000
