@@ -21,7 +21,8 @@
     ├── ToolError                a tool failed; the model receives the error
     │   ├── JournalError         a change cannot be recorded beforehand; it was not made
     │   ├── StrangerError        a failure described in the words of an untrusted source
-    │   ├── RefusedError         permissions, or the user, refused a call
+    │   ├── RefusedError         permissions refused a call
+    │   │   └── DeclinedError    the user declined it
     │   └── WorkspaceError       a path or a file cannot be used as asked
     │       ├── ConsentError
     │       └── LossError
@@ -155,6 +156,14 @@ class RefusedError(ToolError):
     def __init__(self, message: str, reason: str) -> None:
         super().__init__(message)
         self.reason = reason
+
+
+class DeclinedError(RefusedError):
+    """A call that the user has declined; `words` are theirs, if any."""
+
+    def __init__(self, message: str, reason: str, words: str = "") -> None:
+        super().__init__(message, reason)
+        self.words = words
 
 
 class WorkspaceError(ToolError):

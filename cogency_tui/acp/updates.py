@@ -14,7 +14,7 @@ from cogency_tui.acp.prompt_blocks import fenced
 from cogency_tui.agent.llm_tool import Llm
 from cogency_tui.agent.relic_tool import Relic
 from cogency_tui.errors import StoreError, WorkspaceError
-from cogency_tui.protocol.events import CallEvent, ErrorPayload, Event, ResultEvent
+from cogency_tui.protocol.events import CallEvent, ErrorPayload, Event, ResultEvent, outcome_shown
 from cogency_tui.protocol.transcript import as_tool_call, call_record, user_text
 from cogency_tui.safe_text import one_line
 from cogency_tui.store.blobs import Blobs
@@ -173,7 +173,7 @@ class Updates:
         status = "failed" if payload["error"] else "completed"
         content = [
             *diffs,
-            *([_text(text)] if (text := _output(payload["outcome"], payload["content"])) else []),
+            *([_text(text)] if (text := _output(outcome_shown(payload), payload["content"])) else []),
         ]
         yield acp.update_tool_call(id, status=status, content=content)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from cogency_tui.protocol.events import CallEvent
 from cogency_tui.protocol.taint_sources import Sources
-from cogency_tui.tools.base import Touch
+from cogency_tui.tools.base import ToolKind, Touch
 
 _RETRIES = 3
 
@@ -20,6 +20,7 @@ class NodeState(Enum):
     RUNNING = "running"
     DONE = "done"
     FAILED = "failed"
+    DECLINED = "declined"
     SKIPPED = "skipped"
     LOST = "without a result"
     """A call of an earlier cycle, which ended before the call did."""
@@ -34,8 +35,10 @@ class Job:
     """One call.
 
     `scope` are the results that had a name when it was written, `names` those of them that its arguments
-    use; `problem` is why it cannot run, `refused` why permissions forbid it. `malformed` marks an action
-    that could not be parsed. `begun`: its tool was started. `sources` are those of what it read.
+    use; `problem` is why it cannot run, `refused` why permissions forbid it, `declined` the user's words for
+    that, if it was they who did. `malformed` marks an action that could not be parsed. `begun`: its tool was
+    started. `sources` are those of what it read. `kind` is that of its tool, if known; `decided`: it may run,
+    or may not; `asks`: the user is asked about it, None while that is not known.
     """
 
     call: CallEvent
@@ -48,11 +51,15 @@ class Job:
     touch: Touch = field(default_factory=Touch)
     problem: str = ""
     refused: str = ""
+    declined: str | None = None
     malformed: bool = False
     in_turn: bool = True
     value: Any = None
     sources: Sources = field(default_factory=Sources)
     begun: bool = False
+    kind: ToolKind | None = None
+    decided: bool = False
+    asks: bool | None = None
     task: asyncio.Task[None] | None = None
 
     @property
@@ -121,6 +128,9 @@ class Job:
                 yield other
 
 
+_FREE = frozenset((NodeState.FAILED, NodeState.DECLINED, NodeState.SKIPPED))
+
+
 class TurnActions:
     """The actions of one turn over its cycles: their outcome counts in every later cycle."""
 
@@ -129,10 +139,10 @@ class TurnActions:
 
     @property
     def ids(self) -> set[str]:
-        """The ids that the model has used. The id of an action that failed, or could not be parsed, is
-        free, so that the model can retry it.
+        """The ids that the model has used. The id of an action that failed, was declined, or could not be
+        parsed, is free, so that the model can retry it.
         """
-        return {job.action for job in self._jobs if job.state not in (NodeState.FAILED, NodeState.SKIPPED)}
+        return {job.action for job in self._jobs if job.state not in _FREE}
 
     def add(self, job: Job) -> None:
         """Record a call, if it is an action."""
@@ -224,4 +234,4 @@ def _dependencies(job: Job, by_action: Mapping[str, Job]) -> list[tuple[str, Job
     ]
 
 
-_BECAME = {NodeState.FAILED: "failed", NodeState.SKIPPED: "was skipped", NodeState.LOST: "has no result"}
+_BECAME = {NodeState.FAILED: "failed", NodeState.DECLINED: "failed", NodeState.SKIPPED: "was skipped", NodeState.LOST: "has no result"}

@@ -17,12 +17,13 @@ from typing import Any
 from cogency_tui.agent.call_graph import Job, NodeState, TurnActions, blocked_by, in_cycles, out_of_turn
 from cogency_tui.agent.output_variables import as_text, mentioned_in, names_in_call, substitute_call
 from cogency_tui.agent.permissions.gate import Gate
+from cogency_tui.agent.question_order import QuestionOrder
 from cogency_tui.agent.subagent_progress import first_line, progress_payload
-from cogency_tui.errors import RefusedError, StrangerError, ToolError
+from cogency_tui.errors import DeclinedError, RefusedError, StrangerError, ToolError
 from cogency_tui.protocol.events import CallEvent, CallState, ResultEvent, ResultPayload, Step
 from cogency_tui.protocol.taint_sources import Sources
 from cogency_tui.protocol.transcript import as_tool_call, call_record
-from cogency_tui.tools.base import BoundCall, Intent, Outcome, ToolContext, Touch
+from cogency_tui.tools.base import BoundCall, Effect, Intent, Outcome, ToolContext, ToolKind, Touch
 from cogency_tui.tools.journal_protocol import Consent
 from cogency_tui.tools.registry import Registry
 
@@ -38,9 +39,13 @@ _TOO_MANY = (
     f"Not run: it comes after the first {MOST_CALLS} calls of the answer. Repeat it in the next answer."
 )
 
+_EFFECTS: Mapping[ToolKind, Effect] = {"edit": "write", "execute": "command"}
+"""The effects of calls that may have to wait for others, by the kind of their tool."""
+
 _ENDED: Mapping[NodeState, CallState] = {
     NodeState.DONE: "done",
     NodeState.FAILED: "failed",
+    NodeState.DECLINED: "declined",
     NodeState.SKIPPED: "skipped",
 }
 
@@ -88,6 +93,7 @@ class Scheduler:
         self._submitted = 0
         for job in self._actions.settled():
             self._add(job)
+        self._order = QuestionOrder(self._jobs, self._by_action, self._expects_question)
         self._results: list[ResultEvent] = []
         self._complete = False
         self._cancelled = False
@@ -123,6 +129,7 @@ class Scheduler:
         job.names = names_in_call(job.args, job.scope, self._registry.environment_of(job.called))
         try:
             bound = self._bind(job, {})
+            job.kind = bound.tool.kind
             job.touch = bound.touch.widened() if job.names else bound.touch
         except ToolError as exc:
             # With names still to be replaced, its arguments do not yet show what it touches.
@@ -232,6 +239,11 @@ class Scheduler:
         """
         return self._context.call_id or job.call["id"]
 
+    def _expects_question(self, job: Job) -> bool:
+        """Return whether the user will probably be asked about a job that was not planned yet."""
+        effect: Effect | None = _EFFECTS.get(job.kind) if job.kind else None
+        return effect is not None and not job.problem and self._gate.expects_question(effect)
+
     def _advance(self) -> None:
         """Start, skip or fail every job that is ready for it."""
         moved = True
@@ -244,6 +256,7 @@ class Scheduler:
                     moved = True
             if not moved and self._complete and self.idle:
                 moved = self._break_deadlock()
+        self._order.update()
         self._wake()
 
     def _settle_waiting(self, job: Job) -> bool:
@@ -279,11 +292,11 @@ class Scheduler:
     async def _run(self, job: Job) -> None:
         outcome = await self._attempt_all(job)
         if job.detached:
-            self._settle_state(job, outcome, NodeState.FAILED if outcome.failed else NodeState.DONE)
+            self._settle_state(job, outcome, _state_of(job, outcome))
             if outcome.failed:
                 _log.warning("%s (fire and forget) failed: %s", job.tool, outcome.outcome)
         else:
-            self._end(job, outcome, NodeState.FAILED if outcome.failed else NodeState.DONE)
+            self._end(job, outcome, _state_of(job, outcome))
         self._advance()
 
     async def _attempt_all(self, job: Job) -> Outcome:
@@ -334,12 +347,18 @@ class Scheduler:
         """The intent of the call, once it is permitted."""
         try:
             intent = await bound.plan()
-            await self._gate.check(self._call_id(job), job.tool, intent)
+            await self._gate.check(self._call_id(job), job.tool, intent, self._order.place(job))
             return intent
         except RefusedError as exc:
             # The user is not asked again about what they have refused.
             job.refused = exc.reason
+            job.declined = exc.words if isinstance(exc, DeclinedError) else None
+            # It did not run: the time was the user's.
+            job.started = self._clock()
             raise
+        finally:
+            job.decided, job.asks = True, bool(job.asks)
+            self._order.update()
 
     @staticmethod
     def _broke(job: Job, exc: BaseException) -> str:
@@ -368,7 +387,7 @@ class Scheduler:
         if self._cancelled:
             return
         self._results.append(self._result(job, outcome, _ENDED[state]))
-        if state is NodeState.FAILED and job.on_error == "fail":
+        if state in (NodeState.FAILED, NodeState.DECLINED) and job.on_error == "fail":
             failed = f"{json.dumps(job.action)} failed ({job.tool}: {first_line(outcome.outcome)})"
             self.failure = f'The action {failed}, and its on_error is "fail"'
 
@@ -387,6 +406,8 @@ class Scheduler:
         }
         if job.refused:
             payload["refused"] = job.refused
+        if state == "declined" and job.declined:
+            payload["words"] = job.declined
         if outcome.put_back:
             payload["put_back"] = list(outcome.put_back)
         return payload
@@ -401,6 +422,13 @@ class Scheduler:
             "duration": max(0.0, now - job.started),
             "payload": payload,
         }
+
+
+def _state_of(job: Job, outcome: Outcome) -> NodeState:
+    """The state in which a call ends with this outcome."""
+    if job.declined is not None:
+        return NodeState.DECLINED
+    return NodeState.FAILED if outcome.failed else NodeState.DONE
 
 
 def _is_cancelled() -> bool:

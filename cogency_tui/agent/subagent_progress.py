@@ -9,7 +9,7 @@ from contextlib import suppress
 from typing import Any, cast
 
 from cogency_tui.protocol.accumulator import Accumulator
-from cogency_tui.protocol.events import Event, ResultEvent, ResultPayload, Step, StepState
+from cogency_tui.protocol.events import Event, ResultEvent, ResultPayload, Step, StepState, outcome_shown
 from cogency_tui.protocol.transcript import as_tool_call, call_record
 from cogency_tui.store.store import Store
 from cogency_tui.workspace.protected_names import shown
@@ -109,8 +109,9 @@ def step_begun(call_id: str, record: Mapping[str, Any]) -> Step:
 def step_ended(event: ResultEvent) -> Step:
     """The step of a call that has ended."""
     tool, payload = first_line(event["tool"]), event["payload"]
-    outcome = first_line(f"{tool}: {payload['outcome']}")[len(tool) + 2 :]
-    return _step(event["id"], "failed" if payload["error"] else "done", tool, outcome=outcome)
+    outcome = first_line(f"{tool}: {outcome_shown(payload)}")[len(tool) + 2 :]
+    state: StepState = "failed" if payload["error"] else "done"
+    return _step(event["id"], "declined" if payload["state"] == "declined" else state, tool, outcome=outcome)
 
 
 def call_summary(record: Mapping[str, Any]) -> str:
@@ -127,12 +128,18 @@ def _step(call: str, state: StepState, tool: str = "", *, subject: str = "", out
     return {"call": call, "state": state, "tool": tool, "subject": subject, "outcome": outcome}
 
 
-_MARKS: Mapping[StepState, str] = {"running": "·", "done": "✓", "failed": "✗", "problem": "!"}
+_MARKS: Mapping[StepState, str] = {
+    "running": "·",
+    "done": "✓",
+    "failed": "✗",
+    "declined": "⊘",
+    "problem": "!",
+}
 
 
 def _line(step: Step) -> str:
     shown = (step["tool"], step["subject"])
-    if step["state"] in ("done", "failed"):
+    if step["state"] in ("done", "failed", "declined"):
         shown = (f"{step['tool']}:", step["outcome"])
     return f"{_MARKS[step['state']]} {' '.join(part for part in shown if part)}\n"
 

@@ -14,7 +14,7 @@ from cogency_tui.agent.permissions.gate import Answer, Question, Refusal
 from cogency_tui.cli.standard_streams import describe_args, print_json, print_text, talk
 from cogency_tui.cli.trust import print_unused
 from cogency_tui.errors import CogencyError, UsageError
-from cogency_tui.protocol.events import Event, error_event
+from cogency_tui.protocol.events import Event, error_event, mark_of, outcome_shown
 from cogency_tui.protocol.transcript import as_tool_call, call_record
 from cogency_tui.redaction import Redactor
 from cogency_tui.safe_text import one_line, reveal
@@ -188,8 +188,9 @@ def _print_event(event: Event) -> None:
         call = as_tool_call(call_record(event))
         talk(f"· {call['name']} {describe_args(call['args'])}")
     elif event["type"] == "result":
-        mark = "✗" if event["payload"]["error"] else "✓"
-        talk(f"{mark} {event['tool']} {event['payload']['outcome']} ({event['duration'] * 1000:.0f} ms)")
+        payload = event["payload"]
+        took = "" if payload["state"] == "declined" else f" ({event['duration'] * 1000:.0f} ms)"
+        talk(f"{mark_of(payload)} {event['tool']} {outcome_shown(payload)}{took}")
     elif event["type"] == "error":
         payload = event["payload"]
         mark = "◇" if payload.get("notice") else "Error:"

@@ -5,7 +5,7 @@ duration; a call by its beginning and its end.
 """
 
 from cogency_tui.cli.standard_streams import describe_args
-from cogency_tui.protocol.events import ErrorPayload, Event, Measure, ResultEvent
+from cogency_tui.protocol.events import ErrorPayload, Event, Measure, ResultEvent, outcome_shown
 from cogency_tui.protocol.transcript import as_tool_call, call_record
 from cogency_tui.safe_text import Sanitizer, one_line
 
@@ -87,10 +87,12 @@ class Announcer:
         payload = event["payload"]
         content = payload["content"]
         self.last_output = content if isinstance(content, str) else ""
-        outcome = one_line(payload["outcome"])
+        outcome = one_line(outcome_shown(payload))
         if event["id"] not in self._started:
             # It never ran: it was refused, skipped, or could not be parsed.
             about = f" ({subject})" if subject else ""
+            if payload["state"] == "declined":
+                return [f"Tool {tool}{about} did not run. {outcome}"]
             return [f"Tool {tool}{about} did not run: {outcome or 'no reason given'}"]
         if payload["state"] == "interrupted":
             return [f"Tool {tool} was interrupted."]

@@ -20,9 +20,10 @@ class ReviewNote(TypedDict):
     edit: int
 
 
-CallState: TypeAlias = Literal["running", "done", "failed", "skipped", "interrupted"]
-"""The state of a call: `skipped` where a call that it depends on did not succeed, `failed` for every other
-failure that is no interruption."""
+CallState: TypeAlias = Literal["running", "done", "failed", "declined", "skipped", "interrupted"]
+"""The state of a call: `skipped` where a call that it depends on did not succeed, `declined` where the user
+did not allow it (`failed` in events of older versions), `failed` for every other failure that is no
+interruption."""
 
 
 class RanCommand(TypedDict):
@@ -106,7 +107,7 @@ class ExecuteEvent(TypedDict):
     timestamp: float
 
 
-StepState: TypeAlias = Literal["running", "done", "failed", "problem"]
+StepState: TypeAlias = Literal["running", "done", "failed", "declined", "problem"]
 
 
 class Step(TypedDict):
@@ -127,7 +128,8 @@ class ResultPayload(TypedDict):
     """`outcome` is one line for the user, `content` any JSON value for the model; `error` states whether the
     model receives it as a failure, `state` how the call ended.
 
-    `refused` is the reason why permissions did not allow the call. A result in place of a call that could
+    `refused` is the reason why permissions did not allow the call; if the user declined it, `words` are theirs.
+    A result in place of a call that could
     not be parsed has that call's text as `raw`, and the model's id of it as `action`. `put_back` are the
     protected files whose changes were reverted, of a call that otherwise succeeded. `sources` name the origin
     of its content, where that is neither the user nor the project; `possible_sources` name sources that
@@ -139,12 +141,31 @@ class ResultPayload(TypedDict):
     error: bool
     state: CallState
     refused: NotRequired[str]
+    words: NotRequired[str]
     raw: NotRequired[str]
     action: NotRequired[str]
     put_back: NotRequired[list[str]]
     sources: NotRequired[list[str]]
     possible_sources: NotRequired[list[str]]
     steps: NotRequired[list[Step]]
+
+
+DECLINED = "You declined."
+
+
+def outcome_shown(payload: ResultPayload) -> str:
+    """The outcome as the user sees it: what they have declined in their own words, not as the model is told."""
+    if payload["state"] != "declined":
+        return payload["outcome"]
+    return f"You declined: {payload['words']}" if payload.get("words") else DECLINED
+
+
+_MARKS: dict[CallState, str] = {"running": "⠋", "done": "✓", "declined": "⊘", "skipped": "⊘", "interrupted": "■"}
+
+
+def mark_of(payload: ResultPayload) -> str:
+    """The glyph for the end of a call."""
+    return _MARKS.get(payload["state"], "✗")
 
 
 class ResultEvent(TypedDict):

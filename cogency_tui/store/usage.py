@@ -145,7 +145,8 @@ _USAGE = (
 _MODEL = "coalesce(iif(json_valid(u.body), json_extract(u.body, '$.model'), NULL), c.model)"
 _TOOLS = (
     "SELECT tool, count(*), sum(failed), total(duration) FROM (SELECT json_extract(e.body, '$.tool') AS tool,"
-    " json_extract(e.body, '$.payload.error') AS failed, json_extract(e.body, '$.duration') AS duration"
+    " (json_extract(e.body, '$.payload.error') AND coalesce(json_extract(e.body, '$.payload.state'), '')"
+    " != 'declined') AS failed, json_extract(e.body, '$.duration') AS duration"
     " FROM events e JOIN conversations c ON c.id = e.conversation_id"
     f" WHERE e.type = 'result' AND {_SCOPE} AND {_PERIOD.format('e', 'e')} AND json_valid(e.body))"
     " GROUP BY tool ORDER BY count(*) DESC, tool"

@@ -190,6 +190,14 @@ class CogencyApp(App[int]):
             tooltip="All commands",
         ),
         Binding(
+            "f6",
+            "focus_question",
+            "Answer",
+            show=False,
+            id="focus_question",
+            tooltip="Focus the agent's question",
+        ),
+        Binding(
             "ctrl+z",
             "suspend_process",
             "Suspend",
@@ -410,6 +418,12 @@ class CogencyApp(App[int]):
         self.presence.change(event.state, watched=self.app_focus)
         if event.state == "idle":
             self._collecting.rest()
+
+    def on_answering_screen_resumed(self) -> None:
+        self._main.place_question()
+
+    def action_focus_question(self) -> None:
+        self._main.focus_question()
 
     def refresh_css(self, animate: bool = True) -> None:
         """Restyle everything; Textual calls this when the theme has changed."""

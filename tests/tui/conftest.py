@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from cogency_tui.tui.questions import screen as question_screen
+from cogency_tui.tui.questions import panel as question_panel
 
 
 @pytest.fixture
@@ -21,4 +21,4 @@ def project() -> Path:
 @pytest.fixture
 def short_pause(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the clock of the test alone say how long a question takes no answer."""
-    monkeypatch.setattr(question_screen, "PAUSE", 0.01)
+    monkeypatch.setattr(question_panel, "PAUSE", 0.01)

@@ -16,7 +16,7 @@ from typing import Any, Literal, cast
 import msgspec
 
 from cogency_tui.config.themes import load_palette
-from cogency_tui.protocol.events import Event, ResultEvent
+from cogency_tui.protocol.events import Event, ResultEvent, outcome_shown
 from cogency_tui.protocol.transcript import as_tool_call, call_record, user_text
 from cogency_tui.redaction import Redactor
 from cogency_tui.safe_text import clean
@@ -34,7 +34,7 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """A call: its subject in one line, its arguments and its output as text. `state` is `done`, `failed`,
+    """A call: its subject in one line, its arguments and its output as text. `state` is `done`, `failed`, `declined`,
     or `interrupted` if there is no result.
     """
 
@@ -43,7 +43,7 @@ class Done:
     arguments: str
     outcome: str
     output: str
-    state: Literal["done", "failed", "interrupted"]
+    state: Literal["done", "failed", "declined", "interrupted"]
     seconds: float
 
 
@@ -95,15 +95,15 @@ def _is_done(call: dict[str, Any], result: ResultEvent | None) -> Done:
         return Done(tool, first, arguments, "interrupted", "", "interrupted", 0.0)
     payload = result["payload"]
     output = "" if payload["content"] is None else _text(payload["content"])
-    state = "failed" if payload["error"] else "done"
-    return Done(tool, first, arguments, payload["outcome"], output, state, result["duration"])
+    state = "declined" if payload["state"] == "declined" else "failed" if payload["error"] else "done"
+    return Done(tool, first, arguments, outcome_shown(payload), output, state, result["duration"])
 
 
 def _text(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=2)
 
 
-_MARKS = {"done": "✓", "failed": "✗", "interrupted": "■"}
+_MARKS = {"done": "✓", "failed": "✗", "declined": "⊘", "interrupted": "■"}
 _SPECIAL = re.compile(r"([\\`*_\[\]<>#|~])")
 
 
@@ -217,7 +217,8 @@ def _call_html(done: Done) -> str:
     summary = f"{mark} <b>{_escaped(done.tool)}</b> {_escaped(done.about)}"
     arguments = f'<pre class="wrap">{_escaped(done.arguments)}</pre>' if done.arguments else ""
     output = f"<pre>{_escaped(done.output)}</pre>" if done.output else ""
-    outcome = f'<p class="note">{_escaped(done.outcome)} · {done.seconds:.1f} s</p>'
+    time = "" if done.state == "declined" else f" · {done.seconds:.1f} s"
+    outcome = f'<p class="note">{_escaped(done.outcome)}{time}</p>'
     return f"<details><summary>{summary}</summary><div>{arguments}{outcome}{output}</div></details>"
 
 

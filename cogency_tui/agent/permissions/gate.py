@@ -14,12 +14,14 @@ Invariants:
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from time import time
-from typing import Literal, cast
+from typing import Literal, NamedTuple, Protocol, cast
 
 from cogency_tui.agent.permissions.grants import (
     ANY_COMMAND,
     EVERY_COMMAND,
+    PLAIN_CHANGES,
     Grant,
     Grants,
     Key,
@@ -28,7 +30,7 @@ from cogency_tui.agent.permissions.grants import (
 )
 from cogency_tui.agent.permissions.rules import RuleEffect, Rules, Ruling
 from cogency_tui.config.schema import PERMISSIONS, Permissions
-from cogency_tui.errors import RefusedError, UserFacingError
+from cogency_tui.errors import DeclinedError, RefusedError, UserFacingError
 from cogency_tui.protocol.taint_sources import Sources
 from cogency_tui.tools.base import Effect, Intent
 from cogency_tui.tools.worker_threads import in_thread
@@ -37,6 +39,10 @@ _NAMED = 2
 """Sources that a question names."""
 
 _CHANGED = "A rule matches, but files that determine what runs have changed since the rule was added"
+
+_CHANGES_FILES = "it changes files"
+_RUNS_COMMAND = "it runs a command"
+"""Reasons that a question does not repeat, since it shows the change or the command."""
 
 _MAY_REACH = "it can run anything, including network access"
 
@@ -58,16 +64,27 @@ _ALLOWED_TRANSFERS = ", and git push, pull and fetch with remotes that were conf
 """The calls that `auto` allows once untrusted content may have been read."""
 
 
+class Round(NamedTuple):
+    """The place of a question among those of one answer of the model: `number` of `total`, in the order in
+    which the calls were written. `waiting` are the others that wait for an answer, in that order.
+    """
+
+    number: int = 1
+    total: int = 1
+    waiting: "tuple[Question, ...]" = ()
+
+
 @dataclass(frozen=True, slots=True)
 class Question:
     """The action of a call, and why it needs consent. `detail` is the whole diff or command.
 
     A question about `money` belongs to no call, whatever `call_id` is. `changed` is what a call has already
-    done: a yes keeps it, a no puts it back.
+    done: a yes keeps it, a no puts it back. `reason` is empty where the effect says enough, `loss` describes
+    what the call would destroy.
 
-    `grant` describes what a yes for the conversation would cover, `pattern` what a rule would be for; an
-    answer with that scope is not to be offered if it is empty. `others` returns how many more calls wait
-    for an answer.
+    `grant` describes what a yes for the conversation would cover, `turn` one for the rest of the turn, and
+    `pattern` what a rule would be for; an answer with that scope is not to be offered if it is empty.
+    `round` returns its place among the questions, as it is at the moment.
     """
 
     call_id: str
@@ -78,7 +95,12 @@ class Question:
     reason: str
     grant: str = ""
     pattern: str = ""
-    others: Callable[[], int] = field(default=lambda: 0, compare=False, repr=False)
+    turn: str = ""
+    loss: str = ""
+    round: Callable[[], Round] = field(default=Round, compare=False, repr=False)
+
+
+Scope = Literal["once", "turn", "conversation", "always"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +108,7 @@ class Answer:
     """`reason` goes to the model with a refusal. A `scope` that was not offered counts as `once`."""
 
     allow: bool
-    scope: Literal["once", "conversation", "always"] = "once"
+    scope: Scope = "once"
     reason: str = ""
 
 
@@ -105,13 +127,46 @@ class Refusal:
     enough: Permissions | None
 
 
+class Place(Protocol):
+    """The place of a call among those of one answer of the model."""
+
+    async def reached(self) -> None:
+        """Return when no call before this one will ask first."""
+        ...
+
+    def count(self) -> tuple[int, int]:
+        """The number of its question, and the number of questions."""
+        ...
+
+
+class _Alone:
+    """The place of a call that is the only one of its answer."""
+
+    async def reached(self) -> None:
+        return
+
+    def count(self) -> tuple[int, int]:
+        return 1, 1
+
+
+_ALONE = _Alone()
+
+
+@dataclass(slots=True, eq=False)
+class _Waiting:
+    """A call that waits for an answer; `question` as it is at the moment."""
+
+    place: Place
+    question: Question = field(init=False)
+
+
 @dataclass(slots=True)
 class _State:
     """The state that a conversation shares with its sub-agents.
 
     `sources` and `possible` map the name of a source to the source of the intent through which it was read.
     `trouble` is why a rule could not be stored. `caution` is why changes are asked about until the user has
-    allowed one, after which they are `cautioned`. `waiting` counts the calls that wait for an answer.
+    allowed one, after which they are `cautioned`. `waiting` are the calls that wait for an answer.
     """
 
     granted: Grants = field(default_factory=Grants)
@@ -119,7 +174,7 @@ class _State:
     possible: dict[str, str] = field(default_factory=dict[str, str])
     asking: asyncio.Lock = field(default_factory=asyncio.Lock)
     trouble: str = ""
-    waiting: int = 0
+    waiting: list[_Waiting] = field(default_factory=list[_Waiting])
     caution: str = ""
     cautioned: bool = False
     refusals: list[Refusal] = field(default_factory=list[Refusal])
@@ -215,8 +270,12 @@ class Gate:
             self._state.possible.setdefault(name, through)
 
     def begin_turn(self) -> None:
-        """Have the next refusal state in full what the mode allows; later ones do not repeat that."""
+        """Have the next refusal state in full what the mode allows; later ones do not repeat that. What the
+        user has allowed for a turn ends, unless it is the turn of a sub-agent.
+        """
         self._explained = ""
+        if not self._asker:
+            self._state.granted.end_turn()
 
     def distrust_remotes(self) -> None:
         """Ask about remotes as about any address: it is not known who configured them."""
@@ -261,63 +320,103 @@ class Gate:
         """Return whether the reach of commands matters: untrusted content was read."""
         return bool(self._state.sources)
 
-    async def check(self, call_id: str, tool: str, intent: Intent) -> None:
+    def expects_question(self, effect: Effect) -> bool:
+        """Return whether an ordinary call with this effect asks, as far as that is known beforehand."""
+        mode = self._mode()
+        return mode != "plan" and self._case(Intent(effect, ""), mode, Ruling()) is not None
+
+    async def check(self, call_id: str, tool: str, intent: Intent, place: Place = _ALONE) -> None:
         """Return when the call may run.
 
         Raises:
+            DeclinedError: the user has declined it.
             RefusedError: it may not; the text gives the model the reason.
         """
-        if await self._asked(intent) is None:
+        asked = await self._asked(intent)
+        if asked is None:
             return
-        self._state.waiting += 1
+        waiting = _Waiting(place)
+        waiting.question = self._question(call_id, tool, intent, asked, waiting)
+        self._state.waiting.append(waiting)
         try:
-            await self._decide(call_id, tool, intent)
+            await place.reached()
+            async with self._state.asking:
+                # The answer to the previous question may have settled this one.
+                asked = await self._asked(intent)
+                if asked is not None:
+                    waiting.question = self._question(call_id, tool, intent, asked, waiting)
+                    await self._decide(waiting.question, intent, *asked)
         finally:
-            self._state.waiting -= 1
+            self._state.waiting.remove(waiting)
 
-    async def _decide(self, call_id: str, tool: str, intent: Intent) -> None:
-        """Ask the user, one question at a time."""
-        async with self._state.asking:
-            # The answer to the previous question may have settled this one.
-            asked = await self._asked(intent)
-            if asked is None:
-                return
-            case, ruling = asked
-            ask = self._ask()
-            if ask is None:
-                raise self._unasked(case, intent)
-            pattern = self._pattern(intent, ruling)
-            question = Question(
-                self._call_id or call_id,
-                *(
-                    tool,
-                    intent.effect,
-                    intent.summary,
-                    intent.detail,
-                    self._reason_shown(case, intent, ruling),
-                ),
-                grant=case.grant,
-                pattern=pattern,
-                others=lambda: self._state.waiting - 1,
-            )
-            self._state.trouble = ""
-            answer = await ask(question)
-            if answer is None:
-                raise self._unasked(case, intent)
-            if answer.allow and self._caution(intent):
-                self._state.caution, self._state.cautioned = "", True
-            always = answer.scope == "always" and bool(pattern)
-            made = answer.allow and always and await self._make_rule(intent, ruling)
-            # Consent to a rule for some files is not consent to changes of all files.
-            wider = always and intent.effect == "write"
-            if answer.allow and answer.scope != "once" and case.key is not None and not wider:
-                details = (intent.effect, case.grant, about(case.key, intent))
-                sources = frozenset((*self._state.sources, *((_POSSIBLE,) if self._state.possible else ())))
-                self._state.granted.give(Grant(case.key, *details, sources, time(), pattern if made else ""))
+    def _question(
+        self, call_id: str, tool: str, intent: Intent, asked: tuple[_Case, Ruling], waiting: _Waiting
+    ) -> Question:
+        case, ruling = asked
+        return Question(
+            self._call_id or call_id,
+            tool,
+            intent.effect,
+            intent.summary,
+            intent.detail,
+            self._reason_shown(case, intent, ruling),
+            grant=case.grant,
+            pattern=self._pattern(intent, ruling),
+            turn=case.grant if case.key == PLAIN_CHANGES else "",
+            loss=intent.loss,
+            round=partial(self._round, waiting),
+        )
+
+    def _round(self, waiting: _Waiting) -> Round:
+        """The place of a call's question among all that are known."""
+        others = [each for each in self._state.waiting if each is not waiting]
+        others.sort(key=lambda each: each.place.count()[0])
+        number, total = waiting.place.count()
+        return Round(number, max(total, number, 1 + len(others)), tuple(each.question for each in others))
+
+    async def _decide(self, question: Question, intent: Intent, case: _Case, ruling: Ruling) -> None:
+        """Ask the user.
+
+        Raises:
+            RefusedError: the user has declined it, or cannot be asked.
+        """
+        ask = self._ask()
+        if ask is None:
+            raise self._unasked(case, intent)
+        self._state.trouble = ""
+        answer = await ask(question)
+        if answer is None:
+            raise self._unasked(case, intent)
         if not answer.allow:
-            reason = "the user declined it" + (f": {answer.reason}" if answer.reason else "")
-            details = f" Their reason: {answer.reason}" if answer.reason else ""
-            raise RefusedError(f"The user declined: {intent.summary}.{details}", reason)
+            raise _declined(intent, answer.reason)
+        if self._caution(intent):
+            self._state.caution, self._state.cautioned = "", True
+        await self._grant(answer.scope, question, intent, case, ruling)
+
+    async def _grant(
+        self, scope: Scope, question: Question, intent: Intent, case: _Case, ruling: Ruling
+    ) -> None:
+        """Store what the user has allowed beyond this one call."""
+        always = scope == "always" and bool(question.pattern)
+        made = always and await self._make_rule(intent, ruling)
+        # Consent to a rule for some files is not consent to changes of all files.
+        wider = always and intent.effect == "write"
+        if scope == "once" or case.key is None or wider or (scope == "turn" and not question.turn):
+            return
+        sources = frozenset((*self._state.sources, *((_POSSIBLE,) if self._state.possible else ())))
+        granted = self._state.granted
+        granted.give(
+            Grant(
+                case.key,
+                intent.effect,
+                case.grant,
+                about(case.key, intent),
+                sources,
+                time(),
+                question.pattern if made else "",
+                granted.turn if scope == "turn" else None,
+            )
+        )
 
     def _unasked(self, case: _Case, intent: Intent) -> RefusedError:
         """The refusal of a call for which no user can be asked."""
@@ -424,8 +523,8 @@ class Gate:
         if intent.effect == "tool":
             return f"{intent.brings} decides what it does"
         if intent.effect == "write":
-            return "" if mode == "edits" else "it changes files"
-        return "it runs a command" + (f" that reaches {intent.neighbour}" if intent.neighbour else "")
+            return "" if mode == "edits" else _CHANGES_FILES
+        return _RUNS_COMMAND + (f" that reaches {intent.neighbour}" if intent.neighbour else "")
 
     def _caution(self, intent: Intent) -> str:
         """The caution for a call's question; empty if it changes nothing."""
@@ -443,17 +542,22 @@ class Gate:
         return ruling.pattern
 
     def _reason_shown(self, case: _Case, intent: Intent, ruling: Ruling) -> str:
-        """The reason as the question shows it: with the asker, and with problems of the rules."""
-        reason = case.reason + (f" (requested by {self._asker})" if self._asker else "")
+        """The reason as the question shows it: with the asker, and with problems of the rules; without what
+        the rest of the question says.
+        """
+        routine = intent.loss or case.reason in (_CHANGES_FILES, _RUNS_COMMAND)
+        reasons = [] if routine else [case.reason]
+        if self._asker:
+            reasons = [f"{case.reason} (requested by {self._asker})" if reasons else f"requested by {self._asker}"]
         if (caution := self._caution(intent)) and caution != case.reason:
-            reason += f". Also, {caution}"
+            reasons.append(f"Also, {caution}" if reasons else caution)
         if ruling.changed:
-            reason += f". {_CHANGED}"
+            reasons.append(_CHANGED)
         if self._rules is not None and self._rules.problem and ruling.pattern:
-            reason += f". Your rules are ignored: {self._rules.problem}".rstrip(".")
+            reasons.append(f"Your rules are ignored: {self._rules.problem}".rstrip("."))
         if self._state.trouble:
-            reason += f". The last rule was not saved: {self._state.trouble}".rstrip(".")
-        return reason
+            reasons.append(f"The last rule was not saved: {self._state.trouble}".rstrip("."))
+        return ". ".join(reasons)
 
     async def _make_rule(self, intent: Intent, ruling: Ruling) -> bool:
         """Make the rule that was offered; whether it exists now."""
@@ -466,6 +570,13 @@ class Gate:
             self._state.trouble = exc.advice
             return False
         return True
+
+
+def _declined(intent: Intent, words: str) -> DeclinedError:
+    """The refusal of a call that the user has declined, with their words."""
+    details = f" Their reason: {words}" if words else ""
+    reason = "the user declined it" + (f": {words}" if words else "")
+    return DeclinedError(f"The user declined: {intent.summary}.{details}", reason, words)
 
 
 def _narrower(one: Permissions, other: Permissions) -> Permissions:

@@ -1,5 +1,5 @@
-"""Grants: what the user has allowed for a conversation, until the program ends. A grant is identified by
-its key, and shown by what it covers.
+"""Grants: what the user has allowed for a conversation until the program ends, or for a turn. A grant is
+identified by its key, and shown by what it covers.
 """
 
 from collections.abc import Iterator
@@ -10,6 +10,8 @@ from cogency_tui.tools.base import Effect, Intent
 Key = tuple[str, str]
 
 ANY_COMMAND: Key = ("command", "")
+PLAIN_CHANGES: Key = ("write", "")
+"""Changes of files in the project that are not protected."""
 EVERY_COMMAND = "every command, until untrusted content is read"
 
 
@@ -17,7 +19,7 @@ EVERY_COMMAND = "every command, until untrusted content is read"
 class Grant:
     """A grant: `covers` describes what passes, `about` the command or the files if it is no wider than
     these. `sources` had been read by then; `since` is in Unix seconds. `pattern` is the rule that was made
-    with it, if any.
+    with it, if any. `turn` is the only turn that it is for, if any.
     """
 
     key: Key
@@ -27,6 +29,7 @@ class Grant:
     sources: frozenset[str]
     since: float
     pattern: str = ""
+    turn: int | None = None
 
 
 class Grants:
@@ -34,16 +37,24 @@ class Grants:
 
     def __init__(self) -> None:
         self._given: dict[Key, Grant] = {}
+        self.turn = 0
+        """The number of the present turn."""
 
     def __iter__(self) -> Iterator[Grant]:
-        return iter(tuple(self._given.values()))
+        return iter([grant for grant in self._given.values() if grant.turn in (None, self.turn)])
 
     def known(self, key: Key, *, by_rule: bool = False) -> frozenset[str] | None:
         """The sources that had been read when a key was granted; None if it was not. A grant with a rule is
         valid only while the rules still allow it (`by_rule`).
         """
         grant = self._given.get(key)
-        return None if grant is None or (grant.pattern and not by_rule) else grant.sources
+        if grant is None or grant.turn not in (None, self.turn) or (grant.pattern and not by_rule):
+            return None
+        return grant.sources
+
+    def end_turn(self) -> None:
+        """End the grants that are for the present turn."""
+        self.turn += 1
 
     def give(self, grant: Grant) -> None:
         """Add a grant."""

@@ -36,6 +36,9 @@ class AnsweringScreen(Screen[Result]):
     waits until that one is closed.
     """
 
+    class Resumed(Message):
+        """The screen is on top: it was opened, or what covered it was closed."""
+
     _answered = False
     _is_closed_by_answer = False
     _answer: Result | None = None
@@ -50,6 +53,8 @@ class AnsweringScreen(Screen[Result]):
         # A screen answered just as it reached the top receives this event after its answer has closed it.
         if self._answered and not self._is_closed_by_answer:
             self._close()
+        else:
+            app_of(self).post_message(self.Resumed())
 
     async def _dispatch_message(self, message: Message) -> None:
         # Only user input, and messages that widgets derive from it, bubble.
@@ -158,6 +163,13 @@ class DialogBody(LineView):
         drawn = self._draw(width, self.theme_styles)
         self._lines = Fixed(drawn) if isinstance(drawn, list) else drawn
 
+    def prepare(self, width: int) -> int:
+        """Draw the lines anew for `width` cells of text, and return their number."""
+        self._draw_lines(width)
+        self.resize_column(len(self._lines))
+        self.refresh()
+        return len(self._lines)
+
     def redraw(self) -> None:
         """Redraw after the contents changed."""
         self.refresh(layout=True)
@@ -166,9 +178,7 @@ class DialogBody(LineView):
         app_of(self).theme_changed_signal.subscribe(self, lambda _theme: self.on_resize())
 
     def on_resize(self) -> None:
-        self._draw_lines(self.text_width)
-        self.resize_column(len(self._lines))
-        self.refresh()
+        self.prepare(self.text_width)
 
 
 class Drawing(NamedTuple):

@@ -61,7 +61,9 @@ class Features:
         self.drafts = PromptCommands(screen, bridge)
         self.background = BackgroundCommands(screen, bridge)
         self.files = FileCommands(screen, bridge, display)
-        self.questions = Questions(screen, display, screen.report_state, screen.take_typed)
+        self.questions = Questions(
+            screen, display, screen.report_state, screen.take_typed, screen.action_step_back
+        )
         self.review = ReviewCommands(screen, bridge, display)
         self.trust = TrustCommands(screen, bridge)
         self.custom = CustomCommands(screen, bridge, screen.send)

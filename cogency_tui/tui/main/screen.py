@@ -218,6 +218,18 @@ class MainScreen(Screen[None]):
     def on_bridge_withdrawn(self) -> None:
         self._features.questions.withdraw()
 
+    def on_screen_resume(self) -> None:
+        if self._open:
+            self.place_question()
+
+    def place_question(self) -> None:
+        """Show a waiting question on the screen that is on top."""
+        self._features.questions.place()
+
+    def focus_question(self) -> bool:
+        """Focus a waiting question; return whether there is one that has no focus yet."""
+        return self._features.questions.focus()
+
     def on_transcript_view_followed(self, event: "TranscriptView.Followed") -> None:
         self._display.show_following(event.following, event.new)
 
@@ -286,6 +298,8 @@ class MainScreen(Screen[None]):
         self.query_one(Panes).maximise(self.focused, self.size.width)
 
     def action_next_pane(self, step: int) -> None:
+        if self.focus_question():
+            return
         stops = [*self.query_one(Panes).stops(), self.query_one(Prompt)]
         shown = [stop for stop in stops if all(node.display for node in stop.ancestors_with_self)]
         place = shown.index(self.focused) if self.focused in shown else -1

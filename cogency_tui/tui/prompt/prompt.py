@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from rich.text import Text
 from textual import events
+from textual.actions import parse
 from textual.binding import Binding, BindingType
 from textual.document._edit import Edit
 from textual.message import Message
@@ -375,6 +376,19 @@ class Prompt(ChipArea):
             await self.run_action(action)
 
     def _binds(self, key: str) -> str:
-        """The prompt's own action bound to `key`; empty without one."""
+        """The prompt's own action bound to `key`, also while a question has the focus; empty without one."""
+        if not self.has_focus:
+            return self._binds_unfocused(key)
         active = self.screen.active_bindings.get(key)
         return active.binding.action if active is not None and active.node is self and active.enabled else ""
+
+    def _binds_unfocused(self, key: str) -> str:
+        bindings = self._bindings.copy()
+        # Textual gives the bindings in force only of the widget with the focus.
+        bindings.apply_keymap(app_of(self)._keymap)  # pyright: ignore[reportPrivateUsage]
+        actions = (each.action for each in bindings.key_to_bindings.get(key, ()))
+        return next((each for each in actions if self._is_enabled(each)), "")
+
+    def _is_enabled(self, action: str) -> bool:
+        name, parameters = parse(action)[1:]
+        return bool(self.check_action(name, parameters))

@@ -1,22 +1,38 @@
-"""The answers to a question, one a line: a key, its label, and its reach."""
+"""The answers to a question, in a row, or in as few rows as they need: each a key and its label."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from rich.segment import Segment
 from textual import events
 from textual.message import Message
 
-from cogency_tui.safe_text import one_line
+from cogency_tui.tui.kit.bar import Bar
 from cogency_tui.tui.kit.keys import key_name
 from cogency_tui.tui.kit.line_view import LineView
-from cogency_tui.tui.kit.lines import Line, fit
-from cogency_tui.tui.questions.question_lines import BESIDE, Reply
+from cogency_tui.tui.kit.lines import Line, cells, fit
+from cogency_tui.tui.kit.number_format import plural
+from cogency_tui.tui.questions.question_lines import Reply
 
-_KEY = 6
+_GAP = 3
+_MOST_ROWS = 2
+"""Rows that the answers may take with their whole labels."""
+
+
+class _Span(NamedTuple):
+    """The cells of an answer in its row."""
+
+    start: int
+    end: int
+    answer: Reply
+    label: str
 
 
 class Answers(LineView):
-    """Offers the answers by key and by click. While `deaf` they are dim, and keys are ignored."""
+    """Offers the answers by key, by selection and by click. While `deaf` they are dim: keys are ignored.
+
+    A hint, a key that makes them be accepted, may be in front of them.
+    """
 
     ALLOW_SELECT = False
 
@@ -31,19 +47,18 @@ class Answers(LineView):
         super().__init__(id=id)
         self.can_focus = False
         self.deaf = False
+        self._hint: Reply | None = None
         self._answers = answers
-        self.styles.height = len(answers)
+        self._selected: str | None = None
 
     @property
-    def count(self) -> int:
-        """The number of answers."""
-        return len(self._answers)
+    def selected(self) -> Reply | None:
+        """The answer that Enter gives; none until one is selected."""
+        return next((each for each in self._answers if each.action == self._selected), None)
 
     def offer(self, answers: Sequence[Reply]) -> None:
         """Offer other answers."""
         self._answers = answers
-        self.styles.height = len(answers)
-        self.resize_column(len(answers))
         self.refresh()
 
     def accept_keys(self, *, deaf: bool) -> None:
@@ -52,26 +67,95 @@ class Answers(LineView):
             self.deaf = deaf
             self.refresh()
 
+    def show_hint(self, hint: Reply | None) -> None:
+        """Show what makes keys be accepted."""
+        if hint != self._hint:
+            self._hint = hint
+            self.refresh()
+
+    def select(self, step: int) -> None:
+        """Select the next answer, or the one before; the first if none is selected."""
+        chosen = self.selected
+        at = self._answers.index(chosen) + step if chosen else 0 if step > 0 else -1
+        self._selected = self._answers[at % len(self._answers)].action
+        self.refresh()
+
+    def unselect(self) -> None:
+        """Select no answer."""
+        if self._selected is not None:
+            self._selected = None
+            self.refresh()
+
+    def shortens(self, width: int) -> bool:
+        """Return whether the labels are shortened in `width` cells, without how far their answers reach."""
+        return len(self._lay(width, short=False)) > _MOST_ROWS
+
+    def rows(self, width: int) -> int:
+        """The number of rows in `width` cells."""
+        return len(self._lay(width, short=self.shortens(width)))
+
     def surface_at(self, y: int) -> str:
         return "raised"
 
     def line_at(self, y: int) -> Line | None:
-        if y >= len(self._answers):
-            return None
-        answer, styles = self._answers[y], self.theme_styles
-        key = styles("dim", "raised") if self.deaf else styles("accent", "raised", "bold")
-        label = styles("dim" if self.deaf else "text", "raised")
-        room = self.text_width - BESIDE
-        reach = one_line(answer.reach)
-        return Line(
-            [
-                Segment(key_name(answer.key).ljust(_KEY), key),
-                Segment(answer.label.ljust(BESIDE - _KEY) if reach else answer.label, label),
-                Segment(fit(reach, room), styles("dim", "raised")),
-            ]
-        )
+        width = self.text_width
+        rows = self._lay(width, short=self.shortens(width))
+        return Line(list(self._draw(rows[y]))) if y < len(rows) else None
+
+    def _draw(self, row: Sequence[_Span]) -> Iterator[Segment]:
+        styles = self.theme_styles
+        at = 0
+        for start, end, answer, label in row:
+            yield Segment(" " * (start - at), styles("text", "raised"))
+            on = "cursor" if answer.action == self._selected and not self.deaf else "raised"
+            dim = self.deaf or self._hint not in (None, answer)
+            key = styles("dim", on) if dim else styles("accent", on, "bold")
+            yield Segment(key_name(answer.key), key)
+            yield Segment(f" {label}", styles("dim" if dim else "text", on))
+            at = end
+
+    def _lay(self, width: int, *, short: bool) -> list[list[_Span]]:
+        """The rows of answers; one that is wider than a row is cut."""
+        rows: list[list[_Span]] = [[]]
+        at = 0
+        hint = (self._hint,) if self._hint else ()
+        for answer in (*hint, *self._answers):
+            key = cells(key_name(answer.key)) + 1
+            label = fit((short and answer.short) or answer.label, max(1, width - key))
+            size = key + cells(label)
+            if rows[-1] and at + _GAP + size > width:
+                rows.append([])
+            start = at + _GAP if rows[-1] else 0
+            at = start + size
+            rows[-1].append(_Span(start, at, answer, label))
+        return rows
+
+    def on_resize(self) -> None:
+        self.refresh()
 
     def on_click(self, event: events.Click) -> None:
-        row = self.scroll_offset.y + event.y
-        if row < len(self._answers):
-            self.post_message(self.Chosen(self._answers[row].action))
+        width = self.text_width
+        rows = self._lay(width, short=self.shortens(width))
+        for start, end, answer, _label in rows[event.y] if event.y < len(rows) else ():
+            if start <= event.x - self.MARGIN < end:
+                self.post_message(self.Chosen(answer.action))
+
+
+class MoreLine(Bar):
+    """Shows how many lines of `body` are below its window, or above it at its end."""
+
+    SURFACE = "surface"
+
+    def __init__(self, body: LineView, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._body = body
+
+    def on_mount(self) -> None:
+        self.watch(self._body, "scroll_y", self.refresh, init=False)
+
+    def segments(self, width: int) -> list[Segment]:
+        above = self._body.scroll_offset.y
+        below = self._body.virtual_size.height - above - self._body.size.height
+        arrow, count = ("↓", below) if below > 0 else ("↑", above)
+        text = f"  {arrow} {plural(count, 'more line')}"
+        return [Segment(fit(text, width), self.theme_styles("accent"))]

@@ -1,10 +1,16 @@
-"""Permission questions: shown to the user over any screen, and marked at their call."""
+"""Permission questions: docked on the screen that the user has before them, and marked at their call.
+
+A question is on whatever full screen is on top: there it takes rows from what it is about. Under a dialog it
+waits until that is closed, and a notification says so. On the main screen it takes the focus; on any other it
+is entered with F6, since there letters mean something else.
+"""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from textual import events
-from textual.screen import Screen
+from textual.screen import ModalScreen, Screen
+from textual.widget import Widget
 
 from cogency_tui.tui.bridge import Bridge
 from cogency_tui.tui.display_protocol import Display
@@ -13,13 +19,20 @@ from cogency_tui.tui.terminal.title_and_notifications import State
 
 if TYPE_CHECKING:
     from cogency_tui.agent.permissions.gate import Answer
+    from cogency_tui.tui.questions.panel import QuestionPanel
+
+_LINGER = 0.15
+"""Seconds for which an answered question stays: the next one mostly follows at once, in the same place."""
+
+_ABOVE = "#prompt-box, #footer"
+"""What a question is docked above."""
 
 
 class Questions:
-    """Asks over `screen`.
+    """Asks on `screen`, the main one, and on those over it.
 
     `changed` gets the state as the agent starts and stops waiting for the user; `typed` receives input that
-    is not meant for a question.
+    is not meant for a question; `stop` stops the turn.
     """
 
     def __init__(
@@ -28,37 +41,113 @@ class Questions:
         display: Display,
         changed: Callable[[State], None],
         typed: Callable[[events.Key | events.Paste], None],
+        stop: Callable[[], None],
     ) -> None:
         self._screen = screen
         self._typed = typed
         self._display = display
         self._changed = changed
+        self._stop = stop
+        self._asked: list[Bridge.Asked] = []
+        self._panel: QuestionPanel | None = None
+        self._origin: Widget | None = None
 
     def ask(self, asked: Bridge.Asked) -> None:
-        """Show a question, and pass its answer to the waiting agent."""
-        from cogency_tui.tui.questions.screen import PermissionQuestion
-
-        found = self._display.transcript.call_with(asked.question.call_id)
-
-        def answered(answer: "Answer | None") -> None:
-            if answer is not None and not asked.answer.done():
-                asked.answer.set_result(answer)
-            if found:
-                found[1].decide()
-                self._display.touch({found[0]})
-            self._changed("working")
-
-        if found:
+        """Show a question, or have it wait for those before it."""
+        if asked.answer.done():
+            return
+        self._asked.append(asked)
+        if found := self._display.transcript.call_with(asked.question.call_id):
             found[1].ask()
             self._display.touch({found[0]})
-        if not asked.answer.done():
-            question = PermissionQuestion(asked.question, typed=self._typed)
-            app_of(self._screen).push_screen(question, answered)
-            self._changed("waiting")
+        self._changed("waiting")
+        self.place()
+        top = app_of(self._screen).screen
+        if isinstance(top, ModalScreen):
+            app_of(self._screen).notify("The agent has a question. Close this dialog to answer it.")
 
     def withdraw(self) -> None:
-        """Close the question, whose answer is no longer needed."""
-        from cogency_tui.tui.questions.screen import PermissionQuestion
+        """Remove the questions whose answers are no longer needed."""
+        for asked in [each for each in self._asked if each.answer.done()]:
+            self._settle(asked)
+        self.place()
 
-        if isinstance(question := app_of(self._screen).screen, PermissionQuestion):
-            question.dismiss(None)
+    def place(self) -> None:
+        """Show the first question on the screen on top, unless that is a dialog; remove it from any other."""
+        top = app_of(self._screen).screen
+        if isinstance(top, ModalScreen):
+            return
+        asked = self._asked[0] if self._asked else None
+        panel = self._panel
+        if panel is None or asked is None or panel.screen is not top or panel.question is not asked.question:
+            self._replace(top, asked)
+        else:
+            panel.begin_anew()
+
+    def focus(self) -> bool:
+        """Focus the question on the screen on top; return whether there is one that has no focus yet."""
+        panel = self._panel
+        if panel is None or panel.answered or panel.screen is not app_of(self._screen).screen:
+            return False
+        if panel.has_focus_within:
+            return False
+        panel.screen.set_focus(panel)
+        return True
+
+    def _replace(self, top: Screen[Any], asked: Bridge.Asked | None) -> None:
+        """Mount the question on `top` in place of the one before."""
+        from cogency_tui.tui.questions.panel import Hands, QuestionPanel
+
+        old, self._panel = self._panel, None
+        with app_of(self._screen).batch_update():
+            if old is not None and (asked is None or old.screen is not top):
+                self._give_focus_back(old)
+            if asked is not None:
+                hands = Hands(lambda answer: self._answer(asked, answer), self._type, self._stop)
+                self._panel = panel = QuestionPanel(asked.question, hands)
+                self._mount(panel, top)
+            if old is not None:
+                # Only once it is in no frame any more: Textual would draw it without a screen.
+                old.display = False
+                old.screen.call_after_refresh(old.remove)
+
+    def _mount(self, panel: "QuestionPanel", top: Screen[Any]) -> None:
+        top.mount(panel, before=top.query(_ABOVE).first())
+        if top is self._screen:
+            self._remember(top.focused)
+            top.set_focus(panel)
+
+    def _remember(self, focused: Widget | None) -> None:
+        """Remember where the focus goes back to, unless it is in a question."""
+        if focused is not None and not any(node.has_class("question") for node in focused.ancestors_with_self):
+            self._origin = focused
+
+    def _give_focus_back(self, panel: "QuestionPanel") -> None:
+        if panel.has_focus_within:
+            origin = self._origin if panel.screen is self._screen else None
+            panel.screen.set_focus(origin if origin and origin.is_attached else None)
+
+    def _answer(self, asked: Bridge.Asked, answer: "Answer") -> None:
+        """Pass the answer to the waiting agent."""
+        if not asked.answer.done():
+            asked.answer.set_result(answer)
+        self._settle(asked)
+        self._screen.set_timer(_LINGER, self._remove_answered)
+
+    def _remove_answered(self) -> None:
+        if not self._asked:
+            self.place()
+
+    def _settle(self, asked: Bridge.Asked) -> None:
+        """Forget a question, and mark its call as decided."""
+        if asked in self._asked:
+            self._asked.remove(asked)
+        if found := self._display.transcript.call_with(asked.question.call_id):
+            found[1].decide()
+            self._display.touch({found[0]})
+        self._changed("waiting" if self._asked else "working")
+
+    def _type(self, event: events.Key | events.Paste) -> None:
+        """Take input for the prompt; on other screens there is none."""
+        if self._screen.is_active:
+            self._typed(event)

@@ -1,4 +1,8 @@
-"""A question as lines: the effect in full, including hidden characters, and the reason for the question."""
+"""A question as lines: one that says what would be done, then the change or the command in full, including
+hidden characters.
+"""
+
+import re
 
 import msgspec
 from rich.segment import Segment
@@ -11,35 +15,27 @@ from cogency_tui.tui.kit.diff import draw_diff
 from cogency_tui.tui.kit.lines import BLANK, Line, width_of, wrap
 from cogency_tui.tui.theme_styles import ThemeStyles
 
-BESIDE = 30
-"""Cells for an answer beside its reach."""
-
 _TALL, _HEAD, _TAIL = 16, 3, 3
 """Lines of a text that are shown unchanged; of a longer one, the first and the last shown."""
 
 _EDITING = frozenset(("edit", "replace", "write"))
 """Our tools whose detail is a diff; the details of other tools are text, whatever their form."""
 
-_HEADS: dict[str, tuple[str, ...]] = {
-    "write": ("Allow this file change?",),
-    "command": ("Run this command?",),
-    "network": ("Allow ", " to access the network?"),
-    "tool": ("Allow ", " to run?"),
-    "money": ("", " reaches a limit"),
-    "changed": ("", " changed files"),
-}
-"""The texts before and after the tool's name; a single one leaves the name to the subject below it."""
+_COUNTED = re.compile(r"(?P<what>.*) \((?P<counts>\+\d+ −\d+)\)", re.DOTALL)
+"""The summary of a change of one file, with its counts."""
+
+_HUNK = re.compile(r"@@ -(\d+),(\d+) \+(\d+),(\d+) @@(.*)", re.DOTALL)
 
 
 class Reply(msgspec.Struct, frozen=True):
-    """A possible answer: its key, its label, and its `action`.
-
-    `reach` describes its reach if it exceeds this one call.
+    """A possible answer: its key, its label, and its `action`. `reach` describes how far it reaches beyond
+    this one call; `short` is the label where there is no room for that.
     """
 
     key: str
     label: str
     action: str
+    short: str = ""
     reach: str = ""
 
 
@@ -49,41 +45,88 @@ SMALLEST = Size(20, 6)
 TOO_SMALL = "Enlarge the window"
 
 
-def draw_question(question: Question, width: int, styles: ThemeStyles) -> Drawing:
-    """Draw the question, then its exact subject."""
-    before, *rest = _HEADS.get(question.effect, ("Allow ", " to read files?"))
-    head = [Segment("? ", styles("edit", attributes="bold")), Segment(before, styles("text"))]
-    for after in rest:
-        tool = Segment(one_line(question.tool), styles("text", attributes="bold"))
-        head += [tool, Segment(after, styles("text"))]
-    lines = wrap(head, width)
-    if others := question.others():
-        more = Segment(f"1 of {others + 1}", styles("dim"))
-        space = width - width_of(head) - len(more.text)
-        if space > 0 and len(lines) == 1:
-            lines = [Line([*head, Segment(" " * space, styles()), more])]
-    lines += wrap([Segment(f"Reason: {reveal(question.reason)}.", styles("dim"))], width)
-    for answer in answers_to(question):
-        if len(answer.reach) > width - BESIDE:
-            # Beside its key it would be cut.
-            what = "adds the rule" if answer.key == "A" else "allows"
-            lines += wrap([Segment(f"{answer.key} {what}: {answer.reach}", styles("dim"))], width)
+def draw_question(question: Question, width: int, styles: ThemeStyles, *, reaches: bool = False) -> Drawing:
+    """Draw the question, then its exact subject; with `reaches`, how far the answers reach, too."""
+    lines = _draw_head(question, width, styles)
+    # The head of a command is no subject: the command is.
+    subject = range(0 if _is_named_by_head(question) else len(lines), len(lines))
+    if question.loss:
+        lost = f"This permanently deletes {reveal(question.loss)}."
+        lines += wrap([Segment(lost, styles("bad", attributes="bold"))], width)
+        subject = range(subject.start, len(lines))
+    if question.reason:
+        lines += wrap([Segment(f"Reason: {reveal(question.reason)}.", styles("dim"))], width)
+    for answer in answers_to(question) if reaches else ():
+        if answer.reach:
+            lines += wrap([Segment(f"{answer.key}: {answer.reach}", styles("dim"))], width)
     detail = question.detail.rstrip("\n")
-    if question.effect != "command" or not detail:
-        summary = wrap([Segment(reveal(question.summary), styles("text", attributes="bold"))], width)
-        lines += [BLANK, *summary]
-        subject = range(len(lines) - len(summary), len(lines))
-    else:
-        subject = range(len(lines) + 1, len(lines) + 1)
     if not detail:
         return Drawing(lines, subject)
     if question.tool in _EDITING and question.effect != "changed":
-        return Drawing([*lines, BLANK, *draw_diff(detail, width, styles)], subject)
+        return Drawing([*lines, *draw_change(detail, width, styles)], subject)
     whole = _draw_detail(question, detail, width, styles)
     essence = _summarize(whole, width, styles)
-    shown = [*lines, BLANK, *essence]
+    shown = [*lines, *essence]
     subject = range(subject.start, len(shown))
     return Drawing(shown if essence is whole else [*shown, BLANK, *whole], subject)
+
+
+def draw_change(diff: str, width: int, styles: ThemeStyles) -> list[Line]:
+    """Draw the changes of a diff, without the headers that name its file, which the question names."""
+    return draw_diff(_without_leading_context(diff), width, styles)
+
+
+def _draw_head(question: Question, width: int, styles: ThemeStyles) -> list[Line]:
+    """Draw what would be done, with the counts of a change, and the place among the questions."""
+    danger = bool(question.loss)
+    mark = Segment("! " if danger else "? ", styles("bad" if danger else "edit", attributes="bold"))
+    what, counts = _what(question)
+    head = [mark, Segment(what, styles("text", attributes="bold"))]
+    if counts:
+        head.append(Segment(f"  {counts}", styles("dim")))
+    number, total, waiting = question.round()
+    text = f"{number} of {total}" if total > 1 else ""
+    place = Segment(f"[ {text} ]" if waiting else text, styles("dim"))
+    space = width - width_of(head) - width_of([place])
+    if place.text and space > 1:
+        head += [Segment(" " * space, styles()), place]
+    elif place.text:
+        return [*wrap(head, width), Line([place])]
+    return wrap(head, width)
+
+
+def _is_named_by_head(question: Question) -> bool:
+    return question.effect != "command" or not question.detail.strip()
+
+
+def _what(question: Question) -> tuple[str, str]:
+    """What would be done, and the counts of a change."""
+    if not _is_named_by_head(question):
+        return ("Run this command" if question.tool == "shell" else f"Run {one_line(question.tool)}"), ""
+    summary = reveal(question.summary)
+    if question.effect == "tool":
+        return summary, ""
+    if question.effect == "changed":
+        return f"{one_line(question.tool)} changed files. {summary}", ""
+    counted = _COUNTED.fullmatch(summary) if question.tool in _EDITING else None
+    if counted is None:
+        return summary, ""
+    return counted["what"], " ".join(part for part in counted["counts"].split() if part not in ("+0", "−0"))
+
+
+def _without_leading_context(diff: str) -> str:
+    """`diff` with only one unchanged line before its first change: the change itself is what is asked."""
+    head, hunk, rest = diff.partition("\n@@ ")
+    first, _newline, body = f"{hunk[1:]}{rest}".partition("\n")
+    found = _HUNK.fullmatch(first)
+    lines = body.split("\n")
+    context = next((at for at, line in enumerate(lines) if not line.startswith(" ")), 0)
+    cut = context - 1
+    if found is None or cut < 1:
+        return diff
+    old, olds, new, news = (int(found[at]) for at in range(1, 5))
+    header = f"@@ -{old + cut},{olds - cut} +{new + cut},{news - cut} @@{found[5]}"
+    return "\n".join([head, header, *lines[cut:]])
 
 
 def _draw_detail(question: Question, detail: str, width: int, styles: ThemeStyles) -> list[Line]:
@@ -110,30 +153,38 @@ def _summarize(whole: list[Line], width: int, styles: ThemeStyles) -> list[Line]
     return [*whole[:_HEAD], *cut, *whole[-_TAIL:]]
 
 
-def _rule_of(question: Question) -> str:
-    """The rule that "always" makes, as it is stored."""
-    return f'{question.effect} "{reveal(question.pattern)}"'
-
-
 def answers_to(question: Question) -> list[Reply]:
     """The answers to a question: no yes wider than it offers; "always" with the rule that is stored."""
     if question.effect == "changed":
         return [Reply("y", "Keep", "answer(True, 'once')"), *refusals_of(question)]
     answers = [Reply("y", "Yes", "answer(True, 'once')")]
+    if question.turn:
+        answers.append(Reply("a", "All edits this turn", "answer(True, 'turn')"))
     if question.grant:
-        answers.append(
-            Reply("a", "For this conversation", "answer(True, 'conversation')", reveal(question.grant))
-        )
+        answers.append(_for_conversation(question))
     if question.pattern:
-        answers.append(Reply("A", "Always in this project", "answer(True, 'always')", _rule_of(question)))
+        rule = f'{question.effect} "{reveal(question.pattern)}"'
+        answers.append(
+            Reply("A", f"Always allow {rule}", "answer(True, 'always')", "Always allow", f"always allow {rule}")
+        )
     return [*answers, *refusals_of(question)]
+
+
+def _for_conversation(question: Question) -> Reply:
+    """The yes for the whole conversation."""
+    action = "answer(True, 'conversation')"
+    if question.turn:
+        return Reply("c", "All edits this conversation", action)
+    grant = reveal(question.grant)
+    label = f"This conversation: {grant}"
+    return Reply("c", label, action, "This conversation", f"in this conversation, {grant}")
 
 
 def refusals_of(question: Question) -> list[Reply]:
     """The refusals."""
     if question.effect == "changed":
-        return [Reply("n", "Revert", "answer(False, 'once')")]
-    return [Reply("n", "No", "answer(False, 'once')"), Reply("r", "No, and tell the agent why", "reason")]
+        return [Reply("n", "Revert", "answer(False, 'once')"), STOP]
+    return [Reply("n", "No", "answer(False, 'once')"), Reply("r", "No, tell it why", "reason"), STOP]
 
 
 def answers_unread(question: Question) -> list[Reply]:
@@ -141,8 +192,14 @@ def answers_unread(question: Question) -> list[Reply]:
     return [Reply("down", "Scroll down", "scroll(1)"), *refusals_of(question)]
 
 
-REASONING = (
-    Reply("enter", "Decline with this reason", "refuse"),
-    Reply("escape", "Back", "answer(False, 'once')"),
-)
+STOP = Reply("escape", "Stop", "back")
+"""Stops the whole turn."""
+
+LOOKING = (Reply("left_square_bracket", "Back", "look(-1)"), STOP)
+"""The answers while another waiting question is shown, which cannot be answered yet."""
+
+RETURN = Reply("f6", "to answer", "take_focus")
+"""The hint while the focus is elsewhere."""
+
+REASONING = (Reply("enter", "Decline with this reason", "refuse"), Reply("escape", "Back", "back"))
 """The answers while the user writes a reason for a no."""

@@ -9,7 +9,7 @@ from textual.message import Message
 
 from cogency_tui.agent.subagent_progress import call_summary
 from cogency_tui.agent.timeline.model import Past
-from cogency_tui.protocol.events import Event
+from cogency_tui.protocol.events import Event, mark_of, outcome_shown
 from cogency_tui.protocol.transcript import call_record, user_text
 from cogency_tui.safe_text import one_line
 from cogency_tui.tui.cost.usage_totals import Cost
@@ -175,8 +175,8 @@ def describe(event: Event) -> str:
         case "call":
             return f"Call: {one_line(call_summary(call_record(event)))}"
         case "result":
-            mark = "✗" if event["payload"]["error"] else "✓"
-            return f"{mark} {one_line(event['tool'])}: {one_line(event['payload']['outcome'][:_LONGEST])}"
+            outcome = one_line(outcome_shown(event["payload"])[:_LONGEST])
+            return f"{mark_of(event['payload'])} {one_line(event['tool'])}: {outcome}"
         case _:
             return event["type"]
 

@@ -110,7 +110,8 @@ class CallLayout:
     def _head(self, now: float, waits: Sequence[str], cause: str) -> list[Line]:
         call, styles = self.call, self.theme_styles
         elapsed = call.elapsed(now)
-        time = f" {duration(elapsed)}" if elapsed or call.state in ("done", "failed") else ""
+        timed = call.state != "declined" and (elapsed or call.state in ("done", "failed"))
+        time = f" {duration(elapsed)}" if timed else ""
         head = [
             Segment(f"{one_line(call.name) or '…'}  ", styles("text", attributes="bold")),
             Segment(f"{GLYPHS[call.state]} {_word(call)}{time}", styles(ROLES[call.state])),

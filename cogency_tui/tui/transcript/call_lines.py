@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from rich.segment import Segment
 from rich.style import Style
 
+from cogency_tui.protocol.events import DECLINED
 from cogency_tui.safe_text import one_line, reveal
 from cogency_tui.tui.kit.lines import Line, cells, fit, fit_path, width_of, wrap
 from cogency_tui.tui.kit.number_format import duration, plural, whole_seconds
@@ -62,7 +63,7 @@ def call_row(
 
     `fold` is the mark of one that has calls below it, `remark` a remark on its state.
     """
-    role = "dim" if call.state in ("queued", "skipped") else "text"
+    role = "dim" if call.state in ("queued", "declined", "skipped") else "text"
     head = [
         Segment(f"{_glyph(call.state, frame)} ", styles(ROLES[call.state], on)),
         Segment(f"{_name(call)} ", styles(role, on, "bold")),
@@ -145,8 +146,8 @@ def _glyph(state: State, frame: int) -> str:
 
 
 def _why(call: CallUnit, width: int, styles: ThemeStyles) -> list[Line]:
-    """Draw the reason why a call failed or was skipped, in at most two lines below it."""
-    if call.state not in ("failed", "skipped") or not call.outcome:
+    """Draw the reason why a call failed, was declined or was skipped, in at most two lines below it."""
+    if call.state not in ("failed", "declined", "skipped") or call.outcome in ("", DECLINED):
         return []
     indent = 2 + NAME_COLUMN
     lines = wrap([Segment(fit(one_line(call.outcome), 2 * (width - indent)), styles("dim"))], width - indent)
@@ -189,9 +190,9 @@ def _counts(added: int, removed: int) -> str:
 def _status(call: CallUnit, now: float, styles: ThemeStyles, on: str, *, word: bool) -> list[_Fact]:
     """State and time as right-hand columns."""
     elapsed = call.elapsed(now)
-    style = styles("dim" if call.state in ("done", "skipped") else ROLES[call.state], on)
+    style = styles("dim" if call.state == "done" else ROLES[call.state], on)
     state = _Fact(_ALWAYS, Segment(call.state, style))
-    if (not elapsed and call.state in (*OPEN, "skipped")) or call.state == "waiting":
+    if (not elapsed and call.state in (*OPEN, "skipped")) or call.state in ("waiting", "declined"):
         return [state]
     clock = duration(elapsed).rjust(TIME_COLUMN)
     time = _Fact(1, Segment(clock, style if call.state == "running" else styles("dim", on)))

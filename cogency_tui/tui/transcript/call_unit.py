@@ -9,14 +9,24 @@ from typing import Any, Literal, cast
 
 import msgspec
 
-from cogency_tui.protocol.events import CallEvent, ResultEvent
+from cogency_tui.protocol.events import CallEvent, ResultEvent, outcome_shown
 from cogency_tui.protocol.events import Step as StepFields
 from cogency_tui.protocol.transcript import as_tool_call
 from cogency_tui.safe_text import clean
 from cogency_tui.tui.kit.command_output import Output
 from cogency_tui.tui.transcript.packed_text import packed_texts, unpacked_texts
 
-State = Literal["writing", "queued", "waiting", "running", "done", "failed", "skipped", "interrupted"]
+State = Literal[
+    "writing",
+    "queued",
+    "waiting",
+    "running",
+    "done",
+    "failed",
+    "declined",
+    "skipped",
+    "interrupted",
+]
 
 GLYPHS: dict[State, str] = {
     "writing": "✎",
@@ -25,6 +35,7 @@ GLYPHS: dict[State, str] = {
     "running": "⠋",
     "done": "✓",
     "failed": "✗",
+    "declined": "⊘",
     "skipped": "⊘",
     "interrupted": "■",
 }
@@ -35,6 +46,7 @@ ROLES: dict[State, str] = {
     "running": "accent",
     "done": "good",
     "failed": "bad",
+    "declined": "dim",
     "skipped": "dim",
     "interrupted": "edit",
 }
@@ -160,7 +172,7 @@ class CallUnit(msgspec.Struct):
             if step.state == "running":
                 step.state = "interrupted"
         self.duration = event["duration"]
-        self.outcome = clean(payload["outcome"])
+        self.outcome = clean(outcome_shown(payload))
         self.content = packed_texts(payload["content"])
         self.arguments = packed_texts(self.args)
         self._pieces.clear()

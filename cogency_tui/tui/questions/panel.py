@@ -1,0 +1,409 @@
+"""The panel of a permission question, docked below what it is about: shows exactly what a call would do, and
+takes the answer.
+
+Invariants: a yes counts only after its whole subject was visible in the window at its present size, and the
+terminal has taken the frame; no key counts within `PAUSE` after the panel appears, or after a key that is not
+the question's; a panel answers once.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from time import monotonic
+from typing import Any, ClassVar, NamedTuple
+
+from textual import events
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.screen import Screen
+from textual.widget import Widget
+from textual.widgets import Input
+
+from cogency_tui.agent.permissions.gate import Answer, Question, Scope
+from cogency_tui.tui.kit.dialogs import Drawing, QuestionBody
+from cogency_tui.tui.kit.typed_app import app_of
+from cogency_tui.tui.questions.answer_lines import Answers, MoreLine
+from cogency_tui.tui.questions.question_lines import (
+    LOOKING,
+    REASONING,
+    RETURN,
+    SMALLEST,
+    Reply,
+    answers_to,
+    answers_unread,
+    draw_question,
+    draw_too_small,
+    refusals_of,
+)
+from cogency_tui.tui.terminal.driver import is_read
+from cogency_tui.tui.theme_styles import ThemeStyles
+
+PAUSE = 0.8
+"""Seconds without a key before a question accepts one: earlier keys are meant for the prompt."""
+
+_SCROLLING = frozenset(f"scroll({lines})" for lines in (-10, -1, 1, 10))
+_ENTERING = _SCROLLING | {"select(1)", "select(-1)"}
+
+_LOW, _NARROW = 14, 40
+"""Lines and cells of a window below which the panel takes all of it; of others it takes half the lines."""
+
+_TIGHT = 30
+"""Lines of a window below which the prompt beside the panel has no space around it."""
+
+_BESIDE = 7
+"""Cells of a window's width that are not for the panel's text: its margins and its bar."""
+
+_SCOPES: Mapping[str, Scope] = {"turn": "turn", "conversation": "conversation", "always": "always"}
+
+
+class Hands(NamedTuple):
+    """Functions that a panel calls: with the answer, with input that is not meant for it, and where the user
+    stops the turn.
+    """
+
+    answered: Callable[[Answer], object]
+    typed: Callable[[events.Key | events.Paste], object] = lambda _event: None
+    stopped: Callable[[], object] = lambda: None
+
+
+class QuestionPanel(Vertical, can_focus=True):
+    """Shows exactly what a call would do, and hands on the answer."""
+
+    BINDING_GROUP_TITLE = "Question"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding(
+            "y", "answer(True, 'once')", "Yes", show=False, id="question.once", tooltip="Allow this one call"
+        ),
+        Binding(
+            "a",
+            "answer(True, 'turn')",
+            "All edits this turn",
+            show=False,
+            id="question.turn",
+            tooltip="Allow changes of files in the project until the turn ends",
+        ),
+        Binding(
+            "c",
+            "answer(True, 'conversation')",
+            "For this conversation",
+            show=False,
+            id="question.conversation",
+            tooltip="Allow calls like this until the conversation ends",
+        ),
+        Binding(
+            "shift+a,A",
+            "answer(True, 'always')",
+            "Always in this project",
+            show=False,
+            id="question.always",
+            tooltip="Add a rule; /permissions lists and revokes it",
+        ),
+        Binding(
+            "n", "answer(False, 'once')", "No", show=False, id="question.no", tooltip="Decline this call"
+        ),
+        Binding(
+            "r",
+            "reason",
+            "No, and tell the agent why",
+            show=False,
+            id="question.reason",
+            tooltip="Decline and tell the agent why",
+        ),
+        Binding(
+            "escape", "back", "Stop", show=False, id="question.stop", tooltip="Stop the turn"
+        ),
+        Binding("up,k", "scroll(-1)", "Up", show=False, id="question.up"),
+        Binding("down,j", "scroll(1)", "Down", show=False, id="question.down"),
+        Binding("pageup", "scroll(-10)", "Page up", show=False, id="question.page_up"),
+        Binding("pagedown,space", "scroll(10)", "Page down", show=False, id="question.page_down"),
+        Binding(
+            "right,tab",
+            "select(1)",
+            "Next answer",
+            show=False,
+            id="question.next",
+            tooltip="Select the next answer; Enter gives it",
+        ),
+        Binding("left", "select(-1)", "Previous answer", show=False, id="question.previous"),
+        Binding(
+            "enter",
+            "choose",
+            "Give the selected answer",
+            show=False,
+            id="question.choose",
+        ),
+        Binding(
+            "right_square_bracket",
+            "look(1)",
+            "Next question",
+            show=False,
+            id="question.look_next",
+            tooltip="Look at the next waiting question",
+        ),
+        Binding(
+            "left_square_bracket",
+            "look(-1)",
+            "Previous question",
+            show=False,
+            id="question.look_previous",
+            tooltip="Look at the previous waiting question",
+        ),
+    ]
+
+    def __init__(self, question: Question, hands: Hands, *, clock: Callable[[], float] = monotonic) -> None:
+        super().__init__(classes="question")
+        self.question = question
+        self._hands = hands
+        self._looked_at = 0
+        """The number of the waiting question that is shown instead; 0 for none."""
+        self._shown = False
+        """True if the terminal has taken the question: one that was never shown cannot be answered."""
+        self.answered = False
+        self.clock = clock
+        self._accepts_from = clock() + PAUSE
+        self._entered = False
+        """True if the user has entered the question, so that its keys need no pause."""
+
+    def compose(self) -> ComposeResult:
+        body = QuestionBody(self._draw, id="question-body")
+        yield body
+        yield MoreLine(body, id="question-more")
+        yield Input(placeholder="Why not? Enter sends it to the model", id="question-reason")
+        yield Answers(answers_to(self.question), id="answers")
+
+    def on_mount(self) -> None:
+        self.set_class(bool(self.question.loss), "-danger")
+        self.query_one(QuestionBody).can_focus = False
+        field = self.query_one("#question-reason", Input)
+        field.display = False
+        field.cursor_blink = False
+        if self.screen.focused is not self:
+            self.query_one(Answers).show_hint(RETURN)
+        self._begin_deaf()
+        self._offer()
+        self.watch(app_of(self), "app_focus", self._begin_deaf, init=False)
+        self._window = self.screen.size
+        screen: Any = self.screen
+        screen.screen_layout_refresh_signal.subscribe(self, self._follow_window)
+
+    def on_unmount(self) -> None:
+        self.screen.remove_class("-question-alone", "-question-tight")
+
+    def _follow_window(self, screen: Screen[Any]) -> None:
+        if screen.size != self._window:
+            self._window = screen.size
+            self.begin_anew()
+
+    def begin_anew(self) -> None:
+        """Require that the question is seen again: the window has changed, or something covered it."""
+        self.query_one(QuestionBody).forget()
+        if not self._reasoning:
+            self._begin_deaf()
+        self._offer()
+
+    def on_question_body_subject_seen(self) -> None:
+        self._offer()
+
+    def _offer(self) -> None:
+        """Offer the answers that can be given now, or once the question accepts keys."""
+        answers = self.query_one(Answers)
+        if self._reasoning:
+            answers.offer(REASONING)
+        elif answers.deaf and not (self._is_too_small or self._looked_at):
+            answers.offer(answers_to(self.question))
+        else:
+            answers.offer(self._answers)
+        self._fit()
+
+    @property
+    def _answers(self) -> Sequence[Reply]:
+        if self._looked_at:
+            return LOOKING
+        if self.query_one(QuestionBody).is_seen:
+            return answers_to(self.question)
+        return refusals_of(self.question)[:1] if self._is_too_small else answers_unread(self.question)
+
+    @property
+    def _is_too_small(self) -> bool:
+        window = self.screen.size
+        return window.width < SMALLEST.width or window.height < SMALLEST.height
+
+    def _fit(self) -> None:
+        """Divide the rows that the panel may take between the question and its answers."""
+        window = self.screen.size
+        alone = window.height < _LOW or window.width < _NARROW
+        self.screen.set_class(alone, "-question-alone")
+        self.screen.set_class(window.height < _TIGHT, "-question-tight")
+        body, answers = self.query_one(QuestionBody), self.query_one(Answers)
+        width = max(8, window.width - _BESIDE)
+        rows = answers.rows(width)
+        lines = body.prepare(width)
+        most = (window.height if alone else window.height // 2 + 1) - rows - self._reasoning
+        more = lines > most > 2
+        _set_height(answers, rows)
+        _set_height(body, max(1, min(lines, most - more)))
+        self.query_one(MoreLine).display = more
+
+    def _begin_deaf(self) -> None:
+        """Accept no answer until no key was pressed for a while.
+
+        This also covers the click that brings the terminal to the front.
+        """
+        self._accepts_from = self.clock() + PAUSE
+        self._entered = False
+        answers = self.query_one(Answers)
+        answers.unselect()
+        if not answers.deaf:
+            answers.accept_keys(deaf=True)
+            self.set_timer(PAUSE, self._end_deaf)
+
+    def _end_deaf(self) -> None:
+        if not self._is_shown():
+            self._accepts_from = self.clock() + PAUSE
+        if not self._accepts_keys:
+            self.set_timer(max(0.0, self._accepts_from - self.clock()), self._end_deaf)
+            return
+        self.query_one(Answers).accept_keys(deaf=False)
+        # By now other calls of the same answer may wait as well.
+        self._offer()
+
+    @property
+    def _accepts_keys(self) -> bool:
+        return self._is_shown() and (self._entered or self.clock() >= self._accepts_from)
+
+    def _is_shown(self) -> bool:
+        self._shown = self._shown or is_read(app_of(self))
+        return self._shown
+
+    @property
+    def _reasoning(self) -> bool:
+        return self.query_one("#question-reason", Input).display
+
+    def on_focus(self) -> None:
+        self.query_one(Answers).show_hint(None)
+        self._fit()
+
+    def on_blur(self) -> None:
+        """Show the way back, unless the whole window has lost the focus."""
+        if app_of(self).app_focus and not self._reasoning:
+            self.query_one(Answers).show_hint(RETURN)
+            self._fit()
+
+    def on_key(self, event: events.Key) -> None:
+        """Pass input typed in one go, and keys that are not the question's, to the prompt."""
+        if self._reasoning:
+            return
+        active = self.screen.active_bindings.get(event.key)
+        action = active.binding.action if active is not None and active.node is self else ""
+        if action == "back":
+            return
+        if action in _ENTERING and not event.is_printable:
+            self._enter()
+        elif not self._accepts_keys or (not action and (event.is_printable or active is None)):
+            event.stop()
+            event.prevent_default()
+            self._begin_deaf()
+            self._hands.typed(event)
+        elif action in _SCROLLING and not self._entered:
+            self._begin_deaf()
+
+    def _enter(self) -> None:
+        if self._accepts_keys:
+            self._entered = True
+        else:
+            self._begin_deaf()
+
+    def on_paste(self, event: events.Paste) -> None:
+        if not self._reasoning:
+            self._begin_deaf()
+            self._hands.typed(event)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        if action == "back":
+            return not self.answered
+        if action == "look":
+            return self._accepts_keys and bool(self.question.round().waiting)
+        if action in ("select", "choose"):
+            chosen = action == "select" or self.query_one(Answers).selected is not None
+            return chosen and self._accepts_keys and not self.answered
+        if action not in ("answer", "reason"):
+            return True
+        expected = action if action == "reason" else f"answer({parameters[0]}, '{parameters[1]}')"
+        offered = {answer.action for answer in self._answers}
+        return expected in offered and self._accepts_keys and not self.answered
+
+    def on_answers_chosen(self, event: Answers.Chosen) -> None:
+        event.stop()
+        self.call_next(self.run_action, event.action)
+
+    def action_answer(self, allow: bool, scope: str) -> None:
+        self._give(Answer(allow, _SCOPES.get(scope, "once")))
+
+    def _give(self, answer: Answer) -> None:
+        if not self.answered:
+            self.answered = True
+            self.query_one(Answers).accept_keys(deaf=True)
+            self._hands.answered(answer)
+
+    def action_back(self) -> None:
+        """Leave the reason; without one, stop the turn."""
+        if self._reasoning:
+            self._reason(shown=False)
+        else:
+            self._hands.stopped()
+
+    def action_select(self, step: int) -> None:
+        if not self._reasoning:
+            self.query_one(Answers).select(step)
+
+    def action_choose(self) -> None:
+        if chosen := self.query_one(Answers).selected:
+            self.call_next(self.run_action, chosen.action)
+
+    def action_reason(self) -> None:
+        self._reason(shown=True)
+
+    def _reason(self, *, shown: bool) -> None:
+        field = self.query_one("#question-reason", Input)
+        field.display = shown
+        self.screen.set_focus(field if shown else self)
+        self._offer()
+
+    def action_take_focus(self) -> None:
+        self.screen.set_focus(self)
+
+    def action_look(self, step: int) -> None:
+        """Show another waiting question, or the asked one again."""
+        last = len(self.question.round().waiting)
+        self._looked_at = max(0, min(self._looked_at + step, last))
+        body = self.query_one(QuestionBody)
+        body.forget()
+        body.jump(0)
+        self._offer()
+
+    def action_scroll(self, lines: int) -> None:
+        body = self.query_one(QuestionBody)
+        body.jump(body.scroll_offset.y + lines)
+
+    def action_refuse(self) -> None:
+        reason = self.query_one("#question-reason", Input).value
+        self._give(Answer(allow=False, reason=reason.strip()))
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        event.stop()
+        self.action_refuse()
+
+    def _draw(self, width: int, styles: ThemeStyles) -> Drawing:
+        if self._is_too_small:
+            return draw_too_small(width, styles)
+        reaches = self.query_one(Answers).shortens(width)
+        waiting = self.question.round().waiting
+        if 0 < self._looked_at <= len(waiting):
+            return Drawing(draw_question(waiting[self._looked_at - 1], width, styles).lines, range(0))
+        self._looked_at = 0
+        return draw_question(self.question, width, styles, reaches=reaches)
+
+
+def _set_height(widget: Widget, lines: int) -> None:
+    # Assigning even the present height triggers a new layout.
+    if widget.styles.height is None or widget.styles.height.value != lines:
+        widget.styles.height = lines
