@@ -115,6 +115,19 @@ class Aliases:
     tools: Mapping[str, Spellings] = field(default_factory=dict[str, Spellings])
 
 
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """The way to count calls of a tool that only reads: `read 1 file`, `searched once`, `read 6 files`."""
+
+    verb: str
+    one: str
+    many: str
+
+    def of(self, count: int) -> str:
+        """Describe so many calls."""
+        return f"{self.verb} {self.one if count == 1 else f'{count:,} {self.many}'}"
+
+
 PLAIN = Spellings()
 NO_ALIASES = Aliases()
 
@@ -365,6 +378,13 @@ class Brief(Protocol):
 
     @property
     def brief(self) -> bool: ...
+
+
+@runtime_checkable
+class Tallied(Protocol):
+    """A tool that only reads: several calls in a row are shown as one line that counts them."""
+
+    tally: Tally
 
 
 _BEYOND_US = frozenset({"command", "tool"})

@@ -11,7 +11,17 @@ import msgspec
 from cogency_tui.errors import ToolError, WorkspaceError
 from cogency_tui.redaction import Redactor, secrets_of
 from cogency_tui.tools import file_writes
-from cogency_tui.tools.base import PLAIN, Aliases, Intent, Outcome, Spellings, ToolContext, ToolKind, Touch
+from cogency_tui.tools.base import (
+    PLAIN,
+    Aliases,
+    Intent,
+    Outcome,
+    Spellings,
+    Tally,
+    ToolContext,
+    ToolKind,
+    Touch,
+)
 from cogency_tui.tools.directory_tree import render
 from cogency_tui.tools.shell.files_outside_project import is_own_temporary, is_public
 from cogency_tui.tools.worker_threads import in_thread
@@ -45,6 +55,7 @@ class Read:
 
     name = "read"
     kind: ToolKind = "read"
+    tally = Tally("read", "1 file", "files")
     description = (
         "Show a text file, each line as its number, a tab, and the text. "
         "Read a file before you change it; continue a long one with start."
@@ -125,6 +136,7 @@ class List:
 
     name = "list"
     kind: ToolKind = "read"
+    tally = Tally("listed", "1 directory", "directories")
     description = (
         "Show a directory as a tree with file sizes; ignored files (.gitignore), dependencies and caches "
         "only if path names them."

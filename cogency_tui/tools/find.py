@@ -9,7 +9,17 @@ from typing import Annotated
 import msgspec
 
 from cogency_tui.errors import ToolError
-from cogency_tui.tools.base import PLAIN, Aliases, Intent, Outcome, Spellings, ToolContext, ToolKind, Touch
+from cogency_tui.tools.base import (
+    PLAIN,
+    Aliases,
+    Intent,
+    Outcome,
+    Spellings,
+    Tally,
+    ToolContext,
+    ToolKind,
+    Touch,
+)
 from cogency_tui.tools.files import read_intent
 from cogency_tui.tools.worker_threads import in_thread
 from cogency_tui.workspace import search_worker, text_search
@@ -51,6 +61,7 @@ class Find:
 
     name = "find"
     kind: ToolKind = "search"
+    tally = Tally("searched", "once", "times")
     description = (
         "Find files by name (pattern), lines by content, or lines in certain files (both); "
         "at least one of the two. Ignored and binary files are skipped."

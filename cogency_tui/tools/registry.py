@@ -6,6 +6,7 @@ instructs the model what to write instead. The description is the same bytes for
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import msgspec
@@ -21,6 +22,8 @@ from cogency_tui.tools.base import (
     Places,
     SelfDescribed,
     Spellings,
+    Tallied,
+    Tally,
     Tool,
     ToolContext,
     Touch,
@@ -198,10 +201,19 @@ def own_arguments(called: str, tool: str, args: Mapping[str, Any]) -> dict[str, 
     return argument_schema.own_names(args, fields, spellings)
 
 
+@cache
+def tally_of(called: str) -> Tally | None:
+    """Return the way to count calls of one of our tools under any of its names; None if it does more than
+    read."""
+    tool = _TALLIED.get(own_tool(called))
+    return None if tool is None else tool.tally
+
+
 OWN_TOOLS = (Read, Write, Edit, List, Find, Replace, Shell, Processes, Fetch, Search)
 _OWN: Mapping[str, tuple[type[msgspec.Struct], Aliases]] = {
     tool.name: (tool.args, tool.aliases) for tool in OWN_TOOLS
 }
+_TALLIED: Mapping[str, Tallied] = {tool.name: tool for tool in OWN_TOOLS if isinstance(tool, Tallied)}
 
 
 def _folded(name: str) -> str:

@@ -11,7 +11,7 @@ from cogency_tui.tui.kit.bar import Bar, end_to_end
 from cogency_tui.tui.kit.lines import fit, width_of
 from cogency_tui.tui.kit.number_format import plural, whole_seconds
 from cogency_tui.tui.transcript.call_unit import CallUnit
-from cogency_tui.tui.transcript.messages_and_notices import SPINNER
+from cogency_tui.tui.transcript.pen import SPINNER
 from cogency_tui.tui.transcript.units import Notice, Prose, Transcript, Unit
 
 
@@ -61,9 +61,7 @@ def _describe_work(units: list[Unit], model: str) -> str:
 
 
 def _is_live(unit: object) -> bool:
-    if isinstance(unit, CallUnit):
-        return unit.state == "running"
-    return isinstance(unit, Prose) and unit.thinking and unit.open
+    return isinstance(unit, CallUnit) and unit.state == "running"
 
 
 PATIENCE = 0.5

@@ -16,9 +16,10 @@ from cogency_tui.tui.transcript.call_unit import CallUnit
 from cogency_tui.tui.transcript.cursor import BlockCursor, BlockPlace
 from cogency_tui.tui.transcript.find import Find
 from cogency_tui.tui.transcript.keyboard_selection import LineSelection
+from cogency_tui.tui.transcript.messages_and_notices import REVIEW
 from cogency_tui.tui.transcript.unit_text import answers_of_turn, code_in, links_in, outcome_of, text_of
-from cogency_tui.tui.transcript.units import Prose, Transcript, Unit
-from cogency_tui.tui.transcript.view import TranscriptView
+from cogency_tui.tui.transcript.units import Prose, Transcript, TurnEnd, Unit
+from cogency_tui.tui.transcript.view import TranscriptView, no_review
 
 
 def _key(
@@ -92,10 +93,11 @@ class Conversation(TranscriptView):
         self,
         welcome: Callable[[int], list[Line]],
         *,
+        review_key: Callable[[], str | None] = no_review,
         clock: Callable[[], float] = time,
         id: str | None = None,
     ) -> None:
-        super().__init__(welcome, clock=clock, id=id)
+        super().__init__(welcome, review_key=review_key, clock=clock, id=id)
         self.cursor = BlockCursor(self, self._follow_cursor)
         self.find = Find(self, self.cursor, self._follow_cursor)
         self._lines = LineSelection(self, self.cursor)
@@ -118,8 +120,8 @@ class Conversation(TranscriptView):
         self._lines.follow_reflow()
         self.find.follow_reflow()
 
-    def toggle(self, index: int) -> None:
-        super().toggle(index)
+    def toggle(self, index: int, block: int = 0) -> None:
+        super().toggle(index, block)
         self._follow_cursor()
 
     def selection_updated(self, selection: Selection | None) -> None:
@@ -147,13 +149,18 @@ class Conversation(TranscriptView):
             return
         place = self.document.place(y)
         self.cursor.put(BlockPlace(place.unit, place.block))
-        if self.document.is_expandable(place.unit) and place.line <= 0:
-            self.toggle(place.unit)
+        if (call := event.style.meta.get(REVIEW)) is not None:
+            self.post_message(self.ReviewRequested(call))
+        elif self.document.is_expandable(place.unit) and (
+            place.line <= 0 or place.unit not in self.document.expanded
+        ):
+            self.toggle(place.unit, place.block)
         self._follow_cursor()
 
     def go_to_unit(self, index: int) -> None:
         """Move the cursor to the beginning of unit `index`."""
-        self.cursor.move_to(BlockPlace(index, 0))
+        self.document.unfold(index)
+        self.cursor.move_to(BlockPlace(index, self.document.own_block(index)))
 
     def action_block(self, step: int) -> None:
         """Move the cursor by a block; while lines are selected, extend or shrink the selection by one."""
@@ -166,7 +173,7 @@ class Conversation(TranscriptView):
         """Open or close the unit at the cursor."""
         if (block := self.cursor.place) is not None and self.document.is_expandable(block.unit):
             self.cursor.put(block)
-            self.toggle(block.unit)
+            self.toggle(*block)
 
     def action_select_lines(self) -> None:
         self._lines.toggle()
@@ -202,13 +209,16 @@ class Conversation(TranscriptView):
     def action_fork(self) -> None:
         """Request a fork that ends with the unit of the block."""
         if (cursor := self.cursor.place) is not None:
-            self.post_message(self.ForkRequested(cursor.unit))
+            self.post_message(self.ForkRequested(self.document.shown_in(*cursor)[-1]))
 
     def action_review(self) -> None:
         """Request the review of the changes made by the call of the block."""
-        cursor = self.cursor.place
-        if cursor is not None and isinstance(unit := self.transcript.units[cursor.unit], CallUnit):
-            self.post_message(self.ReviewRequested(unit.id))
+        if (cursor := self.cursor.place) is None:
+            return
+        unit = self.transcript.units[cursor.unit]
+        calls = [unit] if isinstance(unit, CallUnit) else unit.calls if isinstance(unit, TurnEnd) else []
+        if calls:
+            self.post_message(self.ReviewRequested(calls[0].id))
 
     def action_links(self) -> None:
         """Request the list of the block's addresses, to open one."""
@@ -278,8 +288,9 @@ class Conversation(TranscriptView):
         """The source of the block."""
         if (cursor := self.cursor.place) is None:
             return ""
-        unit, source = self.transcript.units[cursor.unit], self.document.source(*cursor)
-        return text_of(unit) if source is None else text_of(unit)[slice(*source)]
+        units, source = self.transcript.units, self.document.source(*cursor)
+        text = "\n\n".join(text_of(units[index]) for index in self.document.shown_in(*cursor))
+        return text if source is None else text[slice(*source)]
 
     def _copy(self, text: str, otherwise: str = "Nothing to copy here.") -> None:
         if text:
@@ -290,4 +301,6 @@ class Conversation(TranscriptView):
 
 def _may_have_changed(unit: Unit) -> bool:
     """Return whether the unit may have edits: a command does not report the files that it changed."""
+    if isinstance(unit, TurnEnd):
+        return bool(unit.calls)
     return isinstance(unit, CallUnit) and unit.settled and (bool(unit.changes()) or unit.name == "shell")

@@ -68,18 +68,42 @@ def fit(text: str, width: int) -> str:
 
 
 def fit_path(path: str, width: int) -> str:
-    """`path` in at most `width` cells, its start cut with `…`: the file name is the most informative part."""
+    """`path` in at most `width` cells. Its directories give way first, from the left: `s/h/filesize.py`, then
+    `…/filesize.py`; the name of the file is cut, at its start, only where it does not fit by itself."""
     if cells(path) <= width:
         return path
+    *directories, name = _PARTS.findall(path)
+    for index, part in enumerate(directories):
+        directories[index] = _initial(part)
+        if cells(shortened := "".join([*directories, name])) <= width:
+            return shortened
+    return f"…/{name}" if directories and cells(name) + 2 <= width else _tail(name, width)
+
+
+_PARTS = re.compile(r"[^/]*/|[^/]+/?$")
+_PATTERN = frozenset("*?[{")
+
+
+def _initial(part: str) -> str:
+    """A directory as its first letter; the root, or a part of a pattern, unchanged."""
+    if part == "/" or _PATTERN.intersection(part):
+        return part
+    return f"{_head(part.removesuffix('/'), 1 + part.startswith('.')) or part[:1]}/"
+
+
+def _tail(text: str, width: int) -> str:
+    """The end of `text` after `…`, in at most `width` cells."""
+    if cells(text) <= width:
+        return text
     if width < 2:
         return "…"[:width]
-    if path.isascii():
-        return "…" + path[1 - width :]
-    path = path[-_LONGEST_CHARACTER * width :]
-    spans, total = split_graphemes(path)
+    if text.isascii():
+        return "…" + text[1 - width :]
+    text = text[-_LONGEST_CHARACTER * width :]
+    spans, total = split_graphemes(text)
     for start, _end, size in spans:
         if total <= width - 1:
-            return "…" + path[start:]
+            return "…" + text[start:]
         total -= size
     return "…"
 

@@ -219,7 +219,6 @@ class MarkdownStream:
         self._settled = 0
         self._drawn: OrderedDict[int, Drawn] = OrderedDict()
         self._heights = Heights()
-        self._end: Fixed | None = None
         self._code: CodeLines | DiffCode | None = None
         self._fed = 0
 
@@ -240,7 +239,6 @@ class MarkdownStream:
     def show(self, text: str, *, closed: bool) -> None:
         """Show `text`, which begins with what was shown before; `closed` when it is complete."""
         self._text = text
-        self._end = None
         self._cutter.feed(text)
         if closed:
             self._cutter.close()
@@ -251,14 +249,6 @@ class MarkdownStream:
         for place, block in enumerate(pending, self._settled):
             self._put(place, block, settled=False)
         self._leave(self._settled + len(pending))
-
-    def end_with(self, lines: list[Line]) -> None:
-        """Show `lines` below the text."""
-        end = len(self._text)
-        self._blocks.append(MarkdownBlock(end, end))
-        self._drawn.pop(len(self._blocks) - 1, None)
-        self._end = Fixed(lines)
-        self._heights.append(len(lines) + self._gap(len(self._blocks) - 1))
 
     def source(self, block: int) -> tuple[int, int]:
         """The start and end of the source of `block` in the text."""
@@ -324,8 +314,6 @@ class MarkdownStream:
 
     def _draw(self, place: int) -> Drawn:
         block = self._blocks[place]
-        if self._end is not None and place == len(self._blocks) - 1:
-            return self._end
         if block.fence:
             return self._draw_code(place, block, block.fence)
         header = f"{self._text[slice(*block.header)]}\n" if block.header else ""

@@ -21,6 +21,7 @@ from cogency_tui.tui.files.pane import FilesPane
 from cogency_tui.tui.help.commands import HelpCommands
 from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.main.custom_commands import CustomCommands
+from cogency_tui.tui.main.keys import main_key
 from cogency_tui.tui.main.panes import Panes
 from cogency_tui.tui.main.widget_updates import MainDisplay
 from cogency_tui.tui.models.commands import ModelCommands
@@ -95,7 +96,11 @@ class Features:
         sheet = app_of(screen).stylesheet
         sheet.read(PANES_STYLES)
         sheet.parse()
-        conversation = Conversation(screen.welcome, id="conversation")
+        conversation = Conversation(
+            screen.welcome,
+            review_key=lambda: main_key("review", screen.agent.settings.keys),
+            id="conversation",
+        )
         with app_of(screen).batch_update():
             await screen.mount(TrustBar(id="trust-bar"), after="#panes")
             await screen.query_one(PromptBox).fill()

@@ -1,6 +1,10 @@
 """The keys of the main screen, each with an id for remapping."""
 
+from collections.abc import Mapping
+
 from textual.binding import Binding, BindingType
+
+from cogency_tui.tui.kit.keys import key_name
 
 
 def _key(key: str, handler: str, description: str, tooltip: str) -> Binding:
@@ -95,3 +99,10 @@ MAIN_KEYS: list[BindingType] = [
     Binding("c", "show_call", "Tool call", show=False, id="show_call", tooltip="Show the call's details"),
     Binding("question_mark", "command('help')", "Help", show=False, id="help_here"),
 ]
+
+
+def main_key(id: str, changed: Mapping[str, str]) -> str:
+    """The name of the first key for an action of the main screen, given the user's `changed` keys; empty if
+    there is none."""
+    default = next(each.key for each in MAIN_KEYS if isinstance(each, Binding) and each.id == id)
+    return key_name(changed.get(id, default).partition(",")[0].strip())

@@ -13,7 +13,8 @@ from cogency_tui.tui.kit.number_format import whole_seconds
 from cogency_tui.tui.models.model import KnownProvider
 from cogency_tui.tui.models.rows import draw_provider_note
 from cogency_tui.tui.theme_styles import ThemeStyles
-from cogency_tui.tui.transcript.messages_and_notices import SPINNER, draw_problem
+from cogency_tui.tui.transcript.messages_and_notices import draw_problem
+from cogency_tui.tui.transcript.pen import SPINNER
 from cogency_tui.tui.transcript.units import Problem
 
 _TICK = 0.2

@@ -1,10 +1,10 @@
 """Tool calls as lines: the rows of the tool calls pane, and the cards of the conversation.
 
-The right-hand facts of a row end in a fixed column while numbers in it change; where space is short they
-give way to the subject of the call.
+The right-hand columns stand still while numbers in them change: the time, and before it a word for the state
+of a call that is not simply done. Where space is short, facts and then the word give way to the subject.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from rich.segment import Segment
@@ -15,36 +15,146 @@ from cogency_tui.safe_text import one_line, reveal
 from cogency_tui.tui.kit.lines import Line, cells, fit, fit_path, width_of, wrap
 from cogency_tui.tui.kit.number_format import duration, plural, whole_seconds
 from cogency_tui.tui.theme_styles import ThemeStyles
-from cogency_tui.tui.transcript.call_unit import GLYPHS, OPEN, ROLES, CallStep, CallUnit, State
-from cogency_tui.tui.transcript.messages_and_notices import SPINNER
+from cogency_tui.tui.transcript.call_unit import (
+    GLYPHS,
+    OPEN,
+    ROLES,
+    CallStep,
+    CallUnit,
+    FileChange,
+    State,
+)
+from cogency_tui.tui.transcript.messages_and_notices import count_lines, review_link
+from cogency_tui.tui.transcript.pen import SPINNER, Pen
 
 NAME_COLUMN = 8
 TIME_COLUMN = 6
 _PATH_ARGUMENTS = ("file", "path", "pattern")
-_ALWAYS = 0
-_FIRST_DROPPED = 2
+_LEAST_SUBJECT = 12
+"""Cells of a subject for which the word beside it gives way."""
+
+_LEAST_FACT = 6
+_TIMED: frozenset[State] = frozenset({"running", "done", "failed", "interrupted"})
+_QUIET: frozenset[State] = frozenset({"queued", "declined", "skipped"})
+_TAIL = 3
+"""Lines that are shown of an error, and of the output of a running command."""
 
 
 class Subject(NamedTuple):
-    """The subject of a row; a path is cut at its start, other text at its end."""
+    """The subject of a row; the directories of a path give way first, other text is cut at its end."""
 
     text: str
     is_path: bool
 
+    def fit(self, width: int) -> str:
+        """The subject in at most `width` cells."""
+        return fit_path(self.text, width) if self.is_path else fit(self.text, width)
 
-def draw_call(call: CallUnit, width: int, styles: ThemeStyles, *, now: float, frame: int) -> list[Line]:
-    """Draw the card of a call: one line, or one for each changed file, and the reason of a failure."""
-    lines: list[Line] = []
-    for change in call.changes():
-        head = [Segment("✎ ", styles("edit"))]
-        subject = Subject(reveal(change.path), is_path=True)
-        right = [_Fact(_ALWAYS, Segment(_counts(change.added, change.removed), styles("dim")))]
-        right += _status(call, now, styles, "surface", word=False)
-        lines.append(_row(head, subject, styles("text", attributes="bold"), right, width, styles()))
-    return lines or [
-        call_row(call, width, styles, now=now, frame=frame, facts=True),
-        *_why(call, width, styles),
+
+def draw_call(call: CallUnit, pen: Pen, *, expanded: bool = False) -> list[Line]:
+    """Draw the card of a call: one line, or one for each changed file. Unless it is `expanded`, the reason
+    of a failure and the end of running output follow."""
+    changes = call.changes()
+    if changes:
+        return [_change_row(call, change, pen) for change in changes]
+    return [_card_row(call, pen), *([] if expanded else _excerpt(call, pen))]
+
+
+def run_row(calls: Sequence[CallUnit], pen: Pen, *, opened: bool) -> Line:
+    """Draw the line of a run of calls: their numbers by kind, and the current one."""
+    styles = pen.styles
+    current = next((call for call in calls if not call.settled), None)
+    state = "done" if current is None else current.state
+    left = [Segment(f"{_glyph(state, pen.frame)} ", styles(ROLES[state])), Segment(_tally(calls), styles())]
+    if current is not None:
+        left.append(Segment(f" · {current.name} ", styles("dim")))
+        left.append(Segment(summarize(current).fit(max(0, pen.width - width_of(left) - 2)), styles("dim")))
+    left.append(Segment(" ▾" if opened else " ▸", styles("dim")))
+    seconds = sum(call.elapsed(pen.now) for call in calls)
+    return pen.apart(left, [Segment(duration(seconds).rjust(TIME_COLUMN), styles("dim"))])
+
+
+def _tally(calls: Sequence[CallUnit]) -> str:
+    """`Read 6 files, searched 4 times`; the same file counts once."""
+    subjects: dict[Any, set[str]] = {}
+    for call in calls:
+        subjects.setdefault(call.tally, set()).add(summarize(call).text)
+    text = ", ".join(tally.of(len(found)) for tally, found in subjects.items() if tally)
+    return text[:1].upper() + text[1:]
+
+
+def _change_row(call: CallUnit, change: FileChange, pen: Pen) -> Line:
+    styles = pen.styles
+    link = review_link("review", call.id, pen)
+    counts = f"  {count_lines(change.added, change.removed)}"
+    room = pen.width - 2 - len(counts) - width_of(link) - (2 if link else 0)
+    path = fit_path(reveal(change.path), max(_LEAST_FACT, room))
+    head = [Segment("✎ ", styles("edit")), Segment(path, styles("text", attributes="bold"))]
+    return pen.apart([*head, Segment(counts, styles("dim"))], link)
+
+
+def _card_row(call: CallUnit, pen: Pen) -> Line:
+    styles = pen.styles
+    role = "dim" if call.state in _QUIET else "text"
+    head = [
+        Segment(f"{_glyph(call.state, pen.frame)} ", styles(ROLES[call.state])),
+        Segment(f"{fit(one_line(call.name) or '…', 2 * NAME_COLUMN)} ", styles("dim")),
     ]
+    fact = Segment(one_line(call.outcome) if call.state == "done" or _is_command(call) else "", styles("dim"))
+    right = _state_columns(call, pen.now, styles, "surface")
+    return _row(head, summarize(call), styles(role), right, pen.width, styles(), fact)
+
+
+def _is_command(call: CallUnit) -> bool:
+    return call.settled and bool(call.args.get("command"))
+
+
+def _excerpt(call: CallUnit, pen: Pen) -> list[Line]:
+    """Draw the reason of a failure, or the end of the output of a running command, below the card."""
+    if call.state == "running" and call.output is not None:
+        written = [line.text for line in call.output.lines[-2 * _TAIL :] if line.text.strip()]
+        return [_below(Segment(text, pen.styles("dim")), pen) for text in written[-_TAIL:]]
+    if call.state == "failed" and _is_command(call):
+        return _error_output(call, pen)
+    if call.state in OPEN or call.state in ("done", "interrupted") or call.outcome in ("", DECLINED):
+        return []
+    return _reason(call, pen)
+
+
+def _error_output(call: CallUnit, pen: Pen) -> list[Line]:
+    """Draw the last lines of a failed command's output, which have the reason, and the number of the rest."""
+    lines, styles = _error_lines(call), pen.styles
+    *before, reason = [line.expandtabs(4) for line in lines[-_TAIL:]] or [""]
+    drawn = [_below(Segment(line, styles("dim")), pen) for line in before]
+    drawn += [_below(Segment(reason, styles("bad")), pen)] if reason else []
+    if (more := len(lines) - _TAIL) > 0:
+        drawn.append(_below(Segment(f"… {plural(more, 'more line')}", styles("dim")), pen))
+    return drawn
+
+
+def _error_lines(call: CallUnit) -> list[str]:
+    """The output of a command that has failed, without its status and our notes below it."""
+    lines = call.body().split("\n")
+    if call.outcome.startswith(lines[0]):
+        del lines[0]
+    while lines and (not lines[-1].strip() or (lines[-1].startswith("[") and lines[-1].endswith("]"))):
+        lines.pop()
+    return lines
+
+
+def _reason(call: CallUnit, pen: Pen) -> list[Line]:
+    text = Segment(one_line(call.outcome), pen.styles("dim"))
+    lines = wrap([text], max(8, pen.width - 2))
+    if len(lines) > _TAIL:
+        last = fit(f"{lines[_TAIL - 1].text} {lines[_TAIL].text}", pen.width - 2)
+        lines = [*lines[: _TAIL - 1], Line([Segment(last, text.style)], lines[_TAIL - 1].joint)]
+    return [line.indented(Segment("  ", pen.styles())) for line in lines]
+
+
+def _below(segment: Segment, pen: Pen) -> Line:
+    """A line below the row of a call, cut at the right."""
+    text = Segment(fit(segment.text, pen.width - 2), segment.style)
+    return Line([Segment("  ", pen.styles()), text], lead=2)
 
 
 def call_row(
@@ -55,27 +165,22 @@ def call_row(
     now: float,
     frame: int,
     on: str = "surface",
-    facts: bool = False,
     fold: str = "",
     remark: str = "",
 ) -> Line:
-    """Draw a call on one line: glyph, tool, subject; on the right its state and time.
+    """Draw a call as a row of the tool calls pane.
 
     `fold` is the mark of one that has calls below it, `remark` a remark on its state.
     """
-    role = "dim" if call.state in ("queued", "declined", "skipped") else "text"
+    role = "dim" if call.state in _QUIET else "text"
     head = [
         Segment(f"{_glyph(call.state, frame)} ", styles(ROLES[call.state], on)),
-        Segment(f"{_name(call)} ", styles(role, on, "bold")),
+        Segment(f"{_name(call)} ", styles("dim", on)),
     ]
     if fold:
         head.append(Segment(f"{fold} ", styles("dim", on)))
-    right = _status(call, now, styles, on, word=not facts or call.state != "done")
-    if facts and call.state == "done" and call.outcome:
-        remark = fit(one_line(call.outcome), 40)
-    if remark:
-        right = [_Fact(_FIRST_DROPPED, Segment(one_line(remark), styles("dim", on))), *right]
-    return _row(head, summarize(call), styles(role, on), right, width, styles("text", on))
+    right, fact = _state_columns(call, now, styles, on), Segment(one_line(remark), styles("dim", on))
+    return _row(head, summarize(call), styles(role, on), right, width, styles("text", on), fact)
 
 
 def waiting_row(
@@ -84,30 +189,27 @@ def waiting_row(
     """Draw a queued call that waits for others, with their ids as its state."""
     head = [
         Segment(f"{GLYPHS['queued']} ", styles("dim", on)),
-        Segment(
-            fit(one_line(call.name), NAME_COLUMN * 2).ljust(NAME_COLUMN - 1) + " ", styles("dim", on, "bold")
-        ),
+        Segment(fit(one_line(call.name), NAME_COLUMN * 2).ljust(NAME_COLUMN - 1) + " ", styles("dim", on)),
     ]
     remark = fit(f"waiting for {', '.join(map(one_line, waits))}", max(12, width - 16))
-    right = [_Fact(_ALWAYS, Segment(remark, styles("dim", on)))]
+    right = _Columns(time=Segment(remark, styles("dim", on)))
     return _row(head, summarize(call), styles("dim", on), right, width, styles("text", on))
 
 
 def step_row(step: CallStep, width: int, styles: ThemeStyles, *, frame: int, on: str = "surface") -> Line:
     """Draw a call within a call, on a line below it."""
     head = [Segment(f"  {_glyph(step.state, frame)} ", styles(ROLES[step.state], on))]
-    word = (
-        [] if step.state == "done" else [_Fact(_ALWAYS, Segment(step.state, styles(ROLES[step.state], on)))]
-    )
+    word = "" if step.state == "done" else step.state
+    right = _Columns(time=Segment(word, styles(ROLES[step.state], on)))
     subject = Subject(one_line(step.text), is_path=False)
-    return _row(head, subject, styles("dim", on), word, width, styles("text", on))
+    return _row(head, subject, styles("dim", on), right, width, styles("text", on))
 
 
 def hidden_row(count: int, width: int, styles: ThemeStyles, *, on: str = "surface") -> Line:
     """Draw a line for `count` hidden calls within a call."""
     head = [Segment("  ", styles("text", on))]
     subject = Subject(f"… {plural(count, 'earlier call')}", is_path=False)
-    return _row(head, subject, styles("dim", on, "italic"), [], width, styles("text", on))
+    return _row(head, subject, styles("dim", on, "italic"), _Columns(), width, styles("text", on))
 
 
 def command_row(
@@ -127,7 +229,8 @@ def command_row(
     ]
     style = styles(ROLES[state] if state == "running" else "dim", on)
     time = whole_seconds(seconds) if state == "running" else duration(seconds)
-    right = [_Fact(_ALWAYS, Segment(state, style)), _Fact(1, Segment(time.rjust(TIME_COLUMN), style))]
+    word = "" if state == "done" else state
+    right = _Columns(Segment(word, style), Segment(time.rjust(TIME_COLUMN), style))
     subject = Subject(one_line(command), is_path=False)
     return _row(head, subject, styles("text", on), right, width, styles("text", on))
 
@@ -143,15 +246,6 @@ def _name(call: CallUnit) -> str:
 
 def _glyph(state: State, frame: int) -> str:
     return SPINNER[frame % len(SPINNER)] if state == "running" else GLYPHS[state]
-
-
-def _why(call: CallUnit, width: int, styles: ThemeStyles) -> list[Line]:
-    """Draw the reason why a call failed, was declined or was skipped, in at most two lines below it."""
-    if call.state not in ("failed", "declined", "skipped") or call.outcome in ("", DECLINED):
-        return []
-    indent = 2 + NAME_COLUMN
-    lines = wrap([Segment(fit(one_line(call.outcome), 2 * (width - indent)), styles("dim"))], width - indent)
-    return [line.indented(Segment(" " * indent, styles())) for line in lines[:2]]
 
 
 def summarize(call: CallUnit) -> Subject:
@@ -174,49 +268,70 @@ def summarize(call: CallUnit) -> Subject:
     return Subject(one_line(str(first)[:400]), is_path=False)
 
 
-class _Fact(NamedTuple):
-    """A right-hand column, and its rank: the highest is dropped first, `_ALWAYS` never."""
-
-    rank: int
-    segment: Segment
+_NOTHING = Segment("")
 
 
-def _counts(added: int, removed: int) -> str:
-    counts = [f"+{added}"] if added else []
-    counts += [f"−{removed}"] if removed else []
-    return " ".join(counts) or "no change"
+class _Columns(NamedTuple):
+    """The columns at the right of a row, each two cells after what is before it; an empty one is left out."""
+
+    word: Segment = _NOTHING
+    time: Segment = _NOTHING
+
+    def segments(self, ground: Style) -> Iterator[Segment]:
+        for column in self:
+            if column.text:
+                yield Segment("  ", ground)
+                yield column
+
+    @property
+    def size(self) -> int:
+        return sum(cells(column.text) + 2 for column in self if column.text)
+
+    def fitting(self, room: int) -> "_Columns":
+        """As many columns as fit into `room` cells: the word is dropped first."""
+        without = self._replace(word=_NOTHING)
+        return self if self.size <= room else without if without.size <= room else _Columns()
 
 
-def _status(call: CallUnit, now: float, styles: ThemeStyles, on: str, *, word: bool) -> list[_Fact]:
-    """State and time as right-hand columns."""
-    elapsed = call.elapsed(now)
+def _state_columns(call: CallUnit, now: float, styles: ThemeStyles, on: str) -> _Columns:
+    """The state of a call, unless it is done, and its time, once it has one."""
     style = styles("dim" if call.state == "done" else ROLES[call.state], on)
-    state = _Fact(_ALWAYS, Segment(call.state, style))
-    if (not elapsed and call.state in (*OPEN, "skipped")) or call.state in ("waiting", "declined"):
-        return [state]
-    clock = duration(elapsed).rjust(TIME_COLUMN)
-    time = _Fact(1, Segment(clock, style if call.state == "running" else styles("dim", on)))
-    return [state, time] if word else [time]
+    elapsed = call.elapsed(now)
+    word = Segment("" if call.state == "done" else call.state, style)
+    if call.state not in _TIMED or not elapsed:
+        return _Columns(time=word)
+    return _Columns(
+        word,
+        Segment(
+            duration(elapsed).rjust(TIME_COLUMN), style if call.state == "running" else styles("dim", on)
+        ),
+    )
 
 
 def _row(
-    head: list[Segment], subject: Subject, style: Style, right: list[_Fact], width: int, ground: Style
+    head: list[Segment],
+    subject: Subject,
+    style: Style,
+    right: _Columns,
+    width: int,
+    ground: Style,
+    fact: Segment = _NOTHING,
 ) -> Line:
-    """Join `head` and `subject`, cut as needed, and `right` flush right, two cells apart."""
+    """Join `head`, `subject` and `fact`, cut as needed, and `right` flush right."""
     room = width - width_of(head)
-    requested = min(cells(subject.text), 24)
-    while room - _size(right) < requested and len(right) > 1:
-        rank = max(fact.rank for fact in right)
-        if rank == _ALWAYS:
-            break
-        right = [fact for fact in right if fact.rank != rank]
-    room = max(0, room - _size(right))
-    text = fit_path(subject.text, room) if subject.is_path else fit(subject.text, room)
-    segments = [*head, Segment(text + " " * (room - cells(text)), style)]
-    for fact in right:
-        segments += [Segment("  ", ground), fact.segment]
-    return Line(segments)
+    right = right.fitting(room - min(cells(subject.text), _LEAST_SUBJECT))
+    room = max(0, room - right.size)
+    text = subject.fit(room)
+    segments = [*head, Segment(text, style)]
+    left = room - cells(text)
+    beside = _beside(fact.text, left, separated=bool(text))
+    segments += [Segment(beside, fact.style), Segment(" " * (left - cells(beside)), ground)]
+    return Line([*segments, *right.segments(ground)])
 
 
-def _size(right: list[_Fact]) -> int:
-    return sum(cells(fact.segment.text) + 2 for fact in right)
+def _beside(fact: str, room: int, *, separated: bool) -> str:
+    """`fact` after a subject, or nothing where there is no room for it."""
+    joint = " · " if separated else ""
+    if not fact or room < min(cells(fact), _LEAST_FACT) + cells(joint):
+        return ""
+    return joint + fit(fact, room - cells(joint))

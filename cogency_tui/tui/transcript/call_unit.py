@@ -5,7 +5,7 @@ from the store. Its texts are foreign: output is cleaned as it arrives, the rest
 """
 
 import json
-from typing import Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import msgspec
 
@@ -15,6 +15,9 @@ from cogency_tui.protocol.transcript import as_tool_call
 from cogency_tui.safe_text import clean
 from cogency_tui.tui.kit.command_output import Output
 from cogency_tui.tui.transcript.packed_text import packed_texts, unpacked_texts
+
+if TYPE_CHECKING:
+    from cogency_tui.tools.base import Tally
 
 State = Literal[
     "writing",
@@ -225,9 +228,21 @@ class CallUnit(msgspec.Struct):
         parts = (tool, clean(given["subject"])) if not outcome else (f"{tool}:", outcome)
         self._steps.append(CallStep(given["call"], state, " ".join(part for part in parts if part)))
 
+    @property
+    def tally(self) -> "Tally | None":
+        """The way in which calls like this one are counted together: only calls that just read are."""
+        from cogency_tui.tools.registry import tally_of
+
+        return tally_of(self.name)
+
+    @property
+    def may_change(self) -> bool:
+        """True if its result reports changes of files."""
+        return self.state == "done" and self.name in _CHANGING
+
     def changes(self) -> list[FileChange]:
         """The files that this call has changed, with the counts from its result."""
-        if self.state != "done" or self.name not in _CHANGING:
+        if not self.may_change:
             return []
         if self._changes is None:
             self._changes = self._read_changes()

@@ -7,7 +7,6 @@ starts from there again.
 from collections.abc import Callable
 from typing import NamedTuple
 
-from rich.segment import Segment
 from textual.strip import Strip
 
 from cogency_tui.tui.kit.line_view import DrawContext
@@ -83,11 +82,10 @@ class BlockCursor:
         return self._marked is not None
 
     def paint(self, strip: Strip, place: LinePosition, context: DrawContext) -> Strip:
+        del context
         if (place.unit, place.block) != self._marked or not self._is_text(place):
             return strip
-        margin = self._view.MARGIN
-        mark = Strip([Segment("▎ ", context.theme_styles("accent", "surface"))], margin)
-        return Strip.join([mark, strip.crop(margin, strip.cell_length)])
+        return self._view.in_margin(strip, "▎", self._view.surface_of(place))
 
     def _find(self) -> BlockPlace:
         if self._moved is not None and self._is_seen(self._moved):

@@ -2,12 +2,12 @@
 
 A place in it is a line of a block of a unit. Each height is either known (drawn at this width) or estimated;
 the sum over all units before a line is O(log n) either way. Drawn units are cached for one width and theme,
-and only the most recent ones, enough for a few screens.
+and only the most recent ones, enough for a few screens. Units that are folded away (`Folding`) have no lines.
 """
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module
 from time import time
 from typing import NamedTuple, TypeGuard
@@ -16,8 +16,10 @@ from cogency_tui.tui.kit.lazy_text_layout import Heights
 from cogency_tui.tui.kit.lines import BLANK, Line
 from cogency_tui.tui.theme_styles import ThemeStyles
 from cogency_tui.tui.transcript.call_unit import CallUnit
-from cogency_tui.tui.transcript.messages_and_notices import draw_stopped, is_shortened
-from cogency_tui.tui.transcript.unit_lines import DrawnUnit, draw_unit
+from cogency_tui.tui.transcript.folding import Folding
+from cogency_tui.tui.transcript.messages_and_notices import is_shortened
+from cogency_tui.tui.transcript.pen import Pen
+from cogency_tui.tui.transcript.unit_lines import FOLDED_AWAY, DrawnUnit, draw_run, draw_unit
 from cogency_tui.tui.transcript.units import Notice, Prose, Transcript, Unit, UserMessage, is_own
 
 _UNITS, _LINES = 256, 1024
@@ -46,10 +48,16 @@ class Anchor(NamedTuple):
 
 
 class Document:
-    """The lines of a transcript's units, `width` cells wide."""
+    """The lines of a transcript's units, `width` cells wide. `review_key` is the key that opens the review;
+    where it is None, nothing offers that."""
 
     def __init__(
-        self, transcript: Transcript, width: int, styles: ThemeStyles, clock: Callable[[], float] = time
+        self,
+        transcript: Transcript,
+        width: int,
+        styles: ThemeStyles,
+        clock: Callable[[], float] = time,
+        review_key: str | None = None,
     ) -> None:
         self.transcript = transcript
         self.width = width
@@ -57,6 +65,8 @@ class Document:
         self.frame = 0
         self.expanded = {index for index, unit in enumerate(transcript.units) if is_own(unit)}
         self._clock = clock
+        self._review_key = review_key
+        self._folding = Folding(transcript.units, self.expanded)
         self._drawn: OrderedDict[int, DrawnUnit] = OrderedDict()
         self._grown: set[int] = set()
         """The answers that have changed since they were drawn."""
@@ -80,22 +90,53 @@ class Document:
 
     def touch(self, index: int) -> None:
         """Mark unit `index` as new or changed; it is drawn when it is next visible."""
-        while len(self._heights) <= index:
-            if is_own(self.transcript.units[len(self._heights)]):
-                self.expanded.add(len(self._heights))
-            self._heights.append(self._estimate(len(self._heights)))
+        if index >= len(self._heights):
+            self._extend()
         if _is_answer(self.transcript.units[index]):
             self._grown.add(index)
-        else:
-            self._drawn.pop(index, None)
+            return
+        self._drawn.pop(index, None)
+        self._refold(self._folding.update(index))
+        self._drawn.pop(self.shown_by(index), None)
 
     def cut(self, count: int) -> None:
         """Remove all but the first `count` units."""
+        if len(self._heights) <= count:
+            return
         while len(self._heights) > count:
             last = len(self._heights) - 1
             self._heights.pop()
             self._drawn.pop(last, None)
             self.expanded.discard(last)
+        self._refold(self._folding.cut(count))
+
+    def toggle(self, index: int, block: int = 0) -> None:
+        """Open or close unit `index`, or the run that begins with it if `block` shows that."""
+        if self._folding.run(index) and block < self.own_block(index):
+            self._refold(self._folding.toggle(index))
+        else:
+            self.expanded ^= {index}
+            self.touch(index)
+
+    def unfold(self, index: int) -> None:
+        """Give unit `index` lines if it has none."""
+        self._refold(self._folding.open_around(index))
+        if self._folding.is_gone(index):
+            self.expanded.add(index)
+            self.touch(index)
+
+    def shown_by(self, index: int) -> int:
+        """The unit whose lines represent unit `index`."""
+        return self._folding.shown_by(index)
+
+    def own_block(self, index: int) -> int:
+        """The block that unit `index` itself begins with: after the line of a run that it opens."""
+        return int(bool(self._folding.run(index)))
+
+    def shown_in(self, index: int, block: int) -> Sequence[int]:
+        """The units that a block shows: those of a run for its line, otherwise the block's own."""
+        run = self._folding.run(index)
+        return run if run and block < self.own_block(index) else (index,)
 
     def top(self, index: int) -> int:
         """The line that unit `index` begins at."""
@@ -207,13 +248,33 @@ class Document:
             return is_shortened(unit, self.width, self.theme_styles)
         return isinstance(unit, CallUnit) or (isinstance(unit, Prose) and unit.thinking and not unit.open)
 
+    def _extend(self) -> None:
+        """Add the units that are new."""
+        units, first = self.transcript.units, len(self._heights)
+        self.expanded.update(index for index in range(first, len(units)) if is_own(units[index]))
+        changed = self._folding.extend()
+        for index in range(first, len(units)):
+            self._heights.append(self._estimate(index))
+        self._refold(changed)
+
+    def _refold(self, changed: range) -> None:
+        """Forget the lines of units that now take others, and correct the gap below them."""
+        if not changed:
+            return
+        for index in changed:
+            if not _is_answer(self.transcript.units[index]):
+                self._drawn.pop(index, None)
+                self._heights.set(index, self._estimate(index))
+        if (below := changed.stop) < len(self._heights) and below in self._drawn:
+            self._heights.set(below, len(self._drawn[below]) + self._gap(below))
+
     def _gap(self, index: int) -> int:
         """Blank lines above a unit: none between the cards of calls, or between notices."""
-        if index == 0:
+        above = None if self._folding.is_gone(index) else self._folding.before(index)
+        if above is None:
             return 0
-        units = self.transcript.units
-        kind = type(units[index])
-        return int(kind not in _CLOSE or type(units[index - 1]) is not kind)
+        kind = type(self.transcript.units[index])
+        return int(kind not in _CLOSE or type(self.transcript.units[above]) is not kind)
 
     def _drawn_unit(self, index: int) -> DrawnUnit:
         drawn = self._drawn.get(index)
@@ -235,29 +296,29 @@ class Document:
             laid -= self._drawn.popitem(last=False)[1].laid
 
     def _draw(self, index: int, drawn: DrawnUnit | None) -> DrawnUnit:
-        unit = self.transcript.units[index]
+        unit, folding = self.transcript.units[index], self._folding
         if _is_answer(unit):
             return self._draw_answer(unit, drawn)
-        return draw_unit(
-            unit,
-            self.width,
-            self.theme_styles,
-            expanded=index in self.expanded,
-            now=self._clock(),
-            frame=self.frame,
-        )
+        if folding.is_gone(index):
+            return FOLDED_AWAY
+        pen = Pen(self.width, self.theme_styles, self._clock(), self.frame, self._review_key)
+        expanded = index in self.expanded
+        if not (run := folding.run(index)):
+            return draw_unit(unit, pen, expanded=expanded, within=folding.is_within(index))
+        calls = [self.transcript.call(each) for each in run]
+        return draw_run(calls, pen, opened=folding.is_open(index), expanded=expanded)
 
     def _draw_answer(self, unit: Prose, drawn: DrawnUnit | None) -> DrawnUnit:
         from cogency_tui.tui.kit.markdown_stream import MarkdownStream
 
         stream = drawn if isinstance(drawn, MarkdownStream) else MarkdownStream(self.width, self.theme_styles)
         stream.show(unit.text, closed=not unit.open)
-        if unit.interrupted:
-            stream.end_with(draw_stopped(self.theme_styles))
         return stream
 
     def _estimate(self, index: int) -> int:
         """Estimate the number of lines of a unit, without drawing it."""
+        if self._folding.is_gone(index):
+            return 0
         match self.transcript.units[index]:
             case UserMessage(text=text) | Prose(text=text, thinking=False):
                 return 1 + text.count("\n") + len(text) // max(20, self.width)

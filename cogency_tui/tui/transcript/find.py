@@ -180,13 +180,14 @@ class Find:
         document = self._view.document
         if unit in document.expanded or not document.is_expandable(unit):
             return False
-        return len(finds_on(document.lines_of(unit, 0), self._finder.query)) < self._finder.count(unit)
+        shown = document.lines_of(unit, document.own_block(unit))
+        return len(finds_on(shown, self._finder.query)) < self._finder.count(unit)
 
     def _locate(self, unit: int, nth: int) -> tuple[LinePosition, int]:
         """The line and the character at which the `nth` find of `unit` begins."""
         assert self._finder is not None
         document = self._view.document
-        query, text, block = self._finder.query, self._view.transcript.units[unit], 0
+        query, text, block = self._finder.query, self._view.transcript.units[unit], document.own_block(unit)
         if isinstance(text, Prose) and not text.thinking:
             for block in range(document.blocks(unit)):
                 source = document.source(unit, block)

@@ -1,46 +1,108 @@
-"""Cards of the units other than answers and calls: messages, thoughts, errors, notices, interruptions."""
+"""Cards of the units other than answers and calls: messages, thoughts, errors, notices, ends of turns."""
+
+from datetime import datetime
 
 from rich.segment import Segment
+from rich.style import Style
 
 from cogency_tui.safe_text import one_line
-from cogency_tui.tui.kit.lines import Line, cells, fit, wrap
-from cogency_tui.tui.kit.number_format import duration, whole_seconds
+from cogency_tui.tui.kit.lines import Line, cells, fit, width_of, wrap
+from cogency_tui.tui.kit.number_format import dollars, duration, plural, tokens
 from cogency_tui.tui.theme_styles import ThemeStyles
-from cogency_tui.tui.transcript.units import Notice, Problem, Prose, UserMessage
+from cogency_tui.tui.transcript.call_unit import FileChange
+from cogency_tui.tui.transcript.pen import Pen
+from cogency_tui.tui.transcript.units import Notice, Problem, Prose, TurnEnd, UserMessage
 
 _NOTICE_LINES = 2
 
-SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
+REVIEW = "review"
+"""The key in a style's meta data under which a link to the review has the id of a call."""
 
 
-def draw_user_message(message: UserMessage, width: int, styles: ThemeStyles) -> list[Line]:
-    """Draw the user's message with its bar."""
-    bar = Segment("▌ ", styles("accent"))
-    text = Segment(message.text.expandtabs(4), styles("text", attributes="bold"))
-    return [line.indented(bar) for line in wrap([text], width - 2)]
+def draw_user_message(message: UserMessage, pen: Pen) -> list[Line]:
+    """Draw the user's message on a surface of its own, with room for its time at the right."""
+    text = Segment(message.text.expandtabs(4), pen.styles("text", "raised", "bold"))
+    return wrap([text], max(8, pen.width - cells(time_of(message, pen.now)) - 2))
 
 
-def draw_thought(
-    thought: Prose, width: int, styles: ThemeStyles, *, expanded: bool, now: float, frame: int
-) -> list[Line]:
+def time_of(message: UserMessage, now: float) -> str:
+    """The time of a message: `14:02` today, else with the date; empty if it is not known."""
+    if not message.sent:
+        return ""
+    date, today = datetime.fromtimestamp(message.sent).astimezone(), datetime.fromtimestamp(now).astimezone()
+    if date.date() == today.date():
+        return f"{date:%H:%M}"
+    year = "" if date.year == today.year else f" {date.year}"
+    return f"{date.day} {date:%b}{year} {date:%H:%M}"
+
+
+def draw_thought(thought: Prose, pen: Pen, *, expanded: bool) -> list[Line]:
     """Draw one dim line; with `expanded` the thoughts below it."""
-    dim = styles("dim", attributes="italic")
-    if thought.open:
-        elapsed = whole_seconds(max(0.0, now - thought.started))
-        head = [
-            Segment(SPINNER[frame % len(SPINNER)], styles("accent")),
-            Segment(f" Thinking…  {elapsed}", dim),
-        ]
-    else:
-        took = f" for {duration(thought.ended - thought.started)}" if thought.ended > thought.started else ""
-        cut = ", interrupted" if thought.interrupted else ""
-        head = [Segment("▾ " if expanded else "▸ ", styles("dim")), Segment(f"Thought{took}{cut}", dim)]
-    lines = [Line(head)]
+    styles = pen.styles
+    took = f" for {duration(thought.ended - thought.started)}" if thought.ended > thought.started else ""
+    cut = ", interrupted" if thought.interrupted else ""
+    mark = Segment("▾ " if expanded else "▸ ", styles("dim"))
+    lines = [Line([mark, Segment(f"Thought{took}{cut}", styles("dim", attributes="italic"))])]
     if expanded:
         body = Segment(thought.text.expandtabs(4), styles("dim"))
-        indent = Segment("  ", styles())
-        lines += [line.indented(indent) for line in wrap([body], width - 2)]
+        lines += [line.indented(Segment("  ", styles())) for line in wrap([body], pen.width - 2)]
     return lines
+
+
+def draw_turn_end(end: TurnEnd, pen: Pen) -> list[Line]:
+    """Draw the figures of a turn on one line, and the link to the review of its changes."""
+    styles = pen.styles
+    link = (
+        review_link(f"{pen.review_key or ''} review".strip(), end.calls[0].id, pen) if end.changes() else []
+    )
+    facts = _facts(end)
+    head = [Segment("■ Interrupted", styles("edit"))] if end.interrupted else []
+    room = pen.width - width_of(head) - width_of(link) - (2 if link else 0)
+    while len(facts) > 1 and cells(" · ".join(["", *facts])) > room:
+        del facts[1]
+    rest = " · ".join([*([""] if head and facts else []), *facts])
+    return [pen.apart([*head, Segment(fit(rest, room), styles("dim"))], link)]
+
+
+def describe_turn_end(end: TurnEnd) -> str:
+    """The figures of a turn in one line."""
+    return " · ".join([*(["Interrupted"] if end.interrupted else []), *_facts(end)])
+
+
+def review_link(label: str, call_id: str, pen: Pen) -> list[Segment]:
+    """A link to the review of a call's changes; nothing where the review cannot be opened."""
+    if pen.review_key is None:
+        return []
+    return [Segment(label, pen.styles("accent") + Style.from_meta({REVIEW: call_id}))]
+
+
+def _facts(end: TurnEnd) -> list[str]:
+    """The figures that are known."""
+    spent, changes = end.sent + end.written, end.changes()
+    about = "~" if end.estimated else ""
+    return [
+        *([_seconds(end.seconds)] if end.seconds else []),
+        *([f"{about}{tokens(spent)} tokens"] if spent else []),
+        *([f"{about}{dollars(end.cost)}"] if end.cost else []),
+        *([_extent(changes)] if changes else []),
+    ]
+
+
+def _seconds(seconds: float) -> str:
+    """The duration of a turn, in whole seconds from ten on."""
+    return f"{round(seconds)} s" if 10 <= seconds < 100 else duration(seconds)
+
+
+def _extent(changes: list[FileChange]) -> str:
+    counts = count_lines(sum(each.added for each in changes), sum(each.removed for each in changes))
+    return f"{plural(len(changes), 'file')} {counts}"
+
+
+def count_lines(added: int, removed: int) -> str:
+    """`+4 −1`."""
+    counts = [f"+{added}"] if added else []
+    counts += [f"−{removed}"] if removed else []
+    return " ".join(counts) or "no change"
 
 
 def draw_problem(problem: Problem, width: int, styles: ThemeStyles) -> list[Line]:
@@ -84,8 +146,3 @@ def _shorten(text: str, width: int) -> str:
         return f"{cause}. …"
     room = width - cells(decision) - 1
     return f"{fit(cause, room)} {decision}" if room > width // 3 else fit(text, width)
-
-
-def draw_stopped(styles: ThemeStyles) -> list[Line]:
-    """Draw the mark of an interruption."""
-    return [Line([Segment("■ ", styles("edit")), Segment("Interrupted", styles("dim", attributes="italic"))])]

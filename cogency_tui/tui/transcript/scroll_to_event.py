@@ -43,7 +43,8 @@ def show_event(view: TranscriptView, unit: int, terms: Sequence[str]) -> LinePos
         if place is None:
             document.expanded.discard(unit)
             document.touch(unit)
-    place = place or LinePosition(unit, 0, 0)
+    document.unfold(unit)
+    place = place or LinePosition(unit, document.own_block(unit), 0)
     view.set_following(False)
     view.show_place(place)
     view.refresh()

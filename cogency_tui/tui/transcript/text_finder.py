@@ -12,7 +12,7 @@ from typing import NamedTuple
 from cogency_tui.tui.kit.lines import Line
 from cogency_tui.tui.transcript.call_unit import CallUnit
 from cogency_tui.tui.transcript.unit_text import as_it_reads, outcome_of, text_of
-from cogency_tui.tui.transcript.units import Prose, Stopped, Transcript, Unit
+from cogency_tui.tui.transcript.units import Prose, Transcript, TurnEnd, Unit
 
 _SLICE = 0.004
 """Seconds of searching before other tasks get their turn."""
@@ -113,7 +113,7 @@ class Finder:
 
 
 def _count_in(unit: Unit, query: str) -> int:
-    if isinstance(unit, Stopped):
+    if isinstance(unit, TurnEnd):
         return 0
     if isinstance(unit, CallUnit):
         return _count_in_call(unit, query)

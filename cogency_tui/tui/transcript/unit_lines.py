@@ -10,16 +10,17 @@ from cogency_tui.tui.kit.lazy_text_layout import LayoutBlock as Rows
 from cogency_tui.tui.kit.lines import BLANK, Line
 from cogency_tui.tui.theme_styles import ThemeStyles
 from cogency_tui.tui.transcript.call_detail import CallLayout
-from cogency_tui.tui.transcript.call_lines import draw_call
+from cogency_tui.tui.transcript.call_lines import draw_call, run_row
 from cogency_tui.tui.transcript.call_unit import CallUnit
 from cogency_tui.tui.transcript.messages_and_notices import (
     draw_notice,
     draw_problem,
-    draw_stopped,
     draw_thought,
+    draw_turn_end,
     draw_user_message,
 )
-from cogency_tui.tui.transcript.units import Notice, Problem, Prose, Unit, UserMessage
+from cogency_tui.tui.transcript.pen import Pen
+from cogency_tui.tui.transcript.units import Notice, Problem, Prose, TurnEnd, Unit, UserMessage
 
 
 class DrawnUnit(Protocol):
@@ -46,20 +47,22 @@ class DrawnUnit(Protocol):
     def line(self, block: int, offset: int) -> Line: ...
 
 
-class OneBlock:
-    """A unit that is one block."""
+class Blocks:
+    """A unit that consists of these blocks, one below the other."""
 
-    count = 1
-
-    def __init__(self, rows: Rows) -> None:
-        self._rows = rows
+    def __init__(self, *blocks: Rows) -> None:
+        self._blocks = blocks
 
     def __len__(self) -> int:
-        return len(self._rows)
+        return sum(map(len, self._blocks))
 
     @property
     def laid(self) -> int:
-        return min(len(self._rows), MOST_LAID)
+        return min(len(self), MOST_LAID)
+
+    @property
+    def count(self) -> int:
+        return len(self._blocks)
 
     def source(self, block: int) -> tuple[int, int] | None:
         """None: the block is the unit."""
@@ -67,25 +70,32 @@ class OneBlock:
         return None
 
     def top(self, block: int) -> int:
-        return len(self._rows) if block else 0
+        return sum(map(len, self._blocks[:block]))
 
     def height(self, block: int) -> int:
-        del block
-        return len(self._rows)
+        return len(self._blocks[block]) if 0 <= block < len(self._blocks) else 0
 
     def locate(self, index: int) -> tuple[int, int]:
-        return 0, index
+        for block, rows in enumerate(self._blocks[:-1]):
+            if index < len(rows):
+                return block, index
+            index -= len(rows)
+        return max(0, len(self._blocks) - 1), index
 
     def line(self, block: int, offset: int) -> Line:
-        return self._rows.line(offset) if not block and 0 <= offset < len(self._rows) else BLANK
+        return self._blocks[block].line(offset) if 0 <= offset < self.height(block) else BLANK
+
+
+FOLDED_AWAY = Blocks()
+"""A unit without lines."""
 
 
 class _Indented:
-    """Rows indented by two cells."""
+    """Rows indented by some cells."""
 
-    def __init__(self, rows: Rows, styles: ThemeStyles) -> None:
+    def __init__(self, rows: Rows, indent: int, styles: ThemeStyles) -> None:
         self._rows = rows
-        self._indent = Segment("  ", styles())
+        self._indent = Segment(" " * indent, styles())
         self._lines: Recent[Line] = Recent(MOST_LAID)
 
     def __len__(self) -> int:
@@ -98,22 +108,42 @@ class _Indented:
         return line
 
 
-def draw_unit(
-    unit: Unit, width: int, styles: ThemeStyles, *, expanded: bool, now: float, frame: int
-) -> OneBlock:
-    """Draw any unit but an answer; `now` in Unix seconds, `frame` counts animation frames."""
+INDENT = 2
+"""Cells before a call; twice as many before a call of an open run."""
+
+
+def draw_unit(unit: Unit, pen: Pen, *, expanded: bool, within: bool = False) -> Blocks:
+    """Draw any unit but an answer; `within` if it is a call of an open run."""
     match unit:
         case UserMessage():
-            return OneBlock(Fixed(draw_user_message(unit, width, styles)))
+            return Blocks(Fixed(draw_user_message(unit, pen)))
         case Prose():
-            return OneBlock(Fixed(draw_thought(unit, width, styles, expanded=expanded, now=now, frame=frame)))
+            return Blocks(Fixed(draw_thought(unit, pen, expanded=expanded)))
         case CallUnit():
-            card = Fixed(draw_call(unit, width, styles, now=now, frame=frame))
-            detail: Sequence[Rows] = CallLayout(unit, width - 2, styles, now).blocks if expanded else ()
-            return OneBlock(Stack([card, *(_Indented(rows, styles) for rows in detail)]))
+            return Blocks(_draw_call(unit, pen, 2 * INDENT if within else INDENT, expanded=expanded))
         case Problem():
-            return OneBlock(Fixed(draw_problem(unit, width, styles)))
+            return Blocks(Fixed(draw_problem(unit, pen.width, pen.styles)))
         case Notice():
-            return OneBlock(Fixed(draw_notice(unit, width, styles, expanded=expanded)))
-        case _:
-            return OneBlock(Fixed(draw_stopped(styles)))
+            return Blocks(Fixed(draw_notice(unit, pen.width, pen.styles, expanded=expanded)))
+        case TurnEnd():
+            return Blocks(Fixed(draw_turn_end(unit, pen)))
+
+
+def draw_run(calls: Sequence[CallUnit], pen: Pen, *, opened: bool, expanded: bool) -> Blocks:
+    """Draw the line of a run, and below it, if the run is `opened`, the first of its `calls`."""
+    line = _Indented(Fixed([run_row(calls, _narrowed(pen, INDENT), opened=opened)]), INDENT, pen.styles)
+    return Blocks(line, _draw_call(calls[0], pen, 2 * INDENT, expanded=expanded)) if opened else Blocks(line)
+
+
+def _draw_call(call: CallUnit, pen: Pen, indent: int, *, expanded: bool) -> Rows:
+    within = _narrowed(pen, indent)
+    card = Fixed(draw_call(call, within, expanded=expanded))
+    detail: Sequence[Rows] = ()
+    if expanded:
+        blocks = CallLayout(call, within.width - INDENT, pen.styles, pen.now).blocks
+        detail = [_Indented(rows, INDENT, pen.styles) for rows in blocks]
+    return _Indented(Stack([card, *detail]), indent, pen.styles)
+
+
+def _narrowed(pen: Pen, cells: int) -> Pen:
+    return pen._replace(width=max(8, pen.width - cells))

@@ -25,6 +25,7 @@ from cogency_tui.protocol.events import (
     begins_turn,
 )
 from cogency_tui.protocol.transcript import NO_OUTPUT
+from cogency_tui.providers.token_counting import CHARACTERS_PER_TOKEN
 from cogency_tui.safe_text import Sanitizer, clean
 from cogency_tui.tui.transcript.call_unit import CallUnit, FileChange
 from cogency_tui.tui.transcript.packed_text import Packed, packed, unpacked
@@ -60,9 +61,10 @@ def is_own(unit: object) -> bool:
 
 
 class UserMessage(msgspec.Struct):
-    """A message of the user."""
+    """A message of the user, sent at this Unix time."""
 
     text: str
+    sent: float = 0.0
 
 
 class Prose(msgspec.Struct):
@@ -115,11 +117,50 @@ class Notice(msgspec.Struct):
     attempt: int = 0
 
 
-class Stopped(msgspec.Struct):
-    """The user stopped the turn here."""
+class TurnEnd(msgspec.Struct):
+    """The end of a turn, with the figures of its cycles; those that are not known are zero.
+
+    `calls` are the calls with changes. `estimated` marks figures that no provider reported.
+    """
+
+    seconds: float = 0.0
+    sent: int = 0
+    written: int = 0
+    cost: float = 0.0
+    estimated: bool = False
+    interrupted: bool = False
+    calls: list[CallUnit] = msgspec.field(default_factory=list[CallUnit])
+
+    def add(self, step: Measure) -> None:
+        """Add the figures of a cycle."""
+        self.seconds += step.get("duration", 0.0)
+        self.sent += step.get("input", 0)
+        self.written += step.get("output", 0)
+        self.cost += step.get("cost", 0.0)
+        self.estimated = self.estimated or step.get("estimated", False)
+
+    @property
+    def is_empty(self) -> bool:
+        """True if nothing is known of the turn."""
+        return not (self.seconds or self.sent or self.written or self.interrupted or self.calls)
+
+    def changes(self) -> list[FileChange]:
+        """The files that the turn changed, each once."""
+        found: dict[str, FileChange] = {}
+        add_changes(found, self.calls)
+        return list(found.values())
 
 
-Unit: TypeAlias = UserMessage | Prose | CallUnit | Problem | Notice | Stopped
+Unit: TypeAlias = UserMessage | Prose | CallUnit | Problem | Notice | TurnEnd
+
+
+def add_changes(found: dict[str, FileChange], calls: Iterable[CallUnit]) -> None:
+    """Add the changes that `calls` made to those of each path in `found`."""
+    for change in (change for call in calls for change in call.changes()):
+        before = found.get(change.path, FileChange(change.path, 0, 0))
+        found[change.path] = FileChange(
+            change.path, before.added + change.added, before.removed + change.removed
+        )
 
 
 class Transcript:
@@ -138,6 +179,10 @@ class Transcript:
         self._uncounted: list[int] = []
         """The calls with a result whose changes `changes` has not counted yet."""
         self._prose: int | None = None
+        self._turn: TurnEnd | None = None
+        """The end of the running turn, until it comes."""
+        self._streamed = 0
+        """Characters that the model has written since the last figures."""
         self._now = 0.0
 
     def feed(self, events: Iterable[Event]) -> set[int]:
@@ -151,8 +196,15 @@ class Transcript:
     def close(self) -> set[int]:
         """Settle everything open: no more events follow."""
         touched: set[int] = set()
-        self._settle(touched)
+        self._end_turn(touched)
         return touched
+
+    @property
+    def written(self) -> tuple[int, bool]:
+        """The tokens that the model has written in this turn, and whether they are an estimate."""
+        turn = self._turn or TurnEnd()
+        tokens = turn.written + self._streamed // CHARACTERS_PER_TOKEN
+        return tokens, turn.estimated or bool(self._streamed)
 
     def call(self, index: int) -> CallUnit:
         unit = self.units[index]
@@ -177,12 +229,7 @@ class Transcript:
 
     def changes(self) -> dict[str, FileChange]:
         """The agent's changes in this conversation, by path."""
-        for index in self._uncounted:
-            for change in self.call(index).changes():
-                before = self._changes.get(change.path, FileChange(change.path, 0, 0))
-                self._changes[change.path] = FileChange(
-                    change.path, before.added + change.added, before.removed + change.removed
-                )
+        add_changes(self._changes, map(self.call, self._uncounted))
         self._uncounted.clear()
         return self._changes.copy()
 
@@ -195,14 +242,16 @@ class Transcript:
                 if event.get("interrupted"):
                     self._settle(touched, interrupted=True)
             case "user" if "ran" in event:
+                self._end_turn(touched)
                 for each in as_call(event["ran"], self._own_call(), event["timestamp"]):
                     self._take(each, touched)
             case "user":
-                self._settle(touched)
+                self._end_turn(touched)
                 text = clean(event["content"]).strip()
                 self.title = self.title or text.split("\n", 1)[0]
                 self.turns += begins_turn(event)
-                self.turn_start = self._append(UserMessage(text), touched)
+                self.turn_start = self._append(UserMessage(text, event["timestamp"]), touched)
+                self._turn, self._streamed = TurnEnd(), 0
             case "call":
                 self._settle(touched)
                 index = self._calls.get(event["id"])
@@ -210,6 +259,7 @@ class Transcript:
                     index = self._calls[event["id"]] = self._append(CallUnit(event["id"]), touched)
                     self.calls.append(index)
                 self.call(index).write(event)
+                self._streamed += len(event["content"]) if event.get("partial") else 0
                 touched.add(index)
             case "result":
                 if (index := self._calls.get(event["id"])) is not None:
@@ -224,13 +274,17 @@ class Transcript:
                 hint, tool = payload.get("hint", ""), payload.get("tool", "")
                 self._append(Problem(clean(payload["error"]), clean(hint), clean(tool)), touched)
             case "interrupt":
-                if self._prose is None:
-                    self._append(Stopped(), touched)
                 self._settle(touched, interrupted=True)
+                self._end_turn(touched, interrupted=True)
             case "metric":
                 self.measure(event["step"], event["total"])
-            case "execute" | "end":
+                if self._turn is not None:
+                    self._turn.add(event["step"])
+                self._streamed = 0
+            case "execute":
                 self._settle(touched)
+            case "end":
+                self._end_turn(touched)
 
     def _report(self, index: int, event: ResultEvent) -> None:
         call = self.call(index)
@@ -238,6 +292,8 @@ class Transcript:
         call.report(event)
         if call.settled and not settled:
             self._uncounted.append(index)
+            if self._turn is not None and call.may_change:
+                self._turn.calls.append(call)
 
     def _own_call(self) -> str:
         """The id of the call that previews the user's command, or a new id if it was not previewed."""
@@ -267,6 +323,7 @@ class Transcript:
             self._prose = self._append(prose, touched)
         assert self._prose is not None
         prose.extend(text)
+        self._streamed += len(text)
         touched.add(self._prose)
 
     def _settle(self, touched: set[int], *, interrupted: bool = False) -> None:
@@ -278,6 +335,22 @@ class Transcript:
         prose.interrupted = prose.interrupted or interrupted
         touched.add(self._prose)
         self._prose = None
+
+    def _end_turn(self, touched: set[int], *, interrupted: bool = False) -> None:
+        """Settle everything open, and end the turn if one is running."""
+        self._settle(touched)
+        if self._turn is not None:
+            self._turn.interrupted = interrupted or self._is_cut_off()
+            self._append(self._turn, touched)
+            self._turn = None
+
+    def _is_cut_off(self) -> bool:
+        """Return whether the last that the model did was interrupted: that is all the store has of it."""
+        done = (unit for unit in reversed(self.units) if isinstance(unit, Prose | CallUnit | UserMessage))
+        last = next(done, None)
+        return (isinstance(last, Prose) and last.interrupted) or (
+            isinstance(last, CallUnit) and last.state == "interrupted"
+        )
 
     def _append(self, unit: Unit, touched: set[int]) -> int:
         self.units.append(unit)

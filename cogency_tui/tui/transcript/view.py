@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from time import time
 from typing import Protocol
 
+from rich.segment import Segment
 from textual import events
 from textual.geometry import Offset, Region
 from textual.message import Message
@@ -18,9 +19,12 @@ from textual.strip import Strip
 from cogency_tui.tui.kit.line_view import DrawContext, LineView
 from cogency_tui.tui.kit.lines import Line
 from cogency_tui.tui.transcript.document import Anchor, Document, LinePosition, prepare
-from cogency_tui.tui.transcript.units import Prose, Transcript
+from cogency_tui.tui.transcript.messages_and_notices import time_of
+from cogency_tui.tui.transcript.units import Prose, Transcript, UserMessage
 
 _BLOCK_BITS, _LINE_BITS = 24, 24
+_WIDEST = 92
+"""Cells of the text column, at most: longer lines are hard to read."""
 
 
 def address(place: LinePosition) -> int:
@@ -50,8 +54,13 @@ def no_welcome(_width: int) -> list[Line]:
     return []
 
 
+def no_review() -> str | None:
+    return None
+
+
 class TranscriptView(LineView):
-    """Draws a transcript with its `overlays`. `welcome` makes the lines of an empty one."""
+    """Draws a transcript with its `overlays`. `welcome` makes the lines of an empty one; `review_key` returns
+    the name of the key that opens the review, or None where it cannot be opened."""
 
     class Followed(Message):
         """The view started or stopped following, or `new` units came in below it."""
@@ -65,10 +74,12 @@ class TranscriptView(LineView):
         self,
         welcome: Callable[[int], list[Line]] = no_welcome,
         *,
+        review_key: Callable[[], str | None] = no_review,
         clock: Callable[[], float] = time,
         id: str | None = None,
     ) -> None:
         super().__init__(id=id)
+        self._review_key = review_key
         self._welcome = welcome
         self._clock = clock
         self._document: Document | None = None
@@ -85,8 +96,14 @@ class TranscriptView(LineView):
     def document(self) -> Document:
         """The lines in the present width and theme."""
         if self._document is None:
-            self._document = Document(self.transcript, self.text_width, self.theme_styles, self._clock)
+            self._document = Document(
+                self.transcript, self.text_width, self.theme_styles, self._clock, self._review_key()
+            )
         return self._document
+
+    @property
+    def text_width(self) -> int:
+        return min(_WIDEST, super().text_width)
 
     def show(self, transcript: Transcript) -> None:
         """Draw another transcript, from its end."""
@@ -110,13 +127,14 @@ class TranscriptView(LineView):
             height, top = document.height, self.scroll_offset.y
             self.settle()
             if (height, top) == (document.height, self.scroll_offset.y):
-                self._refresh_from(touched[0])
+                self._refresh_from(document.shown_by(touched[0]))
             else:
                 self.refresh()
             return
         self.resize_column(document.height)
         self.post_message(self.Followed(False, len(self.transcript.units) - self._seen))
-        if any(self.is_visible(index) and not self._is_open_prose(index) for index in touched):
+        shown = {document.shown_by(index) for index in touched}
+        if any(self.is_visible(index) and not self._is_open_prose(index) for index in shown):
             self.settle()
             self.refresh()
 
@@ -126,9 +144,10 @@ class TranscriptView(LineView):
         document.frame = frame
         for index in live:
             document.touch(index)
-            if self.is_visible(index):
-                document.measure(LinePosition(index, 0, 0), 1)
-                self._refresh_from(index)
+            shown = document.shown_by(index)
+            if self.is_visible(shown):
+                document.measure(LinePosition(shown, 0, 0), 1)
+                self._refresh_from(shown)
 
     def line_at(self, y: int) -> Line | None:
         if not self.transcript.units:
@@ -141,8 +160,35 @@ class TranscriptView(LineView):
         self._painting = [each for each in self.overlays if each.begin_frame()]
         return super().render_lines(crop)
 
+    def surface_at(self, y: int) -> str:
+        if not self.transcript.units or y >= self.document.height:
+            return "surface"
+        return self.surface_of(self.document.place(y))
+
+    def surface_of(self, place: LinePosition) -> str:
+        """The surface of the line at `place`: a message of the user has one as wide as the view."""
+        is_message = place.line >= 0 and isinstance(self.transcript.units[place.unit], UserMessage)
+        return "raised" if is_message else "surface"
+
+    def in_margin(self, strip: Strip, mark: str, on: str) -> Strip:
+        """`strip` with `mark`, on the surface `on`, in its left margin."""
+        margin = Strip([Segment(mark.ljust(self.MARGIN), self.theme_styles("accent", on))], self.MARGIN)
+        return Strip.join([margin, strip.crop(self.MARGIN, strip.cell_length)])
+
+    def _mark_message(self, strip: Strip, place: LinePosition) -> Strip:
+        """Add the bar of a message, and on its first line its time, which no copy has."""
+        message = self.transcript.units[place.unit]
+        if isinstance(message, UserMessage) and not place.line:
+            time = time_of(message, self._clock())
+            end = self.MARGIN + self.text_width
+            shown = Strip([Segment(time, self.theme_styles("dim", "raised"))], len(time))
+            strip = Strip.join([strip.crop(0, end - len(time)), shown, strip.crop(end)])
+        return self.in_margin(strip, "▌", "raised")
+
     def strip_at(self, y: int, context: DrawContext) -> Strip:
         strip = super().strip_at(y, context)
+        if self.surface_at(y) == "raised":
+            strip = self._mark_message(strip, self.document.place(y))
         if self._painting and y < self.document.height:
             place = self.document.place(y)
             for overlay in self._painting:
@@ -207,10 +253,10 @@ class TranscriptView(LineView):
         if not (only_if_hidden and top <= y < top + page):
             self.jump(max(0, min(y - page // 3, self.max_scroll_y)))
 
-    def toggle(self, index: int) -> None:
-        """Open or close unit `index`; the lines above it do not move."""
-        self.document.expanded ^= {index}
-        self.document.touch(index)
+    def toggle(self, index: int, block: int = 0) -> None:
+        """Open or close unit `index`, or the run that its `block` is the line of; the lines above it do not
+        move."""
+        self.document.toggle(index, block)
         self.set_following(False)
         self.settle()
         self.set_following(self.scroll_offset.y >= self.max_scroll_y)

@@ -11,10 +11,12 @@ from cogency_tui.tui.kit.lines import width_of
 from cogency_tui.tui.theme_styles import theme_styles_of
 from cogency_tui.tui.transcript.call_lines import call_row, draw_call, summarize
 from cogency_tui.tui.transcript.call_unit import GLYPHS, ROLES, CallUnit, FileChange
+from cogency_tui.tui.transcript.pen import Pen
 from tests.tui.driving import app_over, calls_of, conversation_of, detail_of, send, shown, until
 from tests.tui.scripted import EPOCH, ScriptedAgent, call, output, paused, result, started, steps
 
 INKS = theme_styles_of("night")
+PEN = Pen(50, INKS, EPOCH)
 
 
 def row(call: CallUnit, width: int = 60, now: float = EPOCH) -> str:
@@ -28,7 +30,7 @@ def test_a_state_is_told_by_glyph_word_and_colour(state: Any) -> None:
     )
 
     assert line.text.startswith(GLYPHS[state])
-    assert state in line.text
+    assert (state in line.text) == (state != "done")
     assert line.segments[0].style == INKS(ROLES[state])
     assert width_of(line.segments) == 60
 
@@ -43,7 +45,7 @@ def test_the_time_of_a_running_call_grows_in_a_standing_column() -> None:
 
 
 @pytest.mark.parametrize("width", [20, 30, 36, 44, 60])
-def test_a_narrow_row_keeps_the_state_and_the_file_name(width: int) -> None:
+def test_a_narrow_row_keeps_the_file_name_and_its_columns(width: int) -> None:
     failed = CallUnit(
         "c", name="edit", arguments={"file": "src/checkout/retry.py"}, state="failed", duration=0.002
     )
@@ -51,8 +53,24 @@ def test_a_narrow_row_keeps_the_state_and_the_file_name(width: int) -> None:
     line = row(failed, width)
 
     assert len(line) == width
-    assert "failed" in line
-    assert ".py" in line or width < 30
+    assert line.startswith("✗")
+    assert "retry.py" in line
+    assert line.endswith("  2 ms") == (width >= 30)
+    assert ("failed" in line) == (width >= 44)
+
+
+def test_the_rows_of_long_and_short_subjects_end_in_the_same_columns() -> None:
+    commands = ("ls", "pytest -x tests/checkout --maxfail=1 --no-header --tb=short")
+    calls = [
+        CallUnit("c", name="shell", arguments={"command": command}, state=state, duration=1.3)
+        for command in commands
+        for state in ("done", "failed")
+    ]
+
+    rows = [row(each, 44) for each in calls]
+
+    assert {line[-8:] for line in rows} == {"   1.3 s"}
+    assert [line.find("failed") for line in rows] == [-1, 30, -1, 30]
 
 
 @pytest.mark.parametrize(
@@ -77,9 +95,10 @@ def test_an_edit_is_a_card_with_its_counts() -> None:
     diff = "--- a/a.py\n+++ b/a.py\n@@ -1 +1,2 @@\n-x\n+y\n+z\n"
     done = CallUnit("c", name="edit", arguments={"file": "a.py"}, state="done", content=diff, duration=0.004)
 
-    (card,) = draw_call(done, 50, INKS, now=EPOCH, frame=0)
+    (card,) = draw_call(done, PEN._replace(review_key="F5"))
 
-    assert card.text.split() == ["✎", "a.py", "+2", "−1", "4", "ms"]
+    assert card.text.split() == ["✎", "a.py", "+2", "−1", "review"]
+    assert len(card.text) == PEN.width
 
 
 def test_a_call_under_a_name_of_another_agent_is_shown_as_the_tool_that_runs() -> None:
@@ -99,9 +118,47 @@ def test_a_failed_call_says_why_below_it() -> None:
         "c", name="edit", arguments={"file": "a.py"}, state="failed", outcome="`old` is not in the file"
     )
 
-    card = draw_call(failed, 50, INKS, now=EPOCH, frame=0)
+    card = draw_call(failed, PEN)
 
     assert [line.text.strip() for line in card][1:] == ["`old` is not in the file"]
+
+
+def test_a_long_reason_takes_three_lines_and_is_marked_as_cut() -> None:
+    failed = CallUnit("c", name="edit", state="failed", outcome="a long reason " * 20)
+
+    _row, *why = draw_call(failed, PEN)
+
+    assert len(why) == 3
+    assert why[-1].text.endswith("…")
+    assert not any("…" in line.text for line in why[:-1])
+
+
+def test_a_failed_command_shows_the_end_of_its_output() -> None:
+    content = (
+        "exit 1\n" + "".join(f"line {n}\n" for n in range(9)) + "ValueError: 42\n\n[it ran in a sandbox]"
+    )
+    failed = CallUnit(
+        "c", name="shell", arguments={"command": "x"}, state="failed", outcome="exit 1", content=content,
+        duration=0.3,
+    )  # fmt: skip
+
+    head, *below = draw_call(failed, PEN)
+
+    assert head.text.split() == ["✗", "shell", "x", "·", "exit", "1", "failed", "300", "ms"]
+    assert [line.text.strip() for line in below] == ["line 7", "line 8", "ValueError: 42", "… 7 more lines"]
+    assert below[2].segments[-1].style == INKS("bad")
+    assert len(draw_call(failed, PEN, expanded=True)) == 1
+
+
+def test_a_running_command_shows_the_end_of_its_output() -> None:
+    running = CallUnit("c", name="shell", arguments={"command": "x"})
+    written = output("c", "shell", "".join(f"line {n}\n" for n in range(9)))
+    assert written["type"] == "result"
+    running.report(written)
+
+    _row, *below = draw_call(running, PEN)
+
+    assert [line.text.strip() for line in below] == ["line 6", "line 7", "line 8"]
 
 
 async def play(pilot: Pilot[Any]) -> None:

@@ -36,10 +36,11 @@ STORED = [(100 + place, event) for place, event in enumerate(EVENTS)]
         (2, 105),  # a call, with the one that ran beside it
         (3, 105),
         (4, 106),
-        (5, 106),  # a message: what was before it
-        (6, 108),  # a call that has no result
-        (7, 108),
-        (8, 110),
+        (5, 106),  # the end of the turn
+        (6, 106),  # a message: what was before it
+        (7, 108),  # a call that has no result
+        (9, 108),
+        (10, 110),
     ],
 )
 def test_a_fork_ends_with_its_unit(unit: int, ends: int | None) -> None:
@@ -50,7 +51,7 @@ def test_what_is_not_stored_belongs_to_what_is_above_it() -> None:
     shown_events = [*EVENTS[:7], error("lost"), *EVENTS[7:8], error("again")]
 
     assert last_event(fed(shown_events), 5, STORED) == 106
-    assert last_event(fed(shown_events), 7, STORED) == 107
+    assert last_event(fed(shown_events), 8, STORED) == 107
 
 
 @pytest.mark.parametrize(
@@ -59,9 +60,9 @@ def test_what_is_not_stored_belongs_to_what_is_above_it() -> None:
         (0, 100),  # the command, with its output
         (1, 100),  # the message after it: what was before
         (2, 102),
-        (3, 103),
-        (4, 103),  # the second message
-        (5, 105),
+        (4, 103),
+        (5, 103),  # the second message
+        (6, 105),
     ],
 )
 def test_a_fork_after_the_users_commands_loses_no_turn(unit: int, ends: int) -> None:

@@ -65,9 +65,9 @@ async def test_it_says_what_this_is_and_then_what_is_said_thought_called_and_ans
         await until(pilot, lambda: not main_of(pilot).bridge.working)
         lines = [line.strip() for line in shown(conversation_of(pilot)).split("\n") if line.strip()]
 
-    assert lines[0] == "▌ what is in app.py?"
+    assert lines[0].startswith("▌ what is in app.py?")
     assert lines[1] == "▸ Thought for 2.0 s"
-    assert lines[2].split() == ["✓", "read", "src/app.py", "Read", "1", "line", "12", "ms"]
+    assert lines[2].split() == ["✓", "read", "src/app.py", "·", "Read", "1", "line", "12", "ms"]
     assert lines[3:] == ["It says x.", "py", "x = 1"]
 
 
@@ -199,7 +199,7 @@ async def test_scrolling_up_line_by_line_misses_nothing() -> None:
 @pytest.mark.exhaustive
 async def test_a_key_opens_a_thought_and_a_click_a_call_where_it_stands(project: Path) -> None:
     listed = [call("c", "shell", command="ls"), result("c", "shell", "exit 0", "file.txt")]
-    agent = ScriptedAgent(project, [*listed, think("because of the loop"), respond("done")])
+    agent = ScriptedAgent(project, [*listed, think("because of the loop"), respond("done", at=2)])
     async with app_over(agent).run_test(size=(100, 30)) as pilot:
         await send(pilot, "why?")
         view = conversation_of(pilot)

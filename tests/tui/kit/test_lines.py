@@ -75,9 +75,19 @@ def test_a_line_becomes_a_strip_of_the_full_width_once() -> None:
 
 def test_texts_are_cut_where_they_say_least() -> None:
     assert fit("pytest -x tests", 8) == "pytest …"
-    assert fit_path("src/checkout/retry.py", 12) == "…ut/retry.py"
-    assert fit_path("日本語/設定.py", 9) == "…/設定.py"
     assert cells(fit("日本語", 4)) <= 4
+
+
+def test_the_directories_of_a_path_give_way_before_its_name() -> None:
+    path = "src/checkout/retry.py"
+    assert [fit_path(path, width) for width in (21, 20, 14, 12, 10, 9)] == [
+        path, "s/checkout/retry.py", "s/c/retry.py", "s/c/retry.py", "…/retry.py", "retry.py",
+    ]  # fmt: skip
+    assert fit_path("retry.py", 6) == "…ry.py"
+    assert fit_path("日本語/設定.py", 9) == "…/設定.py"
+    assert fit_path("/home/me/.config/app.toml", 16) == "/h/m/.c/app.toml"
+    assert fit_path("src/**/*.py", 9) == "s/**/*.py"
+    assert fit_path("src/checkout/", 11) == "s/checkout/"
 
 
 @pytest.mark.exhaustive

@@ -25,8 +25,8 @@ ls
 Last."""
 TURN = [
     user("why?"),
-    think("because"),
-    call("c", "shell", command="ls"),
+    think("because", at=0),
+    call("c", "shell", at=2, command="ls"),
     result("c", "shell", "exit 0", "file.txt\n"),
     respond(ANSWER),
 ]
@@ -47,7 +47,7 @@ async def test_the_cursor_is_on_the_last_block_until_it_is_moved_between_both_en
         assert reader.marked == ["sh", "ls"]
 
         await reader.press(*[UP] * 20)
-        assert reader.marked == ["▌ why?"]
+        assert reader.marked == ["why?                                               14:13"]
         await reader.press(*[DOWN] * 20)
         assert reader.marked == ["Last."]
 
@@ -101,7 +101,7 @@ async def test_enter_and_space_open_and_close() -> None:
 
 
 async def test_opening_keeps_what_is_above_where_it_is() -> None:
-    events = [respond("line\n\n" * 40), think("deep\n" * 50, "t2"), respond("end", "r2")]
+    events = [respond("line\n\n" * 40), think("deep\n" * 50, "t2"), respond("end", "r2", at=2)]
     async with reading(events) as reader:
         await reader.press(UP)
         above = [row for row in reader.rows if "line" in row]

@@ -45,8 +45,8 @@ def test_the_height_is_that_of_the_lines() -> None:
     lines = lines_of(document)
 
     assert len(lines) == document.height
-    assert lines[:8] == ["▌ question 0", "", "▸ Thought", "", *lines[4:5], "", "answer 0", ""]
-    assert lines[4].startswith("✓ read    a.py")
+    assert lines[:6] == ["question 0", "", *lines[2:3], "", "answer 0", ""]
+    assert lines[2].startswith("  ✓ read a.py")
 
 
 def test_every_line_is_found_at_its_place_and_back() -> None:
@@ -115,7 +115,7 @@ def test_an_answer_that_was_put_away_is_drawn_again_the_same() -> None:
 
 def test_calls_stand_together_and_all_else_apart() -> None:
     transcript = Transcript()
-    transcript.feed([call("1", "read"), call("2", "read"), started("1", "read"), respond("x")])
+    transcript.feed([call("1", "write"), call("2", "write"), started("1", "write"), respond("x")])
 
     lines = lines_of(Document(transcript, 40, NIGHT))
 
@@ -124,12 +124,12 @@ def test_calls_stand_together_and_all_else_apart() -> None:
 
 def test_opening_a_thought_shows_all_of_it() -> None:
     transcript = Transcript()
-    transcript.feed([think("because\n  of this"), respond("x")])
+    transcript.feed([think("because\n  of this"), respond("x", at=2)])
     document = Document(transcript, 40, NIGHT)
     document.expanded.add(0)
     document.touch(0)
 
-    assert lines_of(document)[:3] == ["▾ Thought", "  because", "    of this"]
+    assert lines_of(document)[:3] == ["▾ Thought for 2.0 s", "  because", "    of this"]
 
 
 def test_opening_a_call_shows_its_whole_output() -> None:
@@ -239,7 +239,7 @@ HELD = 2_500
 
 @pytest.mark.exhaustive
 def test_of_a_long_conversation_only_a_few_screens_of_lines_are_held() -> None:
-    document = Document(long_transcript(600), 40, NIGHT)
+    document = Document(long_transcript(700), 40, NIGHT)
     assert document.height > 3 * HELD
     for y in range(0, document.height, 50):
         document.measure(document.place(y), 50)
@@ -261,13 +261,13 @@ def test_of_one_long_answer_only_a_few_screens_of_lines_are_held() -> None:
 
 
 @pytest.mark.exhaustive
-def test_the_mark_of_an_interrupted_answer_stays_when_it_was_put_away() -> None:
+def test_an_interrupted_answer_is_followed_by_its_mark() -> None:
     transcript = Transcript()
-    transcript.feed([respond("a paragraph\n\n" * 700), interrupt()])
+    transcript.feed([user("go"), respond("a paragraph\n\n" * 700), interrupt()])
     document = Document(transcript, 40, NIGHT)
     first = lines_of(document)
     assert len(first) > _LINES
     document.line(document.place(0))
 
     assert lines_of(document) == first
-    assert "nterrupted" in first[-1]
+    assert first[-1].strip() == "■ Interrupted"

@@ -12,8 +12,8 @@ from cogency_tui.tui.transcript.units import (
     Notice,
     Problem,
     Prose,
-    Stopped,
     Transcript,
+    TurnEnd,
     UserMessage,
     read_transcript,
 )
@@ -156,14 +156,62 @@ def test_a_diff_over_several_files_names_each() -> None:
     assert [change.path for change in changed.changes()] == ["app.py", "b.py"]
 
 
-def test_an_interruption_marks_what_was_being_written() -> None:
+def test_an_interruption_ends_the_turn_once() -> None:
     cut = fed(user("x"), respond("half"), interrupt())
     before = fed(user("x"), interrupt())
 
-    prose = cut.units[-1]
+    prose = cut.units[-2]
     assert isinstance(prose, Prose)
     assert prose.interrupted
-    assert isinstance(before.units[-1], Stopped)
+    assert cut.units[-1] == before.units[-1] == TurnEnd(interrupted=True)
+
+
+def test_an_interrupted_turn_is_known_from_what_was_stored() -> None:
+    half = think("half", interrupted=True)
+    stopped = result("c", "shell", state="interrupted")
+    for stored in ([half], [call("c", "shell"), stopped]):
+        transcript = fed(user("x"), *stored, user("y"), respond("done", "r2"))
+        transcript.close()
+
+        ends = [unit.interrupted for unit in transcript.units if isinstance(unit, TurnEnd)]
+        assert ends == [True, False]
+
+
+def test_a_turn_ends_with_the_figures_of_its_cycles_and_its_changes() -> None:
+    transcript = fed(
+        user("fix it"),
+        call("1", "edit", file="app.py"), result("1", "edit", content=DIFF),
+        metric({"input": 2000, "output": 100, "cost": 0.01, "duration": 7.5}, {}),
+        call("2", "edit", file="app.py"), result("2", "edit", content=DIFF),
+        call("3", "read", file="app.py"), result("3", "read"),
+        metric({"input": 900, "output": 100, "cost": 0.01, "duration": 4.5, "estimated": True}, {}),
+        end(),
+        user("thanks"), respond("Welcome."), end(),
+    )  # fmt: skip
+
+    first, second = (unit for unit in transcript.units if isinstance(unit, TurnEnd))
+    assert (first.seconds, first.sent, first.written, first.cost) == (12.0, 2900, 200, 0.02)
+    assert first.estimated
+    assert first.changes() == [FileChange("app.py", 4, 2)]
+    assert second.is_empty
+
+
+def test_a_turn_ends_at_the_next_message_where_its_end_was_not_stored() -> None:
+    stored = [user("a"), respond("b"), user("c"), respond("d", "r2")]
+    live = [user("a"), respond("b"), end(), user("c"), respond("d", "r2"), end()]
+
+    reopened, followed = fed(*stored), fed(*live)
+    reopened.close()
+
+    assert [type(unit) for unit in reopened.units] == [type(unit) for unit in followed.units]
+
+
+def test_the_tokens_of_a_running_turn_are_estimated_until_they_are_known() -> None:
+    transcript = fed(user("x"), respond("four" * 10))
+    assert transcript.written == (10, True)
+
+    transcript.feed([metric({"output": 12}, {})])
+    assert transcript.written == (12, False)
 
 
 def test_an_error_is_a_unit_with_its_next_step() -> None:
