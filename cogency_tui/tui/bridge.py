@@ -145,13 +145,16 @@ class Bridge:
         Raises:
             CogencyError: the conversation cannot be read.
         """
+        from cogency_tui.agent.cycle_figures import with_figures
         from cogency_tui.agent.subagent_progress import pages_with_progress
-        from cogency_tui.store.usage import is_estimated
+        from cogency_tui.store.usage import is_estimated, measures
         from cogency_tui.tui.transcript.units import read_transcript
 
         store = await self.agent.store()
         await store.recover(conversation_id)
-        transcript = await read_transcript(pages_with_progress(store, conversation_id))
+        measured = await store.database.read(partial(measures, conversation_id=conversation_id))
+        pages = with_figures(pages_with_progress(store, conversation_id), measured)
+        transcript = await read_transcript(pages)
         if (known := await store.conversation(conversation_id)) is not None:
             transcript.title = known.title
         total = await store.usage(conversation_id)

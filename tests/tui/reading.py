@@ -38,9 +38,10 @@ class PaneApp(App[None]):
         self.show_theme(DEFAULT)
 
     def compose(self) -> ComposeResult:
-        yield ConversationPane(
-            Conversation(lambda _width: [], clock=lambda: EPOCH, id="conversation"), id="middle"
+        conversation = Conversation(
+            lambda _width: [], review_key=lambda: "F5", clock=lambda: EPOCH, id="conversation"
         )
+        yield ConversationPane(conversation, id="middle")
 
     def on_mount(self) -> None:
         view = self.query_one(Conversation)
@@ -64,6 +65,9 @@ class PaneApp(App[None]):
         self.copied.append(text)
 
     def on_conversation_fork_requested(self, event: Conversation.ForkRequested) -> None:
+        self.wanted.append(event)
+
+    def on_conversation_review_requested(self, event: Conversation.ReviewRequested) -> None:
         self.wanted.append(event)
 
     def on_conversation_links_requested(self, event: Conversation.LinksRequested) -> None:

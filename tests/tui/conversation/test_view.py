@@ -322,3 +322,29 @@ async def test_the_reading_position_holds_within_a_long_answer_while_it_grows_an
             await pilot.resize_terminal(width, 30)
             await pilot.pause()
             assert first in "\n".join(shown(view).split("\n")[:2])
+
+
+DIFF = "--- a/a.py\n+++ b/a.py\n@@ -1 +1,2 @@\n-x\n+y\n+z\n"
+
+
+async def test_an_edit_and_the_end_of_its_turn_lead_to_the_review() -> None:
+    events = [
+        user("change it"),
+        call("e", "edit", file="a.py", old="x", new="y"),
+        result("e", "edit", "+2 −1", DIFF),
+        respond("Done."),
+    ]
+    async with reading(events) as reader:
+        for row in (row_of(reader.view, "✎ a.py"), row_of(reader.view, "1 file +2 −1")):
+            column = reader.rows[row].index("review")
+            await reader.pilot.click(reader.view, offset=(column + 1, row))
+            await reader.press("r")
+
+        asked = [each.call for each in reader.app.wanted if isinstance(each, Conversation.ReviewRequested)]
+        assert asked == ["e"] * 4
+        folded = reader.text.split()
+        assert reader.rows[row_of(reader.view, "1 file +2 −1")].endswith("F5 review")
+
+        await reader.pilot.click(reader.view, offset=(8, row_of(reader.view, "✎ a.py")))
+        await reader.pilot.pause()
+        assert len(reader.text.split()) > len(folded)

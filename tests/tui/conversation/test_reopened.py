@@ -1,0 +1,78 @@
+"""A reopened conversation is drawn as it was live: its runs, and the end of each turn with its figures."""
+
+import asyncio
+from pathlib import Path
+
+from textual.widget import Widget
+
+from cogency_tui.agent.agent import Agent
+from cogency_tui.store.store import new_conversation_id
+from cogency_tui.tui.bridge import Bridge
+from cogency_tui.tui.theme_styles import theme_styles_of
+from cogency_tui.tui.transcript.call_unit import FileChange
+from cogency_tui.tui.transcript.document import Document, LinePosition
+from cogency_tui.tui.transcript.units import Transcript, TurnEnd
+from tests.peers.scripted import ScriptedProvider
+from tests.tui.review.stage import agent_of, block, edit
+
+
+def lines_of(transcript: Transcript) -> list[str]:
+    document = Document(transcript, 80, theme_styles_of("night"), review_key="F5")
+    document.measure(LinePosition(0, 0, 0), 1000)
+    return [document.line(document.place(y)).text for y in range(document.height)]
+
+
+async def live(agent: Agent, id: str, *queries: str) -> Transcript:
+    transcript = Transcript()
+    for query in queries:
+        async for event in agent.stream(query, conversation_id=id, chunks=True):
+            transcript.feed([event])
+    transcript.close()
+    return transcript
+
+
+async def reopened(agent: Agent, id: str) -> Transcript:
+    transcript, _total = await Bridge(agent, Widget()).reopen(id)
+    return transcript
+
+
+async def test_the_end_of_each_turn_has_its_own_figures(project: Path) -> None:
+    (project / "a.py").write_text("x = 1\n")
+    replies = (
+        block("read", file="a.py"),
+        block("list", path="."),
+        edit("a.py", "x = 1", "x = 2"),
+        "Done.",
+        "You are welcome.",
+    )
+    agent, id = agent_of(project, ScriptedProvider(*replies)), new_conversation_id()
+    try:
+        seen = await live(agent, id, "change it", "thanks")
+        again = await reopened(agent, id)
+    finally:
+        await agent.close()
+
+    assert lines_of(again) == lines_of(seen)
+    first, second = (unit for unit in again.units if isinstance(unit, TurnEnd))
+    assert first.changes() == [FileChange("a.py", 1, 1)]
+    assert first.seconds > 0
+    assert first.sent > second.sent > 0
+    assert any("tokens · 1 file +1 −1" in line and line.endswith("F5 review") for line in lines_of(again))
+    assert any("Read 1 file, listed 1 directory ▸" in line for line in lines_of(again))
+
+
+async def test_an_interrupted_turn_says_so_once(project: Path) -> None:
+    provider = ScriptedProvider("Half an answer <<hang>>", size=100)
+    agent, id = agent_of(project, provider), new_conversation_id()
+    try:
+        running = asyncio.create_task(live(agent, id, "go"))
+        await provider.hanging.wait()
+        agent.interrupt(id)
+        seen = await running
+        again = await reopened(agent, id)
+    finally:
+        await agent.close()
+
+    assert lines_of(again) == lines_of(seen)
+    (mark,) = (line for line in lines_of(again) if "nterrupted" in line)
+    assert mark.startswith("■ Interrupted · ")
