@@ -143,6 +143,8 @@ _TWICE = 2.0
 _GRACE = 2.0
 """Seconds that the exit waits for running work."""
 
+CLEAR = "\x1b[2J"
+
 _ENDING = (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM)
 """Signals that end the program; the terminal sends none for its own keys, which arrive as input."""
 
@@ -196,6 +198,15 @@ class CogencyApp(App[int]):
             show=False,
             id="focus_question",
             tooltip="Focus the agent's question",
+        ),
+        Binding(
+            "ctrl+l",
+            "repaint",
+            "Redraw",
+            show=False,
+            priority=True,
+            id="repaint",
+            tooltip="Redraw the whole screen",
         ),
         Binding(
             "ctrl+z",
@@ -435,6 +446,11 @@ class CogencyApp(App[int]):
 
         if not isinstance(self.screen, Palette):
             self.push_screen(Palette(id="--command-palette"))
+
+    def action_repaint(self) -> None:
+        """Clear the terminal and draw every cell: a terminal may be wrong about the width of an emoji."""
+        self.send_to_terminal(CLEAR)
+        self.refresh(layout=True)
 
     def action_set_theme(self, name: str) -> None:
         self.appearance.choose(name)

@@ -128,6 +128,11 @@ class Terminal:
             start = self.raw.rfind(b"\x1b]2;") + 4
             return self.raw[start : self.raw.find(b"\x07", start)].decode() if start > 3 else ""
 
+    def clear(self) -> None:
+        """Lose what stands on the screen, as a terminal that is torn."""
+        with self._lock:
+            self.screen.reset()
+
     def send(self, keys: str) -> None:
         """Type."""
         self.send_bytes(keys.encode())

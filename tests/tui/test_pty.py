@@ -15,8 +15,8 @@ from tests.tui.pty import Terminal
 pytestmark = pytest.mark.pty
 
 REPLACE = "replace 'hello' with 'goodbye' in greet.py"
-CTRL_N, CTRL_O, CTRL_R, CTRL_S = "\x0e", "\x0f", "\x12", "\x13"
-ESCAPE, ENTER, F2 = "\x1b", "\r", "\x1bOQ"
+CTRL_L, CTRL_N, CTRL_O, CTRL_R, CTRL_S = "\x0c", "\x0e", "\x0f", "\x12", "\x13"
+ESCAPE, ENTER, F1, F2 = "\x1b", "\r", "\x1bOP", "\x1bOQ"
 
 
 @pytest.fixture
@@ -181,3 +181,20 @@ def _wait_for_draft(data: Path, kind: str) -> None:
     finally:
         connection.close()
     raise AssertionError("no draft was saved")
+
+
+def test_ctrl_l_draws_every_cell_again(project: Path, tmp_path: Path) -> None:
+    with Terminal(cwd=project, data=tmp_path / "data") as terminal:
+        terminal.wait_for(lambda text: "greet.py" in text and "conversation 1 of 1" in text)
+        terminal.send("half a message")
+        before = terminal.wait_for("half a message")
+        terminal.clear()
+        terminal.send(CTRL_L)
+        terminal.wait_for(lambda text: text == before)
+        terminal.send(F1)
+        terminal.wait_for("Type to filter")
+        terminal.send("redraw")
+        terminal.wait_for("Redraw the whole screen")
+        terminal.clear()
+        terminal.send(CTRL_L)
+        terminal.wait_for("Redraw the whole screen")

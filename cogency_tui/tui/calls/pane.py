@@ -106,6 +106,12 @@ class ToolCalls(Surface):
         self._catch_up()
 
     def go_to(self, index: int) -> bool:
+        """Select and focus the call that is unit `index`; return whether it is a call."""
+        if is_call := self.select(index):
+            self.screen.set_focus(self.query_one(CallList))
+        return is_call
+
+    def select(self, index: int) -> bool:
         """Select the call that is unit `index`, regardless of the filter; return whether it is a call."""
         rows = self.query_one(CallList)
         if index not in rows.calls.transcript.calls:
@@ -114,7 +120,6 @@ class ToolCalls(Surface):
             self._filter(CallFilter())
             self.query_one(FilterLine).clear()
         rows.select(rows.place_of(index) or 0)
-        self.screen.set_focus(rows)
         return True
 
     def on_select_list_selected(self, event: CallList.Selected) -> None:

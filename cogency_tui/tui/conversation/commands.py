@@ -15,6 +15,7 @@ from cogency_tui.tui.conversation.fork import Forking
 from cogency_tui.tui.conversation.pane import ConversationPane
 from cogency_tui.tui.display_protocol import Display
 from cogency_tui.tui.kit.typed_app import app_of
+from cogency_tui.tui.prompt.prompt import Prompt
 from cogency_tui.tui.transcript.document import prepare
 from cogency_tui.tui.transcript.units import Transcript, UserMessage
 
@@ -85,7 +86,11 @@ class ConversationCommands(FeatureCommands):
         if self.idle():
             self._bridge.begin()
             self._display.show(Transcript(), Measure())
+            self._focus_prompt()
             self._moved()
+
+    def _focus_prompt(self) -> None:
+        self._screen.set_focus(self._screen.query_one(Prompt))
 
     def open(self, conversation_id: str, prompt: str = "", *, then: Callable[[], None] | None = None) -> None:
         """Switch to a past conversation, and send `prompt` in it; call `then` when it is shown."""
@@ -100,6 +105,7 @@ class ConversationCommands(FeatureCommands):
                 transcript.feed([error_event(exc, time())])
                 imported = False
             self._display.show(transcript, total)
+            self._focus_prompt()
             self._moved()
             if imported:
                 self.say("This conversation was imported. Its edits need your approval.")

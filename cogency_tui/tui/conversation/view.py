@@ -68,6 +68,13 @@ class Conversation(TranscriptView):
     class FindRequested(Message):
         """The user asks to find text."""
 
+    class CallClicked(Message):
+        """The user clicked the card of the call that is unit `unit`."""
+
+        def __init__(self, unit: int) -> None:
+            self.unit = unit
+            super().__init__()
+
     class ForkRequested(Message):
         """The user asks to continue from unit `unit` in a fork."""
 
@@ -155,6 +162,8 @@ class Conversation(TranscriptView):
             place.line <= 0 or place.unit not in self.document.expanded
         ):
             self.toggle(place.unit, place.block)
+        if isinstance(self.transcript.units[place.unit], CallUnit):
+            self.post_message(self.CallClicked(place.unit))
         self._follow_cursor()
 
     def go_to_unit(self, index: int) -> None:

@@ -50,6 +50,9 @@ if TYPE_CHECKING:
 TICK = 0.2
 """Seconds between two refreshes of the running time while the agent works; there is no timer otherwise."""
 
+_STAYING = frozenset({"help", "find"})
+"""Commands about the pane that has the focus, which therefore stays there."""
+
 
 class MainScreen(Screen[None]):
     """One conversation in one project."""
@@ -133,6 +136,32 @@ class MainScreen(Screen[None]):
 
     def take_typed(self, event: events.Key | events.Paste) -> None:
         self.query_one(Prompt).take(event)
+
+    def on_key(self, event: events.Key) -> None:
+        """Pass text that no pane has a use for to the prompt, together with the focus.
+
+        The prompt handles its own keys before they get here: one that does was typed right after such text,
+        before the focus had moved.
+        """
+        is_text = event.is_printable and "+" not in event.key
+        if self._open and (isinstance(self.focused, Prompt) or (is_text and not self._binds(event.key))):
+            self._type(event)
+
+    def on_paste(self, event: events.Paste) -> None:
+        if self._open:
+            self._type(event)
+
+    def _type(self, event: events.Key | events.Paste) -> None:
+        prompt = self.query_one(Prompt)
+        self.set_focus(prompt)
+        if prompt.take(event):
+            event.stop()
+            event.prevent_default()
+
+    def _binds(self, key: str) -> bool:
+        """Return whether `key` works here, or belongs to the focused pane, though it does nothing now."""
+        chain = [bindings for node, bindings in self._binding_chain if node not in (self, app_of(self))]
+        return key in self.active_bindings or any(key in each.key_to_bindings for each in chain)
 
     def _take_focus(self, focus: bool) -> None:
         """Focus the prompt: in a browser the page starts without focus, and so does every widget."""
@@ -233,6 +262,9 @@ class MainScreen(Screen[None]):
     def on_transcript_view_followed(self, event: "TranscriptView.Followed") -> None:
         self._display.show_following(event.following, event.new)
 
+    def on_conversation_call_clicked(self, event: "Conversation.CallClicked") -> None:
+        self._display.select_call(event.unit)
+
     async def on_conversation_fork_requested(self, event: "Conversation.ForkRequested") -> None:
         await self._features.conversations.fork(unit=event.unit)
 
@@ -283,7 +315,9 @@ class MainScreen(Screen[None]):
         self.call_next(self.run_action, event.action)
 
     async def action_command(self, handler: str, argument: str = "") -> None:
-        """Run a command."""
+        """Run a command. After most of them the user is back at the prompt."""
+        if handler not in _STAYING:
+            self.set_focus(self.query_one(Prompt))
         done = self._features.handlers[handler](argument)
         if done is not None:
             await done
@@ -317,6 +351,11 @@ class MainScreen(Screen[None]):
         else:
             self.set_focus(prompt)
 
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        if action == "show_call":
+            return self.focused is not None and self.focused.id == "conversation"
+        return super().check_action(action, parameters)
+
     def on_bridge_returned(self, event: Bridge.Returned) -> None:
         self._features.drafts.restore_unsent([event.message])
 
@@ -334,6 +373,9 @@ class MainScreen(Screen[None]):
 
     def on_prompt_editor_requested(self) -> None:
         self._features.drafts.edit_outside()
+
+    async def on_prompt_browsed(self, event: Prompt.Browsed) -> None:
+        await self.query_one("#conversation").run_action(event.action)
 
     def on_completion_requested(self) -> None:
         self._features.drafts.list_files()

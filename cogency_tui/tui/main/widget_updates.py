@@ -91,6 +91,11 @@ class MainDisplay(Display):
                     panes.toggle("calls", width)
                 self._screen.query_one(ToolCalls).go_to(cursor.unit)
 
+    def select_call(self, unit: int) -> None:
+        """Select the call that is unit `unit` in the tool calls pane, where that is shown."""
+        if "calls" in self._screen.query_one(Panes).shown(self._screen.size.width):
+            self._screen.query_one(ToolCalls).select(unit)
+
     def follow(self) -> None:
         """Scroll the conversation to its end, and follow new output."""
         self._screen.query_one(Conversation).follow()

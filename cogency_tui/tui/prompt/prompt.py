@@ -44,6 +44,14 @@ PROMPT_KEYS: list[BindingType] = [
     _quiet("shift+enter,ctrl+j,alt+enter", "break_line", "New line", "newline"),
     _quiet("up", "earlier", "Earlier message", "earlier"),
     _quiet("down", "later", "Later message", "later"),
+    _quiet("pageup", "browse('page_up')", "Scroll the conversation up by a page", "page_up"),
+    _quiet("pagedown", "browse('page_down')", "Scroll the conversation down by a page", "page_down"),
+    _quiet("shift+up", "select_or_scroll(-1)", "Scroll up, or select a line of the prompt", "line_up"),
+    _quiet("shift+down", "select_or_scroll(1)", "Scroll down, or select a line of the prompt", "line_down"),
+    _quiet("ctrl+home", "browse('first')", "Beginning of the conversation", "conversation_start"),
+    _quiet(
+        "ctrl+end", "browse('last')", "End of the conversation, and follow new output", "conversation_end"
+    ),
     _quiet("tab", "take", "Accept suggestion", "take"),
     _quiet("escape", "close_offers", "Close suggestions, or cancel editing a queued message", "close_offers"),
     Binding(
@@ -95,6 +103,13 @@ class Prompt(ChipArea):
 
         def __init__(self, written: Written) -> None:
             self.written = written
+            super().__init__()
+
+    class Browsed(Message):
+        """The user asks for this action of the conversation, which has no focus."""
+
+        def __init__(self, action: str) -> None:
+            self.action = action
             super().__init__()
 
     class EditorRequested(Message):
@@ -172,12 +187,12 @@ class Prompt(ChipArea):
         self.put(text)
         return commands
 
-    def take(self, event: events.Key | events.Paste) -> None:
-        """Handle input typed over another screen, after all input before it."""
+    def take(self, event: events.Key | events.Paste) -> bool:
+        """Handle input typed elsewhere, after all input before it; return whether it is the prompt's."""
         if isinstance(event, events.Paste):
-            self.post_message(events.Paste(event.text))
-        elif event.is_printable or self._binds(event.key):
-            self.post_message(events.Key(event.key, event.character))
+            return self.post_message(events.Paste(event.text))
+        is_own = event.is_printable or bool(self._binds(event.key))
+        return is_own and self.post_message(events.Key(event.key, event.character))
 
     def action_send(self) -> None:
         if self._completes():
@@ -228,6 +243,16 @@ class Prompt(ChipArea):
             self.put(self._draft if at_draft else self._history[self._place])
         else:
             self.action_cursor_down()
+
+    def action_browse(self, action: str) -> None:
+        self.post_message(self.Browsed(action))
+
+    def action_select_or_scroll(self, step: int) -> None:
+        """Extend the selection by a line; where there is no line to select, scroll the conversation."""
+        if not self.selection.is_empty or self._has_line(step):
+            (self.action_cursor_up if step < 0 else self.action_cursor_down)(select=True)
+        else:
+            self.action_browse(f"line({step})")
 
     def edit_queued(self, place: int) -> None:
         """Bring the message at `place` of the queue back for editing."""
@@ -309,6 +334,11 @@ class Prompt(ChipArea):
     def _offered(self) -> "Offer | None":
         """The selected offer."""
         return None if self._completion is None else self._completion.take()
+
+    def _has_line(self, step: int) -> bool:
+        """Return whether there is a line, as it is wrapped, above or below the cursor."""
+        wrapped = self.wrapped_document
+        return 0 <= wrapped.location_to_offset(self.cursor_location).y + step < wrapped.height
 
     def _offer(self) -> None:
         if self._completion is not None:

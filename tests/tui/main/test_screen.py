@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from textual import events
 from textual.pilot import Pilot
 
 from cogency_tui.agent.event_queue import EventQueue
@@ -21,13 +22,14 @@ from tests.tui.driving import (
     header_of,
     live_line_of,
     main_of,
+    opened,
     prompt_of,
     send,
     shown,
     status_of,
     until,
 )
-from tests.tui.scripted import ScriptedAgent, paused, respond, user
+from tests.tui.scripted import ScriptedAgent, call, execute, paused, respond, result, user
 
 
 def past(agent: ScriptedAgent, *titles: str) -> None:
@@ -327,3 +329,66 @@ async def test_a_message_that_cannot_be_taken_is_given_back(project: Path) -> No
         await send(pilot, "an important message")
         await until(pilot, lambda: "Free some space." in shown(conversation_of(pilot)))
         await until(pilot, lambda: prompt_of(pilot).text == "an important message")
+
+
+async def test_text_typed_in_a_pane_goes_to_the_prompt_and_the_keys_of_the_pane_stay_its_own(
+    project: Path,
+) -> None:
+    agent = ScriptedAgent(project, [respond("ok")])
+    async with app_over(agent).run_test(size=(120, 30)) as pilot:
+        await opened(pilot)
+        tree, prompt = files_of(pilot), prompt_of(pilot)
+        tree.focus()
+        await pilot.press("j", "k")
+        assert (tree.has_focus, prompt.text) == (True, "")
+
+        pilot.app.post_message(events.Key("s", "s"))
+        for key in "hort":
+            pilot.app.post_message(events.Key(key, key))
+        pilot.app.post_message(events.Key("enter", "\r"))
+        await until(pilot, lambda: agent.asked == ["short"])
+        await finished(pilot)
+        assert prompt.has_focus
+
+        conversation_of(pilot).focus()
+        await pilot.press("n", "r")
+        assert conversation_of(pilot).has_focus, "keys of the pane, though there is nothing to do for them"
+        pilot.app.screen.post_message(events.Paste("pasted"))
+        await until(pilot, lambda: prompt.text == "pasted")
+        assert prompt.has_focus
+
+
+@pytest.mark.parametrize("command", ["ctrl+n", "shift+tab"])
+async def test_a_command_returns_to_the_prompt(project: Path, command: str) -> None:
+    async with app_over(ScriptedAgent(project, [respond("ok")])).run_test(size=(120, 30)) as pilot:
+        await send(pilot, "hi")
+        await finished(pilot)
+        files_of(pilot).focus()
+        await pilot.press(command, *"next")
+        assert prompt_of(pilot).text == "next"
+
+
+async def test_a_dialog_from_a_pane_returns_to_it_and_one_from_a_command_to_the_prompt(project: Path) -> None:
+    async with app_over(ScriptedAgent(project, [respond("ok")])).run_test(size=(120, 30)) as pilot:
+        for key, stays in (("f1", True), ("f2", False)):
+            files_of(pilot).focus()
+            await pilot.press(key)
+            await until(pilot, lambda: pilot.app.screen is not main_of(pilot))
+            await pilot.press("escape")
+            await until(pilot, lambda: pilot.app.screen is main_of(pilot))
+            assert files_of(pilot).has_focus == stays
+
+
+async def test_a_click_on_a_card_selects_its_call(project: Path) -> None:
+    calls = [call(name, "read", file=f"{name}.py") for name in "abc"]
+    results = [result(name, "read", f"Read {name}") for name in "abc"]
+    agent = ScriptedAgent(project, [*calls, execute(), *results, respond("ok")])
+    async with app_over(agent).run_test(size=(160, 40)) as pilot:
+        await send(pilot, "go")
+        await finished(pilot)
+        view = conversation_of(pilot)
+        await until(pilot, lambda: "b.py" in shown(view))
+        row = next(row for row, line in enumerate(shown(view).split("\n")) if "b.py" in line)
+        await pilot.click(view, offset=(10, row))
+        await until(pilot, lambda: (found := calls_of(pilot).call) is not None and found.id == "b")
+        assert view.has_focus

@@ -7,7 +7,17 @@ from textual import events
 
 from cogency_tui.store.prompt_text import Written
 from cogency_tui.tui.paste_chips import following
-from tests.tui.driving import app_over, files_of, finished, prompt_of, send, shown, type_text, until
+from tests.tui.driving import (
+    app_over,
+    conversation_of,
+    files_of,
+    finished,
+    prompt_of,
+    send,
+    shown,
+    type_text,
+    until,
+)
 from tests.tui.scripted import ScriptedAgent, respond
 
 
@@ -138,3 +148,49 @@ async def test_at_in_the_file_tree_mentions_the_file(project: Path) -> None:
         await pilot.press("end", "@")
         await until(pilot, lambda: prompt_of(pilot).text == "@README.md ")
         assert prompt_of(pilot).has_focus
+
+
+LONG = respond("\n\n".join(f"paragraph {number}" for number in range(80)))
+
+
+async def test_the_conversation_scrolls_from_the_prompt(project: Path) -> None:
+    async with app_over(ScriptedAgent(project, [LONG])).run_test(size=(120, 30)) as pilot:
+        await send(pilot, "go")
+        await finished(pilot)
+        view, prompt = conversation_of(pilot), prompt_of(pilot)
+        await until(pilot, lambda: "paragraph 79" in shown(view))
+        end = view.scroll_offset.y
+
+        await pilot.press("pageup")
+        assert view.scroll_offset.y == end - view.page + 2
+        assert not view.following
+        await pilot.press("shift+up", "shift+up", "shift+down", "pagedown")
+        assert view.scroll_offset.y == end - 1
+        await pilot.press("ctrl+home")
+        assert "go" in shown(view)
+        await pilot.press("ctrl+end")
+        assert "paragraph 79" in shown(view)
+        assert view.following
+        assert prompt.has_focus
+
+
+async def test_a_draft_scrolls_too_and_its_lines_can_still_be_selected(project: Path) -> None:
+    async with app_over(ScriptedAgent(project, [LONG])).run_test(size=(120, 30)) as pilot:
+        await send(pilot, "go")
+        await finished(pilot)
+        view, prompt = conversation_of(pilot), prompt_of(pilot)
+        await until(pilot, lambda: "paragraph 79" in shown(view))
+        before = view.page
+        prompt.replace_text("one\ntwo\nthree")
+        await until(pilot, lambda: view.page < before and view.following)
+        end = view.scroll_offset.y
+
+        await pilot.press("pageup")
+        assert view.scroll_offset.y < end
+        await pilot.press("pagedown", "shift+down")
+        assert view.following, "below the last line of the draft there is nothing to select"
+        assert prompt.selected_text == ""
+        await pilot.press("shift+up", "shift+up", "shift+up")
+        assert prompt.selected_text == prompt.text
+        assert view.scroll_offset.y == end
+        assert prompt.text == "one\ntwo\nthree"
