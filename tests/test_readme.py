@@ -78,13 +78,17 @@ def test_the_slash_commands_it_names_exist() -> None:
     assert named <= {command.name for command in COMMANDS}
 
 
+def _with_arrow(key: str) -> str:
+    arrows = {"Left": "←", "Right": "→", "Up": "↑", "Down": "↓"}
+    modifiers, plus, last = key.rpartition("+")
+    return f"{modifiers}{plus}{arrows.get(last, last)}"
+
+
 def test_the_keys_it_names_are_bound() -> None:
     rows = re.findall(r"^\| (.+?) \| .+? \| \| (.+?) \|", README, re.MULTILINE)
     named = {key for row in rows for cell in row for key in cell.split(" / ")} - {"key"}
     assert len(named) > 15
-    bound = {
-        key_name(key).replace("Right", "→").replace("Left", "←") for each in key_table() for key in each.keys
-    }
+    bound = {_with_arrow(key_name(key)) for each in key_table() for key in each.keys}
     assert named <= bound
 
 

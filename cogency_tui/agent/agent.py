@@ -286,6 +286,12 @@ class Agent:
         work = partial(self._conversations.turn, query, chunks=True, typed=typed)
         await self._conversations.run(conversation_id, work, queue)
 
+    async def retry_turn(self, queue: "EventQueue", *, conversation_id: str) -> None:
+        """Continue the last turn of a conversation, which failed, from what is stored of it: as `run_turn`,
+        without another message."""
+        work = partial(self._conversations.turn, None, chunks=True)
+        await self._conversations.run(conversation_id, work, queue)
+
     async def run_command(self, command: str, queue: "EventQueue", *, conversation_id: str) -> None:
         """Run a command of the user's. Put into `queue` previews of a call while it runs, then the user
         message that it is stored as, which the model receives with the next one (see `user_command`).

@@ -152,9 +152,15 @@ class Conversations:
         running.result()
 
     async def turn(
-        self, query: str, conversation: "Conversation", queue: "EventQueue", *, chunks: bool, typed: str
+        self,
+        query: str | None,
+        conversation: "Conversation",
+        queue: "EventQueue",
+        *,
+        chunks: bool,
+        typed: str = "",
     ) -> None:
-        """Run a turn on the user's query; `typed` is the part of it that the user typed."""
+        """Run a turn on the user's query, of which the user typed `typed`; or continue one that failed."""
         from cogency_tui.agent.recorder import Recorder
         from cogency_tui.agent.turn import Turn
 
@@ -174,7 +180,7 @@ class Conversations:
         await turn.run(query, queue.close, lambda: self._reviewed(conversation.id))
         with suppress(CogencyError):
             # The turn has ended; a failure here is retried with the next one.
-            if self.held and typed:
+            if self.held and query is not None and typed:
                 await self.learner().note(store, conversation.id, query, typed)
         with suppress(CogencyError):
             # The first words of the conversation remain its title.

@@ -246,7 +246,7 @@ class Cycle:
         slip = find_slip(units, dialect, self._tools) if units else None
         problem = f"{slip.problem} {slip.cure}" if slip else _EMPTY[dialect]
         failed = slip is not None or dialect == "delimiter"
-        result = _result(new_id(), "execute", problem, self._clock(), "failed" if failed else "done")
+        result = brief_result(new_id(), "execute", problem, self._clock(), "failed" if failed else "done")
         result["payload"]["raw"] = _EMPTY_RAW[dialect]
         result["cycle"] = self._id
         await self.result(result)
@@ -281,7 +281,7 @@ class Cycle:
         if self._runs_calls:
             problem = f"{problem if problem.endswith(('.', '!', '?')) else f'{problem}.'}\n{cure}"
         call_id, tool = payload.get("call", new_id()), payload.get("tool", "execute")
-        result = _result(call_id, tool, problem, self._clock(), "failed")
+        result = brief_result(call_id, tool, problem, self._clock(), "failed")
         if "raw" in payload:
             result["payload"]["raw"] = payload["raw"]
             result["cycle"] = self._id
@@ -296,7 +296,7 @@ class Cycle:
         for call in list(self._open.values()):
             name = as_tool_call(call_record(call)).get("name")
             tool = name if isinstance(name, str) else "unknown"
-            result = _result(call["id"], tool, why, self._clock(), state)
+            result = brief_result(call["id"], tool, why, self._clock(), state)
             if not self._scheduler.begun(call["id"]):
                 Sources().record(result["payload"])
             await self.result(result)
@@ -308,7 +308,7 @@ class Cycle:
             await self.answer_open(_BROKEN_OFF)
         elif self._spoken and not self._outcomes:
             # There is no call to answer; a result informs the model, and the roles alternate.
-            await self.result(_result(new_id(), "connection", _GO_ON, self._clock(), "failed"))
+            await self.result(brief_result(new_id(), "connection", _GO_ON, self._clock(), "failed"))
         self._close_previews(_BROKEN_OFF)
 
     async def _cut_short(self) -> None:
@@ -438,7 +438,7 @@ class Cycle:
         stored.
         """
         for id, tool in self._unwritten.items():
-            self._recorder.preview(_result(id, tool or "unknown", why, self._clock(), state))
+            self._recorder.preview(brief_result(id, tool or "unknown", why, self._clock(), state))
         self._unwritten.clear()
 
     async def _emit(self, event: Event) -> None:
@@ -493,7 +493,8 @@ def _continues(answer: RespondEvent, event: Event) -> bool:
     return event["type"] == "respond" and event["id"] == answer["id"]
 
 
-def _result(call_id: str, tool: str, outcome: str, now: float, state: CallState) -> ResultEvent:
+def brief_result(call_id: str, tool: str, outcome: str, now: float, state: CallState) -> ResultEvent:
+    """A result that is one line, for the user and the model."""
     return {
         "type": "result",
         "timestamp": now,

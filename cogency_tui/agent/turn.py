@@ -16,13 +16,14 @@ from functools import partial
 from cogency_tui.agent.call_graph import TurnActions
 from cogency_tui.agent.context_window import Compacted, Prepared
 from cogency_tui.agent.conversation import Conversation
-from cogency_tui.agent.cycle import Cycle, Interrupted
+from cogency_tui.agent.cycle import Cycle, Interrupted, brief_result
 from cogency_tui.agent.cycle_metrics import characters_in
 from cogency_tui.agent.prompt import LAST_CYCLE
 from cogency_tui.agent.recorder import Recorder
 from cogency_tui.agent.subagent_progress import first_line
 from cogency_tui.errors import CogencyError, ContextTooLongError, ProviderError, StoreError
 from cogency_tui.protocol import Dialect
+from cogency_tui.protocol.dialects import new_id
 from cogency_tui.protocol.events import CallState, Message, ReviewNote, UserEvent, error_event, notice_event
 from cogency_tui.protocol.transcript import INTERRUPTED
 from cogency_tui.store.requests import Requests
@@ -44,6 +45,10 @@ BREAKS = 3
 _LAST = "Not run: this was the last step of the turn."
 _MALFORMED = "Not run because of another error in this answer."
 _BROKEN_OFF = "Not run: the turn failed before its block was complete."
+_GO_ON = (
+    "The turn failed here, and the user retries it. What you wrote before it is saved; no call of an "
+    "unfinished block ran. Continue from there."
+)
 
 
 class Turn:
@@ -87,25 +92,21 @@ class Turn:
 
     async def run(
         self,
-        query: str,
+        query: str | None,
         ended: Callable[[], None],
         review: Callable[[], Awaitable[ReviewNote | None]] | None = None,
     ) -> None:
-        """Run the turn.
+        """Run the turn. Without a query it continues the last one, which failed, from what is stored.
 
         `ended` is called when the last event has been emitted, which may be before the processes of an
         interrupted command have exited. `review` returns the note about the user's decisions on the edits,
         which the message carries.
         """
         try:
-            message: UserEvent = {"type": "user", "timestamp": self._clock(), "content": query}
-            if self._sources:
-                self._sources.record(message)
-            if environment := await self._conversation.environment(self._store):
-                message["environment"] = environment
-            if review is not None and (note := await review()):
-                message["review"] = note
-            await self._recorder.emit(message)
+            if query is None:
+                await self._continue()
+            else:
+                await self._ask(query, review)
             await self._notices()
             await self._cycles()
         except Interrupted:
@@ -125,6 +126,23 @@ class Turn:
             ended()
             if self._cycle is not None:
                 await self._cycle.settle()
+
+    async def _ask(self, query: str, review: Callable[[], Awaitable[ReviewNote | None]] | None) -> None:
+        """Emit the user's message."""
+        message: UserEvent = {"type": "user", "timestamp": self._clock(), "content": query}
+        if self._sources:
+            self._sources.record(message)
+        if environment := await self._conversation.environment(self._store):
+            message["environment"] = environment
+        if review is not None and (note := await review()):
+            message["review"] = note
+        await self._recorder.emit(message)
+
+    async def _continue(self) -> None:
+        """Send a model whose own words are the last ones a result: a request ends with what it is sent."""
+        prepared = await self._history.prepare("")
+        if prepared.messages[-1]["role"] == "assistant":
+            await self._recorder.emit(brief_result(new_id(), "turn", _GO_ON, self._clock(), "failed"))
 
     async def _cycles(self) -> None:
         most = self._conversation.settings.max_iterations

@@ -87,6 +87,8 @@ class Bridge:
         self.queue = MessageQueue(self._queue_changed)
         self.started: float | None = None
         """When the running work started, in Unix seconds; None while idle."""
+        self.retryable = False
+        """True if the last turn has begun: if it failed, it can be retried."""
         self._screen = screen
         self._compaction: asyncio.Task[Compacted] | None = None
         agent.ask = self._ask
@@ -115,6 +117,11 @@ class Bridge:
             self._start(message)
         self._screen.post_message(self.TurnChanged())
 
+    def retry(self) -> None:
+        """Continue the last turn, which failed, without another message; requires that no work is running."""
+        self._start(None)
+        self._screen.post_message(self.TurnChanged())
+
     def compact(self, conversation_id: str) -> None:
         """Summarize this conversation; requires that no work is running."""
         self.started = time()
@@ -138,6 +145,7 @@ class Bridge:
     def begin(self) -> None:
         """Switch to a new conversation."""
         self.conversation_id = None
+        self.retryable = False
 
     async def reopen(self, conversation_id: str) -> "tuple[Transcript, Measure]":
         """Switch to a past conversation; return its transcript and figures.
@@ -161,6 +169,7 @@ class Bridge:
         if await store.database.read(partial(is_estimated, conversation_id=conversation_id)):
             total["estimated"] = True
         self.conversation_id = conversation_id
+        self.retryable = False
         return transcript, total
 
     async def is_imported(self) -> bool:
@@ -188,7 +197,7 @@ class Bridge:
     def _deliver(self, events: "list[Event]") -> None:
         self._screen.post_message(self.Arrived(events))
 
-    def _start(self, message: Written) -> None:
+    def _start(self, message: Written | None) -> None:
         self.started = time()
         self._screen.run_worker(partial(self._turn, message), group="turn")
 
@@ -203,7 +212,7 @@ class Bridge:
             # The message was being edited when its turn came.
             self.send(message)
 
-    async def _turn(self, message: Written) -> None:
+    async def _turn(self, message: Written | None) -> None:
         if self.conversation_id is None:
             from cogency_tui.store.store import new_conversation_id
 
@@ -211,17 +220,22 @@ class Bridge:
         from cogency_tui.protocol.events import error_event
 
         queue = self._pacer.renew()
+        self.retryable = message is None or not is_own_command(message.full)
         try:
             await self._run(message, self.conversation_id, queue)
         except CogencyError as exc:
             unsent = not queue.begun
             queue.put(error_event(exc, time()))
-            if unsent:
+            if unsent and message is not None:
+                self.retryable = False
                 self._screen.post_message(self.Returned(message))
         finally:
             self._finish()
 
-    async def _run(self, message: Written, id: str, queue: "EventQueue") -> None:
+    async def _run(self, message: Written | None, id: str, queue: "EventQueue") -> None:
+        if message is None:
+            await self.agent.retry_turn(queue, conversation_id=id)
+            return
         text = message.full
         if is_own_command(text):
             await self.agent.run_command(text[1:].strip(), queue, conversation_id=id)

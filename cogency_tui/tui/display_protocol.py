@@ -34,6 +34,10 @@ class Display(Protocol):
         """Mark these changes in the file tree, in place of those known so far."""
         ...
 
+    def follow(self) -> None:
+        """Scroll the conversation to its end, and follow new output."""
+        ...
+
     def show_state(self) -> None:
         """Show the settings in force, the figures, the title and the current activity."""
         ...

@@ -298,11 +298,17 @@ class ScriptedAgent:
     def interrupt(self, conversation_id: str | None = None) -> None:
         self._interrupted.set()
 
+    async def retry_turn(self, queue: EventQueue, *, conversation_id: str) -> None:
+        await self._run("", queue)
+
     async def run_turn(self, query: str, queue: EventQueue, *, conversation_id: str, typed: str = "") -> None:
+        queue.put(user(query))
+        await self._run(query, queue)
+
+    async def _run(self, query: str, queue: EventQueue) -> None:
         self._interrupted.clear()
         script: Sequence[Step] = self._scripts[len(self.asked) % len(self._scripts)] if self._scripts else ()
         self.asked.append(query)
-        queue.put(user(query))
         for step in script:
             if callable(step):
                 work = asyncio.ensure_future(step(self))

@@ -36,7 +36,26 @@ class ConversationCommands(FeatureCommands):
         self._moved = moved
 
     def handlers(self) -> dict[str, Handler]:
-        return {"new_conversation": self.begin, "find": self.find, "fork": self.fork}
+        return {
+            "new_conversation": self.begin,
+            "find": self.find,
+            "fork": self.fork,
+            "retry": self.retry,
+        }
+
+    def retry(self, _argument: str = "") -> None:
+        """Retry the last turn if it failed; else notify the user that there is none."""
+        if self.idle() and not self.retry_failed():
+            self.warn("Nothing to retry: the last turn did not fail.")
+
+    def retry_failed(self) -> bool:
+        """Continue the last turn from what is stored if it failed; return whether it did."""
+        transcript = self._display.transcript
+        failed = self._bridge.retryable and transcript.failure is not None and not self._bridge.working
+        if failed:
+            self._display.follow()
+            self._bridge.retry()
+        return failed
 
     async def fork(self, _argument: str = "", *, unit: int | None = None) -> None:
         """Switch to a fork that ends with `unit`, by default with the whole conversation. A fork at a

@@ -18,7 +18,7 @@ from cogency_tui.tui.transcript.find import Find
 from cogency_tui.tui.transcript.keyboard_selection import LineSelection
 from cogency_tui.tui.transcript.messages_and_notices import REVIEW
 from cogency_tui.tui.transcript.unit_text import answers_of_turn, code_in, links_in, outcome_of, text_of
-from cogency_tui.tui.transcript.units import Prose, Transcript, TurnEnd, Unit
+from cogency_tui.tui.transcript.units import Problem, Prose, Transcript, TurnEnd, Unit
 from cogency_tui.tui.transcript.view import TranscriptView, no_review
 
 
@@ -53,6 +53,7 @@ class Conversation(TranscriptView):
         _key("shift+up", "extend(-1)", "Extend the selection up by a line", "extend_up"),
         _key("f", "fork", "Fork", "fork", "Fork the conversation here", show=True),
         _key("r", "review", "Review", "review", "Review the changes of the call", show=True),
+        _key("R", "retry", "Retry", "retry", "Retry the turn that failed", show=True),
         _key("o", "links", "Links", "links", "Open a link in the block"),
         _key("left_square_bracket", "block(-1)", "Previous block", "previous"),
         _key("right_square_bracket", "block(1)", "Next block", "next"),
@@ -88,6 +89,9 @@ class Conversation(TranscriptView):
         def __init__(self, call: str) -> None:
             self.call = call
             super().__init__()
+
+    class RetryRequested(Message):
+        """The user asks to retry the turn that failed."""
 
     class LinksRequested(Message):
         """The user asks to open one of these addresses."""
@@ -162,8 +166,11 @@ class Conversation(TranscriptView):
             place.line <= 0 or place.unit not in self.document.expanded
         ):
             self.toggle(place.unit, place.block)
-        if isinstance(self.transcript.units[place.unit], CallUnit):
+        unit = self.transcript.units[place.unit]
+        if isinstance(unit, CallUnit):
             self.post_message(self.CallClicked(place.unit))
+        elif _offers_retry(unit) and place.line == self.document.block_height(place.unit, 0) - 1:
+            self.action_retry()
         self._follow_cursor()
 
     def go_to_unit(self, index: int) -> None:
@@ -229,6 +236,10 @@ class Conversation(TranscriptView):
         if calls:
             self.post_message(self.ReviewRequested(calls[0].id))
 
+    def action_retry(self) -> None:
+        """Request that the turn that failed be retried."""
+        self.post_message(self.RetryRequested())
+
     def action_links(self) -> None:
         """Request the list of the block's addresses, to open one."""
         addresses = links_in(self._block_text())
@@ -259,6 +270,8 @@ class Conversation(TranscriptView):
             return self.find.is_active
         if action == "review":
             return cursor is not None and _may_have_changed(self.transcript.units[cursor.unit])
+        if action == "retry":
+            return cursor is not None and _offers_retry(self.transcript.units[cursor.unit])
         if action == "expand":
             return cursor is not None and self.document.is_expandable(cursor.unit)
         if action in ("copy", "copy_code", "copy_answer", "fork", "links", "select_lines", "extend", "find"):
@@ -288,7 +301,9 @@ class Conversation(TranscriptView):
         """Refresh after the cursor or its block changed, with the available actions."""
         self.refresh()
         place = self.cursor.place
-        offered = place is not None, self._lines.is_active, place and self.document.is_expandable(place.unit)
+        unit = place and self.transcript.units[place.unit]
+        expandable = place and self.document.is_expandable(place.unit)
+        offered = unit is not None, self._lines.is_active, expandable, _offers_retry(unit)
         if offered != self._offered:
             self._offered = offered
             self.refresh_bindings()
@@ -306,6 +321,10 @@ class Conversation(TranscriptView):
             app_of(self).copy_to_clipboard(text)
         else:
             self.notify(otherwise, markup=False)
+
+
+def _offers_retry(unit: object) -> bool:
+    return isinstance(unit, Problem) and unit.retry
 
 
 def _may_have_changed(unit: Unit) -> bool:

@@ -194,6 +194,12 @@ class MainScreen(Screen[None]):
             return
         self.call_next(self.run_action, command.action(argument))
 
+    def on_prompt_sent_empty(self) -> None:
+        self._features.conversations.retry_failed()
+
+    def on_conversation_retry_requested(self) -> None:
+        self._features.conversations.retry_failed()
+
     def on_completion_commands_requested(self) -> None:
         self._features.custom.refresh()
 
@@ -215,7 +221,9 @@ class MainScreen(Screen[None]):
         self._features.updates.mark()
         if self._ticker is not None:
             (self._ticker.resume if working else self._ticker.pause)()
-        if not working:
+        if working:
+            self._display.begin_turn()
+        else:
             self._display.end_turn()
             self._features.updates.refresh()
             self._features.files.refresh()

@@ -109,9 +109,13 @@ class MainDisplay(Display):
         prompt.restore_unsent([*messages])
         prompt.focus()
 
+    def begin_turn(self) -> None:
+        """Withdraw what was offered after the turn before."""
+        self.touch(self.transcript.offer_retry(False))
+
     def end_turn(self) -> None:
-        """Settle all open units at the end of a turn."""
-        self.touch(self.transcript.close())
+        """Settle all open units at the end of a turn; if it failed, offer to retry it."""
+        self.touch(self.transcript.close() | self.transcript.offer_retry(self._bridge.retryable))
 
     def tick(self) -> None:
         """Refresh the running times, unless a dialog covers them.

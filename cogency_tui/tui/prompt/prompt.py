@@ -98,6 +98,9 @@ class Prompt(ChipArea):
             """The whole text."""
             return self.written.full
 
+    class SentEmpty(Message):
+        """The user pressed Enter, and there is no text."""
+
     class Noted(Message):
         """The history now ends with `written`."""
 
@@ -203,6 +206,7 @@ class Prompt(ChipArea):
             return
         written = Written(written.text.strip(), written.pastes)
         if not written.text:
+            self.post_message(self.SentEmpty())
             return
         hides, self.hides = self.hides or reveal(written.full) != written.full, False
         self.note(written)

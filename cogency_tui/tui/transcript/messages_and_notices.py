@@ -106,7 +106,7 @@ def count_lines(added: int, removed: int) -> str:
 
 
 def draw_problem(problem: Problem, width: int, styles: ThemeStyles) -> list[Line]:
-    """Draw an error, and the next step below it."""
+    """Draw an error, the next step below it, and the key that retries the turn."""
     where = [Segment(f"{one_line(problem.tool)}: ", styles("bad", attributes="bold"))] if problem.tool else []
     text = wrap([*where, Segment(problem.error, styles("text"))], width - 2)
     lines = [text[0].indented(Segment("✗ ", styles("bad", attributes="bold")))]
@@ -115,6 +115,8 @@ def draw_problem(problem: Problem, width: int, styles: ThemeStyles) -> list[Line
         hint = wrap([Segment(problem.hint, styles("dim"))], width - 4)
         lines.append(hint[0].indented(Segment("  → ", styles("accent"))))
         lines += [line.indented(Segment("    ", styles())) for line in hint[1:]]
+    if problem.retry:
+        lines.append(Line([Segment("  Enter", styles("accent")), Segment(" Retry", styles("text"))]))
     return lines
 
 

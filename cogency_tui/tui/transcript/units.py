@@ -101,11 +101,12 @@ class Prose(msgspec.Struct):
 
 
 class Problem(msgspec.Struct):
-    """An error, with the next step."""
+    """An error, with the next step. If it ended the last turn, the user may `retry` that."""
 
     error: str
     hint: str = ""
     tool: str = ""
+    retry: bool = False
 
 
 class Notice(msgspec.Struct):
@@ -205,6 +206,22 @@ class Transcript:
         turn = self._turn or TurnEnd()
         tokens = turn.written + self._streamed // CHARACTERS_PER_TOKEN
         return tokens, turn.estimated or bool(self._streamed)
+
+    @property
+    def failure(self) -> int | None:
+        """The error that ended the last turn, if one did: only notices and its figures may follow it."""
+        units = enumerate(reversed(self.units), 1)
+        last = next(((back, unit) for back, unit in units if not isinstance(unit, Notice | TurnEnd)), None)
+        return len(self.units) - last[0] if last and isinstance(last[1], Problem) else None
+
+    def offer_retry(self, offered: bool) -> set[int]:
+        """Offer to retry the turn that failed, or withdraw the offer."""
+        index = self.failure
+        problem = None if index is None else self.units[index]
+        if index is None or not isinstance(problem, Problem) or problem.retry == offered:
+            return set()
+        problem.retry = offered
+        return {index}
 
     def call(self, index: int) -> CallUnit:
         unit = self.units[index]

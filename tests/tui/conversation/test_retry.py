@@ -1,0 +1,105 @@
+"""After a turn that failed, the error offers to retry it, and one key does."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual.pilot import Pilot
+
+from cogency_tui.agent.agent import Agent
+from cogency_tui.config.schema import Settings
+from cogency_tui.errors import NetworkError
+from tests.peers.scripted import ScriptedProvider
+from tests.tui.driving import (
+    app_over,
+    conversation_of,
+    finished,
+    main_of,
+    prompt_of,
+    send,
+    shown,
+    told,
+    until,
+)
+from tests.tui.scripted import ScriptedAgent, error, notice, paused, respond
+
+REFUSED = error("Nothing is listening on 127.0.0.1:1.", "Start the server.")
+
+
+async def failed(pilot: Pilot[Any]) -> None:
+    """Send a message whose turn fails."""
+    await send(pilot, "fix it")
+    await finished(pilot)
+    await until(pilot, lambda: "Enter Retry" in shown(conversation_of(pilot)))
+
+
+@pytest.mark.parametrize("way", ["enter", "R", "click", "/retry"])
+async def test_a_turn_that_failed_is_retried_without_another_message(project: Path, way: str) -> None:
+    agent = ScriptedAgent(project, [REFUSED], [respond("Fixed.")])
+    async with app_over(agent).run_test(size=(120, 30)) as pilot:
+        await failed(pilot)
+        view = conversation_of(pilot)
+        match way:
+            case "R":
+                view.focus()
+                await pilot.press("R")
+            case "click":
+                rows = shown(view).split("\n")
+                await pilot.click(view, offset=(6, next(y for y, row in enumerate(rows) if "Retry" in row)))
+            case "/retry":
+                await send(pilot, "/retry")
+            case _:
+                await pilot.press("enter")
+        await until(pilot, lambda: "Fixed." in shown(view))
+        assert agent.asked == ["fix it", ""]
+        assert shown(view).count("fix it") == 1
+        assert "Retry" not in shown(view)
+
+
+async def test_the_offer_goes_as_soon_as_something_runs_and_comes_again(project: Path) -> None:
+    agent = ScriptedAgent(project, [REFUSED, notice("Summarized.")], [paused, REFUSED])
+    async with app_over(agent).run_test(size=(120, 30)) as pilot:
+        await failed(pilot)
+        view = conversation_of(pilot)
+        await pilot.press("enter")
+        await until(pilot, lambda: "Retry" not in shown(view))
+        await pilot.press("enter")
+        agent.gate.set()
+        await finished(pilot)
+        await until(pilot, lambda: shown(view).count("Enter Retry") == 1)
+        assert agent.asked == ["fix it", ""], "an Enter while it works does nothing"
+
+
+async def test_there_is_nothing_to_retry_after_an_answer(project: Path) -> None:
+    agent = ScriptedAgent(project, [respond("Done.")])
+    async with app_over(agent).run_test(size=(120, 30), notifications=True) as pilot:
+        await send(pilot, "fix it")
+        await finished(pilot)
+        await pilot.press("enter")
+        await send(pilot, "/retry")
+        await until(pilot, lambda: "Nothing to retry" in told(pilot))
+        assert agent.asked == ["fix it"]
+
+
+async def test_a_message_that_returned_to_the_prompt_is_sent_and_not_retried(project: Path) -> None:
+    class Refusing(ScriptedAgent):
+        async def run_turn(self, *_arguments: Any, **_options: Any) -> None:
+            raise NetworkError("The store is gone.")
+
+    async with app_over(Refusing(project)).run_test(size=(120, 30)) as pilot:
+        await send(pilot, "fix it")
+        await until(pilot, lambda: prompt_of(pilot).text == "fix it")
+        assert "The store is gone." in shown(conversation_of(pilot))
+        assert "Retry" not in shown(conversation_of(pilot))
+
+
+async def test_a_real_agent_answers_the_message_that_failed(project: Path, tmp_path: Path) -> None:
+    provider = ScriptedProvider(NetworkError("The connection was refused."), "Here I am.")
+    agent = Agent(provider, project=project, data=tmp_path / "data", settings=Settings(mode="replay"))
+    async with app_over(agent).run_test(size=(120, 30)) as pilot:
+        await failed(pilot)
+        await pilot.press("enter")
+        await until(pilot, lambda: "Here I am." in shown(conversation_of(pilot)))
+        stored = await (await agent.store()).events(main_of(pilot).bridge.conversation_id or "")
+        assert [event["type"] for event in stored] == ["user", "respond"]
+    await agent.close()
