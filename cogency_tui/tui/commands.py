@@ -57,6 +57,7 @@ COMMANDS = (
     SlashCommand("review", "Review every edit, hunk by hunk", "review"),
     SlashCommand("undo", "Revert the changes of the last turn", "undo"),
     SlashCommand("redo", "Redo what /undo reverted", "redo"),
+    SlashCommand("turns", "List the turns of this conversation and go to one", "turns"),
     SlashCommand("timeline", "Browse the conversation event by event", "timeline"),
     SlashCommand("retry", "Retry the last turn after an error", "retry"),
     SlashCommand("fork", "Fork this conversation", "fork"),

@@ -13,6 +13,7 @@ from cogency_tui.tui.bridge import Bridge
 from cogency_tui.tui.commands_base import FeatureCommands, Handler
 from cogency_tui.tui.conversation.fork import Forking
 from cogency_tui.tui.conversation.pane import ConversationPane
+from cogency_tui.tui.conversation.view import Conversation
 from cogency_tui.tui.display_protocol import Display
 from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.prompt.prompt import Prompt
@@ -41,7 +42,29 @@ class ConversationCommands(FeatureCommands):
             "find": self.find,
             "fork": self.fork,
             "retry": self.retry,
+            "turns": self.list_turns,
         }
+
+    def list_turns(self, _argument: str = "") -> None:
+        """List the turns, and go to the one that the user chooses."""
+        from cogency_tui.tui.conversation.turns import turn_at, turns_of
+        from cogency_tui.tui.conversation.turns_dialog import TurnsScreen
+
+        conversation = self._screen.query_one(Conversation)
+        turns = turns_of(self._display.transcript)
+        if not turns:
+            self.warn("This conversation is empty. Send a message first.")
+            return
+        place = conversation.cursor.place
+        screen = TurnsScreen(turns, turn_at(turns, place.unit if place else 0))
+        app_of(self._screen).push_screen(screen, self._go_to_turn)
+
+    def _go_to_turn(self, unit: int | None) -> None:
+        if unit is not None:
+            self._display.show_middle()
+            conversation = self._screen.query_one(Conversation)
+            conversation.go_to_top(unit)
+            self._screen.set_focus(conversation)
 
     def retry(self, _argument: str = "") -> None:
         """Retry the last turn if it failed; else notify the user that there is none."""

@@ -14,11 +14,12 @@ from cogency_tui.tui.kit.lines import Line
 from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.transcript.call_unit import CallUnit
 from cogency_tui.tui.transcript.cursor import BlockCursor, BlockPlace
+from cogency_tui.tui.transcript.document import LinePosition
 from cogency_tui.tui.transcript.find import Find
 from cogency_tui.tui.transcript.keyboard_selection import LineSelection
 from cogency_tui.tui.transcript.messages_and_notices import REVIEW
 from cogency_tui.tui.transcript.unit_text import answers_of_turn, code_in, links_in, outcome_of, text_of
-from cogency_tui.tui.transcript.units import Problem, Prose, Transcript, TurnEnd, Unit
+from cogency_tui.tui.transcript.units import Problem, Prose, Transcript, TurnEnd, Unit, UserMessage
 from cogency_tui.tui.transcript.view import TranscriptView, no_review
 
 
@@ -57,6 +58,20 @@ class Conversation(TranscriptView):
         _key("o", "links", "Links", "links", "Open a link in the block"),
         _key("left_square_bracket", "block(-1)", "Previous block", "previous"),
         _key("right_square_bracket", "block(1)", "Next block", "next"),
+        _key(
+            "left_curly_bracket,ctrl+up",
+            "message(-1)",
+            "Previous message",
+            "previous_message",
+            "Your previous message, at the top of the view",
+        ),
+        _key(
+            "right_curly_bracket,ctrl+down",
+            "message(1)",
+            "Next message",
+            "next_message",
+            "Your next message, at the top of the view",
+        ),
         _key("up,k", "line(-1)", "Up", "up"),
         _key("down,j", "line(1)", "Down", "down"),
         _key("pageup", "page_up", "Page up", "page_up"),
@@ -177,6 +192,29 @@ class Conversation(TranscriptView):
         """Move the cursor to the beginning of unit `index`."""
         self.document.unfold(index)
         self.cursor.move_to(BlockPlace(index, self.document.own_block(index)))
+
+    def go_to_top(self, index: int) -> None:
+        """Move the cursor to unit `index`, and put that at the top of the view, as far as possible."""
+        self.set_following(False)
+        self.start_at(LinePosition(index, 0, 0))
+        self.settle()
+        self.set_following(self.scroll_offset.y >= self.max_scroll_y)
+        self.cursor.put(BlockPlace(index, 0))
+        self._follow_cursor()
+
+    def action_message(self, step: int) -> None:
+        """Put the user's previous or next message at the top; go to an end where there is none."""
+        units, here = self.transcript.units, self.document.place(self.scroll_offset.y)
+        messages = (index for index, unit in enumerate(units) if isinstance(unit, UserMessage))
+        if step > 0:
+            target = next((index for index in messages if index > here.unit), None)
+        else:
+            above = [index for index in messages if LinePosition(index, 0, 0) < here]
+            target = above[-1] if above else None
+        if target is not None:
+            self.go_to_top(target)
+        else:
+            (self.action_first if step < 0 else self.action_last)()
 
     def action_block(self, step: int) -> None:
         """Move the cursor by a block; while lines are selected, extend or shrink the selection by one."""

@@ -52,6 +52,8 @@ PROMPT_KEYS: list[BindingType] = [
     _quiet(
         "ctrl+end", "browse('last')", "End of the conversation, and follow new output", "conversation_end"
     ),
+    _quiet("ctrl+up", "browse('message(-1)')", "Go to your previous message", "previous_message"),
+    _quiet("ctrl+down", "browse('message(1)')", "Go to your next message", "next_message"),
     _quiet("tab", "take", "Accept suggestion", "take"),
     _quiet("escape", "close_offers", "Close suggestions, or cancel editing a queued message", "close_offers"),
     Binding(
