@@ -58,6 +58,7 @@ COMMANDS = (
     SlashCommand("undo", "Revert the changes of the last turn", "undo"),
     SlashCommand("redo", "Redo what /undo reverted", "redo"),
     SlashCommand("turns", "List the turns of this conversation and go to one", "turns"),
+    SlashCommand("rewind", "Go back to before one of your messages", "rewind"),
     SlashCommand("timeline", "Browse the conversation event by event", "timeline"),
     SlashCommand("retry", "Retry the last turn after an error", "retry"),
     SlashCommand("fork", "Fork this conversation", "fork"),

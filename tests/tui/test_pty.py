@@ -10,11 +10,12 @@ import pytest
 
 from tests.peers.chat import ChatPeer
 from tests.peers.server import Fault
-from tests.tui.pty import Terminal
+from tests.tui.pty import IDLE_TITLE, Terminal
 
 pytestmark = pytest.mark.pty
 
 REPLACE = "replace 'hello' with 'goodbye' in greet.py"
+CTRL_DOWN, CTRL_HOME = "\x1b[1;5B", "\x1b[1;5H"
 CTRL_L, CTRL_N, CTRL_O, CTRL_R, CTRL_S = "\x0c", "\x0e", "\x0f", "\x12", "\x13"
 ESCAPE, ENTER, F1, F2 = "\x1b", "\r", "\x1bOP", "\x1bOQ"
 
@@ -198,3 +199,23 @@ def test_ctrl_l_draws_every_cell_again(project: Path, tmp_path: Path) -> None:
         terminal.clear()
         terminal.send(CTRL_L)
         terminal.wait_for("Redraw the whole screen")
+
+
+def test_keys_reach_the_messages_before_and_two_escapes_go_back_to_one(project: Path, tmp_path: Path) -> None:
+    (project / "long.md").write_text("".join(f"line {number}\n" for number in range(60)))
+    with Terminal(cwd=project, data=tmp_path / "data", rows=24) as terminal:
+        terminal.wait_for("offline")
+        for number in range(3):
+            terminal.send(f"list files {number}" + ENTER)
+            terminal.wait_for(lambda text, turns=f"{number + 1} turn": turns in text and "● " not in text)
+            terminal.wait_for(lambda _text: IDLE_TITLE.match(terminal.title))
+        terminal.send(CTRL_HOME)
+        terminal.wait_for("list files 0")
+        terminal.send(CTRL_DOWN)
+        terminal.wait_for(
+            lambda text: "list files 1" in text and "list files 0" not in text.split("\n", 1)[1]
+        )
+        terminal.send(ESCAPE + ESCAPE)
+        terminal.wait_for("Forks before this message")
+        terminal.send(ENTER)
+        terminal.wait_for(lambda text: "list files 2" in text and "2 turns" in text)

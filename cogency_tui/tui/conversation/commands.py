@@ -1,8 +1,9 @@
 """Commands that switch the conversation of the main screen: to a new one, a past one, or a fork."""
 
 from collections.abc import Callable
+from functools import partial
 from time import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from textual.screen import Screen
 
@@ -11,14 +12,18 @@ from cogency_tui.protocol.events import Measure, error_event
 from cogency_tui.store.prompt_text import Written
 from cogency_tui.tui.bridge import Bridge
 from cogency_tui.tui.commands_base import FeatureCommands, Handler
-from cogency_tui.tui.conversation.fork import Forking
+from cogency_tui.tui.conversation.fork import Forking, ordinal
 from cogency_tui.tui.conversation.pane import ConversationPane
 from cogency_tui.tui.conversation.view import Conversation
 from cogency_tui.tui.display_protocol import Display
+from cogency_tui.tui.kit.number_format import plural
 from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.prompt.prompt import Prompt
 from cogency_tui.tui.transcript.document import prepare
 from cogency_tui.tui.transcript.units import Transcript, UserMessage
+
+if TYPE_CHECKING:
+    from cogency_tui.tui.conversation.rewind import FilesBefore, Rewind
 
 
 class ConversationCommands(FeatureCommands):
@@ -43,7 +48,44 @@ class ConversationCommands(FeatureCommands):
             "fork": self.fork,
             "retry": self.retry,
             "turns": self.list_turns,
+            "rewind": self.rewind,
         }
+
+    def rewind(self, _argument: str = "") -> None:
+        """List the user's messages, and go back to before the one that the user chooses."""
+        if self.idle() and (conversation_id := self.begun()) is not None:
+            self._screen.run_worker(partial(self._rewind, conversation_id), group="rewind", exclusive=True)
+
+    async def _rewind(self, conversation_id: str) -> None:
+        from cogency_tui.tui.conversation.rewind import FilesBefore, RewindScreen
+        from cogency_tui.tui.conversation.turns import turns_of
+
+        units = self._display.transcript.units
+        if not (turns := turns_of(self._display.transcript)):
+            return
+        files = FilesBefore(self._bridge.agent.timeline(conversation_id))
+        screen = RewindScreen(turns, lambda unit: files.plan(ordinal(units, unit)))
+        choice = await app_of(self._screen).push_screen_wait(screen)
+        if choice is not None and self.idle():
+            await self._go_back(files, choice)
+
+    async def _go_back(self, files: "FilesBefore", choice: "Rewind") -> None:
+        """Restore the files first: the edits after the message belong to the conversation that is left."""
+        restored = ""
+        if choice.plan is not None:
+            try:
+                await files.restore(choice.plan)
+            except CogencyError as exc:
+                self.complain(exc)
+                return
+            self._moved()
+            restored = plural(len(choice.plan.changes), "file")
+        if choice.conversation:
+            await self.fork(unit=choice.unit)
+            if restored:
+                self.say(f"Forked, and restored {restored}. /redo in the original undoes the restore.")
+        elif restored:
+            self.say(f"Restored {restored}. /redo undoes it.")
 
     def list_turns(self, _argument: str = "") -> None:
         """List the turns, and go to the one that the user chooses."""

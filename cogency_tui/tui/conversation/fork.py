@@ -41,12 +41,12 @@ def last_event(transcript: Transcript, unit: int, stored: Sequence[tuple[int, Ev
     before it, for parallel calls the last result. None if there is no such event."""
     units = transcript.units
     if isinstance(units[unit], UserMessage):
-        return _message(_ordinal(units, unit), stored)[0]
+        return _message(ordinal(units, unit), stored)[0]
     # Units that are not stored (errors, notices) belong to the unit above them.
     while unit >= 0 and not isinstance(units[unit], UserMessage | Prose | CallUnit):
         unit -= 1
     if unit < 0 or _is_message(units[unit]):
-        return _message(_ordinal(units, unit), stored)[1]
+        return _message(ordinal(units, unit), stored)[1]
     waiting: set[str] = set()
     last: int | None = None
     passed = False
@@ -84,8 +84,8 @@ def _is_message(unit: Unit) -> bool:
     return isinstance(unit, UserMessage) or is_own(unit)
 
 
-def _ordinal(units: Sequence[Unit], unit: int) -> int:
-    """The number of messages of the user up to `unit`."""
+def ordinal(units: Sequence[Unit], unit: int) -> int:
+    """The number of messages and commands of the user up to `unit`."""
     return sum(map(_is_message, units[: unit + 1]))
 
 

@@ -42,26 +42,35 @@ def turn_at(turns: Sequence[Turn], unit: int) -> Turn | None:
     return next((turn for turn in reversed(turns) if turn.unit <= unit), turns[0] if turns else None)
 
 
-def draw_turn(turn: Turn, width: int, styles: ThemeStyles, on: str, *, now: float, clock: int) -> Line:
-    """Draw its time, `clock` cells wide, and its text; on the right its changes and its duration."""
-    figures = [_changes(turn).rjust(20), (duration(turn.seconds) if turn.seconds else "").rjust(10)]
-    room = width - clock - 2
+class Columns(NamedTuple):
+    """The cells of the columns of a list of turns."""
+
+    clock: int
+    changes: int
+    seconds: int
+
+
+def columns_of(turns: Iterable[Turn], now: float) -> Columns:
+    """The columns that these turns need at a Unix time."""
+    texts = [(when(turn.sent, now), _changes(turn), _seconds(turn)) for turn in turns]
+    return Columns(*(max(map(cells, column)) for column in zip(*texts, strict=True)))
+
+
+def draw_turn(turn: Turn, width: int, styles: ThemeStyles, on: str, *, now: float, columns: Columns) -> Line:
+    """Draw its time and its text; on the right its changes and its duration, where there is room."""
+    figures = [f"  {_changes(turn).rjust(columns.changes)}", f"  {_seconds(turn).rjust(columns.seconds)}"]
+    room = width - columns.clock - 2
     while figures and room - sum(map(cells, figures)) < _SHORTEST:
         figures.pop()
     right = "".join(figures)
     text = fit(one_line(turn.text), room - cells(right))
     return Line(
         [
-            Segment(f"{when(turn.sent, now).rjust(clock)}  ", styles("dim", on)),
+            Segment(f"{when(turn.sent, now).rjust(columns.clock)}  ", styles("dim", on)),
             Segment(text + " " * max(0, room - cells(text) - cells(right)), styles("text", on)),
             Segment(right, styles("dim", on)),
         ]
     )
-
-
-def clock_width(turns: Iterable[Turn], now: float) -> int:
-    """The cells of the longest time."""
-    return max((cells(when(turn.sent, now)) for turn in turns), default=0)
 
 
 def _turn(units: Sequence[Unit], start: int, end: int) -> Turn:
@@ -92,6 +101,10 @@ def _ended(unit: Unit, left: float) -> float:
             return unit.started + unit.duration
         case _:
             return 0.0
+
+
+def _seconds(turn: Turn) -> str:
+    return duration(turn.seconds) if turn.seconds else ""
 
 
 def _changes(turn: Turn) -> str:

@@ -9,12 +9,11 @@ from textual.binding import Binding, BindingType
 from textual.widget import Widget
 from textual.widgets import Input
 
-from cogency_tui.tui.conversation.turns import Turn, clock_width, draw_turn
+from cogency_tui.tui.conversation.turns import Turn, columns_of, draw_turn
 from cogency_tui.tui.kit.dialogs import Choice
 from cogency_tui.tui.kit.filter_line import FilterField
 from cogency_tui.tui.kit.lines import Line
 from cogency_tui.tui.kit.list_dialog import ListDialog
-from cogency_tui.tui.kit.number_format import plural
 from cogency_tui.tui.kit.select_list import LETTERS, SelectList, list_keys
 from cogency_tui.tui.theme_styles import ThemeStyles
 
@@ -39,7 +38,7 @@ class TurnsScreen(ListDialog["int | None", Turn]):
         self._field = FilterField(id="turns-filter")
         self._filtered = ""
         self._now = time()
-        self._clock = clock_width(turns, self._now)
+        self._columns = columns_of(turns, self._now)
 
     def parts(self) -> list[Widget]:
         return [self._field, self.rows]
@@ -80,7 +79,7 @@ class TurnsScreen(ListDialog["int | None", Turn]):
 
     def _count(self) -> None:
         total, found = len(self._turns), len(self.rows.rows)
-        self.heading.state(plural(total, "turn") if found == total else f"{found} of {total}")
+        self.heading.state(f"{total:,}" if found == total else f"{found:,} of {total:,}")
 
     def _draw_row(self, turn: Turn, width: int, styles: ThemeStyles, on: str) -> Line:
-        return draw_turn(turn, width, styles, on, now=self._now, clock=self._clock)
+        return draw_turn(turn, width, styles, on, now=self._now, columns=self._columns)

@@ -53,6 +53,7 @@ class Conversation(TranscriptView):
         _key("shift+down", "extend(1)", "Extend the selection by a line", "extend_down"),
         _key("shift+up", "extend(-1)", "Extend the selection up by a line", "extend_up"),
         _key("f", "fork", "Fork", "fork", "Fork the conversation here", show=True),
+        _key("e", "edit", "Edit", "edit", "Edit your message and send it again, in a fork", show=True),
         _key("r", "review", "Review", "review", "Review the changes of the call", show=True),
         _key("R", "retry", "Retry", "retry", "Retry the turn that failed", show=True),
         _key("o", "links", "Links", "links", "Open a link in the block"),
@@ -265,6 +266,10 @@ class Conversation(TranscriptView):
         if (cursor := self.cursor.place) is not None:
             self.post_message(self.ForkRequested(self.document.shown_in(*cursor)[-1]))
 
+    def action_edit(self) -> None:
+        """Request a fork before the user's message at the cursor, with its text in the prompt."""
+        self.action_fork()
+
     def action_review(self) -> None:
         """Request the review of the changes made by the call of the block."""
         if (cursor := self.cursor.place) is None:
@@ -308,6 +313,8 @@ class Conversation(TranscriptView):
             return self.find.is_active
         if action == "review":
             return cursor is not None and _may_have_changed(self.transcript.units[cursor.unit])
+        if action == "edit":
+            return cursor is not None and isinstance(self.transcript.units[cursor.unit], UserMessage)
         if action == "retry":
             return cursor is not None and _offers_retry(self.transcript.units[cursor.unit])
         if action == "expand":
@@ -341,7 +348,7 @@ class Conversation(TranscriptView):
         place = self.cursor.place
         unit = place and self.transcript.units[place.unit]
         expandable = place and self.document.is_expandable(place.unit)
-        offered = unit is not None, self._lines.is_active, expandable, _offers_retry(unit)
+        offered = type(unit), self._lines.is_active, expandable, _offers_retry(unit)
         if offered != self._offered:
             self._offered = offered
             self.refresh_bindings()

@@ -94,7 +94,7 @@ MAIN_KEYS: list[BindingType] = [
         "step_back",
         "Interrupt",
         id="step_back",
-        tooltip="Interrupt the agent, or clear the selection or the prompt",
+        tooltip="Interrupt the agent, or clear the selection or the prompt; twice: go back to a message",
     ),
     Binding("c", "show_call", "Tool call", show=False, id="show_call", tooltip="Show the call's details"),
     Binding("question_mark", "command('help')", "Help", show=False, id="help_here"),

@@ -9,7 +9,8 @@ are imported here. Everything else begins with `MainScreen.open`, and is importe
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING
+from time import monotonic
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import events
 from textual.app import ComposeResult
@@ -60,6 +61,8 @@ class MainScreen(Screen[None]):
     BINDINGS = MAIN_KEYS
     AUTO_FOCUS = "#prompt"
     BLANK = True
+    TWICE: ClassVar = 0.6
+    """Seconds within which a second Esc follows the first."""
 
     class StateChanged(Message):
         """The agent starts to work, waits for the user, or becomes idle."""
@@ -75,6 +78,8 @@ class MainScreen(Screen[None]):
         self._first = (prompt, conversation_id)
         self._ticker: Timer | None = None
         self._open = False
+        self._escaped = 0.0
+        """When Esc was last pressed with nothing to interrupt, on the monotonic clock."""
 
     @cached_property
     def _features(self) -> "Features":
@@ -354,10 +359,20 @@ class MainScreen(Screen[None]):
             self._display.show_state()
         elif self.selections:
             self.clear_selection()
-        elif self.focused is prompt:
+        elif self.focused is prompt and prompt.text:
             prompt.clear_draft()
+            self._escaped = monotonic()
+        elif self.focused is prompt:
+            self._escape_again()
         else:
             self.set_focus(prompt)
+
+    def _escape_again(self) -> None:
+        """Open the list of messages to go back to on the second of two Escs in a row."""
+        now = monotonic()
+        if now - self._escaped < self.TWICE and self.bridge.conversation_id is not None:
+            self._features.conversations.rewind()
+        self._escaped = now
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action == "show_call":

@@ -1,0 +1,152 @@
+"""Esc Esc: back to before one of the user's messages, with the conversation, the files, or both."""
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual.pilot import Pilot
+
+from cogency_tui.tui.conversation.rewind import RewindScreen
+from cogency_tui.tui.main.screen import MainScreen
+from tests.tui.driving import (
+    app_over,
+    conversation_of,
+    finished,
+    main_of,
+    prompt_of,
+    send,
+    shown,
+    told,
+    until,
+)
+from tests.tui.review.stage import edit, working, write
+from tests.tui.scripted import ScriptedAgent, paused, respond
+
+
+@pytest.fixture(autouse=True)
+def _patient(monkeypatch: pytest.MonkeyPatch) -> None:  # pyright: ignore[reportUnusedFunction]
+    """On a loaded machine two keys in a row may be far apart."""
+    monkeypatch.setattr(MainScreen, "TWICE", 60.0)
+
+
+@asynccontextmanager
+async def talked(project: Path, size: tuple[int, int] = (110, 30)) -> AsyncGenerator[Pilot[Any]]:
+    """Three turns, of which the second and the third change files."""
+    (project / "a.py").write_text("x = 1\n")
+    replies = ["Hello.", edit("a.py", "x = 1", "x = 2"), "Changed.", write("b.py", "y = 1\n"), "Written."]
+    agent = working(project, *replies)
+    async with app_over(agent).run_test(size=size, notifications=True) as pilot:
+        for message in ("greet me", "change a", "write b"):
+            await send(pilot, message)
+            await finished(pilot)
+        await until(pilot, lambda: "Written." in shown(conversation_of(pilot)))
+        yield pilot
+    await agent.close()
+
+
+async def opened(pilot: Pilot[Any]) -> RewindScreen:
+    await pilot.press("escape", "escape")
+    await until(pilot, lambda: isinstance(pilot.app.screen, RewindScreen) and pilot.app.screen.rows.row)
+    screen = pilot.app.screen
+    assert isinstance(screen, RewindScreen)
+    return screen
+
+
+async def noted(pilot: Pilot[Any], screen: RewindScreen, text: str) -> None:
+    await until(pilot, lambda: screen.note is not None and text in shown(screen.note))
+
+
+async def test_the_conversation_goes_back_and_the_message_is_in_the_prompt(project: Path) -> None:
+    async with talked(project) as pilot:
+        before = main_of(pilot).bridge.conversation_id
+        screen = await opened(pilot)
+        assert screen.rows.row is not None
+        assert screen.rows.row.text == "write b", "the newest first"
+        await noted(pilot, screen, "Forks before this message · 1 file changes back")
+        await pilot.press("down", "enter")
+        await until(pilot, lambda: prompt_of(pilot).text == "change a")
+        await until(pilot, lambda: main_of(pilot).bridge.conversation_id not in (before, None))
+        await until(pilot, lambda: "change a" not in shown(conversation_of(pilot)))
+        assert "Hello." in shown(conversation_of(pilot))
+        assert prompt_of(pilot).has_focus
+        assert (project / "a.py").read_text() == "x = 2\n"
+
+
+async def test_the_files_go_back_and_redo_brings_them_again(project: Path) -> None:
+    async with talked(project) as pilot:
+        screen = await opened(pilot)
+        await pilot.press("down")
+        await noted(pilot, screen, "2 files change back")
+        await noted(pilot, screen, "a.py, b.py")
+        await pilot.press("f")
+        await until(pilot, lambda: "Restored 2 files" in told(pilot))
+        assert (project / "a.py").read_text() == "x = 1\n"
+        assert not (project / "b.py").exists()
+        assert "Written." in shown(conversation_of(pilot))
+
+        await send(pilot, "/redo")
+        await until(pilot, lambda: pilot.app.screen is not main_of(pilot))
+        await pilot.press("y")
+        await until(pilot, lambda: (project / "b.py").exists())
+        assert (project / "a.py").read_text() == "x = 2\n"
+
+
+async def test_both_go_back(project: Path) -> None:
+    async with talked(project) as pilot:
+        screen = await opened(pilot)
+        await noted(pilot, screen, "1 file changes back")
+        await pilot.press("b")
+        await until(pilot, lambda: prompt_of(pilot).text == "write b")
+        assert not (project / "b.py").exists()
+        await until(pilot, lambda: "restored 1 file" in told(pilot))
+        await until(pilot, lambda: "Changed." in shown(conversation_of(pilot)))
+
+
+async def test_files_that_cannot_go_back_are_not_offered(project: Path) -> None:
+    async with talked(project) as pilot:
+        (project / "b.py").write_text("y = 3\nmine = 1\n")
+        screen = await opened(pilot)
+        await noted(pilot, screen, "files stay: b.py")
+        assert [label for _key, label, _action in screen.choices()] == ["conversation", "close"]
+        await pilot.press("f", "b")
+        assert pilot.app.screen is screen
+
+
+async def test_the_first_message_leaves_a_new_conversation(project: Path) -> None:
+    async with talked(project) as pilot:
+        await opened(pilot)
+        await pilot.press("end", "enter")
+        await until(pilot, lambda: prompt_of(pilot).text == "greet me")
+        assert "Your coding agent" in shown(conversation_of(pilot))
+
+
+async def test_e_edits_the_message_at_the_cursor(project: Path) -> None:
+    async with talked(project) as pilot:
+        view = conversation_of(pilot)
+        view.focus()
+        view.go_to_unit(next(at for at, unit in enumerate(view.transcript.units) if "change a" in str(unit)))
+        await pilot.press("e")
+        await until(pilot, lambda: prompt_of(pilot).text == "change a")
+        await until(pilot, lambda: "change a" not in shown(view))
+
+
+async def test_escape_first_interrupts_and_clears_and_two_slow_ones_do_nothing(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    agent = ScriptedAgent(project, [respond("ok")], [paused])
+    async with app_over(agent).run_test(size=(110, 30)) as pilot:
+        await pilot.press("escape", "escape")
+        assert pilot.app.screen is main_of(pilot), "nothing to go back to"
+        await send(pilot, "one")
+        await finished(pilot)
+        await send(pilot, "two")
+        await pilot.press("escape")
+        await finished(pilot)
+        monkeypatch.setattr(MainScreen, "TWICE", 0.0)
+        prompt_of(pilot).replace_text("draft")
+        await pilot.press("escape")
+        assert prompt_of(pilot).text == ""
+        await pilot.press("escape", "escape")
+        assert pilot.app.screen is main_of(pilot), "too slow to be one gesture"
