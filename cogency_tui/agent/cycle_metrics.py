@@ -80,6 +80,11 @@ class Meter:
         """True if any text has arrived."""
         return self._first is not None
 
+    @property
+    def answered(self) -> bool:
+        """True if the endpoint has sent text or figures."""
+        return self.begun or self._usage is not None
+
     def text(self, piece: str) -> None:
         """Record that text arrived."""
         self._last = self._clock()

@@ -70,6 +70,7 @@ class Turn:
         self._actions = TurnActions()
         self._interrupted = False
         self._cycle: Cycle | None = None
+        """The running cycle; None between two, when all is measured."""
         self._requests = Requests(store.database)
         self._request: int | None = None
         """The number of the cycle's request."""
@@ -152,11 +153,13 @@ class Turn:
             await cycle.settle()
             if cycle.broken is not None:
                 await self._go_on_after(cycle, cycle.broken)
+                self._cycle = None
                 continue
             self._breaks = 0
             # The calls of a malformed block did not run, nor those of the last cycle.
             await cycle.answer_open(_LAST if number == most else _MALFORMED)
             await self._measure(cycle)
+            self._cycle = None
             if cycle.failure:
                 await self._error(f"{cycle.failure}.", "Send a message to continue.")
                 return
@@ -315,9 +318,11 @@ class Turn:
         await self._recorder.close_unit(interrupted=True)
         if self._cycle is not None:
             await self._cycle.answer_open(why, state)
-            with suppress(StoreError):
-                # The figures of a cycle that broke off matter less than the error that follows.
-                await self._measure(self._cycle)
+            # A request that never reached the endpoint, or was refused there, has cost nothing.
+            if state == "interrupted" or self._cycle.meter.answered:
+                with suppress(StoreError):
+                    # The figures of a cycle that broke off matter less than the error that follows.
+                    await self._measure(self._cycle)
         await self._notices()
 
     def _last_failures(self) -> str:

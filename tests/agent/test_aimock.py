@@ -404,7 +404,7 @@ async def test_a_wrong_key_is_one_error_that_says_what_to_do(server: Aimock, wor
     [problem] = problems(events)
     assert "rejected the API key (HTTP 401): Invalid API key" in problem["error"]
     assert "_API_KEY" in problem.get("hint", "")
-    assert types(events) == ["user", "metric", "error", "end"]
+    assert types(events) == ["user", "error", "end"]
     assert server.journal() == []
 
 

@@ -100,6 +100,17 @@ async def test_a_no_ends_the_turn_and_nothing_was_sent(project: Path) -> None:
     assert ended(await desk.turn()) == "end"
 
 
+async def test_a_no_after_the_first_cycle_counts_that_cycle_once(project: Path) -> None:
+    free = await Desk(project, LIST, "Fine.").turn(conversation="free")
+    first = next(event for event in free if event["type"] == "metric")
+    limit = first["step"].get("cost", 0.0) * 1.5
+    desk = Desk(project, LIST, "Fine.", turn=SpanLimits(hard=limit))
+    desk.answer = lambda: Answer(allow=False)
+    events = await desk.turn()
+    assert "declined" in ended(events)
+    assert [event["type"] for event in events].count("metric") == 1
+
+
 async def test_where_nobody_can_be_asked_the_turn_ends(project: Path) -> None:
     desk = Desk(project, "Fine.", day=SpanLimits(hard=0.01))
     desk.agent.ask = None
