@@ -137,6 +137,8 @@ class Collecting:
             gc.collect()
 
 
+_NOTICE_SECONDS: dict[SeverityLevel, float] = {"information": 3.0, "warning": 6.0, "error": 6.0}
+
 _TWICE = 2.0
 """Seconds within which a second Ctrl+C confirms the first."""
 
@@ -343,9 +345,14 @@ class CogencyApp(App[int]):
         timeout: float | None = None,
         markup: bool = False,
     ) -> None:
-        """Show a notification; `message` is text, never markup."""
+        """Show a notification in place of the one before; `message` is text, never markup."""
         del markup
-        super().notify(clean(message), title=clean(title), severity=severity, timeout=timeout, markup=False)
+        shown = timeout or _NOTICE_SECONDS[severity]
+        super().notify(clean(message), title=clean(title), severity=severity, timeout=shown, markup=False)
+
+    def on_notify(self) -> None:
+        """Forget the notification before, as Textual is about to add the next."""
+        self._notifications.clear()
 
     async def on_event(self, event: events.Event) -> None:
         if self._waiting is not None and isinstance(event, events.InputEvent | events.Paste):

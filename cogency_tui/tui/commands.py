@@ -65,6 +65,7 @@ COMMANDS = (
     SlashCommand("context", "Context usage", "show_context"),
     SlashCommand("compact", "Summarize the conversation", "compact"),
     SlashCommand("cost", "Tokens and cost of this conversation", "show_costs", lambda: COST_CHOICES),
+    SlashCommand("status", "Tokens, cost, speed and the settings in force", "show_status"),
     SlashCommand("profile", "What the agent remembers about you", "profile", lambda: PROFILE_CHOICES),
     SlashCommand("theme", "Choose a color theme", "set_theme", lambda: tuple(theme_names())),
     SlashCommand("settings", "View and change all settings", "settings"),
@@ -98,13 +99,21 @@ def parse_command(text: str, commands: Sequence[SlashCommand] = COMMANDS) -> tup
     argument = argument.strip()
     command = next((command for command in commands if command.name == name), None)
     if command is None:
-        names = " ".join(f"/{command.name}" for command in commands)
-        raise UsageError(f"Unknown command /{name}.", f"Available: {names}")
+        raise UsageError(f"Unknown command /{name}.", _suggest(name, commands))
     choices = command.choices() if command.choices else ()
     if argument and argument not in choices and not command.takes:
         expected = f"Expected one of: {', '.join(choices)}." if choices else "It takes no argument."
         raise UsageError(f"/{name} does not accept {argument!r}.", expected)
     return command, argument
+
+
+def _suggest(name: str, commands: Sequence[SlashCommand]) -> str:
+    """The command with the nearest name, or where all of them are."""
+    # Only a mistyped command needs this module.
+    from difflib import get_close_matches
+
+    near = get_close_matches(name, [command.name for command in commands], n=1, cutoff=0.5)
+    return f"Did you mean /{near[0]}?" if near else "Type / to list all commands."
 
 
 def is_command(text: str) -> bool:

@@ -252,7 +252,8 @@ async def test_what_a_tooltip_says(project: Path) -> None:
     async with app_over(agent).run_test(size=(120, 40), tooltips=True) as pilot:
         await send(pilot, "go")
         await finished(pilot)
-        await pilot.hover("#status-bar", offset=(2, 0))
+        place = shown(status_of(pilot)).index("replay")
+        await pilot.hover("#status-bar", offset=(place, 0))
         await until(pilot, lambda: "Session mode" in str(status_of(pilot).tooltip))
         assert TOOLTIP in str(status_of(pilot).tooltip)
         await until(pilot, lambda: "Session mode" in screen_of(pilot.app))

@@ -1,6 +1,7 @@
 """Bars: lines of segments, with or without buttons. A change never triggers a new layout."""
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 import msgspec
 from rich.segment import Segment
@@ -107,6 +108,9 @@ class ButtonBar(Bar):
     Subclasses provide the parts and lay them out. A line that is too short drops its right end.
     """
 
+    BESIDE: ClassVar = ""
+    """The action of a click beside the parts."""
+
     class Pressed(Message):
         """A button with this action was clicked."""
 
@@ -141,8 +145,8 @@ class ButtonBar(Bar):
 
     def on_click(self, event: events.Click) -> None:
         part = self._part_at(event.x)
-        if part and part.action:
-            self.post_message(self.Pressed(part.action))
+        if action := part.action if part else self.BESIDE:
+            self.post_message(self.Pressed(action))
 
     def _part_at(self, x: int) -> Part | None:
         return next((part for start, end, part in self._places if start <= x < end), None)

@@ -36,6 +36,7 @@ from cogency_tui.tui.review.commands import ReviewCommands
 from cogency_tui.tui.servers.commands import ServerCommands
 from cogency_tui.tui.settings.commands import SettingsCommands
 from cogency_tui.tui.status.background_updates import Surroundings
+from cogency_tui.tui.status.commands import StatusCommands
 from cogency_tui.tui.timeline.commands import TimelineCommands
 from cogency_tui.tui.transcript.units import Transcript
 from cogency_tui.tui.trust.bar import TrustBar
@@ -88,6 +89,7 @@ class Features:
             HelpCommands(screen, bridge, lambda: self.custom.known),
             self.custom,
             SettingsCommands(screen, bridge, display),
+            StatusCommands(screen, bridge),
         )
 
     async def mount(self) -> None:

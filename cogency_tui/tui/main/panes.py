@@ -20,7 +20,9 @@ from textual import events
 from textual.app import ComposeResult
 from textual.containers import Horizontal
 from textual.css.scalar import Scalar
+from textual.geometry import Spacing
 from textual.widget import Widget
+from textual.widgets._toast import ToastRack
 
 from cogency_tui import private_files
 from cogency_tui.config.schema import data_path
@@ -131,6 +133,7 @@ class Panes(Horizontal):
             self.query_one(f"#{pane}").display = pane in shown
         beside = sides if len(shown) > 1 else set[Side]()
         widths = self._widths(beside, width)
+        self._place_notices(widths.get("calls", -1) + 1)
         for side in ("files", "calls"):
             self.query_one(f"#{side}-splitter").display = side in beside
             styles = self.query_one(f"#{side}").styles
@@ -138,6 +141,13 @@ class Panes(Horizontal):
             # Assigning even the present width triggers a new layout.
             if styles.inline.get_rule("width", None) != given:
                 styles.width = given
+
+    def _place_notices(self, right: int) -> None:
+        """Show notifications at the top right of the conversation, beside `right` cells of calls."""
+        padding = Spacing(0, _EDGES + right, 0, 0)
+        for rack in self.screen.query_children(ToastRack):
+            if rack.styles.padding != padding:
+                rack.styles.padding = padding
 
     def _widths(self, sides: Collection[Side], width: int) -> dict[Side, int]:
         """The widths of the side panes beside the conversation, which keeps its minimum."""

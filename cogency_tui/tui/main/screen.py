@@ -100,7 +100,7 @@ class MainScreen(Screen[None]):
     def compose(self) -> ComposeResult:
         yield Header(place_of(self.agent.project), id="header")
         yield Panes(self.agent.project, id="panes")
-        yield PromptBox(self.bridge.queue, id="prompt-box")
+        yield PromptBox(self.bridge.queue, self.agent.permissions, id="prompt-box")
         yield StatusBar(status_of(self.agent), id="status-bar")
         yield Footer(id="footer")
 
@@ -195,7 +195,7 @@ class MainScreen(Screen[None]):
         try:
             command, argument = await self._features.custom.parse(event.text)
         except UsageError as exc:
-            self.notify(exc.advice, severity="warning", markup=False)
+            self.query_one(PromptBox).complain(exc.advice)
             return
         self.call_next(self.run_action, command.action(argument))
 

@@ -24,6 +24,7 @@ from cogency_tui.tui.kit.pane_title import PaneTitle
 from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.main.panes import Panes
 from cogency_tui.tui.prompt.prompt import Prompt
+from cogency_tui.tui.prompt.prompt_and_queue import PromptBox
 from cogency_tui.tui.status.header import Header
 from cogency_tui.tui.status.status_bar import StatusBar, status_of
 from cogency_tui.tui.transcript.call_unit import CallUnit, FileChange
@@ -136,6 +137,7 @@ class MainDisplay(Display):
     def show_state(self) -> None:
         find = self._screen.query_one
         find(StatusBar).report(status_of(self._bridge.agent, self.transcript.step, self.transcript.total))
+        find(PromptBox).show_permissions(self._bridge.agent.permissions)
         header = find(Header)
         header.move(replace(header.place, title=self.transcript.title))
         turns = self.transcript.turns

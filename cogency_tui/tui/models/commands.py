@@ -18,6 +18,13 @@ if TYPE_CHECKING:
     from cogency_tui.tui.models.model import Chosen, ModelList
 
 
+_MODE_MEANINGS: dict[Mode, str] = {
+    "auto": "automatic: resumes where the provider keeps sessions, else replays",
+    "resume": "resume: sends only what is new, in the provider's session",
+    "replay": "replay: sends the whole conversation with each request",
+}
+
+
 class ModelCommands(FeatureCommands):
     """Applies the user's choices, and shows them in `display` at once."""
 
@@ -31,7 +38,6 @@ class ModelCommands(FeatureCommands):
             "cycle_mode": self.cycle_mode,
             "set_mode": self.set_mode,
             "set_dialect": self.set_dialect,
-            "cycle_permissions": self.cycle_permissions,
             "choose_model": self.choose_model,
         }
 
@@ -40,12 +46,12 @@ class ModelCommands(FeatureCommands):
         self.set_mode(MODES[(MODES.index(self._agent.mode) + 1) % len(MODES)])
 
     def set_mode(self, mode: str) -> None:
-        """Switch to this mode; for an unknown name list the modes."""
+        """Switch to this mode; without one list the modes."""
         chosen: list[Mode] = [each for each in MODES if each == mode]
         self._agent.mode = chosen[0] if chosen else self._agent.mode
         self._display.show_state()
-        if not mode:
-            self.say(f"Session mode: {self._agent.mode}. Available: {', '.join(MODES)}")
+        available = "" if mode else f". Available: {', '.join(MODES)}"
+        self.say(f"Session mode {_MODE_MEANINGS[self._agent.mode]}{available}")
 
     def set_dialect(self, dialect: str) -> None:
         """Switch to this dialect from the next message on."""
@@ -55,11 +61,6 @@ class ModelCommands(FeatureCommands):
         now = agent.dialect or f"as in this conversation, or {agent.settings.dialect} for a new one"
         from_when = ", from the next message on" if chosen else ""
         self.say(f"Tool-call format: {now}{from_when}. Available: {', '.join(DIALECTS)}")
-
-    def cycle_permissions(self, _argument: str = "") -> None:
-        """Switch to the next permission mode."""
-        place = PERMISSIONS.index(self._agent.permissions)
-        self.set_permissions(PERMISSIONS[(place + 1) % len(PERMISSIONS)])
 
     def set_permissions(self, permissions: str) -> None:
         """Switch to this permission mode."""
@@ -103,11 +104,10 @@ class ModelCommands(FeatureCommands):
         provider = self._agent.provider
         if chosen.keep:
             await self._store(chosen)
+        elif known is not None and not known.key_found:
+            self.warn(f"{known.name} has no API key yet. Set {known.key_source} and restart to use it.")
         else:
             self.say(f"Switched to {provider.name}/{provider.model}.")
-        if known is not None and not known.key_found:
-            advice = f"{known.name} has no API key. Set {known.key_source} and restart."
-            self.warn(advice)
 
     async def _store(self, chosen: "Chosen") -> None:
         """Write the choice into the user's configuration."""
@@ -121,9 +121,13 @@ class ModelCommands(FeatureCommands):
         except CogencyError as exc:
             self.complain(exc)
             return
-        self.say(f"Using {chosen.provider}/{chosen.model}, saved as the default in {short_path(own.path)}.")
-        for key in ("provider", "model"):
-            origin = self._agent.configured.origin(key)
-            if origin.source not in ("person", "default"):
-                self.warn(f"{origin.where} overrides the file when you start the program this way again.")
-                break
+        saved = f"Using {chosen.provider}/{chosen.model}, saved as the default in {short_path(own.path)}."
+        if above := self._overriding():
+            self.warn(f"{saved} {above} overrides it when you start the program this way again.")
+        else:
+            self.say(saved)
+
+    def _overriding(self) -> str:
+        """What overrides the model of the user's configuration; empty if nothing does."""
+        origins = map(self._agent.configured.origin, ("provider", "model"))
+        return next((each.where for each in origins if each.source not in ("person", "default")), "")

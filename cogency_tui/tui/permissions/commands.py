@@ -1,10 +1,11 @@
-"""The command `/permissions`: the list of calls that run without a question."""
+"""The permission mode by key and command, and the list of calls that run without a question."""
 
 from collections.abc import Callable
 from typing import Any
 
 from textual.screen import Screen
 
+from cogency_tui.config.schema import PERMISSIONS, Permissions
 from cogency_tui.tui.bridge import Bridge
 from cogency_tui.tui.commands_base import FeatureCommands, Handler
 from cogency_tui.tui.kit.typed_app import app_of
@@ -18,7 +19,19 @@ class PermissionCommands(FeatureCommands):
         self._choose = choose
 
     def handlers(self) -> dict[str, Handler]:
-        return {"permissions": self.permissions}
+        return {"permissions": self.permissions, "cycle_permissions": self.cycle_permissions}
+
+    def cycle_permissions(self, _argument: str = "") -> None:
+        """Switch to the next mode, and say what it means."""
+        place = PERMISSIONS.index(self._bridge.agent.permissions)
+        self._set(PERMISSIONS[(place + 1) % len(PERMISSIONS)])
+
+    def _set(self, mode: str) -> None:
+        from cogency_tui.tui.permissions.model import MEANINGS
+
+        self._choose(mode)
+        now: Permissions = self._bridge.agent.permissions
+        (self.warn if now == "auto" else self.say)(f"{now}: {MEANINGS[now]}")
 
     def permissions(self, mode: str = "") -> None:
         """Switch to this mode, or show the permissions."""
@@ -26,7 +39,7 @@ class PermissionCommands(FeatureCommands):
         from cogency_tui.tui.permissions.screen import PermissionsScreen
 
         if mode:
-            self._choose(mode)
+            self._set(mode)
             return
         ledger = Ledger(self._bridge.agent, self._bridge.conversation_id)
         app_of(self._screen).push_screen(PermissionsScreen(ledger, self._choose))

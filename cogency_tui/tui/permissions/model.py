@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from cogency_tui.agent.agent import Agent
 
 MEANINGS: dict[Permissions, str] = {
-    "plan": "read-only: the agent proposes, but changes and runs nothing",
+    "plan": "reads and proposes; changes and runs nothing",
     "ask": "asks before file changes, commands and web access",
-    "edits": "edits project files; asks before commands and web access",
-    "auto": "runs everything in the project; asks before anything outside",
+    "edits": "file changes in the project run without asking",
+    "auto": "everything in the project runs without asking",
 }
 
 

@@ -1,10 +1,15 @@
-"""The prompt with its completion and the queued messages."""
+"""The prompt with its completion, the queued messages, and the error of a typed command."""
 
 from typing import TYPE_CHECKING
 
+from rich.segment import Segment
 from textual.app import ComposeResult
 from textual.containers import Vertical
 
+from cogency_tui.config.schema import PERMISSIONS, Permissions
+from cogency_tui.safe_text import one_line
+from cogency_tui.tui.kit.bar import Bar
+from cogency_tui.tui.kit.lines import fit
 from cogency_tui.tui.message_queue import MessageQueue, is_own_command
 from cogency_tui.tui.prompt.prompt import Prompt
 
@@ -14,19 +19,42 @@ if TYPE_CHECKING:
     from cogency_tui.tui.prompt.queue_list import QueueList
 
 
+class CommandError(Bar):
+    """One line about a command that could not be run; takes no space without one."""
+
+    SURFACE = "raised"
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self.text = ""
+        self.display = False
+
+    def show(self, text: str) -> None:
+        """Show this text; hide the line if it is empty."""
+        self.text = text
+        self.display = bool(text)
+        self.refresh()
+
+    def segments(self, width: int) -> list[Segment]:
+        return [Segment(fit(one_line(self.text), width), self.theme_styles("bad", self.SURFACE))]
+
+
 class PromptBox(Vertical):
     """Composes the prompt; `fill` adds its completion and the list of the `queue`, which is the bridge's.
 
     Clicks on these go to the prompt, which has the keys.
     """
 
-    def __init__(self, queue: MessageQueue, *, id: str | None = None) -> None:
-        super().__init__(id=id)
+    def __init__(
+        self, queue: MessageQueue, permissions: Permissions = "ask", *, id: str | None = None
+    ) -> None:
+        super().__init__(id=id, classes=f"-{permissions}")
         self._queue = queue
         self._completion: Completion | None = None
 
     def compose(self) -> ComposeResult:
         yield Prompt(self._queue, id="prompt")
+        yield CommandError(id="prompt-error")
 
     async def fill(self) -> None:
         """Mount the completion and the list of the queue."""
@@ -36,6 +64,16 @@ class PromptBox(Vertical):
         self._completion = Completion(id="completion")
         await self.mount(self._completion, QueueList(id="queue"), before="#prompt")
         self.query_one(Prompt).complete_with(self._completion)
+
+    def show_permissions(self, permissions: Permissions) -> None:
+        """Tint the bar at the left by the permission mode."""
+        for mode in PERMISSIONS:
+            self.set_class(mode == permissions, f"-{mode}")
+
+    def complain(self, error: str) -> None:
+        """Show the error of a typed command until the prompt changes."""
+        self.query_one(CommandError).show(error)
+        self.set_class(bool(error), "-error")
 
     def show_queue(self) -> None:
         """Show the queue in its present state."""
@@ -50,6 +88,8 @@ class PromptBox(Vertical):
     def on_text_area_changed(self) -> None:
         """Mark a shell command by the bar beside it, too."""
         self.set_class(is_own_command(self.query_one(Prompt).text), "-command")
+        if self.query_one(CommandError).text:
+            self.complain("")
 
     def on_select_list_chosen(self, event: "SelectList.Chosen") -> None:
         event.stop()

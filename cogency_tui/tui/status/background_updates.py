@@ -91,8 +91,8 @@ class Surroundings:
     async def _open(self) -> None:
         try:
             await self._bridge.open()
-            for notice in (await self._bridge.agent.store()).notices:
-                self._screen.notify(notice, severity="warning", timeout=_NOTICE, markup=False)
+            if notices := (await self._bridge.agent.store()).notices:
+                self._screen.notify("\n".join(notices), severity="warning", timeout=_NOTICE, markup=False)
         except CogencyError as exc:
             self._screen.notify(exc.advice, severity="error", markup=False)
 

@@ -1,7 +1,8 @@
-"""The line at the bottom: the mode and model of the agent, its usage, and the savings.
+"""The line at the bottom: the permission mode, the model, the context used and the cost, with the keys at the
+right on a screen of few rows.
 
-Segments have a fixed order; where the line is short they are dropped from the right, never wrapped. Those
-that can be changed are buttons, and each has an explanatory tooltip.
+Segments have a fixed order; where the line is short they are dropped from the right, never wrapped. Each is a
+button with an explanatory tooltip; a click beside them shows all figures.
 """
 
 from typing import TYPE_CHECKING
@@ -13,23 +14,21 @@ from rich.segment import Segment
 from cogency_tui.config.schema import Mode, Permissions
 from cogency_tui.safe_text import one_line
 from cogency_tui.tui.kit.bar import ButtonBar, Part
-from cogency_tui.tui.kit.lines import cells, fit
-from cogency_tui.tui.kit.number_format import dollars, duration, percent, ratio, tokens
+from cogency_tui.tui.kit.number_format import dollars, percent, tokens
 from cogency_tui.tui.theme_styles import ThemeStyles
 
 if TYPE_CHECKING:
     from cogency_tui.agent.agent import Agent
     from cogency_tui.protocol.events import Measure
 
-_METER = 8
-_REASON = (14, 40)
-"""Minimum and maximum cells of a reason: with less space it is in the tooltip alone."""
+_FIGURES = "command('show_status')"
 
-_COSTS = "command('show_costs')"
+_ROLES: dict[Permissions, str] = {"plan": "accent", "ask": "dim", "edits": "edit", "auto": "bad"}
+_GLYPHS: dict[Permissions, str] = {"auto": "⏵⏵ "}
 
 
 class Status(msgspec.Struct, frozen=True):
-    """The contents of the bar: the settings in force and the figures of the last cycle and of all.
+    """The settings in force, and the figures of the last cycle and of all.
 
     `sandbox` is `sandboxed`, or `not sandboxed: ` and the reason.
     """
@@ -41,6 +40,27 @@ class Status(msgspec.Struct, frozen=True):
     sandbox: str = ""
     step: "Measure" = {}
     total: "Measure" = {}
+
+    @property
+    def used_mode(self) -> str:
+        """The session mode that is set, or the one that was last chosen automatically for this model."""
+        if self.mode != "auto":
+            return self.mode
+        step = self.step
+        same = (step.get("provider", self.provider), step.get("model", self.model))
+        return step.get("mode", "") if same == (self.provider, self.model) else ""
+
+    @property
+    def why(self) -> str:
+        """The reason of the automatic choice, on one line; empty if there is none."""
+        reason = self.step.get("reason", "") if self.mode == "auto" and self.used_mode else ""
+        return "" if reason == "chosen" else one_line(reason.removeprefix("auto: "))
+
+    @property
+    def context(self) -> float:
+        """The used share of the model's context; 0 if unknown."""
+        used, size = self.step.get("context", 0), self.step.get("context_size", 0)
+        return min(1.0, used / size) if size else 0.0
 
 
 def status_of(agent: "Agent", step: "Measure | None" = None, total: "Measure | None" = None) -> Status:
@@ -60,40 +80,34 @@ def status_of(agent: "Agent", step: "Measure | None" = None, total: "Measure | N
 class StatusBar(ButtonBar):
     """Draws a `Status`. A figure retains its largest width so far, so that those after it do not move."""
 
+    BESIDE = _FIGURES
+
     def __init__(self, status: Status, *, id: str | None = None) -> None:
         super().__init__(id=id)
-        self._status = status
+        self.status = status
         self._rooms: dict[str, int] = {}
 
     def report(self, status: Status) -> None:
         """Show other figures."""
-        if status != self._status:
+        if status != self.status:
             if not status.total.get("input"):
                 self._rooms = {}
-            self._status = status
+            self.status = status
             self.refresh()
 
     def segments(self, width: int) -> list[Segment]:
         return self.lay(self._fitted(width), width)
 
     def _fitted(self, width: int) -> list[Part]:
-        """The parts in order; dispensable ones only where all others fit."""
-        parts = [self._steadied(part) for part in _parts(self._status, self.theme_styles)]
+        """The parts in order; spare ones only where all others fit."""
+        parts = [self._steadied(part) for part in _parts(self.status, self.theme_styles)]
         room = width - sum(part.width for part in parts if not part.spare)
-        reason = _reason(self._status)
-        least, most = _REASON
-        kept = min(least, cells(reason)) + 1 if reason else 0
-        kept = kept if kept <= room else 0
-        room -= kept
         shown: list[Part] = []
         for part in parts:
             if part.spare and part.width > room:
                 continue
             room -= part.width if part.spare else 0
             shown.append(part)
-        if kept:
-            short = Segment(fit(reason, min(kept - 1 + room, most)), self.theme_styles("dim", "background"))
-            shown.insert(1, Part([short], shown[0].tooltip, shown[0].action, " "))
         return shown
 
     def _steadied(self, part: Part) -> Part:
@@ -106,134 +120,70 @@ class StatusBar(ButtonBar):
 
 
 def _parts(status: Status, styles: ThemeStyles) -> list[Part]:
-    dim, text = styles("dim", "background"), styles("text", "background")
-    parts = [_mode(status, styles), *_settings(status, styles)]
-    total, step = status.total, status.step
+    model = Segment(f"{one_line(status.provider)}/{one_line(status.model)}", styles("text", "background"))
+    return [
+        _badge(status.permissions, styles),
+        Part([model], "Model. Click or press F2 to choose another", "command('choose_model')"),
+        *_context(status, styles),
+        *_cost(status, styles),
+        *_sandbox(status, styles),
+        *_mode(status, styles),
+    ]
+
+
+def _badge(permissions: Permissions, styles: ThemeStyles) -> Part:
+    text = f" {_GLYPHS.get(permissions, '')}{permissions} "
+    chip = Segment(text, styles(_ROLES[permissions], "background", "bold reverse"))
+    tooltip = "Permissions: what the agent may do without asking. Click or press Shift+Tab for the next mode"
+    return Part([chip], tooltip, "command('cycle_permissions')", "")
+
+
+def _context(status: Status, styles: ThemeStyles) -> list[Part]:
+    if not (share := status.context):
+        return []
+    role = "text" if share < 0.75 else "edit" if share < 0.9 else "bad"
+    used, size = status.step.get("context", 0), status.step.get("context_size", 0)
+    tooltip = f"About {tokens(used)} of {tokens(size)} tokens of the model's context used. Click for details"
+    segments = [
+        Segment(percent(share), styles(role, "background")),
+        Segment(" context", styles("dim", "background")),
+    ]
+    return [Part(segments, tooltip, "command('show_context')", steady="context")]
+
+
+def _cost(status: Status, styles: ThemeStyles) -> list[Part]:
+    total = status.total
+    if (cost := total.get("cost")) is None:
+        return []
     about = "~" if total.get("estimated") else ""
     note = " (~: estimated where the provider reported nothing)" if about else ""
-    billed = total.get("billed_input", total.get("input", 0))
-    if total.get("input") or total.get("output"):
-        sent, written = tokens(total.get("input", 0)), tokens(total.get("output", 0))
-        tooltip = (
-            "Tokens of this conversation: ↑ sent to the provider, ↓ generated; "
-            f"{about}{tokens(billed)} billed as input{note}. Click for usage by model"
-        )
-        parts.append(
-            Part([Segment(f"↑ {about}{sent} ↓ {about}{written}", text)], tooltip, _COSTS, steady="tokens")
-        )
-    if billed != total.get("input", 0):
-        tooltip = (
-            "Tokens billed as input: in a session the provider bills the whole context again, "
-            f"though only ↑ was sent{note}"
-        )
-        parts.append(
-            Part([Segment(f"billed {about}{tokens(billed)}", dim)], tooltip, spare=True, steady="billed")
-        )
-    if cached := total.get("cached"):
-        tooltip = "Billed input tokens that the provider read from its cache, at a lower price"
-        parts.append(Part([Segment(f"cached {tokens(cached)}", dim)], tooltip, steady="cached"))
-    if speed := _speed(step):
-        tooltip = "Last answer: tokens per second, and time to the first token"
-        parts.append(Part([Segment(speed, dim)], tooltip, steady="speed"))
-    if (cost := total.get("cost")) is not None:
-        tooltip = f"Cost of this conversation at the prices of its models{note}. Click for cost by model"
-        parts.append(Part([Segment(f"{about}{dollars(cost)}", text)], tooltip, _COSTS, steady="cost"))
-    if saved := _saved(total):
-        tooltip = "How much more replay mode would have sent (estimated)"
-        less = Segment(f"~{ratio(saved)} less than replay", styles("good", "background"))
-        parts.append(Part([less], tooltip, steady="saved"))
-    return parts + _context(step, styles)
+    tooltip = f"Cost of this conversation at the prices of its models{note}. Click for all figures"
+    shown = Segment(f"{about}{dollars(cost)}", styles("text", "background"))
+    return [Part([shown], tooltip, _FIGURES, steady="cost")]
 
 
-def _mode(status: Status, styles: ThemeStyles) -> Part:
-    used = status.step.get("mode", "") if _decided(status) else ""
-    chip = Segment(
-        f" {status.mode}→{used} " if used else f" {status.mode} ",
-        styles("good", "background", "bold reverse"),
-    )
-    why = f". Last cycle: {used}, {_reason(status)}" if used else ""
-    tooltip = f"Session mode: {status.mode}{why}. Click or press Ctrl+O for the next mode"
-    return Part([chip], tooltip, "command('cycle_mode')", "")
-
-
-def _decided(status: Status) -> bool:
-    """Return whether `auto` selected the last cycle's mode, for the model that is still in force."""
-    step = status.step
-    same = (step.get("provider", status.provider), step.get("model", status.model))
-    return (
-        status.mode == "auto" and same == (status.provider, status.model) and step.get("reason") != "chosen"
-    )
-
-
-def _reason(status: Status) -> str:
-    reason = status.step.get("reason", "") if _decided(status) else ""
-    return one_line(reason.removeprefix("auto: "))
-
-
-def _settings(status: Status, styles: ThemeStyles) -> list[Part]:
-    model = Segment(f"{one_line(status.provider)}/{one_line(status.model)}", styles("text", "background"))
-    permissions = Segment(status.permissions, styles("edit", "background"))
-    return [
-        Part([model], "Model. Click or press F2 to choose another", "command('choose_model')"),
-        Part(
-            [permissions],
-            "What the agent may do without asking. Click or press Shift+Tab for the next mode",
-            "command('cycle_permissions')",
-            " · ",
-        ),
-        *_sandbox(status, styles),
-    ]
+def describe_sandbox(sandbox: str) -> str:
+    """Describe what confines commands, in a sentence without its full stop; empty if unknown."""
+    state, _colon, reason = one_line(sandbox).partition(": ")
+    if state == "sandboxed":
+        return "Commands run without network access and can write only in the project and /tmp"
+    return f"Commands run with all your permissions ({reason})" if state else ""
 
 
 def _sandbox(status: Status, styles: ThemeStyles) -> list[Part]:
-    """Draw whether commands are confined; a missing sandbox is dispensable only if it is not wanted."""
+    """Warn of a sandbox that is wanted and missing."""
     state, _colon, reason = one_line(status.sandbox).partition(": ")
-    if not state:
+    if state in ("", "sandboxed") or reason in ("switched off", "not tried yet"):
         return []
-    confined = state == "sandboxed"
-    if confined:
-        meaning = "Commands run without network access and can write only in the project and /tmp"
-    else:
-        meaning = f"Commands run with all your permissions ({reason})"
-    requested = reason not in ("switched off", "not tried yet")
-    role = "good" if confined else "edit" if requested else "dim"
-    return [
-        Part(
-            [Segment("sandboxed" if confined else "no sandbox", styles(role, "background"))],
-            f'{meaning}. Set `sandbox` in the configuration to "off", "auto" or "require"',
-            lead=" · ",
-            spare=not confined and not requested,
-        )
-    ]
+    setting = 'Set `sandbox` in the configuration to "off", "auto" or "require"'
+    shown = Segment("no sandbox", styles("edit", "background"))
+    return [Part([shown], f"{describe_sandbox(status.sandbox)}. {setting}", _FIGURES)]
 
 
-def _speed(step: "Measure") -> str:
-    ttft = step.get("ttft")
-    writing, written = step.get("writing", 0.0), step.get("output", 0)
-    about = "~" if step.get("estimated") else ""
-    speed = f"{about}{written / writing:.0f} tok/s" if written and writing > 0.05 else ""
-    return " · ".join(part for part in (speed, duration(ttft) if ttft is not None else "") if part)
-
-
-def _saved(total: "Measure") -> float:
-    """The factor by which replay mode would have sent more; 0 if the difference is negligible."""
-    sent, replayed = total.get("input", 0), total.get("replay_input", 0)
-    times = replayed / sent if sent else 0.0
-    return times if times >= 1.05 else 0.0
-
-
-def _context(step: "Measure", styles: ThemeStyles) -> list[Part]:
-    used, size = step.get("context", 0), step.get("context_size", 0)
-    if not used or not size:
+def _mode(status: Status, styles: ThemeStyles) -> list[Part]:
+    if not (used := status.used_mode):
         return []
-    share = min(1.0, used / size)
-    full = max(1, round(share * _METER))
-    role = "accent" if share < 0.75 else "edit" if share < 0.9 else "bad"
-    meter = [
-        Segment("context ", styles("dim", "background")),
-        Segment("▓" * full, styles(role, "background")),
-        Segment("░" * (_METER - full), styles("dim", "background")),
-        Segment(f" {percent(share)}", styles("text", "background")),
-    ]
-    tooltip = f"About {tokens(used)} of {tokens(size)} tokens of the model's context used. Click for details"
-    return [Part(meter, tooltip, "command('show_context')")]
+    chosen = " (automatic)" if status.mode == "auto" else ""
+    why = f": {status.why}" if status.why else ""
+    tooltip = f"Session mode: {used}{chosen}{why}. Click or press Ctrl+O for the next mode"
+    return [Part([Segment(used, styles("dim", "background"))], tooltip, "command('cycle_mode')", spare=True)]

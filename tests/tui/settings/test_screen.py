@@ -99,7 +99,7 @@ async def test_a_choice_goes_on_to_the_next_and_back_and_counts_at_once(project:
         await until(pilot, lambda: "default" in line(listed, "permissions"))
         await pilot.press("escape")
         await until(pilot, lambda: pilot.app.screen is main_of(pilot))
-        assert "· ask" in shown(status_of(pilot))
+        assert "ask" in shown(status_of(pilot))
 
 
 @pytest.mark.exhaustive

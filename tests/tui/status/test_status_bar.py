@@ -1,4 +1,4 @@
-"""The line at the bottom: every figure with its meaning, estimates marked, the right end given up first."""
+"""The status line: permissions, model, context and cost; its dialog: every figure with its label."""
 
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -8,8 +8,13 @@ from typing import Any, TypeAlias
 import pytest
 from textual.pilot import Pilot
 
+from cogency_tui.config.schema import PERMISSIONS
 from cogency_tui.protocol.events import Measure
-from tests.tui.driving import app_over, finished, main_of, send, shown, status_of, until
+from cogency_tui.tui.permissions.model import MEANINGS
+from cogency_tui.tui.status.screen import StatusScreen, draw_status
+from cogency_tui.tui.status.status_bar import Status
+from cogency_tui.tui.theme_styles import theme_styles_of
+from tests.tui.driving import app_over, finished, main_of, send, shown, status_of, told, until
 from tests.tui.scripted import ScriptedAgent, metric
 
 STEP: Measure = {
@@ -51,81 +56,107 @@ async def tooltip(pilot: Pilot[Any], part: str) -> str:
     return str(status_of(pilot).tooltip)
 
 
-async def test_it_says_what_a_turn_took_and_a_narrow_one_gives_up_its_right_end(project: Path) -> None:
+async def test_it_shows_permissions_model_context_and_cost_and_drops_its_right_end(project: Path) -> None:
     async with bars(project) as bar:
-        assert await bar(STEP, TOTAL, 160) == (
-            "auto→replay    openai/gpt-5.6-sol · ask   ↑ 12.4k ↓ 1.8k   cached 9.1k   40 tok/s · 600 ms   $0.04"
-            "   ~6.1× less than replay   context ▓▓░░░░░░ 23%"
-        )
-        narrow = await bar(STEP, TOTAL, 60)
-        assert narrow == "auto→replay    openai/gpt-5.6-sol · ask   ↑ 12.4k ↓ 1.8k"
+        assert await bar(STEP, TOTAL, 160) == "ask    openai/gpt-5.6-sol   23% context   $0.04   replay"
+        assert await bar(STEP, TOTAL, 50) == "ask    openai/gpt-5.6-sol   23% context   $0.04"
+        assert await bar(STEP, TOTAL, 44) == "ask    openai/gpt-5.6-sol   23% context"
 
 
-@pytest.mark.exhaustive
-async def test_the_mode_has_its_reason_where_there_is_room_and_no_arrow_if_it_was_chosen(
-    project: Path,
-) -> None:
-    step: Measure = {**STEP, "reason": "auto: no session (openai limits the rate: please wait)"}
+async def test_only_known_figures_are_shown_and_estimates_are_marked(project: Path) -> None:
     async with bars(project) as bar:
-        for width, said in (
-            (210, "auto→replay  no session (openai limits the rate: ple…   openai/"),
-            (170, "auto→replay  no session (openai …   openai/"),
-            (160, "auto→replay    openai/"),
+        assert await bar({"output": 5}, {"input": 12, "output": 5}, 160) == "ask    openai/gpt-5.6-sol"
+        assert "~$0.04" in await bar(STEP, {**TOTAL, "estimated": True}, 160)
+
+
+async def test_each_permission_mode_has_its_color_on_the_badge_and_on_the_prompt(project: Path) -> None:
+    colors = theme_styles_of("night").palette.colors
+    expected = {"plan": colors.accent, "ask": colors.dim, "edits": colors.edit, "auto": colors.bad}
+    agent = ScriptedAgent(project)
+    async with app_over(agent).run_test(size=(120, 30), notifications=True) as pilot:
+        for _ in PERMISSIONS:
+            await pilot.press("shift+tab")
+            await until(pilot, lambda: told(pilot).endswith(MEANINGS[agent.permissions]))
+            [badge] = [each for each in status_of(pilot).render_line(0) if agent.permissions in each.text]
+            assert badge.style and badge.style.color
+            assert badge.style.reverse
+            assert badge.style.color.name == expected[agent.permissions]
+            _edge, tint = main_of(pilot).query_one("#prompt-box").styles.border_left
+            assert tint.hex.lower() == expected[agent.permissions]
+        agent.permissions = "auto"
+        main_of(pilot).on_bridge_queue_changed()
+        assert shown(status_of(pilot)).startswith(" ⏵⏵ auto ")
+
+
+async def test_a_sandbox_is_mentioned_only_if_it_is_wanted_and_missing(project: Path) -> None:
+    agent = ScriptedAgent(project)
+    async with app_over(agent).run_test(size=(120, 30)) as pilot:
+        for sandbox, warned in (
+            ("sandboxed", False),
+            ("not sandboxed: switched off", False),
+            ("not sandboxed: bwrap is missing", True),
         ):
-            assert (await bar(step, TOTAL, width)).startswith(said)
-        assert (await bar({**STEP, "reason": "chosen"}, TOTAL, 160)).startswith("auto    openai/")
+            agent.sandbox = sandbox
+            main_of(pilot).on_bridge_queue_changed()
+            assert ("no sandbox" in shown(status_of(pilot))) is warned
 
 
 @pytest.mark.exhaustive
-async def test_only_what_is_known_is_shown_and_estimates_are_marked(project: Path) -> None:
-    billed: Measure = {**TOTAL, "billed_input": 75_600}
-    async with bars(project) as bar:
-        line = await bar({"output": 5}, {"input": 12, "output": 5}, 160)
-        assert line == "auto    openai/gpt-5.6-sol · ask · no sandbox   ↑ 12 ↓ 5"
-
-        # What is billed is shown where it is not what was sent.
-        assert "↑ 12.4k ↓ 1.8k   billed 75.6k   cached" in await bar(STEP, billed, 200)
-        assert "billed" not in await bar(STEP, {**TOTAL, "billed_input": 12_400}, 200)
-        narrow = await bar(STEP, billed, 160)
-        assert "billed" not in narrow
-        assert narrow.endswith("23%"), "it gives way to the others"
-
-        line = await bar({**STEP, "estimated": True}, {**TOTAL, "billed_input": 1}, 200)
-        parts = [part.strip() for part in line.split("   ") if part.strip()]
-        estimates = ["↑ ~12.4k ↓ ~1.8k", "billed ~1", "cached 9.1k", "~40 tok/s · 600 ms", "~$0.04"]
-        assert parts[2:7] == estimates
-
-
-@pytest.mark.exhaustive
-async def test_every_part_says_what_it_is_and_another_model_shows_at_once(project: Path) -> None:
+async def test_every_part_has_a_tooltip_and_another_model_shows_at_once(project: Path) -> None:
     step: Measure = {**STEP, "provider": "openai", "model": "gpt-5.6-sol"}
-    agent = ScriptedAgent(project, [metric(step, {**TOTAL, "billed_input": 75_600})])
+    agent = ScriptedAgent(project, [metric(step, TOTAL)])
     async with app_over(agent).run_test(size=(200, 16)) as pilot:
         await send(pilot, "go")
         await finished(pilot)
-        await until(pilot, lambda: "↑" in shown(status_of(pilot)))
-        said = {
-            part: await tooltip(pilot, part)
-            for part in ("auto", "gpt-5.6", "ask", "↑", "billed", "cached", "tok/s", "$", "less", "▓")
-        }
+        await until(pilot, lambda: "$" in shown(status_of(pilot)))
+        said = {part: await tooltip(pilot, part) for part in ("ask", "gpt-5.6", "context", "$", "replay")}
 
-        # Without the reason of the last.
-        assert "auto→replay" in shown(status_of(pilot))
+        # Without the mode that was chosen for the last.
         agent.provider.model = "gpt-7"
         await main_of(pilot).action_command("set_mode", "auto")
-        assert "openai/gpt-7 · ask" in shown(status_of(pilot))
-        assert shown(status_of(pilot)).strip().startswith("auto  ")
+        assert "openai/gpt-7" in shown(status_of(pilot))
+        assert "replay" not in shown(status_of(pilot))
 
-    assert said["auto"].startswith(
-        "Session mode: auto. Last cycle: replay, no sessions. Click or press Ctrl+O"
-    )
-    assert "F2" in said["gpt-5.6"]
     assert "Shift+Tab" in said["ask"]
-    assert "↑ sent to the provider, ↓ generated; 75.6k billed" in said["↑"]
-    assert "billed as input" in said["billed"]
-    assert "cache" in said["cached"]
-    assert "first" in said["tok/s"]
+    assert "F2" in said["gpt-5.6"]
+    assert said["context"].startswith("About 46.0k of 200k tokens")
     assert "Cost" in said["$"]
-    assert "estimate" in said["less"]
-    assert said["▓"].startswith("About 46.0k of 200k tokens")
-    assert len(set(said.values())) == len(said)
+    assert said["replay"].startswith(
+        "Session mode: replay (automatic): no sessions. Click or press Ctrl+O for the next mode"
+    )
+
+
+def test_the_dialog_labels_every_figure() -> None:
+    status = Status(
+        "auto",
+        "openai",
+        "gpt",
+        "ask",
+        "sandboxed",
+        {**STEP, "context_size": 200_000},
+        {**TOTAL, "billed_input": 75_600, "estimated": True},
+    )
+    text = "\n".join(line.text for line in draw_status(status, 90, theme_styles_of("night")))
+    for label, value in (
+        ("Model", "openai/gpt"),
+        ("Permissions", "ask: asks before"),
+        ("Session mode", "automatic, now replay (no sessions)"),
+        ("Sandbox", "Commands run without network"),
+        ("Context used", "23%       46.0k of 200k tokens"),
+        ("Tokens sent", "~12.4k"),
+        ("Tokens generated", "~1.8k"),
+        ("Billed as input", "~75.6k"),
+        ("Read from cache", "9.1k"),
+        ("Cost", "~$0.04"),
+        ("First token after", "600 ms"),
+        ("Speed", "40 tok/s"),
+        ("Saved by sessions", "~6.1×"),
+    ):
+        assert f"{label:<20}{value}" in text
+
+
+async def test_a_click_beside_the_parts_shows_all_figures(project: Path) -> None:
+    async with app_over(ScriptedAgent(project)).run_test(size=(120, 30)) as pilot:
+        await pilot.click(status_of(pilot), offset=(100, 0))
+        await until(pilot, lambda: isinstance(pilot.app.screen, StatusScreen))
+        await until(pilot, lambda: "No usage yet." in shown(pilot.app.screen.query_one("#status-body")))

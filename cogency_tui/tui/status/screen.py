@@ -1,0 +1,113 @@
+"""All figures of a conversation and the settings in force, in a dialog."""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from rich.segment import Segment
+from textual.app import ComposeResult
+from textual.containers import Vertical
+
+from cogency_tui.safe_text import one_line
+from cogency_tui.tui.kit.dialogs import Choices, DialogBody, ReadingScreen
+from cogency_tui.tui.kit.lines import BLANK, Line, cells, wrap
+from cogency_tui.tui.kit.number_format import dollars, duration, percent, ratio, tokens
+from cogency_tui.tui.kit.pane_title import PaneTitle
+from cogency_tui.tui.permissions.model import MEANINGS
+from cogency_tui.tui.status.status_bar import Status, describe_sandbox
+from cogency_tui.tui.theme_styles import ThemeStyles
+
+_LABEL = 20
+_VALUE = 10
+_NOTABLE_SAVING = 1.05
+"""The factor from which replay mode would have sent noticeably more."""
+
+
+class Fact(NamedTuple):
+    """A row of the dialog; without a `note` the value takes the whole row."""
+
+    label: str
+    value: str
+    note: str = ""
+
+
+def settings_of(status: Status) -> list[Fact]:
+    """The settings in force."""
+    why = f" ({status.why})" if status.why else ""
+    automatic = f"automatic, now {status.used_mode}{why}" if status.used_mode else "automatic"
+    facts = [
+        Fact("Model", f"{one_line(status.provider)}/{one_line(status.model)}"),
+        Fact("Permissions", f"{status.permissions}: {MEANINGS[status.permissions]}"),
+        Fact("Session mode", automatic if status.mode == "auto" else status.mode),
+    ]
+    sandbox = describe_sandbox(status.sandbox)
+    return [*facts, Fact("Sandbox", sandbox)] if sandbox else facts
+
+
+def figures_of(status: Status) -> Iterable[Fact]:
+    """The known figures, with units; empty before the first answer."""
+    total, step = status.total, status.step
+    about = "~" if total.get("estimated") else ""
+    sent, billed = total.get("input", 0), total.get("billed_input", total.get("input", 0))
+    if status.context:
+        used, size = tokens(step.get("context", 0)), tokens(step.get("context_size", 0))
+        yield Fact("Context used", percent(status.context), f"{used} of {size} tokens")
+    if sent or total.get("output"):
+        yield Fact("Tokens sent", about + tokens(sent))
+        yield Fact("Tokens generated", about + tokens(total.get("output", 0)))
+    if billed != sent:
+        yield Fact("Billed as input", about + tokens(billed), "sessions bill the whole context again")
+    if cached := total.get("cached"):
+        yield Fact("Read from cache", tokens(cached), "billed at a lower price")
+    if (cost := total.get("cost")) is not None:
+        yield Fact("Cost", about + dollars(cost))
+    yield from _speed_of(status)
+    if sent and (saved := total.get("replay_input", 0) / sent) >= _NOTABLE_SAVING:
+        yield Fact("Saved by sessions", f"~{ratio(saved)}", "replay mode would send that many times as much")
+
+
+def _speed_of(status: Status) -> Iterable[Fact]:
+    """The speed of the last answer."""
+    step = status.step
+    writing, written = step.get("writing", 0.0), step.get("output", 0)
+    about = "~" if step.get("estimated") else ""
+    if (ttft := step.get("ttft")) is not None:
+        yield Fact("First token after", duration(ttft), "last answer")
+    if written and writing > 0.05:
+        yield Fact("Speed", f"{about}{written / writing:.0f} tok/s", "last answer")
+
+
+def draw_status(status: Status, width: int, styles: ThemeStyles) -> list[Line]:
+    """The settings, the figures, and where there are more."""
+    lines = [line for fact in settings_of(status) for line in _row(fact, width, styles)]
+    figures = [line for fact in figures_of(status) for line in _row(fact, width, styles)]
+    lines += [BLANK, *(figures or wrap([Segment("No usage yet.", styles("dim"))], width))]
+    more = "~ marks estimates. " if status.total.get("estimated") else ""
+    more += "/cost lists usage by model, /context what fills the context."
+    return [*lines, BLANK, *wrap([Segment(more, styles("dim"))], width)]
+
+
+def _row(fact: Fact, width: int, styles: ThemeStyles) -> list[Line]:
+    label = Segment(fact.label.ljust(_LABEL), styles("dim"))
+    gap = " " * max(2, _VALUE - cells(fact.value))
+    note = [Segment(gap + fact.note, styles("dim"))] if fact.note else []
+    value = wrap([Segment(fact.value, styles("text")), *note], max(1, width - _LABEL))
+    blank = Segment(" " * _LABEL, styles("dim"))
+    return [line.indented(blank if at else label) for at, line in enumerate(value)]
+
+
+class StatusScreen(ReadingScreen[None]):
+    """Shows `status`."""
+
+    def __init__(self, status: Status) -> None:
+        super().__init__()
+        self._status = status
+
+    def compose(self) -> ComposeResult:
+        with Vertical(id="status", classes="dialog"):
+            yield PaneTitle("Status", id="status-title")
+            yield DialogBody(self._draw, id="status-body")
+            with Vertical(classes="dialog-foot"):
+                yield Choices([("escape", "close", "close")])
+
+    def _draw(self, width: int, styles: ThemeStyles) -> list[Line]:
+        return draw_status(self._status, width, styles)

@@ -1,0 +1,61 @@
+"""Notifications: the newest only, in the conversation; the error of a typed command, at the prompt."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual.geometry import Region
+from textual.pilot import Pilot
+
+from cogency_tui.tui.prompt.prompt_and_queue import CommandError
+from tests.tui.driving import app_over, main_of, prompt_of, send, shown, told, until
+from tests.tui.scripted import ScriptedAgent
+
+
+def place_of(pilot: Pilot[Any]) -> Region:
+    [toast] = pilot.app.screen.query("Toast")
+    return toast.region
+
+
+@pytest.mark.parametrize("size", [(160, 45), (100, 30), (80, 24), (60, 16)])
+async def test_only_the_newest_is_shown_and_never_over_the_prompt(
+    project: Path, size: tuple[int, int]
+) -> None:
+    async with app_over(ScriptedAgent(project)).run_test(size=size, notifications=True) as pilot:
+        for text in ("one", "two", "three " * 60):
+            pilot.app.notify(text)
+        await until(pilot, lambda: told(pilot).startswith("three"))
+        await pilot.pause()
+        middle = main_of(pilot).query_one("#middle").region
+        assert place_of(pilot).right <= middle.right
+        assert middle.y <= place_of(pilot).y
+        assert place_of(pilot).bottom <= middle.bottom
+
+        await pilot.click("Toast")
+        await until(pilot, lambda: not told(pilot))
+
+
+async def test_an_error_stays_longer_than_an_information(project: Path) -> None:
+    async with app_over(ScriptedAgent(project)).run_test(notifications=True) as pilot:
+        notifications = pilot.app._notifications  # pyright: ignore[reportPrivateUsage]
+        pilot.app.notify("information")
+        await until(pilot, lambda: [each.timeout for each in notifications] == [3.0])
+        pilot.app.notify("error", severity="error")
+        await until(pilot, lambda: [each.timeout for each in notifications] == [6.0])
+
+
+async def test_the_error_of_a_typed_command_is_at_the_prompt_until_the_next_key(project: Path) -> None:
+    async with app_over(ScriptedAgent(project)).run_test(size=(80, 24), notifications=True) as pilot:
+        line = main_of(pilot).query_one(CommandError)
+        for command, error in (
+            ("/foo", "Unknown command /foo. Did you mean /fork?"),
+            ("/xyzzy", "Unknown command /xyzzy. Type / to list all commands."),
+            ("/mode sideways", "/mode does not accept 'sideways'. Expected one of: auto, resume, replay."),
+        ):
+            await send(pilot, command)
+            await until(pilot, lambda error=error: line.display and shown(line) == error)
+            assert line.region.bottom <= main_of(pilot).query_one("#status-bar").region.y
+            assert not told(pilot)
+            await pilot.press("x")
+            await until(pilot, lambda: not line.display)
+            prompt_of(pilot).replace_text("")
