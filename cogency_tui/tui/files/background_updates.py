@@ -77,7 +77,7 @@ class FileCommands(FeatureCommands):
         if not text:
             self._paths = None
         elif self._paths is not None:
-            from cogency_tui.tui.prompt.path_search import matched
+            from cogency_tui.tui.kit.fuzzy import matched
 
             found = {path: matched(text, path) for path in self._paths.find(text)}
             self._screen.query_one(FilesPane).show_found(text, found)

@@ -8,12 +8,12 @@ from collections.abc import Sequence
 from operator import attrgetter
 
 from rich.segment import Segment
-from rich.style import Style
 from textual.message import Message
 from textual.widget import Widget
 
 from cogency_tui.safe_text import one_line
 from cogency_tui.tui.commands import COMMANDS, SlashCommand
+from cogency_tui.tui.kit.fuzzy import marked
 from cogency_tui.tui.kit.lines import Line, cells, fit
 from cogency_tui.tui.kit.select_list import SelectList
 from cogency_tui.tui.prompt.completion_offers import (
@@ -127,7 +127,7 @@ class Completion(SelectList[Offer]):
             return Line([Segment(one_line(row.text), styles("dim", on))])
         if row.note:
             name = fit(one_line(row.text), width)
-            segments = _marked(name, row.marks, 0, styles("text", on, "bold"), styles("accent", on, "bold"))
+            segments = marked(name, row.marks, 0, styles("text", on, "bold"), styles("accent", on, "bold"))
             room = width - max(_NAME, cells(name)) - 1
             gap = " " * (max(_NAME, cells(name)) - cells(name) + 1)
             note = fit(one_line(row.note), room) if room > _NAME else ""
@@ -170,18 +170,6 @@ class Completion(SelectList[Offer]):
         self.display = False
 
 
-def _marked(text: str, marks: Sequence[int], shift: int, plain: Style, accent: Style) -> list[Segment]:
-    """`text`, with the characters numbered in `marks` (from `shift` on) in `accent`."""
-    segments: list[Segment] = []
-    requested = set(marks)
-    start = 0
-    for at in range(1, len(text) + 1):
-        if at == len(text) or ((at + shift) in requested) != ((start + shift) in requested):
-            segments.append(Segment(text[start:at], accent if (start + shift) in requested else plain))
-            start = at
-    return segments
-
-
 def _draw_path(row: Offer, width: int, styles: ThemeStyles, on: str) -> list[Segment]:
     """A path with dim directories; a long one loses its beginning."""
     text = one_line(row.text)
@@ -195,6 +183,6 @@ def _draw_path(row: Offer, width: int, styles: ThemeStyles, on: str) -> list[Seg
     accent = styles("accent", on, "bold")
     return [
         *head,
-        *_marked(text[cut : max(cut, name)], marks, cut, styles("dim", on), accent),
-        *_marked(text[max(cut, name) :], marks, max(cut, name), styles("text", on), accent),
+        *marked(text[cut : max(cut, name)], marks, cut, styles("dim", on), accent),
+        *marked(text[max(cut, name) :], marks, max(cut, name), styles("text", on), accent),
     ]

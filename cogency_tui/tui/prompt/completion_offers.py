@@ -5,16 +5,19 @@ for `/` at the very beginning, and a command's arguments after its name.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
 from cogency_tui.tui.commands import SlashCommand
-from cogency_tui.tui.prompt.path_search import Paths, fold, matched
+from cogency_tui.tui.kit.fuzzy import Rank, fold, match, matched
+from cogency_tui.tui.prompt.path_search import Paths
 
 _FILE = re.compile(r'(?:^|(?<=[\s(\[{<,;:=\'"]))@(?:"(?P<quoted>[^"]*)|(?P<plain>[^\s"]*))$')
 _COMMAND = re.compile(r"/(?P<name>[\w-]*)$")
 _ARGUMENT = re.compile(r"/(?P<name>[\w-]+) +(?P<argument>\S*)$")
+_SHORTEST_MEANING = 3
+"""Letters from which on the meaning of a command is searched too."""
 
 
 class Offer(msgspec.Struct, frozen=True):
@@ -75,44 +78,37 @@ def mention(path: str) -> str:
 
 
 def offer_commands(commands: Sequence[SlashCommand], query: str) -> list[Offer]:
-    """The commands whose names begin with `query`; then those that contain it in name or summary."""
-    query = fold(query)
-    ranked = [(rank, command) for command in commands if (rank := _rank(command, query)) is not None]
-    ranked.sort(key=lambda found: found[0])
-    return [_command_offer(command, query) for _rank_, command in ranked]
+    """The commands that match `query` in their names, the exact one first, or else in their summaries."""
+    found = [(rank, _command_offer(each, marks)) for each in commands for rank, marks in _hit(each, query)]
+    found.sort(key=lambda each: each[0])
+    return [offer for _rank, offer in found]
 
 
 def offer_arguments(commands: Sequence[SlashCommand], name: str, query: str) -> list[Offer]:
-    """The choices of the command called `name`."""
+    """The choices of the command called `name`, the exact one first."""
     command = next((command for command in commands if command.name == name), None)
     choices = command.choices() if command and command.choices else ()
-    query = fold(query)
-    found = [choice for choice in choices if query in fold(choice)]
-    found.sort(key=lambda choice: not fold(choice).startswith(query))
-    return [Offer(choice, choice, marks=_marks(query, choice, 0), whole=True) for choice in found]
+    found = [(hit, choice) for choice in choices if (hit := match(query, choice))]
+    found.sort(key=lambda each: each[0][0])
+    return [Offer(choice, choice, marks=marks, whole=True) for (_rank, marks), choice in found]
 
 
-def _rank(command: SlashCommand, query: str) -> int | None:
-    name = fold(command.name)
-    if name.startswith(query):
-        return 0
-    if query in name:
-        return 1
-    return 2 if len(query) > 2 and query in fold(command.summary) else None
+def _hit(command: SlashCommand, query: str) -> Iterator[tuple[int, tuple[int, ...]]]:
+    """The rank of a command and the marked characters of its name, if it matches `query`."""
+    if hit := match(query, command.name):
+        rank, marks = hit
+        yield rank, tuple(at + len("/") for at in marks)
+    elif len(query) >= _SHORTEST_MEANING and fold(query) in fold(command.summary):
+        yield Rank.LETTERS + 1, ()
 
 
-def _command_offer(command: SlashCommand, query: str) -> Offer:
+def _command_offer(command: SlashCommand, marks: tuple[int, ...]) -> Offer:
     more = bool(command.choices or command.takes)
     return Offer(
         f"/{command.name}",
         f"/{command.name} " if more else f"/{command.name}",
         command.summary,
-        _marks(query, command.name, 1),
+        marks,
         goes_on=more,
         whole=not more,
     )
-
-
-def _marks(query: str, text: str, shift: int) -> tuple[int, ...]:
-    at = fold(text).find(query)
-    return tuple(range(at + shift, at + shift + len(query))) if query and at != -1 else ()

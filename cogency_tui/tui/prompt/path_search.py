@@ -16,6 +16,8 @@ from heapq import nlargest
 from itertools import accumulate, islice, pairwise
 from typing import TYPE_CHECKING
 
+from cogency_tui.tui.kit.fuzzy import fold, matched
+
 if TYPE_CHECKING:
     from cogency_tui.workspace.paths import Workspace
 
@@ -25,7 +27,6 @@ _SCORED = 400
 """Paths that are scored when only scattered letters match."""
 
 _DEEP = 64
-_AFTER = frozenset("/_-. ")
 
 
 class Paths:
@@ -110,57 +111,6 @@ class _Column:
             at = joined.find(query, starts[min(place + 1, len(starts) - 1)] - 1)
             if at != -1 and place + 1 >= len(starts) - 1:
                 return
-
-
-def fold(text: str) -> str:
-    """`text` in lower case, character for character, so that positions are preserved."""
-    lower = text.lower()
-    if len(lower) == len(text):
-        return lower
-    return "".join(low if len(low := character.lower()) == 1 else character for character in text)
-
-
-def matched(query: str, path: str) -> list[int]:
-    """The characters of `path` that match the query: as a whole where possible, in the name first."""
-    query, path = fold(query), fold(path)
-    name = path.rfind("/", 0, -1) + 1
-    for start in (name, 0):
-        if (at := path.find(query, start)) != -1:
-            return list(range(at, at + len(query)))
-    return _letters(query, path)
-
-
-def _letters(query: str, path: str) -> list[int]:
-    """Match letters backwards from the end, where the name is, preferring beginnings of words."""
-    places: list[int] = []
-    end = len(path)
-    for index in range(len(query) - 1, -1, -1):
-        letter, rest = query[index], query[:index]
-        at = path.rfind(letter, 0, end)
-        if at == -1:
-            return []
-        start = at
-        # Prefer the beginning of a word further left, if the rest of the query still fits before it.
-        while not (start == 0 or path[start - 1] in _AFTER):
-            start = path.rfind(letter, 0, start)
-            if start == -1:
-                break
-        if start not in (-1, at) and not (places and places[-1] == at + 1) and _fits(rest, path, start):
-            at = start
-        elif not _fits(rest, path, at):
-            return []
-        places.append(at)
-        end = at
-    return places[::-1]
-
-
-def _fits(query: str, path: str, end: int) -> bool:
-    at = 0
-    for letter in query:
-        at = path.find(letter, at, end) + 1
-        if not at:
-            return False
-    return True
 
 
 def _score(places: list[int]) -> int:

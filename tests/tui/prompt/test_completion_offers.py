@@ -74,6 +74,18 @@ def test_commands_that_begin_with_the_letters_come_first() -> None:
     assert [offer.text for offer in offer_commands(COMMANDS, "")] == [f"/{each.name}" for each in COMMANDS]
 
 
+def test_the_exact_name_is_offered_first_then_beginnings_then_scattered_letters() -> None:
+    def named(query: str) -> list[str]:
+        return [offer.text for offer in offer_commands(COMMANDS, query)]
+
+    assert named("mode")[:2] == ["/mode", "/model"]
+    assert named("MODE")[0] == "/mode"
+    assert named("rec")[0] == "/recall"
+    (offer,) = offer_commands(COMMANDS, "prms")
+    assert (offer.text, offer.marks) == ("/permissions", (1, 3, 4, 11))
+    assert [offer.text for offer in offer_arguments(COMMANDS, "profile", "o")][:2] == ["on", "off"]
+
+
 def test_a_command_that_takes_something_leads_on_to_it() -> None:
     (mode,) = (offer for offer in offer_commands(COMMANDS, "mode") if offer.text == "/mode")
     assert (mode.insert, mode.goes_on, mode.whole) == ("/mode ", True, False)

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cogency_tui.tui.prompt.path_search import MOST_FOUND, Paths, fold, matched, read_paths
+from cogency_tui.tui.kit.fuzzy import fold, matched
+from cogency_tui.tui.prompt.path_search import MOST_FOUND, Paths, read_paths
 from cogency_tui.workspace.paths import Workspace
 
 PROJECT = Paths(
