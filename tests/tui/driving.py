@@ -18,6 +18,7 @@ from cogency_tui.tui.calls.list import CallList
 from cogency_tui.tui.conversation.activity_line import LiveLine
 from cogency_tui.tui.conversation.view import Conversation
 from cogency_tui.tui.files.tree import FileTree
+from cogency_tui.tui.kit.select_list import BAR, SelectList
 from cogency_tui.tui.main.screen import MainScreen
 from cogency_tui.tui.prompt.prompt import Prompt
 from cogency_tui.tui.status.header import Header
@@ -104,11 +105,14 @@ async def send(pilot: Pilot[Any], text: str) -> None:
 
 
 def shown(widget: Widget) -> str:
-    """The text that a line-API widget shows now."""
+    """The text that a line-API widget shows now; of a list without the bar of the selected row."""
     size = widget.size
     strips = widget.render_lines(Region(0, 0, size.width, size.height))
     assert all(strip.cell_length == size.width for strip in strips)
-    return "\n".join(strip.text.rstrip() for strip in strips)
+    lines = [strip.text.rstrip() for strip in strips]
+    if isinstance(widget, SelectList):
+        lines = [f" {line[1:]}" if line.startswith(BAR) else line for line in lines]
+    return "\n".join(lines)
 
 
 def told(pilot: Pilot[Any]) -> str:

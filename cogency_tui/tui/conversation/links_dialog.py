@@ -5,11 +5,10 @@ from typing import ClassVar
 from rich.segment import Segment
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical
 
 from cogency_tui.safe_text import one_line
-from cogency_tui.tui.kit.dialogs import Choice, Choices, DialogBody, ReadingScreen
-from cogency_tui.tui.kit.lines import BLANK, Line, wrap
+from cogency_tui.tui.kit.dialogs import Choice, Choices, DialogBody, DialogBox, DialogTitle, ReadingScreen
+from cogency_tui.tui.kit.lines import Line, wrap
 from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.theme_styles import ThemeStyles
 
@@ -39,10 +38,12 @@ class LinksScreen(ReadingScreen[str]):
             ("y", "copy", "copy"),
             ("escape", "close", "close"),
         ]
-        with Vertical(id="links", classes="dialog"):
-            yield DialogBody(self._draw, id="links-body")
-            with Vertical(classes="dialog-foot"):
-                yield Choices(choices)
+        yield DialogBox(
+            DialogTitle("Open link", id="links-title"),
+            DialogBody(self._draw, id="links-body"),
+            keys=Choices(choices),
+            id="links",
+        )
 
     def action_open(self, number: int) -> None:
         if number <= len(self._addresses):
@@ -53,7 +54,7 @@ class LinksScreen(ReadingScreen[str]):
         self.dismiss(None)
 
     def _draw(self, width: int, styles: ThemeStyles) -> list[Line]:
-        lines = [Line([Segment("Open link", styles("accent", attributes="bold"))]), BLANK]
+        lines: list[Line] = []
         for number, address in enumerate(self._addresses, 1):
             key = str(number) if number <= _MOST else " "
             first, *more = wrap([Segment(one_line(address), styles("text"))], width - 3)

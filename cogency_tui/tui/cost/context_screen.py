@@ -12,7 +12,6 @@ from rich.segment import Segment
 from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical
 from textual.widgets import TextArea
 
 from cogency_tui.agent.project.instructions import LONGEST, Instructions, Source
@@ -27,12 +26,13 @@ from cogency_tui.tui.kit.dialogs import (
     Confirmation,
     Dialog,
     DialogBody,
+    DialogBox,
+    DialogTitle,
     ReadingScreen,
 )
 from cogency_tui.tui.kit.keys import act_in_order
 from cogency_tui.tui.kit.lines import BLANK, Line, cells, fit, fit_path, wrap
 from cogency_tui.tui.kit.number_format import percent, plural, size, tokens, when
-from cogency_tui.tui.kit.pane_title import PaneTitle
 from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.theme_styles import ThemeStyles
 from cogency_tui.tui.transcript.messages_and_notices import draw_problem
@@ -173,11 +173,12 @@ class ContextScreen(ReadingScreen[Summary]):
 
     def compose(self) -> ComposeResult:
         summary: list[Choice] = [("e", "view and edit the summary", "summary")]
-        with Vertical(id="context", classes="dialog"):
-            yield PaneTitle("Context", id="context-title")
-            yield DialogBody(self._draw, id="context-body")
-            with Vertical(classes="dialog-foot"):
-                yield Choices([*(summary if self._contents.summary else []), _CLOSE])
+        yield DialogBox(
+            DialogTitle("Context", id="context-title"),
+            DialogBody(self._draw, id="context-body"),
+            keys=Choices([*(summary if self._contents.summary else []), _CLOSE]),
+            id="context",
+        )
 
     def action_summary(self) -> None:
         if self._contents.summary is not None:
@@ -219,19 +220,21 @@ class SummaryScreen(Dialog[bool]):
         self._problem: Problem | None = None
 
     def compose(self) -> ComposeResult:
-        with Vertical(id="summary", classes="dialog -tall"):
-            yield PaneTitle("Summary", id="summary-title")
-            yield SummaryText(self._text, soft_wrap=True, compact=True, id="summary-text")
-            yield DialogBody(self._draw_problem, id="summary-problem")
-            with Vertical(classes="dialog-foot"):
-                yield Choices([("ctrl+s", "save", "save"), ("escape", "cancel", "leave")])
+        yield DialogBox(
+            DialogTitle("Summary", id="summary-title"),
+            SummaryText(self._text, soft_wrap=True, compact=True, id="summary-text"),
+            DialogBody(self._draw_problem, id="summary-problem"),
+            keys=Choices([("ctrl+s", "save", "save"), ("escape", "cancel", "leave")]),
+            id="summary",
+            classes="-tall",
+        )
 
     def on_mount(self) -> None:
         area = self.query_one(TextArea)
         area.cursor_blink = False
         area.highlight_cursor_line = False
         self.query_one(DialogBody).display = False
-        self.query_one(PaneTitle).state(describe_author(self._summary, self._clock()))
+        self.query_one(DialogTitle).state(describe_author(self._summary, self._clock()))
 
     async def action_save(self) -> None:
         text = self.query_one(TextArea).text

@@ -5,15 +5,13 @@ from collections.abc import Iterable
 from rich.segment import Segment
 from rich.style import Style
 from textual.app import ComposeResult
-from textual.containers import Vertical
 
 from cogency_tui.safe_text import one_line
 from cogency_tui.tui.cost.context_usage import ConversationUsage
 from cogency_tui.tui.cost.usage_totals import Cost, Saving, by_model, in_all, saving
-from cogency_tui.tui.kit.dialogs import Choices, DialogBody, ReadingScreen
+from cogency_tui.tui.kit.dialogs import Choices, DialogBody, DialogBox, DialogTitle, ReadingScreen
 from cogency_tui.tui.kit.lines import BLANK, Line, cells, fit, wrap
 from cogency_tui.tui.kit.number_format import dollars, duration, plural, ratio, tokens
-from cogency_tui.tui.kit.pane_title import PaneTitle
 from cogency_tui.tui.theme_styles import ThemeStyles
 
 _COLUMNS = (("sent", 9), ("billed", 9), ("cached", 8), ("generated", 11), ("cost", 9), ("time", 13))
@@ -108,14 +106,15 @@ class CostScreen(ReadingScreen[None]):
         self._saved = saving([*spent.own, *spent.delegated])
 
     def compose(self) -> ComposeResult:
-        with Vertical(id="cost", classes="dialog"):
-            yield PaneTitle("Cost", id="cost-title")
-            yield DialogBody(self._draw, id="cost-body")
-            with Vertical(classes="dialog-foot"):
-                yield Choices([("escape", "close", "close")])
+        yield DialogBox(
+            DialogTitle("Cost", id="cost-title"),
+            DialogBody(self._draw, id="cost-body"),
+            keys=Choices([("escape", "close", "close")]),
+            id="cost",
+        )
 
     def on_mount(self) -> None:
-        self.query_one(PaneTitle).state(plural(self._total.requests, "request"))
+        self.query_one(DialogTitle).state(plural(self._total.requests, "request"))
 
     def _draw(self, width: int, styles: ThemeStyles) -> list[Line]:
         return draw_costs(self._costs, self._total, self._saved, width, styles)

@@ -7,17 +7,15 @@ import msgspec
 from rich.segment import Segment
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical
 from textual.dom import DOMNode
 from textual.screen import Screen
 from textual.widgets import Input
 
 from cogency_tui.tui.commands import SlashCommand
-from cogency_tui.tui.kit.dialogs import STYLES, Choice, Choices, Dialog, DialogBody
+from cogency_tui.tui.kit.dialogs import STYLES, Choice, Choices, Dialog, DialogBody, DialogBox, DialogTitle
 from cogency_tui.tui.kit.filter_line import FilterField
 from cogency_tui.tui.kit.keys import key_name
 from cogency_tui.tui.kit.lines import BLANK, Line, cells, fit, wrap
-from cogency_tui.tui.kit.pane_title import PaneTitle
 from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.theme_styles import ThemeStyles
 
@@ -96,12 +94,14 @@ class HelpScreen(Dialog[None]):
         self._problems = problems
 
     def compose(self) -> ComposeResult:
-        with Vertical(id="help", classes="dialog -tall"):
-            yield PaneTitle(self._title, id="help-title")
-            yield FilterField(id="help-filter")
-            yield DialogBody(self._draw, id="help-body")
-            with Vertical(classes="dialog-foot"):
-                yield Choices(_KEYS)
+        yield DialogBox(
+            DialogTitle(self._title, id="help-title"),
+            FilterField(id="help-filter"),
+            DialogBody(self._draw, id="help-body"),
+            keys=Choices(_KEYS),
+            id="help",
+            classes="-tall",
+        )
 
     def on_input_changed(self, event: Input.Changed) -> None:
         event.stop()

@@ -17,12 +17,14 @@ from textual.geometry import Region, Size
 from textual.message import Message
 from textual.screen import ModalScreen, Screen
 from textual.strip import Strip
+from textual.widget import Widget
 
 from cogency_tui.tui.kit.bar import Bar
 from cogency_tui.tui.kit.keys import key_name
 from cogency_tui.tui.kit.lazy_text_layout import Fixed, LayoutBlock
 from cogency_tui.tui.kit.line_view import LineView
 from cogency_tui.tui.kit.lines import Line, width_of, wrap
+from cogency_tui.tui.kit.pane_title import PaneTitle
 from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.theme_styles import ThemeStyles
 
@@ -72,6 +74,9 @@ class AnsweringScreen(Screen[Result]):
 
 STYLES = Path(__file__).parent.parent / "styles" / "dialogs.tcss"
 """Loaded when the first dialog is shown."""
+
+SHORT, LOW = 24, 30
+"""Lines of a screen below which a dialog takes all of it, and below which its foot is one line."""
 
 Choice: TypeAlias = tuple[str, str, str]
 """A key as it is bound (or symbols for several), the label of its answer, and its action."""
@@ -127,8 +132,62 @@ class Choices(Bar):
                 self.post_message(self.Chosen(action))
 
 
+class DialogTitle(PaneTitle):
+    """The title of a dialog, with a rule below it where there is room."""
+
+    def render_line(self, y: int) -> Strip:
+        if y != 1:
+            return super().render_line(y)
+        styles, width = self.theme_styles, self.size.width
+        rule = [Segment("  ", styles()), Segment("─" * max(0, width - 4), styles("rule"))]
+        return Strip(rule).adjust_cell_length(width, styles())
+
+    @property
+    def label_role(self) -> str:
+        return "text"
+
+
+class DialogBox(Vertical):
+    """A title, the parts of a dialog and its keys. As high as its contents: where these are higher than the
+    screen, the part whose height is a fraction scrolls, so that the keys are always there."""
+
+    def __init__(self, *parts: Widget, keys: Widget, id: str, classes: str = "") -> None:
+        foot = Vertical(keys, classes="dialog-foot")
+        super().__init__(*parts, foot, id=id, classes=f"dialog {classes}")
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        height = super().get_content_height(container, viewport, width)
+        # In a height that depends on its contents, a fraction has only its minimum.
+        return height + sum(
+            max(0, _own_height(part, container, viewport, width) - part_height)
+            for part, part_height in self._scrolling_parts(width)
+        )
+
+    @property
+    def _has_relative_children_height(self) -> bool:
+        # Else Textual makes the box as high as the screen.
+        return False
+
+    def _scrolling_parts(self, width: int) -> list[tuple[Widget, int]]:
+        """The parts whose height is a fraction, each with its minimum."""
+        placements = self.arrange(Size(width, 0)).placements
+        return [
+            (place.widget, place.region.height)
+            for place in placements
+            if (height := place.widget.styles.height) is not None and height.is_fraction
+        ]
+
+
+def _own_height(part: Widget, container: Size, viewport: Size, width: int) -> int:
+    return part.get_content_height(container, viewport, width) + part.gutter.height
+
+
 class Dialog(ModalScreen[Result], AnsweringScreen[Result]):
     """An `AnsweringScreen` over the screen that it belongs to. Its `Choices` run its actions."""
+
+    def on_resize(self, event: events.Resize) -> None:
+        self.set_class(event.size.height < SHORT, "-short")
+        self.set_class(event.size.height < LOW, "-low")
 
     def on_choices_chosen(self, event: Choices.Chosen) -> None:
         event.stop()
@@ -248,12 +307,12 @@ class Confirmation(Dialog[bool]):
         self._text = text
 
     def compose(self) -> ComposeResult:
-        with Vertical(id="confirmation", classes="dialog"):
-            yield QuestionBody(self._draw, id="confirmation-body")
-            with Vertical(classes="dialog-foot"):
-                yield Choices([("y", "yes", "answer(True)"), ("n", "no", "answer(False)")])
+        keys = Choices([("y", "yes", "answer(True)"), ("n", "no", "answer(False)")])
+        body = QuestionBody(self._draw, id="confirmation-body")
+        yield DialogBox(body, keys=keys, id="confirmation", classes="-question")
 
-    def on_resize(self) -> None:
+    def on_resize(self, event: events.Resize) -> None:
+        del event
         self.query_one(QuestionBody).forget()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
@@ -272,10 +331,6 @@ class Confirmation(Dialog[bool]):
         return Drawing(lines, range(len(lines)))
 
 
-_AROUND = 7
-"""Lines of a dialog's title and foot."""
-
-
 class ReadingScreen(Dialog[Result | None], Generic[Result]):
     """A dialog with one scrolling `DialogBody`, and its choices at the foot. Closed, it returns None."""
 
@@ -285,14 +340,11 @@ class ReadingScreen(Dialog[Result | None], Generic[Result]):
         Binding("down,j", "scroll(1)", "Down", show=False, id="dialog.down"),
         Binding("pageup", "scroll(-10)", "Page up", show=False, id="dialog.page_up"),
         Binding("pagedown,space", "scroll(10)", "Page down", show=False, id="dialog.page_down"),
+        Binding("home,g", "scroll(-1_000_000)", "First", show=False, id="dialog.first"),
+        Binding("end,G", "scroll(1_000_000)", "Last", show=False, id="dialog.last"),
     ]
     AUTO_FOCUS = ""
     CSS_PATH = STYLES
-
-    def on_resize(self, event: events.Resize) -> None:
-        """Leave space for the foot, however long the body is."""
-        if self.query(Choices):
-            self.query_one(DialogBody).styles.max_height = max(3, event.size.height * 86 // 100 - _AROUND)
 
     def action_scroll(self, lines: int) -> None:
         body = self.query_one(DialogBody)

@@ -1,17 +1,24 @@
 """The base of dialogs that list rows: a title, the list, a note about the selected row, and the keys."""
 
 from collections.abc import Awaitable, Callable, Iterable
-from typing import ClassVar, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from textual import events
 from textual.app import ComposeResult
-from textual.containers import Vertical
 from textual.widget import Widget
 
 from cogency_tui.errors import CogencyError
-from cogency_tui.tui.kit.dialogs import STYLES, Choice, Choices, Dialog, DialogBody
+from cogency_tui.tui.kit.dialogs import (
+    LOW,
+    STYLES,
+    Choice,
+    Choices,
+    Dialog,
+    DialogBody,
+    DialogBox,
+    DialogTitle,
+)
 from cogency_tui.tui.kit.lines import Line
-from cogency_tui.tui.kit.pane_title import PaneTitle
 from cogency_tui.tui.kit.select_list import SelectList
 from cogency_tui.tui.theme_styles import ThemeStyles
 
@@ -38,26 +45,18 @@ class ListDialog(Dialog[Result], Generic[Result, Row]):
     AUTO_FOCUS = ""
     CSS_PATH = STYLES
 
-    SHORT: ClassVar[int] = 24
-    """Lines of a screen below which no space is left free."""
-
-    AROUND: ClassVar[tuple[int, int]] = (0, 0)
-    """Lines of the dialog beside the list and the note, on a short screen and on another."""
-
     def __init__(self, name: str, title: str, rows: SelectList[Row], note: DialogBody | None = None) -> None:
         super().__init__()
         self.rows = rows
         self.note = note
-        self.heading = PaneTitle(title, id=f"{name}-title")
+        self.heading = DialogTitle(title, id=f"{name}-title")
         self._scope = name
         self._keys = Choices([])
+        self._laid_out = 0
+        """The most rows that the dialog had so far, which is as high as these."""
 
     def compose(self) -> ComposeResult:
-        with Vertical(id=self._scope, classes="dialog list-dialog"):
-            yield self.heading
-            yield from self.parts()
-            with Vertical(classes="dialog-foot"):
-                yield self._keys
+        yield DialogBox(self.heading, *self.parts(), keys=self._keys, id=self._scope)
 
     def parts(self) -> Iterable[Widget]:
         """The widgets between the title and the keys."""
@@ -67,24 +66,17 @@ class ListDialog(Dialog[Result], Generic[Result, Row]):
         """The keys that do something now."""
         raise NotImplementedError
 
-    def note_lines(self, height: int, room: int) -> int:
-        """The most lines of the note on a screen of `height` lines, of the `room` for it and the list."""
-        del height, room
-        return 0
+    def note_lines(self, height: int) -> int:
+        """The lines of the note on a screen of `height` lines; the list has the others."""
+        return 2 if height < LOW else 4
 
     async def load(self) -> None:
         """Show the present rows."""
 
     def on_resize(self, event: events.Resize) -> None:
-        """Leave space for the other parts, however long the list is."""
-        height = event.size.height
-        is_short = height < self.SHORT
-        self.set_class(is_short, "-short")
-        room = height - self.AROUND[0] if is_short else height * 86 // 100 - self.AROUND[1]
-        lines = self.note_lines(height, room)
-        self.rows.styles.max_height = max(3, room - lines)
-        if self.note is not None and lines:
-            self.note.styles.max_height = lines
+        if self.note is not None:
+            # Of a fixed height, so that the list stays where it is as the selection moves.
+            self.note.styles.height = self.note_lines(event.size.height)
 
     async def on_select_list_chosen(self, event: SelectList.Chosen) -> None:
         event.stop()
@@ -102,6 +94,9 @@ class ListDialog(Dialog[Result], Generic[Result, Row]):
 
     def show_selected(self) -> None:
         """Show the note about the selected row, and the keys that do something on it."""
+        if len(self.rows.rows) > self._laid_out:
+            self._laid_out = len(self.rows.rows)
+            self.rows.refresh(layout=True)
         self._keys.offer(self.choices())
         if self.note is not None:
             self.note.redraw()

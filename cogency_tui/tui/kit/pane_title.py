@@ -35,8 +35,13 @@ class PaneTitle(Bar):
         self._focused = focused
         self.refresh()
 
+    @property
+    def label_role(self) -> str:
+        """The color of the label of a pane without the focus."""
+        return "dim"
+
     def segments(self, width: int) -> list[Segment]:
-        role = "accent" if self._focused else "dim"
+        role = "accent" if self._focused else self.label_role
         label = Segment(self._label, self.theme_styles(role, "surface", "bold"))
         margin = Segment("  ", self.theme_styles())
         fact = fit(self._fact, width - width_of([margin, label]) - 4)

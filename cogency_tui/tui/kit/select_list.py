@@ -14,9 +14,11 @@ import msgspec
 from rich.segment import Segment
 from textual import events
 from textual.binding import Binding, BindingType
+from textual.geometry import Size
 from textual.message import Message
+from textual.strip import Strip
 
-from cogency_tui.tui.kit.line_view import LineView
+from cogency_tui.tui.kit.line_view import DrawContext, LineView
 from cogency_tui.tui.kit.lines import Line, wrap
 from cogency_tui.tui.theme_styles import ThemeStyles
 
@@ -37,6 +39,9 @@ class Kind(Enum):
     HEADING = 1
     DETAIL = 2
 
+
+BAR = "▌"
+"""Marks the selected row, beside its surface."""
 
 LETTERS = ("k", "j", "g", "G", "home", "end")
 """The keys of a list that a text field takes."""
@@ -94,6 +99,7 @@ class SelectList(LineView, Generic[Row]):
         """The key of the selected row; None if there is none."""
         self._draw = draw
         self._key_of = key
+        self._tallest = 0
 
     @property
     def row(self) -> Row | None:
@@ -200,11 +206,27 @@ class SelectList(LineView, Generic[Row]):
         is_marked = y == self.selected and self.key is not None and self.is_lit
         return "cursor" if is_marked else self.SURFACE
 
+    def strip_at(self, y: int, context: DrawContext) -> Strip:
+        strip = super().strip_at(y, context)
+        if self.surface_at(y) != "cursor":
+            return strip
+        return Strip.join([Strip([Segment(BAR, context.theme_styles("accent", "cursor"))]), strip.crop(1)])
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        del container, viewport
+        lines = len(self.rows) or len(self._notice_lines(max(8, width - 2 * self.MARGIN)))
+        # What surrounds the list stays where it is while the list is filtered.
+        self._tallest = max(self._tallest, lines)
+        return self._tallest
+
     def line_at(self, y: int) -> Line | None:
         if y < len(self.rows):
             return self._draw(self.rows[y], self.text_width, self.theme_styles, self.surface_at(y))
-        lines = [] if self.rows else wrap([Segment(self.notice, self.theme_styles("dim"))], self.text_width)
-        return lines[y] if self.notice and y < len(lines) else None
+        lines = [] if self.rows else self._notice_lines(self.text_width)
+        return lines[y] if y < len(lines) else None
+
+    def _notice_lines(self, width: int) -> list[Line]:
+        return wrap([Segment(self.notice, self.theme_styles("dim"))], width) if self.notice else []
 
     def _is_entry(self, y: int) -> bool:
         return self.kind_of(self.rows[y]) is Kind.ENTRY

@@ -7,8 +7,8 @@ from rich.segment import Segment
 from textual.timer import Timer
 
 from cogency_tui.safe_text import one_line
-from cogency_tui.tui.kit.dialogs import DialogBody
 from cogency_tui.tui.kit.lines import Line, wrap
+from cogency_tui.tui.kit.list_dialog import Note
 from cogency_tui.tui.kit.number_format import whole_seconds
 from cogency_tui.tui.models.model import KnownProvider
 from cogency_tui.tui.models.rows import draw_provider_note
@@ -21,8 +21,8 @@ _TICK = 0.2
 _PATIENCE = 0.5
 
 
-class PickerNote(DialogBody):
-    """Takes no space while it is empty."""
+class PickerNote(Note):
+    """A provider, a pending request, its result or its problem."""
 
     def __init__(self, clock: Callable[[], float] = monotonic, *, id: str | None = None) -> None:
         super().__init__(self._draw_note, id=id)
@@ -64,7 +64,6 @@ class PickerNote(DialogBody):
         self._renew()
 
     def _renew(self) -> None:
-        self.display = bool(self._problem or self._result or self.provider or self._waited() > _PATIENCE)
         self.redraw()
 
     def _waited(self) -> float:

@@ -57,7 +57,6 @@ class PickerScreen(ListDialog["Chosen | None", Row]):
         *list_keys("picker", without=LETTERS),
     ]
     AUTO_FOCUS = "FilterField"
-    SHORT = 30
 
     def __init__(self, models: ModelList, current: Chosen, *, clock: Callable[[], float] = monotonic) -> None:
         self._note = PickerNote(clock, id="picker-note")

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from textual.binding import Binding, BindingType
 
-from cogency_tui.tui.kit.dialogs import Choice
+from cogency_tui.tui.kit.dialogs import SHORT, Choice
 from cogency_tui.tui.kit.lines import Line
 from cogency_tui.tui.kit.list_dialog import ListDialog, Note
 from cogency_tui.tui.kit.select_list import SelectList, list_keys
@@ -37,7 +37,6 @@ class PermissionsScreen(ListDialog[None, Row]):
         Binding("u", "undo", "Undo", id="permissions.undo", tooltip="Restore the last revoked permission"),
         *list_keys("permissions"),
     ]
-    AROUND = (3, 8)
 
     def __init__(
         self, ledger: Ledger, choose: Callable[[str], None], *, clock: Callable[[], float] = time
@@ -55,8 +54,8 @@ class PermissionsScreen(ListDialog[None, Row]):
             self.rows.show(rows, next(current, None))
             self.show_selected()
 
-    def note_lines(self, height: int, room: int) -> int:
-        return _NOTES[(height >= self.SHORT) + (height >= _TALL)]
+    def note_lines(self, height: int) -> int:
+        return _NOTES[(height >= SHORT) + (height >= _TALL)]
 
     async def action_choose(self) -> None:
         if isinstance(row := self.rows.row, ModeRow):

@@ -101,7 +101,6 @@ class ProfileScreen(ListDialog[None, Fact]):
         Binding("x", "clear", "Clear", id="profile.clear", tooltip="Forget everything permanently"),
         *list_keys("profile"),
     ]
-    AROUND = (4, 9)
 
     def __init__(self, data: ProfileData, shown: Shown, *, clock: Callable[[], float] = time) -> None:
         rows = SelectList(self._draw_row, attrgetter("id"), id="profile-list")
@@ -120,9 +119,6 @@ class ProfileScreen(ListDialog[None, Fact]):
     def on_mount(self) -> None:
         self._show()
         self._follow()
-
-    def note_lines(self, height: int, room: int) -> int:
-        return 3 if height < self.SHORT else 5
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action in ("edit", "forget"):

@@ -6,14 +6,12 @@ from typing import ClassVar
 
 from rich.segment import Segment
 from textual.app import ComposeResult
-from textual.containers import Vertical
 
 from cogency_tui.agent.recall.recall import Branch, Comparison
 from cogency_tui.safe_text import clean, one_line
-from cogency_tui.tui.kit.dialogs import STYLES, Choices, DialogBody, ReadingScreen
+from cogency_tui.tui.kit.dialogs import STYLES, Choices, DialogBody, DialogBox, DialogTitle, ReadingScreen
 from cogency_tui.tui.kit.lines import BLANK, Line, fit_path, width_of, wrap
 from cogency_tui.tui.kit.number_format import dollars, plural, tokens
-from cogency_tui.tui.kit.pane_title import PaneTitle
 from cogency_tui.tui.recall.rename_export_dialogs import RECALL_STYLES
 from cogency_tui.tui.recall.row_lines import UNTITLED
 from cogency_tui.tui.theme_styles import ThemeStyles
@@ -36,14 +34,16 @@ class ComparisonScreen(ReadingScreen[None]):
         self._comparison = comparison
 
     def compose(self) -> ComposeResult:
-        with Vertical(id="comparison", classes="dialog -tall"):
-            yield PaneTitle("Compare forks", id="comparison-title")
-            yield DialogBody(self._draw, id="comparison-body")
-            with Vertical(classes="dialog-foot"):
-                yield Choices([("↑ ↓", "scroll", "scroll(1)"), ("escape", "close", "close")])
+        yield DialogBox(
+            DialogTitle("Compare forks", id="comparison-title"),
+            DialogBody(self._draw, id="comparison-body"),
+            keys=Choices([("↑ ↓", "scroll", "scroll(1)"), ("escape", "close", "close")]),
+            id="comparison",
+            classes="-tall",
+        )
 
     def on_mount(self) -> None:
-        self.query_one(PaneTitle).state(plural(self._comparison.shared, "shared event"))
+        self.query_one(DialogTitle).state(plural(self._comparison.shared, "shared event"))
 
     def _draw(self, width: int, styles: ThemeStyles) -> list[Line]:
         return draw_comparison(self._comparison, width, styles)

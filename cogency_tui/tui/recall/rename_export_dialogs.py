@@ -7,13 +7,20 @@ from rich.segment import Segment
 from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical
 from textual.widgets import Input
 
-from cogency_tui.tui.kit.dialogs import STYLES, Choice, Choices, Dialog, DialogBody, ReadingScreen
+from cogency_tui.tui.kit.dialogs import (
+    STYLES,
+    Choice,
+    Choices,
+    Dialog,
+    DialogBody,
+    DialogBox,
+    DialogTitle,
+    ReadingScreen,
+)
 from cogency_tui.tui.kit.keys import act_in_order
 from cogency_tui.tui.kit.lines import Line, wrap
-from cogency_tui.tui.kit.pane_title import PaneTitle
 from cogency_tui.tui.recall.export import FORMS, Form
 from cogency_tui.tui.theme_styles import ThemeStyles
 from cogency_tui.workspace.protected_names import short_path
@@ -44,11 +51,13 @@ class RenameScreen(Dialog["str | None"]):
         self._title = title
 
     def compose(self) -> ComposeResult:
-        with Vertical(id="rename", classes="dialog"):
-            yield PaneTitle("Title", id="rename-head")
-            yield TitleField(self._title, placeholder="Empty: the first message", id="rename-title")
-            with Vertical(classes="dialog-foot"):
-                yield Choices([("enter", "rename", "open"), ("escape", "cancel", "close")])
+        yield DialogBox(
+            DialogTitle("Title", id="rename-head"),
+            TitleField(self._title, placeholder="Empty: the first message", id="rename-title"),
+            keys=Choices([("enter", "rename", "open"), ("escape", "cancel", "close")]),
+            id="rename",
+            classes="-question",
+        )
 
     def on_mount(self) -> None:
         self.query_one(TitleField).cursor_blink = False
@@ -75,16 +84,17 @@ class ExportScreen(ReadingScreen[Form]):
 
     def compose(self) -> ComposeResult:
         choices: list[Choice] = [("m", "Markdown", "export('md')"), ("h", "HTML", "export('html')")]
-        with Vertical(id="export", classes="dialog"):
-            yield PaneTitle("Export", id="export-head")
-            yield DialogBody(self._draw, id="export-body")
-            with Vertical(classes="dialog-foot"):
-                yield Choices(
-                    [*choices, ("l", "JSON Lines", "export('jsonl')"), ("escape", "cancel", "close")]
-                )
+        choices += [("l", "JSON Lines", "export('jsonl')"), ("escape", "cancel", "close")]
+        yield DialogBox(
+            DialogTitle("Export", id="export-head"),
+            DialogBody(self._draw, id="export-body"),
+            keys=Choices(choices),
+            id="export",
+            classes="-question",
+        )
 
     def on_mount(self) -> None:
-        self.query_one(PaneTitle).state(self._title)
+        self.query_one(DialogTitle).state(self._title)
 
     def action_export(self, form: Form) -> None:
         self.dismiss(form)

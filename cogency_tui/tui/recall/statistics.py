@@ -8,16 +8,14 @@ from typing import ClassVar, NamedTuple
 from rich.segment import Segment
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical
 
 from cogency_tui.agent.recall.recall import Where
 from cogency_tui.errors import CogencyError
 from cogency_tui.safe_text import one_line
 from cogency_tui.store.usage import Spending, Statistics
-from cogency_tui.tui.kit.dialogs import STYLES, Choices, DialogBody, ReadingScreen
+from cogency_tui.tui.kit.dialogs import STYLES, Choices, DialogBody, DialogBox, DialogTitle, ReadingScreen
 from cogency_tui.tui.kit.lines import BLANK, Line, cells, fit, fit_path, wrap
 from cogency_tui.tui.kit.number_format import dollars, duration, plural, tokens
-from cogency_tui.tui.kit.pane_title import PaneTitle
 from cogency_tui.tui.recall.rename_export_dialogs import RECALL_STYLES
 from cogency_tui.tui.theme_styles import ThemeStyles
 from cogency_tui.tui.transcript.messages_and_notices import draw_problem
@@ -137,11 +135,13 @@ class StatisticsScreen(ReadingScreen[None]):
         self._problem: Problem | None = None
 
     def compose(self) -> ComposeResult:
-        with Vertical(id="statistics", classes="dialog -tall"):
-            yield PaneTitle("Statistics", id="statistics-title")
-            yield DialogBody(self._draw, id="statistics-body")
-            with Vertical(classes="dialog-foot"):
-                yield Choices([])
+        yield DialogBox(
+            DialogTitle("Statistics", id="statistics-title"),
+            DialogBody(self._draw, id="statistics-body"),
+            keys=Choices([]),
+            id="statistics",
+            classes="-tall",
+        )
 
     def on_mount(self) -> None:
         self._reload()
@@ -156,7 +156,7 @@ class StatisticsScreen(ReadingScreen[None]):
 
     def _reload(self) -> None:
         place = "this project" if self._where == "project" else "all projects"
-        self.query_one(PaneTitle).state(f"{self._period}, {place}")
+        self.query_one(DialogTitle).state(f"{self._period}, {place}")
         keys = [(str(key), name, f"period({name!r})") for key, name in enumerate(_PERIODS, 1)]
         other = "all projects" if self._where == "project" else "this project"
         self.query_one(Choices).offer([*keys, ("a", other, "place"), ("escape", "close", "close")])

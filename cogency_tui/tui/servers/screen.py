@@ -86,8 +86,6 @@ class ServersScreen(ListDialog[None, ListedServer]):
         Binding("pageup", "scroll(-5)", "Page up", show=False, id="servers.page_up"),
         Binding("pagedown", "scroll(5)", "Page down", show=False, id="servers.page_down"),
     ]
-    SHORT = 0
-    AROUND = (0, 8)
 
     def __init__(self, servers: Servers) -> None:
         rows = SelectList(draw_server, attrgetter("name"), id="servers-list")
@@ -98,10 +96,9 @@ class ServersScreen(ListDialog[None, ListedServer]):
         self._show(self._servers.listed())
         self.set_interval(INTERVAL, self.load, name="servers")
 
-    def note_lines(self, height: int, room: int) -> int:
-        """Give the note two thirds."""
-        room = max(6, room)
-        return room - max(3, room // 3)
+    def note_lines(self, height: int) -> int:
+        """Half of the screen."""
+        return height // 2
 
     def action_scroll(self, lines: int) -> None:
         if self.note is not None:

@@ -12,7 +12,7 @@ from textual.widgets import Input
 from cogency_tui.agent.editable_options import Preference
 from cogency_tui.config.options import Option
 from cogency_tui.errors import CogencyError
-from cogency_tui.tui.kit.dialogs import Choice
+from cogency_tui.tui.kit.dialogs import SHORT, Choice
 from cogency_tui.tui.kit.filter_line import FilterField
 from cogency_tui.tui.kit.lines import Line
 from cogency_tui.tui.kit.list_dialog import ListDialog, Note
@@ -49,7 +49,6 @@ class SettingsScreen(ListDialog["str | None", Row]):
         Binding("slash", "filter", "Filter", id="settings.filter"),
         *list_keys("settings"),
     ]
-    AROUND = (3, 7)
 
     def __init__(self, desk: SettingsDesk, path: str) -> None:
         rows: SelectList[Row] = SelectList(draw_setting, _key_of, id="settings-list")
@@ -71,8 +70,8 @@ class SettingsScreen(ListDialog["str | None", Row]):
     def on_mount(self) -> None:
         self._show()
 
-    def note_lines(self, height: int, room: int) -> int:
-        return 4 if height < self.SHORT else 5
+    def note_lines(self, height: int) -> int:
+        return 4 if height < SHORT else 5
 
     async def clicked(self) -> None:
         self._leave_field()

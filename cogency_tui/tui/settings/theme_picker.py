@@ -59,8 +59,6 @@ class ThemePicker(ListDialog[None, str]):
         ),
         *list_keys("theme", without="k"),
     ]
-    SHORT = 0
-    AROUND = (0, 7)
 
     def __init__(self) -> None:
         super().__init__("themes", "Theme", SelectList(draw_theme, str, id="themes-list"))

@@ -8,16 +8,23 @@ from typing import ClassVar, Literal, TypeAlias
 from rich.segment import Segment
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical
 
 from cogency_tui.agent.project.cogency_folder import FOLDER, FolderEntry
 from cogency_tui.agent.project.mcp_server_sources import ABOVE
 from cogency_tui.agent.project.trust import Survey, TrustState
 from cogency_tui.safe_text import one_line, reveal
-from cogency_tui.tui.kit.dialogs import STYLES, Choice, Choices, Drawing, QuestionBody, ReadingScreen
+from cogency_tui.tui.kit.dialogs import (
+    STYLES,
+    Choice,
+    Choices,
+    DialogBox,
+    DialogTitle,
+    Drawing,
+    QuestionBody,
+    ReadingScreen,
+)
 from cogency_tui.tui.kit.lines import BLANK, Line, cells, fit_path, wrap
 from cogency_tui.tui.kit.number_format import plural, size
-from cogency_tui.tui.kit.pane_title import PaneTitle
 from cogency_tui.tui.theme_styles import ThemeStyles
 
 _SIZE = 12
@@ -132,14 +139,15 @@ class TrustScreen(ReadingScreen[Decision]):
         self._problem = problem
 
     def compose(self) -> ComposeResult:
-        with Vertical(id="trust", classes="dialog"):
-            yield PaneTitle("Project trust", id="trust-title")
-            yield QuestionBody(self._draw, id="trust-body")
-            with Vertical(classes="dialog-foot"):
-                yield Choices(self._choices())
+        yield DialogBox(
+            DialogTitle("Project trust", id="trust-title"),
+            QuestionBody(self._draw, id="trust-body"),
+            keys=Choices(self._choices()),
+            id="trust",
+        )
 
     def on_mount(self) -> None:
-        self.query_one(PaneTitle).state(describe_survey(self._survey))
+        self.query_one(DialogTitle).state(describe_survey(self._survey))
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action != "decide":

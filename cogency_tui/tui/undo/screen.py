@@ -5,10 +5,9 @@ from typing import TYPE_CHECKING, ClassVar
 from rich.segment import Segment
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical
 
 from cogency_tui.safe_text import one_line, reveal
-from cogency_tui.tui.kit.dialogs import Choice, Choices, DialogBody, ReadingScreen
+from cogency_tui.tui.kit.dialogs import Choice, Choices, DialogBody, DialogBox, DialogTitle, ReadingScreen
 from cogency_tui.tui.kit.diff import DiffLayout
 from cogency_tui.tui.kit.lazy_text_layout import Fixed, LayoutBlock, Stack
 from cogency_tui.tui.kit.lines import BLANK, Line, wrap
@@ -35,10 +34,15 @@ class UndoScreen(ReadingScreen[bool]):
         self._title = title or _TITLES.get(plan.tool, plan.tool)
 
     def compose(self) -> ComposeResult:
-        with Vertical(id="undo", classes="dialog"):
-            yield DialogBody(self._draw, id="undo-body")
-            with Vertical(classes="dialog-foot"):
-                yield Choices(self._choices())
+        yield DialogBox(
+            DialogTitle(self._title, id="undo-title"),
+            DialogBody(self._draw, id="undo-body"),
+            keys=Choices(self._choices()),
+            id="undo",
+        )
+
+    def on_mount(self) -> None:
+        self.query_one(DialogTitle).state(plural(len(self._plan.changes), "file"))
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         del parameters
@@ -54,19 +58,19 @@ class UndoScreen(ReadingScreen[bool]):
 
     def _draw(self, width: int, styles: ThemeStyles) -> LayoutBlock:
         diff = "".join(planned.diff for planned in self._plan.changes)
-        blocks: list[LayoutBlock] = [Fixed(self._draw_summary(width, styles))]
+        summary = self._draw_summary(width, styles)
+        blocks: list[LayoutBlock] = [Fixed(summary[1:])]
         if diff:
-            blocks += [Fixed([BLANK]), DiffLayout(diff, width, styles, headed=True)]
+            blocks += [Fixed([BLANK] if summary else []), DiffLayout(diff, width, styles, headed=True)]
         return Stack(blocks)
 
     def _draw_summary(self, width: int, styles: ThemeStyles) -> list[Line]:
+        """Draw what the changes leave out, each below a blank line."""
         # Not needed for the first frame.
         from cogency_tui.agent.edits.undo_preview import left_out
 
         plan = self._plan
-        count = plural(len(plan.changes), "file")
-        title = Segment(self._title, styles("text", attributes="bold"))
-        lines = [Line([title, Segment(f"  {count}", styles("dim"))])]
+        lines: list[Line] = []
         for obstacle in plan.obstacles:
             text = f"✗ {one_line(obstacle.path)}: {reveal(obstacle.reason)}"
             lines += [BLANK, *wrap([Segment(text, styles("bad"))], width)]

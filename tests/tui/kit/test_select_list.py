@@ -10,7 +10,7 @@ from textual.pilot import Pilot
 
 from cogency_tui.config.themes import load_palette
 from cogency_tui.tui.kit.lines import Line
-from cogency_tui.tui.kit.select_list import Heading, Kind, SelectList, list_keys
+from cogency_tui.tui.kit.select_list import BAR, Heading, Kind, SelectList, list_keys
 from cogency_tui.tui.theme_styles import DEFAULT, ThemeStyles, textual_theme
 from tests.tui.reading import shown
 
@@ -120,9 +120,9 @@ async def test_a_click_selects_an_entry_also_by_its_details_and_no_heading() -> 
 async def test_the_selected_row_is_shown_with_its_heading_and_details() -> None:
     async with listing(ROWS, height=4) as (pilot, listed, _app):
         await pilot.press("down", "down")
-        assert shown(listed).split() == ["two", ">c", "c.1", "c.2"]
+        assert shown(listed).split() == ["two", BAR, ">c", "c.1", "c.2"]
         await pilot.press("up", "up")
-        assert shown(listed).split()[:2] == ["one", ">a"]
+        assert shown(listed).split()[:3] == ["one", BAR, ">a"]
         await pilot.resize_terminal(20, 2)
         await pilot.press("end")
         assert ">d" in shown(listed)

@@ -58,7 +58,7 @@ async def test_a_turn_is_taken_back_and_brought_back(project: Path) -> None:
         (project / "notes.txt").write_text(text)
         screen = await undo_screen(pilot, "/undo")
         body = shown(screen.query_one(DialogBody))
-        assert "2 files" in body
+        assert "2 files" in shown(screen.query_one("#undo-title"))
         assert "notes.txt" in body
         await pilot.press("y")
         await until(pilot, lambda: "Reverted" in told(pilot))

@@ -1,0 +1,54 @@
+"""The box of a dialog: as high as its contents, and its keys always on the screen."""
+
+from pathlib import Path
+
+import pytest
+from textual.pilot import Pilot
+
+from cogency_tui.tui.app import CogencyApp
+from cogency_tui.tui.kit.dialogs import Choices, DialogBox
+from cogency_tui.tui.kit.select_list import SelectList
+from tests.tui.driving import app_over, send, until
+from tests.tui.scripted import ScriptedAgent
+
+
+async def opened(pilot: Pilot[int], command: str) -> DialogBox:
+    await send(pilot, command)
+    await until(pilot, lambda: pilot.app.screen.query_one(DialogBox).region)
+    await pilot.pause()
+    return pilot.app.screen.query_one(DialogBox)
+
+
+def app_in(project: Path) -> CogencyApp:
+    return app_over(ScriptedAgent(project))
+
+
+@pytest.mark.parametrize("command", ["/settings", "/model", "/theme", "/help"])
+@pytest.mark.parametrize("size", [(80, 24), (60, 16)])
+async def test_the_keys_are_on_the_screen_however_small_it_is(
+    project: Path, command: str, size: tuple[int, int]
+) -> None:
+    async with app_in(project).run_test(size=size) as pilot:
+        box = await opened(pilot, command)
+        keys = box.query_one(Choices).region
+        assert keys.height == 1
+        assert box.region.contains_region(keys)
+        assert pilot.app.screen.region.contains_region(box.region)
+
+
+async def test_it_is_as_high_as_its_list_and_does_not_move_while_that_is_filtered(project: Path) -> None:
+    async with app_in(project).run_test(size=(120, 45)) as pilot:
+        box = await opened(pilot, "/model")
+        rows = box.query_one(SelectList)
+        assert rows.region.height == len(rows.rows)
+        before = box.region
+        await pilot.press(*"oll")
+        await until(pilot, lambda: len(rows.rows) == 1)
+        await pilot.pause()
+        assert box.region == before
+
+
+async def test_it_takes_the_whole_of_a_short_screen(project: Path) -> None:
+    async with app_in(project).run_test(size=(80, 20)) as pilot:
+        box = await opened(pilot, "/settings")
+        assert box.region == pilot.app.screen.region
