@@ -13,7 +13,7 @@ from typing import Any, cast
 import msgspec
 
 from cogency_tui.config.config_file import read_settings
-from cogency_tui.config.edit import Value, set_key
+from cogency_tui.config.edit import Value, put_back, set_key
 from cogency_tui.config.layers import Configured, Origin
 from cogency_tui.config.options import Option, find_option, options
 from cogency_tui.config.schema import ProviderSettings, Settings, config_path
@@ -119,6 +119,22 @@ class Preferences:
             ConfigError: the file cannot be read or changed.
         """
         return self._write(_keys(key), None)
+
+    def text(self) -> str | None:
+        """The text of the file; None if there is no file.
+
+        Raises:
+            ConfigError: it cannot be read.
+        """
+        return read_text(self.path) if self.path.exists() else None
+
+    def put_back(self, after: str, before: str | None) -> None:
+        """Undo a change that turned the text `before` into `after`, to the letter.
+
+        Raises:
+            ConfigError: the file has another text by now, or cannot be read or written.
+        """
+        put_back(self.path, after, before)
 
     def _write(self, keys: tuple[str, ...], value: Value | None) -> bool:
         return set_key(self.path, keys, value, partial(read_settings, self.path))

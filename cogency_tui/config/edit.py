@@ -58,6 +58,21 @@ def set_key(
         return changed != text
 
 
+def put_back(path: Path, after: str, before: str | None) -> None:
+    """Replace the text `after` of the file at `path` with an earlier one; None means that there was no file.
+
+    Raises:
+        ConfigError: the file has another text by now, or cannot be read or written.
+    """
+    with changing(path):
+        if toml_reader.read_text(path) != after:
+            raise ConfigError(f"{path} has changed since.", "Edit it to undo the change.")
+        if before is None:
+            Path(os.path.realpath(path)).unlink()
+        else:
+            _write(path, before, path.stat().st_mode & 0o777)
+
+
 def write_table(path: Path, heading: str, table: dict[str, Any]) -> None:
     """Replace the contents of a file that only we write with a table; `heading` precedes it as a comment.
 

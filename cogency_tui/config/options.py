@@ -28,16 +28,24 @@ _SWITCH: Mapping[str, bool] = {
 
 
 class Option(msgspec.Struct, frozen=True):
-    """One option; `key` is dotted, as `budget.turn.hard`."""
+    """One option; `key` is dotted, as `budget.turn.hard`. The group of a `rare` one is seldom changed.
+
+    A number is in `unit`; `unset` is the effect of zero or an empty value, `means` that of each choice.
+    """
 
     key: str
+    label: str
     meaning: str
     group: str
+    rare: bool
     kind: Kind
     when: Applied
     project: Giver
+    unit: str
+    unset: str
     default: Any
     choices: tuple[str, ...]
+    means: Mapping[str, str]
     owner: type[msgspec.Struct]
     base: type[Any]
 
@@ -94,6 +102,10 @@ class Option(msgspec.Struct, frozen=True):
             return step < 0 if self.project == "earlier" else step > 0
         return False
 
+    def widens(self, value: Any, current: Any) -> bool:
+        """Return whether `value` takes away a protection that `current` gives."""
+        return self.project in ("earlier", "later") and value != current and not self.narrows(value, current)
+
     def value_in(self, settings: Settings) -> Any:
         """Its value in these settings."""
         value: Any = settings
@@ -106,10 +118,11 @@ class Option(msgspec.Struct, frozen=True):
 def options() -> Mapping[str, Option]:
     """All options by key, in the order in which they are shown."""
     found: dict[str, Option] = {}
-    group = ""
+    group, rare = "", False
     for option in _declared(Settings):
-        group = option.group or group
-        found[option.key] = msgspec.structs.replace(option, group=group)
+        if option.group:
+            group, rare = option.group, option.rare
+        found[option.key] = msgspec.structs.replace(option, group=group, rare=rare)
     return found
 
 
@@ -162,9 +175,12 @@ def _declared(owner: type[msgspec.Struct], prefix: str = "", span: str = "") -> 
         if not (isinstance(base, type) and issubclass(base, msgspec.Struct)):
             yield _option(key, field, owner, base, metadata, span)
             continue
+        extra = metadata.extra or {}
         for number, option in enumerate(_declared(base, f"{key}.", metadata.description or "")):
-            group = "" if number or metadata.extra is None else metadata.extra["group"]
-            yield msgspec.structs.replace(option, group=option.group or group)
+            group, rare = option.group, option.rare
+            if not group and not number:
+                group, rare = extra["group"], extra["rare"]
+            yield msgspec.structs.replace(option, group=group, rare=rare)
 
 
 def _option(
@@ -181,13 +197,18 @@ def _option(
         kind = "text"
     return Option(
         key=key,
+        label=extra["label"].format(span=span.partition(",")[0]),
         meaning=(metadata.description or "").format(span=span),
         group=extra["group"],
+        rare=extra["rare"],
         kind=kind,
         when=extra["when"],
         project=extra["project"],
+        unit=extra["unit"],
+        unset=extra["unset"],
         default=field.default_factory() if kind == "table" else field.default,
         choices=choices,
+        means=extra["means"],
         owner=owner,
         base=base if isinstance(base, type) else NoneType,
     )

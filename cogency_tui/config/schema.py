@@ -30,11 +30,25 @@ Giver = Literal["", "any", "less", "earlier", "later"]
 """The values that a trusted project may set: none, any, a smaller number, an earlier or a later choice."""
 
 
-def _option(meaning: str, *, group: str = "", when: Applied = "now", project: Giver = "") -> Meta:
-    """The description of an option; without a `group` it is in that of the option before it. The
-    description of a nested table replaces `{span}` in those of its options.
+def _option(
+    meaning: str,
+    label: str = "",
+    *,
+    group: str = "",
+    rare: bool = False,
+    when: Applied = "now",
+    project: Giver = "",
+    unit: str = "",
+    unset: str = "",
+    means: Mapping[str, str] | None = None,
+) -> Meta:
+    """The description of an option and its label; without a `group` it is in that of the option before it,
+    and few users ever change the options of a `rare` group. The description of a nested table replaces
+    `{span}` in those of its options. `unset` names the effect of an empty value or zero, `means` that of each
+    choice.
     """
-    return Meta(description=meaning, extra={"group": group, "when": when, "project": project})
+    facts = {"when": when, "project": project, "unit": unit, "unset": unset, "means": means or {}}
+    return Meta(description=meaning, extra={"label": label, "group": group, "rare": rare, **facts})
 
 
 class ProviderSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -74,24 +88,45 @@ class SpanLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     soft: Annotated[
         float,
         Meta(ge=0),
-        _option("Spending warning {span} in USD (0 = none)", project="less"),
+        _option(
+            "Spending warning {span} in USD (0 = none)",
+            "Spending warning {span}",
+            project="less",
+            unit="USD",
+            unset="none",
+        ),
     ] = 0.0
     hard: Annotated[
         float,
         Meta(ge=0),
-        _option("Spending limit {span} in USD; asks before exceeding it (0 = no limit)", project="less"),
+        _option(
+            "Spending limit {span} in USD; asks before exceeding it (0 = no limit)",
+            "Spending limit {span}",
+            project="less",
+            unit="USD",
+            unset="none",
+        ),
     ] = 0.0
     soft_tokens: Annotated[
         int,
         Meta(ge=0),
-        _option("Token warning {span}, for a model without a known price (0 = none)", project="less"),
+        _option(
+            "Token warning {span}, for a model without a known price (0 = none)",
+            "Token warning {span}",
+            project="less",
+            unit="tokens",
+            unset="none",
+        ),
     ] = 0
     hard_tokens: Annotated[
         int,
         Meta(ge=0),
         _option(
             "Token limit {span}, for a model without a known price; asks before exceeding it (0 = no limit)",
+            "Token limit {span}",
             project="less",
+            unit="tokens",
+            unset="none",
         ),
     ] = 0
 
@@ -108,89 +143,217 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """All options. Field names are the keys of the configuration file."""
 
     provider: Annotated[
-        str, _option("Provider: offline, a vendor, or a [providers] table", group="Model")
+        str, _option("Provider: offline, a vendor, or a [providers] table", "Provider", group="Model")
     ] = "offline"
-    model: Annotated[str, _option("Model; empty: the provider's default")] = ""
+    model: Annotated[
+        str, _option("Model; empty: the provider's default", "Model", unset="provider's default")
+    ] = ""
     mode: Annotated[
         Mode,
         _option(
             "Session mode: one session (resume), separate requests (replay), or whichever the provider "
             "supports",
+            "Session mode",
             project="any",
+            means={
+                "auto": "one session where the provider supports it, else separate requests",
+                "resume": "one session with the provider, which sends only what is new",
+                "replay": "separate requests, each with the whole conversation",
+            },
         ),
     ] = "auto"
-    dialect: Annotated[Dialect, _option("Tool-call format", when="conversation", project="any")] = "xml"
+    dialect: Annotated[
+        Dialect,
+        _option(
+            "Tool-call format",
+            "Tool-call format",
+            when="conversation",
+            project="any",
+            means={
+                "xml": "tags around a list of calls, which run together",
+                "delimiter": "lines that begin with a delimiter; the calls run together",
+                "action": "a tag for each call, which runs as soon as it is written",
+            },
+        ),
+    ] = "xml"
     permissions: Annotated[
-        Permissions, _option("Actions allowed without asking", group="Safety", project="earlier")
+        Permissions,
+        _option(
+            "Actions allowed without asking",
+            "Permissions",
+            group="Safety",
+            project="earlier",
+            means={
+                "plan": "read-only: the agent proposes, but changes and runs nothing",
+                "ask": "asks before file changes, commands and web access",
+                "edits": "edits project files; asks before commands and web access",
+                "auto": "runs everything in the project; asks before anything outside",
+            },
+        ),
     ] = "ask"
     sandbox: Annotated[
         Literal["off", "auto", "require"],
         _option(
             "Run commands without network access, with write access to the project only",
+            "Command sandbox",
             when="start",
             project="later",
+            means={
+                "off": "commands have your network and your files",
+                "auto": "commands run in a sandbox where the system has one",
+                "require": "commands run in a sandbox or not at all",
+            },
         ),
     ] = "off"
     max_iterations: Annotated[
-        int, Meta(ge=1, le=1000), _option("Maximum steps per turn", when="turn", project="less")
+        int,
+        Meta(ge=1, le=1000),
+        _option("Maximum steps per turn", "Maximum steps per turn", when="turn", project="less"),
     ] = 50
-    budget: Annotated[BudgetSettings, _option("", group="Budget")] = BudgetSettings()
+    budget: Annotated[BudgetSettings, _option("", group="Budget", rare=True)] = BudgetSettings()
     history_window: Annotated[
         int,
         Meta(ge=0),
-        _option("Messages sent to the model; 0: all", group="Context", when="turn", project="any"),
+        _option(
+            "Messages sent to the model; 0: all",
+            "Messages sent to the model",
+            group="Context",
+            rare=True,
+            when="turn",
+            project="any",
+            unset="all",
+        ),
     ] = 0
     compact_at: Annotated[
         float,
         Meta(ge=0, le=0.95),
-        _option("Context share that triggers summarizing; 0: never", when="turn", project="any"),
+        _option(
+            "Context share that triggers summarizing; 0: never",
+            "Summarize at context share",
+            when="turn",
+            project="any",
+            unset="never",
+        ),
     ] = 0.8
     compact_keeps_messages: Annotated[
-        bool, _option("Keep your own messages verbatim when summarizing", when="turn", project="any")
+        bool,
+        _option(
+            "Keep your own messages verbatim when summarizing",
+            "Keep your messages verbatim",
+            when="turn",
+            project="any",
+        ),
     ] = True
     output_limit: Annotated[
         int,
         Meta(ge=1000),
-        _option("Maximum characters of a result sent to the model", when="turn", project="any"),
+        _option(
+            "Maximum characters of a result sent to the model",
+            "Longest result sent to the model",
+            when="turn",
+            project="any",
+            unit="characters",
+        ),
     ] = 30_000
     payload_limit: Annotated[
-        int, Meta(ge=1000), _option("Maximum characters of a call's arguments", when="turn")
+        int,
+        Meta(ge=1000),
+        _option(
+            "Maximum characters of a call's arguments",
+            "Longest arguments of a call",
+            when="turn",
+            unit="characters",
+        ),
     ] = 32 * 1024 * 1024
     titles: Annotated[
         bool,
-        _option("Name conversations with one short request to the model; off: their first words"),
+        _option(
+            "Name conversations with one short request to the model; off: their first words",
+            "Titles by the model",
+        ),
     ] = True
     profile: Annotated[
         Literal["ask", "off", "on"],
-        _option("Remember your preferences from your messages; ask: off, but offered once", group="Profile"),
+        _option(
+            "Remember your preferences from your messages; ask: off, but offered once",
+            "Remember your preferences",
+            group="Profile",
+            means={
+                "ask": "off, and offered once",
+                "off": "nothing is remembered",
+                "on": "learned from your messages, and sent with the first one of a conversation",
+            },
+        ),
     ] = "ask"
-    profile_every: Annotated[int, Meta(ge=1, le=20), _option("Messages between profile updates")] = 5
-    theme: Annotated[str, _option("Color theme", group="Interface")] = "night"
-    footer: Annotated[bool, _option("Footer with key bindings")] = True
-    mouse: Annotated[bool, _option("Mouse support; off: leave the mouse to the terminal", when="start")] = (
-        True
-    )
-    animation: Annotated[bool, _option("Animation")] = True
+    profile_every: Annotated[
+        int,
+        Meta(ge=1, le=20),
+        _option("Messages between profile updates", "Messages between profile updates"),
+    ] = 5
+    theme: Annotated[str, _option("Color theme", "Color theme", group="Interface")] = "night"
+    footer: Annotated[bool, _option("Footer with key bindings", "Footer with keys")] = True
+    mouse: Annotated[
+        bool, _option("Mouse support; off: leave the mouse to the terminal", "Mouse", when="start")
+    ] = True
+    animation: Annotated[bool, _option("Animation", "Animation")] = True
     notify: Annotated[
         Literal["auto", "off", "bell", "osc9"],
-        _option("Notification when the agent waits and the terminal is in the background", when="start"),
+        _option(
+            "Notification when the agent waits and the terminal is in the background",
+            "Notifications",
+            when="start",
+            means={
+                "auto": "by the terminal where it can, else the bell",
+                "off": "none",
+                "bell": "the bell of the terminal",
+                "osc9": "by the terminal (OSC 9)",
+            },
+        ),
     ] = "auto"
     first_byte_timeout: Annotated[
-        float, Meta(gt=0), _option("Maximum seconds to a model's first byte", group="Network", when="start")
+        float,
+        Meta(gt=0),
+        _option(
+            "Maximum seconds to a model's first byte",
+            "Wait for an answer to begin",
+            group="Network",
+            rare=True,
+            when="start",
+            unit="s",
+        ),
     ] = 120.0
     idle_timeout: Annotated[
-        float, Meta(gt=0), _option("Maximum seconds of silence after it", when="start")
+        float,
+        Meta(gt=0),
+        _option("Maximum seconds of silence after it", "Longest pause in an answer", when="start", unit="s"),
     ] = 60.0
     providers: Annotated[
-        dict[str, ProviderSettings], _option("Custom endpoints", group="Tables", when="start")
+        dict[str, ProviderSettings],
+        _option(
+            "Custom endpoints", "Custom endpoints", group="Tables", rare=True, when="start", unset="none"
+        ),
     ] = {}
-    keys: Annotated[dict[str, str], _option("Custom key bindings, by the id shown in /keys")] = {}
-    agents: Annotated[dict[str, AgentSettings], _option("Sub-agents", when="start", project="any")] = {}
+    keys: Annotated[
+        dict[str, str],
+        _option("Custom key bindings, by the id shown in /keys", "Custom key bindings", unset="none"),
+    ] = {}
+    agents: Annotated[
+        dict[str, AgentSettings],
+        _option("Sub-agents", "Sub-agents", when="start", project="any", unset="none"),
+    ] = {}
     workflows: Annotated[
-        dict[str, WorkflowSettings], _option("Named sequences of actions", when="start", project="any")
+        dict[str, WorkflowSettings],
+        _option("Named sequences of actions", "Workflows", when="start", project="any", unset="none"),
     ] = {}
     mcp: Annotated[
-        dict[str, McpSettings], _option("MCP (Model Context Protocol) servers", when="start", project="any")
+        dict[str, McpSettings],
+        _option(
+            "MCP (Model Context Protocol) servers",
+            "MCP servers",
+            when="start",
+            project="any",
+            unset="none",
+        ),
     ] = {}
 
 

@@ -27,11 +27,12 @@ class PermissionCommands(FeatureCommands):
         self._set(PERMISSIONS[(place + 1) % len(PERMISSIONS)])
 
     def _set(self, mode: str) -> None:
-        from cogency_tui.tui.permissions.model import MEANINGS
+        from cogency_tui.config.options import options
 
         self._choose(mode)
         now: Permissions = self._bridge.agent.permissions
-        (self.warn if now == "auto" else self.say)(f"{now}: {MEANINGS[now]}")
+        report = self.warn if now == "auto" else self.say
+        report(f"{now}: {options()['permissions'].means[now]}")
 
     def permissions(self, mode: str = "") -> None:
         """Switch to this mode, or show the permissions."""

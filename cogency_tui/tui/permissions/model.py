@@ -17,13 +17,6 @@ from cogency_tui.tui.kit.select_list import Heading
 if TYPE_CHECKING:
     from cogency_tui.agent.agent import Agent
 
-MEANINGS: dict[Permissions, str] = {
-    "plan": "reads and proposes; changes and runs nothing",
-    "ask": "asks before file changes, commands and web access",
-    "edits": "file changes in the project run without asking",
-    "auto": "everything in the project runs without asking",
-}
-
 
 class ModeRow(msgspec.Struct, frozen=True):
     """A permission mode."""

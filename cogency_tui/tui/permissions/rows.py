@@ -3,11 +3,12 @@
 from rich.segment import Segment
 
 from cogency_tui.agent.permissions.grants import Grant
+from cogency_tui.config.options import options
 from cogency_tui.safe_text import one_line, reveal
 from cogency_tui.tui.kit.lines import Line, cells, fit, width_of, wrap
 from cogency_tui.tui.kit.number_format import when
 from cogency_tui.tui.kit.select_list import Heading
-from cogency_tui.tui.permissions.model import MEANINGS, GrantRow, ModeRow, Row, RuleRow
+from cogency_tui.tui.permissions.model import GrantRow, ModeRow, Row, RuleRow
 from cogency_tui.tui.theme_styles import ThemeStyles
 
 _NAME = 9
@@ -26,7 +27,7 @@ def draw_permission(row: Row, width: int, styles: ThemeStyles, on: str, now: flo
             [
                 Segment(f"{mark} ", styles("accent", on)),
                 Segment(f"{row.mode:<{_NAME - 2}}", styles(role, on, attributes)),
-                Segment(fit(MEANINGS[row.mode], width - _NAME), styles("dim", on)),
+                Segment(fit(options()["permissions"].means[row.mode], width - _NAME), styles("dim", on)),
             ]
         )
     if isinstance(row, GrantRow):

@@ -1,15 +1,24 @@
 """The settings screen's access to the settings of an agent, and to the user's file."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 from cogency_tui.agent.editable_options import Preference, Preferences, choices_of, preferences, read_value
 from cogency_tui.config.options import Option
 from cogency_tui.errors import ConfigError
+from cogency_tui.tui.kit.choice_dialog import ChoiceRow
 
 if TYPE_CHECKING:
     from cogency_tui.agent.agent import Agent
+
+
+class _Change(NamedTuple):
+    """A change of the user's file, from one text (None: no file) to another."""
+
+    option: Option
+    before: str | None
+    after: str
 
 
 class SettingsDesk:
@@ -19,14 +28,23 @@ class SettingsDesk:
         self.own = Preferences()
         self._agent = agent
         self._follow = follow
+        self._changes: list[_Change] = []
+
+    @property
+    def can_undo(self) -> bool:
+        """True if there is a change to undo."""
+        return bool(self._changes)
 
     def preferences(self) -> list[Preference]:
         """All options with their present values."""
         return preferences(self._agent.configured)
 
-    def choices(self, option: Option) -> tuple[str, ...]:
-        """The values of an option that accepts only a few."""
-        return choices_of(option, self._agent.settings)
+    def choices(self, preference: Preference) -> Sequence[ChoiceRow]:
+        """The values of an option that accepts only a few, with their meanings."""
+        option = preference.option
+        values = choices_of(option, self._agent.settings)
+        meanings = _describe_themes(values) if option.key == "theme" else option.means
+        return [ChoiceRow(value, meanings.get(value, ""), value == preference.shown) for value in values]
 
     def problem(self, option: Option, text: str) -> str:
         """Describe the problem of a value as it is written; empty if it is valid."""
@@ -42,13 +60,37 @@ class SettingsDesk:
         Raises:
             CogencyError: the value cannot be written or applied.
         """
+        before = await asyncio.to_thread(self.own.text)
         if text is None:
             await asyncio.to_thread(self.own.unset, option.key)
         else:
             await asyncio.to_thread(self.own.set, option.key, text)
-        await asyncio.to_thread(self._agent.reload)
-        await self._follow(option.key)
+        after = await asyncio.to_thread(self.own.text)
+        if after is not None and after != before:
+            self._changes.append(_Change(option, before, after))
+        await self._apply(option)
         origin = self._agent.configured.origin(option.key)
         if origin.source not in ("person", "default"):
             return f"Saved. {origin.where} overrides it until you quit."
-        return "Saved. Takes effect at the next start." if option.when == "start" else ""
+        return "Saved. Takes effect at the next start." if option.when == "start" else "Saved."
+
+    async def undo(self) -> Option:
+        """Put the file back as it was before the last change; return the changed option.
+
+        Raises:
+            CogencyError: the file has changed since, or cannot be written or applied.
+        """
+        option, before, after = self._changes.pop()
+        await asyncio.to_thread(self.own.put_back, after, before)
+        await self._apply(option)
+        return option
+
+    async def _apply(self, option: Option) -> None:
+        await asyncio.to_thread(self._agent.reload)
+        await self._follow(option.key)
+
+
+def _describe_themes(names: Sequence[str]) -> dict[str, str]:
+    from cogency_tui.tui.settings.theme_picker import describe_theme_called
+
+    return {name: describe_theme_called(name) for name in names}

@@ -1,6 +1,7 @@
-"""Options as rows under the names of their groups: key, value and origin; the selected one in full."""
+"""Options as rows under the names of their groups: label, value and key; the selected one in full."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
+from itertools import groupby
 from pathlib import Path
 from typing import TypeAlias
 
@@ -11,6 +12,7 @@ from cogency_tui.agent.editable_options import APPLIED, Preference
 from cogency_tui.config.layers import Origin
 from cogency_tui.safe_text import one_line
 from cogency_tui.tui.kit.lines import Line, cells, fit, wrap
+from cogency_tui.tui.kit.number_format import plural
 from cogency_tui.tui.kit.select_list import Heading
 from cogency_tui.tui.theme_styles import ThemeStyles
 
@@ -22,6 +24,15 @@ class SettingRow(msgspec.Struct, frozen=True):
     opens: str = ""
 
 
+class GroupRow(msgspec.Struct, frozen=True):
+    """A group that few users need: folded, unless it is `open`."""
+
+    name: str
+    count: int
+    changed: int
+    open: bool
+
+
 class LinkRow(msgspec.Struct, frozen=True):
     """A link to the screen of other settings: its command, the handler, and its meaning."""
 
@@ -30,7 +41,7 @@ class LinkRow(msgspec.Struct, frozen=True):
     meaning: str
 
 
-Row: TypeAlias = Heading | SettingRow | LinkRow
+Row: TypeAlias = Heading | SettingRow | GroupRow | LinkRow
 
 _OPENS = {"provider": "choose_model", "model": "choose_model", "keys": "show_keys"}
 
@@ -41,84 +52,137 @@ LINKS = (
 )
 
 
-def setting_rows(preferences: Sequence[Preference], words: str = "") -> list[Row]:
-    """The rows of the options with all of `words`, in the key, the meaning, the value or the origin."""
+def setting_rows(
+    preferences: Sequence[Preference], words: str = "", unfolded: Collection[str] = ()
+) -> list[Row]:
+    """The rows of the options with all of `words`, in what is shown of them, below the names of their groups.
+    Without `words`, rare groups are folded unless they are `unfolded`."""
     requested = words.casefold().split()
+    found = [each for each in preferences if _has(requested, each)]
     rows: list[Row] = []
-    group = ""
-    for preference in preferences:
-        option = preference.option
-        searched = f"{option.key} {option.meaning} {preference.shown} {preference.origin.source}".casefold()
-        if not all(word in searched for word in requested):
-            continue
-        if option.group != group:
-            group = option.group
-            rows.append(Heading(group))
-        rows.append(SettingRow(preference, _OPENS.get(option.key, "")))
+    for group, members in groupby(found, lambda each: each.option.group):
+        rows += _group_rows(group, list(members), is_open=bool(words) or group in unfolded, before=rows)
     links = [link for link in LINKS if all(word in f"{link.name} {link.meaning}" for word in requested)]
-    return [*rows, *([Heading("Elsewhere"), *links] if links else [])]
+    return [*rows, *([Heading(""), Heading("Elsewhere"), *links] if links else [])]
 
 
-_KEY, _VALUE = 32, 20
-_NARROW_KEY = 28
+def _has(words: Sequence[str], preference: Preference) -> bool:
+    option = preference.option
+    texts = (option.label, option.key, option.meaning, value_of(preference), preference.origin.source)
+    searched = " ".join(texts).casefold()
+    return all(word in searched for word in words)
+
+
+def _group_rows(
+    group: str, members: Sequence[Preference], *, is_open: bool, before: Sequence[Row]
+) -> Iterator[Row]:
+    """The rows of one group, after those `before`: a blank line, the name, and the options unless folded."""
+    is_rare = members[0].option.rare
+    if before and (is_open or not is_rare or not isinstance(before[-1], GroupRow)):
+        yield Heading("")
+    if is_rare:
+        changed = sum(each.origin.source != "default" for each in members)
+        yield GroupRow(group, len(members), changed, is_open)
+    else:
+        yield Heading(group)
+    if is_open or not is_rare:
+        yield from (SettingRow(each, _OPENS.get(each.option.key, "")) for each in members)
+
+
+def value_of(preference: Preference) -> str:
+    """The value as a user reads it: with its unit, or the effect of an empty one."""
+    option, shown = preference.option, preference.shown
+    if not preference.value and option.unset:
+        return option.unset
+    if isinstance(preference.value, int) and option.kind == "number":
+        shown = f"{preference.value:,}"
+    return f"{shown} {option.unit}".rstrip()
+
+
+_VALUE, _KEY = 21, 33
+_ROOMY = 84
+"""Cells of a line from which on it shows the key too."""
+
+_LINK = 14
 
 
 def draw_setting(row: Row, width: int, styles: ThemeStyles, on: str) -> Line:
     """Draw one line of the list."""
-    if isinstance(row, Heading):
-        return Line([Segment(fit(row.text, width), styles("accent", on, "bold"))])
-    if isinstance(row, LinkRow):
-        return Line(
-            [
-                Segment(f"  {fit(row.name, _KEY):<{_KEY}}", styles("text", on)),
-                Segment(fit(row.meaning, width - _KEY - 2), styles("dim", on)),
-            ]
-        )
-    preference = row.preference
+    match row:
+        case Heading(text=text):
+            return Line([Segment(fit(text, width), styles("accent", on, "bold"))])
+        case GroupRow():
+            return _draw_group(row, width, styles, on)
+        case LinkRow(name=name, meaning=meaning):
+            head = Segment(f"  {name:<{_LINK}}  ", styles("text", on))
+            return Line([head, Segment(fit(meaning, width - _LINK - 4), styles("dim", on))])
+        case SettingRow(preference=preference):
+            return _draw_option(preference, width, styles, on)
+
+
+def _draw_group(row: GroupRow, width: int, styles: ThemeStyles, on: str) -> Line:
+    changed = f", {row.changed} changed" if row.changed else ""
+    aside = "" if row.open else f"  {plural(row.count, 'setting')}{changed}"
+    return Line(
+        [
+            Segment("▾ " if row.open else "▸ ", styles("accent", on)),
+            Segment(row.name, styles("accent", on, "bold")),
+            Segment(fit(aside, width - cells(row.name) - 2), styles("dim", on)),
+        ]
+    )
+
+
+def _draw_option(preference: Preference, width: int, styles: ThemeStyles, on: str) -> Line:
+    """Draw label and value, and where there is room the key at the right end."""
     own = preference.origin.source != "default"
-    name = _KEY if width >= 2 + _KEY + _VALUE + 16 else _NARROW_KEY
-    room = min(_VALUE, max(4, width - 2 - name))
-    value = fit(one_line(preference.shown) or "—", room)
-    where = fit(describe_briefly(preference.origin), max(0, width - 4 - name - room))
+    key_width = _KEY if width >= _ROOMY else 0
+    label_width = max(8, width - 4 - _VALUE - key_width)
+    value = fit(one_line(value_of(preference)) or "—", _VALUE)
+    key = fit(preference.option.key, key_width - 2) if key_width else ""
     return Line(
         [
             Segment("● " if own else "  ", styles("accent", on)),
-            Segment(f"{fit(preference.option.key, name):<{name}}", styles("text", on)),
-            Segment(value + " " * (room - cells(value)), styles("text", on, "bold" if own else "")),
-            Segment(f"  {where}", styles("dim", on)),
+            Segment(f"{fit(preference.option.label, label_width):<{label_width}}  ", styles("text", on)),
+            Segment(value + " " * (_VALUE - cells(value)), styles("text", on, "bold" if own else "")),
+            Segment(f"{key:>{key_width}}", styles("dim", on)),
         ]
     )
 
 
 def draw_setting_note(
-    row: Row | None, choices: tuple[str, ...], saved: str, problem: str, width: int, styles: ThemeStyles
+    row: Row | None, saved: str, problem: str, width: int, styles: ThemeStyles
 ) -> list[Line]:
-    """Draw the selected row's meaning, its values, the time of a change's effect, and the value's origin."""
-    if isinstance(row, LinkRow):
-        return wrap([Segment(f"{row.meaning[0].upper()}{row.meaning[1:]}.", styles("text"))], width)
-    if not isinstance(row, SettingRow):
-        return []
-    preference = row.preference
-    lines = wrap(
-        [Segment(f"{_sentence(preference)} Takes effect {_when(preference)}.", styles("text"))], width
-    )
+    """Draw the selected row's meaning, the time of a change's effect, and the value's origin."""
+    match row:
+        case LinkRow(meaning=meaning):
+            return wrap([Segment(f"{meaning[0].upper()}{meaning[1:]}.", styles("text"))], width)
+        case SettingRow(preference=preference):
+            return _draw_option_note(preference, saved, problem, width, styles)
+        case _:
+            return []
+
+
+def _draw_option_note(
+    preference: Preference, saved: str, problem: str, width: int, styles: ThemeStyles
+) -> list[Line]:
+    text = f"{_sentence(preference)} Takes effect {_when(preference)}."
+    lines = wrap([Segment(text, styles("text"))], width)
     if problem:
         return [*lines, *wrap([Segment(f"✗ {one_line(problem)}", styles("bad"))], width)]
     if saved:
         lines += wrap([Segment(f"✓ {one_line(saved)}", styles("good"))], width)
-    if choices:
-        lines += wrap([Segment(f"One of: {', '.join(map(one_line, choices))}", styles("dim"))], width)
+    if preference.option.kind == "table" and not _OPENS.get(preference.option.key):
+        table = f"Edit [{preference.option.key}.NAME] tables in the file."
+        lines += wrap([Segment(table, styles("dim"))], width)
     return [*lines, *wrap([Segment(f"{_describe_origin(preference.origin)}.", styles("dim"))], width)]
 
 
-def describe_briefly(origin: Origin) -> str:
-    """Describe an origin in the width of a column: a file by its name."""
-    if origin.source == "environment":
-        return f"${origin.where}"
-    if origin.source in ("person", "project"):
-        name = one_line(origin.where.rpartition("/")[2])
-        return name if origin.source == "person" else f"project's {name}"
-    return origin.where or "default"
+def describe_widening(preference: Preference, value: str) -> str:
+    """Ask whether to give an option a value that takes a protection away."""
+    option = preference.option
+    means = option.means.get(value, "")
+    effect = f"{means[:1].upper()}{means[1:]}.\n\n" if means else ""
+    return f"{option.label}: {preference.shown} → {value}\n\n{effect}Change it for all conversations?"
 
 
 def _sentence(preference: Preference) -> str:

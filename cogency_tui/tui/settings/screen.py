@@ -3,6 +3,7 @@
 A change is written into the user's file at once, and takes effect as soon as it can.
 """
 
+from collections.abc import Hashable, Sequence
 from typing import ClassVar
 
 from textual.binding import Binding, BindingType
@@ -12,16 +13,20 @@ from textual.widgets import Input
 from cogency_tui.agent.editable_options import Preference
 from cogency_tui.config.options import Option
 from cogency_tui.errors import CogencyError
-from cogency_tui.tui.kit.dialogs import SHORT, Choice
+from cogency_tui.tui.kit.choice_dialog import ChoiceDialog, ChoiceRow
+from cogency_tui.tui.kit.dialogs import SHORT, Choice, Confirmation
 from cogency_tui.tui.kit.filter_line import FilterField
 from cogency_tui.tui.kit.lines import Line
 from cogency_tui.tui.kit.list_dialog import ListDialog, Note
 from cogency_tui.tui.kit.select_list import Heading, SelectList, list_keys
+from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.settings.model import SettingsDesk
 from cogency_tui.tui.settings.rows import (
+    GroupRow,
     LinkRow,
     Row,
     SettingRow,
+    describe_widening,
     draw_setting,
     draw_setting_note,
     setting_rows,
@@ -35,10 +40,12 @@ class SettingsScreen(ListDialog["str | None", Row]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "close", "Close", id="settings.close"),
         Binding(
-            "enter,space", "open", "Change", id="settings.change", tooltip="Next choice, or edit the value"
+            "enter,space",
+            "open",
+            "Change",
+            id="settings.change",
+            tooltip="Choose or edit the value, or unfold the group",
         ),
-        Binding("right,l", "choose(1)", "Next choice", show=False, id="settings.next"),
-        Binding("left,h", "choose(-1)", "Previous choice", show=False, id="settings.before"),
         Binding(
             "d,delete",
             "default",
@@ -46,6 +53,7 @@ class SettingsScreen(ListDialog["str | None", Row]):
             id="settings.default",
             tooltip="Reset to the default: remove it from your file",
         ),
+        Binding("u", "undo", "Undo", id="settings.undo", tooltip="Undo the last change made here"),
         Binding("slash", "filter", "Filter", id="settings.filter"),
         *list_keys("settings"),
     ]
@@ -56,6 +64,7 @@ class SettingsScreen(ListDialog["str | None", Row]):
         self._desk = desk
         self._path = path
         self._words = ""
+        self._unfolded: frozenset[str] = frozenset()
         self._problem = ""
         self._saved = ""
         self._filter = FilterField(id="settings-filter")
@@ -73,9 +82,12 @@ class SettingsScreen(ListDialog["str | None", Row]):
     def note_lines(self, height: int) -> int:
         return 4 if height < SHORT else 5
 
-    async def clicked(self) -> None:
+    async def on_select_list_chosen(self, event: SelectList.Chosen) -> None:
+        event.stop()
         self._leave_field()
-        await super().clicked()
+        await self.moved()
+        if event.again or isinstance(self.rows.row, GroupRow):
+            await self.action_open()
 
     async def moved(self) -> None:
         self._saved = self._problem = ""
@@ -86,41 +98,76 @@ class SettingsScreen(ListDialog["str | None", Row]):
         self.catch_up()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        return not (self._editing and action in ("move", "page", "end", "choose", "default", "filter"))
+        return not (self._editing and action in ("move", "page", "end", "default", "undo", "filter"))
 
     async def action_open(self) -> None:
-        """Save the field, open it, or select the next choice."""
+        """Leave the filter, save the field, or change what the selected row is about."""
         self.catch_up()
         if self.focused is self._filter:
             self.set_focus(None)
             self.show_selected()
             return
-        row = self.rows.row
-        if isinstance(row, LinkRow) or (isinstance(row, SettingRow) and row.opens):
-            self.dismiss(row.opens)
-        elif isinstance(row, SettingRow):
-            if self._editing:
-                if not self._problem:
-                    await self._change(row.preference.option, self._field.value)
-            elif self._desk.choices(row.preference.option):
-                await self.action_choose(1)
-            elif row.preference.option.kind != "table":
-                self._edit(row.preference)
+        match self.rows.row:
+            case LinkRow(opens=opens):
+                self.dismiss(opens)
+            case GroupRow(name=name):
+                self._unfolded ^= {name}
+                self._show(again=True)
+            case SettingRow() as row:
+                await self._open_option(row)
+            case _:
+                pass
 
-    async def action_choose(self, step: int) -> None:
-        row = self.rows.row
-        if not isinstance(row, SettingRow) or row.opens:
-            return
-        option = row.preference.option
-        if choices := self._desk.choices(option):
-            shown = row.preference.shown
-            place = choices.index(shown) if shown in choices else -1
-            await self._change(option, choices[(place + step) % len(choices)])
+    async def _open_option(self, row: SettingRow) -> None:
+        preference, option = row.preference, row.preference.option
+        if row.opens:
+            self.dismiss(row.opens)
+        elif self._editing:
+            if not self._problem:
+                await self._change(option, self._field.value)
+        elif option.kind == "switch":
+            await self._change(option, "off" if preference.value else "on")
+        elif choices := self._desk.choices(preference):
+            self._offer(preference, choices)
+        elif option.kind != "table":
+            self._edit(preference)
+
+    def _offer(self, preference: Preference, choices: Sequence[ChoiceRow]) -> None:
+        """Let the user choose one of the values of an option."""
+
+        async def chosen(value: str | None) -> None:
+            if value is not None and value != preference.shown:
+                await self._change_safely(preference, value)
+
+        app_of(self).push_screen(ChoiceDialog(preference.option.label, choices), chosen)
+
+    async def _change_safely(self, preference: Preference, text: str | None) -> None:
+        """Change an option, after a confirmation if that takes a protection away; None means its default."""
+        option = preference.option
+        value = option.default if text is None else text
+
+        async def answered(yes: bool | None) -> None:
+            if yes:
+                await self._change(option, text)
+
+        if option.widens(value, preference.value):
+            question = Confirmation(describe_widening(preference, value))
+            app_of(self).push_screen(question, answered)
+        else:
+            await self._change(option, text)
 
     async def action_default(self) -> None:
         row = self.rows.row
         if isinstance(row, SettingRow) and row.preference.option.kind != "table":
-            await self._change(row.preference.option, None)
+            await self._change_safely(row.preference, None)
+
+    async def action_undo(self) -> None:
+        try:
+            option = await self._desk.undo()
+        except CogencyError as exc:
+            self._report("", exc.advice)
+        else:
+            self._report(f"Undone: {option.label}.", "", option.key)
 
     def action_filter(self) -> None:
         self._filter.display = True
@@ -167,20 +214,25 @@ class SettingsScreen(ListDialog["str | None", Row]):
         self.set_focus(None)
 
     async def _change(self, option: Option, text: str | None) -> None:
-        saved = problem = ""
         try:
-            saved = await self._desk.change(option, text)
+            self._report(await self._desk.change(option, text), "")
         except CogencyError as exc:
-            problem = exc.advice
+            self._report("", exc.advice)
+
+    def _report(self, saved: str, problem: str, key: str = "") -> None:
+        """Show the options after a change, and its result, at the option of `key` or where the user is."""
         if self.is_attached:
             self._leave_field()
-            self._saved, self._problem = saved, problem
             self._show(again=True)
+            if key and (place := self.rows.place_of(key)) is not None:
+                self.rows.select(place)
+            self._saved, self._problem = saved, problem
+            self.show_selected()
 
     def _show(self, *, again: bool = False) -> None:
         """Show the options, from the first or, with `again`, at the same one."""
         preferences = self._desk.preferences()
-        rows = setting_rows(preferences, self._words)
+        rows = setting_rows(preferences, self._words, self._unfolded)
         (self.rows.update_rows if again else self.rows.show)(rows)
         own = sum(each.origin.source == "person" for each in preferences)
         text = f"{own} changed" if own else "nothing changed"
@@ -188,34 +240,49 @@ class SettingsScreen(ListDialog["str | None", Row]):
         self.show_selected()
 
     def choices(self) -> list[Choice]:
-        row = self.rows.row
-        choices: list[Choice] = []
         if self._editing:
-            choices = [("enter", "save", "open"), ("escape", "cancel", "close")]
-        elif self.focused is self._filter:
-            choices = [("enter", "go to list", "open"), ("escape", "clear filter", "close")]
-        else:
-            if isinstance(row, LinkRow) or (isinstance(row, SettingRow) and row.opens):
-                choices.append(("enter", "open", "open"))
-            elif isinstance(row, SettingRow) and row.preference.option.kind != "table":
-                few = bool(self._desk.choices(row.preference.option))
-                choices += [("←→", "choose", "choose(1)")] if few else [("enter", "change", "open")]
-                if row.preference.origin.source == "person":
-                    choices.append(("d", "reset to default", "default"))
-            choices += [("/", "filter", "filter"), ("escape", "close", "close")]
-        return choices
+            return [("enter", "save", "open"), ("escape", "cancel", "close")]
+        if self.focused is self._filter:
+            return [("enter", "go to list", "open"), ("escape", "clear filter", "close")]
+        choices: list[Choice] = []
+        row = self.rows.row
+        if row is not None and (verb := _verb_of(row)):
+            choices.append(("enter", verb, "open"))
+        if isinstance(row, SettingRow) and row.preference.origin.source == "person":
+            choices.append(("d", "default", "default"))
+        if self._desk.can_undo:
+            choices.append(("u", "undo", "undo"))
+        return [*choices, ("/", "filter", "filter"), ("escape", "close", "close")]
 
     def _draw_note(self, width: int, styles: ThemeStyles) -> list[Line]:
-        row = self.rows.row
-        choices = self._desk.choices(row.preference.option) if isinstance(row, SettingRow) else ()
-        return draw_setting_note(row, choices, self._saved, self._problem, width, styles)
+        return draw_setting_note(self.rows.row, self._saved, self._problem, width, styles)
 
 
-def _key_of(row: Row) -> str:
+def _verb_of(row: Row) -> str:
+    """What Enter does on `row`."""
+    match row:
+        case GroupRow(open=is_open):
+            return "fold" if is_open else "unfold"
+        case LinkRow():
+            return "open"
+        case SettingRow(preference=preference, opens=opens):
+            option = preference.option
+            if opens:
+                return "open"
+            if option.kind == "switch":
+                return "turn off" if preference.value else "turn on"
+            return "" if option.kind == "table" else "change"
+        case _:
+            return ""
+
+
+def _key_of(row: Row) -> Hashable:
     match row:
         case Heading(text=text):
             return text
         case LinkRow(name=name):
             return name
+        case GroupRow(name=name):
+            return name, "group"
         case SettingRow(preference=preference):
             return preference.option.key

@@ -39,6 +39,14 @@ def describe_theme(palette: Palette) -> str:
     return "dark" if palette.dark else "light"
 
 
+def describe_theme_called(name: str) -> str:
+    """Describe the theme of this name, or its problem, in a few words."""
+    try:
+        return describe_theme(load_palette(name))
+    except ConfigError as exc:
+        return f"✗ {one_line(str(exc))}"
+
+
 def _sample(styles: ThemeStyles) -> list[Segment]:
     """Draw some words in the colors of a theme, on its own surface."""
     return [Segment(" ", styles()), *(Segment(f"{role} ", styles(role)) for role in _SAMPLES)]

@@ -7,12 +7,12 @@ from rich.segment import Segment
 from textual.app import ComposeResult
 from textual.containers import Vertical
 
+from cogency_tui.config.options import options
 from cogency_tui.safe_text import one_line
 from cogency_tui.tui.kit.dialogs import Choices, DialogBody, ReadingScreen
 from cogency_tui.tui.kit.lines import BLANK, Line, cells, wrap
 from cogency_tui.tui.kit.number_format import dollars, duration, percent, ratio, tokens
 from cogency_tui.tui.kit.pane_title import PaneTitle
-from cogency_tui.tui.permissions.model import MEANINGS
 from cogency_tui.tui.status.status_bar import Status, describe_sandbox
 from cogency_tui.tui.theme_styles import ThemeStyles
 
@@ -36,7 +36,7 @@ def settings_of(status: Status) -> list[Fact]:
     automatic = f"automatic, now {status.used_mode}{why}" if status.used_mode else "automatic"
     facts = [
         Fact("Model", f"{one_line(status.provider)}/{one_line(status.model)}"),
-        Fact("Permissions", f"{status.permissions}: {MEANINGS[status.permissions]}"),
+        Fact("Permissions", f"{status.permissions}: {options()['permissions'].means[status.permissions]}"),
         Fact("Session mode", automatic if status.mode == "auto" else status.mode),
     ]
     sandbox = describe_sandbox(status.sandbox)

@@ -12,13 +12,14 @@ from cogency_tui.config.layers import configure
 from cogency_tui.config.options import options
 from cogency_tui.config.schema import config_path
 from cogency_tui.tui.app import CogencyApp
-from cogency_tui.tui.kit.dialogs import Choices
+from cogency_tui.tui.kit.choice_dialog import ChoiceDialog
+from cogency_tui.tui.kit.dialogs import Choices, Confirmation, QuestionBody
 from cogency_tui.tui.kit.select_list import SelectList
 from cogency_tui.tui.models.screen import PickerScreen
 from cogency_tui.tui.permissions.screen import PermissionsScreen
-from cogency_tui.tui.settings.rows import LinkRow, SettingRow
+from cogency_tui.tui.settings.rows import GroupRow, LinkRow, SettingRow
 from cogency_tui.tui.settings.screen import SettingsScreen
-from tests.tui.driving import app_over, at_work, main_of, send, shown, status_of, type_text, until
+from tests.tui.driving import app_over, at_work, main_of, send, shown, type_text, until
 from tests.tui.looks import check_looks
 from tests.tui.scripted import ScriptedAgent
 
@@ -42,7 +43,7 @@ async def settings(pilot: Pilot[Any]) -> SelectList[Any]:
     screen = pilot.app.screen
     assert isinstance(screen, SettingsScreen)
     listed = screen.rows
-    await until(pilot, lambda: "provider" in shown(listed))
+    await until(pilot, lambda: "Provider" in shown(listed))
     return listed
 
 
@@ -55,6 +56,8 @@ async def select(pilot: Pilot[Any], listed: SelectList[Any], key: str) -> None:
     screen = pilot.app.screen
     assert isinstance(screen, SettingsScreen)
     while key_of(listed) != key:
+        if isinstance(listed.row, GroupRow) and not listed.row.open:
+            await screen.action_open()
         before = listed.selected
         await screen.action_move(1)
         assert listed.selected != before
@@ -66,7 +69,28 @@ def note(pilot: Pilot[Any]) -> str:
 
 
 def line(listed: SelectList[Any], key: str) -> str:
-    return next(row for row in shown(listed).splitlines() if f" {key} " in row)
+    return next(row for row in shown(listed).splitlines() if row.endswith(f" {key}"))
+
+
+async def choose(pilot: Pilot[Any], value: str) -> None:
+    """Open the choices of the selected option, and choose `value`."""
+    await pilot.press("enter")
+    await until(pilot, lambda: isinstance(pilot.app.screen, ChoiceDialog))
+    dialog = pilot.app.screen
+    assert isinstance(dialog, ChoiceDialog)
+    await until(pilot, lambda: dialog.rows.row)
+    await pilot.press("home")
+    while (row := dialog.rows.row) and row.value != value:
+        await pilot.press("down")
+    await pilot.press("enter")
+    await until(pilot, lambda: pilot.app.screen is not dialog)
+
+
+async def confirm(pilot: Pilot[Any], key: str) -> None:
+    await until(pilot, lambda: isinstance(pilot.app.screen, Confirmation))
+    await until(pilot, lambda: pilot.app.screen.query_one(QuestionBody).is_seen)
+    await pilot.press(key)
+    await until(pilot, lambda: isinstance(pilot.app.screen, SettingsScreen))
 
 
 @pytest.mark.exhaustive
@@ -77,29 +101,103 @@ async def test_every_option_is_there_with_its_meaning_and_origin(project: Path) 
         for key, option in options().items():
             await select(pilot, listed, key)
             await until(pilot, lambda meaning=option.meaning: meaning in note(pilot))
+            assert option.label in line(listed, key)
         await pilot.press("home")
-        assert "--provider" in line(listed, "provider")
-        assert "config.toml:1" in line(listed, "mode")
-        assert line(listed, "dialect").endswith("default")
+        await until(pilot, lambda: "--provider" in note(pilot))
+        await select(pilot, listed, "mode")
+        await until(pilot, lambda: "config.toml:1" in note(pilot))
+        await select(pilot, listed, "dialect")
+        await until(pilot, lambda: note(pilot).endswith("Default."))
 
 
-async def test_a_choice_goes_on_to_the_next_and_back_and_counts_at_once(project: Path) -> None:
+async def test_choices_are_listed_with_their_meanings_and_escape_changes_nothing(project: Path) -> None:
     agent = agent_in(project)
     async with at_work(agent, (110, 40)) as pilot:
         listed = await settings(pilot)
         await select(pilot, listed, "permissions")
-        await pilot.press("right")
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(pilot.app.screen, ChoiceDialog))
+        offered = pilot.app.screen.query_one("#choice-list")
+        await until(pilot, lambda: "● ask" in shown(offered))
+        for mode, meaning in options()["permissions"].means.items():
+            assert f"{mode} " in shown(offered)
+            assert meaning in shown(offered)
+        await pilot.press("down", "escape")
+        await until(pilot, lambda: isinstance(pilot.app.screen, SettingsScreen))
+        assert agent.permissions == "ask"
+        assert written() == ""
+
+
+async def test_a_widening_of_safety_is_confirmed_and_u_restores_the_file_to_the_letter(
+    project: Path,
+) -> None:
+    before = "# mine\nmode = 'replay' # single quotes\n"
+    write(before)
+    agent = agent_in(project)
+    async with at_work(agent, (110, 40)) as pilot:
+        listed = await settings(pilot)
+        await select(pilot, listed, "permissions")
+        await choose(pilot, "edits")
+        await confirm(pilot, "n")
+        assert (agent.permissions, written()) == ("ask", before)
+        await choose(pilot, "edits")
+        await confirm(pilot, "y")
         await until(pilot, lambda: agent.permissions == "edits")
-        assert written() == 'permissions = "edits"\n'
-        await until(pilot, lambda: "● permissions" in shown(listed))
-        await pilot.press("left")
-        await until(pilot, lambda: agent.permissions == "ask")
+        await until(pilot, lambda: "● Permissions" in shown(listed))
+
+        # Less needs no question, and the default is more again.
+        await choose(pilot, "plan")
+        await until(pilot, lambda: agent.permissions == "plan")
+        assert isinstance(pilot.app.screen, SettingsScreen)
         await pilot.press("d")
-        await until(pilot, lambda: "permissions" not in written())
-        await until(pilot, lambda: "default" in line(listed, "permissions"))
-        await pilot.press("escape")
-        await until(pilot, lambda: pilot.app.screen is main_of(pilot))
-        assert "ask" in shown(status_of(pilot))
+        await confirm(pilot, "y")
+        await until(pilot, lambda: agent.permissions == "ask")
+
+        for mode in ("plan", "edits", "ask"):
+            await pilot.press("u")
+            await until(pilot, lambda mode=mode: agent.permissions == mode)
+        assert written() == before
+        await until(pilot, lambda: "Undone: Permissions" in note(pilot))
+        assert "Undo" not in shown(pilot.app.screen.query_one(Choices))
+
+
+async def test_an_undo_keeps_what_was_written_into_the_file_since(project: Path) -> None:
+    write("# mine\n")
+    async with at_work(agent_in(project), (110, 40)) as pilot:
+        listed = await settings(pilot)
+        await select(pilot, listed, "animation")
+        await pilot.press("enter")
+        await until(pilot, lambda: "animation = false" in written())
+        await until(pilot, lambda: "turn on" in shown(pilot.app.screen.query_one(Choices)))
+        write(written() + "# by hand\n")
+        await pilot.press("u")
+        await until(pilot, lambda: "has changed since" in note(pilot))
+        assert written().endswith("# by hand\n")
+
+
+async def test_rare_groups_are_folded_and_no_limit_is_called_none(project: Path) -> None:
+    async with at_work(agent_in(project), (110, 40)) as pilot:
+        listed = await settings(pilot)
+        assert "Spending limit per turn" not in shown(listed)
+        await select(pilot, listed, "budget.turn.hard")
+        assert "none" in line(listed, "budget.turn.hard")
+        await pilot.press("slash")
+        await type_text(pilot, "pause")
+        await until(pilot, lambda: "60 s" in line(listed, "idle_timeout"))
+
+
+@pytest.mark.parametrize("size", [(110, 40), (80, 24), (60, 16)])
+async def test_the_field_covers_neither_the_help_nor_the_keys(project: Path, size: tuple[int, int]) -> None:
+    async with at_work(agent_in(project), size) as pilot:
+        listed = await settings(pilot)
+        await select(pilot, listed, "max_iterations")
+        await pilot.press("enter")
+        field = pilot.app.screen.query_one("#settings-field", Input)
+        await until(pilot, lambda: field.has_focus and field.region)
+        keys = pilot.app.screen.query_one(Choices).region
+        help_text = pilot.app.screen.query_one("#settings-note").region
+        assert listed.region.bottom <= field.region.y < help_text.y < help_text.bottom <= keys.y
+        assert pilot.app.screen.region.contains_region(keys)
 
 
 @pytest.mark.exhaustive
@@ -147,9 +245,9 @@ async def test_a_text_is_checked_as_it_is_typed_and_written_when_it_can_be(
 
         # What goes before the file is told.
         await pilot.press("home")
-        assert "$COGENCY_MODE" in line(listed, "mode")
         await select(pilot, listed, "mode")
-        await pilot.press("right")
+        await until(pilot, lambda: "COGENCY_MODE" in note(pilot))
+        await choose(pilot, "auto")
         await until(pilot, lambda: "COGENCY_MODE overrides it until you quit" in note(pilot))
         assert agent.mode == "replay"
         assert 'mode = "auto"' in written()
@@ -166,10 +264,9 @@ async def test_theme_and_footer_are_seen_at_once_and_the_list_leads_to_the_other
         assert listed.row == first
 
         await select(pilot, listed, "theme")
-        before = pilot.app.theme
-        await pilot.press("enter")
-        await until(pilot, lambda: pilot.app.theme != before)
-        await until(pilot, lambda: f'theme = "{pilot.app.theme}"' in written())
+        await choose(pilot, "day")
+        await until(pilot, lambda: pilot.app.theme == "day")
+        await until(pilot, lambda: 'theme = "day"' in written())
         await select(pilot, listed, "footer")
         await pilot.press("enter")
         await until(pilot, lambda: main_of(pilot).has_class("-no-footer"))
@@ -179,7 +276,7 @@ async def test_theme_and_footer_are_seen_at_once_and_the_list_leads_to_the_other
 
         await pilot.press("slash")
         await type_text(pilot, "rules")
-        await until(pilot, lambda: "provider" not in shown(listed))
+        await until(pilot, lambda: "Provider" not in shown(listed))
         await pilot.press("enter")
         assert isinstance(listed.row, LinkRow)
         await until(pilot, lambda: "Enter open" in shown(pilot.app.screen.query_one(Choices)))
@@ -199,7 +296,7 @@ async def pages_and_ends_are_reached_by_their_keys(pilot: Pilot[Any], listed: Se
     assert isinstance(listed.row, LinkRow)
     assert "Elsewhere" in shown(listed)
     await pilot.press("pageup")
-    assert page < listed.selected < len(listed.rows) - 10
+    assert listed.selected < len(listed.rows) - 10
     await pilot.press("home")
     assert shown(listed).splitlines()[0].strip() == listed.rows[0].text, "with its heading"
 

@@ -8,9 +8,9 @@ from typing import Any, TypeAlias
 import pytest
 from textual.pilot import Pilot
 
+from cogency_tui.config.options import options
 from cogency_tui.config.schema import PERMISSIONS
 from cogency_tui.protocol.events import Measure
-from cogency_tui.tui.permissions.model import MEANINGS
 from cogency_tui.tui.status.screen import StatusScreen, draw_status
 from cogency_tui.tui.status.status_bar import Status
 from cogency_tui.tui.theme_styles import theme_styles_of
@@ -76,7 +76,7 @@ async def test_each_permission_mode_has_its_color_on_the_badge_and_on_the_prompt
     async with app_over(agent).run_test(size=(120, 30), notifications=True) as pilot:
         for _ in PERMISSIONS:
             await pilot.press("shift+tab")
-            await until(pilot, lambda: told(pilot).endswith(MEANINGS[agent.permissions]))
+            await until(pilot, lambda: told(pilot).endswith(options()["permissions"].means[agent.permissions]))
             [badge] = [each for each in status_of(pilot).render_line(0) if agent.permissions in each.text]
             assert badge.style and badge.style.color
             assert badge.style.reverse

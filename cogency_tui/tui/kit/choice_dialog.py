@@ -1,0 +1,64 @@
+"""A dialog that lists the choices of one thing with what each means, and returns the chosen one."""
+
+from collections.abc import Sequence
+from operator import attrgetter
+from typing import ClassVar
+
+import msgspec
+from rich.segment import Segment
+from textual.binding import Binding, BindingType
+
+from cogency_tui.safe_text import one_line
+from cogency_tui.tui.kit.dialogs import Choice
+from cogency_tui.tui.kit.lines import Line, cells, fit
+from cogency_tui.tui.kit.list_dialog import ListDialog
+from cogency_tui.tui.kit.select_list import SelectList, list_keys
+from cogency_tui.tui.theme_styles import ThemeStyles
+
+
+class ChoiceRow(msgspec.Struct, frozen=True):
+    """A choice and its meaning; `current` is the present one."""
+
+    value: str
+    meaning: str = ""
+    current: bool = False
+
+
+class ChoiceDialog(ListDialog["str | None", ChoiceRow]):
+    """Returns the value of one of `rows`; None if the user cancels."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,q", "close", "Cancel", id="choice.close"),
+        Binding("enter,space", "choose", "Choose", id="choice.choose"),
+        *list_keys("choice"),
+    ]
+
+    def __init__(self, title: str, rows: Sequence[ChoiceRow]) -> None:
+        self._name_width = max((cells(one_line(row.value)) for row in rows), default=0)
+        super().__init__("choice", title, SelectList(self._draw_row, attrgetter("value"), id="choice-list"))
+        self._offered = rows
+
+    def on_mount(self) -> None:
+        self.rows.show(self._offered, next((row.value for row in self._offered if row.current), None))
+        self.show_selected()
+
+    async def clicked(self) -> None:
+        self.action_choose()
+
+    def action_choose(self) -> None:
+        if (row := self.rows.row) is not None:
+            self.dismiss(row.value)
+
+    def choices(self) -> list[Choice]:
+        return [("enter", "choose", "choose"), ("escape", "cancel", "close")]
+
+    def _draw_row(self, row: ChoiceRow, width: int, styles: ThemeStyles, on: str) -> Line:
+        name = one_line(row.value)
+        gap = " " * (self._name_width - cells(name) + 2)
+        return Line(
+            [
+                Segment("● " if row.current else "  ", styles("accent", on)),
+                Segment(fit(name, width - 2), styles("text", on, "bold" if row.current else "")),
+                Segment(gap + fit(row.meaning, width - self._name_width - 4), styles("dim", on)),
+            ]
+        )
