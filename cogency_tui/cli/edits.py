@@ -135,7 +135,7 @@ class EditCommands:
             talk(f"No conversations in {name_of(str(self._project))} yet.")
             return 0
         journal = await self._journal(conversation.project)
-        edits = await self._edits.of_conversation(conversation.id)
+        edits = await self._edits.in_history(conversation.id)
         chosen_paths = Paths(Path(conversation.project), paths)
         chosen = [edit for edit in reversed(edits) if edit.origin.turn == (turn or edit.origin.turn)]
         chosen = [edit for edit in chosen if chosen_paths.cover(edit.path, edit.old_path)]
@@ -162,7 +162,7 @@ class EditCommands:
         marks, undone = await self._decided(edit.origin.conversation)
         state = state_of(edit, marks, undone)
         journal = await self._journal(edit.origin.project)
-        edits = await self._edits.of_conversation(edit.origin.conversation)
+        edits = await self._edits.in_history(edit.origin.conversation)
         today = path_today(edit.path, renames(edits), edit.id)
 
         def work(contents: Contents, blobs: Blobs) -> tuple[str, Counts, EditFate]:
@@ -283,14 +283,14 @@ class EditCommands:
 
     async def _decided(self, conversation: str) -> tuple[list[Mark], set[int]]:
         """The marks on the edits of a conversation, and the edits that are undone."""
-        edits = await self._edits.of_conversation(conversation)
+        edits = await self._edits.in_history(conversation)
         return await self._edits.marks(conversation), undone_edits(edits)
 
     async def _edit(self, id: int) -> Edit:
         edit = await self._edits.get(id)
         if self._named is not None:
             conversation = await self._store.resolve(self._named)
-            if conversation.id not in (edit.origin.conversation, edit.origin.caller):
+            if all(each.id != id for each in await self._edits.in_history(conversation.id)):
                 raise UsageError(
                     f"Edit {id} does not belong to conversation {conversation.id}.",
                     f"It belongs to {edit.origin.conversation}.",

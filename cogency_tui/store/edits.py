@@ -17,6 +17,7 @@ from cogency_tui.store.column_text import from_column, to_column
 from cogency_tui.store.database import Database
 from cogency_tui.store.edit_records import Edit, FileChange, Mark, Origin, State, Undone, Version
 from cogency_tui.store.events import BEGINS_TURN, encode, missing
+from cogency_tui.store.fork_lineage import FAMILY, history_of
 
 _ORIGIN = ("conversation", "caller", "turn", "project")
 _TEXTS = ("call", "tool", "path", "old_path", "made", "kind")
@@ -47,9 +48,10 @@ _PERSONS = """
 """Selects the user's conversation to which a sub-agent's belongs, at any depth."""
 
 _MARK = "INSERT OR REPLACE INTO edit_marks (edit, hunk, state, note, timestamp) VALUES (?, ?, ?, ?, ?)"
-_MARKS = """
+_MARKS = f"""
+    {FAMILY}
     SELECT edit, hunk, state, note, m.timestamp FROM edit_marks m JOIN edits e ON e.id = m.edit
-    WHERE e.conversation = ? OR e.caller = ? ORDER BY m.timestamp, edit, hunk
+    WHERE e.conversation IN (SELECT id FROM family) OR e.caller = ? ORDER BY m.timestamp, edit, hunk
 """
 _BEGAN = f"SELECT timestamp FROM events WHERE conversation_id = ? AND {BEGINS_TURN} ORDER BY seq DESC LIMIT 1"
 _REFERENCED = (
@@ -123,7 +125,7 @@ class Edits:
     async def of_conversation(
         self, conversation: str, *, turn: int | None = None, path: str | None = None
     ) -> list[Edit]:
-        """Return the edits of a conversation, including its sub-agents', the oldest first.
+        """Return the edits made in a conversation, including its sub-agents', the oldest first.
 
         For a sub-agent's conversation these are its own. `path` also matches the old path of a renaming.
         """
@@ -134,6 +136,11 @@ class Edits:
             values.append(turn)
         _at_path(path, terms, values)
         return await self._select(f"WHERE {' AND '.join(terms)} ORDER BY id", *values)
+
+    async def in_history(self, conversation: str) -> list[Edit]:
+        """Return the edits of a conversation, those that it has from the one that it was forked from, and
+        the reverts of all these in any fork, the oldest first."""
+        return await self._database.read(lambda connection: history_of(connection, conversation, _selected))
 
     async def shared_with(self, conversation: str) -> list[Edit]:
         """Return the edits of other conversations that commands of this one may have made, the oldest
@@ -159,10 +166,12 @@ class Edits:
         return await self._database.read(lambda connection: since(connection, project, id))
 
     async def any_by(self, tools: Iterable[str], conversation: str, id: int) -> bool:
-        """Return whether one of these tools made an edit in a conversation after the edit of this number."""
+        """Return whether one of these tools made an edit in a conversation, or in a fork or the origin of
+        it, after the edit of this number."""
         names = [to_column(tool) for tool in tools]
-        made = f"SELECT 1 FROM edits WHERE {{}} = ? AND tool IN ({', '.join('?' * len(names))}) AND id > ?"
-        sql = f"{made.format('conversation')} UNION ALL {made.format('caller')} LIMIT 1"
+        made = f"SELECT 1 FROM edits WHERE {{}} AND tool IN ({', '.join('?' * len(names))}) AND id > ?"
+        family = f"conversation IN ({FAMILY} SELECT id FROM family)"
+        sql = f"{made.format(family)} UNION ALL {made.format('caller = ?')} LIMIT 1"
         values = [to_column(conversation), *names, id] * 2
         return await self._database.read(lambda connection: bool(connection.execute(sql, values).fetchone()))
 
@@ -178,7 +187,7 @@ class Edits:
         await self._database.write(lambda connection: connection.executemany(sql, rows))
 
     async def marks(self, conversation: str) -> list[Mark]:
-        """Return the decisions about the edits of a conversation, the earliest first."""
+        """Return the decisions about the edits of a conversation and its forks, the earliest first."""
         key = to_column(conversation)
         return await self._database.read(
             lambda connection: [
@@ -195,15 +204,16 @@ class Edits:
         return {digest for (digest,) in rows}
 
     async def _select(self, clauses: str, *values: object) -> list[Edit]:
-        return await self._database.read(
-            lambda connection: [*_readable(connection.execute(f"{_SELECT} {clauses}", values))]
-        )
+        return await self._database.read(lambda connection: _selected(connection, clauses, values))
+
+
+def _selected(connection: sqlite3.Connection, clauses: str, values: tuple[object, ...]) -> list[Edit]:
+    return [*_readable(connection.execute(f"{_SELECT} {clauses}", values))]
 
 
 def since(connection: sqlite3.Connection, project: str, id: int) -> list[Edit]:
     """Return the edits of `Edits.since`."""
-    sql = f"{_SELECT} WHERE project = ? AND id > ? ORDER BY id"
-    return [*_readable(connection.execute(sql, (to_column(project), id)))]
+    return _selected(connection, "WHERE project = ? AND id > ? ORDER BY id", (to_column(project), id))
 
 
 def insert(

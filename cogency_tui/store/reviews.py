@@ -15,10 +15,11 @@ from cogency_tui.store.column_text import from_column, to_column
 from cogency_tui.store.database import Database
 from cogency_tui.store.edit_records import State
 from cogency_tui.store.events import BEGINS_TURN, encode
+from cogency_tui.store.fork_lineage import FAMILY
 
 ActionKind = Literal["keep", "revert", "edit", "comment", "resolve", "undo", "redo"]
 
-_COLUMNS = "id, conversation, kind, path, parts, marks, edits, text, undoes, timestamp"
+_COLUMNS = "review_actions.id, conversation, kind, path, parts, marks, edits, text, undoes, timestamp"
 _INSERT = (
     "INSERT INTO review_actions (conversation, kind, path, parts, marks, edits, text, undoes, timestamp)"
     " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
@@ -80,6 +81,14 @@ class Reviews:
     async def actions(self, conversation: str) -> list[Action]:
         """Return the actions of a conversation's review, the oldest first."""
         sql = f"SELECT {_COLUMNS} FROM review_actions WHERE conversation = ? ORDER BY id"
+        return await self._database.read(
+            lambda connection: [_action(row) for row in connection.execute(sql, (to_column(conversation),))]
+        )
+
+    async def of_family(self, conversation: str) -> list[Action]:
+        """Return the actions of the reviews of a conversation, of its forks and of its origin, the oldest
+        first."""
+        sql = f"{FAMILY} SELECT {_COLUMNS} FROM review_actions WHERE conversation IN family ORDER BY id"
         return await self._database.read(
             lambda connection: [_action(row) for row in connection.execute(sql, (to_column(conversation),))]
         )

@@ -241,7 +241,7 @@ class Undo:
         return conversation is not None and conversation.imported
 
     async def _edits(self) -> list[Edit]:
-        return await (await self._journal.edits()).of_conversation(self._conversation)
+        return await (await self._journal.edits()).in_history(self._conversation)
 
     async def _plan(self, tool: str, chosen: Iterable[ReversalStep]) -> Plan:
         return await self._journal.reading(lambda contents, blobs: plan_of(tool, chosen, contents, blobs))

@@ -12,13 +12,19 @@ from cogency_tui.store.reviews import Action, MarkChange, Part
 class CurrentDecisions:
     """The decisions by hunk, and about whole edits. An edit that is reverted takes its hunks along.
 
-    `in_effect` are the actions that are not undone, oldest first; comments up to the number `delivered` have
-    reached the model.
+    `in_effect` are the actions that are not undone, oldest first; `comments` up to the number `delivered`
+    have reached the model.
     """
 
-    def __init__(self, marks: Iterable[Mark], in_effect: Sequence[Action], delivered: int) -> None:
+    def __init__(
+        self,
+        marks: Iterable[Mark],
+        in_effect: Sequence[Action],
+        comments: Sequence[Action] = (),
+        delivered: int = 0,
+    ) -> None:
         self._marks: dict[Part, State] = {Part(mark.edit, mark.hunk): mark.state for mark in marks}
-        self._comments = [action for action in in_effect if action.kind == "comment"]
+        self._comments = comments
         self._texts: dict[Part, str] = {}
         self._delivered = delivered
         for action in in_effect:

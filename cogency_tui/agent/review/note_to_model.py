@@ -73,7 +73,6 @@ def _entries(
     snapshot: ReviewSnapshot, own: Sequence[Edit], actions: Sequence[Action], delivered: int, blobs: Blobs
 ) -> Iterator[str]:
     edits = {edit.id: edit for edit in snapshot.edits}
-    kinds: dict[int, ActionKind] = {edit: action.kind for action in snapshot.actions for edit in action.edits}
     room = _MOST
     for edit in _lasting(own):
         what = _change(edit, blobs)
@@ -82,7 +81,7 @@ def _entries(
         room -= len(what)
         if room < 0:
             what = "    (read the file to see its content)"
-        yield f"- {shown(edit.path)}: {_of(edit, edits)}{_verb(edit, kinds.get(edit.id))}.\n{what}"
+        yield f"- {shown(edit.path)}: {_of(edit, edits)}{_verb(edit, snapshot.kinds.get(edit.id))}.\n{what}"
     effective = {action.id for action in snapshot.effective}
     for action in actions:
         if action.kind == "comment" and action.id in effective:

@@ -65,7 +65,7 @@ async def undo(source: ReviewSource) -> tuple[Action, list[Edit]]:
     that this made.
 
     Raises:
-        UsageError: there is none.
+        UsageError: there is none, or a fork's review has decided about the same edits since.
         WorkspaceError: the same lines were changed since; nothing was changed.
     """
     snapshot = await source.snapshot()
@@ -88,6 +88,11 @@ async def redo(source: ReviewSource) -> tuple[Action, list[Edit]]:
 async def _revert(
     source: ReviewSource, snapshot: ReviewSnapshot, action: Action, reversal: NewAction
 ) -> list[Edit]:
+    if snapshot.is_decided_elsewhere(action):
+        raise UsageError(
+            "The same edit was decided on in another fork of this conversation since.",
+            "Undo that first, in the review of that fork.",
+        )
     marks = reverse(action.marks)
     new = NewAction(reversal.kind, reversal.path, action.parts, marks, undoes=action.id)
     tool = UNDO if reversal.kind == "undo" else REDO

@@ -24,7 +24,7 @@ from cogency_tui.agent.review.model import ChangedFile, FileKey, Target
 from cogency_tui.errors import UsageError
 from cogency_tui.store.blobs import Blobs
 from cogency_tui.store.edit_records import Edit
-from cogency_tui.store.reviews import Action, Part, Reviews, in_effect
+from cogency_tui.store.reviews import Action, ActionKind, Part, Reviews, in_effect
 from cogency_tui.store.store import Store
 from cogency_tui.tools.worker_threads import in_thread
 from cogency_tui.workspace.diff import Check
@@ -35,16 +35,32 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True)
 class ReviewSnapshot:
-    """All edits of a conversation, with the decisions and comments on them."""
+    """All edits in the history of a conversation, with the decisions on them, which its forks share.
+
+    `actions` are those of its own review, `elsewhere` those of the reviews of its forks and its origin.
+    """
 
     edits: Sequence[Edit]
     actions: Sequence[Action]
+    elsewhere: Sequence[Action]
     decisions: CurrentDecisions
 
     @cached_property
     def effective(self) -> list[Action]:
         """The actions that are not undone, oldest first."""
         return in_effect(self.actions)
+
+    @cached_property
+    def kinds(self) -> dict[int, ActionKind]:
+        """The kind of the action that made an edit, by the edit's number."""
+        return {edit: each.kind for each in (*self.actions, *self.elsewhere) for edit in each.edits}
+
+    def is_decided_elsewhere(self, action: Action) -> bool:
+        """Return whether another review has decided about the same edits after an action."""
+        own = {part.edit for part in action.parts}
+        later = (each for each in in_effect(self.elsewhere) if each.id > action.id)
+        decided = (each.parts for each in later if each.kind not in ("comment", "undo"))
+        return any(part.edit in own for parts in decided for part in parts)
 
     @cached_property
     def renames(self) -> dict[int, Renames]:
@@ -131,11 +147,15 @@ class ReviewSource:
     async def snapshot(self) -> ReviewSnapshot:
         """The current state."""
         edits, reviews = await self.journal.edits(), await self.reviews()
-        found = await edits.of_conversation(self.conversation)
-        actions = await reviews.actions(self.conversation)
+        found = await edits.in_history(self.conversation)
+        everywhere = await reviews.of_family(self.conversation)
+        actions = [action for action in everywhere if action.conversation == self.conversation]
         delivered, _ = await reviews.last_delivered(self.conversation)
         marks = await edits.marks(self.conversation)
-        return ReviewSnapshot(found, actions, CurrentDecisions(marks, in_effect(actions), delivered))
+        comments = [action for action in in_effect(actions) if action.kind == "comment"]
+        decisions = CurrentDecisions(marks, in_effect(everywhere), comments, delivered)
+        elsewhere = [action for action in everywhere if action.conversation != self.conversation]
+        return ReviewSnapshot(found, actions, elsewhere, decisions)
 
     async def prepare(self) -> None:
         """Compute the hunks of the last turn's changes, so that the review opens at once."""

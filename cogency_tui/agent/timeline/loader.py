@@ -4,7 +4,6 @@ from bisect import bisect_left
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from itertools import accumulate, pairwise
 
-from cogency_tui.agent.edits.file_history import BY_USER
 from cogency_tui.agent.edits.journal import Journal
 from cogency_tui.agent.subagent_progress import numbered_with_progress
 from cogency_tui.agent.timeline.model import Asked, Figures, Past, Placed, Point
@@ -39,7 +38,7 @@ async def read_past(store: Store, journal: Journal, id: str, frame: CurrentFrame
         conversation,
         points,
         await _asked(store, conversation, points, frame),
-        await _placed(journal, lineage, callers, points, shared),
+        await _placed(journal, conversation, callers, points, shared),
         await _figures(store, id),
         sorted(delegated, key=_moment),
         inherited,
@@ -147,30 +146,22 @@ def _counted(found: Sequence[tuple[Request, bool]], points: Sequence[Point]) -> 
 
 async def _placed(
     journal: Journal,
-    lineage: Sequence[StoredConversation],
+    conversation: StoredConversation,
     callers: Sequence[dict[str, str]],
     points: Sequence[Point],
     shared: int,
 ) -> list[Placed]:
-    """Each edit at the point at which its call had ended and its time had come. Of a conversation that this
-    one was forked from, edits count if the fork has their calls, as do undos of these edits before the
-    fork.
+    """Each edit at the point at which its call had ended and its time had come; what was done before the
+    conversation was forked is at points that it shares with its origin.
     """
-    edits = await journal.edits()
     ends = {point.event["id"]: index for index, point in enumerate(points) if point.event["type"] == "result"}
     moments = [*accumulate((point.event["timestamp"] for point in points), max)]
+    calls = {child: call for called in callers for child, call in called.items()}
     placed: list[Placed] = []
-    for generation, (conversation, called) in enumerate(zip(lineage, callers, strict=True)):
-        limit = len(points) - 1 if generation == 0 else shared - 1
-        until = float("inf") if generation == 0 else lineage[generation - 1].created
-        taken = set[int]()
-        for edit in await edits.of_conversation(conversation.id):
-            call = called.get(edit.origin.caller, edit.call)
-            undoes = {undone.edit for undone in edit.undoes}
-            known = undoes <= taken if edit.tool in BY_USER else call in ends
-            if generation and (not known or edit.timestamp > until):
-                continue
-            taken.add(edit.id)
-            at = max(bisect_left(moments, edit.timestamp), ends.get(call, 0))
-            placed.append(Placed(min(at, limit), edit))
+    for edit in await (await journal.edits()).in_history(conversation.id):
+        is_before_fork = shared > 0 and edit.timestamp <= conversation.created
+        limit = shared if is_before_fork else len(points)
+        call = calls.get(edit.origin.caller, edit.call)
+        at = max(bisect_left(moments, edit.timestamp), ends.get(call, 0))
+        placed.append(Placed(min(at, limit - 1), edit))
     return sorted(placed, key=lambda each: (each.at, each.edit.id))

@@ -181,10 +181,10 @@ class Timeline:
             raise UsageError(
                 "This conversation belongs to another project.", "Open it there to restore its files."
             )
-        own = [edit for edit in past.edits_after(index) if self._is_own(edit)]
-        if not own:
+        later = {edit.id for edit in past.edits_after(index)}
+        if not later:
             raise UsageError("There is nothing to restore: no files changed after this point.")
-        return await Undo(self._journal, self._conversation).of_own({edit.id for edit in own})
+        return await Undo(self._journal, self._conversation).of_own(later)
 
     async def redo(self) -> Plan:
         """Plan to revert the last restore, or any other undo.
@@ -202,13 +202,6 @@ class Timeline:
             WorkspaceError: there is an obstacle, or a file cannot be written.
         """
         return await Undo(self._journal, self._conversation).apply(plan, for_good=True, agreed=True)
-
-    def others_after(self, past: Past, index: int) -> int:
-        """The number of changes after the point that a restore leaves: they were made before the fork."""
-        return sum(not self._is_own(edit) for edit in past.edits_after(index))
-
-    def _is_own(self, edit: Edit) -> bool:
-        return self._conversation in (edit.origin.conversation, edit.origin.caller)
 
     async def _next(self, past: Past) -> Request:
         summary = await Summaries((await self._store()).database).latest(self._conversation)

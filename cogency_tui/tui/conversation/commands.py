@@ -12,7 +12,7 @@ from cogency_tui.protocol.events import Measure, error_event
 from cogency_tui.store.prompt_text import Written
 from cogency_tui.tui.bridge import Bridge
 from cogency_tui.tui.commands_base import FeatureCommands, Handler
-from cogency_tui.tui.conversation.fork import Forking, ordinal
+from cogency_tui.tui.conversation.fork import Fork, Forking, ordinal
 from cogency_tui.tui.conversation.pane import ConversationPane
 from cogency_tui.tui.conversation.view import Conversation
 from cogency_tui.tui.display_protocol import Display
@@ -136,14 +136,14 @@ class ConversationCommands(FeatureCommands):
             return
         self.enter_fork(fork, message.text if isinstance(message, UserMessage) else "")
 
-    def enter_fork(self, fork: str | None, text: str = "") -> None:
+    def enter_fork(self, fork: Fork | None, text: str = "") -> None:
         """Open a fork (a new conversation if None) with `text` in the prompt, for editing."""
         if fork is None:
             self.begin()
         else:
-            self.open(fork)
+            self.open(fork.id)
         self._display.edit_again([Written(text)] if text else [])
-        self.say("Forked. The original is unchanged.")
+        self.say(fork.report if fork else "Forked before the first message. The original is unchanged.")
 
     def find(self, _argument: str = "") -> None:
         """Find text in the shown conversation."""

@@ -1,6 +1,7 @@
 """Forks of the shown conversation: the stored event that a unit ends with, and the fork up to it."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from cogency_tui.protocol.events import Event
@@ -11,16 +12,37 @@ if TYPE_CHECKING:
     from cogency_tui.agent.agent import Agent
 
 
+@dataclass(frozen=True, slots=True)
+class Fork:
+    """A new fork: its id, and the number of events that it begins with, counted from 1.
+
+    `ends_batch`: these include the other calls of a batch, beyond the unit that it was forked at.
+    """
+
+    id: str
+    events: int
+    ends_batch: bool = False
+
+    @property
+    def report(self) -> str:
+        """The report for the user."""
+        where = f"after event {self.events:,}" + (
+            ", the end of its batch of calls" if self.ends_batch else ""
+        )
+        return f"Forked {where}. The original is unchanged."
+
+
 class Forking:
     """Forks conversations of `agent`."""
 
     def __init__(self, agent: "Agent") -> None:
         self._agent = agent
 
-    async def fork(self, conversation_id: str, transcript: Transcript, unit: int | None = None) -> str | None:
-        """Create a conversation that equals this one up to the end of `unit`, or all of it; return its id,
-        or None where nothing would be in it. A fork at a message of the user leaves that message out, to be
-        rephrased.
+    async def fork(
+        self, conversation_id: str, transcript: Transcript, unit: int | None = None
+    ) -> Fork | None:
+        """Create a conversation that equals this one up to the end of `unit`, or all of it; None where
+        nothing would be in it. A fork at a message of the user leaves that message out, to be rephrased.
 
         Raises:
             CogencyError: the store fails, or has no such conversation.
@@ -28,12 +50,15 @@ class Forking:
         from cogency_tui.store.forks import Forks
 
         store = await self._agent.store()
+        stored = await store.numbered_events(conversation_id)
         through: int | None = None
         if unit is not None:
-            through = last_event(transcript, unit, await store.numbered_events(conversation_id))
+            through = last_event(transcript, unit, stored)
             if through is None:
                 return None
-        return (await Forks(store.database).fork(conversation_id, through)).id
+        fork = await Forks(store.database).fork(conversation_id, through)
+        begun = [event for number, event in stored if through is None or number <= through]
+        return Fork(fork.id, len(begun), unit is not None and _ends_batch(transcript.units[unit], begun[-1]))
 
 
 def last_event(transcript: Transcript, unit: int, stored: Sequence[tuple[int, Event]]) -> int | None:
@@ -77,6 +102,11 @@ def _ends(unit: Unit, event: Event) -> bool:
             return event["type"] == "call" and event["id"] == unit.id
         case _:
             return False
+
+
+def _ends_batch(unit: Unit, last: Event) -> bool:
+    """Return whether a fork at `unit` ends with the result of another call."""
+    return isinstance(unit, Prose | CallUnit) and last["type"] == "result" and last["id"] != unit.id
 
 
 def _is_message(unit: Unit) -> bool:

@@ -204,11 +204,8 @@ class TimelineScreen(AnsweringScreen[ChosenMoment | TimelineCommand | None]):
         """Preview a restore, and apply it on the user's confirmation."""
         if (past := self._past) is not None and self._ready():
             index = self._index
-            text = "Restored {} (u undo)."
-            if left := self._timeline.others_after(past, index):
-                text += f" {plural(left, 'change')} from before the fork not restored."
             title = f"Restore the files to event {index + 1:,}"
-            self._do(partial(self._timeline.restore, past, index), title, text)
+            self._do(partial(self._timeline.restore, past, index), title, "Restored {} (u undo).")
 
     def action_unrestore(self) -> None:
         """Preview the undo of the last restore, and apply it on the user's confirmation."""
