@@ -22,6 +22,9 @@ _TICK = 0.1
 _CHUNK = 4096
 """Bytes of input read at once."""
 
+_BLANK = "\x1b[m\x1b[H\x1b[2J"
+"""Clears the alternate screen: after a resize, tmux moves what is on it into the shell's scrollback."""
+
 
 class TerminalDriver(LinuxDriver):
     """Writes through a `TerminalOutput`, and restores the terminal however the program leaves it.
@@ -73,7 +76,7 @@ class TerminalDriver(LinuxDriver):
         if self._output is None:
             return
         self._output.settle()
-        self.write(self.farewell())
+        self.write(self.farewell() + _BLANK)
         if self._mouse_pixels:
             # Textual does not reset this mode.
             self._mouse_pixels = False

@@ -151,3 +151,17 @@ async def test_a_terminal_that_is_closed_when_frozen_takes_the_program_with_it(p
         assert terminal.process.wait(60) == 128 + signal.SIGHUP
 
     await freeze(project, then)
+
+
+async def test_esc_and_ctrl_q_at_a_frozen_terminal_that_is_then_closed_leave_no_process(
+    project: Path,
+) -> None:
+    def then(terminal: Terminal, _data: Path) -> None:
+        until(lambda: len(ran(project)) > SOME)
+        terminal.send("\x1b")
+        terminal.send("\x11")
+        terminal.close()
+        # It may have left by itself before the terminal went.
+        assert terminal.process.wait(60) in (0, 128 + signal.SIGHUP)
+
+    await freeze(project, then)
