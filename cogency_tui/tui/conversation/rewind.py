@@ -79,7 +79,6 @@ class RewindScreen(ListDialog["Rewind | None", Turn]):
         Binding("escape,q", "close", "Close", id="rewind.close"),
         *list_keys("rewind"),
     ]
-    AROUND = (2, 8)
 
     def __init__(self, turns: Sequence[Turn], plan: Callable[[int], Awaitable["Plan | None"]]) -> None:
         rows: SelectList[Turn] = SelectList(self._draw_row, attrgetter("unit"), id="rewind-list")
@@ -105,9 +104,9 @@ class RewindScreen(ListDialog["Rewind | None", Turn]):
             ("escape", "close", "close"),
         ]
 
-    def note_lines(self, height: int, room: int) -> int:
+    def note_lines(self, height: int) -> int:
         del height
-        return min(3, room // 2)
+        return 3
 
     async def moved(self) -> None:
         await super().moved()

@@ -27,7 +27,6 @@ class TurnsScreen(ListDialog["int | None", Turn]):
         *list_keys("turns", without=LETTERS),
     ]
     AUTO_FOCUS = "FilterField"
-    AROUND = (3, 9)
 
     def __init__(self, turns: Sequence[Turn], current: Turn | None) -> None:
         rows: SelectList[Turn] = SelectList(self._draw_row, attrgetter("unit"), id="turns-list")

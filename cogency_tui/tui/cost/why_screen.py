@@ -130,7 +130,6 @@ class WhyScreen(ListDialog[Point | None, Row]):
         Binding("enter", "open", "Show", id="why.open", tooltip="Show it in the conversation"),
         *list_keys("why"),
     ]
-    AROUND = (3, 7)
 
     def __init__(self, report: CostReport) -> None:
         rows: SelectList[Row] = SelectList(draw_cost_row, _key_of, id="why-list")
@@ -141,9 +140,6 @@ class WhyScreen(ListDialog[Point | None, Row]):
         self.rows.show(cost_rows(self._report))
         self.heading.note("tokens    cost")
         self.show_selected()
-
-    def note_lines(self, height: int, room: int) -> int:
-        return 3 if height < self.SHORT else 4
 
     def choices(self) -> list[Choice]:
         show: list[Choice] = [("enter", "show in the conversation", "open")] if self.rows.row else []

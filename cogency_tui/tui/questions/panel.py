@@ -405,5 +405,6 @@ class QuestionPanel(Vertical, can_focus=True):
 
 def _set_height(widget: Widget, lines: int) -> None:
     # Assigning even the present height triggers a new layout.
-    if widget.styles.height is None or widget.styles.height.value != lines:
+    height = widget.styles.height
+    if height is None or not height.is_cells or height.value != lines:
         widget.styles.height = lines

@@ -5,14 +5,12 @@ from typing import NamedTuple
 
 from rich.segment import Segment
 from textual.app import ComposeResult
-from textual.containers import Vertical
 
 from cogency_tui.config.options import options
 from cogency_tui.safe_text import one_line
-from cogency_tui.tui.kit.dialogs import Choices, DialogBody, ReadingScreen
+from cogency_tui.tui.kit.dialogs import Choices, DialogBody, DialogBox, DialogTitle, ReadingScreen
 from cogency_tui.tui.kit.lines import BLANK, Line, cells, wrap
 from cogency_tui.tui.kit.number_format import dollars, duration, percent, ratio, tokens
-from cogency_tui.tui.kit.pane_title import PaneTitle
 from cogency_tui.tui.status.status_bar import Status, describe_sandbox
 from cogency_tui.tui.theme_styles import ThemeStyles
 
@@ -103,11 +101,12 @@ class StatusScreen(ReadingScreen[None]):
         self._status = status
 
     def compose(self) -> ComposeResult:
-        with Vertical(id="status", classes="dialog"):
-            yield PaneTitle("Status", id="status-title")
-            yield DialogBody(self._draw, id="status-body")
-            with Vertical(classes="dialog-foot"):
-                yield Choices([("escape", "close", "close")])
+        yield DialogBox(
+            DialogTitle("Status", id="status-title"),
+            DialogBody(self._draw, id="status-body"),
+            keys=Choices([("escape", "close", "close")]),
+            id="status",
+        )
 
     def _draw(self, width: int, styles: ThemeStyles) -> list[Line]:
         return draw_status(self._status, width, styles)
