@@ -13,7 +13,7 @@ from textual.widget import Widget
 
 from cogency_tui.agent.agent import Agent
 from cogency_tui.tui.app import CogencyApp
-from cogency_tui.tui.calls.detail import CallDetail
+from cogency_tui.tui.calls.detail import CallDetail, DetailHead
 from cogency_tui.tui.calls.list import CallList
 from cogency_tui.tui.conversation.activity_line import LiveLine
 from cogency_tui.tui.conversation.view import Conversation
@@ -149,6 +149,11 @@ def calls_of(pilot: Pilot[Any]) -> CallList:
 
 def detail_of(pilot: Pilot[Any]) -> CallDetail:
     return main_of(pilot).query_one(CallDetail)
+
+
+def head_of(pilot: Pilot[Any]) -> str:
+    """The head of the detail, which does not scroll."""
+    return shown(main_of(pilot).query_one(DetailHead))
 
 
 def files_of(pilot: Pilot[Any]) -> FileTree:

@@ -1,7 +1,7 @@
-"""The detail of the selected call or background command, scrolling on its own.
+"""The detail of the selected call or background command, scrolling on its own below its head.
 
 The view follows a running call at its end until the user scrolls away, and again once the user is back at
-the end.
+the end. A call that has ended is shown from its beginning; a failed command from its end, where the error is.
 """
 
 from collections.abc import Callable, Sequence
@@ -12,13 +12,14 @@ from textual.binding import Binding, BindingType
 
 from cogency_tui.safe_text import reveal
 from cogency_tui.tui.calls.rows import BackgroundCommand, cause_of_skip, waits_for
+from cogency_tui.tui.kit.bar import Bar
 from cogency_tui.tui.kit.command_output import Output
 from cogency_tui.tui.kit.lazy_text_layout import Fixed, LazyLayout, Stack
 from cogency_tui.tui.kit.line_view import LineView
 from cogency_tui.tui.kit.lines import BLANK, Line, wrap
 from cogency_tui.tui.kit.number_format import duration, plural, size
 from cogency_tui.tui.theme_styles import ThemeStyles
-from cogency_tui.tui.transcript.call_detail import CallLayout
+from cogency_tui.tui.transcript.call_detail import CallLayout, draw_head
 from cogency_tui.tui.transcript.call_unit import GLYPHS, ROLES, CallUnit
 
 
@@ -33,6 +34,8 @@ class CommandText:
         self._fed = ""
         self._layout = LazyLayout(self._output, width, styles)
         self._stack = Stack([Fixed([]), self._layout])
+        self.head: Sequence[Segment] = ()
+        """The title, with the facts at its end where they have room."""
 
     def __len__(self) -> int:
         return len(self._stack)
@@ -50,23 +53,40 @@ class CommandText:
         self._output.feed(output[len(self._fed) :])
         self._fed = output
         self._layout.grow()
-        self._stack = Stack([Fixed(self._head(now)), self._layout])
+        title, facts = self._title(now)
+        self.head, below = draw_head(title, facts, self.width, self.theme_styles)
+        shown = wrap([Segment(f"$ {reveal(command.command)}", self.theme_styles("edit"))], self.width)
+        self._stack = Stack([Fixed([*below, *shown, BLANK]), self._layout])
 
-    def _head(self, now: float) -> list[Line]:
-        command, styles, width = self.command, self.theme_styles, self.width
+    def _title(self, now: float) -> tuple[list[Segment], list[str]]:
+        command, styles = self.command, self.theme_styles
         state = command.state
-        head = [
+        title = [
             Segment("in the background  ", styles("text", attributes="bold")),
             Segment(f"{GLYPHS[state]} {state} {duration(command.elapsed(now))}", styles(ROLES[state])),
         ]
         facts = [command.id, *([command.remark] if command.remark else [])]
-        facts.append(f"{size(self._output.size)}, {plural(self._output.total, 'line')}")
-        return [
-            *wrap(head, width),
-            *wrap([Segment(reveal(" · ".join(facts)), styles("dim"))], width),
-            *wrap([Segment(f"$ {reveal(command.command)}", styles("edit"))], width),
-            BLANK,
-        ]
+        facts += [plural(self._output.total, "line"), size(self._output.size)]
+        return title, [reveal(fact) for fact in facts]
+
+
+class DetailHead(Bar):
+    """The head of the detail, which stays in view while the detail scrolls."""
+
+    SURFACE = "surface"
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._head: Sequence[Segment] = ()
+
+    def show(self, head: Sequence[Segment]) -> None:
+        """Show another head."""
+        if head != self._head:
+            self._head = head
+            self.refresh()
+
+    def segments(self, width: int) -> list[Segment]:
+        return [Segment(" " * LineView.MARGIN, self.theme_styles()), *self._head]
 
 
 class CallDetail(LineView):
@@ -93,23 +113,24 @@ class CallDetail(LineView):
 
     def show(self, call: CallUnit | None, before: Sequence[CallUnit] = ()) -> None:
         """Show a call; `before` are the calls that it may depend on."""
-        layout = (
-            self._text_layout
-            if isinstance(self._text_layout, CallLayout) and self._text_layout.call is call
-            else None
-        )
+        shown = self._text_layout
+        layout = shown if isinstance(shown, CallLayout) and shown.call is call else None
+        was_live = layout is not None and layout.is_live
         if call is None:
             self._text_layout = None
         else:
-            waits, cause = waits_for(call, before), cause_of_skip(call, before)
-            now = self._clock()
-            if layout is None or layout.stale or not self._fits(layout):
-                self._text_layout = CallLayout(
-                    call, self.text_width, self.theme_styles, now, waits=waits, cause=cause, gradual=True
-                )
-            else:
-                layout.refresh(now, waits=waits, cause=cause)
-        self._place(live=call is not None and not call.settled, other=layout is None)
+            self._text_layout = self._laid_out(call, layout, before)
+        settled = isinstance(self._text_layout, CallLayout) and not self._text_layout.is_live
+        self._place(other=layout is None, ended=was_live and settled)
+
+    def _laid_out(self, call: CallUnit, layout: CallLayout | None, before: Sequence[CallUnit]) -> CallLayout:
+        """The present state of a call; `layout` is an earlier one."""
+        now, waits, cause = self._clock(), waits_for(call, before), cause_of_skip(call, before)
+        if layout is not None and not layout.stale and self._fits(layout):
+            layout.refresh(now, waits=waits, cause=cause)
+            return layout
+        width, styles = self.text_width, self.theme_styles
+        return CallLayout(call, width, styles, now, waits=waits, cause=cause, gradual=True)
 
     def show_command(self, command: BackgroundCommand, output: str) -> None:
         """Show a background command and its output so far."""
@@ -118,10 +139,19 @@ class CallDetail(LineView):
         if layout is None or other or not self._fits(layout):
             layout = self._text_layout = CommandText(self.text_width, self.theme_styles)
         layout.take(command, output, self._clock())
-        self._place(live=command.state == "running", other=other)
+        self._place(other=other)
+
+    @property
+    def head(self) -> Sequence[Segment]:
+        """The head of what is shown."""
+        return self._text_layout.head if self._text_layout else ()
 
     def line_at(self, y: int) -> Line | None:
         return self._text_layout.line(y) if self._text_layout and y < len(self._text_layout) else None
+
+    def on_resize(self) -> None:
+        if self._following:
+            self._place()
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         super().watch_scroll_y(old_value, new_value)
@@ -137,14 +167,20 @@ class CallDetail(LineView):
     def _fits(self, layout: CallLayout | CommandText) -> bool:
         return layout.width == self.text_width and layout.theme_styles is self.theme_styles
 
-    def _place(self, *, live: bool, other: bool) -> None:
+    def _place(self, *, other: bool = False, ended: bool = False) -> None:
+        """Show the lines at their proper place: `other` ones from where they begin to matter, and those of a
+        call that has `ended` like them if the view was following it."""
         self._placing = True
-        self.resize_column(len(self._text_layout) if self._text_layout else 0)
+        layout = self._text_layout
+        self.resize_column(len(layout) if layout else 0)
+        anew = other or (ended and self._following)
         if other:
-            self._following = True
-        if live and self._following:
+            self._following = not isinstance(layout, CallLayout) or layout.is_live or layout.failed_command
+        elif anew:
+            self._following = isinstance(layout, CallLayout) and layout.is_command
+        if self._following:
             self.jump(self.max_scroll_y)
-        elif other:
+        elif anew:
             self.jump(0)
         self._placing = False
         self.refresh()
@@ -159,4 +195,4 @@ class CallDetail(LineView):
         self._loading = False
         if isinstance(self._text_layout, CallLayout) and self._text_layout.loading:
             self._text_layout.load()
-            self._place(live=not self._text_layout.call.settled, other=False)
+            self._place()

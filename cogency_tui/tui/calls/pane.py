@@ -7,7 +7,7 @@ from rich.segment import Segment
 from textual.app import ComposeResult
 from textual.message import Message
 
-from cogency_tui.tui.calls.detail import CallDetail
+from cogency_tui.tui.calls.detail import CallDetail, DetailHead
 from cogency_tui.tui.calls.list import CallList
 from cogency_tui.tui.calls.rows import BackgroundCommand, CallFilter
 from cogency_tui.tui.kit.bar import Bar, Divider, Surface
@@ -83,6 +83,7 @@ class ToolCalls(Surface):
         yield FilterLine("Tool or subject", id="calls-filter")
         yield CallList(self._clock, id="calls-list")
         yield Divider(id="calls-divider")
+        yield DetailHead(id="calls-detail-head")
         yield CallDetail(self._clock, id="calls-detail")
         yield Hints(id="calls-hints")
 
@@ -199,6 +200,7 @@ class ToolCalls(Surface):
         else:
             detail.show(None)
         self.query_one(Divider).display = bool(rows.rows)
+        self.query_one(DetailHead).show(detail.head)
         self.query_one(PaneTitle).state(self._count(rows))
         self._offer()
 

@@ -1,33 +1,42 @@
-"""The detail of a tool call: state and facts, arguments, then the diff or the output; of any length.
+"""The detail of a tool call: its head, arguments, then the diff or the output; of any length.
 
 A `CallLayout` is made for one state of a call, one width and one theme; while the call progresses it only
-adds new text.
+adds new text. Its head is drawn apart from its lines, so that it can stay in view.
 """
 
+import json
+import re
 from collections.abc import Sequence
 from typing import Any
 
 from rich.segment import Segment
 
 from cogency_tui.safe_text import clean, one_line, reveal
-from cogency_tui.tui.kit.command_output import Output
-from cogency_tui.tui.kit.diff import draw_diff
+from cogency_tui.tui.kit.code import SourceLayout
+from cogency_tui.tui.kit.command_output import Output, OutputLines
+from cogency_tui.tui.kit.diff import DiffLayout
 from cogency_tui.tui.kit.lazy_text_layout import Fixed, GrowingText, LayoutBlock, LazyLayout, Stack
-from cogency_tui.tui.kit.lines import BLANK, Line, cells, chop, wrap
+from cogency_tui.tui.kit.lines import BLANK, CONTINUATION, Line, cells, chop, fit, fold, width_of, wrap
 from cogency_tui.tui.kit.number_format import duration, plural, size
 from cogency_tui.tui.theme_styles import ThemeStyles
 from cogency_tui.tui.transcript.call_unit import GLYPHS, ROLES, CallUnit
 
-_LONGEST_DIFF = 200_000
-"""Characters of a diff that is drawn with colors; a longer one is drawn as plain text."""
+_LONGEST_VALUE = 2_000
+"""Characters of an argument on one line up to which it is shown beside its key."""
 
-_LONGEST_COMMAND = 4000
+_WIDEST_KEY = 12
+_NARROWEST_VALUE = 16
+"""Cells below which a long value is shown below its key."""
+
 _PIECE = 1 << 16
 """Characters of a result that are processed at once."""
 
-_REPLACED_BY_DIFF = frozenset({"old", "new", "content"})
-_STATUS_FIRST = frozenset({"shell"})
-"""Tools whose result begins with a line that the outcome repeats."""
+_COMMANDS = frozenset({"shell"})
+"""Tools whose result begins with a line that the outcome repeats, with the time."""
+
+_NO_OUTPUT = "(no output)"
+_NUMBERED = re.compile(r" *(\d{1,9})\t")
+"""What the tool that reads files puts before each line."""
 
 
 class CallLayout:
@@ -51,16 +60,17 @@ class CallLayout:
         self.call = call
         self.width = width
         self.theme_styles = styles
+        self.is_live = not call.settled
+        self.head: Sequence[Segment] = ()
+        """The title, with the facts at its end where they have room."""
         self._growing: GrowingText | None = None
         self._layout: LazyLayout | None = None
-        self._facts_of_result, self._result, self._rest = "", call.output, ""
-        if (text := _result_text(call)) is not None:
-            self._result, self._rest = Output(), text
-            if not call.diff():
-                lines = plural(text.count("\n") + 1, "line")
-                self._facts_of_result = (
-                    f"{size(len(text.encode('utf-8', 'replace')))}, {lines}" if text else ""
-                )
+        self._status, self._text = _result_of(call)
+        self._result, self._rest = call.output, ""
+        self._diff = call.diff()
+        self._source = _numbered(self._text) if call.name == "read" and self._text else None
+        if self._text is not None and self._source is None:
+            self._result, self._rest = Output(), self._text
             self.load()
             while self._rest and not gradual:
                 self.load()
@@ -78,6 +88,16 @@ class CallLayout:
     def stale(self) -> bool:
         """True if the call has progressed to a state that needs another sheet."""
         return self._of != _stage(self.call)
+
+    @property
+    def is_command(self) -> bool:
+        """True for a command, whose last lines matter most."""
+        return self.call.name in _COMMANDS
+
+    @property
+    def failed_command(self) -> bool:
+        """True for a command that failed, probably for a reason in its last lines."""
+        return self.is_command and self.call.state == "failed"
 
     @property
     def blocks(self) -> Sequence[LayoutBlock]:
@@ -105,41 +125,45 @@ class CallLayout:
             self._growing.take(str(self.call.args.get(self.call.growing, "")))
         if self._layout is not None:
             self._layout.grow()
-        self._stack.blocks[0] = Fixed(self._head(now, waits, cause))
+        facts = self._facts(waits, cause)
+        self.head, below = draw_head(self._title(now), facts, self.width, self.theme_styles)
+        self._stack.blocks[0] = Fixed(below)
 
-    def _head(self, now: float, waits: Sequence[str], cause: str) -> list[Line]:
+    def _title(self, now: float) -> list[Segment]:
         call, styles = self.call, self.theme_styles
         elapsed = call.elapsed(now)
         timed = call.state != "declined" and (elapsed or call.state in ("done", "failed"))
         time = f" {duration(elapsed)}" if timed else ""
-        head = [
+        return [
             Segment(f"{one_line(call.name) or '…'}  ", styles("text", attributes="bold")),
             Segment(f"{GLYPHS[call.state]} {_word(call)}{time}", styles(ROLES[call.state])),
         ]
-        lines = wrap(head, self.width)
-        if facts := self._facts(waits, cause):
-            lines += wrap([Segment(facts, styles("dim"))], self.width)
-        return lines
 
-    def _facts(self, waits: Sequence[str], cause: str) -> str:
-        """The figures of a call, and its place among the others, in one line."""
+    def _facts(self, waits: Sequence[str], cause: str) -> list[str]:
+        """The figures of a call, and its place among the others; the most important ones first."""
         call = self.call
         facts = [f"waiting for {', '.join(map(one_line, waits))}"] if waits else []
         facts += [one_line(cause)] if cause else []
-        if call.state in ("done", "failed") and call.name in _STATUS_FIRST and call.outcome:
-            facts.append(one_line(call.outcome.partition(" after ")[0]))
-        if self._facts_of_result:
-            facts.append(self._facts_of_result)
-        elif call.output and call.output.size:
-            facts.append(f"{size(call.output.size)}, {plural(call.output.total, 'line')}")
+        facts += [one_line(self._status)] if self._status else []
+        facts += self._size_of_result()
         written = call.args.get("content")
-        if isinstance(written, str) and call.name == "write":
+        if isinstance(written, str) and call.name == "write" and not self._diff:
             facts.append(f"{size(len(written.encode('utf-8', 'replace')))} to write")
         action = call.action
         facts += [f"id {one_line(action.id)}"] if action.id else []
         facts += [f"result ${one_line(action.output_key)}"] if action.output_key else []
         facts += [f"timeout {duration(action.timeout)}"] if action.timeout else []
-        return " · ".join(facts)
+        return facts
+
+    def _size_of_result(self) -> list[str]:
+        text, output = self._text, self.call.output
+        if self._source is not None:
+            return [plural(sum(number > 0 for number in self._source[1]), "line")]
+        if text and not self._diff:
+            return [plural(text.count("\n") + 1, "line"), size(len(text.encode("utf-8", "replace")))]
+        if text is None and output and output.size:
+            return [plural(output.total, "line"), size(output.size)]
+        return ["no output"] if self._status and not text else []
 
     def _body(self) -> list[LayoutBlock]:
         above = self._arguments()
@@ -147,53 +171,108 @@ class CallLayout:
         return [*above, Fixed([BLANK]), *below] if above and below else [*above, *below]
 
     def _arguments(self) -> list[LayoutBlock]:
-        call, width, styles = self.call, self.width, self.theme_styles
-        blocks: list[LayoutBlock] = []
-        command = call.args.get("command") or call.args.get("cmd")
+        args, blocks = self.call.args, list[LayoutBlock]()
+        command = args.get("command") or args.get("cmd")
         if isinstance(command, str):
-            blocks.append(Fixed(_draw_command(command, width, styles)))
-        diff = call.diff()
-        for key, value in call.args.items():
-            if key in ("command", "cmd") or (diff and key in _REPLACED_BY_DIFF):
-                continue
-            blocks += self._argument(key, value)
-        return blocks
+            blocks.append(self._draw_command(command))
+        replaced = self._replacement()
+        hidden = {"command", "cmd", *(("old", "new") if self._diff or replaced else ())}
+        hidden |= {"content"} if self._diff else set()
+        shown = [key for key in args if key not in hidden]
+        column = min(_WIDEST_KEY, max((cells(one_line(key)) for key in shown), default=0)) + 2
+        for key in shown:
+            blocks += self._argument(key, args[key], column)
+        return [*blocks, *([Fixed([BLANK]), replaced] if replaced else [])]
 
-    def _argument(self, key: str, value: Any) -> list[LayoutBlock]:
+    def _replacement(self) -> DiffLayout | None:
+        """The text that an edit replaces, and the one in its place, before there is a diff of the file."""
+        args = self.call.args
+        old, new = args.get("old"), args.get("new")
+        if self._diff or self.call.growing or not isinstance(old, str) or not isinstance(new, str):
+            return None
+        signed = [f"{sign}{line}" for sign, text in (("-", old), ("+", new)) for line in _lines(text)]
+        return DiffLayout("\n".join(signed), self.width, self.theme_styles, path=self._path, bare=True)
+
+    def _argument(self, key: str, value: Any, column: int) -> list[LayoutBlock]:
         width, styles = self.width, self.theme_styles
-        label = Segment(f"{one_line(key)}  ", styles("dim"))
+        label = Segment(f"{fit(one_line(key), column - 2).ljust(column - 2)}  ", styles("dim"))
         growing = key == self.call.growing
-        text = value if isinstance(value, str) else repr(value)
-        if not growing and len(text) <= width and "\n" not in text:
-            shown = reveal(text)
-            if cells(shown) + cells(label.text) <= width:
-                return [Fixed([Line([label, Segment(shown, styles("text"))])])]
+        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+        if not growing and "\n" not in text and len(text) <= _LONGEST_VALUE:
+            shown = reveal(text.expandtabs(4))
+            if cells(shown) + column <= width or width - column >= _NARROWEST_VALUE:
+                return [Fixed(_hanging(label, Segment(shown, styles("text")), width, styles))]
         grown = GrowingText(reveal)
         grown.take(text)
+        count = "" if growing or grown.lines.total < 2 else plural(grown.lines.total, "line")
+        head = Fixed([Line([label, Segment(count, styles("dim"))])])
+        if key == "content" and not growing:
+            return [head, self._source_block(grown.lines)]
         role, on = {"old": ("bad", "removed"), "new": ("good", "added")}.get(key, ("text", "surface"))
         layout = LazyLayout(grown.lines, width, styles, role=role, on=on, indent=2)
         if growing:
             self._growing, self._layout = grown, layout
-        count = "" if growing or grown.lines.total < 2 else plural(grown.lines.total, "line")
-        return [Fixed([Line([label, Segment(count, styles("dim"))])]), layout]
+        return [head, layout]
 
     def _outcome(self) -> list[LayoutBlock]:
         call, width, styles = self.call, self.width, self.theme_styles
         blocks: list[LayoutBlock] = []
         if call.steps():
             blocks += [_StepLines(call, width, styles), Fixed([BLANK] if call.settled else [])]
-        diff = call.diff()
-        if diff and len(diff) <= _LONGEST_DIFF:
-            blocks.append(Fixed(draw_diff(diff, width, styles)))
+        if self._diff:
+            blocks.append(DiffLayout(self._diff, width, styles, path=self._path))
+        elif self._source is not None:
+            blocks.append(self._source_block(*self._source))
         elif self._result is not None and (call.settled or not call.steps()):
-            if self._result.dropped:
-                blocks.append(Fixed([_above(self._result.dropped, styles)]))
-            layout = LazyLayout(self._result, width, styles)
-            self._layout = layout
-            blocks.append(layout)
-        if call.settled and call.outcome and (call.state != "done" or not any(map(len, blocks))):
+            blocks += self._output(self._result)
+        told = call.state == "done" and any(map(len, blocks))
+        if call.settled and call.outcome and not told and not self._status:
             blocks.insert(0, Fixed(wrap([Segment(call.outcome, styles(ROLES[call.state]))], width)))
         return blocks
+
+    def _output(self, result: Output) -> list[LayoutBlock]:
+        if self._status and not self._text:
+            return []
+        layout = self._layout = LazyLayout(result, self.width, self.theme_styles)
+        above = [_above(result.dropped, self.theme_styles)] if result.dropped else []
+        return [Fixed(above), layout]
+
+    def _source_block(self, lines: OutputLines, numbers: Sequence[int] = ()) -> SourceLayout:
+        # Imports pygments.
+        from cogency_tui.tui.kit.file_text import language_of
+
+        return SourceLayout(lines, language_of(self._path), self.width, self.theme_styles, numbers=numbers)
+
+    def _draw_command(self, command: str) -> LazyLayout:
+        lines = OutputLines()
+        lines.write(f"$ {reveal(command)}")
+        return LazyLayout(lines, self.width, self.theme_styles, role="edit")
+
+    @property
+    def _path(self) -> str:
+        return str(self.call.args.get("file", ""))
+
+
+def draw_head(
+    title: Sequence[Segment], facts: Sequence[str], width: int, styles: ThemeStyles
+) -> tuple[Sequence[Segment], list[Line]]:
+    """Draw a title with facts at the end of its line; those that have no room there, as lines below it."""
+    room = width - width_of(title) - 2
+    count = len(facts)
+    while count and cells(" · ".join(facts[:count])) > room:
+        count -= 1
+    beside, below = (" · ".join(part) for part in (facts[:count], facts[count:]))
+    space = Segment(" " * (room + 2 - cells(beside)), styles())
+    head = [*title, space, Segment(beside, styles("dim"))] if beside else title
+    return head, wrap([Segment(below, styles("dim"))], width) if below else []
+
+
+def _hanging(label: Segment, value: Segment, width: int, styles: ThemeStyles) -> list[Line]:
+    """Draw a value beside its label, and its continuation below it."""
+    column = cells(label.text)
+    first, *more = fold([value], max(1, width - column))
+    mark = Segment(f"{CONTINUATION} ".rjust(column), styles("dim"))
+    return [Line([label, *first.segments]), *(line.indented(mark) for line in more)]
 
 
 def _above(lines: int, styles: ThemeStyles) -> Line:
@@ -206,26 +285,50 @@ def _word(call: CallUnit) -> str:
 
 def _stage(call: CallUnit) -> tuple[object, ...]:
     """The facts that a sheet is made for: while they stay the same, the sheet only adds text."""
-    return call.state, call.outcome, tuple(call.args), call.growing, call.output is None, not call.steps()
+    live = not call.settled
+    return (
+        live,
+        call.state,
+        call.outcome,
+        tuple(call.args),
+        call.growing,
+        call.output is None,
+        not call.steps(),
+    )
 
 
-def _result_text(call: CallUnit) -> str | None:
-    """The text of the result, without what its outcome repeats; None while there is none."""
+def _result_of(call: CallUnit) -> tuple[str, str | None]:
+    """The status of a command that has ended, which its outcome repeats; and the text of the result without
+    it, None while there is none."""
     text = call.result_text()
     if text is None:
-        return None
+        return "", None
     first, _, rest = text.partition("\n")
-    if call.name in _STATUS_FIRST and first and call.outcome.startswith(clean(first)):
-        text = rest
-    return text.rstrip("\n")
+    if call.name not in _COMMANDS or not first or not call.outcome.startswith(clean(first)):
+        return "", text.rstrip("\n")
+    rest = rest.rstrip("\n")
+    return clean(first), "" if rest == _NO_OUTPUT else rest
 
 
-def _draw_command(command: str, width: int, styles: ThemeStyles) -> list[Line]:
-    shown = reveal(command[:_LONGEST_COMMAND])
-    more = (
-        f" … {len(command) - _LONGEST_COMMAND:,} more characters" if len(command) > _LONGEST_COMMAND else ""
-    )
-    return wrap([Segment(f"$ {shown}", styles("edit")), Segment(more, styles("dim"))], width)
+def _numbered(text: str) -> tuple[OutputLines, list[int]] | None:
+    """Separate the lines of a file from the numbers before them, 0 for a remark without; None if the text
+    does not begin with one."""
+    rows = text.split("\n")
+    if not _NUMBERED.match(rows[0]):
+        return None
+    numbers: list[int] = []
+    lines: list[str] = []
+    for row in rows:
+        match = _NUMBERED.match(row)
+        numbers.append(int(match[1]) if match else 0)
+        lines.append(row[match.end() :] if match else row)
+    shown = OutputLines()
+    shown.write(reveal("\n".join(lines)))
+    return shown, numbers
+
+
+def _lines(text: str) -> list[str]:
+    return text.removesuffix("\n").split("\n") if text else []
 
 
 class _StepLines:

@@ -15,6 +15,7 @@ from tests.tui.driving import (
     conversation_of,
     detail_of,
     finished,
+    head_of,
     main_of,
     send,
     shown,
@@ -113,7 +114,7 @@ async def test_one_goes_to_the_place_in_the_conversation_and_back(project: Path)
         calls.select(calls.place_of(calls.calls.transcript.calls[-1]) or 0)
         await pilot.press("c")
         assert calls_of(pilot).has_focus
-        assert "read  ✓ done" in shown(detail_of(pilot))
+        assert "read  ✓ done" in head_of(pilot)
         await pilot.press("end", "c")
         await until(pilot, lambda: "make" in shown(conversation_of(pilot)))
         assert "src/app.py" not in shown(conversation_of(pilot))
@@ -145,7 +146,7 @@ async def test_slash_filters_as_one_types_and_chip_and_escape_take_it_away(proje
         await pilot.press("up")
         await pilot.press("enter")
         assert calls_of(pilot).has_focus
-        assert "read  ✓" in shown(detail_of(pilot))
+        assert "read  ✓" in head_of(pilot)
         chips = filter_of(pilot).query_one(Chips)
         assert "src ✕" in shown(chips)
         await pilot.click(chips, offset=(3, 0))
@@ -176,7 +177,7 @@ async def test_a_running_call_is_followed_until_one_scrolls_away(project: Path) 
         detail.focus()
         await pilot.press("home")
         agent.gate.set()
-        await until(pilot, lambda: "201 lines" in shown(detail))
+        await until(pilot, lambda: "201 lines" in head_of(pilot) + shown(detail))
         assert detail.scroll_offset.y == 0
         await pilot.press("end")
         assert "the next" in shown(detail)

@@ -1,5 +1,6 @@
 """The detail of a call: arguments, numbers, diff and output, of any length."""
 
+import re
 from typing import Any
 
 import pytest
@@ -33,7 +34,9 @@ def sheet_of(call: CallUnit, width: int = 60, **options: Any) -> CallLayout:
 
 
 def text(sheet: CallLayout) -> list[str]:
-    return [sheet.line(y).text.rstrip() for y in range(len(sheet))]
+    """The head, its facts three cells from the title; then the lines."""
+    head = re.sub(r" {3,}", "   ", "".join(segment.text for segment in sheet.head))
+    return [head, *(sheet.line(y).text.rstrip() for y in range(len(sheet)))]
 
 
 def test_a_command_shows_its_status_its_time_and_its_bytes() -> None:
@@ -44,11 +47,9 @@ def test_a_command_shows_its_status_its_time_and_its_bytes() -> None:
     )
 
     assert text(sheet_of(failed)) == [
-        "shell  ✗ failed 2.0 s",
-        "exit 1 · 17 B, 2 lines",
+        "shell  ✗ failed 2.0 s   exit 1 · 2 lines · 17 B",
         "$ make test",
         "",
-        "exit 1 after 2.0 s",
         "line one",
         "line two",
     ]
@@ -61,7 +62,7 @@ def test_live_output_is_taken_in_where_it_goes_on() -> None:
     sheet.refresh(EPOCH + 3)
 
     assert not sheet.stale
-    assert text(sheet)[0] == "shell  ⠋ running 3.0 s"
+    assert text(sheet)[0] == "shell  ⠋ running 3.0 s   3 lines · 14 B"
     assert text(sheet)[-3:] == ["one", "two", "three"]
 
     take(running, result("c", "shell", "exit 0 after 3.0 s", "exit 0\none"))
@@ -77,7 +78,13 @@ def test_what_is_written_is_seen_growing() -> None:
     sheet.refresh(EPOCH)
 
     assert not sheet.stale
-    assert text(sheet) == ["write  ✎ writing", "9 B to write", "file  new.py", "content", "  a", "  b ␛[2J"]
+    assert text(sheet) == [
+        "write  ✎ writing   9 B to write",
+        "file     new.py",
+        "content",
+        "  a",
+        "  b ␛[2J",
+    ]
 
 
 def test_a_diff_stands_in_the_place_of_what_it_was_made_of() -> None:
@@ -95,15 +102,16 @@ def test_what_an_edit_is_to_replace_is_told_apart_before_it_is_made() -> None:
     sheet = sheet_of(waiting)
 
     assert text(sheet)[0] == "edit  ? waiting for approval"
-    lines = {sheet.line(y).text.strip(): sheet.line(y).segments[-1].style for y in range(len(sheet))}
-    assert (lines["q"], lines["z"]) == (INKS("bad", "removed"), INKS("good", "added"))
+    assert text(sheet)[1:] == ["file  a.py", "", " − x", " − q", " + y", " + z"]
+    assert {sheet.line(y).segments[-1].style for y in (2, 3)} == {INKS("text", "removed")}
+    assert {sheet.line(y).segments[-1].style for y in (4, 5)} == {INKS("text", "added")}
 
 
 def test_what_it_waits_for_and_why_it_was_skipped_are_told() -> None:
     queued = CallUnit("c", name="shell", state="queued", action=Action("c", ("a",), "data", timeout=5.0))
     assert (
-        text(sheet_of(queued, waits=["a", "b"]))[1]
-        == "waiting for a, b · id c · result $data · timeout 5.0 s"
+        text(sheet_of(queued, width=90, waits=["a", "b"]))[0]
+        == "shell  ◌ queued   waiting for a, b · id c · result $data · timeout 5.0 s"
     )
 
     skipped = made(
@@ -111,7 +119,7 @@ def test_what_it_waits_for_and_why_it_was_skipped_are_told() -> None:
     )
     shown = text(sheet_of(skipped, cause="a failed"))
     assert shown[0].startswith("shell  ⊘ skipped")
-    assert "a failed" in shown[1]
+    assert shown[0].endswith("a failed")
     assert 'Skipped: it depends on "a", which failed' in shown
 
 
@@ -122,11 +130,65 @@ def test_a_long_result_comes_piece_by_piece() -> None:
     sheet = sheet_of(long, gradual=True)
 
     assert sheet.loading
-    assert "10000 lines" in text(sheet)[1]
+    assert "10000 lines" in text(sheet)[0]
     while sheet.loading:
         sheet.load()
     assert sheet.line(len(sheet) - 1).text == "line 9999"
     assert text(sheet_of(long)) == text(sheet)
+
+
+def test_facts_without_room_beside_the_title_are_below_it() -> None:
+    failed = made(
+        call("c", "shell", command="make"), result("c", "shell", "exit 1 after 2.0 s", "exit 1\nno")
+    )
+    assert text(sheet_of(failed, width=32))[:2] == ["shell  ✓ done 12 ms   exit 1", "1 line · 2 B"]
+
+
+def test_a_command_says_its_time_once_and_when_it_printed_nothing() -> None:
+    silent = made(
+        call("c", "shell", command="true"),
+        result("c", "shell", "exit 0 after 0.1 s", "exit 0\n(no output)", duration=0.058),
+    )
+    assert text(sheet_of(silent)) == ["shell  ✓ done 58 ms   exit 0 · no output", "$ true"]
+
+
+def test_arguments_are_in_columns_and_long_ones_hang_in_theirs() -> None:
+    done = made(
+        call("c", "mine", query="x", deep=True, directory="a folder whose name takes more than a line"),
+        result("c", "mine", "Found 1", "a.py"),
+    )
+    assert text(sheet_of(done, width=40))[1:] == [
+        "query      x",
+        "deep       true",
+        "directory  a folder whose name takes",
+        "         ↪ more than a line",
+        "",
+        "a.py",
+    ]
+
+
+def test_the_numbers_of_a_file_that_was_read_have_their_own_column() -> None:
+    content = " 9\t# a comment that is longer than the pane is wide\n10\tx = 1\n[lines 1 to 8 are not shown]"
+    sheet = sheet_of(made(call("c", "read", file="a.py"), result("c", "read", "Read", content)), width=40)
+
+    assert text(sheet)[0].endswith("2 lines")
+    assert text(sheet)[3:] == [
+        " 9 # a comment that is longer than the",
+        " ↪ pane is wide",
+        "10 x = 1",
+        "   [lines 1 to 8 are not shown]",
+    ]
+    assert sheet.line(2).segments[2].style == INKS("comment", "raised")
+    assert sheet.line(4).segments[2].style == INKS("text", "raised")
+
+
+def test_a_diff_of_any_length_has_its_colors() -> None:
+    lines = "".join(f"+line {number} of a long file\n" for number in range(10_000))
+    diff = f"--- /dev/null\n+++ b/a.py\n@@ -0,0 +1,10000 @@\n{lines}"
+    sheet = sheet_of(made(call("c", "write", file="a.py"), result("c", "write", "Created", diff)))
+
+    assert len(diff) > 200_000
+    assert sheet.line(5_000).segments[1].style == INKS("good", "added")
 
 
 def test_what_a_sub_agent_did_stands_with_its_answer() -> None:
