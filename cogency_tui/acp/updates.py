@@ -14,7 +14,7 @@ from cogency_tui.acp.prompt_blocks import fenced
 from cogency_tui.agent.llm_tool import Llm
 from cogency_tui.agent.relic_tool import Relic
 from cogency_tui.errors import StoreError, WorkspaceError
-from cogency_tui.protocol.events import CallEvent, ErrorPayload, Event, ResultEvent, outcome_shown
+from cogency_tui.protocol.events import CallEvent, ErrorPayload, Event, ResultEvent, describe_error, outcome_shown
 from cogency_tui.protocol.transcript import as_tool_call, call_record, user_text
 from cogency_tui.safe_text import one_line
 from cogency_tui.store.blobs import Blobs
@@ -194,7 +194,7 @@ def kind_of(tool: str) -> ToolKind:
 
 def error_text(payload: ErrorPayload) -> str:
     """An error with its next step."""
-    return f"{payload['error']} {payload.get('hint', '')}".strip()
+    return f"{describe_error(payload)} {payload.get('hint', '')}".strip()
 
 
 def _table(args: Any) -> Mapping[str, Any]:

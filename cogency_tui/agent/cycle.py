@@ -297,6 +297,7 @@ class Cycle:
             name = as_tool_call(call_record(call)).get("name")
             tool = name if isinstance(name, str) else "unknown"
             result = brief_result(call["id"], tool, why, self._clock(), state)
+            result["duration"] = max(0.0, self._scheduler.running_time(call["id"]))
             if not self._scheduler.begun(call["id"]):
                 Sources().record(result["payload"])
             await self.result(result)
@@ -484,8 +485,8 @@ class Cycle:
         if isinstance(notice, Notice):
             payload = {"error": notice.text, "notice": True}
         else:
-            message = f"{notice.cause} Retrying in {notice.wait:.0f} s (attempt {notice.attempt})."
-            payload = {"error": message, "notice": True, "retry": notice.wait}
+            payload = {"error": notice.cause, "notice": True}
+            payload |= {"retry": notice.wait, "attempt": notice.attempt}
         await self._recorder.emit({"type": "error", "timestamp": self._clock(), "payload": payload})
 
 

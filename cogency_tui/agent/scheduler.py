@@ -205,6 +205,11 @@ class Scheduler:
         """Return whether the tool of a call was started."""
         return any(job.begun for job in self._jobs if job.call["id"] == call_id)
 
+    def running_time(self, call_id: str) -> float:
+        """The seconds for which the tool of a call has been running; none if it was not started."""
+        jobs = (job for job in self._jobs if job.begun and job.call["id"] == call_id)
+        return max((self._clock() - job.started for job in jobs), default=0.0)
+
     def cancel(self) -> None:
         """Stop everything; no more results come."""
         self._cancelled = True

@@ -92,8 +92,7 @@ class UserCommand:
 
     def _ran(self, work: "asyncio.Task[Outcome]", duration: float) -> RanCommand:
         if work.cancelled():
-            outcome = f"{INTERRUPTED} after {duration:.1f} s"
-            return self._report("interrupted", outcome, self._output, duration)
+            return self._report("interrupted", INTERRUPTED, self._output, duration)
         if isinstance(error := work.exception(), CogencyError):
             return self._report("failed", "could not be run", error.advice, duration)
         ended = work.result()

@@ -14,7 +14,7 @@ from cogency_tui.agent.permissions.gate import Answer, Question, Refusal
 from cogency_tui.cli.standard_streams import describe_args, print_json, print_text, talk
 from cogency_tui.cli.trust import print_unused
 from cogency_tui.errors import CogencyError, UsageError
-from cogency_tui.protocol.events import Event, error_event, mark_of, outcome_shown
+from cogency_tui.protocol.events import Event, describe_error, error_event, mark_of, outcome_shown
 from cogency_tui.protocol.transcript import as_tool_call, call_record
 from cogency_tui.redaction import Redactor
 from cogency_tui.safe_text import one_line, reveal
@@ -194,6 +194,6 @@ def _print_event(event: Event) -> None:
     elif event["type"] == "error":
         payload = event["payload"]
         mark = "◇" if payload.get("notice") else "Error:"
-        talk(f"{mark} {payload['error']} {payload.get('hint', '')}".rstrip())
+        talk(f"{mark} {describe_error(payload)} {payload.get('hint', '')}".rstrip())
     elif event["type"] == "interrupt":
         talk("Interrupted.")

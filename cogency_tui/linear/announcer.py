@@ -5,7 +5,7 @@ duration; a call by its beginning and its end.
 """
 
 from cogency_tui.cli.standard_streams import describe_args
-from cogency_tui.protocol.events import ErrorPayload, Event, Measure, ResultEvent, outcome_shown
+from cogency_tui.protocol.events import ErrorPayload, Event, Measure, ResultEvent, describe_error, outcome_shown
 from cogency_tui.protocol.transcript import as_tool_call, call_record
 from cogency_tui.safe_text import Sanitizer, one_line
 
@@ -103,7 +103,7 @@ class Announcer:
 
 def _describe_error(payload: ErrorPayload) -> str:
     notice = payload.get("notice")
-    text = f"{'Note' if notice else 'Error'}: {payload['error']}"
+    text = f"{'Note' if notice else 'Error'}: {describe_error(payload)}"
     if hint := payload.get("hint"):
         text += f" Next step: {hint}"
     return text

@@ -252,7 +252,7 @@ class ErrorPayload(TypedDict):
 
     In place of a call, `call` is the id that this call would have had, `action` the model's id of it, and
     `raw` the model's text. A `notice` is a decision, not a failure; with `retry` the request is repeated
-    after that number of seconds.
+    after that number of seconds, for the `attempt` of that number.
     """
 
     error: str
@@ -263,6 +263,15 @@ class ErrorPayload(TypedDict):
     raw: NotRequired[str]
     notice: NotRequired[bool]
     retry: NotRequired[float]
+    attempt: NotRequired[int]
+
+
+def describe_error(payload: ErrorPayload) -> str:
+    """The error in words, with the retry that it announces."""
+    if "retry" not in payload:
+        return payload["error"]
+    attempt = f" (attempt {payload['attempt']})" if "attempt" in payload else ""
+    return f"{payload['error']} Retrying in {payload['retry']:.0f} s{attempt}."
 
 
 class ErrorEvent(TypedDict):

@@ -81,7 +81,7 @@ class Edit:
         notes = await file_writes.make(context, self.name, [change])
         shown = await in_thread(change.redacted_diff, context.secrets)
         content = "\n".join([*notes, shown])
-        return Outcome(f"Edited {change.location.relative} {change.size}", content, redacted=True)
+        return Outcome(change.size, content, redacted=True)
 
 
 class ReplaceArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -120,7 +120,7 @@ class Replace:
         made, count = await _replaced(args, context)
         notes = await file_writes.make(context, self.name, made)
         report = await in_thread(_report, made, context.secrets)
-        return Outcome(f"Replaced {_extent(made, count)}", "\n".join([*notes, report]), redacted=True)
+        return Outcome(_extent(made, count), "\n".join([*notes, report]), redacted=True)
 
 
 def _edited(args: EditArgs, context: ToolContext) -> file_writes.Change:

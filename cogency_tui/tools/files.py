@@ -119,10 +119,10 @@ class Write:
         change = await in_thread(_written, args, context)
         notes = await file_writes.make(context, self.name, [change])
         lines = len(lines_of(args.content.replace("\r\n", "\n")))
-        verb = "Created" if change.before is None else "Replaced"
-        size = f"{lines:,} line{'' if lines == 1 else 's'}, {len(change.after):,} bytes"
-        outcome = f"{verb} {change.location.relative} ({size})"
-        return Outcome(outcome, "\n".join([f"{verb.lower()} {change.location.relative}: {size}", *notes]))
+        verb = "created" if change.before is None else "replaced"
+        count = f"{lines:,} line{'' if lines == 1 else 's'}"
+        done = f"{verb} {change.location.relative}: {count}, {len(change.after):,} bytes"
+        return Outcome(f"{verb}, {count}", "\n".join([done, *notes]))
 
 
 class ListArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -156,11 +156,8 @@ class List:
     async def run(self, args: ListArgs, context: ToolContext) -> Outcome:
         location = await in_thread(context.locate, args.path)
         listing = await in_thread(render, context.workspace, location, args.pattern, args.depth)
-        outcome = (
-            f"Listed {listing.files:,} file{'' if listing.files == 1 else 's'} and {listing.directories:,} "
-            f"director{'y' if listing.directories == 1 else 'ies'} in {location.relative}"
-        )
-        return Outcome(outcome, listing.text)
+        count = listing.files + listing.directories
+        return Outcome(f"{count:,} entr{'y' if count == 1 else 'ies'}", listing.text)
 
 
 def read_intent(path: str, verb: str, context: ToolContext) -> Intent:
@@ -196,15 +193,14 @@ def _read(args: ReadArgs, location: Location, context: ToolContext) -> tuple[byt
     lines = lines_of(text.plain)
     total = len(lines)
     if not total:
-        return digest, Outcome(f"Read {name} (empty)", "[the file is empty]", value="")
+        return digest, Outcome("empty", "[the file is empty]", value="")
     if args.start > total:
         raise ToolError(f"{name} has {total:,} lines; start={args.start} is past its end.")
     shown, notes = _fitting(text, lines, args, context.output_limit)
     last = args.start + len(shown) - 1
     whole = args.start == 1 and last == total
     count = f"{len(shown):,} line{'' if len(shown) == 1 else 's'}"
-    outcome = f"Read {count} of {name}" if whole else f"Read lines {args.start:,} to {last:,} of {name}"
-    outcome += "" if whole else f" ({total:,} lines)"
+    outcome = count if whole else f"lines {args.start:,} to {last:,} of {total:,}"
     produced = text.lines(args.start, None if args.lines == DEFAULT_LINES else args.lines)
     return digest, Outcome(outcome, "\n".join([*shown, *notes]), value=produced, redacted=True)
 

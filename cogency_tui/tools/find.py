@@ -107,15 +107,15 @@ def _require_either(args: FindArgs) -> None:
 
 def _files(found: Found) -> str:
     if not found.matches:
-        return "Found no file"
-    return f"Found {_count(found)} file{'' if found.matches == 1 else 's'}"
+        return "no file"
+    return f"{_count(found)} file{'' if found.matches == 1 else 's'}"
 
 
 def _lines(found: Found) -> str:
     if not found.matches:
-        return f"Found nothing in {found.searched:,} file{'' if found.searched == 1 else 's'}"
+        return f"nothing in {found.searched:,} file{'' if found.searched == 1 else 's'}"
     matches = f"{_count(found)} match{'' if found.matches == 1 else 'es'}"
-    return f"Found {matches} in {found.files:,} file{'' if found.files == 1 else 's'}"
+    return f"{matches} in {found.files:,} file{'' if found.files == 1 else 's'}"
 
 
 def _nothing(args: FindArgs, found: Found) -> Iterator[str]:

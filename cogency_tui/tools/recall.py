@@ -88,15 +88,15 @@ class RecallTool:
             memory = await self._memory()
             if args.conversation is not None:
                 found = await memory.read(args.conversation, args.at)
-                outcome = f"Read {found.count} event{'' if found.count == 1 else 's'}"
+                outcome = f"{found.count} event{'' if found.count == 1 else 's'}"
                 return Outcome(outcome, f"[{_NOTE}]\n\n{found.text}", sources=found.sources)
             found = await memory.search(args.query, args.scope, args.limit)
         except StoreError as exc:
             raise ToolError(str(exc), exc.hint) from exc
         if not found.count:
-            return Outcome("Found nothing in earlier conversations", [])
+            return Outcome("nothing in earlier conversations", [])
         many = f"{found.count} conversation{'' if found.count == 1 else 's'}"
-        return Outcome(f"Found {many}", f"[{_NOTE}]\n\n{found.text}", sources=found.sources)
+        return Outcome(many, f"[{_NOTE}]\n\n{found.text}", sources=found.sources)
 
 
 def _check(args: RecallArgs) -> None:

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.usefixtures("searches_here")
 async def test_edit_replaces_the_one_occurrence(bench: Bench) -> None:
     bench.put("app.py", "def f():\n    return 1\n")
     outcome = await bench.run("edit", file="app.py", old="return 1", new="return 2\n    # two")
-    assert outcome.outcome == "Edited app.py +2 −1"
+    assert outcome.outcome == "+2 −1"
     assert outcome.content.startswith(
         "--- a/app.py\n+++ b/app.py\n@@ -1,2 +1,3 @@\n def f():\n-    return 1\n"
     )
@@ -38,7 +38,7 @@ async def test_edit_of_text_that_is_there_often_names_the_lines(bench: Bench) ->
         "Add lines around it until it is unique, or set all=true.\n1\tx = 1\n3\tx\n4\tf(x)"
     )
     outcome = await bench.run("edit", file="a", old="x", new="z", all=True)
-    assert outcome.outcome == "Edited a +3 −3"
+    assert outcome.outcome == "+3 −3"
     assert (bench.root / "a").read_text() == "z = 1\ny\nz\nf(z)\n"
 
 
@@ -228,7 +228,7 @@ async def test_replace_changes_every_file_that_matches(bench: Bench) -> None:
     assert set(intent.paths) == {bench.root / "src" / "a.py", bench.root / "src" / "b.py"}
     assert intent.detail.count("+++ b/src/") == 2
     outcome = await bench.run("replace", pattern="*.py", old="old", new="new")
-    assert outcome.outcome == "Replaced 3 places in 2 files"
+    assert outcome.outcome == "3 places in 2 files"
     assert outcome.content.startswith("src/a.py +2 −2\nsrc/b.py +1 −1\n\n--- a/src/a.py")
     assert (bench.root / "src" / "a.py").read_text() == "new\nkeep\nnew\n"
     assert (bench.root / "src" / "b.py").read_text() == "new"

@@ -16,14 +16,14 @@ from tests.tools.conftest import Bench
 async def test_read_numbers_the_lines(bench: Bench) -> None:
     bench.put("src/a.py", "one\n\n\tthree\n")
     outcome = await bench.run("read", file="src/a.py")
-    assert outcome.outcome == "Read 3 lines of src/a.py"
+    assert outcome.outcome == "3 lines"
     assert outcome.content == "1\tone\n2\t\n3\t\tthree"
 
 
 async def test_read_says_what_it_leaves_out(bench: Bench) -> None:
     bench.put("a", "".join(f"line {number}\n" for number in range(1, 1001)))
     outcome = await bench.run("read", file="a", start=10, lines=2)
-    assert outcome.outcome == "Read lines 10 to 11 of a (1,000 lines)"
+    assert outcome.outcome == "lines 10 to 11 of 1,000"
     assert outcome.content == (
         "10\tline 10\n11\tline 11\n[lines 1 to 9 are not shown]\n"
         "[lines 12 to 1,000 are not shown: go on with start=12]"
@@ -147,7 +147,7 @@ async def test_name_with_a_control_character_is_protected_when_read(bench: Bench
 
 async def test_write_creates_a_file_and_its_directories(bench: Bench) -> None:
     outcome = await bench.run("write", file="new/a.py", content="x\ny\n")
-    assert outcome.outcome == "Created new/a.py (2 lines, 4 bytes)"
+    assert outcome.outcome == "created, 2 lines"
     assert (bench.root / "new" / "a.py").read_bytes() == b"x\ny\n"
 
 
@@ -169,7 +169,7 @@ async def test_write_refuses_a_file_that_is_there(bench: Bench) -> None:
 async def test_write_replaces_when_told_to(bench: Bench) -> None:
     bench.put("a", "old\n")
     outcome = await bench.run("write", file="a", content="new\n", overwrite=True)
-    assert outcome.outcome == "Replaced a (1 line, 4 bytes)"
+    assert outcome.outcome == "replaced, 1 line"
     assert (bench.root / "a").read_text() == "new\n"
 
 
@@ -228,7 +228,7 @@ async def test_list_is_a_tree_with_directories_first(bench: Bench) -> None:
     bench.put("node_modules/x", "")
     (bench.root / "link").symlink_to("z.txt")
     outcome = await bench.run("list")
-    assert outcome.outcome == "Listed 4 files and 2 directories in ."
+    assert outcome.outcome == "6 entries"
     assert outcome.content == "src/\n  deep/\n    a.py  2 B\n  b.py  0 B\nlink  (link)\nz.txt  3.1 kB"
 
 

@@ -15,7 +15,7 @@ async def test_find_by_name(bench: Bench) -> None:
     bench.put("src/a.py", "")
     bench.put("b.py", "")
     outcome = await bench.run("find", pattern="*.py")
-    assert outcome.outcome == "Found 2 files"
+    assert outcome.outcome == "2 files"
     assert outcome.content == "b.py\nsrc/a.py"
 
 
@@ -23,7 +23,7 @@ async def test_find_by_content(bench: Bench) -> None:
     bench.put("src/a.py", "import os\n")
     bench.put("b.txt", "import os\nimport os\n")
     outcome = await bench.run("find", content=r"^import \w+", pattern="*.txt")
-    assert outcome.outcome == "Found 2 matches in 1 file"
+    assert outcome.outcome == "2 matches in 1 file"
     assert outcome.content == "b.txt\n1: import os\n2: import os"
     both = await bench.run("find", content="^import", context=1)
     assert both.content == "b.txt\n1: import os\n2: import os\nsrc/a.py\n1: import os"
@@ -34,8 +34,8 @@ async def test_find_by_content(bench: Bench) -> None:
 async def test_find_of_nothing_is_no_failure(bench: Bench) -> None:
     bench.put("a", "x")
     outcome = await bench.run("find", content="zzz")
-    assert (outcome.outcome, outcome.failed) == ("Found nothing in 1 file", False)
-    assert (await bench.run("find", pattern="*.rs")).outcome == "Found no file"
+    assert (outcome.outcome, outcome.failed) == ("nothing in 1 file", False)
+    assert (await bench.run("find", pattern="*.rs")).outcome == "no file"
 
 
 @pytest.mark.parametrize(

@@ -274,6 +274,5 @@ class McpTool:
         text = "\n".join([done.text, *notes])
         if done.failed and not text.strip():
             raise ToolError(f"{self.name} failed without giving a reason.")
-        size = f"{len(done.text):,} characters"
-        how = "failed" if done.failed else f"answered, {size}"
-        return with_protected(Outcome(f"{self.name} {how}", text, failed=done.failed), found)
+        outcome = f"{self.name} failed" if done.failed else f"{len(done.text):,} characters"
+        return with_protected(Outcome(outcome, text, failed=done.failed), found)

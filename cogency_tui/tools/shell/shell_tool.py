@@ -319,8 +319,7 @@ def _outcome(ended: Ended, timeout: int, output: str, notes: Sequence[str], *, s
     lines = [status, output.rstrip("\n") or "(no output)", *notes]
     if failed and sandboxed:
         lines.append(_IN_SANDBOX)
-    line = status if ended.timed_out or not ended.started else f"{status} after {ended.seconds:.1f} s"
-    return Outcome(line, "\n".join(lines), failed=failed)
+    return Outcome(status, "\n".join(lines), failed=failed)
 
 
 def _with_value(outcome: Outcome, produced: HeadAndTail) -> Outcome:

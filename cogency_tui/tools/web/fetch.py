@@ -98,6 +98,9 @@ def _outcome(answer: "HttpAnswer", page: "PageText") -> Outcome:
     failed = answer.status >= 400
     if failed:
         content["status"] = answer.status_line
-    title = f" “{one_line(page.title[:_LONGEST_TITLE])}”" if page.title else ""
-    what = f"{answer.url} answered {answer.status_line}" if failed else f"Read {answer.url}"
-    return Outcome(f"{what}{title}, {len(page.text):,} characters", content, failed, page.text)
+    facts = [
+        *([answer.status_line] if failed else []),
+        *([f"“{one_line(page.title[:_LONGEST_TITLE])}”"] if page.title else []),
+        f"{len(page.text):,} characters",
+    ]
+    return Outcome(", ".join(facts), content, failed, page.text)

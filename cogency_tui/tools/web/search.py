@@ -28,7 +28,6 @@ _ENGINE_SECONDS = 10
 _LONGEST_TITLE = 300
 _LONGEST_SNIPPET = 1000
 _LONGEST_REASON = 300
-_SHOWN = 80
 _NOTHING = "No results found."
 """The library's error where engines answered without results."""
 
@@ -101,11 +100,10 @@ class Search:
             for hit in hits
             if (address := _address(hit.href))
         ][: args.limit]
-        query = one_line(args.query[:_SHOWN])
-        count = f"{len(results)} result{'' if len(results) == 1 else 's'}" if results else "nothing"
+        count = f"{len(results)} result{'' if len(results) == 1 else 's'}" if results else "nothing found"
         hosts = dict.fromkeys(parse(result["url"]).authority for result in results)
         return Outcome(
-            f"Found {count} for “{query}”",
+            count,
             {"query": args.query, "results": results},
             sources=Sources(tuple(hosts)),
         )

@@ -9,17 +9,19 @@ from textual.message import Message
 from cogency_tui.safe_text import one_line
 from cogency_tui.tui.kit.bar import Bar, end_to_end
 from cogency_tui.tui.kit.lines import fit, width_of
-from cogency_tui.tui.kit.number_format import plural, whole_seconds
+from cogency_tui.tui.kit.number_format import plural, tokens, whole_seconds
 from cogency_tui.tui.transcript.call_unit import CallUnit
 from cogency_tui.tui.transcript.pen import SPINNER
 from cogency_tui.tui.transcript.units import Notice, Prose, Transcript, Unit
 
 
 class Activity(msgspec.Struct, frozen=True):
-    """One line: `Running pytest`, `Waiting for openai/…`. A countdown includes its own time."""
+    """One line: `Running pytest`, `Waiting for openai/…`. A countdown includes its own time. `tokens` says
+    how many the model has written in this turn; empty where that is nothing."""
 
     text: str
     counts_down: bool = False
+    tokens: str = ""
 
 
 def live_units(transcript: Transcript) -> list[int]:
@@ -38,7 +40,13 @@ def describe_activity(transcript: Transcript, model: str, now: float) -> Activit
     if isinstance(last, Notice) and last.due > now:
         left = whole_seconds(math.ceil(last.due - now))
         return Activity(f"Retrying in {left} · attempt {last.attempt}", counts_down=True)
-    return Activity(_describe_work(units, model))
+    return Activity(_describe_work(units, model), tokens=_describe_tokens(*transcript.written))
+
+
+def _describe_tokens(count: int, estimated: bool) -> str:
+    if not count:
+        return ""
+    return f"{'~' if estimated else ''}{tokens(count)} token{'' if count == 1 else 's'}"
 
 
 def _describe_work(units: list[Unit], model: str) -> str:
@@ -110,15 +118,24 @@ class LiveLine(Bar):
             right = [Segment(f"{label}  ", styles("accent", attributes="bold"))]
         if self._queued:
             left.append(Segment(f"{self._queued} queued   ", styles("accent", attributes="bold")))
-        if activity := self._activity:
-            time = "" if activity.counts_down else f"  {whole_seconds(self._elapsed)}"
-            left.append(Segment(SPINNER[self._frame % len(SPINNER)], styles("accent")))
-            room = width - width_of(left) - width_of(right) - len(time) - 2
-            left.append(Segment(f" {fit(activity.text, room)}{time}", styles("dim")))
-            hint = [Segment("   Esc", styles("accent")), Segment(" to interrupt", styles("dim"))]
-            if width_of(left) + width_of(hint) + width_of(right) < width:
-                left += hint
+        if self._activity is not None:
+            left += self._progress(self._activity, width - width_of(left) - width_of(right) - 1)
         return end_to_end(left, right, width, styles, "surface")
+
+    def _progress(self, activity: Activity, width: int) -> list[Segment]:
+        """The activity in `width` cells; where they are few, without the tokens, then without the key."""
+        styles = self.theme_styles
+        time = "" if activity.counts_down else f"  {whole_seconds(self._elapsed)}"
+        shown = [
+            Segment(SPINNER[self._frame % len(SPINNER)], styles("accent")),
+            Segment(f" {fit(activity.text, width - len(time) - 2)}{time}", styles("dim")),
+        ]
+        written = [Segment(f" · {activity.tokens}", styles("dim"))] if activity.tokens else []
+        hint = [Segment("   Esc", styles("accent")), Segment(" to interrupt", styles("dim"))]
+        for part in ([*written, *hint], hint):
+            if width_of(shown) + width_of(part) <= width:
+                return [*shown, *part]
+        return shown
 
     def on_click(self) -> None:
         if not self._following:

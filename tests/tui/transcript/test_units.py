@@ -270,7 +270,7 @@ def test_the_wait_for_another_try_is_counted_down() -> None:
     assert activity(waiting, 0.9) == activity(waiting, 0)
     assert activity(waiting, 6.9) == Activity("Retrying in 1 s · attempt 2", counts_down=True)
     assert activity(waiting, 7.1) == Activity("Waiting for openai/gpt · attempt 2")
-    assert activity(answered, 0) == Activity("Writing")
+    assert activity(answered, 0) == Activity("Writing", tokens="~1 token")
 
 
 def test_a_total_stays_an_estimate_once_a_cycle_was_estimated() -> None:
