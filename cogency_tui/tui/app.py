@@ -173,6 +173,7 @@ class CogencyApp(App[int]):
             "ctrl+c",
             "copy_or_interrupt",
             "Copy or interrupt",
+            show=False,
             priority=True,
             id="copy_or_interrupt",
             tooltip="Copy the selection, or interrupt; press twice to quit",

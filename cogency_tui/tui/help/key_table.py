@@ -25,7 +25,7 @@ from cogency_tui.config.toml_reader import line_of_key
 from cogency_tui.errors import ConfigError
 from cogency_tui.safe_text import one_line
 from cogency_tui.tui.help.screen import HelpGroup, HelpRow
-from cogency_tui.tui.kit.keys import key_name
+from cogency_tui.tui.kit.keys import spelled_key
 
 _PACKAGE = "cogency_tui.tui"
 _MODIFIERS = frozenset(("ctrl", "shift", "alt", "super", "hyper", "meta"))
@@ -70,7 +70,7 @@ def key_rows(changed: Mapping[str, str]) -> list[HelpGroup]:
     """The table as help rows, with the user's `changed` keys."""
     groups: dict[str, list[HelpRow]] = {}
     for key in key_table():
-        names = " ".join(key_name(each) for each in key.now(changed)) or "none"
+        names = " ".join(spelled_key(each) for each in key.now(changed)) or "none"
         groups.setdefault(_title(key.owner), []).append(HelpRow(names, key.meaning, key.id))
     return list(groups.items())
 
@@ -94,7 +94,7 @@ def describe_problems(changed: Mapping[str, str]) -> list[str]:
         ]
     return problems + [
         f'{place.of(one.id if one.id in changed else other.id)}: "{one.id}" and "{other.id}" are both '
-        f"bound to {key_name(key)}. Change one of them."
+        f"bound to {spelled_key(key)}. Change one of them."
         for one, other, key in clashes(list(table.values()), changed)
     ]
 

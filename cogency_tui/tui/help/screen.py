@@ -14,7 +14,7 @@ from textual.widgets import Input
 from cogency_tui.tui.commands import SlashCommand
 from cogency_tui.tui.kit.dialogs import STYLES, Choice, Choices, Dialog, DialogBody, DialogBox, DialogTitle
 from cogency_tui.tui.kit.filter_line import FilterField
-from cogency_tui.tui.kit.keys import key_name
+from cogency_tui.tui.kit.keys import spelled_key
 from cogency_tui.tui.kit.lines import BLANK, Line, cells, fit, wrap
 from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.theme_styles import ThemeStyles
@@ -48,7 +48,7 @@ def collect_keys(screen: Screen[Any]) -> list[HelpGroup]:
         where = (each.node.BINDING_GROUP_TITLE or "Here") if here else _EVERYWHERE
         meaning = each.tooltip or each.binding.description
         keys = groups.setdefault(where, {}).setdefault((each.binding.action, meaning), [])
-        keys.append(key_name(each.binding.key))
+        keys.append(spelled_key(each.binding.key))
     # Local keys come first: they are the most useful.
     order = sorted(groups.items(), key=lambda group: group[0] == _EVERYWHERE)
     return [(where, [_row(keys, meaning) for (_act, meaning), keys in rows.items()]) for where, rows in order]

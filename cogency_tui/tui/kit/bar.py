@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 import msgspec
+from msgspec.structs import replace
 from rich.segment import Segment
 from textual import events
 from textual.containers import Vertical
@@ -100,6 +101,10 @@ class Part(msgspec.Struct, frozen=True):
     @property
     def width(self) -> int:
         return cells(self.lead) + width_of(self.segments)
+
+    def without_lead(self) -> "Part":
+        """The same part at the beginning of a line."""
+        return replace(self, lead="")
 
 
 class ButtonBar(Bar):

@@ -1,54 +1,126 @@
-"""The last line: the keys that work at the focus, generated from the bindings."""
+"""The keys that do something now, read from the bindings: the most useful first, the palette always last.
 
-from typing import Any
+A widget or screen with many keys implements `KeyHints` to tell which of them do something at present.
+"""
+
+from collections.abc import Collection, Iterable, Sequence
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from rich.segment import Segment
 from textual.binding import ActiveBinding
 from textual.dom import DOMNode
+from textual.screen import Screen
 
 from cogency_tui.tui.kit.bar import ButtonBar, Part
-from cogency_tui.tui.kit.keys import key_name
+from cogency_tui.tui.kit.keys import key_name, spelled_key
 from cogency_tui.tui.kit.typed_app import app_of
+from cogency_tui.tui.theme_styles import ThemeStyles
+
+_PALETTE = "command_palette"
 
 
-class Footer(ButtonBar):
-    """Shows the visible bindings; the focused pane's own come first. It is blank until they are known."""
+class Hints(NamedTuple):
+    """The actions whose keys do something now, the most useful first; `alone` hides those of all others."""
+
+    actions: Sequence[str]
+    alone: bool = False
+
+
+@runtime_checkable
+class KeyHints(Protocol):
+    """A node that chooses the keys to show; any other shows its visible bindings in their order."""
+
+    def key_hints(self) -> Hints:
+        """The keys to show now. Whoever implements this calls `refresh_bindings` when they change."""
+        ...
+
+
+def key_parts(screen: Screen[Any], styles: ThemeStyles) -> list[Part]:
+    """The keys of `screen` at its focus as parts; none below a dialog, which shows its own."""
+    if not screen.is_active:
+        return []
+    return [_part(each, screen, styles) for each in _useful(screen)]
+
+
+def fit_keys(parts: Sequence[Part], width: int) -> list[Part]:
+    """As many parts as fit into `width` cells, and the last in any case."""
+    room = width - (parts[-1].width if parts else 0)
+    shown: list[Part] = []
+    for part in parts[:-1]:
+        if part.width > room:
+            break
+        room -= part.width
+        shown.append(part)
+    return [*shown, *parts[-1:]]
+
+
+def _useful(screen: Screen[Any]) -> list[ActiveBinding]:
+    """The bindings in their order, without those that repeat an action under another key."""
+    active = [each for each in screen.active_bindings.values() if each.enabled]
+    focused = screen.focused
+    nodes: list[DOMNode] = [*(focused.ancestors_with_self if focused else [screen]), app_of(screen)]
+    shown: list[ActiveBinding] = []
+    for node in dict.fromkeys(nodes):
+        hints = node.key_hints() if isinstance(node, KeyHints) else None
+        own = [each for each in active if each.node is node]
+        shown += _chosen(own, hints.actions) if hints else _visible(own)
+        if hints and hints.alone:
+            return shown
+    palette = [each for each in shown if each.binding.action == _PALETTE]
+    return [*(each for each in shown if each not in palette), *palette]
+
+
+def _chosen(own: Iterable[ActiveBinding], actions: Collection[str]) -> list[ActiveBinding]:
+    by_action: dict[str, ActiveBinding] = {}
+    for each in own:
+        by_action.setdefault(each.binding.action, each)
+    return [by_action[action] for action in actions if action in by_action]
+
+
+def _visible(own: Iterable[ActiveBinding]) -> list[ActiveBinding]:
+    shown: dict[str, ActiveBinding] = {}
+    for each in own:
+        if each.binding.show and each.binding.description:
+            shown.setdefault(each.binding.action, each)
+    return list(shown.values())
+
+
+def _part(each: ActiveBinding, screen: Screen[Any], styles: ThemeStyles) -> Part:
+    binding = each.binding
+    segments = [
+        Segment(key_name(binding.key), styles("text", "background")),
+        Segment(f" {binding.description.lower()}", styles("dim", "background")),
+    ]
+    # The screen does not define the focused widget's own actions.
+    namespace = "app." if each.node is app_of(screen) else "" if each.node is screen else "focused."
+    tooltip = f"{binding.tooltip or binding.description} ({spelled_key(binding.key)})"
+    return Part(segments, tooltip, f"{namespace}{binding.action}")
+
+
+class KeyBar(ButtonBar):
+    """A line that shows keys, in whole or in part. It has none until the bindings are known."""
 
     _known = False
 
     def on_mount(self) -> None:
         screen: Any = self.screen
         screen.bindings_updated_signal.subscribe(self, self._update)
+        # The screen counts the screens that open and close over it here.
+        self.watch(screen, "stack_updates", lambda: self._update(screen), init=False)
 
-    def segments(self, width: int) -> list[Segment]:
-        if not self._known:
-            return []
-        return self.lay([self._part(each, at) for at, each in enumerate(self._shown())], width)
+    def keys(self) -> list[Part]:
+        """The keys that do something now."""
+        return key_parts(self.screen, self.theme_styles) if self._known else []
 
     def _update(self, _screen: object) -> None:
         self._known = True
         self.refresh()
 
-    def _shown(self) -> list[ActiveBinding]:
-        """The bindings, without those that repeat an action under another key."""
-        wider: list[DOMNode] = [self.screen, app_of(self)]
-        shown: dict[str, ActiveBinding] = {}
-        for each in self.screen.active_bindings.values():
-            if each.enabled and each.binding.show and each.binding.description:
-                shown.setdefault(each.binding.action, each)
 
-        def reach(each: ActiveBinding) -> int:
-            return wider.index(each.node) + 1 if each.node in wider else 0
+class Footer(KeyBar):
+    """Shows the keys on a line of their own."""
 
-        return sorted(shown.values(), key=reach)
-
-    def _part(self, each: ActiveBinding, at: int) -> Part:
-        binding = each.binding
-        segments = [
-            Segment(key_name(binding.key), self.theme_styles("text", "background")),
-            Segment(f" {binding.description.lower()}", self.theme_styles("dim", "background")),
-        ]
-        # The screen does not define the focused widget's own actions.
-        namespace = "app." if each.node is app_of(self) else "" if each.node is self.screen else "focused."
-        tooltip = f"{binding.tooltip or binding.description} ({key_name(binding.key)})"
-        return Part(segments, tooltip, f"{namespace}{binding.action}", "   " if at else "")
+    def segments(self, width: int) -> list[Segment]:
+        parts = self.keys()
+        first = [parts[0].without_lead()] if parts else []
+        return self.lay(fit_keys([*first, *parts[1:]], width), width)

@@ -30,7 +30,16 @@ _NAMES = {
 
 
 def key_name(key: str) -> str:
-    """The display name of a key: `Ctrl+O`, `Shift+Tab`, `F1`."""
+    """The short name of a key, for hints: `^O`, `Shift+Tab`, `F1`."""
+    return _joined(key).replace("Ctrl+", "^")
+
+
+def spelled_key(key: str) -> str:
+    """The name of a key in help and sentences: `Ctrl+O`."""
+    return _joined(key)
+
+
+def _joined(key: str) -> str:
     parts = [_NAMES.get(part, part) for part in key.split("+")]
     return "+".join(
         part if len(part) == 1 and len(parts) == 1 else part[:1].upper() + part[1:] for part in parts

@@ -23,7 +23,7 @@ from cogency_tui.errors import UsageError
 from cogency_tui.store.prompt_text import Written
 from cogency_tui.tui.bridge import Bridge
 from cogency_tui.tui.kit.bar import ButtonBar
-from cogency_tui.tui.kit.footer import Footer
+from cogency_tui.tui.kit.footer import Footer, Hints
 from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.main.keys import MAIN_KEYS
 from cogency_tui.tui.main.panes import Panes, Side
@@ -47,6 +47,9 @@ if TYPE_CHECKING:
     from cogency_tui.tui.main.features import Features
     from cogency_tui.tui.main.widget_updates import MainDisplay
     from cogency_tui.tui.transcript.view import TranscriptView
+
+_LOW = 30
+"""Rows below which each row of the frame counts: the keys share the line of the status."""
 
 TICK = 0.2
 """Seconds between two refreshes of the running time while the agent works; there is no timer otherwise."""
@@ -107,6 +110,28 @@ class MainScreen(Screen[None]):
     def on_mount(self) -> None:
         self.watch(app_of(self), "app_focus", self._take_focus, init=False)
         self._fit(app_of(self).size)
+
+    def key_hints(self) -> Hints:
+        """The keys that do something now, the most useful first."""
+        transcript = self._display.transcript if self._open else None
+        return Hints(
+            [
+                *(["step_back"] if self.bridge.working else []),
+                "command('cycle_permissions')",
+                *(["command('review')"] if transcript and transcript.changes() else []),
+                "command('help')",
+                "command('choose_model')",
+                "command('recall')",
+                "toggle_pane('files')",
+                "toggle_pane('calls')",
+                "next_pane(1)",
+                *(
+                    ["command('timeline')", "command('new_conversation')"]
+                    if transcript and transcript.units
+                    else []
+                ),
+            ]
+        )
 
     async def open(self) -> None:
         """Mount what the first frame left out, then start the background work and the requested turn.
@@ -180,7 +205,9 @@ class MainScreen(Screen[None]):
         """Fold and space the panes for a terminal of this size."""
         self.query_one(Panes).fold(size.width)
         self.set_class(size.height < 24, "-short")
+        self.set_class(size.height < _LOW, "-low")
         self.set_class(not self.agent.settings.footer, "-no-footer")
+        self.query_one(StatusBar).share(size.height < _LOW and self.agent.settings.footer)
 
     async def on_prompt_sent(self, event: Prompt.Sent) -> None:
         if is_own_command(event.text):

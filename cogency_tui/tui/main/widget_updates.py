@@ -142,6 +142,7 @@ class MainDisplay(Display):
         header.move(replace(header.place, title=self.transcript.title))
         turns = self.transcript.turns
         find("#conversation-title", PaneTitle).state(plural(turns, "turn") if turns else "")
+        self._screen.refresh_bindings()
         self._show_activity()
 
     def show_title(self, title: str) -> None:

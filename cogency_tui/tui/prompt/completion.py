@@ -140,7 +140,7 @@ class Completion(SelectList[Offer]):
             self._hide(word)
             return
         self._fit(min(MOST_ROWS, len(rows)))
-        self.display = True
+        self._set_shown(True)
         self.show(rows)
 
     def _fit(self, height: int) -> None:
@@ -167,7 +167,13 @@ class Completion(SelectList[Offer]):
         if word is None or word.kind != "file":
             self._asked = False
             self._dismissed = None if word is None else self._dismissed
-        self.display = False
+        self._set_shown(False)
+
+    def _set_shown(self, shown: bool) -> None:
+        if self.display != shown:
+            self.display = shown
+            # The keys of the offers come and go with them.
+            self.refresh_bindings()
 
 
 def _draw_path(row: Offer, width: int, styles: ThemeStyles, on: str) -> list[Segment]:

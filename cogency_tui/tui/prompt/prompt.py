@@ -17,6 +17,7 @@ from textual.widgets.text_area import EditResult
 
 from cogency_tui.safe_text import reveal
 from cogency_tui.store.prompt_text import Written
+from cogency_tui.tui.kit.footer import Hints
 from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.message_queue import MessageQueue, given_back, is_own_command
 from cogency_tui.tui.paste_chips import following
@@ -28,9 +29,9 @@ if TYPE_CHECKING:
     from cogency_tui.tui.prompt.completion_offers import Offer, Word
 
 
-def _quiet(key: str, action: str, description: str, name: str) -> Binding:
-    """A key that the footer does not show."""
-    return Binding(key, action, description, show=False, id=f"prompt.{name}")
+def _quiet(key: str, action: str, description: str, name: str, tooltip: str = "") -> Binding:
+    """A key that the footer shows only while `key_hints` names it."""
+    return Binding(key, action, description, show=False, id=f"prompt.{name}", tooltip=tooltip)
 
 
 PROMPT_KEYS: list[BindingType] = [
@@ -54,8 +55,14 @@ PROMPT_KEYS: list[BindingType] = [
     ),
     _quiet("ctrl+up", "browse('message(-1)')", "Go to your previous message", "previous_message"),
     _quiet("ctrl+down", "browse('message(1)')", "Go to your next message", "next_message"),
-    _quiet("tab", "take", "Accept suggestion", "take"),
-    _quiet("escape", "close_offers", "Close suggestions, or cancel editing a queued message", "close_offers"),
+    _quiet("tab", "take", "Accept", "take", "Accept suggestion"),
+    _quiet(
+        "escape",
+        "close_offers",
+        "Close",
+        "close_offers",
+        "Close suggestions, or cancel editing a queued message",
+    ),
     Binding(
         "ctrl+g",
         "edit_outside",
@@ -298,6 +305,12 @@ class Prompt(ChipArea):
 
     def action_edit_outside(self) -> None:
         self.post_message(self.EditorRequested())
+
+    def key_hints(self) -> Hints:
+        """The keys of open offers, else Enter once there is something to send."""
+        if self._offered is not None:
+            return Hints(("take", "close_offers"), alone=True)
+        return Hints(("send",) if self.text.strip() else ())
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action == "take":

@@ -51,6 +51,7 @@ class PromptBox(Vertical):
         super().__init__(id=id, classes=f"-{permissions}")
         self._queue = queue
         self._completion: Completion | None = None
+        self._empty = True
 
     def compose(self) -> ComposeResult:
         yield Prompt(self._queue, id="prompt")
@@ -86,8 +87,12 @@ class PromptBox(Vertical):
             self._completion.refit()
 
     def on_text_area_changed(self) -> None:
-        """Mark a shell command by the bar beside it, too."""
-        self.set_class(is_own_command(self.query_one(Prompt).text), "-command")
+        """Mark a shell command by the bar beside it, too, and offer the keys for the new text."""
+        text = self.query_one(Prompt).text
+        self.set_class(is_own_command(text), "-command")
+        if (empty := not text.strip()) != self._empty:
+            self._empty = empty
+            self.refresh_bindings()
         if self.query_one(CommandError).text:
             self.complain("")
 

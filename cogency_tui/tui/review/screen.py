@@ -135,6 +135,13 @@ class ReviewScreen(AnsweringScreen[Jump | ReviewCommand | None]):
     def on_button_bar_pressed(self, event: ButtonBar.Pressed) -> None:
         self.call_next(self.run_action, event.action)
 
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Disable what acts on a file while none is selected."""
+        acts_on_file = action in ("enter", "sides") or (
+            action == "do" and parameters[0] not in ("undo", "redo")
+        )
+        return self._files.file is not None if acts_on_file else True
+
     def action_do(self, what: str) -> None:
         """Decide, or ask for what the decision needs."""
         self._acting.handlers[what]()

@@ -96,6 +96,7 @@ class Showing:
             self.reading.add_to(shown)
         else:
             self.reading.open(file, again=shown is not None and shown.file.key == file.key)
+        self._screen.refresh_bindings()
         self.show_title()
 
     def show_file(self, file: OpenFile) -> None:

@@ -13,7 +13,8 @@ from rich.segment import Segment
 
 from cogency_tui.config.schema import Mode, Permissions
 from cogency_tui.safe_text import one_line
-from cogency_tui.tui.kit.bar import ButtonBar, Part
+from cogency_tui.tui.kit.bar import Part
+from cogency_tui.tui.kit.footer import KeyBar, fit_keys
 from cogency_tui.tui.kit.number_format import dollars, percent, tokens
 from cogency_tui.tui.theme_styles import ThemeStyles
 
@@ -77,15 +78,25 @@ def status_of(agent: "Agent", step: "Measure | None" = None, total: "Measure | N
     )
 
 
-class StatusBar(ButtonBar):
-    """Draws a `Status`. A figure retains its largest width so far, so that those after it do not move."""
+class StatusBar(KeyBar):
+    """Draws a `Status`; a `shares` bar has keys at its right end.
+
+    A figure retains its largest width so far, so that those after it do not move.
+    """
 
     BESIDE = _FIGURES
 
     def __init__(self, status: Status, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self.status = status
+        self.shares = False
         self._rooms: dict[str, int] = {}
+
+    def share(self, with_keys: bool) -> None:
+        """Show keys at the right end, or none."""
+        if with_keys != self.shares:
+            self.shares = with_keys
+            self.refresh()
 
     def report(self, status: Status) -> None:
         """Show other figures."""
@@ -96,7 +107,26 @@ class StatusBar(ButtonBar):
             self.refresh()
 
     def segments(self, width: int) -> list[Segment]:
-        return self.lay(self._fitted(width), width)
+        keys = self.keys() if self.shares else []
+        reserved = keys[-1].width if keys else 0
+        left = self._within(width - reserved)
+        taken = sum(part.width for part in left)
+        right = fit_keys(keys, width - taken)
+        if not right:
+            return self.lay(left, width)
+        space = width - taken - sum(part.width for part in right)
+        first = replace(right[0], lead=" " * max(0, space) + right[0].lead)
+        return self.lay([*left, first, *right[1:]], width)
+
+    def _within(self, width: int) -> list[Part]:
+        """The parts that fit into `width` cells."""
+        shown: list[Part] = []
+        for part in self._fitted(width):
+            if part.width > width:
+                break
+            width -= part.width
+            shown.append(part)
+        return shown
 
     def _fitted(self, width: int) -> list[Part]:
         """The parts in order; spare ones only where all others fit."""

@@ -6,13 +6,27 @@ from typing import Any
 import pytest
 from textual.pilot import Pilot
 
+from cogency_tui.agent.agent import Agent
 from cogency_tui.config.schema import Settings
 from cogency_tui.tui.help.screen import HelpScreen
 from cogency_tui.tui.kit.dialogs import Choices
 from cogency_tui.tui.kit.footer import Footer
 from cogency_tui.tui.models.screen import PickerScreen
-from tests.tui.driving import app_over, files_of, main_of, prompt_of, shown, until
-from tests.tui.scripted import ScriptedAgent
+from cogency_tui.tui.review.screen import ReviewScreen
+from tests.peers.scripted import ScriptedProvider
+from tests.tui.driving import (
+    app_over,
+    at_work,
+    files_of,
+    finished,
+    main_of,
+    prompt_of,
+    send,
+    shown,
+    status_of,
+    until,
+)
+from tests.tui.scripted import ScriptedAgent, call, paused, result
 
 
 def footer(pilot: Pilot[Any]) -> Footer:
@@ -23,9 +37,9 @@ def footer(pilot: Pilot[Any]) -> Footer:
 async def test_it_names_the_keys_of_where_one_is_and_a_click_does_what_they_do(project: Path) -> None:
     agent = ScriptedAgent(project)
     async with app_over(agent).run_test(size=(160, 45)) as pilot:
-        assert shown(footer(pilot)).startswith("Enter send")
         # A key of the prompt is the prompt's.
         prompt_of(pilot).replace_text("hello")
+        await until(pilot, lambda: shown(footer(pilot)).startswith("Enter send"))
         await pilot.click(footer(pilot), offset=(0, 0))
         await until(pilot, lambda: agent.asked == ["hello"])
 
@@ -43,7 +57,7 @@ async def test_it_names_the_keys_of_where_one_is_and_a_click_does_what_they_do(p
 async def test_it_and_a_dialog_have_the_keys_that_a_person_chose(project: Path) -> None:
     settings = Settings(provider="openai", keys={"help": "ctrl+g", "picker.test": "f9"})
     async with app_over(ScriptedAgent(project, settings=settings)).run_test(size=(160, 45)) as pilot:
-        assert "Ctrl+G help" in shown(footer(pilot))
+        assert "^G help" in shown(footer(pilot))
         await pilot.press("f2")
         await until(pilot, lambda: isinstance(pilot.app.screen, PickerScreen))
         offered = shown(pilot.app.screen.query_one(Choices))
@@ -52,14 +66,63 @@ async def test_it_and_a_dialog_have_the_keys_that_a_person_chose(project: Path) 
         assert "Esc close" in offered
 
 
-async def test_a_short_screen_has_no_room_for_it(project: Path) -> None:
-    async with app_over(ScriptedAgent(project)).run_test(size=(100, 24)) as pilot:
+async def test_it_shows_only_keys_that_do_something_and_the_palette_last(project: Path) -> None:
+    turn = [call("c1", "write", file="new.py"), result("c1", "write"), paused]
+    async with app_over(ScriptedAgent(project, turn)).run_test(size=(200, 45)) as pilot:
+        line = footer(pilot)
+        await until(pilot, lambda: shown(line).endswith("^P commands"))
+        for dead in ("send", "interrupt", "review", "timeline", "new", "accept"):
+            assert f" {dead}" not in shown(line)
+        await send(pilot, "go")
+        await until(pilot, lambda: shown(line).startswith("Esc interrupt"))
+        await pilot.press("escape")
+        await finished(pilot)
+        await until(pilot, lambda: "^T timeline" in shown(line) and "interrupt" not in shown(line))
+        await pilot.press("x")
+        await until(pilot, lambda: shown(line).startswith("Enter send"))
+
+        # A completion has keys of its own, and so has a dialog, which shows them itself.
+        await pilot.press("backspace", "slash")
+        await until(pilot, lambda: shown(line) == "Tab accept   Esc close")
+        await pilot.press("escape", "backspace", "f1")
+        await until(pilot, lambda: isinstance(pilot.app.screen, HelpScreen) and not shown(line))
+        await pilot.press("escape")
+        await until(pilot, lambda: shown(line).endswith("^P commands"))
+
+
+@pytest.mark.parametrize("width", [60, 80, 100, 160])
+async def test_the_palette_is_there_at_every_width(project: Path, width: int) -> None:
+    async with app_over(ScriptedAgent(project)).run_test(size=(width, 30)) as pilot:
+        await until(pilot, lambda: shown(footer(pilot)).endswith("^P commands"))
+
+
+async def test_it_shares_the_line_of_the_status_on_a_screen_of_few_rows(project: Path) -> None:
+    async with app_over(ScriptedAgent(project)).run_test(size=(100, 30)) as pilot:
         assert footer(pilot).size.height == 1
-        await pilot.resize_terminal(100, 23)
-        await until(pilot, lambda: footer(pilot).size.height == 0)
+        for size in ((100, 29), (60, 16)):
+            await pilot.resize_terminal(*size)
+            await until(pilot, lambda: footer(pilot).size.height == 0)
+            await until(pilot, lambda: shown(status_of(pilot)).endswith("^P commands"))
+            assert "openai/gpt-5.6-sol" in shown(status_of(pilot))
+        await pilot.click(status_of(pilot), offset=(status_of(pilot).size.width - 3, 0))
+        await until(pilot, lambda: not main_of(pilot).is_active)
+
+
+async def test_an_empty_review_offers_no_decisions(project: Path) -> None:
+    async with at_work(Agent(ScriptedProvider("hello"), project=project, data=project / "data")) as pilot:
+        await send(pilot, "hi")
+        await finished(pilot)
+        await pilot.press("f5")
+        await until(pilot, lambda: isinstance(pilot.app.screen, ReviewScreen))
+        line = pilot.app.screen.query_one(Footer)
+        await until(pilot, lambda: "Esc close" in shown(line))
+        await until(pilot, lambda: not {"keep", "revert", "edit", "comment"} & set(shown(line).split()))
 
 
 async def test_it_can_be_switched_off(project: Path) -> None:
     agent = ScriptedAgent(project, settings=Settings(provider="openai", footer=False))
     async with app_over(agent).run_test(size=(100, 40)) as pilot:
         assert footer(pilot).size.height == 0
+        await pilot.resize_terminal(100, 24)
+        await pilot.pause()
+        assert "commands" not in shown(status_of(pilot))

@@ -127,7 +127,7 @@ async def test_with_no_color_nothing_on_the_screen_has_a_colour(
     app = app_over(agent_with(project, "day"))
     async with app.run_test(size=SIZE, notifications=True) as pilot:
         assert app.theme == COLOURLESS
-        await until(pilot, lambda: "auto" in shown(status_of(pilot)))
+        await until(pilot, lambda: "ask" in shown(status_of(pilot)))
         assert colours_of(pilot) == {"default"}
         await send(pilot, "/theme day")
         await until(pilot, lambda: "NO_COLOR is set" in told(pilot))

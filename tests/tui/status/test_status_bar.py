@@ -9,7 +9,7 @@ import pytest
 from textual.pilot import Pilot
 
 from cogency_tui.config.options import options
-from cogency_tui.config.schema import PERMISSIONS
+from cogency_tui.config.schema import PERMISSIONS, Settings
 from cogency_tui.protocol.events import Measure
 from cogency_tui.tui.status.screen import StatusScreen, draw_status
 from cogency_tui.tui.status.status_bar import Status
@@ -35,7 +35,8 @@ Bar: TypeAlias = Callable[[Measure, Measure, int], Awaitable[str]]
 async def bars(project: Path) -> AsyncGenerator[Bar]:
     """What the bar shows after a turn with such figures, in a window of such a width."""
     script: list[Any] = []
-    async with app_over(ScriptedAgent(project, script)).run_test(size=(160, 16)) as pilot:
+    settings = Settings(provider="openai", footer=False)
+    async with app_over(ScriptedAgent(project, script, settings=settings)).run_test(size=(160, 16)) as pilot:
 
         async def bar(step: Measure, total: Measure, width: int) -> str:
             script[:] = [metric(step, total)]
