@@ -1,7 +1,8 @@
 """The three panes side by side: visibility, widths and focus.
 
-A narrow screen folds the tool calls away, a very narrow one the files too; a pane requested there replaces
-the others instead of squeezing them. The conversation returns when that pane is closed.
+A side pane opens by itself only where the conversation remains comfortable beside it, and the tool calls only
+once there is a call. On a narrow screen one side pane at a time is shown on request, for as long as it is
+needed; on a very narrow one it covers the conversation.
 
 The user's layout is saved for each project, in a small file in the data directory. Losing it does no harm:
 if it cannot be read or written, the panes have their defaults.
@@ -82,12 +83,22 @@ def _directory() -> Path:
 Side = Literal["files", "calls"]
 Pane = Literal["files", "middle", "calls"]
 
-_WIDE = 150
 BOTH_FIT = 110
 ONE_FITS = 80
 _NARROWEST = 16
 _MIDDLE = 40
-"""Minimum cells of the conversation beside other panes."""
+"""Minimum cells of the conversation beside panes that the user requested."""
+_COMFORTABLE = 80
+"""Minimum cells of the conversation beside panes that open by themselves."""
+_AMPLE = 84
+"""Cells of the conversation from which the tool calls get more."""
+
+_FILES = 28
+_CALLS = (36, 60)
+"""The least and the most cells that the tool calls take by themselves."""
+
+_SIDES: tuple[Side, ...] = ("files", "calls")
+_LEAST: dict[Side, int] = {"files": _FILES, "calls": _CALLS[0]}
 
 _EDGES = 2
 """Cells left and right of the panes; each splitter takes one more."""
@@ -102,7 +113,9 @@ class Panes(Horizontal):
         super().__init__(id=id)
         self._file = LayoutFile(project)
         self._layout: Layout = self._file.load()
-        self._latest: Side = "calls"
+        self._has_calls = False
+        self._visiting: Side | None = None
+        """The pane requested on a narrow screen."""
         self._alone: Pane | None = None
 
     def compose(self) -> ComposeResult:
@@ -119,6 +132,12 @@ class Panes(Horizontal):
         await self.mount(middle, after="#files-splitter")
         await self.mount(calls, after="#calls-splitter")
         self.fold(width)
+
+    def admit_calls(self, exist: bool, width: int) -> None:
+        """Let the tool calls open by themselves if there are any."""
+        if exist != self._has_calls:
+            self._has_calls = exist
+            self.fold(width)
 
     def fold(self, width: int) -> None:
         """Show the requested panes that fit into `width` cells."""
@@ -151,8 +170,9 @@ class Panes(Horizontal):
 
     def _widths(self, sides: Collection[Side], width: int) -> dict[Side, int]:
         """The widths of the side panes beside the conversation, which keeps its minimum."""
-        files, calls = (32, 50) if width >= _WIDE else (26, 38)
-        room = _room(sides, width)
+        files, room = _FILES, _room(sides, width)
+        reserved = files if "files" in sides else 0
+        calls = max(_CALLS[0], min(room + _MIDDLE - _AMPLE - reserved, _CALLS[1]))
         reserved = min(self._layout.files_width or files, files) if "files" in sides else 0
         calls = max(_NARROWEST, min(self._layout.calls_width or calls, room - reserved))
         taken = calls if "calls" in sides else 0
@@ -162,36 +182,43 @@ class Panes(Horizontal):
 
     def shown(self, width: int) -> set[Side]:
         """The side panes that are shown at `width`."""
-        if width >= BOTH_FIT:
-            sides: tuple[Side, ...] = ("files", "calls")
-            return {side for side in sides if self._requested(side) is not False}
-        fits: Side | None = "files" if width >= ONE_FITS else None
-        if self._requested(self._latest) and self._latest != fits:
-            return {self._latest}
-        return {fits} if fits and self._requested(fits) is not False else set()
+        if width < BOTH_FIT:
+            return {self._visiting} if self._visiting else set()
+        shown = {side for side in _SIDES if self._requested(side)}
+        for side in _SIDES:
+            if self._requested(side) is None and self._opens(side, shown, width):
+                shown.add(side)
+        return shown
+
+    def _opens(self, side: Side, beside: Collection[Side], width: int) -> bool:
+        """Return whether a pane opens by itself beside others."""
+        if side == "calls" and not self._has_calls:
+            return False
+        taken = sum(_LEAST[each] for each in (*beside, side))
+        return _room((*beside, side), width) + _MIDDLE - taken >= _COMFORTABLE
 
     def toggle(self, side: Side, width: int) -> None:
         """Show or hide a side pane."""
         requested = side not in self.shown(width) or self._alone not in (None, side)
         self._alone = None
-        self._layout = (
-            replace(self._layout, files=requested)
-            if side == "files"
-            else replace(self._layout, calls=requested)
-        )
-        self._latest = side
+        if width < BOTH_FIT:
+            # Shown temporarily, without changing the layout of a wide screen.
+            self._visiting = side if requested else None
+        else:
+            self._request(side, requested)
         self.fold(width)
-        # On a narrow screen a pane is shown temporarily, without changing the saved layout of a wide one.
-        if width >= BOTH_FIT:
-            self._file.save(self._layout)
+
+    def _request(self, side: Side, shown: bool) -> None:
+        layout = self._layout
+        self._layout = replace(layout, files=shown) if side == "files" else replace(layout, calls=shown)
+        self._file.save(self._layout)
 
     def show_middle(self, width: int) -> None:
         """Show the conversation, closing a pane that covers it."""
         if self._alone not in (None, "middle"):
             self.maximise(None, width)
-        if width < ONE_FITS:
-            for side in self.shown(width):
-                self.toggle(side, width)
+        if width < ONE_FITS and self._visiting:
+            self.toggle(self._visiting, width)
 
     def maximise(self, focused: Widget | None, width: int) -> bool:
         """Show the focused pane alone, or all panes again; return whether one is alone now."""

@@ -46,6 +46,7 @@ class MainDisplay(Display):
         find = self._screen.query_one
         find(Conversation).show(transcript)
         find(ToolCalls).show(transcript)
+        self._admit_calls()
         find(Prompt).recall([unit.text for unit in transcript.units if isinstance(unit, UserMessage)])
         self._mark_changes()
         self.show_state()
@@ -66,6 +67,7 @@ class MainDisplay(Display):
         calls = self._calls_of(units)
         if calls:
             find(ToolCalls).update_calls(calls, self._frame)
+            self._admit_calls()
         if any(self.transcript.call(index).settled for index in calls):
             self._mark_changes()
 
@@ -162,6 +164,11 @@ class MainDisplay(Display):
         elapsed = now - started if started is not None else 0.0
         line = self._screen.query_one(LiveLine)
         line.work(activity, elapsed, self._frame, len(self._bridge.queue))
+
+    def _admit_calls(self) -> None:
+        """Let the tool calls pane open by itself once there is a call."""
+        exist = bool(self.transcript.calls)
+        self._screen.query_one(Panes).admit_calls(exist, self._screen.size.width)
 
     def _calls_of(self, units: Iterable[int]) -> list[int]:
         return [index for index in units if isinstance(self.transcript.units[index], CallUnit)]

@@ -202,7 +202,7 @@ async def test_a_call_names_what_it_waits_for(project: Path) -> None:
         result("build", "shell", 'Skipped: it depends on "load", which failed', None, state="skipped"),
     ]
     agent = ScriptedAgent(project, script)
-    async with app_over(agent).run_test(size=(160, 40)) as pilot:
+    async with app_over(agent).run_test(size=(180, 40)) as pilot:
         await send(pilot, "go")
         await until(pilot, lambda: "waiting for load, build" in shown(calls_of(pilot)))
         agent.gate.set()

@@ -9,13 +9,30 @@ from textual.pilot import Pilot
 from cogency_tui.config.schema import data_path
 from cogency_tui.tui.app import CogencyApp
 from cogency_tui.tui.main.panes import Layout, LayoutFile
-from tests.tui.driving import app_over, calls_of, conversation_of, files_of, main_of, prompt_of
-from tests.tui.scripted import ScriptedAgent
+from tests.tui.driving import (
+    app_over,
+    calls_of,
+    conversation_of,
+    files_of,
+    finished,
+    header_of,
+    main_of,
+    prompt_of,
+    send,
+    status_of,
+    until,
+)
+from tests.tui.scripted import ScriptedAgent, call, respond, result
 
 SIZE = (160, 45)
+ALL = Layout(files=True, calls=True)
 
 
 def app_in(project: Path) -> CogencyApp:
+    """The app with all panes requested."""
+    file = LayoutFile(project)
+    if file.load() == Layout():
+        file.save(ALL)
     return app_over(ScriptedAgent(project))
 
 
@@ -120,10 +137,60 @@ async def test_a_gap_can_be_dragged_and_it_stays_so_in_this_project_and_in_no_ot
 
 
 async def test_what_a_narrow_screen_shows_for_a_moment_is_not_kept(project: Path) -> None:
-    async with app_in(project).run_test(size=(79, 24)) as pilot:
+    async with app_over(ScriptedAgent(project)).run_test(size=(79, 24)) as pilot:
         await pilot.press("f4")
         await pilot.press("f4")
     assert LayoutFile(project).load() == Layout()
+
+
+@pytest.mark.parametrize(
+    ("width", "before", "after"),
+    [
+        (80, [0, 78, 0], [0, 78, 0]),
+        (100, [0, 98, 0], [0, 98, 0]),
+        (120, [28, 89, 0], [28, 89, 0]),
+        (160, [28, 129, 0], [28, 84, 44]),
+        (200, [28, 169, 0], [28, 108, 60]),
+    ],
+)
+async def test_a_pane_opens_by_itself_only_beside_a_wide_conversation(
+    project: Path, width: int, before: list[int], after: list[int]
+) -> None:
+    turn = [call("c1", "read", file="README.md"), result("c1", "read"), respond("ok")]
+    async with app_over(ScriptedAgent(project, turn)).run_test(size=(width, 30)) as pilot:
+        assert widths(pilot) == before
+        await send(pilot, "go")
+        await finished(pilot)
+        await until(pilot, lambda: widths(pilot) == after)
+        await pilot.press("ctrl+n")
+        await until(pilot, lambda: widths(pilot) == before)
+        for key, place in (("f3", 0), ("f4", 2)):
+            shown = bool(widths(pilot)[place])
+            await pilot.press(key)
+            await until(pilot, lambda place=place, shown=shown: bool(widths(pilot)[place]) is not shown)
+
+
+async def test_tool_calls_that_the_user_closed_stay_closed(project: Path) -> None:
+    turn = [call("c1", "read", file="README.md"), result("c1", "read"), respond("ok")]
+    async with app_over(ScriptedAgent(project, turn)).run_test(size=SIZE) as pilot:
+        await pilot.press("f4", "f4")
+        await send(pilot, "go")
+        await finished(pilot)
+        await pilot.pause()
+        assert widths(pilot)[2] == 0
+
+
+@pytest.mark.parametrize("size", [(80, 24), (60, 16)])
+async def test_the_frame_takes_few_rows_of_a_small_screen(project: Path, size: tuple[int, int]) -> None:
+    agent = ScriptedAgent(project, [respond("ok")])
+    async with app_over(agent).run_test(size=size) as pilot:
+        await send(pilot, "go")
+        await finished(pilot)
+        await pilot.pause()
+        assert prompt_of(pilot).size.height == 1
+        assert size[1] - conversation_of(pilot).size.height - 1 <= (5 if size[1] == 24 else 3)
+        assert header_of(pilot).region.y == 0
+        assert status_of(pilot).region.bottom == size[1]
 
 
 def test_a_layout_that_cannot_be_read_is_the_usual_one(project: Path) -> None:
