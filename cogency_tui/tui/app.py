@@ -13,7 +13,7 @@ import gc
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from functools import partial
 from pathlib import Path
@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 from rich.segment import Segments
 from textual import events
 from textual._context import NoActiveAppError, active_message_pump
-from textual.app import App, ScreenError, SystemCommand
+from textual.app import App, ScreenError
 from textual.binding import Binding, BindingType
 from textual.css.query import NoMatches
 from textual.dom import DOMNode, NoScreen
@@ -50,8 +50,6 @@ from cogency_tui.tui.terminal.title_and_notifications import Presence
 from cogency_tui.tui.theme_styles import variables
 
 if TYPE_CHECKING:
-    from textual.command import Provider
-
     from cogency_tui.agent.agent import Agent
     from cogency_tui.tui.frame_log import FrameLog
 
@@ -154,12 +152,6 @@ _GUARD = TerminalGuard()
 _COLORLESS = NoColor()
 
 
-def _load_command_source() -> "type[Provider]":
-    from cogency_tui.tui.palette import CommandSource
-
-    return CommandSource
-
-
 class CogencyApp(App[int]):
     """The full-screen interface over `agent`."""
 
@@ -167,7 +159,7 @@ class CogencyApp(App[int]):
     OPENS_AFTER: ClassVar = 0.05
     """Seconds after the first frame that are reserved for keys; everything that it does not show can wait."""
     CSS_PATH: ClassVar = [Path(__file__).parent / "styles" / name for name in ("main.tcss", "textual.tcss")]
-    COMMANDS: ClassVar = {_load_command_source}
+    ENABLE_COMMAND_PALETTE = False
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding(
             "ctrl+c",
@@ -275,11 +267,6 @@ class CogencyApp(App[int]):
     def get_css_variables(self) -> dict[str, str]:
         # Textual asks once before the theme is known: these would be computed for nothing.
         return super().get_css_variables() if "appearance" in vars(self) else {}
-
-    def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
-        """Return none of Textual's own; `CommandSource` provides ours."""
-        del screen
-        return ()
 
     def _load_screen_css(self, screen: Screen[Any]) -> None:
         """Parse only the style sheets that `screen` adds; Textual parses all of them again."""
@@ -450,10 +437,20 @@ class CogencyApp(App[int]):
         self.run_worker(self.appearance.restyle, group="restyle", exclusive=True)
 
     def action_command_palette(self) -> None:
-        from cogency_tui.tui.palette import Palette
+        """Offer all commands and actions of the screen; on a dialog, which has its own keys, do nothing."""
+        from cogency_tui.tui.palette import Entry, Palette, RecentActions, entries_of
 
-        if not isinstance(self.screen, Palette):
-            self.push_screen(Palette(id="--command-palette"))
+        screen, recent = self.screen, RecentActions(self._main.agent.data)
+        if isinstance(screen, ModalScreen):
+            return
+        entries = entries_of(screen, self._main.commands)
+
+        async def run(entry: "Entry | None") -> None:
+            if entry is not None:
+                entry.node.call_next(entry.node.run_action, entry.action)
+                await asyncio.to_thread(recent.note, entry.id)
+
+        self.push_screen(Palette(entries, recent.read), run)
 
     def action_repaint(self) -> None:
         """Clear the terminal and draw every cell: a terminal may be wrong about the width of an emoji."""

@@ -29,13 +29,14 @@ _NAMED = re.compile(r"/[A-Za-z][A-Za-z0-9-]*")
 
 class SlashCommand(msgspec.Struct, frozen=True):
     """A command: `handler` names the handler that receives the argument, which is one of `choices`, or any
-    text where `takes` describes it."""
+    text where `takes` describes it. `group` is one of `GROUPS` in `tui/action_groups.py`."""
 
     name: str
     summary: str
     handler: str
     choices: Callable[[], tuple[str, ...]] | None = None
     takes: str = ""
+    group: str = "Conversation"
 
     def action(self, argument: str = "") -> str:
         """The action of the main screen that runs the command."""
@@ -48,15 +49,21 @@ COMMANDS = (
     SlashCommand("new", "Start a new conversation", "new_conversation"),
     SlashCommand("resume", "Resume a past conversation", "recall", takes="[QUERY]"),
     SlashCommand("recall", "Search all past conversations", "recall", takes="[QUERY]"),
-    SlashCommand("model", "Choose a model", "choose_model", takes="[PROVIDER[/MODEL]]"),
-    SlashCommand("mode", "Session mode", "set_mode", lambda: MODES),
-    SlashCommand("dialect", "Tool-call format", "set_dialect", lambda: DIALECTS),
-    SlashCommand("permissions", "What the agent may do without asking", "permissions", lambda: PERMISSIONS),
-    SlashCommand("trust", "Review and trust this project's .cogency files", "trust"),
-    SlashCommand("mcp", "MCP server status and restart", "mcp", takes="[NAME]"),
-    SlashCommand("review", "Review every edit, hunk by hunk", "review"),
-    SlashCommand("undo", "Revert the changes of the last turn", "undo"),
-    SlashCommand("redo", "Redo what /undo reverted", "redo"),
+    SlashCommand("model", "Choose a model", "choose_model", takes="[PROVIDER[/MODEL]]", group="Model"),
+    SlashCommand("mode", "Session mode", "set_mode", lambda: MODES, group="Model"),
+    SlashCommand("dialect", "Tool-call format", "set_dialect", lambda: DIALECTS, group="Model"),
+    SlashCommand(
+        "permissions",
+        "What the agent may do without asking",
+        "permissions",
+        lambda: PERMISSIONS,
+        group="Model",
+    ),
+    SlashCommand("trust", "Review and trust this project's .cogency files", "trust", group="Project"),
+    SlashCommand("mcp", "MCP server status and restart", "mcp", takes="[NAME]", group="Project"),
+    SlashCommand("review", "Review every edit, hunk by hunk", "review", group="Review"),
+    SlashCommand("undo", "Revert the changes of the last turn", "undo", group="Review"),
+    SlashCommand("redo", "Redo what /undo reverted", "redo", group="Review"),
     SlashCommand("turns", "List the turns of this conversation and go to one", "turns"),
     SlashCommand("rewind", "Go back to before one of your messages", "rewind"),
     SlashCommand("timeline", "Browse the conversation event by event", "timeline"),
@@ -64,14 +71,16 @@ COMMANDS = (
     SlashCommand("fork", "Fork this conversation", "fork"),
     SlashCommand("context", "Context usage", "show_context"),
     SlashCommand("compact", "Summarize the conversation", "compact"),
-    SlashCommand("cost", "Tokens and cost of this conversation", "show_costs", lambda: COST_CHOICES),
     SlashCommand("status", "Tokens, cost, speed and the settings in force", "show_status"),
-    SlashCommand("profile", "What the agent remembers about you", "profile", lambda: PROFILE_CHOICES),
-    SlashCommand("theme", "Choose a color theme", "set_theme", lambda: tuple(theme_names())),
-    SlashCommand("settings", "View and change all settings", "settings"),
-    SlashCommand("keys", "All keys and how to remap them", "show_keys"),
-    SlashCommand("help", "Keys and commands", "help"),
-    SlashCommand("quit", "Quit", "leave"),
+    SlashCommand("cost", "Tokens and cost of this conversation", "show_costs", lambda: COST_CHOICES),
+    SlashCommand(
+        "profile", "What the agent remembers about you", "profile", lambda: PROFILE_CHOICES, group="Project"
+    ),
+    SlashCommand("theme", "Choose a color theme", "set_theme", lambda: tuple(theme_names()), group="View"),
+    SlashCommand("settings", "View and change all settings", "settings", group="View"),
+    SlashCommand("keys", "All keys and how to remap them", "show_keys", group="Help"),
+    SlashCommand("help", "Keys and commands", "help", group="Help"),
+    SlashCommand("quit", "Quit", "leave", group="Help"),
 )
 
 
@@ -81,7 +90,10 @@ def with_custom(custom: "Iterable[CustomCommand]") -> tuple[SlashCommand, ...]:
     others = [each for each in custom if each.name not in taken]
     return (
         *COMMANDS,
-        *(SlashCommand(each.name, _summary(each), CUSTOM, takes=each.takes) for each in others),
+        *(
+            SlashCommand(each.name, _summary(each), CUSTOM, takes=each.takes, group="Custom")
+            for each in others
+        ),
     )
 
 

@@ -1,51 +1,265 @@
-"""The command palette: every command, one entry for each of its choices."""
+"""The command palette: every command and every action that works here, with its key, found by typing.
 
-from collections.abc import Callable, Sequence
+The actions are the bindings that are active on the screen below: those of the screen, the app and the focused
+pane. The entries used last come first.
+"""
+
+import asyncio
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, ClassVar, TypeAlias, cast
 
-from textual.command import CommandPalette, DiscoveryHit, Hit, Hits, Provider
-from textual.content import Content
+import msgspec
+from rich.segment import Segment
+from textual.app import App
+from textual.binding import ActiveBinding, Binding, BindingType
 from textual.screen import Screen
+from textual.widget import Widget
+from textual.widgets import Input, TextArea
 
-from cogency_tui.tui.commands import COMMANDS, SlashCommand
-from cogency_tui.tui.kit.dialogs import AnsweringScreen
+from cogency_tui import private_files
+from cogency_tui.safe_text import one_line
+from cogency_tui.tui.action_groups import group_of, in_order
+from cogency_tui.tui.commands import SlashCommand
+from cogency_tui.tui.kit.dialogs import Choice
+from cogency_tui.tui.kit.filter_line import FilterField
+from cogency_tui.tui.kit.fuzzy import Hit, Rank, marked, match
+from cogency_tui.tui.kit.keys import key_name
+from cogency_tui.tui.kit.lines import Line, cells, fit
+from cogency_tui.tui.kit.list_dialog import ListDialog
+from cogency_tui.tui.kit.select_list import LETTERS, Heading, SelectList, list_keys
+from cogency_tui.tui.theme_styles import ThemeStyles
 
-
-# Textual's own palette differs from its screens in the types of handlers.
-class Palette(CommandPalette, AnsweringScreen[None]):  # pyright: ignore[reportIncompatibleMethodOverride]
-    """Textual's command palette, which runs one command."""
-
-    CSS_PATH = Path(__file__).parent / "styles" / "palette.tcss"
-
-
-class CommandSource(Provider):
-    """Offers the commands, one entry for each choice, in the command palette."""
-
-    async def discover(self) -> Hits:
-        for title, summary, run in self._entries():
-            yield DiscoveryHit(Content(title), run, text=title, help=_unread(summary))
-
-    async def search(self, query: str) -> Hits:
-        matcher = self.matcher(query)
-        for title, summary, run in self._entries():
-            if (score := matcher.match(f"{title} {summary}")) > 0:
-                yield Hit(score, Content(title), run, text=title, help=_unread(summary))
-
-    def _entries(self) -> list[tuple[str, str, Callable[[], Any]]]:
-        screen: Screen[Any] = self.screen
-        entries: list[tuple[str, str, Callable[[], Any]]] = []
-        for command in cast("Sequence[SlashCommand]", getattr(screen, "commands", COMMANDS)):
-            for argument in command.choices() if command.choices else ("",):
-                title = f"/{command.name} {argument}".rstrip()
-
-                def run(action: str = command.action(argument)) -> Any:
-                    return screen.run_action(action)
-
-                entries.append((title, command.summary, run))
-        return entries
+_MOST_RECENT = 4
+_FILE_NAME = "recent-actions.json"
 
 
-def _unread(text: str) -> str:
-    """Escape `text` so that the palette shows it unchanged: it would parse markup in a plain string."""
-    return cast("str", Content(text))
+class Entry(msgspec.Struct, frozen=True):
+    """An action of `node`, with the key that runs it; `command` is its name with the slash, if it has one."""
+
+    id: str
+    title: str
+    group: str
+    action: str
+    node: "App[object] | Widget"
+    key: str = ""
+    command: str = ""
+
+
+class EntryRow(msgspec.Struct, frozen=True):
+    """An entry as a row; `marks` are the characters that match the filter, of its command or of its title."""
+
+    entry: Entry
+    marks: tuple[int, ...] = ()
+    in_command: bool = False
+    recent: bool = False
+
+
+Row: TypeAlias = Heading | EntryRow
+
+
+def entries_of(screen: Screen[Any], commands: Sequence[SlashCommand]) -> list[Entry]:
+    """All that can be run on `screen` now, group by group."""
+    active = [each for each in screen.active_bindings.values() if _is_offered(each)]
+    keys = {each.binding.action: key_name(each.binding.key) for each in reversed(active)}
+    entries = [_command_entry(command, screen, keys) for command in commands]
+    taken = {action for command in commands for action in _actions_of(command)} | {"command_palette"}
+    for each in active:
+        if each.binding.action not in taken:
+            taken.add(each.binding.action)
+            entries.append(_action_entry(each, screen))
+    order = in_order([each.group for each in entries])
+    return sorted(entries, key=lambda each: order.index(each.group))
+
+
+def _actions_of(command: SlashCommand) -> tuple[str, str]:
+    """The actions of bindings that do the same as `command`."""
+    return f"command({command.handler!r})", command.handler
+
+
+def _is_offered(each: ActiveBinding) -> bool:
+    """Return whether a binding is one of ours that works now, and not for writing or moving: only those that
+    do more are in the footer or have a tooltip."""
+    binding = each.binding
+    does_more = bool(binding.show or binding.tooltip)
+    return each.enabled and bool(binding.id) and does_more and not isinstance(each.node, TextArea | Input)
+
+
+def _command_entry(command: SlashCommand, screen: Screen[Any], keys: Mapping[str, str]) -> Entry:
+    key = next((keys[action] for action in _actions_of(command) if action in keys), "")
+    name = f"/{command.name}"
+    return Entry(name, command.summary, command.group, command.action(), screen, key, name)
+
+
+def _action_entry(each: ActiveBinding, screen: Screen[Any]) -> Entry:
+    binding = each.binding
+    title = binding.tooltip or binding.description
+    key = key_name(binding.key)
+    node = cast("App[object] | Widget", each.node)
+    return Entry(binding.id or "", title, group_of(each, screen), binding.action, node, key)
+
+
+def list_rows(entries: Sequence[Entry], recent: Sequence[str]) -> list[Row]:
+    """The entries under the names of their groups, and above them those used last."""
+    by_id = {each.id: each for each in entries}
+    last = [EntryRow(by_id[id], recent=True) for id in recent if id in by_id]
+    rows: list[Row] = [Heading("Recent"), *last] if last else []
+    group = ""
+    for entry in entries:
+        if entry.group != group:
+            group = entry.group
+            rows += [*([Heading("")] if rows else []), Heading(group)]
+        rows.append(EntryRow(entry))
+    return rows
+
+
+def find_rows(entries: Sequence[Entry], query: str) -> list[Row]:
+    """The entries that match `query` in their command or title, the best first."""
+    query = query.strip().removeprefix("/")
+    found = [hit for entry in entries if (hit := _hit(entry, query))]
+    found.sort(key=lambda hit: hit[0])
+    return [row for _rank, row in found]
+
+
+def _hit(entry: Entry, query: str) -> tuple[tuple[int, bool], EntryRow] | None:
+    """The rank of an entry, if it matches; a command matches better than a title."""
+    by_command = match(query, entry.command[1:]) if entry.command else None
+    by_title = _compact(match(query, entry.title))
+    if by_command and (not by_title or by_command[0] <= by_title[0]):
+        rank, marks = by_command
+        return (rank, False), EntryRow(entry, tuple(at + 1 for at in marks), in_command=True)
+    return ((by_title[0], True), EntryRow(entry, by_title[1])) if by_title else None
+
+
+_DENSE = 3
+"""Cells that each matching letter of a title may take."""
+
+
+def _compact(hit: Hit | None) -> Hit | None:
+    """`hit`, unless its letters are scattered over a whole sentence, which contains nearly any letters."""
+    if hit is None or hit[0] is not Rank.LETTERS:
+        return hit
+    places = hit[1]
+    return hit if places[-1] - places[0] < _DENSE * len(places) else None
+
+
+_COMMAND, _KEY = 14, 12
+_ROOMY = 64
+"""Cells of a line from which on it shows the command too."""
+
+
+def draw_row(row: Row, width: int, styles: ThemeStyles, on: str) -> Line:
+    """Draw one line of the list: title, command, and the key at the right end."""
+    if isinstance(row, Heading):
+        return Line([Segment(fit(row.text, width), styles("accent", on, "bold"))])
+    entry, bright = row.entry, styles("accent", on, "bold")
+    command_width = _COMMAND if width >= _ROOMY else 0
+    title_width = width - _KEY - command_width
+    title = fit(one_line(entry.title), title_width - 2)
+    command = fit(entry.command, command_width - 1)
+    title_marks, marks = ((), row.marks) if row.in_command else (row.marks, ())
+    return Line(
+        [
+            *marked(title, title_marks, 0, styles("text", on), bright),
+            Segment(" " * (title_width - cells(title)), styles("text", on)),
+            *marked(command, marks, 0, styles("dim", on), bright),
+            Segment(" " * (command_width - cells(command)), styles("dim", on)),
+            Segment(f"{entry.key:>{_KEY}}", styles("dim", on)),
+        ]
+    )
+
+
+class Palette(ListDialog["Entry | None", Row]):
+    """Returns one of `entries`; `recent` reads the ids of those used last."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "back", "Close", id="palette.back", tooltip="Clear the filter, or close"),
+        Binding("enter", "open", "Run", id="palette.run"),
+        *list_keys("palette", without=LETTERS),
+        Binding("ctrl+home", "end(-1)", "First", show=False, id="palette.first"),
+        Binding("ctrl+end", "end(1)", "Last", show=False, id="palette.last"),
+    ]
+    AUTO_FOCUS = "FilterField"
+
+    def __init__(self, entries: Sequence[Entry], recent: Callable[[], Sequence[str]] = tuple) -> None:
+        super().__init__("palette", "Commands", SelectList(draw_row, _key_of, id="palette-list"))
+        self._entries = entries
+        self._read_recent = recent
+        self._recent: Sequence[str] = ()
+        self._field = FilterField(id="palette-filter")
+        self._filtered = ""
+
+    def parts(self) -> list[Widget]:
+        return [self._field, self.rows]
+
+    async def on_mount(self) -> None:
+        self.rows.notice = "No matching commands."
+        self._recent = await asyncio.to_thread(self._read_recent)
+        if self.is_attached:
+            self._show()
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        event.stop()
+        self.catch_up()
+
+    def catch_up(self) -> None:
+        if self._field.value != self._filtered:
+            self._show()
+
+    async def clicked(self) -> None:
+        self.action_open()
+
+    def action_open(self) -> None:
+        self.catch_up()
+        if isinstance(row := self.rows.row, EntryRow):
+            self.dismiss(row.entry)
+
+    def action_back(self) -> None:
+        """Clear the filter, else close."""
+        if self._field.value:
+            self._field.value = ""
+            self.catch_up()
+        else:
+            self.dismiss(None)
+
+    def choices(self) -> list[Choice]:
+        closing = "clear filter" if self._filtered else "close"
+        return [("enter", "run", "open"), ("escape", closing, "back")]
+
+    def _show(self) -> None:
+        self._filtered = self._field.value
+        if self._filtered.strip():
+            rows = find_rows(self._entries, self._filtered)
+            self.heading.state(f"{len(rows)} of {len(self._entries)}")
+        else:
+            rows = list_rows(self._entries, self._recent)
+            self.heading.state("")
+        self.rows.show(rows)
+        self.show_selected()
+
+
+def _key_of(row: Row) -> Hashable:
+    return row.text if isinstance(row, Heading) else (row.entry.id, row.recent)
+
+
+class RecentActions:
+    """The ids of the entries used last, in a file of the data directory. The calls block."""
+
+    def __init__(self, data: Path) -> None:
+        self._path = data / _FILE_NAME
+
+    def read(self) -> list[str]:
+        """The ids, the last one first; none if the file is missing or unreadable."""
+        try:
+            return msgspec.json.decode(self._path.read_bytes(), type=list[str])[:_MOST_RECENT]
+        except (OSError, msgspec.DecodeError):
+            return []
+
+    def note(self, id: str) -> None:
+        """Put `id` first. A file that cannot be written is no reason to complain: only the order is lost."""
+        ids = [id, *(each for each in self.read() if each != id)][:_MOST_RECENT]
+        try:
+            private_files.make_directory(self._path.parent)
+            private_files.replace_file(self._path, msgspec.json.encode(ids))
+        except OSError:
+            return

@@ -33,8 +33,12 @@ def fold(text: str) -> str:
     return "".join(low if len(low := character.lower()) == 1 else character for character in text)
 
 
-def match(query: str, text: str) -> tuple[Rank, tuple[int, ...]] | None:
-    """The quality of `text` as an answer to `query`, and the places of its matching characters."""
+Hit = tuple[Rank, tuple[int, ...]]
+"""The quality of a match, and the places of the matching characters."""
+
+
+def match(query: str, text: str) -> Hit | None:
+    """Match `text` as an answer to `query`."""
     query, text = fold(query), fold(text)
     at = _word(query, text)
     if at != -1:

@@ -69,7 +69,7 @@ MAIN_KEYS: list[BindingType] = [
         id="resize_right",
         tooltip="Move the pane's edge right",
     ),
-    _key("ctrl+o", "cycle_mode", "Mode", "Session mode: auto, resume, replay"),
+    _key("ctrl+o", "cycle_mode", "Mode", "Switch the session mode: auto, resume, replay"),
     _key("ctrl+n", "new_conversation", "New", "Start a new conversation"),
     Binding(
         "ctrl+f",
@@ -87,7 +87,7 @@ MAIN_KEYS: list[BindingType] = [
         "command('cycle_permissions')",
         "Permissions",
         id="cycle_permissions",
-        tooltip="What the agent may do without asking: plan, ask, edits, auto",
+        tooltip="Switch the permission mode: plan, ask, edits, auto",
     ),
     Binding(
         "escape",

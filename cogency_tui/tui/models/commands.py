@@ -1,6 +1,7 @@
 """Commands that change how the agent works: mode, dialect, permissions and model, at any time."""
 
 import asyncio
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from textual.screen import Screen
@@ -46,21 +47,38 @@ class ModelCommands(FeatureCommands):
         self.set_mode(MODES[(MODES.index(self._agent.mode) + 1) % len(MODES)])
 
     def set_mode(self, mode: str) -> None:
-        """Switch to this mode; without one list the modes."""
+        """Switch to this mode, or to one that the user chooses from a list."""
+        if not mode:
+            self._offer("mode", self._agent.mode, self.set_mode)
+            return
         chosen: list[Mode] = [each for each in MODES if each == mode]
         self._agent.mode = chosen[0] if chosen else self._agent.mode
         self._display.show_state()
-        available = "" if mode else f". Available: {', '.join(MODES)}"
-        self.say(f"Session mode {_MODE_MEANINGS[self._agent.mode]}{available}")
+        self.say(f"Session mode {_MODE_MEANINGS[self._agent.mode]}")
 
     def set_dialect(self, dialect: str) -> None:
-        """Switch to this dialect from the next message on."""
+        """Switch to this dialect from the next message on, or to one that the user chooses from a list."""
         agent = self._agent
+        if not dialect:
+            self._offer("dialect", agent.dialect or agent.settings.dialect, self.set_dialect)
+            return
         chosen: list[Dialect] = [each for each in DIALECTS if each == dialect]
-        agent.dialect = chosen[0] if chosen else agent.dialect
-        now = agent.dialect or f"as in this conversation, or {agent.settings.dialect} for a new one"
-        from_when = ", from the next message on" if chosen else ""
-        self.say(f"Tool-call format: {now}{from_when}. Available: {', '.join(DIALECTS)}")
+        if chosen:
+            agent.dialect = chosen[0]
+            self.say(f"Tool-call format: {agent.dialect}, from the next message on.")
+
+    def _offer(self, key: str, current: str, choose: Callable[[str], None]) -> None:
+        """List the choices of the option `key`, and pass the chosen one to `choose`."""
+        from cogency_tui.config.options import options
+        from cogency_tui.tui.kit.choice_dialog import ChoiceDialog, ChoiceRow
+
+        def chosen(value: str | None) -> None:
+            if value is not None:
+                choose(value)
+
+        option = options()[key]
+        rows = [ChoiceRow(each, option.means.get(each, ""), each == current) for each in option.choices]
+        app_of(self._screen).push_screen(ChoiceDialog(option.label, rows), chosen)
 
     def set_permissions(self, permissions: str) -> None:
         """Switch to this permission mode."""

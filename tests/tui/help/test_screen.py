@@ -46,7 +46,7 @@ async def test_what_works_just_here_stands_first_and_is_searched_by_key_command_
         await pilot.press("pageup")
         await until(pilot, lambda: body(pilot) == before)
 
-        for typed, found in (("shift+tab", "without asking"), ("/compact", "Summarize"), ("model", "F2")):
+        for typed, found in (("shift+tab", "permission mode"), ("/compact", "Summarize"), ("model", "F2")):
             await pilot.press("slash" if typed.startswith("/") else typed[0])
             pilot.app.screen.query_one(FilterField).value = typed
             await until(pilot, lambda found=found: found in body(pilot) and "Ctrl+N" not in body(pilot))

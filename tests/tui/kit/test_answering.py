@@ -94,7 +94,7 @@ async def test_keys_in_one_burst_close_one_screen(project: Path, tmp_path: Path)
         lambda: LinksScreen(["https://example.org"]),
         lambda: HelpScreen("Help", []),
         lambda: PermissionQuestion(question, clock=itertools.count(0, 10).__next__),
-        lambda: Palette(id="--command-palette"),
+        lambda: Palette([]),
     )
     agent = Agent(
         ScriptedProvider("Done."), project=project, data=project.parent / "data", settings=Settings()

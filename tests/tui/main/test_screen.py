@@ -12,6 +12,7 @@ from cogency_tui.config.schema import Settings
 from cogency_tui.errors import NetworkError, StoreError
 from cogency_tui.store.store import StoredConversation
 from cogency_tui.tui.help.screen import HelpScreen
+from cogency_tui.tui.kit.choice_dialog import ChoiceDialog
 from cogency_tui.tui.kit.dialogs import Confirmation
 from tests.tui.driving import (
     app_over,
@@ -221,15 +222,14 @@ async def test_palette_and_slash_commands_do_what_they_say(project: Path) -> Non
     agent = ScriptedAgent(project, [respond("ok")])
     async with app_over(agent).run_test(size=(120, 40)) as pilot:
         await pilot.press("ctrl+p")
-        await pilot.press(*"plan")
-        await pilot.pause()
-        await pilot.press("enter")
+        await pilot.press(*"permission mode", "enter")
+        await until(pilot, lambda: agent.permissions != "ask")
+        await send(pilot, "/permissions plan")
         await until(pilot, lambda: agent.permissions == "plan")
 
         for command, mode, permissions, theme in (
             ("/mode sideways", "auto", "plan", "night"),
             ("/nonsense", "auto", "plan", "night"),
-            ("/mode", "auto", "plan", "night"),
             ("/mode replay", "replay", "plan", "night"),
             ("/permissions auto", "replay", "auto", "night"),
             ("/theme day", "replay", "auto", "day"),
@@ -238,6 +238,9 @@ async def test_palette_and_slash_commands_do_what_they_say(project: Path) -> Non
             await pilot.pause()
             assert (agent.mode, agent.permissions, pilot.app.theme) == (mode, permissions, theme)
         await send(pilot, "/dialect")
+        await until(pilot, lambda: isinstance(pilot.app.screen, ChoiceDialog))
+        await pilot.press("escape")
+        await until(pilot, lambda: pilot.app.screen is main_of(pilot))
         assert agent.dialect is None
         await send(pilot, "/dialect action")
         await until(pilot, lambda: agent.dialect == "action")

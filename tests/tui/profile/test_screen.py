@@ -15,7 +15,6 @@ from cogency_tui.store.profile import Fact
 from cogency_tui.store.profile_material import LearningState
 from cogency_tui.store.prompt_text import Written
 from cogency_tui.tui.kit.dialogs import Choices, Confirmation
-from cogency_tui.tui.palette import CommandSource
 from cogency_tui.tui.profile.model import ProfileData, Shown
 from cogency_tui.tui.profile.screen import ProfileScreen
 from tests.tui.driving import (
@@ -194,10 +193,6 @@ async def test_everything_is_forgotten_after_a_question_and_it_is_turned_on_and_
         await answer("y")
         await until(pilot, lambda: "Forgot 2 facts." in told(pilot))
         assert await agent.profile.facts() == []
-
-        # The palette offers all of it.
-        titles = [str(hit.text) async for hit in CommandSource(main_of(pilot)).discover()]
-        assert {"/profile show", "/profile on", "/profile off", "/profile clear"} <= set(titles)
 
 
 @pytest.mark.exhaustive

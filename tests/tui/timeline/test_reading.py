@@ -7,6 +7,7 @@ import pytest
 from cogency_tui.agent.agent import Agent
 from cogency_tui.tui.help.screen import HelpScreen
 from cogency_tui.tui.kit.line_view import LineView
+from cogency_tui.tui.settings.screen import SettingsScreen
 from cogency_tui.tui.timeline.files_view import FileRows
 from cogency_tui.tui.timeline.screen import TimelineScreen
 from cogency_tui.tui.timeline.sent_messages_view import ExchangeView
@@ -127,9 +128,7 @@ async def test_o_shows_what_one_stands_at_and_a_command_of_the_palette_is_at_hom
             assert str(getattr(at, "text", "") or getattr(at, "name", "")).startswith(unit)
             await timeline.open()
 
-        await timeline.pilot.press("ctrl+p", *"plan")
-        await timeline.pilot.pause()
-        await timeline.pilot.press("enter")
-        await timeline.until(lambda: agent.permissions == "plan")
+        await timeline.pilot.press("ctrl+p", *"/settings", "enter")
+        await timeline.until(lambda: isinstance(timeline.app.screen, SettingsScreen))
         assert not any(isinstance(each, TimelineScreen) for each in timeline.app.screen_stack)
         assert prompt_of(timeline.pilot).text == ""

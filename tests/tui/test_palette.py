@@ -1,0 +1,113 @@
+"""The command palette: commands and actions in groups, with their keys, found by typing, the last ones first."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual.pilot import Pilot
+
+from cogency_tui.tui.commands import COMMANDS
+from cogency_tui.tui.kit.choice_dialog import ChoiceDialog
+from cogency_tui.tui.kit.filter_line import FilterField
+from cogency_tui.tui.kit.select_list import Heading
+from cogency_tui.tui.palette import EntryRow, Palette, entries_of
+from cogency_tui.tui.recall.screen import RecallScreen
+from tests.tui.driving import app_over, files_of, main_of, prompt_of, send, shown, until
+from tests.tui.scripted import ScriptedAgent
+
+
+async def palette(pilot: Pilot[Any]) -> Palette:
+    await pilot.press("ctrl+p")
+    await until(pilot, lambda: isinstance(pilot.app.screen, Palette))
+    screen = pilot.app.screen
+    assert isinstance(screen, Palette)
+    await until(pilot, lambda: screen.rows.rows)
+    return screen
+
+
+def titles(screen: Palette) -> list[str]:
+    return [row.entry.title for row in screen.rows.rows if isinstance(row, EntryRow)]
+
+
+def headings(screen: Palette) -> list[str]:
+    return [row.text for row in screen.rows.rows if isinstance(row, Heading) and row.text]
+
+
+async def test_it_lists_commands_and_actions_in_groups_with_their_keys(project: Path) -> None:
+    async with app_over(ScriptedAgent(project)).run_test(size=(120, 60)) as pilot:
+        screen = await palette(pilot)
+        assert headings(screen) == ["Conversation", "Review", "Model", "View", "Project", "Help"]
+        commands = {row.entry.command for row in screen.rows.rows if isinstance(row, EntryRow)}
+        assert {f"/{each.name}" for each in COMMANDS} <= commands
+        lines = shown(screen.rows).splitlines()
+        for title, command, key in (
+            ("Choose a model", "/model", "F2"),
+            ("Find in the conversation", "", "F"),
+            ("Go to the next pane", "", "F6"),
+            ("Maximize the focused pane", "", "F8"),
+            ("Revert the changes of the last turn", "/undo", ""),
+        ):
+            (line,) = (each for each in lines if title in each)
+            assert command in line
+            assert line.endswith(key or command)
+
+
+async def test_the_exact_command_comes_first_and_its_letters_are_marked(project: Path) -> None:
+    agent = ScriptedAgent(project)
+    async with app_over(agent).run_test(size=(120, 40)) as pilot:
+        screen = await palette(pilot)
+        await pilot.press(*"mode")
+        await until(pilot, lambda: 0 < len(titles(screen)) < 10)
+        row = screen.rows.row
+        assert isinstance(row, EntryRow)
+        assert (row.entry.command, row.marks, row.in_command) == ("/mode", (1, 2, 3, 4), True)
+        await pilot.press("escape")
+        await until(pilot, lambda: "Conversation" in headings(screen))
+        assert screen.query_one(FilterField).value == ""
+
+        # A command with choices offers them in a second step.
+        await pilot.press(*"/mode", "enter")
+        await until(pilot, lambda: isinstance(pilot.app.screen, ChoiceDialog))
+        await pilot.press("end", "enter")
+        await until(pilot, lambda: agent.mode == "replay")
+
+
+async def test_what_was_used_last_comes_first_also_in_the_next_run(project: Path) -> None:
+    agent = ScriptedAgent(project)
+    async with app_over(agent).run_test(size=(120, 40)) as pilot:
+        await palette(pilot)
+        await pilot.press(*"previous pane", "enter")
+        await until(pilot, lambda: (agent.data / "recent-actions.json").exists())
+    async with app_over(agent).run_test(size=(120, 40)) as pilot:
+        screen = await palette(pilot)
+        assert headings(screen)[0] == "Recent"
+        assert titles(screen)[0] == "Go to the previous pane"
+        (agent.data / "recent-actions.json").write_text("broken")
+        await pilot.press("escape")
+        await until(pilot, lambda: pilot.app.screen is main_of(pilot))
+        assert "Recent" not in headings(await palette(pilot))
+
+
+async def test_an_action_runs_by_key_or_mouse_on_what_had_the_focus(project: Path) -> None:
+    async with app_over(ScriptedAgent(project)).run_test(size=(120, 40)) as pilot:
+        files_of(pilot).focus()
+        screen = await palette(pilot)
+        assert headings(screen)[0] == "Files"
+        await pilot.press(*"maximize")
+        await until(pilot, lambda: len(titles(screen)) == 1)
+        await pilot.click(screen.rows, offset=(4, 0))
+        await until(pilot, lambda: not prompt_of(pilot).screen.query_one("#middle").display)
+
+
+@pytest.mark.parametrize("size", [(160, 45), (60, 16)])
+async def test_another_screen_offers_its_own_actions_first(project: Path, size: tuple[int, int]) -> None:
+    async with app_over(ScriptedAgent(project)).run_test(size=size) as pilot:
+        await send(pilot, "/recall")
+        await until(pilot, lambda: isinstance(pilot.app.screen, RecallScreen))
+        screen = pilot.app.screen
+        entries = entries_of(screen, COMMANDS)
+        assert "Recall" in [each.group for each in entries if not each.command]
+        await palette(pilot)
+        await pilot.press(*"/settings", "enter")
+        await until(pilot, lambda: pilot.app.screen.id != "recall" and screen not in pilot.app.screen_stack)
+        await until(pilot, lambda: "settings" in str(pilot.app.screen.query_one(".dialog").id))
