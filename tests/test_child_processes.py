@@ -49,7 +49,7 @@ DOORS = {
     "tools/supervision/supervisor.py": {"fork", "execv", "sys.executable"},
     "tools/supervision/system_calls.py": {"fork", "execv"},
     # Only shows it.
-    "cli/doctor.py": {"sys.executable"},
+    "agent/doctor.py": {"sys.executable"},
     # In the host of an MCP server, with what the user configured.
     "tools/mcp/stdio.py": {"create_subprocess_exec"},
 }

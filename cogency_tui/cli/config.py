@@ -5,8 +5,9 @@ from pathlib import Path
 from typing import Any
 
 from cogency_tui.agent.editable_options import APPLIED, Preference, Preferences, preferences, shown_value
+from cogency_tui.agent.project.settings import project_settings_of
 from cogency_tui.cli.standard_streams import print_json, print_text, talk
-from cogency_tui.cli.trust import print_unused, project_settings_of
+from cogency_tui.cli.trust import print_unused
 from cogency_tui.config.edit import dotted
 from cogency_tui.config.layers import Origin, configure
 from cogency_tui.config.options import options

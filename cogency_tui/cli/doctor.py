@@ -1,297 +1,46 @@
-"""`cogency-tui doctor`: checks the machine, the configuration, the store and, on request, the endpoints,
-with the next step for each problem.
-"""
+"""`cogency-tui doctor`: prints what the checks found, and repairs the store on request."""
 
-import asyncio
-import os
-import platform
-import sys
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import asdict, dataclass
-from importlib.metadata import version
-from importlib.util import find_spec
+from collections.abc import Callable, Iterable
+from dataclasses import asdict
 from pathlib import Path
-from typing import Literal
 
-from msgspec.structs import replace
-
-from cogency_tui.agent.permissions.rules import FILE_NAME as RULES
-from cogency_tui.agent.permissions.rules import Rules
-from cogency_tui.agent.project.trust import TrustState
+from cogency_tui.agent.doctor import (
+    MARKS,
+    Finding,
+    check_endpoints,
+    check_installation,
+    check_machine,
+    settings_or_defaults,
+)
 from cogency_tui.cli.mcp import check_servers
 from cogency_tui.cli.standard_streams import print_json, print_text, talk
-from cogency_tui.cli.trust import project_settings_of
-from cogency_tui.config.layers import load_settings
-from cogency_tui.config.schema import Settings, config_path, data_path
-from cogency_tui.errors import CogencyError, ConfigError, WorkspaceError
-from cogency_tui.providers.configured_providers import KnownProvider, create_provider, known_providers
-from cogency_tui.providers.models import load_models
-from cogency_tui.search_paths import find_program
-from cogency_tui.store.check_and_repair import Damage, check
+from cogency_tui.config.schema import Settings, data_path
 from cogency_tui.store.check_and_repair import repair as repair_store
 from cogency_tui.store.database import FILE
 from cogency_tui.store.search.building import IndexProgress, update
-from cogency_tui.store.search.index_file import INDEX
-from cogency_tui.store.search.search_thread import SearchService
-from cogency_tui.store.store import Store
-from cogency_tui.tools.shell.sandbox import Sandbox
-from cogency_tui.workspace.paths import Workspace
-
-Answer = tuple[str, Literal["ok", "note", "bad"], str, str]
-"""A name, a state, a description, and advice."""
-
-_EXTRAS = {
-    "web": ("ddgs", "web search for the agent"),
-    "mcp": ("mcp", "tools of MCP servers"),
-    "acp": ("acp", "the agent in editors"),
-    "serve": ("textual_serve", "the interface in a browser"),
-}
-_PATIENCE = 10.0
-"""Seconds for an endpoint to answer."""
-
-
-async def check_machine(project: Path, settings: Settings) -> list[Answer]:
-    """The sandbox as it would be in `project` (resolved), git, and the extras."""
-    return [await _sandbox(project, settings), _git(), *(_extra(name) for name in _EXTRAS)]
-
-
-async def check_endpoints(settings: Settings) -> list[Answer]:
-    """Ask each provider that has a key for its models."""
-    asked = [each for each in known_providers(settings, os.environ) if each.base_url and each.key_found]
-    return list(await asyncio.gather(*(_endpoint(settings, provider) for provider in asked)))
-
-
-async def _sandbox(project: Path, settings: Settings) -> Answer:
-    sandbox = Sandbox("auto")
-    try:
-        works = await sandbox.probe(Workspace(project))
-    except WorkspaceError as exc:
-        return ("sandbox", "note", str(exc), exc.hint)
-    finally:
-        await sandbox.close()
-    if works:
-        off = settings.sandbox == "off"
-        advice = "Run commands in it with `cogency-tui config set sandbox auto`." if off else ""
-        return ("sandbox", "note" if off else "ok", f"bwrap works here{', but is not used' * off}", advice)
-    state = "bad" if settings.sandbox == "require" else "note"
-    reason = sandbox.state.removeprefix("not sandboxed: ")
-    return ("sandbox", state, reason, "Install bubblewrap (Linux) to run commands without network access.")
-
-
-def _git() -> Answer:
-    path = find_program("git")
-    if path:
-        return ("git", "ok", path, "")
-    return ("git", "note", "not found", "Install git to show the branch and its state in the header.")
-
-
-def _extra(name: str) -> Answer:
-    module, what = _EXTRAS[name]
-    if find_spec(module) is not None:
-        return (f"extra {name}", "ok", f"installed: {what}", "")
-    return (f"extra {name}", "note", f"not installed: {what}", f"pip install 'cogency-tui[{name}]'")
-
-
-async def _endpoint(settings: Settings, provider: KnownProvider) -> Answer:
-    chosen = provider.name == settings.provider
-    name = f"ask {provider.name}{' *' * chosen}"
-    try:
-        # The list of models does not depend on a chosen model.
-        endpoint = create_provider(
-            replace(settings, provider=provider.name, model=provider.model or "any"), os.environ
-        )
-        try:
-            async with asyncio.timeout(_PATIENCE):
-                models = await endpoint.models()
-        finally:
-            await endpoint.close()
-    except CogencyError as exc:
-        return (name, "bad" if chosen else "note", str(exc), exc.hint)
-    except TimeoutError:
-        return (name, "bad" if chosen else "note", f"no answer within {_PATIENCE:.0f} s", "")
-    return (name, "ok", f"responds, with {len(models)} model{'' if len(models) == 1 else 's'}", "")
-
-
-_REPAIR = "Recover the readable part with `cogency-tui doctor --repair`; the damaged file is preserved."
-_MARKS = {"ok": "✓", "note": "·", "bad": "✗"}
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """The result of one check. `bad`: something that was asked for cannot work."""
-
-    name: str
-    state: Literal["ok", "note", "bad"]
-    what: str
-    advice: str = ""
 
 
 async def examine(
     *,
     as_json: bool,
     online: bool = False,
-    interface: Callable[[Settings], Iterable[Answer]] = lambda _settings: (),
+    interface: Callable[[Settings], Iterable[Finding]] = lambda _settings: (),
 ) -> int:
     """Print the findings, including those of the `interface` and, if `online`, of the endpoints; exit
     status 1 if any is bad.
     """
-    project, settings = Path.cwd().resolve(), _settings()
-    findings = [*_program(), *_configuration(), *_project(), *await _data()]
-    answers = [*interface(settings), *await check_servers(project), *await check_machine(project, settings)]
-    answers += await check_endpoints(settings) if online else []
-    findings += [Finding(*answer) for answer in answers]
+    project, settings = Path.cwd().resolve(), settings_or_defaults()
+    findings = await check_installation(project, data_path())
+    findings += [*interface(settings), *(Finding(*each) for each in await check_servers(project))]
+    findings += await check_machine(project, settings)
+    findings += await check_endpoints(settings) if online else []
     for finding in findings:
         if as_json:
             print_json(asdict(finding))
         else:
             advice = f"  → {finding.advice}" if finding.advice else ""
-            print_text(f"{_MARKS[finding.state]} {finding.name:<14} {finding.what}{advice}")
+            print_text(f"{MARKS[finding.state]} {finding.name:<14} {finding.what}{advice}")
     return 1 if any(finding.state == "bad" for finding in findings) else 0
-
-
-def _program() -> Iterator[Finding]:
-    yield Finding("program", "ok", f"cogency-tui {version('cogency-tui')}, textual {version('textual')}")
-    yield Finding("python", "ok", f"{platform.python_version()} on {platform.system()} ({sys.executable})")
-    term = os.environ.get("TERM", "")
-    colours = os.environ.get("COLORTERM", "")
-    if not sys.stdout.isatty():
-        yield Finding(
-            "terminal", "note", "stdout is not a terminal", "The interface needs a terminal; `run` does not."
-        )
-    elif term in ("", "dumb"):
-        advice = "Set TERM, for example to xterm-256color."
-        yield Finding("terminal", "bad", f"TERM is {term or 'not set'}", advice)
-    else:
-        yield Finding("terminal", "ok", f"{term}, {colours or '256 colors or fewer'}")
-
-
-def _configuration() -> Iterator[Finding]:
-    path = config_path()
-    settings = Settings()
-    try:
-        settings = load_settings(path)
-    except ConfigError as exc:
-        yield Finding("configuration", "bad", str(exc), exc.hint)
-    else:
-        what = str(path) if path.exists() else f"{path} (none: defaults are used)"
-        yield Finding("configuration", "ok", what)
-    yield _models()
-    try:
-        create_provider(settings, os.environ)
-    except ConfigError as exc:
-        yield Finding("provider", "bad", str(exc), exc.hint)
-    for provider in known_providers(settings, os.environ):
-        yield _provider(provider, chosen=provider.name == settings.provider)
-
-
-def _settings() -> Settings:
-    """The user's settings; the defaults if these cannot be read, which another check reports."""
-    try:
-        return load_settings()
-    except ConfigError:
-        return Settings()
-
-
-def _project() -> Iterator[Finding]:
-    """Check the user's rules, and the configuration of the project in this directory, as far as it is
-    trusted.
-    """
-    project = Path.cwd().resolve()
-    rules = Rules(config_path().with_name(RULES), project)
-    count = len(rules.list())
-    if rules.problem:
-        yield Finding("permissions", "bad", rules.problem)
-    elif count:
-        yield Finding("permissions", "ok", f"{count} rule{'' if count == 1 else 's'} in {rules.path}")
-    try:
-        settings = project_settings_of(project)
-    except ConfigError:
-        return
-    survey = settings.survey()
-    if survey.state is TrustState.NOTHING:
-        return
-    settings.refresh()
-    what = f"{settings.path.parent} is {survey.state.value}"
-    if survey.state is TrustState.REFUSED:
-        yield Finding("project", "note", what)
-    elif survey.state is not TrustState.TRUSTED:
-        advice = survey.problem or "Review and trust it with `cogency-tui trust`."
-        yield Finding("project", "note", f"{what}: not used", advice)
-    elif settings.problem:
-        yield Finding("project", "bad", settings.problem)
-    else:
-        yield Finding("project", "ok", what)
-
-
-def _models() -> Finding:
-    """The user's own file of models, beside the configuration."""
-    path = config_path().with_name("models.toml")
-    try:
-        load_models(path)
-    except ConfigError as exc:
-        return Finding("models", "bad", str(exc), exc.hint)
-    return Finding(
-        "models", "ok", str(path) if path.exists() else f"{path} (none: the built-in list is used)"
-    )
-
-
-def _provider(provider: KnownProvider, *, chosen: bool) -> Finding:
-    """The capabilities of a provider, and whether its key is found; never the key."""
-    title = f"{provider.name}{' *' if chosen else ''}"
-    what = f"{provider.model or 'no model chosen'}, {'resume and replay' if provider.resumes else 'replay'}"
-    if not provider.key_source:
-        return Finding(title, "ok", f"{what}, needs no key")
-    if provider.key_found:
-        return Finding(title, "ok", f"{what}, key found in {provider.key_source}")
-    state = "bad" if chosen else "note"
-    return Finding(title, state, f"{what}, no key", f"Set {provider.key_source} to use it.")
-
-
-async def _data() -> list[Finding]:
-    directory = data_path()
-    try:
-        damages = await asyncio.to_thread(check, directory)
-    except CogencyError as exc:
-        return [Finding("store", "bad", str(exc), exc.hint)]
-    findings = [_damaged(damage) for damage in damages]
-    return findings if any(damage.of_store for damage in damages) else [*findings, await _store(directory)]
-
-
-def _damaged(damage: Damage) -> Finding:
-    if damage.of_store:
-        return Finding("store", "bad", f"{damage.path} is damaged: {damage.what}", _REPAIR)
-    if damage.path.name == INDEX:
-        advice = "It is rebuilt automatically, or by `cogency-tui doctor --rebuild`; no data is lost."
-        return Finding("search index", "note", f"{damage.path} is damaged: {damage.what}", advice)
-    return Finding(
-        "contents",
-        "bad",
-        f"{damage.path} is damaged: {damage.what}",
-        "Other versions of these files may be intact.",
-    )
-
-
-async def _store(directory: Path) -> Finding:
-    try:
-        async with await Store.open(directory) as store:
-            count = await store.count()
-            indexed = await _indexed(store)
-            notices = "; ".join(store.new_notices())
-            await store.acknowledge()
-    except CogencyError as exc:
-        return Finding("store", "bad", str(exc), exc.hint)
-    what = f"{directory}, {count} conversation{'' if count == 1 else 's'}, {indexed}"
-    return Finding("store", "note" if notices else "ok", f"{what}; {notices}" if notices else what)
-
-
-async def _indexed(store: Store) -> str:
-    """The extent of the search index. It needs no optional feature of SQLite."""
-    service = SearchService(store.database.path.parent, store.notices)
-    try:
-        done, total = await service.run(lambda searcher: searcher.extent())
-    finally:
-        await service.close()
-    return f"{done:,} of {total:,} events indexed for search"
 
 
 def repair() -> int:

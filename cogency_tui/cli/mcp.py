@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Literal
 
 from cogency_tui.agent.edits.startup_recovery import any_left
-from cogency_tui.cli.trust import project_settings_of
+from cogency_tui.agent.project.settings import project_settings_of
 from cogency_tui.config.layers import load_settings
 from cogency_tui.config.schema import data_path
 from cogency_tui.errors import ConfigError

@@ -3,10 +3,9 @@
 from pathlib import Path
 
 from cogency_tui.agent.project.cogency_folder import FOLDER, FolderEntry
-from cogency_tui.agent.project.settings import ProjectSettings
+from cogency_tui.agent.project.settings import ProjectSettings, project_settings_of
 from cogency_tui.agent.project.trust import FILE_NAME, Survey, Trust, TrustState
 from cogency_tui.cli.standard_streams import agreed, print_json, print_text, talk, unread
-from cogency_tui.config.layers import load_settings
 from cogency_tui.config.schema import config_directory
 from cogency_tui.errors import UsageError
 from cogency_tui.safe_text import one_line
@@ -16,16 +15,6 @@ _MEANINGS = (
     "and a few options (safety options only where they are stricter), until a file changes. It cannot "
     "choose a provider, model or key, and grants no permissions."
 )
-
-
-def project_settings_of(project: Path) -> ProjectSettings:
-    """The settings that `project` (resolved) adds to the user's.
-
-    Raises:
-        ConfigError: the user's own cannot be read.
-    """
-    folder = config_directory()
-    return ProjectSettings(Trust(folder / FILE_NAME), project, load_settings, folder)
 
 
 def trust_project(project: Path, *, yes: bool, as_json: bool) -> int:

@@ -49,6 +49,9 @@ COMMANDS = (
     SlashCommand("new", "Start a new conversation", "new_conversation"),
     SlashCommand("resume", "Resume a past conversation", "recall", takes="[QUERY]"),
     SlashCommand("recall", "Search all past conversations", "recall", takes="[QUERY]"),
+    SlashCommand("rename", "Rename this conversation", "rename", takes="[TITLE]"),
+    SlashCommand("export", "Export this conversation", "export", takes="[md|html|jsonl] [FILE]"),
+    SlashCommand("copy", "Copy the last answer", "copy_last_answer"),
     SlashCommand("model", "Choose a model", "choose_model", takes="[PROVIDER[/MODEL]]", group="Model"),
     SlashCommand("mode", "Session mode", "set_mode", lambda: MODES, group="Model"),
     SlashCommand("dialect", "Tool-call format", "set_dialect", lambda: DIALECTS, group="Model"),
@@ -80,6 +83,7 @@ COMMANDS = (
     SlashCommand("settings", "View and change all settings", "settings", group="View"),
     SlashCommand("keys", "All keys and how to remap them", "show_keys", group="Help"),
     SlashCommand("help", "Keys and commands", "help", group="Help"),
+    SlashCommand("doctor", "Check the installation", "doctor", group="Help"),
     SlashCommand("quit", "Quit", "leave", group="Help"),
 )
 
@@ -124,7 +128,7 @@ def _suggest(name: str, commands: Sequence[SlashCommand]) -> str:
     # Only a mistyped command needs this module.
     from difflib import get_close_matches
 
-    near = get_close_matches(name, [command.name for command in commands], n=1, cutoff=0.5)
+    near = get_close_matches(name.lower(), [command.name for command in commands], n=1, cutoff=0.5)
     return f"Did you mean /{near[0]}?" if near else "Type / to list all commands."
 
 

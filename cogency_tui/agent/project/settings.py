@@ -25,13 +25,13 @@ from cogency_tui.agent.project.custom_files import (
     project_workflow,
     read_custom,
 )
-from cogency_tui.agent.project.trust import Survey, Trust, TrustState
+from cogency_tui.agent.project.trust import FILE_NAME, Survey, Trust, TrustState
 from cogency_tui.config import toml_reader
 from cogency_tui.config.config_file import check_options, place_of_workflow
-from cogency_tui.config.layers import Layer, file_layer
+from cogency_tui.config.layers import Layer, file_layer, load_settings
 from cogency_tui.config.mcp import McpSettings, problem_in
 from cogency_tui.config.options import flattened, options
-from cogency_tui.config.schema import AgentSettings, Settings
+from cogency_tui.config.schema import AgentSettings, Settings, config_directory
 from cogency_tui.config.toml_reader import line_of, line_of_key
 from cogency_tui.config.workflows import WorkflowError, WorkflowSettings, check_workflows, problem_of
 from cogency_tui.errors import ConfigError
@@ -302,3 +302,13 @@ def _server(name: str, server: Any, text: str, path: Path) -> McpSettings:
     problem = wrong.words if wrong else f'a project cannot set "{key}": it names your environment variables'
     line = line_of_key(text, ("mcp", name, key) if key else ("mcp", name))
     raise ConfigError(f'{toml_reader.place(path, line)}: MCP server "{name}": {problem}.', _MEND)
+
+
+def project_settings_of(project: Path) -> ProjectSettings:
+    """The settings that `project` (resolved) adds to the user's.
+
+    Raises:
+        ConfigError: the user's own cannot be read.
+    """
+    folder = config_directory()
+    return ProjectSettings(Trust(folder / FILE_NAME), project, load_settings, folder)

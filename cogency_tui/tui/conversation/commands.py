@@ -20,6 +20,7 @@ from cogency_tui.tui.kit.number_format import plural
 from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.prompt.prompt import Prompt
 from cogency_tui.tui.transcript.document import prepare
+from cogency_tui.tui.transcript.unit_text import answers_of_turn
 from cogency_tui.tui.transcript.units import Transcript, UserMessage
 
 if TYPE_CHECKING:
@@ -49,6 +50,7 @@ class ConversationCommands(FeatureCommands):
             "retry": self.retry,
             "turns": self.list_turns,
             "rewind": self.rewind,
+            "copy_last_answer": self.copy_last_answer,
         }
 
     def rewind(self, _argument: str = "") -> None:
@@ -148,6 +150,26 @@ class ConversationCommands(FeatureCommands):
     def find(self, _argument: str = "") -> None:
         """Find text in the shown conversation."""
         self._screen.query_one(ConversationPane).begin_find()
+
+    def show_title(self, id: str, title: str) -> None:
+        """Show another title of the conversation with this id, if it is still the open one."""
+        if id == self._bridge.conversation_id:
+            transcript = self._display.transcript
+            first = (
+                unit.text.split("\n", 1)[0] for unit in transcript.units if isinstance(unit, UserMessage)
+            )
+            transcript.title = title or next(first, "")
+            self._display.show_state()
+
+    def copy_last_answer(self, _argument: str = "") -> None:
+        """Copy the answer of the last turn that has one."""
+        transcript = self._display.transcript
+        turns = [at for at, unit in enumerate(transcript.units) if isinstance(unit, UserMessage)]
+        answer = next((text for at in reversed(turns) if (text := answers_of_turn(transcript, at))), "")
+        if answer:
+            app_of(self._screen).copy_to_clipboard(answer)
+        else:
+            self.warn("No answer to copy yet.")
 
     def show_links(self, addresses: list[str]) -> None:
         """Show addresses of the conversation, and open the one that the user chooses."""

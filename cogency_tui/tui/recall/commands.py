@@ -1,6 +1,7 @@
 """Commands that open the recall screen, and continue a past conversation or a fork of one chosen there."""
 
 from functools import partial
+from time import time
 from typing import TYPE_CHECKING, Any
 
 from textual.screen import Screen
@@ -15,7 +16,9 @@ from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.transcript.units import Transcript, UserMessage
 
 if TYPE_CHECKING:
+    from cogency_tui.tui.recall.conversation_management import Upkeep
     from cogency_tui.tui.recall.destination import Destination
+    from cogency_tui.tui.recall.rows import RecallEntry
 
 
 class RecallCommands(FeatureCommands):
@@ -26,7 +29,7 @@ class RecallCommands(FeatureCommands):
         self._conversations = conversations
 
     def handlers(self) -> dict[str, Handler]:
-        return {"recall": self.recall}
+        return {"recall": self.recall, "rename": self.rename, "export": self.export}
 
     def recall(self, query: str = "") -> None:
         """Search past conversations for `query`, or list them."""
@@ -37,6 +40,44 @@ class RecallCommands(FeatureCommands):
                 self._screen.run_worker(partial(self._go_on, destination), group="recall", exclusive=True)
 
         app_of(self._screen).push_screen(RecallScreen(self._bridge.agent, self.idle, query=query), chosen)
+
+    async def rename(self, title: str = "") -> None:
+        """Give the open conversation this title, or one that the user writes."""
+        if (entry := await self._open_entry()) is None:
+            return
+        if title:
+            await self._management().set_title(entry, title)
+        else:
+            self._management().rename(entry)
+
+    async def export(self, argument: str = "") -> None:
+        """Export the open conversation as `[md|html|jsonl] [FILE]`, or in a format that the user chooses."""
+        from cogency_tui.tui.recall.export import read_destination
+
+        try:
+            destination = read_destination(argument, self._bridge.agent.project)
+        except CogencyError as exc:
+            self.complain(exc)
+            return
+        if (entry := await self._open_entry()) is None:
+            return
+        if destination is None:
+            self._management().export(entry)
+        else:
+            self._management().export_as(entry, *destination)
+
+    async def _open_entry(self) -> "RecallEntry | None":
+        from cogency_tui.tui.recall.rows import RecallEntry
+
+        if (id := self.begun()) is None:
+            return None
+        conversation = await (await self._bridge.agent.store()).conversation(id)
+        return RecallEntry(conversation) if conversation else None
+
+    def _management(self) -> "Upkeep":
+        from cogency_tui.tui.recall.conversation_management import Upkeep
+
+        return Upkeep(self._screen, self._bridge.agent, time, renamed=self._conversations.show_title)
 
     def fork(self, id: str, event: int) -> None:
         """Continue in a fork of the conversation `id` from its event with this number."""

@@ -7,6 +7,7 @@ Invariant: nothing is deleted, and no file is overwritten.
 
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from textual.screen import Screen
@@ -41,8 +42,8 @@ class Upkeep:
         clock: Callable[[], float],
         *,
         renamed: Callable[[str, str], None],
-        removed: Callable[[str], None],
-        returned: Callable[[str], None],
+        removed: Callable[[str], None] = lambda _id: None,
+        returned: Callable[[str], None] = lambda _id: None,
     ) -> None:
         self._screen = screen
         self._agent = agent
@@ -77,17 +78,20 @@ class Upkeep:
         """Ask for another title, and set it."""
 
         async def given(title: str | None) -> None:
-            if title is None:
-                return
-            try:
-                await self._agent.recall.rename(entry.conversation.id, title)
-            except CogencyError as exc:
-                self.complain(exc)
-            else:
-                self._renamed(entry.conversation.id, title)
+            if title is not None:
+                await self.set_title(entry, title)
 
         shown = entry.conversation.title
         app_of(self._screen).push_screen(RenameScreen(one_line(shown) if shown else ""), given)
+
+    async def set_title(self, entry: RecallEntry, title: str) -> None:
+        """Set the title; an empty one restores that from the first message."""
+        try:
+            await self._agent.recall.rename(entry.conversation.id, title)
+        except CogencyError as exc:
+            self.complain(exc)
+        else:
+            self._renamed(entry.conversation.id, title)
 
     async def trash(self, entry: RecallEntry) -> None:
         """Move a conversation to the trash."""
@@ -129,16 +133,19 @@ class Upkeep:
 
         def chosen(form: Form | None) -> None:
             if form is not None:
-                # The app runs it, so that it completes even if the screen is closed in the meantime.
-                work = partial(self._export, entry, form)
-                app_of(self._screen).run_worker(work, group="recall-export")
+                self.export_as(entry, form)
 
         dialog = ExportScreen(title_of(entry), directory_of(self._agent))
         app_of(self._screen).push_screen(dialog, chosen)
 
-    async def _export(self, entry: RecallEntry, form: Form) -> None:
+    def export_as(self, entry: RecallEntry, form: Form, path: Path | None = None) -> None:
+        """Write the conversation into a new file, at `path` or else in the directory of exports."""
+        # The app runs it, so that it completes even if the screen is closed in the meantime.
+        app_of(self._screen).run_worker(partial(self._export, entry, form, path), group="recall-export")
+
+    async def _export(self, entry: RecallEntry, form: Form, path: Path | None) -> None:
         try:
-            path = await export(self._agent, entry.conversation, form, app_of(self._screen).theme)
+            path = await export(self._agent, entry.conversation, form, app_of(self._screen).theme, path)
         except CogencyError as exc:
             self.complain(exc)
         else:
