@@ -70,11 +70,6 @@ class FileDiff:
         """The characters of a removed or an added line that differ from its twin; none without one."""
         return changed_words(row, self.old, self.new)
 
-    def text(self, hunk: Hunk) -> str:
-        """The agent's lines of a hunk, each with a newline: the initial text of an editor."""
-        first, end = hunk.outline.new
-        return "".join(f"{line}\n" for line in self.new[first:end])
-
     def patch(self, hunk: Hunk) -> str:
         """A hunk as a small diff without context or header, for the clipboard."""
         signs = {"same": " ", "removed": "-", "added": "+"}

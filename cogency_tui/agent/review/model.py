@@ -204,14 +204,29 @@ class Outcome:
 Fate = Literal["still there", "changed since", "moved", "gone", "unknown"]
 
 
+class Rewrite(NamedTuple):
+    """Lines of the agent that were changed since: from `first` to `end` in the file as the agent left it.
+    `texts` are there instead, from line `line` (from 1) of the current file.
+    """
+
+    first: int
+    end: int
+    line: int
+    texts: tuple[str, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class HunkFate:
-    """The survival of a hunk: `path` and `line` (from 1) are its current place, or the last one; 0: none."""
+    """The survival of a hunk: `path` and `line` (from 1) are its current place, or the last one; 0: none.
+
+    `rewrites` are its lines that were changed since, from top to bottom.
+    """
 
     hunk: str
     fate: Fate
     path: str
     line: int
+    rewrites: tuple[Rewrite, ...] = ()
 
 
 def joint(states: Sequence[State]) -> State:

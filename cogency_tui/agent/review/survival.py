@@ -8,11 +8,12 @@ from dataclasses import dataclass
 
 from cogency_tui.agent.edits.prior_contents import Contents
 from cogency_tui.agent.review.hunk_composition import content, is_readable
-from cogency_tui.agent.review.model import LARGEST, Fate, HunkFate, Outline
+from cogency_tui.agent.review.model import LARGEST, Fate, HunkFate, Outline, Rewrite
 from cogency_tui.errors import WorkspaceError
 from cogency_tui.store.blobs import Blobs
 from cogency_tui.store.edit_records import FileChange, Version
 from cogency_tui.workspace.diff import Check, Difference
+from cogency_tui.workspace.text_files import decode, lines_of
 from cogency_tui.workspace.three_way_merge import Range, hunks, line_differences, lines
 
 
@@ -83,9 +84,30 @@ def fates_of(
         return [HunkFate(each.id, "changed since", path, 0) for each in outlines]
     old, new, present = sides
     found = _found(new, present, [(each.new, old[slice(*each.base)]) for each in outlines], check)
+    texts = _texts(now, path, blobs, len(present))
     return [
-        HunkFate(each.id, fate, path, line + 1) for each, (fate, line) in zip(outlines, found, strict=True)
+        HunkFate(each.id, own.fate, path, own.line + 1, _rewrites(own, each.new, texts))
+        for each, own in zip(outlines, found, strict=True)
     ]
+
+
+def _texts(now: Version, path: str, blobs: Blobs, count: int) -> Sequence[str]:
+    """The current lines as text; none if they cannot be decoded into so many."""
+    try:
+        found = lines_of(decode(content(now, blobs), path).plain)
+    except WorkspaceError:
+        return ()
+    return found if len(found) == count else ()
+
+
+def _rewrites(found: "_Found", own: Range, texts: Sequence[str]) -> tuple[Rewrite, ...]:
+    if not texts or found.fate not in ("changed since", "gone"):
+        return ()
+    start, end = own
+    return tuple(
+        Rewrite(max(first, start), min(last, end), line + 1, tuple(texts[line:line_end]))
+        for first, last, line, line_end in found.hits
+    )
 
 
 def _content(change: FileChange, now: Version, blobs: Blobs) -> list[Fate]:
@@ -100,9 +122,10 @@ def _content(change: FileChange, now: Version, blobs: Blobs) -> list[Fate]:
         return ["changed since"]
     old, new, present = sides
     found = hunks(b"".join(old), b"".join(new))
-    fates = _found(new, present, [(hunk.new, old[slice(*hunk.old)]) for hunk in found], None)
+    own = _found(new, present, [(hunk.new, old[slice(*hunk.old)]) for hunk in found], None)
     # A moved hunk is not as the edit left it.
-    return ["changed since" if fate == "moved" else fate for fate, _ in fates] or ["changed since"]
+    fates: list[Fate] = ["changed since" if each.fate == "moved" else each.fate for each in own]
+    return fates or ["changed since"]
 
 
 def _lines(change: FileChange, now: Version, blobs: Blobs) -> list[list[bytes]] | None:
@@ -112,18 +135,25 @@ def _lines(change: FileChange, now: Version, blobs: Blobs) -> list[list[bytes]] 
     return lines(*(content(each, blobs) for each in versions)) if readable else None
 
 
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """A hunk's state, its current or last line, and the changes since that touch it."""
+
+    fate: Fate
+    line: int
+    hits: Sequence[Difference] = ()
+
+
 def _found(
     new: Sequence[bytes],
     present: Sequence[bytes],
     targets: Sequence[tuple[Range, Sequence[bytes]]],
     check: Check | None,
-) -> list[tuple[Fate, int]]:
-    """For hunks, given by their lines in `new` with the lines before the edit: the state of each, and its
-    current or last line in `present`.
-    """
+) -> list[_Found]:
+    """Find hunks, given by their lines in `new` with the lines before the edit, in `present`."""
     changes = line_differences(new, present, check)
     ends = [change[1] for change in changes]
-    found: list[tuple[Fate, int]] = []
+    found: list[_Found] = []
     for (start, end), before in targets:
         index = bisect_left(ends, start)
         shift = changes[index - 1][3] - changes[index - 1][1] if index else 0
@@ -136,11 +166,12 @@ def _found(
                 shift = change[3] - change[1]
             index += 1
         if not hits:
-            found.append(("still there", start + shift))
+            found.append(_Found("still there", start + shift))
             continue
         first = hits[0][2] if hits[0][0] <= start else start + shift
         last = hits[-1][3] + max(0, end - hits[-1][1])
-        found.append(_judged(new[start:end], before, present, (first, last), changes))
+        fate, line = _judged(new[start:end], before, present, (first, last), changes)
+        found.append(_Found(fate, line, hits))
     return found
 
 

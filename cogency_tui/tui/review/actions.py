@@ -19,7 +19,7 @@ from cogency_tui.tui.review.background_reader import target_of
 from cogency_tui.tui.review.diff_view import DiffView
 from cogency_tui.tui.review.file_list import FileList
 from cogency_tui.tui.review.open_file import WHOLE_FILE, OpenFile
-from cogency_tui.tui.review.text_dialog import Task, WritingScreen
+from cogency_tui.tui.review.text_editor import Task
 from cogency_tui.tui.terminal.external_editor import at_line
 
 
@@ -108,6 +108,10 @@ def next_undecided(file: OpenFile, place: int | None, but: Sequence[str]) -> int
     )
 
 
+OpenEditor = Callable[[Task, str, Callable[[str], None]], None]
+"""Has a text written below a hunk; the function receives it."""
+
+
 class Acting:
     """Turns keys into decisions about the changes in `project`, as shown by `view` and `files`."""
 
@@ -119,6 +123,7 @@ class Acting:
         files: FileList,
         picking: Picking,
         deciding: Deciding,
+        open_editor: OpenEditor,
     ) -> None:
         self._screen = screen
         self._project = project
@@ -126,6 +131,7 @@ class Acting:
         self._files = files
         self._picking = picking
         self._deciding = deciding
+        self._open_editor = open_editor
         self.handlers: Mapping[str, Callable[[], None]] = {
             "keep": self.keep,
             "revert": self.revert,
@@ -173,20 +179,20 @@ class Acting:
         if hunk.id in file.conflicts:
             self._edit_conflict(file, hunk)
             return
-        text = file.diff.text(hunk)
-        about = f"{one_line(file.file.path)}, {_where(hunk)}"
-        self._write(
-            Task("Edit hunk", about, text, "save"),
-            lambda written: self._deciding.edit(target, _ended(written)),
+        text = file.text(hunk)
+        task = Task(
+            "Edit hunk", _where(hunk), text, "save", path=file.file.path, line=hunk.outline.new[0] + 1
         )
+        self._write(task, hunk.id, lambda written: self._deciding.edit(target, _ended(written)))
 
     def comment(self) -> None:
         """Write a comment about the target."""
         if target := self._target():
             count = len(target.hunks)
-            about = one_line(target.path) + (f", {plural(count, 'hunk')}" if count else "")
-            task = Task("Comment for the agent", about, "", "save comment", short=True)
-            self._write(task, lambda written: self._deciding.comment(target, written))
+            about = plural(count, "hunk") if count > 1 else "" if count else one_line(target.path)
+            task = Task("Comment", about, "", "save", short=True)
+            last = target.hunks[-1] if count else WHOLE_FILE
+            self._write(task, last, lambda written: self._deciding.comment(target, written))
 
     def settle(self, choice: Literal["ours", "theirs"]) -> None:
         """Choose a side for the first unsettled place."""
@@ -250,8 +256,8 @@ class Acting:
             # Bytes that are not valid text would be lost on writing them back.
             self._warn("These lines are not UTF-8. 1 uses the current version, 2 the one before the agent.")
             return
-        task = Task("Resolve conflict", f"{one_line(file.file.path)}, {_where(hunk)}", ours, "apply")
-        self._write(task, lambda written: self._choose(file, hunk.id, Text(_ended(written))))
+        task = Task("Resolve conflict", _where(hunk), ours, "apply", path=file.file.path)
+        self._write(task, hunk.id, lambda written: self._choose(file, hunk.id, Text(_ended(written))))
 
     def _choose(self, file: OpenFile, id: str, choice: Choice) -> None:
         choices = file.choices[id]
@@ -264,16 +270,17 @@ class Acting:
         else:
             self._view.renew()
 
-    def _write(self, task: Task, take: Callable[[str], None]) -> None:
+    def _write(self, task: Task, hunk: str, take: Callable[[str], None]) -> None:
+        """Have a text written below a hunk."""
         if clean(task.text) != task.text:
             self._warn("These lines contain characters that cannot be edited here. o opens the file.")
             return
 
-        def written(text: str | None) -> None:
-            if text is not None and (text != task.text or task.text):
+        def written(text: str) -> None:
+            if text or task.text:
                 take(text)
 
-        app_of(self._screen).push_screen(WritingScreen(task), written)
+        self._open_editor(task, hunk, written)
 
     @property
     def _shown(self) -> OpenFile | None:

@@ -129,7 +129,7 @@ class Reading:
             file.settle(found)
             if found:
                 self._shows.show_more()
-            file.fates = {fate.hunk: fate for fate in await self._review.fates(key)}
+            file.survived(await self._review.fates(key))
             self._shows.show_more()
         except CogencyError as exc:
             self._shows.show_problem(exc)

@@ -15,7 +15,15 @@ from cogency_tui.store.edit_records import State
 from cogency_tui.tui.kit.bar import Bar, end_to_end
 from cogency_tui.tui.kit.lines import BLANK, Line, cells, chop, fit, fit_path, width_of, wrap
 from cogency_tui.tui.kit.number_format import counted, plural, size
-from cogency_tui.tui.review.hunk_states import FATES, GLYPHS, ROLES, STATES, state_mark
+from cogency_tui.tui.review.hunk_states import (
+    FATES,
+    GLYPHS,
+    ROLES,
+    STATES,
+    file_glyph,
+    file_state,
+    state_mark,
+)
 from cogency_tui.tui.review.open_file import OpenFile
 from cogency_tui.tui.theme_styles import ThemeStyles
 
@@ -253,7 +261,8 @@ class FileTitle(Bar):
         if file is None:
             return [margin, Segment("Diff", styles("accent" if self._focused else "dim", attributes="bold"))]
         facts = "  ".join(filter(None, (describe_file(file), counted(file.added, file.removed))))
-        right = [*state_mark(file.state, styles, "surface"), margin]
+        glyph = Segment(f"{file_glyph(file)} ", styles(ROLES[file.state]))
+        right = [glyph, *file_state(file, styles, "surface"), margin]
         fate = self._fate()
         for text, role in ((self._aside, "accent"), (fate, "dim")):
             more = Segment(f"{text}  " if text else "", styles(role))
@@ -275,4 +284,4 @@ class FileTitle(Bar):
         fates: set[Fate] = {fate.fate for id, fate in self._open.fates.items() if id in there}
         if not fates:
             return ""
-        return FATES[fates.pop()][0] if len(fates) == 1 else "partly edited later"
+        return FATES[fates.pop()][0] if len(fates) == 1 else "partly edited since"

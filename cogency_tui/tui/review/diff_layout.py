@@ -6,9 +6,13 @@ Invariant: if there is a hunk, every line belongs to one; lines before the first
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate
+from typing import NamedTuple
 
+from rich.segment import Segment
+
+from cogency_tui.agent.review.model import Rewrite
 from cogency_tui.tui.kit.diff_rows import Pen
-from cogency_tui.tui.kit.lines import BLANK, Line
+from cogency_tui.tui.kit.lines import BLANK, Line, width_of
 from cogency_tui.tui.review.diff_annotations import (
     draw_comments,
     draw_conflict,
@@ -17,9 +21,10 @@ from cogency_tui.tui.review.diff_annotations import (
     draw_notes,
 )
 from cogency_tui.tui.review.open_file import WHOLE_FILE, OpenFile, unchanged_rows
+from cogency_tui.tui.review.rewrites import Part, draw_rewrite
 from cogency_tui.tui.review.section_drawing import Fold, Key, Section, SideBySide, Texts, Unified
 from cogency_tui.tui.theme_styles import ThemeStyles
-from cogency_tui.workspace.diff_rows import Rows
+from cogency_tui.workspace.diff_rows import ListedLines, Rows
 from cogency_tui.workspace.three_way_merge import Range
 
 CONTEXT = 3
@@ -28,17 +33,39 @@ CONTEXT = 3
 _SHORTEST = 2
 """Hidden lines up to which no fold is made: it would save nothing."""
 
-Known = dict[tuple[str, int, Range, bool], Section]
+FREE: Key = ("free", "")
+"""The key of the lines that are left free."""
+
+
+class Gap(NamedTuple):
+    """Lines to leave free below a hunk, or above all of them (`WHOLE_FILE`)."""
+
+    hunk: str
+    rows: int
+
+
+Known = dict[tuple[str, int, Range, bool, int], Section]
 
 
 class Layout:
     """The sections of `file` in `width` cells, side by side if `split`.
 
-    `known` caches sections of lines for the same file, width, colors and arrangement.
+    `known` caches sections of lines for the same file, width, colors and arrangement; `gap` leaves lines
+    free below a hunk.
     """
 
-    def __init__(self, file: OpenFile, width: int, styles: ThemeStyles, known: Known, *, split: bool) -> None:
+    def __init__(
+        self,
+        file: OpenFile,
+        width: int,
+        styles: ThemeStyles,
+        known: Known,
+        *,
+        split: bool,
+        gap: Gap | None = None,
+    ) -> None:
         self.file = file
+        self._free = gap
         self._known = known
         self._split = split
         digits = len(str(max(len(file.diff.old), len(file.diff.new), 1)))
@@ -81,6 +108,7 @@ class Layout:
         file, pen = self.file, self._pen
         yield Texts(("notes", ""), 0, draw_notes(file.file, file.diff.notes, pen.width, pen.theme_styles))
         yield from self._conflict(WHOLE_FILE, 0)
+        yield from self._free_lines(WHOLE_FILE, 0)
         gaps = file.diff.gaps()
         last = len(file.hunks)
         for index, (gap, new) in enumerate(gaps if file.hunks else []):
@@ -110,8 +138,8 @@ class Layout:
     def _head(self, index: int) -> Iterator[Section]:
         file, pen = self.file, self._pen
         hunk = file.hunks[index]
-        # A reverted hunk is gone for that reason.
-        fate = None if hunk.state == "reverted" else file.fates.get(hunk.id)
+        # A reverted hunk is gone, and an edited one changed, for that reason.
+        fate = None if hunk.state in ("reverted", "edited") else file.fates.get(hunk.id)
         head = draw_head(
             hunk,
             index + 1,
@@ -126,8 +154,42 @@ class Layout:
 
     def _hunk(self, index: int) -> Iterator[Section]:
         hunk, rows = self.file.hunks[index], self.file.rows[index]
-        yield self._lines("rows", index, hunk.outline.old, lambda: rows, gone=hunk.state == "reverted")
+        parts = self.file.parts.get(hunk.id) if hunk.state not in ("reverted", "conflict") else None
+        if parts:
+            yield from self._parts(index, parts)
+        else:
+            yield self._lines("rows", index, hunk.outline.old, lambda: rows, gone=hunk.state == "reverted")
         yield from self._conflict(hunk.id, index)
+        yield from self._free_lines(hunk.id, index)
+
+    def _free_lines(self, id: str, index: int) -> Iterator[Section]:
+        if self._free is not None and self._free.hunk == id:
+            yield Texts(
+                FREE, index, [BLANK] * self._free.rows, self.file.hunks[index].outline.new[1] if id else 1
+            )
+
+    def _parts(self, index: int, parts: Sequence[Part]) -> Iterator[Section]:
+        """Yield the rows of a hunk, and below those that were changed since what replaced them."""
+        rows = self.file.rows[index]
+        for number, part in enumerate(parts, 1):
+            own = ListedLines(rows[at] for at in range(part.first, part.end))
+            span = (part.first, part.end)
+            gone = part.rewrite is not None
+            yield self._lines("rows", index, span, lambda own=own: own, gone=gone, part=number)
+            if part.rewrite is not None:
+                lines = self._rewrite(part.rewrite)
+                yield Texts(("rewrite", self.file.hunks[index].id), index, lines, part.rewrite.line)
+
+    def _rewrite(self, rewrite: Rewrite) -> list[Line]:
+        """The lines of a rewrite in the column of the new side."""
+        pen, styles = self._pen, self._pen.theme_styles
+        half = (pen.width - 1) // 2
+        before = [Segment(" " * (pen.digits + 1), styles("dim", "raised"))]
+        if self._split:
+            before = [Segment(" " * half, styles()), Segment("│", styles("rule"))]
+        room = half if self._split else pen.width - pen.digits - 1
+        drawn = draw_rewrite(rewrite, self.file.file.path, pen.digits, room, styles)
+        return [Line([*before, *line.segments], line.joint, width_of(before) + line.lead) for line in drawn]
 
     def _conflict(self, id: str, index: int) -> Iterator[Section]:
         obstacle = self.file.conflicts.get(id)
@@ -139,10 +201,10 @@ class Layout:
         return self._lines(kind, hunk, old, lambda: unchanged_rows(self.file.diff, old, new))
 
     def _lines(
-        self, kind: str, hunk: int, old: Range, rows: Callable[[], Rows], *, gone: bool = False
+        self, kind: str, hunk: int, old: Range, rows: Callable[[], Rows], *, gone: bool = False, part: int = 0
     ) -> Section:
-        """A section of lines, laid out only once: there may be very many."""
-        key = (kind, hunk, old, gone)
+        """A section of lines, laid out only once: there may be very many; `part` is one of a hunk, from 1."""
+        key = (kind, hunk, old, gone, part)
         section = self._known.get(key)
         if section is None:
             make = SideBySide if self._split else Unified

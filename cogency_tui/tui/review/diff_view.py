@@ -4,7 +4,7 @@ Invariant: through every new layout (another width, a fold, a change of the file
 line, and the line at its place on the screen.
 """
 
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, NamedTuple
 
 from rich.segment import Segment
 from rich.style import Style
@@ -12,20 +12,29 @@ from textual import events
 from textual.binding import Binding, BindingType
 from textual.message import Message
 from textual.strip import Strip
+from textual.widget import Widget
 
 from cogency_tui.agent.review.model import Hunk
 from cogency_tui.tui.kit.line_view import DrawContext, LineView, overlaid
 from cogency_tui.tui.kit.lines import Line, wrap
-from cogency_tui.tui.review.diff_layout import Known, Layout
+from cogency_tui.tui.kit.typed_app import app_of
+from cogency_tui.tui.review.diff_layout import FREE, Gap, Known, Layout
 from cogency_tui.tui.review.keys import filter_key
 from cogency_tui.tui.review.open_file import OpenFile
 from cogency_tui.tui.review.section_drawing import Key
 
 Way = Literal["auto", "side by side", "unified"]
-WAYS: tuple[Way, ...] = ("auto", "side by side", "unified")
 
 _SPLIT_FROM = 104
 """Cells from which both sides fit."""
+
+
+class Inset(NamedTuple):
+    """A widget of so many lines below a hunk."""
+
+    widget: Widget
+    hunk: str
+    rows: int
 
 
 class DiffView(LineView):
@@ -58,6 +67,7 @@ class DiffView(LineView):
         self._cursor = 0
         self._unseen = False
         self._texts: list[Line] = []
+        self._inset: Inset | None = None
 
     @property
     def hunk(self) -> Hunk | None:
@@ -86,11 +96,13 @@ class DiffView(LineView):
     @property
     def is_split(self) -> bool:
         """True if both sides are side by side."""
+        return self._is_split_by_width if self.way == "auto" else self.way == "side by side"
+
+    @property
+    def _is_split_by_width(self) -> bool:
+        """True if there is room for both sides, and each has lines: else one would be an empty half."""
         file = self.file
-        if self.way != "auto" or file is None:
-            return self.way == "side by side"
-        # With only one side, the other would be an empty half.
-        return self.text_width >= _SPLIT_FROM and bool(file.diff.old and file.diff.new)
+        return file is not None and self.text_width >= _SPLIT_FROM and bool(file.diff.old and file.diff.new)
 
     def say(self, text: str) -> None:
         """Show a text instead of a file."""
@@ -121,9 +133,10 @@ class DiffView(LineView):
         self._return_to(anchor)
         self.refresh()
 
-    def turn(self, way: Way) -> None:
-        """Show the sides in another arrangement."""
-        self.way = way
+    def turn(self) -> None:
+        """Show the sides in the other arrangement, which is automatic again if the width asks for it."""
+        split = not self.is_split
+        self.way = "auto" if split == self._is_split_by_width else "side by side" if split else "unified"
         self.renew()
 
     def go_to(self, hunk: int) -> None:
@@ -138,6 +151,47 @@ class DiffView(LineView):
         elif end > at + page:
             self.jump(end - page)
         self._put(top)
+
+    def inset(self, widget: Widget, hunk: str, rows: int) -> None:
+        """Show a widget of so many lines below a hunk, or above all of them (`WHOLE_FILE`)."""
+        self._inset = Inset(widget, hunk, rows)
+        self.renew()
+        self._reveal_inset()
+
+    def clear_inset(self) -> None:
+        """Close the gap that the widget was in."""
+        self._inset = None
+        self.renew()
+
+    def _reveal_inset(self) -> None:
+        """Scroll so that all of the widget is visible, and the hunk ends right above it."""
+        gap, top = self._gap, self._layout.place(FREE, 0) if self._layout else None
+        if top is not None and gap is not None:
+            self.jump(min(top, max(self.scroll_offset.y, top + gap.rows - self.page)))
+        self._place_inset()
+
+    @property
+    def _gap(self) -> Gap | None:
+        """The lines for the widget: half of the screen at most."""
+        if self._inset is None:
+            return None
+        most = max(1, min(app_of(self).size.height // 2, self.page))
+        return Gap(self._inset.hunk, min(self._inset.rows, most))
+
+    def _place_inset(self) -> None:
+        """Move the widget into its gap; where there is none, or it is scrolled away, to the nearest edge."""
+        inset, gap, container = self._inset, self._gap, self.parent
+        if inset is None or gap is None or not isinstance(container, Widget):
+            return
+        last = max(0, self.page - gap.rows)
+        top = self._layout.place(FREE, 0) if self._layout else None
+        y = last if top is None else max(0, min(top - self.scroll_offset.y, last))
+        inset.widget.styles.height = gap.rows
+        inset.widget.styles.offset = (0, self.region.y - container.content_region.y + y)
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        super().watch_scroll_y(old_value, new_value)
+        self._place_inset()
 
     def unfold(self, gap: int) -> None:
         """Show the lines of a fold."""
@@ -181,6 +235,7 @@ class DiffView(LineView):
             if self._unseen and self.page:
                 self.go_to(self.place or 0)
             self.reveal(self._cursor)
+        self._reveal_inset()
 
     def on_focus(self) -> None:
         self.refresh()
@@ -223,7 +278,8 @@ class DiffView(LineView):
         facts = (file, self.text_width, self.theme_styles, self.is_split)
         if self._known_for != facts:
             self._known, self._known_for = {}, facts
-        self._layout = Layout(file, self.text_width - 1, self.theme_styles, self._known, split=self.is_split)
+        width, split = self.text_width - 1, self.is_split
+        self._layout = Layout(file, width, self.theme_styles, self._known, split=split, gap=self._gap)
         self.resize_column(self._layout.height)
 
     def _anchor(self) -> tuple[Key, int, int, int | None]:

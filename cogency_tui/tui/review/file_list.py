@@ -1,6 +1,7 @@
 """The changed files: a row each under headings, with its state and its added and removed lines."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import ClassVar
 
 from rich.segment import Segment
@@ -11,15 +12,27 @@ from cogency_tui.tui.kit.lines import Line, cells, fit, fit_path, width_of
 from cogency_tui.tui.kit.number_format import counted
 from cogency_tui.tui.kit.select_list import SelectList
 from cogency_tui.tui.review.file_rows import FileHeading, FileRow, ListRow
-from cogency_tui.tui.review.hunk_states import GLYPHS, KIND_LETTERS, ROLES
+from cogency_tui.tui.review.hunk_states import (
+    KIND_LETTERS,
+    ROLES,
+    file_glyph,
+    file_state,
+    file_words,
+)
 from cogency_tui.tui.review.keys import filter_key
 from cogency_tui.tui.theme_styles import ThemeStyles
 
 _WORDY = 40
-"""Cells from which a row has room for the word of its state."""
+"""Cells from which a row has room for its state, whatever its name."""
 
-_WORD = 9
-_COUNTS = 11
+_LEFT = 4
+"""Cells of the glyphs before a name."""
+
+_STATE = 8
+"""Cells of the longest state of one hunk."""
+
+_SPACE = 2
+"""Cells between two columns."""
 
 
 class FileList(SelectList[ListRow]):
@@ -39,7 +52,8 @@ class FileList(SelectList[ListRow]):
     ]
 
     def __init__(self, *, id: str | None = None) -> None:
-        super().__init__(_draw_row, _key_of, focusable=True, id=id)
+        super().__init__(self._draw_row, _key_of, focusable=True, id=id)
+        self._columns = _Columns()
 
     @property
     def file(self) -> ChangedFile | None:
@@ -47,10 +61,25 @@ class FileList(SelectList[ListRow]):
         row = self.row
         return row.file if isinstance(row, FileRow) else None
 
+    @property
+    def natural_width(self) -> int:
+        """The width at which no name is cut; it does not depend on the states."""
+        columns = self._columns
+        return (
+            2 * self.MARGIN + _LEFT + columns.name + columns.counts + max(_STATE, columns.glyphs) + 2 * _SPACE
+        )
+
     def show_rows(self, rows: Sequence[ListRow], selected: int) -> None:
         """Show other rows at the same scroll position, with the one at a place selected."""
         self.rows = rows
+        files = [row for row in rows if isinstance(row, FileRow)]
+        self._columns = _columns([row.file for row in files], [row.label for row in files])
         self.restore(None, selected)
+
+    def _draw_row(self, row: ListRow, width: int, styles: ThemeStyles, on: str) -> Line:
+        if isinstance(row, FileHeading):
+            return _draw_heading(row, width, styles)
+        return _draw_file(row, self._columns, width, styles, on)
 
     def action_open(self) -> None:
         self.post_message(self.Chosen(again=True))
@@ -58,12 +87,6 @@ class FileList(SelectList[ListRow]):
 
 def _key_of(row: ListRow) -> FileKey | None:
     return row.file.key if isinstance(row, FileRow) else None
-
-
-def _draw_row(row: ListRow, width: int, styles: ThemeStyles, on: str) -> Line:
-    if isinstance(row, FileHeading):
-        return _draw_heading(row, width, styles)
-    return _draw_file(row, width, styles, on)
 
 
 def _draw_heading(row: FileHeading, width: int, styles: ThemeStyles) -> Line:
@@ -77,20 +100,49 @@ def _draw_heading(row: FileHeading, width: int, styles: ThemeStyles) -> Line:
     )
 
 
-def _draw_file(row: FileRow, width: int, styles: ThemeStyles, on: str) -> Line:
-    file, state = row.file, row.file.state
+@dataclass(frozen=True, slots=True)
+class _Columns:
+    """The widest name, counts, and state of some files; the states in words, and `short`."""
+
+    name: int = 0
+    counts: int = 0
+    words: int = 0
+    glyphs: int = 0
+
+    def fit(self, room: int) -> tuple[int, bool]:
+        """The width of the states beside which no name is cut, 0 without them, and whether they are short."""
+        left = room - self.name - self.counts - _SPACE
+        if self.words + _SPACE <= left:
+            return self.words, False
+        return (self.glyphs if self.glyphs + _SPACE <= left or room >= _WORDY else 0), True
+
+
+def _columns(files: Sequence[ChangedFile], labels: Sequence[str]) -> _Columns:
+    return _Columns(
+        max(map(cells, labels), default=0),
+        max((cells(counted(file.added, file.removed)) for file in files), default=0),
+        *(max((_state_width(file, short=short) for file in files), default=0) for short in (False, True)),
+    )
+
+
+def _state_width(file: ChangedFile, *, short: bool) -> int:
+    return sum(cells(text) for text, _role in file_words(file, short=short))
+
+
+def _draw_file(row: FileRow, columns: _Columns, width: int, styles: ThemeStyles, on: str) -> Line:
+    file = row.file
     left = [
-        Segment(f"{GLYPHS[state]} ", styles(ROLES[state], on)),
+        Segment(f"{file_glyph(file)} ", styles(ROLES[file.state], on)),
         Segment(f"{KIND_LETTERS[file.kind]} ", styles("dim", on)),
     ]
-    right = [Segment(f" {counted(file.added, file.removed)}", styles("dim", on))]
-    if width >= _WORDY:
-        right = [
-            Segment(right[0].text.rjust(_COUNTS), styles("dim", on)),
-            Segment(state.rjust(_WORD), styles(ROLES[state], on)),
-        ]
-    room = width - width_of(left) - width_of(right)
+    counts = counted(file.added, file.removed)
+    right = [Segment(counts.rjust(columns.counts + _SPACE), styles("dim", on))]
+    states, short = columns.fit(width - _LEFT)
+    if states:
+        words = file_state(file, styles, on, short=short)
+        right += [Segment(" " * (states + _SPACE - width_of(words)), styles("text", on)), *words]
+    room = max(1, width - width_of(left) - width_of(right))
     label = fit_path(row.label, room) if row.is_path else fit(row.label, room)
-    role = "dim" if state == "reverted" else "text"
+    role = "dim" if file.state == "reverted" else "text"
     name = Segment(label + " " * (room - cells(label)), styles(role, on))
     return Line([*left, name, *right])

@@ -1,10 +1,11 @@
 """The state and the fate of a hunk: a glyph, a role of the theme and a word for each."""
 
+from collections import Counter
 from collections.abc import Mapping
 
 from rich.segment import Segment
 
-from cogency_tui.agent.review.model import Fate
+from cogency_tui.agent.review.model import ChangedFile, Fate
 from cogency_tui.store.edit_records import Kind, State
 from cogency_tui.tui.theme_styles import ThemeStyles
 
@@ -22,7 +23,7 @@ ROLES: Mapping[State, str] = {
 FATES: Mapping[Fate, tuple[str, str]] = {
     "still there": ("applied", "dim"),
     "moved": ("moved", "dim"),
-    "changed since": ("edited later", "edit"),
+    "changed since": ("edited since", "accent"),
     "gone": ("gone", "edit"),
     "unknown": ("unknown", "dim"),
 }
@@ -43,3 +44,36 @@ def state_mark(state: State, styles: ThemeStyles, on: str, *, word: bool = True)
     """Draw glyph and word of a state."""
     style = styles(ROLES[state], on)
     return [Segment(f"{GLYPHS[state]} {state}" if word else GLYPHS[state], style)]
+
+
+MIXED = "◐"
+"""The glyph of a file whose hunks were decided differently."""
+
+
+def is_mixed(file: ChangedFile) -> bool:
+    """Return whether all hunks of a file are decided, and not all alike."""
+    return len(set(file.states)) > 1 and file.state == "edited"
+
+
+def file_glyph(file: ChangedFile) -> str:
+    """The glyph of a file's state."""
+    return MIXED if is_mixed(file) else GLYPHS[file.state]
+
+
+def file_words(file: ChangedFile, *, short: bool = False) -> list[tuple[str, str]]:
+    """The words of a file's state, each with its role; of mixed states `1 kept · 1 reverted`, or `1✓ 1↺` if
+    `short`.
+    """
+    if not is_mixed(file):
+        return [(file.state, ROLES[file.state])]
+    counts = Counter(file.states)
+    found: list[tuple[str, str]] = []
+    for state in filter(counts.get, STATES):
+        joint = (" " if short else " · ") if found else ""
+        found += [(joint, "dim"), (f"{counts[state]}{GLYPHS[state] if short else f' {state}'}", ROLES[state])]
+    return found
+
+
+def file_state(file: ChangedFile, styles: ThemeStyles, on: str, *, short: bool = False) -> list[Segment]:
+    """Draw the words of a file's state."""
+    return [Segment(text, styles(role, on)) for text, role in file_words(file, short=short)]

@@ -44,7 +44,7 @@ REVIEW_KEYS: list[BindingType] = [
     ),
     _key("o", "do('open')", "Open", "open", "Open the current file in $EDITOR at this line", show=True),
     _key("Y", "do('copy')", "Copy patch", "copy", "Copy the hunk as a patch"),
-    _key("s", "sides", "Split view", "sides", "Side by side, unified, or by the width", show=True),
+    _key("s", "sides", "Split view", "sides", "Switch between side by side and unified", show=True),
     _key("f", "folds", "Folds", "folds", "Show or fold unchanged lines"),
     _key("b", "group", "Group", "group", "Group the list by turn or by file"),
     _key("tab", "switch", "Files", "switch", "Switch between the list and the diff", show=True),

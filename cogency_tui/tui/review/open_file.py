@@ -3,7 +3,7 @@
 Construction blocks, and runs off the event loop: a file may have very many lines.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from cogency_tui.agent.edits.reverse import Obstacle
@@ -12,6 +12,7 @@ from cogency_tui.agent.review.file_diff import FileDiff
 from cogency_tui.agent.review.model import ChangedFile, Hunk, HunkFate
 from cogency_tui.tui.kit.code import Pieces
 from cogency_tui.tui.kit.diff_rows import Coloring
+from cogency_tui.tui.review.rewrites import Part, parts_of
 from cogency_tui.workspace.diff_rows import ListedLines, Row, Rows, Run, Span
 from cogency_tui.workspace.three_way_merge import Range
 
@@ -43,8 +44,8 @@ _COLORED_WHOLE = 60_000
 
 @dataclass(slots=True, eq=False)
 class OpenFile:
-    """`rows` are the lines of each hunk. `conflicts` and `choices` are by the id of a hunk; a choice is
-    None until one is made for that place."""
+    """`rows` are the lines of each hunk. `parts`, `conflicts` and `choices` are by the id of a hunk: its rows
+    divided where some were changed since; a choice is None until one is made for that place."""
 
     diff: FileDiff
     rows: list[Rows]
@@ -52,6 +53,7 @@ class OpenFile:
     unfolded: set[int] = field(default_factory=set[int])
     picked: set[str] = field(default_factory=set[str])
     fates: dict[str, HunkFate] = field(default_factory=dict[str, HunkFate])
+    parts: dict[str, list[Part]] = field(default_factory=dict[str, list[Part]])
     conflicts: dict[str, Obstacle] = field(default_factory=dict[str, Obstacle])
     choices: dict[str, list[Choice | None]] = field(default_factory=dict[str, list[Choice | None]])
 
@@ -71,6 +73,16 @@ class OpenFile:
     def hunks(self) -> Sequence[Hunk]:
         return self.diff.hunks
 
+    def survived(self, fates: Iterable[HunkFate]) -> None:
+        """Set the fates of the hunks."""
+        self.fates = {fate.hunk: fate for fate in fates}
+        pairs = zip(self.hunks, self.rows, strict=True)
+        self.parts = {
+            hunk.id: parts_of(rows, self.fates[hunk.id].rewrites)
+            for hunk, rows in pairs
+            if hunk.id in self.fates
+        }
+
     def take(self, file: ChangedFile) -> bool:
         """Update the file's state; return False if its lines changed, so that they have to be read again."""
         old = self.file
@@ -86,9 +98,19 @@ class OpenFile:
     def take_over(self, other: "OpenFile") -> None:
         """Adopt the folds and picks from an earlier state of the same file."""
         self.picked = other.picked & {hunk.id for hunk in self.hunks}
-        self.fates = other.fates
+        self.survived(other.fates.values())
         if len(other.hunks) == len(self.hunks):
             self.unfolded = other.unfolded
+
+    def text(self, hunk: Hunk) -> str:
+        """The lines of a hunk, each with a newline: the user's if it is edited, else the agent's."""
+        rewrites = self.fates[hunk.id].rewrites if hunk.id in self.fates and hunk.state == "edited" else ()
+        done, end = hunk.outline.new
+        lines: list[str] = []
+        for rewrite in rewrites:
+            lines += [*self.diff.new[done : rewrite.first], *rewrite.texts]
+            done = rewrite.end
+        return "".join(f"{line}\n" for line in (*lines, *self.diff.new[done:end]))
 
     def in_conflict(self) -> list[str]:
         """The ids of the hunks in conflict, or that of the file."""

@@ -4,6 +4,7 @@ It composes, and passes keys on: `widget_updates` updates the widgets, `actions`
 meanwhile: `reload` refreshes the screen.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
@@ -22,14 +23,23 @@ from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.review.actions import Acting, Picking
 from cogency_tui.tui.review.background_decisions import Deciding
 from cogency_tui.tui.review.diff_annotations import FileTitle, ReviewHeader
-from cogency_tui.tui.review.diff_view import WAYS, DiffView
+from cogency_tui.tui.review.diff_view import DiffView
 from cogency_tui.tui.review.file_list import FileList
 from cogency_tui.tui.review.keys import REVIEW_KEYS
-from cogency_tui.tui.review.text_dialog import REVIEW_STYLES
+from cogency_tui.tui.review.open_file import WHOLE_FILE
+from cogency_tui.tui.review.text_editor import ReviewText, Task, TextEditor
 from cogency_tui.tui.review.widget_updates import Showing, Widgets
 
 BOTH_FIT = 80
 """Cells from which list and diff are side by side."""
+
+REVIEW_STYLES = Path(__file__).parent.parent / "styles" / "review.tcss"
+
+_ROOMY = 120
+"""Cells from which the list may be wider than a third."""
+
+_LIST = 30
+"""The least width of the list beside the diff."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,23 +77,29 @@ class ReviewScreen(AnsweringScreen[Jump | ReviewCommand | None]):
             DiffView(id="review-diff"),
         )
         self._files, self._view = self._widgets.files, self._widgets.view
-        self._showing = Showing(self, review, self._widgets, call)
+        self._showing = Showing(self, review, self._widgets, call, self.fit_list)
         self._picking = Picking(self._view)
         deciding = Deciding(self, review, self._showing.decided)
-        self._acting = Acting(self, project, self._view, self._files, self._picking, deciding)
+        self._editor = TextEditor(self._fit_editor, self._close_editor, id="writing")
+        self._written = WHOLE_FILE
+        self._acting = Acting(
+            self, project, self._view, self._files, self._picking, deciding, self._open_editor
+        )
         self._straight = bool(call)
+        self._left = Surface(id="review-left")
 
     def compose(self) -> ComposeResult:
         widgets = self._widgets
         yield widgets.header
         with Horizontal(id="review-panes"):
-            with Surface(id="review-left"):
+            with self._left:
                 yield widgets.list_title
                 yield widgets.filter
                 yield widgets.files
             with Surface(id="review-right"):
                 yield widgets.file_title
                 yield widgets.view
+                yield self._editor
         yield Footer(id="footer")
 
     def on_mount(self) -> None:
@@ -105,7 +121,7 @@ class ReviewScreen(AnsweringScreen[Jump | ReviewCommand | None]):
         self._widgets.header.work(working)
 
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
-        in_diff = event.widget is self._view
+        in_diff = event.widget is self._view or isinstance(event.widget, ReviewText)
         self._widgets.file_title.light(in_diff)
         self._widgets.list_title.light(not in_diff)
         self.set_class(in_diff, "-diff")
@@ -136,7 +152,9 @@ class ReviewScreen(AnsweringScreen[Jump | ReviewCommand | None]):
         self.call_next(self.run_action, event.action)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Disable what acts on a file while none is selected."""
+        """Allow nothing else while a text is written, which could be lost, and nothing on a file without one."""
+        if self._editor.is_open and action not in ("step_back", "help"):
+            return False
         acts_on_file = action in ("enter", "sides") or (
             action == "do" and parameters[0] not in ("undo", "redo")
         )
@@ -179,8 +197,7 @@ class ReviewScreen(AnsweringScreen[Jump | ReviewCommand | None]):
         self._showing.show_title()
 
     def action_sides(self) -> None:
-        way = WAYS[(WAYS.index(self._view.way) + 1) % len(WAYS)]
-        self._view.turn(way)
+        self._view.turn()
         self._showing.show_title()
 
     def action_folds(self) -> None:
@@ -208,8 +225,12 @@ class ReviewScreen(AnsweringScreen[Jump | ReviewCommand | None]):
         app_of(self).push_screen(HelpScreen("Review", collect_keys(self)))
 
     def action_step_back(self) -> None:
-        """Clear the selection or the picks, or show the covered list; else close."""
-        if self.selections:
+        """Return to the text that is written, clear the selection or the picks, or show the covered list;
+        else close.
+        """
+        if self._editor.is_open:
+            self._editor.resume()
+        elif self.selections:
             self.clear_selection()
         elif self._picking.any:
             self._picking.clear()
@@ -226,7 +247,30 @@ class ReviewScreen(AnsweringScreen[Jump | ReviewCommand | None]):
         """Pass a command from the palette to the main screen."""
         self.dismiss(ReviewCommand(handler, argument))
 
+    def _open_editor(self, task: Task, hunk: str, take: Callable[[str], None]) -> None:
+        """Have a text written below a hunk."""
+        self.set_class(True, "-diff")
+        self._written = hunk
+        self._editor.begin(task, take)
+        self._fit_editor()
+
+    def _fit_editor(self) -> None:
+        if self._editor.is_open:
+            self._view.inset(self._editor, self._written, self._editor.rows)
+
+    def _close_editor(self) -> None:
+        self._view.clear_inset()
+        self.set_focus(self._view)
+
+    def fit_list(self) -> None:
+        """Make the list as wide as its names, and leave the diff most of the screen."""
+        width = app_of(self).size.width
+        most = width * 2 // 5 if width >= _ROOMY else width // 3
+        self._left.styles.width = (
+            max(_LIST, min(self._files.natural_width, most)) if width >= BOTH_FIT else "1fr"
+        )
+
     def _fit(self, width: int, height: int) -> None:
+        self.fit_list()
         self.set_class(width < BOTH_FIT, "-one")
-        self.set_class(width >= 150, "-wide")
         self.set_class(height < 24, "-short")

@@ -4,6 +4,7 @@ Invariant: through every update the selected file stays selected, and the readin
 long as the file exists.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -46,9 +47,11 @@ class Widgets:
 
 
 class Showing:
-    """Shows `review` on a screen; the changes of `call` come first."""
+    """Shows `review` on a screen; the changes of `call` come first. `fit_list` is called with a new list."""
 
-    def __init__(self, screen: Screen[Any], review: Review, widgets: Widgets, call: str) -> None:
+    def __init__(
+        self, screen: Screen[Any], review: Review, widgets: Widgets, call: str, fit_list: Callable[[], None]
+    ) -> None:
         self.reading = Reading(screen, self, review)
         self._screen = screen
         self._widgets = widgets
@@ -60,6 +63,7 @@ class Showing:
         self._goal: FileKey | None = None
         self._entry = 0
         self._conflicts = False
+        self._fit_list = fit_list
 
     def show_overview(self, overview: Overview) -> None:
         """Show the present list."""
@@ -78,6 +82,7 @@ class Showing:
         if place is None and self._call:
             place = place_of_call(self._rows, self._call)
         self._files.show_rows(self._rows, first_of(self._rows) if place is None else place)
+        self._fit_list()
         self._widgets.list_title.state(f"by {self.reading.by}")
         self.show_selected()
 

@@ -73,7 +73,6 @@ async def test_a_diff_has_rows_with_numbers_and_marked_words(desk: Desk) -> None
     removed, added, _ = diff.rows(first)
     assert (diff.changed_words(removed), diff.changed_words(added)) == (((5, 6),), ((5, 8),))
     assert diff.patch(first) == "-line 2\n+line two\n+line more\n"
-    assert diff.text(first) == "line two\nline more\n"
     gaps = diff.gaps()
     assert [(range, new) for range, new in gaps] == [((0, 2), 0), ((3, 20), 4), ((21, 30), 21)]
     rows = [row for gap in gaps for row in diff.unchanged(*gap)]

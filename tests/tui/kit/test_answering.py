@@ -24,7 +24,6 @@ from cogency_tui.tui.main.screen import MainScreen
 from cogency_tui.tui.palette import Palette
 from cogency_tui.tui.questions.screen import PermissionQuestion
 from cogency_tui.tui.recall.rename_export_dialogs import ExportScreen, RenameScreen
-from cogency_tui.tui.review.text_dialog import Task, WritingScreen
 from tests.peers.scripted import ScriptedProvider
 from tests.tui.driving import app_over, at_work, finished, main_of, opened, send, until
 from tests.tui.scripted import ScriptedAgent
@@ -90,7 +89,6 @@ async def test_keys_in_one_burst_close_one_screen(project: Path, tmp_path: Path)
         lambda: Confirmation("Really?"),
         lambda: RenameScreen("title"),
         lambda: ExportScreen("title", tmp_path),
-        lambda: WritingScreen(Task("A comment", "", "", "send", short=True)),
         lambda: LinksScreen(["https://example.org"]),
         lambda: HelpScreen("Help", []),
         lambda: PermissionQuestion(question, clock=itertools.count(0, 10).__next__),

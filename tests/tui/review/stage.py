@@ -8,7 +8,6 @@ from typing import Any
 
 from textual.app import App
 from textual.pilot import Pilot
-from textual.widgets import TextArea
 
 from cogency_tui.agent.agent import Agent
 from cogency_tui.config.schema import Settings
@@ -18,7 +17,7 @@ from cogency_tui.tui.review.diff_annotations import FileTitle, ReviewHeader
 from cogency_tui.tui.review.diff_view import DiffView
 from cogency_tui.tui.review.file_list import FileList
 from cogency_tui.tui.review.screen import ReviewScreen
-from cogency_tui.tui.review.text_dialog import WritingScreen
+from cogency_tui.tui.review.text_editor import ReviewText, TextEditor
 from tests.peers.scripted import ScriptedProvider
 from tests.tui.driving import app_over, conversation_of, until
 
@@ -121,6 +120,14 @@ class Reviewer:
         return self.screen.query_one(FileTitle)
 
     @property
+    def editor(self) -> TextEditor:
+        return self.screen.query_one(TextEditor)
+
+    @property
+    def area(self) -> ReviewText:
+        return self.screen.query_one(ReviewText)
+
+    @property
     def states(self) -> tuple[State, ...]:
         """How the hunks of the open file stand."""
         return self.view.file.file.states if self.view.file else ()
@@ -159,7 +166,7 @@ class Reviewer:
 
 
 async def write_text(reviewer: Reviewer, text: str, *keys: str) -> None:
-    """Put `text` in the place of what is in the dialog, and press keys."""
-    await reviewer.until(lambda: isinstance(reviewer.app.screen, WritingScreen))
-    reviewer.app.screen.query_one(TextArea).text = text
+    """Put `text` in the place of what is in the text field, and press keys."""
+    await reviewer.until(lambda: reviewer.editor.is_open)
+    reviewer.area.text = text
     await reviewer.press(*keys)

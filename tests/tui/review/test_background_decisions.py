@@ -8,7 +8,6 @@ from textual import events
 
 from cogency_tui.tui.kit.dialogs import Confirmation
 from cogency_tui.tui.main.screen import MainScreen
-from cogency_tui.tui.review.text_dialog import WritingScreen
 from tests.peers.scripted import ScriptedProvider
 from tests.tui.driving import finished, send, shown, told
 from tests.tui.review.stage import (
@@ -132,7 +131,7 @@ async def test_in_the_list_the_file_is_decided_about_and_no_other_one(three: Rev
     await three.settled()
     assert read(project) == changed(5, 20, 35)
     assert read(project, "pad.py") == "pad = 1\n"
-    assert not isinstance(three.app.screen, WritingScreen)
+    assert not three.editor.is_open
 
     await three.press("K", "tab", "y")
     assert (three.path, three.states) == ("notes.py", ("kept",) * 3)
@@ -147,7 +146,8 @@ async def test_a_hunk_is_edited_and_what_is_written_is_left_only_when_one_says_s
 ) -> None:
     await three.press("e")
     await write_text(three, "mine", "escape", "n")
-    assert isinstance(three.app.screen, WritingScreen)
+    assert three.editor.is_open
+    assert three.area.has_focus
     await three.press("escape", "y")
     assert three.states == ("new",) * 3
     assert read(project) == changed(5, 20, 35)

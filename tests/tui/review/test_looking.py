@@ -42,8 +42,8 @@ async def test_files_stand_under_their_turns_or_by_file_and_lead_to_their_calls_
         *[shell("mv old.py new.py"), write("a.py", "a\nb\n"), *edits(30), "Done."],
     )
     async with reviewing(agent, turns=2) as reviewer:
-        turn_2 = ["Turn 2 go", "● A a.py +2", "● R new.py", "● M notes.py +1 −1"]
-        assert rows_of(reviewer) == [*turn_2, "Turn 1 go", "● M notes.py +2 −2"]
+        turn_2 = ["Turn 2 go", "● A a.py +2 new", "● R new.py new", "● M notes.py +1 −1 new"]
+        assert rows_of(reviewer) == [*turn_2, "Turn 1 go", "● M notes.py +2 −2 new"]
         assert (reviewer.path, "created" in shown(reviewer.title)) == ("a.py", True)
         await reviewer.press("J")
         assert "renamed from old.py" in shown(reviewer.title)
@@ -53,8 +53,8 @@ async def test_files_stand_under_their_turns_or_by_file_and_lead_to_their_calls_
         assert reviewer.path == "a.py"
 
         await reviewer.press("J", "J", "J", "b")
-        turns = ["notes.py 2 turns", "● M turn 2 +1 −1", "● M turn 1 +2 −2"]
-        assert rows_of(reviewer) == ["● A a.py +2", "● R new.py", *turns]
+        turns = ["notes.py 2 turns", "● M turn 2 +1 −1 new", "● M turn 1 +2 −2 new"]
+        assert rows_of(reviewer) == ["● A a.py +2 new", "● R new.py new", *turns]
         # The file that was selected still is.
         assert (reviewer.path, reviewer.files.selected) == ("notes.py", 4)
 
@@ -81,12 +81,12 @@ async def test_changes_that_cancel_out_are_there_once_one_of_them_is_reverted(pr
         await undo.apply(await undo.of_edits([2]))
         reviewer = Reviewer(pilot)
         await reviewer.open()
-        assert rows_of(reviewer) == ["Turn 1 go", "● M old.py"]
+        assert rows_of(reviewer) == ["Turn 1 go", "● M old.py new"]
         assert "changed back" in shown(reviewer.title)
         assert "cancel each other out" in shown(reviewer.view)
         await reviewer.press("n")
         assert (project / "old.py").exists()
-        assert rows_of(reviewer) == ["Turn 1 go", "↺ M old.py"]
+        assert rows_of(reviewer) == ["Turn 1 go", "↺ M old.py reverted"]
 
 
 async def test_unchanged_lines_are_folded_and_opened(project: Path) -> None:
@@ -119,12 +119,17 @@ async def test_sides_are_beside_each_other_where_there_is_room_or_one_wants_it(p
         assert "− line_5 = 5" in line
         assert "│ 5 + line_5 = 'agent'" in " ".join(line.split())
         assert "side by side" in shown(reviewer.title)
-        await reviewer.press("s", "s")
-        assert not view.is_split
+        await reviewer.press("s")
+        assert (view.is_split, view.way) == (False, "auto")
         await reviewer.pilot.resize_terminal(170, 40)
         await reviewer.until(lambda: view.is_split)
         await reviewer.settled()
         await click_hunk_and_fold(reviewer)
+        # The key changes what is shown each time, also the first.
+        await reviewer.press("s")
+        assert (view.is_split, view.way) == (False, "unified")
+        await reviewer.press("s")
+        assert (view.is_split, view.way) == (True, "auto")
 
 
 async def click_hunk_and_fold(reviewer: Reviewer) -> None:
@@ -218,9 +223,9 @@ async def test_the_fates_of_hunks_are_said_and_help_has_every_key(project: Path)
         )
         await reviewer.press("y")
         heads = [line for line in shown(reviewer.view).splitlines() if "hunk" in line]
-        assert ["edited later" in line for line in heads] == [True, False, False]
+        assert ["edited since" in line for line in heads] == [True, False, False]
         assert ["applied" in line for line in heads] == [False, True, True]
-        assert "partly edited later" in shown(reviewer.title)
+        assert "partly edited since" in shown(reviewer.title)
 
         told_keys = str(collect_keys(reviewer.screen))
         for binding in REVIEW_KEYS:

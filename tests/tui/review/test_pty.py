@@ -81,7 +81,7 @@ def _review(base_url: str, project: Path, tmp_path: Path, size: Size) -> None:
         terminal.send("/" + "\x7f" * 12 + "made" + ENTER)
         terminal.wait_for(lambda text: "made = 1" in text)
         terminal.send("c")
-        terminal.wait_for("Comment for the agent")
+        terminal.wait_for("Enter save")
         terminal.send("Say why you did this." + ENTER)
         terminal.wait_for("¶ Say why")
         terminal.send("o")

@@ -1,12 +1,11 @@
-"""The dialog in which a hunk or a comment is written: its keys and its buttons."""
+"""The text field below a hunk: its keys, its place, and what is written in it."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from textual.widgets import TextArea
 
-from cogency_tui.tui.review.text_dialog import WritingScreen
+from cogency_tui.tui.theme_styles import theme_styles_of
 from tests.tui.driving import shown, told
 from tests.tui.review.stage import LINES, Reviewer, edit, reviewing, working
 
@@ -20,14 +19,9 @@ async def one(project: Path) -> AsyncIterator[Reviewer]:
         yield reviewer
 
 
-def area(reviewer: Reviewer) -> TextArea:
-    assert isinstance(reviewer.app.screen, WritingScreen)
-    return reviewer.app.screen.query_one(TextArea)
-
-
 async def test_a_comment_may_have_several_lines(one: Reviewer) -> None:
     await one.press("c", "a", "ctrl+j", "b")
-    assert area(one).text == "a\nb"
+    assert one.area.text == "a\nb"
     await one.press("enter")
     assert one.view.file is not None
     assert [each.text for each in one.view.file.hunks[0].comments] == ["a\nb"]
@@ -40,7 +34,7 @@ async def test_the_lines_of_a_hunk_are_left_or_written(
 ) -> None:
     # What was not changed is left without a question.
     await one.press("e", "escape")
-    assert one.app.screen is one.screen
+    assert not one.editor.is_open
     assert one.states == ("new",)
     assert "'agent'" in (project / "notes.py").read_text()
 
@@ -49,23 +43,49 @@ async def test_the_lines_of_a_hunk_are_left_or_written(
     monkeypatch.delenv("EDITOR", raising=False)
     await one.press("e", "ctrl+g")
     await one.until(lambda: "No editor found." in told(one.pilot))
-    assert area(one).text.startswith("line_5 = 'agent'")
+    assert one.area.text.startswith("line_5 = 'agent'")
 
     # Enter is a line here.
     await one.press("end", "enter", *"more", "ctrl+s")
     assert "line_5 = 'agent'\nmore\nline_6 = 6\n" in (project / "notes.py").read_text()
 
 
-@pytest.mark.exhaustive
-async def test_its_buttons_do_what_its_keys_do(one: Reviewer) -> None:
-    await one.press("c", "a")
-    foot = one.app.screen.query_one("Choices")
-    for button, text in (("new line", "a\n"), ("cancel", "a\n")):
-        line = shown(foot).splitlines()
-        y = next(y for y, each in enumerate(line) if button in each)
-        assert await one.pilot.click(foot, offset=(line[y].index(button), y))
-        await one.settled()
-        if button == "new line":
-            assert area(one).text == text
-    await one.press("y")
-    assert one.app.screen is one.screen
+async def test_the_field_is_right_below_its_hunk_which_stays_visible(one: Reviewer) -> None:
+    for key in ("c", "e"):
+        await one.press(key)
+        lines = shown(one.view).splitlines()
+        top = one.editor.region.y - one.view.region.y
+        assert "line_5 = 'agent'" in lines[top - 1]
+        assert "line_6 = 6" in lines[top + one.editor.region.height]
+        await one.press("escape")
+        assert not one.editor.display
+
+
+async def test_the_field_grows_with_its_text_up_to_half_of_the_screen(one: Reviewer) -> None:
+    await one.press("c")
+    assert one.editor.region.height == 3
+    await one.press(*["ctrl+j"] * 4, "x")
+    await one.until(lambda: one.editor.region.height == 6)
+    await one.press(*["ctrl+j"] * 30)
+    await one.until(lambda: one.editor.region.height == one.app.size.height // 2)
+    assert one.view.region.contains_region(one.editor.region)
+
+
+async def test_a_hunk_is_edited_with_its_line_numbers_and_colors(one: Reviewer) -> None:
+    await one.press("e")
+    assert (one.area.show_line_numbers, one.area.line_number_start) == (True, 5)
+    assert one.editor.region.height == 3
+    line = one.area.get_line(0)
+    styles = theme_styles_of(one.app.theme)
+    assert styles("string", "raised") in [span.style for span in line.spans]
+
+
+async def test_keys_of_the_review_do_nothing_while_a_text_is_written(one: Reviewer) -> None:
+    await one.press("c", *"nNu", "f5")
+    assert one.editor.is_open
+    assert (one.area.text, one.states) == ("nNu", ("new",))
+    # From elsewhere on the screen Esc leads back to the text.
+    one.screen.set_focus(one.files)
+    await one.press("n", "escape")
+    assert one.area.has_focus
+    assert one.states == ("new",)

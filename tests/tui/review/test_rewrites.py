@@ -1,0 +1,75 @@
+"""What was changed in a hunk since is shown in it, and decisions that differ are counted."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.tui.driving import shown
+from tests.tui.review.stage import LINES, Reviewer, edit, reviewing, working
+
+
+def numbered(reviewer: Reviewer) -> list[str]:
+    """The lines of the diff, without the space between."""
+    return [" ".join(line.replace("▌", "").split()) for line in shown(reviewer.view).splitlines()]
+
+
+def agent_of_two(project: Path):
+    (project / "notes.py").write_text(LINES)
+    new = "line_5 = 'agent'\nmore = 1\n"
+    return working(
+        project, edit("notes.py", "line_5 = 5\n", new), edit("notes.py", "_30 = 30", "_30 = 0"), "Done."
+    )
+
+
+async def test_lines_that_were_changed_since_are_shown_below_the_agents(project: Path) -> None:
+    async with reviewing(agent_of_two(project), size=(120, 50)) as reviewer:
+        path = project / "notes.py"
+        path.write_text("first\n" + path.read_text().replace("more = 1", "more = 2"))
+        reviewer.screen.reload()
+        await reviewer.settled()
+        lines = numbered(reviewer)
+        at = lines.index("7 ~ more = 2")
+        assert lines[at - 2 : at] == ["5 + line_5 = 'agent'", "6 + more = 1"]
+        await reviewer.press("s")
+        assert any(line.endswith("│ 7 ~ more = 2") for line in numbered(reviewer))
+
+
+async def test_lines_that_were_removed_since_are_shown_as_removed(project: Path) -> None:
+    async with reviewing(agent_of_two(project), size=(120, 50)) as reviewer:
+        path = project / "notes.py"
+        path.write_text(path.read_text().replace("more = 1\n", ""))
+        reviewer.screen.reload()
+        await reviewer.settled()
+        lines = numbered(reviewer)
+        assert lines[lines.index("6 + more = 1") + 1] == "~ removed"
+
+
+async def test_an_edited_hunk_shows_the_users_lines_and_is_edited_again_from_there(project: Path) -> None:
+    async with reviewing(agent_of_two(project), size=(120, 50)) as reviewer:
+        await reviewer.press("e")
+        reviewer.area.text = "line_5 = 'agent'\nmore = 3\n"
+        await reviewer.press("ctrl+s")
+        lines = numbered(reviewer)
+        assert lines[lines.index("6 + more = 1") + 1] == "6 ~ more = 3"
+        assert reviewer.states == ("edited", "new")
+        await reviewer.press("k", "e")
+        assert reviewer.area.text == "line_5 = 'agent'\nmore = 3\n"
+
+
+@pytest.mark.parametrize("width", [120, 80])
+async def test_hunks_that_were_decided_differently_are_counted(project: Path, width: int) -> None:
+    async with reviewing(agent_of_two(project), size=(width, 40)) as reviewer:
+        await reviewer.press("y", "n")
+        assert "◐ 1 kept · 1 reverted" in shown(reviewer.title)
+        (row,) = [line for line in shown(reviewer.files).splitlines() if "notes.py" in line]
+        assert "◐ M notes.py" in row
+        assert row.rstrip().endswith(("1✓ 1↺", "1 kept · 1 reverted"))
+
+
+async def test_a_name_is_not_cut_while_there_is_room(project: Path) -> None:
+    (project / "src" / "humanize").mkdir(parents=True)
+    (project / "src" / "humanize" / "filesize.py").write_text(LINES)
+    agent = working(project, edit("src/humanize/filesize.py", "line_5 = 5", "line_5 = 0"), "Done.")
+    async with reviewing(agent, size=(160, 45)) as reviewer:
+        assert "src/humanize/filesize.py" in shown(reviewer.files)
+        assert "new" in shown(reviewer.files)
