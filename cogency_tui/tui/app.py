@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from rich.segment import Segments
 from textual import events
+from textual._compositor import ChopsUpdate, LayoutUpdate
 from textual._context import NoActiveAppError, active_message_pump
 from textual.app import App, ScreenError
 from textual.binding import Binding, BindingType
@@ -45,6 +46,7 @@ from cogency_tui.tui.memory_arenas import share_arena
 from cogency_tui.tui.settings.active_theme import Appearance
 from cogency_tui.tui.terminal.capabilities import Terminal
 from cogency_tui.tui.terminal.driver import TerminalDriver, when_hung_up
+from cogency_tui.tui.terminal.frames import Changes, ShownRows
 from cogency_tui.tui.terminal.input import PendingInput
 from cogency_tui.tui.terminal.title_and_notifications import Presence
 from cogency_tui.tui.theme_styles import variables
@@ -232,6 +234,7 @@ class CogencyApp(App[int]):
         self._shown = False
         self._pressed = 0.0
         self._pending_input = PendingInput()
+        self._shown_rows = ShownRows()
         self._own_task: asyncio.Task[Any] | None = None
         # By convention an empty value means unset.
         self.no_color = bool(os.environ.get("NO_COLOR"))
@@ -299,10 +302,14 @@ class CogencyApp(App[int]):
         return True
 
     def _display(self, screen: Screen[Any], renderable: Any) -> None:
-        if self._takes_frame():
-            # Textual leaves the parameter of `Screen` open.
-            app: Any = super()
-            app._display(screen, renderable)
+        if not self._takes_frame():
+            self._shown_rows.forget()
+            return
+        if isinstance(renderable, LayoutUpdate | ChopsUpdate):
+            renderable = Changes(renderable, self._shown_rows)
+        # Textual leaves the parameter of `Screen` open.
+        app: Any = super()
+        app._display(screen, renderable)
 
     def _takes_frame(self) -> bool:
         return not isinstance(self._driver, TerminalDriver) or self._driver.takes_frame()
@@ -311,7 +318,7 @@ class CogencyApp(App[int]):
         """Redraw everything that the terminal missed while its output was not read."""
         self.presence.begin()
         self.presence.show()
-        self.refresh(layout=True)
+        self._repaint()
 
     def copy_to_clipboard(self, text: str) -> None:
         """Copy `text` to where the user can paste it from, and report where that is."""
@@ -348,6 +355,9 @@ class CogencyApp(App[int]):
             if follows or not self._main.takes(event):
                 self._waiting.append(event)
                 return
+        if isinstance(event, events.Resize):
+            # Terminals move and cut rows in ways of their own.
+            self._shown_rows.forget()
         if isinstance(event, events.InputEvent):
             if self._exit:
                 # Input typed ahead has no effect any more, and the exit does not wait for it.
@@ -418,6 +428,10 @@ class CogencyApp(App[int]):
     def _come_back(self, _app: object) -> None:
         """Redraw the whole screen: after `fg` the terminal shows something else."""
         self.presence.begin()
+        self._repaint()
+
+    def _repaint(self) -> None:
+        self._shown_rows.forget()
         self.refresh(layout=True)
 
     def on_main_screen_state_changed(self, event: MainScreen.StateChanged) -> None:
