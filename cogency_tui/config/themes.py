@@ -37,7 +37,12 @@ Attributes = Annotated[
 
 
 class Colors(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Surfaces first, then what is drawn on them."""
+    """Surfaces first, then what is drawn on them, each with one meaning.
+
+    Surfaces that meet on the screen must be told apart. `accent` is the focus and the user, `edit` what has
+    changed or waits for the user, `running` what is at work, `good` success, `bad` failure and destruction,
+    `branch` names of versions. A theme without `running`, which is younger than the others, uses `accent`.
+    """
 
     background: Paint
     surface: Paint
@@ -53,6 +58,11 @@ class Colors(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     good: Paint
     bad: Paint
     branch: Paint
+    running: Paint = ""
+
+    def __post_init__(self) -> None:
+        if not self.running:
+            msgspec.structs.force_setattr(self, "running", self.accent)
 
 
 class Syntax(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -96,6 +96,7 @@ def variables(palette: Palette) -> dict[str, str]:
         "dim": colors.dim,
         "rule": colors.rule,
         "edit": colors.edit,
+        "running": colors.running,
         "bad": colors.bad,
         "text": colors.text,
         "text-muted": colors.dim,

@@ -1,5 +1,7 @@
 """Every shipped theme can be read by people who see less well, and agrees with itself."""
 
+import ast
+import re
 from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
@@ -8,6 +10,7 @@ import pytest
 from msgspec.structs import asdict
 from textual.color import Color
 
+import cogency_tui
 from cogency_tui.config.themes import (
     COLOURLESS,
     SIXTEEN,
@@ -111,7 +114,71 @@ def test_text_markers_and_code_reach_aa_on_every_surface(name: str) -> None:
     palette = load_palette(name)
 
     assert low(palette, AA) == []
-    assert contrast(palette.colors.background, palette.colors.good) >= AA, "the chip of the mode"
+
+
+CHIPS = {("surface", "edit")}
+"""What is drawn on a colour instead of a surface: the match of a search that the cursor is at."""
+
+MEETING = (
+    ("background", "surface"),
+    ("background", "raised"),
+    ("surface", "raised"),
+    ("surface", "cursor"),
+    ("raised", "cursor"),
+    ("surface", "added"),
+    ("surface", "removed"),
+)
+"""Surfaces beside each other on the screen."""
+
+APART = 1.12
+
+
+@pytest.mark.parametrize("name", COMPUTABLE)
+def test_surfaces_that_meet_can_be_told_apart(name: str) -> None:
+    colors = asdict(load_palette(name).colors)
+    ratios = {(one, other): round(contrast(colors[one], colors[other]), 3) for one, other in MEETING}
+
+    assert {pair: ratio for pair, ratio in ratios.items() if ratio < APART} == {}
+
+
+@pytest.mark.parametrize("name", COMPUTABLE)
+def test_what_is_drawn_on_a_colour_reaches_aa(name: str) -> None:
+    colors = asdict(load_palette(name).colors)
+    text = [(colors[role], colors[on]) for role, on in CHIPS]
+    # Badges of states in the style sheets have the background as their text.
+    text += [(colors["background"], colors[on]) for on in ("accent", "edit", "good", "bad", "running")]
+
+    assert [pair for pair in text if contrast(*pair) < AA] == []
+
+
+def styled(source: Path) -> Iterator[tuple[str, str]]:
+    """The roles and grounds that calls in this file ask for by name: `styles("dim", "raised")`."""
+    for node in ast.walk(ast.parse(source.read_text())):
+        if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("styles"):
+            named = {each.arg: each.value for each in node.keywords}
+            given = [*node.args[:2], *(named[key] for key in ("role", "on") if key in named)]
+            texts = [each.value for each in given if isinstance(each, ast.Constant)]
+            if len(texts) == 2:
+                yield str(texts[0]), str(texts[1])
+
+
+def test_everything_is_drawn_on_surfaces_but_the_chips() -> None:
+    pairs = {
+        pair
+        for source in (Path(cogency_tui.__file__).parent / "tui").rglob("*.py")
+        for pair in styled(source)
+    }
+
+    assert len(pairs) > 10
+    assert {pair for pair in pairs if pair[1] not in SURFACES} == CHIPS
+
+
+def test_a_theme_without_the_role_of_what_runs_uses_the_accent(own: Path) -> None:
+    path = own / "old.toml"
+    path.write_text(re.sub(r"running = .*\n", "", NIGHT))
+
+    colors = read_palette(path).colors
+    assert colors.running == colors.accent
 
 
 def test_the_theme_of_high_contrast_reaches_aaa() -> None:
@@ -202,12 +269,12 @@ def test_a_theme_of_ones_own_is_found_beside_the_configuration_by_its_file(own: 
         (
             'keyword = "#bb9af7"',
             "",
-            "line 21 is invalid: `syntax`: Object missing required field `keyword`",
+            "line 22 is invalid: `syntax`: Object missing required field `keyword`",
         ),
         (
             "[syntax]",
             '[attributes]\ndim = "blink"\n[syntax]',
-            "line 21 is invalid: `attributes` is not one of",
+            "line 22 is invalid: `attributes` is not one of",
         ),
     ],
 )

@@ -127,11 +127,11 @@ class LiveLine(Bar):
         styles = self.theme_styles
         time = "" if activity.counts_down else f"  {whole_seconds(self._elapsed)}"
         shown = [
-            Segment(SPINNER[self._frame % len(SPINNER)], styles("accent")),
+            Segment(SPINNER[self._frame % len(SPINNER)], styles("running")),
             Segment(f" {fit(activity.text, width - len(time) - 2)}{time}", styles("dim")),
         ]
         written = [Segment(f" · {activity.tokens}", styles("dim"))] if activity.tokens else []
-        hint = [Segment("   Esc", styles("accent")), Segment(" to interrupt", styles("dim"))]
+        hint = [Segment("   Esc", styles("text")), Segment(" to interrupt", styles("dim"))]
         for part in ([*written, *hint], hint):
             if width_of(shown) + width_of(part) <= width:
                 return [*shown, *part]

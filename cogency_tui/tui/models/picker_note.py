@@ -74,7 +74,7 @@ class PickerNote(Note):
         if self._problem:
             return draw_problem(self._problem, width, styles)
         if self._asking and self._waited() > _PATIENCE:
-            spinner = Segment(f"{SPINNER[self._frame % len(SPINNER)]} ", styles("accent"))
+            spinner = Segment(f"{SPINNER[self._frame % len(SPINNER)]} ", styles("running"))
             text = f"{one_line(self._asking)}  {whole_seconds(self._waited())}"
             return [Line([spinner, Segment(text, styles("dim"))])]
         if self._result:

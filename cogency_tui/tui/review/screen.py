@@ -152,7 +152,7 @@ class ReviewScreen(AnsweringScreen[Jump | ReviewCommand | None]):
         self.call_next(self.run_action, event.action)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Allow nothing else while a text is written, which could be lost, and nothing on a file without one."""
+        """Allow nothing else while a text is written: it could be lost. What acts on a file needs one."""
         if self._editor.is_open and action not in ("step_back", "help"):
             return False
         acts_on_file = action in ("enter", "sides") or (

@@ -20,7 +20,7 @@ from cogency_tui.tui.theme_styles import ThemeStyles
 _NAME = 14
 _MARKS = {
     ServerState.IDLE: ("◌", "dim"),
-    ServerState.STARTING: ("⠋", "accent"),
+    ServerState.STARTING: ("⠋", "running"),
     ServerState.READY: ("✓", "good"),
     ServerState.FAILED: ("✗", "bad"),
     ServerState.ENDED: ("■", "edit"),

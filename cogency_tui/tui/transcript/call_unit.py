@@ -43,10 +43,10 @@ GLYPHS: dict[State, str] = {
     "interrupted": "■",
 }
 ROLES: dict[State, str] = {
-    "writing": "accent",
+    "writing": "running",
     "queued": "dim",
     "waiting": "edit",
-    "running": "accent",
+    "running": "running",
     "done": "good",
     "failed": "bad",
     "declined": "dim",
