@@ -18,7 +18,7 @@ from tests.settling import settle_surely
 from tests.shared_styles import share_styles
 
 # A test process that pytest-xdist starts has the two sizes of a terminal that is none of ours.
-_SIZES = ("COLUMNS", "LINES")
+_TERMINAL = ("COLUMNS", "LINES", "COLORFGBG")
 _VENDORS = {each.key_env.split("_")[0] for each in PRESETS.values() if each.key_env}
 _OURS = ("COGENCY_", "XDG_", "GOOGLE_", *(f"{vendor}_" for vendor in _VENDORS))
 
@@ -81,7 +81,7 @@ def sealed_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Mo
     """An empty home; the offline model without its pauses; no project is open."""
     home = _made(tmp_path_factory, "home")
     for name in list(os.environ):
-        if name.startswith(_OURS) or name in _SIZES:
+        if name.startswith(_OURS) or name in _TERMINAL:
             monkeypatch.delenv(name)
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("COGENCY_OFFLINE_DELAY", "0")

@@ -290,7 +290,9 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         Meta(ge=1, le=20),
         _option("Messages between profile updates", "Messages between profile updates"),
     ] = 5
-    theme: Annotated[str, _option("Color theme", "Color theme", group="Interface")] = "night"
+    theme: Annotated[
+        str, _option("Color theme; auto: night or day, as the terminal", "Color theme", group="Interface")
+    ] = "auto"
     footer: Annotated[bool, _option("Footer with key bindings", "Footer with keys")] = True
     mouse: Annotated[
         bool, _option("Mouse support; off: leave the mouse to the terminal", "Mouse", when="start")

@@ -17,7 +17,11 @@ from cogency_tui.config.schema import config_directory
 from cogency_tui.config.toml_reader import line_of_key
 from cogency_tui.errors import ConfigError
 
+AUTO = "auto"
+"""No theme of its own: `night` or `day`, whichever suits the terminal's background."""
+
 DEFAULT = "night"
+DAY = "day"
 SIXTEEN = "ansi"
 """The theme for terminals with no more than 16 colours."""
 COLOURLESS = "mono"
@@ -121,11 +125,13 @@ def theme_names() -> list[str]:
 
 @cache
 def load_palette(name: str) -> Palette:
-    """The palette of the theme `name`, as it was on first use.
+    """The palette of the theme `name`, as it was on first use; for `AUTO` the default.
 
     Raises:
         ConfigError: there is no such theme, or its file is invalid.
     """
+    if name == AUTO:
+        return load_palette(DEFAULT)
     for directory in theme_directories():
         path = directory / f"{name}.toml"
         if path.name == f"{name}.toml" and path.is_file():

@@ -37,7 +37,7 @@ from textual.widgets import Input, TextArea
 from textual.worker import Worker, WorkerFailed, active_worker  # pyright: ignore[reportUnknownVariableType]
 from textual.worker_manager import WorkerManager
 
-from cogency_tui.config.themes import DEFAULT, load_palette
+from cogency_tui.config.themes import AUTO, DEFAULT, load_palette
 from cogency_tui.safe_text import clean
 from cogency_tui.signal_delivery import on_signal
 from cogency_tui.tui.kit.lines import TerminalGuard
@@ -47,7 +47,7 @@ from cogency_tui.tui.settings.active_theme import Appearance
 from cogency_tui.tui.terminal.capabilities import Terminal
 from cogency_tui.tui.terminal.driver import TerminalDriver, when_hung_up
 from cogency_tui.tui.terminal.frames import Changes, ShownRows
-from cogency_tui.tui.terminal.input import PendingInput
+from cogency_tui.tui.terminal.input import ASK_BACKGROUND, BackgroundReport, PendingInput
 from cogency_tui.tui.terminal.title_and_notifications import Presence
 from cogency_tui.tui.theme_styles import variables
 
@@ -288,6 +288,15 @@ class CogencyApp(App[int]):
     def get_driver_class(self) -> type[Driver]:
         """The terminal's driver, unless the environment names another, such as a browser's."""
         return super().get_driver_class() if "TEXTUAL_DRIVER" in os.environ else TerminalDriver
+
+    def _build_driver(self, *options: Any, **named: Any) -> Driver:
+        driver = super()._build_driver(*options, **named)
+        if isinstance(driver, TerminalDriver) and self.appearance.chosen == AUTO:
+            driver.greeting = ASK_BACKGROUND
+        return driver
+
+    def on_background_report(self, event: BackgroundReport) -> None:
+        self.appearance.suit(light=event.light)
 
     def _handle_exception(self, error: Exception) -> None:
         if not is_of_leaving(error, app_left=self._exit or not self._running):

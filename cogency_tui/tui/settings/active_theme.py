@@ -5,6 +5,7 @@ the problem.
 """
 
 import asyncio
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,9 @@ from textual.app import App
 
 from cogency_tui.config.schema import config_path
 from cogency_tui.config.themes import (
+    AUTO,
     COLOURLESS,
+    DAY,
     DEFAULT,
     SIXTEEN,
     Palette,
@@ -24,7 +27,7 @@ from cogency_tui.errors import ConfigError
 from cogency_tui.tui.theme_styles import forget_themes, textual_theme
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
 _STEP = 1000
 """Milliseconds without a further change after which changed files are reported."""
@@ -41,13 +44,17 @@ class Appearance:
     def __init__(self, app: App[Any], *, colorless: bool) -> None:
         self._app = app
         self._colorless = colorless
+        self._light = _has_light_background(os.environ)
+        self.chosen = DEFAULT
+        """The name of the theme as the user chose it; the theme shown for `AUTO` depends on the terminal."""
         self.complaint = ""
         """The problem of the configured theme."""
 
     def begin(self, name: str) -> None:
         """Set theme `name` before any style sheet is read."""
+        self.chosen = COLOURLESS if self._colorless else name
         try:
-            palette = load_palette(COLOURLESS if self._colorless else name)
+            palette = load_palette(self._resolve(self.chosen))
         except ConfigError as exc:
             palette, self.complaint = load_palette(DEFAULT), exc.advice
         app = self._app
@@ -69,7 +76,14 @@ class Appearance:
         """
         if self._colorless:
             raise ConfigError(NO_COLORS)
-        self._show(load_palette(name))
+        self._show(load_palette(self._resolve(name)))
+        self.chosen = name
+
+    def suit(self, *, light: bool) -> None:
+        """Show the theme for a terminal with a light or dark background, unless the user chose one."""
+        self._light = light
+        if self.chosen == AUTO:
+            self._show(load_palette(self._resolve(AUTO)))
 
     def choose(self, name: str) -> None:
         """Like `use`, but report failures to the user."""
@@ -131,6 +145,10 @@ class Appearance:
                 screen.refresh(layout=True)
             stylesheet.update_nodes([app])
 
+    def _resolve(self, name: str) -> str:
+        """The theme that is shown for `name`."""
+        return name if name != AUTO else DAY if self._light else DEFAULT
+
     def _show(self, palette: Palette) -> None:
         app = self._app
         app.register_theme(textual_theme(palette))
@@ -140,6 +158,12 @@ class Appearance:
         else:
             # Equal names with different colors: Textual detects no change.
             app.mutate_reactive(App.theme)
+
+
+def _has_light_background(environ: "Mapping[str, str]") -> bool:
+    """Return whether `COLORFGBG`, which some terminals set, ends with a light one of the 16 colors."""
+    background = environ.get("COLORFGBG", "").rpartition(";")[2]
+    return background in ("7", "15")
 
 
 def _stems(changes: "Iterable[tuple[Any, str]]") -> set[str]:

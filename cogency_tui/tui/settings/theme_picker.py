@@ -5,7 +5,7 @@ from typing import ClassVar
 from rich.segment import Segment
 from textual.binding import Binding, BindingType
 
-from cogency_tui.config.themes import Palette, load_palette, theme_names
+from cogency_tui.config.themes import AUTO, Palette, load_palette, theme_names
 from cogency_tui.errors import CogencyError, ConfigError
 from cogency_tui.safe_text import one_line
 from cogency_tui.tui.kit.dialogs import Choice
@@ -27,7 +27,8 @@ def draw_theme(name: str, width: int, styles: ThemeStyles, on: str) -> Line:
         palette = load_palette(name)
     except ConfigError as exc:
         return Line([head, Segment(f"✗ {fit(one_line(str(exc)), width - _NAME - 3)}", styles("bad", on))])
-    kind = Segment(describe_theme(palette).ljust(_KIND), styles("dim", on))
+    described = "as the terminal" if name == AUTO else describe_theme(palette)
+    kind = Segment(described.ljust(_KIND), styles("dim", on))
     line = [head, kind, *_sample(theme_styles_of(name))]
     return Line(line if width_of(line) <= width else line[:2])
 
@@ -70,10 +71,10 @@ class ThemePicker(ListDialog[None, str]):
 
     def __init__(self) -> None:
         super().__init__("themes", "Theme", SelectList(draw_theme, str, id="themes-list"))
-        self._before = app_of(self).theme
+        self._before: str = app_of(self).appearance.chosen
 
     def on_mount(self) -> None:
-        self.rows.show(theme_names(), self._before)
+        self.rows.show([AUTO, *theme_names()], self._before)
         self.show_selected()
 
     def choices(self) -> list[Choice]:
@@ -88,7 +89,7 @@ class ThemePicker(ListDialog[None, str]):
 
     def action_keep(self) -> None:
         try:
-            path = store_theme(app_of(self).theme)
+            path = store_theme(app_of(self).appearance.chosen)
         except CogencyError as exc:
             self.notify(exc.advice, severity="error", markup=False)
         else:
@@ -96,7 +97,7 @@ class ThemePicker(ListDialog[None, str]):
         self.dismiss(None)
 
     async def action_back(self) -> None:
-        if app_of(self).theme != self._before:
+        if app_of(self).appearance.chosen != self._before:
             await self.run_action(f"app.set_theme({self._before!r})")
         self.dismiss(None)
 

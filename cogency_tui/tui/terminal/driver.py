@@ -29,7 +29,8 @@ _BLANK = "\x1b[m\x1b[H\x1b[2J"
 class TerminalDriver(LinuxDriver):
     """Writes through a `TerminalOutput`, and restores the terminal however the program leaves it.
 
-    `farewell` returns the sequence that undoes the app's own changes to the terminal.
+    `greeting` is sent when the terminal is taken over; `farewell` returns the sequence that undoes the app's
+    own changes to it.
     """
 
     class ReadAgain(Message):
@@ -39,6 +40,7 @@ class TerminalDriver(LinuxDriver):
         # Textual leaves the parameter of `App` open.
         driver: Any = super()
         driver.__init__(app, **options)
+        self.greeting = ""
         self.farewell: Callable[[], str] = str
         self._output: TerminalOutput | None = None
 
@@ -63,6 +65,7 @@ class TerminalDriver(LinuxDriver):
     def start_application_mode(self) -> None:
         handle = self._file.fileno() if self._file is not None else self.fileno
         self._output = TerminalOutput(handle, lambda: self.send_message(self.ReadAgain()))
+        self.write(self.greeting)
         super().start_application_mode()
         if self._writer_thread is None:
             # The program is in the background, and was stopped again.

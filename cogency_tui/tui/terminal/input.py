@@ -14,6 +14,7 @@ from time import monotonic
 from typing import Any, TypeAlias
 from weakref import WeakKeyDictionary
 
+from rich.color_triplet import ColorTriplet
 from textual import constants, events
 from textual._ansi_sequences import ANSI_SEQUENCES_KEYS
 from textual._xterm_parser import XTermParser
@@ -36,6 +37,13 @@ _ESCAPE = b"\x1b"
 _CTRL_C = b"\x03"
 _PASTE_END = b"\x1b[201~"
 _FOCUS = ("\x1b[I", "\x1b[O")
+
+ASK_BACKGROUND = "\x1b]11;?\x1b\\"
+"""Asks the terminal for its background, which it reports or ignores."""
+
+_REPORT = b"\x1b]11;"
+_BACKGROUND = re.compile(rb"\x1b\]11;rgba?:" + rb"/".join([rb"([0-9A-Fa-f]{1,4})"] * 3) + rb"(?:/.*)?")
+_LIGHT = 0.5
 
 _PARAMETERS = re.compile(rb"[ -?]*")
 _STRING = re.compile(rb"[^\x07\x18\x1a\x1b]*")
@@ -66,6 +74,8 @@ class _State(Enum):
     SHIFTED = auto()
     """The single character after ESC O."""
     STRING = auto()
+    STRING_END = auto()
+    """The character after an ESC in a string: a backslash, which ends it, or the start of something else."""
     MOUSE = auto()
     """The three bytes of a legacy mouse report."""
     PASTE = auto()
@@ -76,6 +86,15 @@ _INTRODUCED = {
     b"O": _State.SHIFTED,
     **dict.fromkeys((b"]", b"P", b"X", b"^", b"_"), _State.STRING),
 }
+
+
+class BackgroundReport(Message):
+    """The terminal's answer to `ASK_BACKGROUND`."""
+
+    def __init__(self, color: ColorTriplet) -> None:
+        super().__init__()
+        red, green, blue = color.normalized
+        self.light = 0.299 * red + 0.587 * green + 0.114 * blue > _LIGHT
 
 
 class TerminalInput:
@@ -106,10 +125,11 @@ class TerminalInput:
 
     def tick(self) -> Iterator[Message]:
         """End an incomplete sequence after a delay; a lone ESC is the key."""
-        if (
-            self._state in (_State.TEXT, _State.PASTE)
-            or self._clock() - self._fed_at < constants.ESCAPE_DELAY
-        ):
+        if self._state in (_State.TEXT, _State.PASTE):
+            return
+        # The rest of a report that a slow connection cuts in two is not typed text.
+        reported = self._state in (_State.STRING, _State.STRING_END) and self._sequence.startswith(_REPORT)
+        if self._clock() - self._fed_at < (STALL if reported else constants.ESCAPE_DELAY):
             return
         if self._state is _State.ESCAPE:
             yield events.Key("escape", "\x1b")
@@ -128,6 +148,8 @@ class TerminalInput:
                 return self._read_shifted(data)
             case _State.STRING:
                 return self._read_string(data)
+            case _State.STRING_END:
+                return self._read_string_end(data)
             case _State.MOUSE:
                 return self._read_mouse(data)
             case _State.PASTE:
@@ -201,12 +223,19 @@ class TerminalInput:
         return data[1:]
 
     def _read_string(self, data: bytes) -> "_Reading":
-        yield from ()
         end = _end(_STRING, data)
-        if data[end:]:
-            self._state = _State.TEXT
-        # An ESC begins the string's end, or whatever replaces it.
-        return data[end:] if data[end : end + 1] == _ESCAPE else data[end + 1 :]
+        self._sequence = (self._sequence + data[: min(end, _LONGEST)])[:_LONGEST]
+        if last := data[end : end + 1]:
+            self._state = _State.STRING_END if last == _ESCAPE else _State.TEXT
+            if found := _BACKGROUND.fullmatch(self._sequence):
+                yield BackgroundReport(ColorTriplet(*map(_byte, found.groups())))
+        return data[end + 1 :]
+
+    def _read_string_end(self, data: bytes) -> "_Reading":
+        yield from ()
+        ended = data[:1] == b"\\"
+        self._state = _State.TEXT if ended else _State.ESCAPE
+        return data[1:] if ended else data
 
     def _read_mouse(self, data: bytes) -> "_Reading":
         yield from ()
@@ -241,6 +270,11 @@ class TerminalInput:
 
 
 _Reading: TypeAlias = Generator[Message, None, bytes]
+
+
+def _byte(digits: bytes) -> int:
+    """A part of a color of one to four hexadecimal digits as one of two."""
+    return int(digits, 16) * 255 // (16 ** len(digits) - 1)
 
 
 def _end(pattern: re.Pattern[bytes], data: bytes) -> int:

@@ -9,7 +9,7 @@ from textual.message import Message
 from textual.messages import InBandWindowResize, TerminalSupportsSynchronizedOutput
 
 from cogency_tui.tui.terminal import input as terminal_input
-from cogency_tui.tui.terminal.input import STALL, TerminalInput
+from cogency_tui.tui.terminal.input import STALL, BackgroundReport, TerminalInput
 
 MESSAGES = (
     events.Key,
@@ -21,6 +21,7 @@ MESSAGES = (
     events.CursorPosition,
     InBandWindowResize,
     TerminalSupportsSynchronizedOutput,
+    BackgroundReport,
 )
 
 
@@ -198,3 +199,34 @@ def test_no_bytes_are_too_much_for_it() -> None:
         typing.wait()
         after = typing.feed(b"\x1b[201~", b"z")
         assert keys(after)[-1:] == ["z"], (number, data)
+
+
+@pytest.mark.parametrize(
+    ("report", "light"),
+    [
+        (b"\x1b]11;rgb:ffff/ffff/ffff\x1b\\", True),
+        (b"\x1b]11;rgb:f6/f5/f1\x07", True),
+        (b"\x1b]11;rgba:1414/1616/1f1f/ffff\x1b\\", False),
+    ],
+)
+def test_a_report_of_the_background_is_never_typed_however_it_is_cut(report: bytes, light: bool) -> None:
+    for cut in range(2, len(report)):
+        typing = Typing()
+        messages = typing.feed(report[:cut])
+        if b";" in report[:cut]:
+            # A slow connection.
+            messages += typing.wait(STALL / 2)
+        messages += typing.feed(report[cut:], b"a")
+
+        assert keys(messages) == ["a"]
+        assert [each.light for each in messages if isinstance(each, BackgroundReport)] == [light]
+
+
+def test_a_report_of_something_else_or_of_no_color_says_nothing() -> None:
+    typing = Typing()
+    for report in (
+        b"\x1b]10;rgb:ffff/ffff/ffff\x07",
+        b"\x1b]11;red\x07",
+        b"\x1b]11;rgb:" + b"f" * 99 + b"\x07",
+    ):
+        assert typing.feed(report) == []

@@ -205,3 +205,25 @@ def wait_until_stopped(pid: int) -> None:
             return
         time.sleep(0.02)
     raise AssertionError("it was not stopped")
+
+
+ASKED = b"\x1b]11;?"
+DAY_TEXT = b"38;2;34;38;47"
+
+
+def test_a_light_terminal_gets_a_light_theme_and_its_answer_is_not_typed(project: Path) -> None:
+    with started(project) as terminal:
+        terminal.wait_for(lambda _text: ASKED in terminal.raw)
+        terminal.send("\x1b]11;rgb:ffff/ffff/ffff\x1b\\")
+        terminal.wait_for(lambda text: READY in text and DAY_TEXT in terminal.raw)
+        terminal.send("typed")
+        assert "rgb" not in terminal.wait_for("▌ typed")
+        assert terminal.leave() == 0
+
+
+def test_a_terminal_is_not_asked_where_a_theme_is_configured_and_may_say_nothing(project: Path) -> None:
+    with started(project, config="theme = 'night'\n") as terminal:
+        terminal.wait_for(READY)
+        assert ASKED not in terminal.raw
+    with started(project, COLORFGBG="0;15") as terminal:
+        terminal.wait_for(lambda text: READY in text and DAY_TEXT in terminal.raw)
