@@ -113,14 +113,16 @@ def _read(lexer: Any, text: str) -> Iterator[list[tuple[str, str]]]:
 class CodeLines:
     """The lines of code that grows at its end, `width` cells wide with a cell of surface left and right.
 
-    The first line names the language, if there is one.
+    A line of surface is above and below; the one above names the language. Where a row is too long for a
+    line, its further lines have a mark in the cell on the left.
     """
 
     def __init__(self, language: str, width: int, styles: ThemeStyles) -> None:
         self._lexer = _lexer(language.lower()) if language else None
         self._width = min(_PIECE, max(4, width))
         self._theme_styles = styles
-        self._label = [self._draw_label(language)] if language else []
+        self._above = padding(language, self._width, styles)
+        self._below = padding("", self._width, styles, joint="")
         self._rows: list[str] = []
         self._joints: list[str] = []
         self._ends: list[int] = []
@@ -129,12 +131,14 @@ class CodeLines:
         self._whole = False
 
     def __len__(self) -> int:
-        return len(self._label) + (self._ends[-1] if self._ends else 0)
+        return 2 + (self._ends[-1] if self._ends else 0)
 
     def line(self, y: int) -> Line:
-        y -= len(self._label)
+        y -= 1
         if y < 0:
-            return self._label[0]
+            return self._above
+        if not self._ends or y >= self._ends[-1]:
+            return self._below
         row = bisect_right(self._ends, y)
         first = self._ends[row - 1] if row else 0
         lines = self._drawn.get(row)
@@ -167,16 +171,13 @@ class CodeLines:
 
     def _add(self, row: str) -> None:
         row = row.expandtabs(4)
-        joint = self._joint()
+        # Nothing joins the first row to the padding.
+        joint = "\n" if self._rows else ""
         room = (self._width - 2) * (_PIECE // (self._width - 2))
         for start in range(0, max(1, len(row)), room):
             self._rows.append(row[start : start + room])
             self._joints.append("" if start else joint)
             self._measure()
-
-    def _joint(self) -> str:
-        """The separator between the last row and the next; none between the label and the first row."""
-        return "\n" if self._rows or not self._label else ""
 
     def _measure(self) -> None:
         row, room = self._rows[-1], self._width - 2
@@ -214,14 +215,17 @@ class CodeLines:
         lines: list[Line] = []
         for line in chop(row, self._width - 2):
             rest = max(0, self._width - 1 - width_of(line.segments))
-            segments = [Segment(" ", fill), *line.segments, Segment(" " * rest, fill)]
+            mark = Segment(CONTINUATION, self._theme_styles("dim", "raised")) if lines else Segment(" ", fill)
+            segments = [mark, *line.segments, Segment(" " * rest, fill)]
             lines.append(Line(segments, line.joint if lines else joint, 1))
         return lines
 
-    def _draw_label(self, language: str) -> Line:
-        name = fit(language, self._width - 2)
-        text = " " * (self._width - 1 - cells(name)) + name + " "
-        return Line([Segment(text, self._theme_styles("dim", "raised"))], lead=len(text))
+
+def padding(name: str, width: int, styles: ThemeStyles, joint: str = "\n") -> Line:
+    """Draw the line of surface above or below code, with a name at its right."""
+    name = fit(name, width - 2)
+    text = " " * (width - 1 - cells(name)) + name + " "
+    return Line([Segment(text, styles("dim", "raised"))], joint, len(text))
 
 
 _FRAME = 2

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from rich.segment import Segment
 
 from cogency_tui.safe_text import one_line
-from cogency_tui.tui.kit.code import CodeLines
+from cogency_tui.tui.kit.code import CodeLines, padding
 from cogency_tui.tui.kit.diff import DiffLayout
 from cogency_tui.tui.kit.lines import Line, cells, fit, fit_path
 from cogency_tui.tui.kit.number_format import counted
@@ -31,11 +31,13 @@ class DiffCode:
         self._layout: DiffLayout | None = None
 
     def __len__(self) -> int:
-        return 1 + len(self._laid())
+        return 2 + len(self._laid())
 
     def line(self, y: int) -> Line:
         if not y:
             return self._draw_label()
+        if y > len(self._laid()):
+            return padding("", self._width, self._theme_styles, joint="")
         line, fill = self._laid().line(y - 1), Segment(" ", self._theme_styles("text", "raised"))
         # Nothing is copied of the label, not even its end.
         return Line([fill, *line.segments, fill], line.joint if y > 1 else "", line.lead + 1)

@@ -1,9 +1,9 @@
 """Markdown as lines: markdown-it finds the blocks, this module draws them. No widget, no markup.
 
-Nothing written is left out: HTML and link definitions are shown as text, a link shows its target. Addresses
-are never passed to the terminal as links of its own. Table columns are as wide as needed or as the pane
-allows, with wrapped cells; where the pane is too narrow for the columns, each row is drawn as a list of its
-cells.
+Nothing written is left out: HTML and link definitions are shown as text. A link shows the host that it leads
+to; addresses of the web and of mail are also links of the terminal, which opens them. Table columns are as
+wide as needed or as the pane allows, with wrapped cells; where the pane is too narrow for the columns, each
+row is drawn as a list of its cells.
 """
 
 import re
@@ -114,7 +114,11 @@ def _draw_records(rows: list[list[Cell]], width: int, styles: ThemeStyles) -> li
 
 _BULLETS = "•◦▪"
 _MARKS = {"strong": "bold", "em": "italic", "s": "strike", "link": "underline"}
-_HEADINGS = (("accent", "bold underline"), ("accent", "bold"), ("text", "bold"), ("text", "bold italic"))
+_HEADINGS = (("text", "bold"), ("text", "bold"), ("dim", "bold"), ("dim", "bold italic"))
+"""The levels; the first has a rule below."""
+
+_ADDRESS = re.compile(r"(?:https?://|mailto:)[!-~]{1,2000}")
+"""What the terminal may open. Anything but printable ASCII would reach it raw."""
 _TASK = re.compile(r"\[([ xX])\](?:\s+|\Z)")
 _NARROWEST = 16
 """Cells below which nested blocks are not indented further."""
@@ -177,9 +181,7 @@ class MarkdownDrawer:
         first, inside = tokens[0], tokens[1:-1]
         match first.type:
             case "heading_open":
-                role, attributes = _HEADINGS[min(int(first.tag[1:]), len(_HEADINGS)) - 1]
-                role = self._role if role == "text" else role
-                return wrap(self.inline(inside[0], attributes, role), self._width)
+                return self._heading(int(first.tag[1:]), inside[0])
             case "paragraph_open":
                 return wrap(self.inline(inside[0]), self._width)
             case "fence" | "code_block":
@@ -190,11 +192,20 @@ class MarkdownDrawer:
             case "bullet_list_open" | "ordered_list_open":
                 return self._list(first, inside)
             case "hr":
-                return [Line([Segment("─" * self._width, self._theme_styles("rule"))])]
+                return [self._rule()]
             case "table_open":
                 return draw_table(inside, self._width, self._theme_styles, self.inline)
             case _:
                 return wrap([Segment(first.content, self._theme_styles(self._role))], self._width)
+
+    def _heading(self, level: int, title: Token) -> list[Line]:
+        role, attributes = _HEADINGS[min(level, len(_HEADINGS)) - 1]
+        lines = wrap(self.inline(title, attributes, self._role if role == "text" else role), self._width)
+        rule = self._rule()
+        return [*lines, Line(rule.segments, "", self._width)] if level == 1 else lines
+
+    def _rule(self) -> Line:
+        return Line([Segment("─" * self._width, self._theme_styles("rule"))])
 
     def _quote(self, tokens: Sequence[Token]) -> list[Line]:
         bar = Segment("▎ ", self._theme_styles("rule"))
@@ -249,16 +260,18 @@ class MarkdownDrawer:
         hrefs: list[tuple[str, int]] = []
         spans: list[Segment] = []
 
-        def put(text: str, ink: str = role) -> None:
-            ink = "accent" if hrefs and ink == role else ink
-            spans.append(Segment(text, self._theme_styles(ink, "surface", " ".join(sorted(set(marks))))))
+        def put(text: str, ink: str = role, on: str = "surface") -> None:
+            style = self._theme_styles(ink, on, " ".join(sorted(set(marks))))
+            link = next((href for href, _start in hrefs if _ADDRESS.fullmatch(href)), None)
+            spans.append(Segment(text, style + Style(link=link) if link else style))
 
         for child in token.children or ():
             name = child.type.removesuffix("_open").removesuffix("_close")
             if child.type == "text":
                 put(child.content)
             elif child.type == "code_inline":
-                put(child.content, "edit")
+                # Where surfaces look the same, code has a color of code.
+                put(child.content, "keyword" if self._theme_styles.palette.flat else "text", "raised")
             elif child.type == "softbreak":
                 put(" ")
             elif child.type == "hardbreak":
@@ -275,14 +288,33 @@ class MarkdownDrawer:
                 if name == "link":
                     href, start = hrefs.pop()
                     label = "".join(span.text for span in spans[start:])
-                    if href not in (label, f"mailto:{label}", ""):
-                        put(f" ({href})", "dim")
+                    if destination := _destination(href, label):
+                        put(f" ({destination})", "dim")
             else:
                 put(child.content)
         return [
             Segment("".join(span.text for span in group), style)
             for style, group in groupby(spans, lambda span: span.style)
         ]
+
+
+def _destination(href: str, label: str) -> str:
+    """What a link's `label` does not say of where it leads: a host, or an address that no terminal opens."""
+    if href in (label, f"mailto:{label}", ""):
+        return ""
+    if not _ADDRESS.fullmatch(href):
+        return href
+    host = _host(href)
+    return "" if host == _host(label) else host
+
+
+def _host(address: str) -> str:
+    """The host of an address of the web, or the mailbox of one of mail; the scheme may be missing."""
+    if address.startswith("mailto:"):
+        return address.removeprefix("mailto:")
+    authority = re.split("[/?#]", re.sub("^https?://", "", address), maxsplit=1)[0]
+    # What is before an @ may pretend to be the host.
+    return authority.rpartition("@")[2]
 
 
 def _take_task(block: Sequence[Token]) -> str:

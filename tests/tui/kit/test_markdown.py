@@ -92,10 +92,10 @@ def test_nothing_is_wider_than_the_pane(source: str) -> None:
 def test_every_block_is_drawn() -> None:
     assert texts(SAMPLE) == [
         "Title",
+        "─" * WIDTH,
         "",
         "A paragraph with bold, italic, code and",
-        "a link (https://example.org/x). It goes",
-        "on.",
+        "a link (example.org). It goes on.",
         "",
         "• one",
         "• two",
@@ -113,6 +113,7 @@ def test_every_block_is_drawn() -> None:
         "     string'''",
         "     return 日本",
         "",
+        "",
         "after",
         "",
         "a   b",
@@ -121,16 +122,18 @@ def test_every_block_is_drawn() -> None:
         "",
         "─" * WIDTH,
         "",
+        "",
         " ``` not a fence",
+        "",
         "",
         "the end",
     ]
 
 
 def test_code_lies_on_the_raised_surface_over_the_whole_width() -> None:
-    label, line = draw("```python\nx = 1\n```")
+    label, line, padding = draw("```python\nx = 1\n```")
 
-    for drawn in (label, line):
+    for drawn in (label, line, padding):
         assert width_of(drawn.segments) == WIDTH
         assert {segment.style.bgcolor for segment in drawn.segments if segment.style} == {
             INKS("text", "raised").bgcolor
@@ -197,11 +200,45 @@ def test_all_words_of_the_source_are_on_the_screen(source: str) -> None:
         assert all(part in shown for part in word.strip("![]()").split("]("))
 
 
-def test_a_link_says_where_it_goes_and_is_none_for_the_terminal() -> None:
-    segments = draw("[bank](https://evil.example)")[0].segments
+@pytest.mark.parametrize(
+    ("source", "shown", "link"),
+    [
+        ("[bank](https://evil.example/bank)", "bank (evil.example)", "https://evil.example/bank"),
+        (
+            "[https://bank.example](https://bank.example@evil.example)",
+            "https://bank.example (evil.example)",
+            "https://bank.example@evil.example",
+        ),
+        ("[example.org/x](https://example.org/x)", "example.org/x", "https://example.org/x"),
+        ("[me](mailto:me@example.org)", "me (me@example.org)", "mailto:me@example.org"),
+        ("[file](src/a.py)", "file (src/a.py)", None),
+        ("[odd](https://[)", "odd (%5B)", "https://%5B"),
+        ("[sneaky](<https://a.example/\x1b]0;x>)", "sneaky (a.example)", "https://a.example/%1B%5D0;x"),
+    ],
+)
+def test_a_link_says_where_it_goes_and_is_opened_by_the_terminal(
+    source: str, shown: str, link: str | None
+) -> None:
+    segments = draw(source, width=80)[0].segments
 
-    assert "".join(segment.text for segment in segments) == "bank (https://evil.example)"
-    assert all(segment.style is None or segment.style.link is None for segment in segments)
+    assert "".join(segment.text for segment in segments) == shown
+    assert {segment.style.link for segment in segments if segment.style and segment.style.link} == (
+        {link} if link else set()
+    )
+
+
+def test_a_row_that_continues_is_marked_in_its_margin() -> None:
+    assert texts("```\n" + "x" * (WIDTH + 8) + "\n```") == ["", " " + "x" * (WIDTH - 2), "↪" + "x" * 10, ""]
+
+
+@pytest.mark.parametrize("theme", ["night", "ansi", "mono"])
+def test_inline_code_differs_from_text_without_the_color_of_changes(theme: str) -> None:
+    styles = theme_styles_of(theme)
+    stream = MarkdownStream(WIDTH, styles)
+    stream.show("some `code`", closed=True)
+    drawn = {segment.text: segment.style for segment in stream.line(0, 0).segments}
+
+    assert drawn["code"] not in (styles(), styles("edit"))
 
 
 def test_a_wide_table_fits_and_keeps_its_words() -> None:
@@ -264,7 +301,9 @@ def test_headings_are_told_apart_without_colour() -> None:
     styles = [draw("#" * level + " Title")[0].segments[0].style for level in (1, 2, 3, 4)]
     attributes = [(style.bold, style.underline, style.italic) for style in styles if style]
 
-    assert attributes[0] == (True, True, None)
+    assert "─" in draw("# Title")[1].text
+    assert len(draw("## Title")) == 1
+    assert attributes[0] == (True, None, None)
     assert attributes[3] == (True, None, True)
     assert all(bold for bold, _underline, _italic in attributes)
 
@@ -309,6 +348,7 @@ def test_what_is_loose_in_a_list_belongs_to_its_item() -> None:
         "",
         " " * 37 + "sh",
         "    ls",
+        "",
         "",
         "2. two",
     ]

@@ -90,7 +90,7 @@ async def test_the_picker_shows_each_theme_at_once_and_keeps_one_only_if_the_per
         await pilot.press("down")
         assert app.theme == "tritone"
         await until(pilot, lambda: "#0c0f16" in colours_of(pilot))
-        await pilot.press("home")
+        await pilot.press("home", "down")
         assert app.theme == "ansi"
         # The former comes back.
         await pilot.press("escape")
@@ -102,7 +102,11 @@ async def test_the_picker_shows_each_theme_at_once_and_keeps_one_only_if_the_per
         assert app.theme == "mono"
         assert config.read_text() == "# mine\nmode = 'auto'\n"
         await open_picker(pilot)
-        await pilot.press("home", "down", "k")
+        await pilot.press("home", "k")
+        await until(pilot, lambda: not isinstance(app.screen, ThemePicker))
+        assert load_settings(config).theme == "auto"
+        await open_picker(pilot)
+        await pilot.press("home", "down", "down", "k")
         await until(pilot, lambda: not isinstance(app.screen, ThemePicker))
         assert load_settings(config).theme == "chalk"
         assert config.read_text().startswith("# mine\n")
