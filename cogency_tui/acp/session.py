@@ -126,6 +126,8 @@ class AcpSession:
         """The user's answer in the editor; None if the editor cannot ask them."""
         yes, no = ("Keep", "Revert") if question.effect == "changed" else ("Allow once", "Refuse")
         options = [PermissionOption(option_id="once", name=yes, kind="allow_once")]
+        if question.turn:
+            options.append(PermissionOption(option_id="turn", name="Allow all edits this turn", kind="allow_always"))
         if question.grant:
             name = f"Allow in this conversation: {reveal(question.grant)}"
             options.append(PermissionOption(option_id="conversation", name=name, kind="allow_always"))
@@ -134,7 +136,9 @@ class AcpSession:
             options.append(PermissionOption(option_id="always", name=name, kind="allow_always"))
         options.append(PermissionOption(option_id="no", name=no, kind="reject_once"))
         # Hidden characters of a command must be visible here, too.
-        message = [f"{reveal(question.summary)}\nReason: {reveal(question.reason)}."]
+        loss = f"\nThis permanently deletes {reveal(question.loss)}." if question.loss else ""
+        reason = f"\nReason: {reveal(question.reason)}." if question.reason else ""
+        message = [f"{reveal(question.summary)}{loss}{reason}"]
         if question.detail.strip():
             message.append(fenced(reveal(question.detail)))
         call = ToolCallUpdate(
@@ -152,6 +156,8 @@ class AcpSession:
         chosen = response.outcome
         if not isinstance(chosen, AllowedOutcome):
             return None
+        if chosen.option_id == "turn":
+            return Answer(allow=True, scope="turn")
         if chosen.option_id == "conversation":
             return Answer(allow=True, scope="conversation")
         if chosen.option_id == "always":

@@ -140,14 +140,19 @@ class _Late:
 
 async def _ask(question: Question) -> Answer:
     """Ask at the terminal. Nothing that the user judges is hidden from them, or left out."""
-    talk(f"\n{reveal(question.detail)}\n\n{one_line(question.summary)}: {question.reason}.")
-    wider = ", [a]ll in this conversation" if question.grant else ""
+    reasons = [f"this permanently deletes {question.loss}"] if question.loss else []
+    reasons += [question.reason] if question.reason else []
+    talk(f"\n{reveal(question.detail)}\n\n{': '.join([one_line(question.summary), *reasons])}.")
+    wider = ", [a]ll edits this turn" if question.turn else ""
     if question.grant:
-        talk(f"[a]: {question.grant}")
+        talk(f"[c]: {question.grant}")
+        wider += ", for this [c]onversation"
     answer = await _read_answer(wider)
     if answer in ("y", "yes"):
         return Answer(allow=True)
-    if answer in ("a", "all") and question.grant:
+    if answer in ("a", "all") and question.turn:
+        return Answer(allow=True, scope="turn")
+    if answer in ("c", "conversation") and question.grant:
         return Answer(allow=True, scope="conversation")
     return Answer(allow=False)
 

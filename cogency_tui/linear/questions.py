@@ -38,14 +38,19 @@ def describe_question(question: Question) -> list[str]:
     """The lines of a question: what would happen, why it is asked, and the possible answers."""
     done = question.effect == "changed"
     deed = "has changed files" if done else f"asks to {_VERBS.get(question.effect, 'read')}"
-    lines = [f"Permission needed: {one_line(question.tool)} {deed}: {reveal(question.summary)}"]
-    lines.append(f"Reason: {reveal(question.reason)}.")
+    number, total, _waiting = question.round()
+    place = f" ({number} of {total})" if total > 1 else ""
+    lines = [f"Permission needed{place}: {one_line(question.tool)} {deed}: {reveal(question.summary)}"]
+    if question.loss:
+        lines.append(f"This permanently deletes {reveal(question.loss)}.")
+    if question.reason:
+        lines.append(f"Reason: {reveal(question.reason)}.")
     if question.detail.strip():
         lines.append("Changes made:" if done else "Details:")
         shown = "".join(text for text, _note in fold_blanks(reveal(question.detail.rstrip("\n"))))
         lines += [f"  {line}" for line in shown.split("\n")]
     if question.grant:
-        lines.append(f"a allows: {reveal(question.grant)}")
+        lines.append(f"c allows: {reveal(question.grant)}")
     if question.pattern:
         lines.append(f"always allows: {reveal(question.pattern)}")
     return [*lines, _choices(question)]
@@ -57,7 +62,9 @@ def read_answer(line: str, question: Question) -> Answer | None:
     word = word.lower()
     if word in _YES and not rest:
         return Answer(allow=True)
-    if word in ("a", "all") and not rest and question.grant:
+    if word in ("a", "all") and not rest and question.turn:
+        return Answer(allow=True, scope="turn")
+    if word in ("c", "conversation") and not rest and question.grant:
         return Answer(allow=True, scope="conversation")
     if word == "always" and not rest and question.pattern:
         return Answer(allow=True, scope="always")
@@ -76,8 +83,10 @@ def _choices(question: Question) -> str:
     if question.effect == "changed":
         return "Answer y to keep, or n to revert:"
     choices = ["y to allow once"]
+    if question.turn:
+        choices.append("a for all edits this turn")
     if question.grant:
-        choices.append("a for this conversation")
+        choices.append("c for this conversation")
     if question.pattern:
         choices.append("always for a rule in this project")
     return f"Answer {', '.join(choices)}, n to decline, or n and a reason:"

@@ -33,9 +33,9 @@ def test_an_edit_is_shown_and_made_only_with_a_yes(
 def test_what_is_allowed_for_the_conversation_is_not_asked_again(project: Path, tmp_path: Path) -> None:
     command = "run `touch made` and then run `touch made`"
     with Terminal("run", command, cwd=project, data=tmp_path / "data") as terminal:
-        shown = terminal.wait_for("Allow it? [y]es, [a]ll in this conversation, [N]o")
-        assert "[a]: " in shown
-        terminal.send("a\n")
+        shown = terminal.wait_for("Allow it? [y]es, for this [c]onversation, [N]o")
+        assert "[c]: " in shown
+        terminal.send("c\n")
         assert terminal.process.wait(60) == 0
         assert terminal.raw.count(b"Allow it?") == 1
     assert (project / "made").exists()

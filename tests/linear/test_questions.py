@@ -2,7 +2,7 @@
 
 import pytest
 
-from cogency_tui.agent.permissions.gate import Answer, Question
+from cogency_tui.agent.permissions.gate import Answer, Question, Round
 from cogency_tui.linear.questions import describe_question, read_answer
 from tests.cases import cases
 
@@ -26,9 +26,26 @@ def test_a_question_says_all_that_would_be_done_and_how_to_answer() -> None:
     assert "  rm -r build⟨U+202E⟩" in lines
     assert "  echo ␛[2J" in lines
     assert lines[-1] == (
-        "Answer y to allow once, a for this conversation, always for a rule in this project, n to decline, or n and a reason:"
+        "Answer y to allow once, c for this conversation, always for a rule in this project, n to decline, or n and a reason:"
     )
     assert describe_question(NARROW)[-1] == "Answer y to allow once, n to decline, or n and a reason:"
+
+
+def test_edits_are_allowed_for_the_turn_and_a_loss_and_the_place_are_named() -> None:
+    edit = Question(
+        *("c", "edit", "write", "Edit x.py (+1 −0)", "+x", ""),
+        grant="all changes to files in the project",
+        turn="all changes to files in the project",
+        round=lambda: Round(2, 5),
+    )
+    lines = describe_question(edit)
+    assert lines[0] == "Permission needed (2 of 5): edit asks to change files: Edit x.py (+1 −0)"
+    assert not [line for line in lines if line.startswith("Reason")]
+    assert "y to allow once, a for all edits this turn, c for this conversation" in lines[-1]
+    assert read_answer("a", edit) == Answer(True, "turn")
+
+    lost = Question("c", "shell", "command", "Run rm", "rm -r a", "", loss="the directory: a/ (2 files)")
+    assert "This permanently deletes the directory: a/ (2 files)." in describe_question(lost)
 
 
 def test_a_question_about_what_was_done_says_so() -> None:
@@ -44,7 +61,7 @@ def test_a_question_about_what_was_done_says_so() -> None:
     [
         ("y", Answer(True)),
         (" Yes ", Answer(True)),
-        ("a", Answer(True, "conversation")),
+        ("c", Answer(True, "conversation")),
         ("always", Answer(True, "always")),
         ("n", Answer(False)),
         ("", Answer(False)),
@@ -58,6 +75,6 @@ def test_a_line_answers_or_does_not(line: str, answer: Answer | None) -> None:
     assert read_answer(line, QUESTION) == answer
 
 
-@pytest.mark.parametrize("line", ["a", "all", "always"])
+@pytest.mark.parametrize("line", ["a", "all", "c", "always"])
 def test_no_wider_yes_than_is_offered(line: str) -> None:
     assert read_answer(line, NARROW) is None

@@ -25,7 +25,7 @@ from cogency_tui.tui.status.header import Header
 from cogency_tui.tui.status.status_bar import StatusBar
 from tests.tui.scripted import ScriptedAgent
 
-PATIENCE = 60.0
+PATIENCE = 6.0
 """Seconds."""
 
 

@@ -83,6 +83,8 @@ class MainScreen(Screen[None]):
         self._open = False
         self._escaped = 0.0
         """When Esc was last pressed with nothing to interrupt, on the monotonic clock."""
+        self.is_leaving = False
+        """True while the user is asked whether to quit."""
 
     @cached_property
     def _features(self) -> "Features":
@@ -439,8 +441,14 @@ class MainScreen(Screen[None]):
 
         if self.bridge.working:
             question = "The agent is working. Interrupt it and quit?"
-            app_of(self).push_screen(Confirmation(question), lambda yes: app_of(self).exit() if yes else None)
+            self.is_leaving = True
+            app_of(self).push_screen(Confirmation(question), self._leave)
         else:
+            app_of(self).exit()
+
+    def _leave(self, confirmed: bool | None) -> None:
+        self.is_leaving = False
+        if confirmed:
             app_of(self).exit()
 
     def welcome(self, width: int) -> "list[Line]":

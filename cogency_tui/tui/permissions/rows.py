@@ -47,9 +47,10 @@ def draw_permission_note(
         made = f" Added with the rule {_quoted(row.grant.pattern)}." if row.grant.pattern else ""
         about = f": {reveal(row.grant.about)}" if row.grant.about else ""
         scope = f"{row.grant.covers}{about}"
+        end = "you quit" if row.grant.turn is None else "the turn ends"
         return [
             *wrap([Segment(scope, styles("text"))], width),
-            *wrap([Segment(f"Allowed {since}, until you quit.{made}", styles("dim"))], width),
+            *wrap([Segment(f"Allowed {since}, until {end}.{made}", styles("dim"))], width),
         ]
     if isinstance(row, RuleRow):
         return [

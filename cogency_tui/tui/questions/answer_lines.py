@@ -16,7 +16,8 @@ from cogency_tui.tui.questions.question_lines import Reply
 
 _GAP = 3
 _MOST_ROWS = 2
-"""Rows that the answers may take with their whole labels."""
+"""Rows that the answers may take with labels that are not the shortest."""
+_SHORTEST = 2
 
 
 class _Span(NamedTuple):
@@ -86,20 +87,27 @@ class Answers(LineView):
             self._selected = None
             self.refresh()
 
-    def shortens(self, width: int) -> bool:
-        """Return whether the labels are shortened in `width` cells, without how far their answers reach."""
-        return len(self._lay(width, short=False)) > _MOST_ROWS
+    def omits_reach(self, width: int) -> bool:
+        """Return whether the labels in `width` cells leave out how far their answers reach."""
+        return self._level(width) == _SHORTEST
 
     def rows(self, width: int) -> int:
         """The number of rows in `width` cells."""
-        return len(self._lay(width, short=self.shortens(width)))
+        return len(self._laid(width))
+
+    def _level(self, width: int) -> int:
+        """The level of the longest labels that fit."""
+        fits = (level for level in range(_SHORTEST) if len(self._lay(width, level)) <= _MOST_ROWS)
+        return next(fits, _SHORTEST)
+
+    def _laid(self, width: int) -> list[list[_Span]]:
+        return self._lay(width, self._level(width))
 
     def surface_at(self, y: int) -> str:
         return "raised"
 
     def line_at(self, y: int) -> Line | None:
-        width = self.text_width
-        rows = self._lay(width, short=self.shortens(width))
+        rows = self._laid(self.text_width)
         return Line(list(self._draw(rows[y]))) if y < len(rows) else None
 
     def _draw(self, row: Sequence[_Span]) -> Iterator[Segment]:
@@ -114,14 +122,14 @@ class Answers(LineView):
             yield Segment(f" {label}", styles("dim" if dim else "text", on))
             at = end
 
-    def _lay(self, width: int, *, short: bool) -> list[list[_Span]]:
-        """The rows of answers; one that is wider than a row is cut."""
+    def _lay(self, width: int, level: int) -> list[list[_Span]]:
+        """The rows of answers with their labels at a level; one that is wider than a row is cut."""
         rows: list[list[_Span]] = [[]]
         at = 0
         hint = (self._hint,) if self._hint else ()
         for answer in (*hint, *self._answers):
             key = cells(key_name(answer.key)) + 1
-            label = fit((short and answer.short) or answer.label, max(1, width - key))
+            label = fit(answer.labelled(level), max(1, width - key))
             size = key + cells(label)
             if rows[-1] and at + _GAP + size > width:
                 rows.append([])
@@ -134,8 +142,7 @@ class Answers(LineView):
         self.refresh()
 
     def on_click(self, event: events.Click) -> None:
-        width = self.text_width
-        rows = self._lay(width, short=self.shortens(width))
+        rows = self._laid(self.text_width)
         for start, end, answer, _label in rows[event.y] if event.y < len(rows) else ():
             if start <= event.x - self.MARGIN < end:
                 self.post_message(self.Chosen(answer.action))

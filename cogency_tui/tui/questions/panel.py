@@ -14,6 +14,7 @@ from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
+from textual.css.scalar import Scalar
 from textual.screen import Screen
 from textual.widget import Widget
 from textual.widgets import Input
@@ -155,6 +156,8 @@ class QuestionPanel(Vertical, can_focus=True):
         self._hands = hands
         self._looked_at = 0
         """The number of the waiting question that is shown instead; 0 for none."""
+        self._rows = 0
+        """Lines of the question that the window has room for."""
         self._shown = False
         """True if the terminal has taken the question: one that was never shown cannot be answered."""
         self.answered = False
@@ -236,11 +239,11 @@ class QuestionPanel(Vertical, can_focus=True):
         body, answers = self.query_one(QuestionBody), self.query_one(Answers)
         width = max(8, window.width - _BESIDE)
         rows = answers.rows(width)
+        self._rows = (window.height if alone else window.height // 2 + 1) - rows - self._reasoning
         lines = body.prepare(width)
-        most = (window.height if alone else window.height // 2 + 1) - rows - self._reasoning
-        more = lines > most > 2
+        more = lines > self._rows > 2
         _set_height(answers, rows)
-        _set_height(body, max(1, min(lines, most - more)))
+        _set_height(body, max(1, min(lines, self._rows - more)))
         self.query_one(MoreLine).display = more
 
     def _begin_deaf(self) -> None:
@@ -395,16 +398,16 @@ class QuestionPanel(Vertical, can_focus=True):
     def _draw(self, width: int, styles: ThemeStyles) -> Drawing:
         if self._is_too_small:
             return draw_too_small(width, styles)
-        reaches = self.query_one(Answers).shortens(width)
+        reaches = self.query_one(Answers).omits_reach(width)
         waiting = self.question.round().waiting
         if 0 < self._looked_at <= len(waiting):
-            return Drawing(draw_question(waiting[self._looked_at - 1], width, styles).lines, range(0))
+            looked_at = draw_question(waiting[self._looked_at - 1], width, styles, rows=self._rows)
+            return Drawing(looked_at.lines, range(0))
         self._looked_at = 0
-        return draw_question(self.question, width, styles, reaches=reaches)
+        return draw_question(self.question, width, styles, rows=self._rows - 1, reaches=reaches)
 
 
 def _set_height(widget: Widget, lines: int) -> None:
     # Assigning even the present height triggers a new layout.
-    height = widget.styles.height
-    if height is None or not height.is_cells or height.value != lines:
+    if widget.styles.inline.get_rule("height", None) != Scalar.from_number(lines):
         widget.styles.height = lines

@@ -15,8 +15,8 @@ from cogency_tui.tui.kit.diff import draw_diff
 from cogency_tui.tui.kit.lines import BLANK, Line, width_of, wrap
 from cogency_tui.tui.theme_styles import ThemeStyles
 
-_TALL, _HEAD, _TAIL = 16, 3, 3
-"""Lines of a text that are shown unchanged; of a longer one, the first and the last shown."""
+_TALL, _END = 16, 3
+"""Lines of a text that are shown unchanged; of a longer one, at most the first and as many last ones shown."""
 
 _EDITING = frozenset(("edit", "replace", "write"))
 """Our tools whose detail is a diff; the details of other tools are text, whatever their form."""
@@ -24,19 +24,24 @@ _EDITING = frozenset(("edit", "replace", "write"))
 _COUNTED = re.compile(r"(?P<what>.*) \((?P<counts>\+\d+ −\d+)\)", re.DOTALL)
 """The summary of a change of one file, with its counts."""
 
-_HUNK = re.compile(r"@@ -(\d+),(\d+) \+(\d+),(\d+) @@(.*)", re.DOTALL)
+_HUNKS = re.compile(r"^(?=@@ )", re.MULTILINE)
+_HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@(.*)", re.DOTALL)
 
 
 class Reply(msgspec.Struct, frozen=True):
-    """A possible answer: its key, its label, and its `action`. `reach` describes how far it reaches beyond
-    this one call; `short` is the label where there is no room for that.
+    """A possible answer: its key, its label, and its `action`. `shorter` are labels for less room; the last
+    does not describe how far the answer reaches beyond this one call, which `reach` does.
     """
 
     key: str
     label: str
     action: str
-    short: str = ""
+    shorter: tuple[str, ...] = ()
     reach: str = ""
+
+    def labelled(self, level: int) -> str:
+        """The label at a level: 0 is the longest."""
+        return [self.label, *self.shorter][min(level, len(self.shorter))]
 
 
 SMALLEST = Size(20, 6)
@@ -45,8 +50,12 @@ SMALLEST = Size(20, 6)
 TOO_SMALL = "Enlarge the window"
 
 
-def draw_question(question: Question, width: int, styles: ThemeStyles, *, reaches: bool = False) -> Drawing:
-    """Draw the question, then its exact subject; with `reaches`, how far the answers reach, too."""
+def draw_question(
+    question: Question, width: int, styles: ThemeStyles, *, rows: int = _TALL, reaches: bool = False
+) -> Drawing:
+    """Draw the question, then its exact subject, of which `rows` fit into the window; with `reaches`, how far
+    the answers reach, too.
+    """
     lines = _draw_head(question, width, styles)
     # The head of a command is no subject: the command is.
     subject = range(0 if _is_named_by_head(question) else len(lines), len(lines))
@@ -65,7 +74,7 @@ def draw_question(question: Question, width: int, styles: ThemeStyles, *, reache
     if question.tool in _EDITING and question.effect != "changed":
         return Drawing([*lines, *draw_change(detail, width, styles)], subject)
     whole = _draw_detail(question, detail, width, styles)
-    essence = _summarize(whole, width, styles)
+    essence = _summarize(whole, width, styles, rows - len(lines))
     shown = [*lines, *essence]
     subject = range(subject.start, len(shown))
     return Drawing(shown if essence is whole else [*shown, BLANK, *whole], subject)
@@ -73,7 +82,7 @@ def draw_question(question: Question, width: int, styles: ThemeStyles, *, reache
 
 def draw_change(diff: str, width: int, styles: ThemeStyles) -> list[Line]:
     """Draw the changes of a diff, without the headers that name its file, which the question names."""
-    return draw_diff(_without_leading_context(diff), width, styles)
+    return draw_diff(_without_far_context(diff), width, styles)
 
 
 def _draw_head(question: Question, width: int, styles: ThemeStyles) -> list[Line]:
@@ -114,19 +123,23 @@ def _what(question: Question) -> tuple[str, str]:
     return counted["what"], " ".join(part for part in counted["counts"].split() if part not in ("+0", "−0"))
 
 
-def _without_leading_context(diff: str) -> str:
-    """`diff` with only one unchanged line before its first change: the change itself is what is asked."""
-    head, hunk, rest = diff.partition("\n@@ ")
-    first, _newline, body = f"{hunk[1:]}{rest}".partition("\n")
-    found = _HUNK.fullmatch(first)
-    lines = body.split("\n")
-    context = next((at for at, line in enumerate(lines) if not line.startswith(" ")), 0)
-    cut = context - 1
-    if found is None or cut < 1:
-        return diff
-    old, olds, new, news = (int(found[at]) for at in range(1, 5))
-    header = f"@@ -{old + cut},{olds - cut} +{new + cut},{news - cut} @@{found[5]}"
-    return "\n".join([head, header, *lines[cut:]])
+def _without_far_context(diff: str) -> str:
+    """`diff` with one unchanged line around the changes of each hunk: the changes are what is asked."""
+    return "".join(map(_narrowed, _HUNKS.split(diff)))
+
+
+def _narrowed(hunk: str) -> str:
+    """A hunk with one unchanged line before its changes, and one after; other text unchanged."""
+    header, *lines = hunk.splitlines(keepends=True)
+    found = _HUNK.fullmatch(header)
+    changed = [at for at, line in enumerate(lines) if not line.startswith(" ")]
+    if found is None or not changed:
+        return hunk
+    before, after = max(0, changed[0] - 1), max(0, len(lines) - changed[-1] - 2)
+    old, olds, new, news = (int(found[at] or 1) for at in range(1, 5))
+    cut = before + after
+    header = f"@@ -{old + before},{olds - cut} +{new + before},{news - cut} @@{found[5]}"
+    return "".join([header, *lines[before : len(lines) - after]])
 
 
 def _draw_detail(question: Question, detail: str, width: int, styles: ThemeStyles) -> list[Line]:
@@ -144,13 +157,14 @@ def draw_too_small(width: int, styles: ThemeStyles) -> Drawing:
     return Drawing(lines, range(len(lines), len(lines) + 1))
 
 
-def _summarize(whole: list[Line], width: int, styles: ThemeStyles) -> list[Line]:
-    """Cut a text too long for the window to its beginning and its end."""
-    between = len(whole) - _HEAD - _TAIL
+def _summarize(whole: list[Line], width: int, styles: ThemeStyles, rows: int) -> list[Line]:
+    """Cut a text too long for the window, where it has `rows`, to its beginning and its end."""
     if len(whole) <= _TALL:
         return whole
+    ends = max(1, min(_END, (rows - 2) // 2))
+    between = len(whole) - 2 * ends
     cut = wrap([Segment(f"… {between} more lines, shown in full below …", styles("dim"))], width)
-    return [*whole[:_HEAD], *cut, *whole[-_TAIL:]]
+    return [*whole[:ends], *cut, *whole[-ends:]]
 
 
 def answers_to(question: Question) -> list[Reply]:
@@ -163,34 +177,41 @@ def answers_to(question: Question) -> list[Reply]:
     if question.grant:
         answers.append(_for_conversation(question))
     if question.pattern:
-        rule = f'{question.effect} "{reveal(question.pattern)}"'
-        answers.append(
-            Reply("A", f"Always allow {rule}", "answer(True, 'always')", "Always allow", f"always allow {rule}")
-        )
+        answers.append(_always(question))
     return [*answers, *refusals_of(question)]
 
 
 def _for_conversation(question: Question) -> Reply:
     """The yes for the whole conversation."""
-    action = "answer(True, 'conversation')"
+    action, short = "answer(True, 'conversation')", "This conversation"
     if question.turn:
-        return Reply("c", "All edits this conversation", action)
+        return Reply("c", "All edits this conversation", action, (short,))
     grant = reveal(question.grant)
-    label = f"This conversation: {grant}"
-    return Reply("c", label, action, "This conversation", f"in this conversation, {grant}")
+    label, shorter = f"{short}: {grant}", (f"Conversation: {grant}", short)
+    return Reply("c", label, action, shorter, f"in this conversation, {grant}")
+
+
+def _always(question: Question) -> Reply:
+    """The yes with a rule, as it is stored."""
+    pattern = f'"{reveal(question.pattern)}"'
+    rule = f"{question.effect} {pattern}"
+    shorter = (f"Always {pattern}", "Always")
+    return Reply("A", f"Always allow {rule}", "answer(True, 'always')", shorter, f"always allow {rule}")
 
 
 def refusals_of(question: Question) -> list[Reply]:
     """The refusals."""
     if question.effect == "changed":
         return [Reply("n", "Revert", "answer(False, 'once')"), STOP]
-    return [Reply("n", "No", "answer(False, 'once')"), Reply("r", "No, tell it why", "reason"), STOP]
+    return [Reply("n", "No", "answer(False, 'once')"), _WHY, STOP]
 
 
 def answers_unread(question: Question) -> list[Reply]:
     """The answers in a window that has not yet shown the whole subject of a yes."""
     return [Reply("down", "Scroll down", "scroll(1)"), *refusals_of(question)]
 
+
+_WHY = Reply("r", "No, tell it why", "reason", ("Tell it why",))
 
 STOP = Reply("escape", "Stop", "back")
 """Stops the whole turn."""

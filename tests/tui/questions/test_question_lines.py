@@ -5,20 +5,25 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from time import monotonic
+from typing import Any, ClassVar
 
 import pytest
 from textual import events
-from textual.app import App
-from textual.geometry import Size
+from textual.app import App, ComposeResult
+from textual.geometry import Region, Size
 from textual.pilot import Pilot
 from textual.widgets import Input
 
-from cogency_tui.agent.permissions.gate import Answer, Question
+from cogency_tui.agent.permissions.gate import Answer, Question, Round
 from cogency_tui.config.themes import DEFAULT, load_palette
-from cogency_tui.tui.kit.dialogs import DialogBody
-from cogency_tui.tui.questions.answer_lines import Answers
-from cogency_tui.tui.questions.screen import PermissionQuestion
+from cogency_tui.tui.kit.bar import Surface
+from cogency_tui.tui.help.screen import HelpScreen
+from cogency_tui.tui.kit.dialogs import Confirmation, DialogBody
+from cogency_tui.tui.main.features import PANES_STYLES
+from cogency_tui.tui.questions.answer_lines import Answers, MoreLine
+from cogency_tui.tui.questions.panel import Hands, QuestionPanel
+from cogency_tui.tui.recall.screen import RecallScreen
 from cogency_tui.tui.theme_styles import variables
 from tests.tui.driving import (
     app_over,
@@ -26,9 +31,11 @@ from tests.tui.driving import (
     conversation_of,
     finished,
     main_of,
+    opened,
     prompt_of,
     send,
     shown,
+    told,
     until,
 )
 from tests.tui.scripted import ScriptedAgent, call, execute, paused, respond
@@ -37,8 +44,12 @@ DIFF = "--- a/app.py\n+++ b/app.py\n@@ -1 +1 @@\n-x = 1\n+x = 2\x1b[2J\n"
 COMMAND = Question(
     "c", "shell", "command", "ls", "ls \u202e\x1b[2J", "it runs a command", "this very command", "ls …"
 )
-NARROW = Question("c", "shell", "command", "rm -r x", "rm -r x", "3 files would be lost")
-EDIT = Question("c", "edit", "write", "Edit app.py (+1 −1)", DIFF, "it changes files")
+NARROW = Question("c", "shell", "command", "rm -r x", "rm -r x", "it is protected")
+EDIT = Question(
+    *("c", "edit", "write", "Edit app.py (+1 −1)", DIFF, ""),
+    grant="all changes to files in the project",
+    turn="all changes to files in the project",
+)
 
 SIZES = ((160, 45), (100, 30), (80, 24), (60, 16))
 
@@ -54,32 +65,58 @@ class Clock:
 
 
 class Asking(App[None]):
-    """Asks a question, and keeps the answer."""
+    """Asks a question below a pane, and keeps the answer."""
+
+    CSS_PATH: ClassVar = [PANES_STYLES.with_name(name) for name in ("main.tcss", "panes.tcss")]
 
     def __init__(self, question: Question, clock: Clock) -> None:
         super().__init__()
         self.clock = clock
         self.typed: list[str] = []
-        self.question = PermissionQuestion(question, typed=self._note, clock=clock)
-        self.answers: list[Answer | None] = []
+        self.answers: list[Answer] = []
+        self.stopped = 0
+        self.question = self._panel(question)
+
+    def compose(self) -> ComposeResult:
+        yield Surface(id="panes")
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         return variables(load_palette(DEFAULT))
 
-    def on_mount(self) -> None:
-        self.push_screen(self.question, self.answers.append)
+    async def on_mount(self) -> None:
+        await self._show()
 
     async def ask(self, question: Question, size: tuple[int, int] | None = None) -> None:
         """Ask another one, whatever became of the last, in a window of this size."""
-        if self.question in self.screen_stack:
-            await self.pop_screen()
+        await self._hide()
         if size is not None and size != self.size:
             self.post_message(events.Resize(Size(*size), Size(*size)))
             while self.screen.size != size:  # noqa: ASYNC110 (the app has no event for it)
                 await asyncio.sleep(0)
-        self.typed, self.answers = [], []
-        self.question = PermissionQuestion(question, typed=self._note, clock=self.clock)
-        await self.push_screen(self.question, self.answers.append)
+        self.typed, self.answers, self.stopped = [], [], 0
+        self.question = self._panel(question)
+        await self._show()
+        while not self.question.query_one(DialogBody).size:  # noqa: ASYNC110 (the app has no event for it)
+            await asyncio.sleep(0)
+
+    async def _show(self) -> None:
+        await self.screen.mount(self.question)
+        self.screen.set_focus(self.question)
+
+    async def _hide(self) -> None:
+        self.question.display = False
+        while self.question.region:  # noqa: ASYNC110 (the app has no event for it)
+            await asyncio.sleep(0)
+        await self.question.remove()
+
+    def _panel(self, question: Question) -> QuestionPanel:
+        def stop() -> None:
+            self.stopped += 1
+
+        return QuestionPanel(question, Hands(self._keep, self._note, stop), clock=self.clock)
+
+    def _keep(self, answer: Answer) -> None:
+        self.answers.append(answer)
 
     def _note(self, event: events.Key | events.Paste) -> None:
         self.typed.append(event.key if isinstance(event, events.Key) else event.text)
@@ -103,21 +140,26 @@ async def test_each_key_gives_its_answer() -> None:
     async with asking(COMMAND) as (app, pilot, clock):
         for key, answer in (
             ("y", Answer(allow=True)),
-            ("a", Answer(allow=True, scope="conversation")),
+            ("c", Answer(allow=True, scope="conversation")),
             ("A", Answer(allow=True, scope="always")),
             ("n", Answer(allow=False)),
-            ("escape", Answer(allow=False)),
         ):
             await app.ask(COMMAND)
             clock.now += 1
             await pilot.press(key)
             await until(pilot, lambda answer=answer: app.answers == [answer])
 
+        await app.ask(EDIT)
+        clock.now += 1
+        await pilot.press("a")
+        await until(pilot, lambda: app.answers == [Answer(allow=True, scope="turn")])
+
         # Escape in the reason goes back to the question, enter gives it to the model.
         await app.ask(COMMAND)
         clock.now += 1
         await pilot.press("r", "x", "escape")
         assert app.answers == []
+        assert app.stopped == 0
         await pilot.press("y")
         await until(pilot, lambda: app.answers == [Answer(allow=True)])
         await app.ask(COMMAND)
@@ -129,12 +171,140 @@ async def test_each_key_gives_its_answer() -> None:
         await until(pilot, lambda: app.answers == [Answer(allow=False, reason="yan")])
 
 
+async def test_escape_stops_the_turn_at_any_time_and_is_no_answer() -> None:
+    async with asking(COMMAND) as (app, pilot, clock):
+        for waited in (0, 1):
+            await app.ask(COMMAND)
+            clock.now += waited
+            await pilot.press("escape")
+            await until(pilot, lambda: app.stopped)
+            assert app.stopped == 1
+            assert app.answers == []
+            assert app.typed == []
+
+
+@pytest.mark.usefixtures("short_pause")
+async def test_an_answer_is_selected_and_given_with_enter() -> None:
+    async with asking(EDIT) as (app, pilot, clock):
+        for keys, answer in (
+            (["tab"], Answer(allow=True)),
+            (["right", "right"], Answer(allow=True, scope="turn")),
+            (["tab", "tab", "tab", "left"], Answer(allow=True, scope="turn")),
+            (["left", "left", "left"], Answer(allow=False)),
+        ):
+            await app.ask(EDIT)
+            clock.now += 1
+            await until(pilot, lambda: not app.question.query_one(Answers).deaf)
+            await pilot.press(*keys)
+            assert app.answers == []
+            await pilot.press("enter")
+            await until(pilot, lambda answer=answer: app.answers == [answer])
+        await app.ask(EDIT)
+        clock.now += 1
+        await pilot.press("left", "enter")
+        await until(pilot, lambda: app.stopped)
+        assert app.answers == []
+
+
+@pytest.mark.usefixtures("short_pause")
+async def test_enter_is_for_the_prompt_unless_an_answer_was_selected_after_the_last_key() -> None:
+    async with asking(EDIT) as (app, pilot, clock):
+        clock.now += 1
+        await until(pilot, lambda: not app.question.query_one(Answers).deaf)
+        await pilot.press("enter")
+        assert app.typed == ["enter"]
+        # Tab in the first moments is no selection that a later Enter gives.
+        await pilot.press("tab")
+        clock.now += 1
+        await pilot.press("enter")
+        # Neither is one before a text.
+        clock.now += 1
+        await pilot.press("tab", "x")
+        clock.now += 1
+        await pilot.press("enter")
+        assert app.typed == ["enter", "tab", "enter", "x", "enter"]
+        assert app.answers == []
+
+
+@pytest.mark.usefixtures("short_pause")
+async def test_other_waiting_questions_are_looked_at_and_not_answered() -> None:
+    other = replace(EDIT, summary="Edit other.py (+1 −1)", detail=DIFF.replace("x = 2", "y = 3"))
+    asked = replace(EDIT, round=lambda: Round(2, 3, (replace(other, round=lambda: Round(3, 3)),)))
+    async with asking(asked) as (app, pilot, clock):
+        await until(pilot, lambda: "[ 2 of 3 ]" in body_of(app))
+        for key in ("y", "a", "c", "n", "enter"):
+            clock.now += 1
+            await until(pilot, lambda: app.question.check_action("look", (1,)))
+            await pilot.press("right_square_bracket")
+            await until(pilot, lambda: "Edit other.py  +1 −1" in body_of(app))
+            assert "3 of 3" in body_of(app)
+            assert "+y = 3" in body_of(app)
+            clock.now += 1
+            await pilot.press(key)
+            assert app.answers == []
+            clock.now += 1
+            await until(pilot, lambda: app.question.check_action("look", (1,)))
+            await pilot.press("left_square_bracket")
+            await until(pilot, lambda: "Edit app.py" in body_of(app))
+        clock.now += 1
+        await until(pilot, lambda: app.question.check_action("answer", (True, "once")))
+        await pilot.press("y")
+        await until(pilot, lambda: app.answers == [Answer(allow=True)])
+
+
+@pytest.mark.parametrize(("size", "changed"), [((80, 24), 8), ((60, 16), 4), ((100, 30), 11), ((160, 45), 18)])
+async def test_as_many_changed_lines_as_fit_are_seen_at_once_in_half_of_the_window(
+    size: tuple[int, int], changed: int
+) -> None:
+    body = "".join(f" line {number}\n" for number in range(3))
+    body += "".join(f"-old {number}\n+new {number}\n" for number in range(20)) + " end\n" * 3
+    edit = replace(EDIT, detail=f"--- a/app.py\n+++ b/app.py\n@@ -7,26 +7,26 @@\n{body}")
+    async with asking(replace(edit, pattern="src/**"), size) as (app, pilot, _clock):
+        await until(pilot, lambda: "Edit app.py  +1 −1" in body_of(app))
+        await pilot.pause()
+        seen = [line.strip() for line in body_of(app).splitlines()]
+        assert sum(line.startswith(("-old", "+new")) for line in seen) >= changed
+        assert not [line for line in seen if line.startswith(("---", "+++", "@@"))]
+        assert app.question.region.height <= size[1] // 2 + 2
+        # One unchanged line is enough to find the place.
+        assert "line 2" in seen
+        assert "line 1" not in seen
+        more = shown(app.question.query_one(MoreLine))
+        hidden = 43 - len(seen)
+        assert f"↓ {hidden} more lines" in more
+        app.question.action_scroll(1000)
+        await until(pilot, lambda: f"↑ {hidden} more lines" in shown(app.question.query_one(MoreLine)))
+
+
+async def test_a_loss_is_named_in_red_and_an_ordinary_question_is_not() -> None:
+    lost = replace(COMMAND, detail="rm -rf docs", reason="", loss="the directory: docs/ (7 files)", grant="", pattern="")
+    async with asking(lost) as (app, pilot, _clock):
+        await until(pilot, lambda: "permanently deletes" in body_of(app))
+        assert "This permanently deletes the directory: docs/ (7 files)." in body_of(app)
+        assert "Reason" not in body_of(app)
+        bad = load_palette(DEFAULT).colors.bad
+        assert colors_of(app, "permanently") == {bad}
+        assert app.question.styles.border_left[1].hex.lower() == bad
+        assert "y Yes   n No   r No, tell it why   Esc Stop" in shown(app.question.query_one(Answers))
+        await app.ask(COMMAND)
+        await pilot.pause()
+        assert app.question.styles.border_left[1].hex.lower() == load_palette(DEFAULT).colors.edit
+
+
+def colors_of(app: Asking, word: str) -> set[str]:
+    """The colors of the segments with this word."""
+    body = app.question.query_one(DialogBody)
+    strips = body.render_lines(Region(0, 0, *body.size))
+    found = [segment.style for strip in strips for segment in strip if word in segment.text and segment.style]
+    return {style.color.name for style in found if style.color}
+
+
 async def test_a_wider_yes_that_was_not_offered_is_no_answer() -> None:
     async with asking(NARROW) as (app, pilot, clock):
-        for key in ("a", "A"):
+        for key in ("a", "c", "A"):
             await app.ask(NARROW)
             await pilot.pause()
-            assert "For this conversation" not in shown(app.question.query_one(Answers))
+            assert "conversation" not in shown(app.question.query_one(Answers))
             clock.now += 1
             await pilot.press(key)
             await pilot.pause()
@@ -148,7 +318,7 @@ async def test_a_wider_yes_that_was_not_offered_is_no_answer() -> None:
 
 async def test_keys_of_the_first_moments_answer_nothing() -> None:
     async with asking(COMMAND) as (app, pilot, clock):
-        for key in ("y", "a", "n", "r", "escape", "enter", "space"):
+        for key in ("y", "c", "n", "r", "enter", "space", "tab", "right"):
             await app.ask(COMMAND)
             clock.now += 0.79
             await pilot.press(key)
@@ -197,7 +367,7 @@ async def test_who_has_gone_into_the_question_answers_without_a_pause() -> None:
             clock.now += 0.5
             await pilot.press(key, "y")
             assert app.answers == []
-            assert app.typed == ["y"]
+            assert app.typed == (["tab", "y"] if key == "tab" else ["y"])
 
 
 async def test_what_was_changed_is_kept_or_put_back() -> None:
@@ -207,7 +377,7 @@ async def test_what_was_changed_is_kept_or_put_back() -> None:
             await app.ask(question)
             await until(pilot, lambda: "shell changed files" in body_of(app))
             answers = shown(app.question.query_one(Answers))
-            assert [line.split() for line in answers.splitlines()] == [["y", "Keep"], ["n", "Revert"]]
+            assert answers.strip() == "y Keep   n Revert   Esc Stop"
             clock.now += 1
             await pilot.press("r")
             assert not app.question.query_one("#question-reason", Input).display
@@ -236,10 +406,10 @@ async def test_a_click_answers_but_not_the_one_that_brought_the_window_up() -> N
         app.post_message(events.AppBlur())
         app.post_message(events.AppFocus())
         await pilot.pause()
-        await pilot.click(Answers, offset=(3, 0))
+        await pilot.click(Answers, offset=(4, 0))
         assert app.answers == []
         clock.now += 1
-        await pilot.click(Answers, offset=(3, 0))
+        await pilot.click(Answers, offset=(4, 0))
         await until(pilot, lambda: app.answers == [Answer(allow=True)])
 
 
@@ -248,10 +418,10 @@ async def test_a_command_is_shown_with_what_it_hides_and_answers_say_how_far_the
         assert "$ ls ⟨U+202E⟩␛[2J" in body_of(app)
         assert "Reason: it runs a command." in body_of(app)
         # The rule is shown as it is stored.
-        answers = shown(app.question.query_one(Answers)).splitlines()
-        assert [line.split()[0] for line in answers] == ["y", "a", "A", "n", "r"]
-        assert "this very command" in answers[1]
-        assert 'Always in this project  command "ls …"' in answers[2]
+        answers = shown(app.question.query_one(Answers))
+        assert "c This conversation: this very command" in answers
+        assert 'A Always allow command "ls …"' in answers
+        assert answers.strip().startswith("y Yes   c ")
 
         # One that looks like a diff is shown as a command.
         await app.ask(replace(COMMAND, detail="--- a/x || rm -r y\n+++ b/x\n@@ -1 +1 @@\n+rm -r z"))
@@ -261,14 +431,16 @@ async def test_a_command_is_shown_with_what_it_hides_and_answers_say_how_far_the
 
         await app.ask(EDIT)
         await pilot.pause()
-        assert "Edit app.py (+1 −1)" in body_of(app)
+        assert "? Edit app.py  +1 −1" in body_of(app)
+        assert "Reason" not in body_of(app)
         assert "+ x = 2␛[2J" in body_of(app)
         assert len(grounds_of(app)) == 3
+        assert "a All edits this turn   c All edits this conversation" in shown(app.question.query_one(Answers))
 
         # What a yes covers is not cut, nor a long rule.
         covers = "every command, until content from elsewhere is read"
-        await app.ask(replace(COMMAND, grant=covers), (80, 24))
-        await until(pilot, lambda: f"a allows: {covers}" in " ".join(body_of(app).split()))
+        await app.ask(replace(COMMAND, grant=covers), (60, 16))
+        await until(pilot, lambda: f"c: in this conversation, {covers}" in " ".join(body_of(app).split()))
         await app.ask(replace(COMMAND, pattern=" ".join(["word"] * 12)), (60, 16))
         await until(pilot, lambda: " ".join(["word"] * 12) in " ".join(body_of(app).split()))
 
@@ -304,7 +476,7 @@ async def test_nothing_hides_behind_blanks_or_many_lines() -> None:
             await pilot.pause()
             text = body_of(app)
             assert "$ echo begin" in text
-            assert "… 196 more lines, shown in full below …" in text
+            assert "more lines, shown in full below …" in text
             assert "rm -r x" in text
             app.question.action_scroll(1000)
             await pilot.pause()
@@ -315,7 +487,8 @@ async def test_nothing_hides_behind_blanks_or_many_lines() -> None:
             await app.ask(COMMAND)
             await pilot.pause()
             answers = app.question.query_one(Answers)
-            assert len(shown(answers).splitlines()) == 5
+            words = " ".join(shown(answers).split())
+            assert all(f"{key} " in words for key in ("y", "c", "A", "n", "r", "Esc"))
             assert answers.region.bottom <= size[1]
             assert "$ ls" in body_of(app)
 
@@ -345,12 +518,12 @@ async def test_a_long_diff_scrolls_and_the_answers_stay_in_sight() -> None:
 
 @pytest.mark.usefixtures("short_pause")
 async def test_answers_are_dim_until_keys_are_heard_and_how_many_more_wait_is_said_then() -> None:
-    others = [0]
-    async with asking(replace(COMMAND, others=lambda: others[0])) as (app, pilot, clock):
+    others = [1]
+    async with asking(replace(COMMAND, round=lambda: Round(1, others[0]))) as (app, pilot, clock):
         answers = app.question.query_one(Answers)
         assert answers.deaf
-        assert " of " not in body_of(app)
-        others[0] = 2
+        assert "1 of" not in body_of(app)
+        others[0] = 3
         clock.now += 0.8
         await until(pilot, lambda: not answers.deaf)
         await until(pilot, lambda: "1 of 3" in body_of(app))
@@ -364,11 +537,27 @@ def asks(question: Question) -> Any:
     return ask
 
 
-async def asked(pilot: Pilot[Any]) -> PermissionQuestion:
-    await until(pilot, lambda: isinstance(pilot.app.screen, PermissionQuestion))
-    question = pilot.app.screen
-    assert isinstance(question, PermissionQuestion)
+async def asked(pilot: Pilot[Any]) -> QuestionPanel:
+    """The question on the screen on top, which waits for its answer."""
+    await until(pilot, lambda: question_of(pilot) is not None)
+    question = question_of(pilot)
+    assert question is not None
     return question
+
+
+def question_of(pilot: Pilot[Any]) -> QuestionPanel | None:
+    waiting = [each for each in pilot.app.screen.query(QuestionPanel) if each.display and not each.answered]
+    return waiting[0] if waiting else None
+
+
+async def answer(pilot: Pilot[Any], key: str) -> None:
+    """Answer the waiting question with a key as soon as it accepts any."""
+    question = await asked(pilot)
+    question.clock = lambda: monotonic() + 60
+    await until(pilot, lambda: question.check_action("answer", (False, "once")))
+    await until(pilot, lambda: question.check_action("answer", (True, "once")))
+    await pilot.press(key)
+    await until(pilot, lambda: question_of(pilot) is not question)
 
 
 @pytest.mark.exhaustive
@@ -381,35 +570,36 @@ async def test_the_agent_gets_the_answer_and_the_call_waits_for_it(project: Path
     )
     async with app_over(agent).run_test(size=(160, 40)) as pilot:
         await send(pilot, "go")
-        question = await asked(pilot)
+        await asked(pilot)
         assert "waiting" in shown(calls_of(pilot))
-        question.dismiss(Answer(allow=True))
+        assert pilot.app.screen is main_of(pilot)
+        await answer(pilot, "y")
         await until(pilot, lambda: agent.answers == [Answer(allow=True)])
         await until(pilot, lambda: "done" in shown(conversation_of(pilot)))
         assert "waiting" not in shown(calls_of(pilot))
+        await until(pilot, lambda: not main_of(pilot).query(QuestionPanel))
+        assert prompt_of(pilot).has_focus
 
         # A question that nobody waits for goes away.
         agent.answers.clear()
         await send(pilot, "go")
         await asked(pilot)
         agent.interrupt()
-        await until(pilot, lambda: pilot.app.screen is main_of(pilot))
+        await until(pilot, lambda: not main_of(pilot).query(QuestionPanel))
         assert agent.answers == []
         await finished(pilot)
 
         # One follows the other, each with its own grace.
         await send(pilot, "go")
         first = await asked(pilot)
-        first.dismiss(Answer(allow=True))
-        await until(
-            pilot, lambda: isinstance(pilot.app.screen, PermissionQuestion) and pilot.app.screen is not first
-        )
+        await answer(pilot, "y")
+        await until(pilot, lambda: question_of(pilot) not in (None, first))
         (await asked(pilot)).clock = Clock()
         # The answer to the first, still on its way, is none to the second.
         pilot.app.post_message(events.Key("y", "y"))
         await pilot.pause()
         assert agent.answers == [Answer(allow=True)]
-        (await asked(pilot)).dismiss(Answer(allow=False))
+        await answer(pilot, "n")
         await until(pilot, lambda: agent.answers == [Answer(allow=True), Answer(allow=False)])
 
 
@@ -430,4 +620,94 @@ async def test_typing_on_does_not_answer(project: Path) -> None:
         await until(pilot, lambda: len(main_of(pilot).bridge.queue) == 1)
 
         assert agent.answers == []
-        assert isinstance(pilot.app.screen, PermissionQuestion)
+        assert question_of(pilot) is not None
+
+
+async def test_escape_at_a_question_interrupts_the_turn(project: Path) -> None:
+    agent = ScriptedAgent(project, [call("c", "shell", command="ls"), execute(), asks(COMMAND), respond("on")])
+    async with app_over(agent).run_test(size=(100, 30)) as pilot:
+        await send(pilot, "go")
+        await asked(pilot)
+        await pilot.press("escape")
+        await finished(pilot)
+        await until(pilot, lambda: not main_of(pilot).query(QuestionPanel))
+        assert agent.answers == []
+        assert "Interrupted" in shown(conversation_of(pilot))
+
+
+async def test_quitting_with_a_question_open_is_confirmed(project: Path) -> None:
+    agent = ScriptedAgent(project, [asks(COMMAND)])
+    async with app_over(agent).run_test(size=(100, 30)) as pilot:
+        await send(pilot, "go")
+        await asked(pilot)
+        await pilot.press("ctrl+q")
+        await until(pilot, lambda: isinstance(pilot.app.screen, Confirmation))
+        assert pilot.app.is_running
+        await pilot.press("n")
+        await until(pilot, lambda: question_of(pilot) is not None)
+        assert agent.answers == []
+
+
+async def test_a_question_is_on_whatever_screen_is_on_top(project: Path) -> None:
+    agent = ScriptedAgent(project, [paused, asks(COMMAND)], [asks(COMMAND)])
+    async with app_over(agent).run_test(size=(100, 30), notifications=True) as pilot:
+        await opened(pilot)
+        await send(pilot, "go")
+        await pilot.press("ctrl+r")
+        await until(pilot, lambda: isinstance(pilot.app.screen, RecallScreen))
+        agent.gate.set()
+        question = await asked(pilot)
+        # It takes no focus from a screen on which letters mean something else.
+        assert not question.has_focus
+        await until(pilot, lambda: "F6 to answer" in shown(question.query_one(Answers)))
+        await pilot.press("y")
+        assert agent.answers == []
+        await pilot.press("f6")
+        await until(pilot, lambda: question.has_focus)
+        await answer(pilot, "y")
+        await until(pilot, lambda: agent.answers == [Answer(allow=True)])
+        await until(pilot, lambda: not pilot.app.screen.query(QuestionPanel))
+        assert isinstance(pilot.app.screen, RecallScreen)
+        await finished(pilot)
+
+
+async def test_a_question_goes_along_from_screen_to_screen_and_waits_below_a_dialog(project: Path) -> None:
+    agent = ScriptedAgent(project, [paused, asks(COMMAND)])
+    async with app_over(agent).run_test(size=(100, 30), notifications=True) as pilot:
+        await opened(pilot)
+        await send(pilot, "go")
+        await pilot.press("f1")
+        await until(pilot, lambda: isinstance(pilot.app.screen, HelpScreen))
+        agent.gate.set()
+        await until(pilot, lambda: "The agent has a question." in told(pilot))
+        assert question_of(pilot) is None
+        await pilot.press("escape")
+        first = await asked(pilot)
+        assert pilot.app.screen is main_of(pilot)
+        assert first.has_focus
+        await pilot.press("ctrl+r")
+        await until(pilot, lambda: isinstance(pilot.app.screen, RecallScreen) and question_of(pilot))
+        await until(pilot, lambda: not main_of(pilot).query(QuestionPanel))
+        await pilot.press("escape")
+        await until(pilot, lambda: pilot.app.screen is main_of(pilot) and question_of(pilot))
+        await answer(pilot, "n")
+        await until(pilot, lambda: agent.answers == [Answer(allow=False)])
+        await until(pilot, lambda: prompt_of(pilot).has_focus)
+
+
+async def test_what_a_dialog_has_covered_is_seen_again_before_it_is_answered(project: Path) -> None:
+    agent = ScriptedAgent(project, [asks(COMMAND)])
+    async with app_over(agent).run_test(size=(100, 30)) as pilot:
+        await opened(pilot)
+        await send(pilot, "go")
+        question = await asked(pilot)
+        question.clock = clock = Clock()
+        clock.now += 10_000_000
+        await until(pilot, lambda: question.check_action("answer", (True, "once")))
+        await pilot.press("f1")
+        await until(pilot, lambda: isinstance(pilot.app.screen, HelpScreen))
+        await pilot.press("escape")
+        await until(pilot, lambda: pilot.app.screen is main_of(pilot))
+        await until(pilot, lambda: not question.check_action("answer", (True, "once")))
+        await pilot.press("y")
+        assert agent.answers == []
