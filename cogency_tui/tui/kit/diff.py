@@ -98,7 +98,7 @@ class DiffLayout:
         if not hidden and not hunk.section:
             return []
         count = plural(hunk.skipped, "unchanged line") if hunk.skipped else ""
-        return [self._note_line("  ".join(filter(None, (f"⋯ {count}".rstrip(), reveal(hunk.section)))))]
+        return [self._note_line("⋯ " + "  ".join(filter(None, (count, reveal(hunk.section)))))]
 
     def _note_line(self, text: str) -> Line:
         text = fit(f" {text}", self._width)
