@@ -44,20 +44,20 @@ class ParsedHunk:
 
 
 @dataclass(frozen=True, slots=True)
-class DiffNote:
-    """A line that is no part of a hunk."""
+class DiffNotes:
+    """Lines that are no part of a hunk."""
 
-    text: str
+    lines: list[str]
 
 
-DiffPart = FileHead | ParsedHunk | DiffNote
+DiffPart = FileHead | ParsedHunk | DiffNotes
 
 
 def parse_unified(text: str, *, bare: bool = False) -> list[DiffPart]:
     """The parts of `text` in order. With `bare`, lines with signs need no header, or no right one."""
     lines = text.removesuffix("\n").split("\n")
     if not any(line.startswith("@@") for line in lines):
-        return [_bare_hunk(lines)] if bare and _is_signed(lines) else [DiffNote(line) for line in lines]
+        return [_bare_hunk(lines) if bare and _is_signed(lines) else DiffNotes(lines)]
     return _Reader(lines, bare=bare).read()
 
 
@@ -98,8 +98,15 @@ class _Reader:
             else:
                 self._at += 1
                 if not line.startswith(("diff --git ", "index ")):
-                    self._parts.append(DiffNote(line))
+                    self._note(line)
         return self._parts
+
+    def _note(self, line: str) -> None:
+        last = self._parts[-1] if self._parts else None
+        if isinstance(last, DiffNotes):
+            last.lines.append(line)
+        else:
+            self._parts.append(DiffNotes([line]))
 
     def _is_head(self, at: int) -> bool:
         if not self._lines[at].startswith("--- "):
@@ -123,7 +130,7 @@ class _Reader:
         self._skip_lines(*counts)
         signed = [line or " " for line in self._lines[first : self._at]]
         if not signed:
-            self._parts.append(DiffNote(header))
+            self._note(header)
             return
         rows = HunkRows(signed, old, new)
         skipped = old - self._end if match and self._end is not None and old >= self._end else None

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from cogency_tui.workspace import diff
 from cogency_tui.workspace.diff_rows import Row
-from cogency_tui.workspace.unified_diff import DiffNote, DiffPart, FileHead, ParsedHunk, parse_unified
+from cogency_tui.workspace.unified_diff import DiffNotes, DiffPart, FileHead, ParsedHunk, parse_unified
 
 TWO = """\
 diff --git a/src/a.py b/src/a.py
@@ -47,7 +47,7 @@ def test_files_hunks_and_notes_are_read_in_order() -> None:
         Row("added", None, 2, "more"),
         Row("same", 2, 3, "same"),
     ]
-    assert note == DiffNote("b.py is renamed to c.py.")
+    assert note == DiffNotes(["b.py is renamed to c.py."])
     assert new[0] == FileHead("", "new.py", added=1)
     assert [*hunks(new)[0].rows] == [Row("added", None, 1, "x")]
 
@@ -77,12 +77,12 @@ def test_the_next_file_ends_a_hunk_that_promised_more() -> None:
 def test_lines_behind_a_hunk_are_notes_unless_the_text_is_called_a_diff() -> None:
     text = "@@ -1 +1 @@\n-a\n+b\n+c\n"
 
-    assert parse_unified(text)[-1] == DiffNote("+c")
+    assert parse_unified(text)[-1] == DiffNotes(["+c"])
     assert [row.text for row in hunks(parse_unified(text, bare=True))[0].rows] == ["a", "b", "c"]
 
 
 def test_text_that_is_no_diff_is_notes() -> None:
-    assert parse_unified("- a list\n- of things\n") == [DiffNote("- a list"), DiffNote("- of things")]
+    assert parse_unified("- a list\n- of things\n") == [DiffNotes(["- a list", "- of things"])]
 
 
 @pytest.mark.parametrize(
@@ -119,4 +119,4 @@ def test_a_parsed_diff_has_the_lines_of_both_texts(
     heads = [part for part in parts if isinstance(part, FileHead)]
     counts = (heads[0].added, heads[0].removed) if heads else (0, 0)
     assert counts == diff.count(diff.unified(before, after, "f"))
-    assert not any(isinstance(part, DiffNote) and part.text for part in parts)
+    assert not any(isinstance(part, DiffNotes) and any(part.lines) for part in parts)

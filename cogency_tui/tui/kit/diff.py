@@ -12,13 +12,14 @@ from rich.segment import Segment
 
 from cogency_tui.safe_text import one_line, reveal
 from cogency_tui.tui.kit.code import Pieces
+from cogency_tui.tui.kit.command_output import OutputLines, TextLine
 from cogency_tui.tui.kit.diff_rows import Coloring, Pen, RowBlock
-from cogency_tui.tui.kit.lazy_text_layout import Fixed, LayoutBlock
-from cogency_tui.tui.kit.lines import BLANK, Line, cells, fit, fit_path, fold, width_of
+from cogency_tui.tui.kit.lazy_text_layout import Fixed, LayoutBlock, LazyLayout
+from cogency_tui.tui.kit.lines import BLANK, Line, cells, fit, fit_path, width_of
 from cogency_tui.tui.kit.number_format import counted, plural
 from cogency_tui.tui.theme_styles import ThemeStyles
 from cogency_tui.workspace.diff_rows import HunkRows, Row, Span
-from cogency_tui.workspace.unified_diff import DiffNote, FileHead, ParsedHunk, parse_unified
+from cogency_tui.workspace.unified_diff import DiffNotes, FileHead, ParsedHunk, parse_unified
 
 _COLORED_WHOLE = 3_000
 """Characters of a hunk up to which its sides are colored as a whole, not line by line."""
@@ -82,8 +83,8 @@ class DiffLayout:
                 case ParsedHunk():
                     yield Fixed(self._draw_gap(part))
                     yield self._draw_rows(part, path)
-                case DiffNote():
-                    yield Fixed(self._draw_note(part))
+                case DiffNotes():
+                    yield self._draw_notes(part)
 
     def _draw_head(self, head: FileHead, *, first: bool) -> list[Line]:
         if not self._headed:
@@ -112,13 +113,23 @@ class DiffLayout:
         )
         return RowBlock(hunk.rows, pen)
 
-    def _draw_note(self, note: DiffNote) -> list[Line]:
-        style = self._theme_styles("dim" if self._hunks else "text", self._on)
-        lines = fold([Segment(reveal(note.text.expandtabs(4)), style)], self._width)
-        fills = (" " * (self._width - width_of(line.segments)) for line in lines)
+    def _draw_notes(self, notes: DiffNotes) -> LazyLayout:
+        role = "dim" if self._hunks else "text"
+        text = OutputLines()
+        text.write("\n".join(reveal(line.expandtabs(4)) for line in notes.lines))
+        return _Notes(text, self._width, self._theme_styles, role=role, on=self._on)
+
+
+class _Notes(LazyLayout):
+    """Lines of text that fill their width."""
+
+    def lay(self, index: int, line: TextLine) -> list[Line]:
+        style = self.theme_styles(self.role, self.on)
+        lines = super().lay(index, line)
+        fills = [Segment(" " * (self.width - width_of(each.segments)), style) for each in lines]
         return [
-            Line([*line.segments, Segment(fill, style)], line.joint)
-            for line, fill in zip(lines, fills, strict=True)
+            Line([*each.segments, fill], each.joint, each.lead)
+            for each, fill in zip(lines, fills, strict=True)
         ]
 
 

@@ -5,7 +5,7 @@ Heights are known without drawing anything; each row is colored and marked when 
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, overload
 
 from rich.segment import Segment
 from rich.style import Style
@@ -13,11 +13,14 @@ from rich.style import Style
 from cogency_tui.safe_text import reveal
 from cogency_tui.tui.kit.code import ROW_LIMIT, Pieces, color_line, read_code
 from cogency_tui.tui.kit.lazy_text_layout import MOST_LAID, Heights, Recent
-from cogency_tui.tui.kit.lines import CONTINUATION, Line, fold, folds, width_of
+from cogency_tui.tui.kit.lines import CONTINUATION, Line, Segments, fold, folds, width_of
 from cogency_tui.tui.theme_styles import ThemeStyles
 from cogency_tui.workspace.diff_rows import Row, Rows, Span
 
 _TAB = 4
+
+_LONGEST_FOLDED = 8_000
+"""Characters of an ASCII row beyond which it is cut to equal lines, each made when it is rendered."""
 
 SIGNS = {"same": " ", "removed": "−", "added": "+", "note": " "}
 _ROLES = {"same": "dim", "removed": "bad", "added": "good", "note": "dim"}
@@ -119,8 +122,8 @@ def height_of(text: str, room: int) -> int:
     """The number of lines of `room` cells that a line of code takes."""
     if "\t" in text:
         text = text.expandtabs(_TAB)
-    if text.isascii() and len(text) <= room:
-        return 1
+    if text.isascii() and (len(text) <= room or len(text) > _LONGEST_FOLDED):
+        return -(-len(text) // room) or 1
     return len(folds(reveal(text), room))
 
 
@@ -170,18 +173,57 @@ class RowBlock:
         return draw_row(row, self._pen.numbers(row), self._pen, self._room, gone=self._gone)
 
 
-def draw_row(row: Row, numbers: str, pen: Pen, room: int, *, gone: bool) -> list[Line]:
+def draw_row(row: Row, numbers: str, pen: Pen, room: int, *, gone: bool) -> Sequence[Line]:
     """Draw a row with its numbers and sign on as many lines as it takes; the numbers are on the first."""
-    styles, on = pen.theme_styles, surface_of(row, pen.on, gone=gone)
-    role = "dim" if gone else _ROLES[row.kind]
-    heads = (numbers, f" {SIGNS[row.kind]} "), (" " * len(numbers), f" {CONTINUATION} ")
-    lines: list[Line] = []
-    for line in fold(_code_of(row, pen, on, gone=gone), room):
-        number, sign = heads[bool(lines)]
-        head = [Segment(number, styles("dim", on)), Segment(sign, styles("dim" if lines else role, on))]
-        rest = Segment(" " * (room - width_of(line.segments)), styles("text", on))
-        lines.append(Line([*head, *line.segments, rest], line.joint, len(numbers) + 3))
-    return lines
+    text = row.text.expandtabs(_TAB) if len(row.text) > _LONGEST_FOLDED else ""
+    gutter = _Gutter(row, numbers, pen, room, gone=gone)
+    if text and text.isascii():
+        return _CutRow(reveal(text), gutter)
+    code = fold(_code_of(row, pen, gutter.on, gone=gone), room)
+    return [gutter.draw(line.segments, line.joint, first=not place) for place, line in enumerate(code)]
+
+
+class _Gutter:
+    """What is before and behind the lines of code of a row."""
+
+    def __init__(self, row: Row, numbers: str, pen: Pen, room: int, *, gone: bool) -> None:
+        styles = pen.theme_styles
+        self.room = room
+        self.on = surface_of(row, pen.on, gone=gone)
+        self.text = styles("text", self.on)
+        dim, role = styles("dim", self.on), "dim" if gone else _ROLES[row.kind]
+        self._first = [Segment(numbers, dim), Segment(f" {SIGNS[row.kind]} ", styles(role, self.on))]
+        self._other = [Segment(" " * len(numbers), dim), Segment(f" {CONTINUATION} ", dim)]
+        self._lead = len(numbers) + 3
+
+    def draw(self, code: Segments, joint: str, *, first: bool) -> Line:
+        """Draw a line of code, the first of its row or another."""
+        rest = Segment(" " * (self.room - width_of(code)), self.text)
+        return Line([*(self._first if first else self._other), *code, rest], joint, self._lead)
+
+
+class _CutRow(Sequence[Line]):
+    """The lines of a very long row."""
+
+    def __init__(self, text: str, gutter: _Gutter) -> None:
+        self._text = text
+        self._gutter = gutter
+
+    def __len__(self) -> int:
+        return -(-len(self._text) // self._gutter.room)
+
+    @overload
+    def __getitem__(self, index: int) -> Line: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> list[Line]: ...
+
+    def __getitem__(self, index: int | slice) -> Line | list[Line]:
+        if isinstance(index, slice):
+            return [self[place] for place in range(*index.indices(len(self)))]
+        place = range(len(self))[index] * self._gutter.room
+        code = [Segment(self._text[place : place + self._gutter.room], self._gutter.text)]
+        return self._gutter.draw(code, "" if place else "\n", first=not place)
 
 
 def _code_of(row: Row, pen: Pen, on: str, *, gone: bool) -> list[Segment]:

@@ -198,8 +198,8 @@ class LazyLayout:
         self.width = max(1, width - indent)
         self._hang = self.HANG if self.width >= _NARROWEST_HANGING else 0
         self.theme_styles = styles
-        self._role = role
-        self._on = on
+        self.role = role
+        self.on = on
         self._indent = indent
         self._heights = Heights()
         self._first = text.dropped
@@ -248,18 +248,18 @@ class LazyLayout:
         if line.continued:
             laid[0] = Line(laid[0].segments, "")
         if self._hang:
-            mark = Segment(f"{CONTINUATION} ", self.theme_styles("dim", self._on))
+            mark = Segment(f"{CONTINUATION} ", self.theme_styles("dim", self.on))
             marked = 0 if line.continued else 1
             laid[marked:] = [each.indented(mark) for each in laid[marked:]]
         if self._indent:
-            head = Segment(" " * self._indent, self.theme_styles("text", self._on))
+            head = Segment(" " * self._indent, self.theme_styles("text", self.on))
             laid = [each.indented(head) for each in laid]
         return laid
 
     def _style(self, rendition: Rendition) -> Style:
         plain = not rendition.ink and not rendition.faint
-        role = self._role if plain else rendition.role
-        return self.theme_styles(role, rendition.surface or self._on, rendition.attributes)
+        role = self.role if plain else rendition.role
+        return self.theme_styles(role, rendition.surface or self.on, rendition.attributes)
 
 
 class GrowingText:

@@ -104,41 +104,40 @@ class SideBySide:
         heights = (max(left[index], right[index]) for index in range(len(self._pairs)))
         even = isinstance(left, Even) and isinstance(right, Even)
         self._heights = Even(len(self._pairs)) if even else Heights(heights)
-        self._drawn: Recent[list[Line]] = Recent(MOST_LAID)
+        self._drawn: Recent[tuple[Sequence[Line], Sequence[Line]]] = Recent(MOST_LAID)
+        self._lines: Recent[Line] = Recent(MOST_LAID)
 
     def __len__(self) -> int:
         return self._heights.total
 
     def line(self, y: int) -> Line:
-        index, offset = self._heights.locate(y)
-        lines = self._drawn.get(index)
-        if lines is None:
-            lines = self._drawn.put(index, self._draw(index))
-        return lines[min(offset, len(lines) - 1)]
+        return self._lines.get(y) or self._lines.put(y, self._draw(*self._heights.locate(y)))
 
     def number(self, y: int) -> int:
         rows = [pair[1] or pair[0] for pair in self._pairs]
         return _number([row for row in rows if row], self._heights.locate(y)[0])
 
-    def _draw(self, index: int) -> list[Line]:
-        styles = self._pen.theme_styles
-        height = self._heights[index]
-        left, right = (self._side(row, side, height) for side, row in enumerate(self._pairs[index]))
-        rule = Segment("│", styles("rule"))
-        return [
-            Line([*one.segments, rule, *other.segments], lead=self._pen.digits + 3)
-            for one, other in zip(left, right, strict=True)
-        ]
+    def _draw(self, index: int, offset: int) -> Line:
+        sides = self._drawn.get(index)
+        if sides is None:
+            left, right = self._pairs[index]
+            sides = self._drawn.put(index, (self._side(left, 0), self._side(right, 1)))
+        one, other = (
+            lines[offset].segments if offset < len(lines) else [self._blank(row)]
+            for lines, row in zip(sides, self._pairs[index], strict=True)
+        )
+        rule = Segment("│", self._pen.theme_styles("rule"))
+        return Line([*one, rule, *other], lead=self._pen.digits + 3)
 
-    def _side(self, row: Row | None, side: int, height: int) -> list[Line]:
-        pen = self._pen
-        lines: list[Line] = []
-        if row is not None:
-            number = str((row.new if side else row.old) or "").rjust(pen.digits)
-            lines = draw_row(row, number, pen, self._room, gone=self._gone)
-        ground = pen.theme_styles("text", surface_of(row, pen.on, gone=self._gone))
-        blank = Segment(" " * (pen.digits + 3 + self._room), ground)
-        return [*lines, *[Line([blank])] * (height - len(lines))]
+    def _side(self, row: Row | None, side: int) -> Sequence[Line]:
+        if row is None:
+            return ()
+        number = str((row.new if side else row.old) or "").rjust(self._pen.digits)
+        return draw_row(row, number, self._pen, self._room, gone=self._gone)
+
+    def _blank(self, row: Row | None) -> Segment:
+        on = surface_of(row, self._pen.on, gone=self._gone)
+        return Segment(" " * (self._pen.digits + 3 + self._room), self._pen.theme_styles("text", on))
 
 
 def paired(lines: Rows) -> list[Pair]:

@@ -122,6 +122,23 @@ def test_only_rows_in_view_of_a_long_diff_are_colored_and_compared(long_diff: st
     assert layout.line(len(layout) - 1).text.rstrip().endswith("x")
 
 
+def test_a_line_of_a_megabyte_is_shown_whole_and_drawn_where_it_is_in_view() -> None:
+    text = "0123456789" * 100_000
+    layout = DiffLayout(f"@@ -1 +1 @@\n-x\n+{text}\n", 34, INKS)
+
+    assert len(layout) == 1 + -(-1_000_000 // 30)
+    assert layout.line(1).text == f"1 + {text[:30]}"
+    assert layout.line(2).text == f"  ↪ {text[30:60]}"
+    assert layout.line(len(layout) - 1).text == f"  ↪ {text[999_990:]}".ljust(34)
+
+
+def test_a_long_text_that_is_no_diff_is_laid_out_where_it_is_in_view() -> None:
+    layout = DiffLayout("\n".join(f"line {number}" for number in range(20_000)), 40, INKS)
+
+    assert len(layout) == 20_000
+    assert layout.line(15_000).text == "line 15000".ljust(40)
+
+
 def fenced(source: str) -> list[Line]:
     return MarkdownDrawer(60, INKS).draw(parse(f"```diff\n{source}\n```"))
 
