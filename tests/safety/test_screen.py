@@ -182,6 +182,8 @@ def lines_of(transcript: Transcript, width: int = 120, *, expanded: bool) -> lis
     document = Document(transcript, width, styles, lambda: EPOCH)
     if expanded:
         document.expanded |= set(range(len(transcript.units)))
+        for unit in document.expanded:
+            document.touch(unit)
     lines = [
         line
         for unit in range(len(transcript.units))
@@ -359,12 +361,13 @@ async def test_a_megabyte_on_one_line_does_not_stop_the_screen(project: Path) ->
 
 async def _is_shown(pilot: Pilot[Any], agent: ScriptedAgent, place: str, line: str) -> None:
     view = conversation_of(pilot)
-    height, units = view.document.height, len(view.transcript.units)
+    units = len(view.transcript.units)
     view.follow()
     prompt_of(pilot).focus()
     await send(pilot, line if place == "prompt" else "go")
     if place in ("thought", "output"):
-        await until(pilot, lambda: view.document.height > height + 2)
+        # A thought is not shown before its end.
+        await until(pilot, lambda: len(view.transcript.units) > units + 1)
         agent.gate.set()
         await finished(pilot)
         view.toggle(units + 1)

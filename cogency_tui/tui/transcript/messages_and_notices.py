@@ -14,15 +14,18 @@ from cogency_tui.tui.transcript.pen import Pen
 from cogency_tui.tui.transcript.units import Notice, Problem, Prose, TurnEnd, UserMessage
 
 _NOTICE_LINES = 2
+_WITH_TIME = 48
+"""Cells of a message from which its time is beside it in any case."""
 
 REVIEW = "review"
 """The key in a style's meta data under which a link to the review has the id of a call."""
 
 
 def draw_user_message(message: UserMessage, pen: Pen) -> list[Line]:
-    """Draw the user's message on a surface of its own, with room for its time at the right."""
+    """Draw the user's message on a surface of its own; a wide one has room for its time at the right."""
     text = Segment(message.text.expandtabs(4), pen.styles("text", "raised", "bold"))
-    return wrap([text], max(8, pen.width - cells(time_of(message, pen.now)) - 2))
+    beside = cells(time_of(message, pen.now)) + 2 if pen.width >= _WITH_TIME else 0
+    return wrap([text], pen.width - beside)
 
 
 def time_of(message: UserMessage, now: float) -> str:
@@ -30,10 +33,7 @@ def time_of(message: UserMessage, now: float) -> str:
     if not message.sent:
         return ""
     date, today = datetime.fromtimestamp(message.sent).astimezone(), datetime.fromtimestamp(now).astimezone()
-    if date.date() == today.date():
-        return f"{date:%H:%M}"
-    year = "" if date.year == today.year else f" {date.year}"
-    return f"{date.day} {date:%b}{year} {date:%H:%M}"
+    return f"{date:%H:%M}" if date.date() == today.date() else f"{date.day} {date:%b %H:%M}"
 
 
 def draw_thought(thought: Prose, pen: Pen, *, expanded: bool) -> list[Line]:

@@ -17,7 +17,7 @@ from textual.selection import Selection
 from textual.strip import Strip
 
 from cogency_tui.tui.kit.line_view import DrawContext, LineView
-from cogency_tui.tui.kit.lines import Line
+from cogency_tui.tui.kit.lines import Line, width_of
 from cogency_tui.tui.transcript.document import Anchor, Document, LinePosition, prepare
 from cogency_tui.tui.transcript.messages_and_notices import time_of
 from cogency_tui.tui.transcript.units import Prose, Transcript, UserMessage
@@ -178,9 +178,10 @@ class TranscriptView(LineView):
     def _mark_message(self, strip: Strip, place: LinePosition) -> Strip:
         """Add the bar of a message, and on its first line its time, which no copy has."""
         message = self.transcript.units[place.unit]
-        if isinstance(message, UserMessage) and not place.line:
-            time = time_of(message, self._clock())
-            end = self.MARGIN + self.text_width
+        time = time_of(message, self._clock()) if isinstance(message, UserMessage) else ""
+        end = self.MARGIN + self.text_width
+        room = self.text_width - width_of(self.document.line(place).segments)
+        if not place.line and room >= len(time) + 2:
             shown = Strip([Segment(time, self.theme_styles("dim", "raised"))], len(time))
             strip = Strip.join([strip.crop(0, end - len(time)), shown, strip.crop(end)])
         return self.in_margin(strip, "▌", "raised")

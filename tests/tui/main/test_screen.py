@@ -319,7 +319,8 @@ async def test_an_unknown_theme_is_the_default_and_changing_it_redraws_every_lin
             for segment in strip
             if segment.style and segment.style.bgcolor
         }
-        assert grounds == {"#eeece5"}
+        # The surface, and the raised one of the user's message.
+        assert grounds == {"#eeece5", "#e4e1d8"}
 
 
 async def test_a_message_that_cannot_be_taken_is_given_back(project: Path) -> None:
