@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from rich.segment import Segment
 from rich.style import Style
 
+from cogency_tui.agent.user_command import NAME
 from cogency_tui.protocol.events import DECLINED
 from cogency_tui.safe_text import one_line, reveal
 from cogency_tui.tui.kit.lines import Line, cells, fit, fit_path, width_of, wrap
@@ -98,15 +99,23 @@ def _card_row(call: CallUnit, pen: Pen) -> Line:
     role = "dim" if call.state in _QUIET else "text"
     head = [
         Segment(f"{_glyph(call.state, pen.frame)} ", styles(ROLES[call.state])),
-        Segment(f"{fit(one_line(call.name) or '…', 2 * NAME_COLUMN)} ", styles("dim")),
+        Segment(f"{_verb(call)} ", styles("dim")),
     ]
-    fact = Segment(one_line(call.outcome) if call.state == "done" or _is_command(call) else "", styles("dim"))
+    shown = call.state == "done" or (call.state == "failed" and _is_command(call))
+    fact = Segment(one_line(call.outcome) if shown else "", styles("dim"))
     right = _state_columns(call, pen.now, styles, "surface")
     return _row(head, summarize(call), styles(role), right, pen.width, styles(), fact)
 
 
+def _verb(call: CallUnit) -> str:
+    """The tool of a call, or `$` before a command of the agent."""
+    if _is_command(call) and call.name != NAME:
+        return "$"
+    return fit(one_line(call.name) or "…", 2 * NAME_COLUMN)
+
+
 def _is_command(call: CallUnit) -> bool:
-    return call.settled and bool(call.args.get("command"))
+    return bool(call.args.get("command"))
 
 
 def _excerpt(call: CallUnit, pen: Pen) -> list[Line]:

@@ -144,7 +144,7 @@ def test_a_failed_command_shows_the_end_of_its_output() -> None:
 
     head, *below = draw_call(failed, PEN)
 
-    assert head.text.split() == ["✗", "shell", "x", "·", "exit", "1", "failed", "300", "ms"]
+    assert head.text.split() == ["✗", "$", "x", "·", "exit", "1", "failed", "300", "ms"]
     assert [line.text.strip() for line in below] == ["line 7", "line 8", "ValueError: 42", "… 7 more lines"]
     assert below[2].segments[-1].style == INKS("bad")
     assert len(draw_call(failed, PEN, expanded=True)) == 1

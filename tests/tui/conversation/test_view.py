@@ -203,14 +203,14 @@ async def test_a_key_opens_a_thought_and_a_click_a_call_where_it_stands(project:
     async with app_over(agent).run_test(size=(100, 30)) as pilot:
         await send(pilot, "why?")
         view = conversation_of(pilot)
-        await until(pilot, lambda: "▸ Thought" in shown(view) and "✓ shell" in shown(view))
+        await until(pilot, lambda: "▸ Thought" in shown(view) and "✓ $ ls" in shown(view))
         view.focus()
         await pilot.press("left_square_bracket", "enter")
         assert "because of the loop" in shown(view)
         await pilot.press("enter")
         assert "because" not in shown(view)
 
-        await pilot.click(view, offset=(10, row_of(view, "✓ shell")))
+        await pilot.click(view, offset=(10, row_of(view, "✓ $ ls")))
         await until(pilot, lambda: "file.txt" in shown(view))
 
 
