@@ -16,6 +16,7 @@ from cogency_tui.agent.edits.journal import Journal
 from cogency_tui.agent.edits.prior_contents import Contents
 from cogency_tui.agent.edits.undo import Undo
 from cogency_tui.agent.edits.undo_preview import Plan, difference
+from cogency_tui.agent.edits.undo_selection import to_undo
 from cogency_tui.agent.request_messages import messages_of
 from cogency_tui.agent.timeline.loader import CurrentFrame, read_past
 from cogency_tui.agent.timeline.model import Asked, Exchange, Past, PastFile
@@ -182,8 +183,9 @@ class Timeline:
                 "This conversation belongs to another project.", "Open it there to restore its files."
             )
         later = {edit.id for edit in past.edits_after(index)}
-        if not later:
-            raise UsageError("There is nothing to restore: no files changed after this point.")
+        recorded = await (await self._journal.edits()).in_history(self._conversation)
+        if not to_undo(recorded, later):
+            raise UsageError("Files already match this point.")
         return await Undo(self._journal, self._conversation).of_own(later)
 
     async def redo(self) -> Plan:

@@ -32,6 +32,7 @@ from cogency_tui.tui.kit.dialogs import (
 )
 from cogency_tui.tui.kit.keys import act_in_order
 from cogency_tui.tui.kit.lines import BLANK, Line, cells, fit, fit_path, wrap
+from cogency_tui.tui.kit.meter import draw_bar
 from cogency_tui.tui.kit.number_format import percent, plural, size, tokens, when
 from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.theme_styles import ThemeStyles
@@ -120,15 +121,8 @@ def _meter(used: int, whole: int, width: int, styles: ThemeStyles) -> Line:
     share = used / whole
     words = f"  {percent(share)} used, ~{tokens(max(0, whole - used))} free"
     room = max(0, min(_WIDEST, width - cells(words)))
-    full = min(room, max(1, round(share * room)))
     role = "accent" if share < 0.75 else "edit" if share < 0.9 else "bad"
-    return Line(
-        [
-            Segment("▓" * full, styles(role)),
-            Segment("░" * (room - full), styles("dim")),
-            Segment(words, styles("text")),
-        ]
-    )
+    return Line([*draw_bar(used, whole, room, styles, role), Segment(words, styles("text"))])
 
 
 def _heading(width: int, styles: ThemeStyles) -> Line:
@@ -140,13 +134,11 @@ def _row(name: str, count: int, used: int, width: int, styles: ThemeStyles) -> L
     """Draw a part; its bar and share are relative to the tokens used."""
     share = count / used if used else 0.0
     room = _bar_room(width)
-    full = min(room, max(1, round(share * room))) if count else 0
     label = one_line(name)
     return Line(
         [
             Segment(label + " " * max(1, _NAME - cells(label)), styles("text")),
-            Segment("▓" * full, styles("accent")),
-            Segment(" " * (room - full), styles()),
+            *draw_bar(count, used, room, styles),
             Segment(f"{'~' + tokens(count):>8}{percent(share):>8}", styles("dim")),
         ]
     )

@@ -13,7 +13,7 @@ from textual.message import Message
 from cogency_tui.agent.recall.results import Hit
 from cogency_tui.tui.kit.lines import Line
 from cogency_tui.tui.kit.select_list import Heading, Kind, SelectList, list_keys
-from cogency_tui.tui.recall.row_lines import draw_entry, draw_heading, draw_hit
+from cogency_tui.tui.recall.row_lines import FactColumns, columns_of, draw_entry, draw_heading, draw_hit
 from cogency_tui.tui.recall.rows import Catalogue, HitRow, Item, RecallEntry, Row
 from cogency_tui.tui.theme_styles import ThemeStyles
 
@@ -49,6 +49,7 @@ class RecallList(SelectList[Row]):
         self._clock = clock
         self.catalogue = Catalogue(clock())
         self.everywhere = False
+        self._columns = FactColumns()
         self.nth = 0
         """The number of the selected hit in its conversation."""
 
@@ -79,6 +80,8 @@ class RecallList(SelectList[Row]):
     def show_changes(self, select: str | None = None) -> None:
         """Refresh after the rows changed; the selection and its position stay."""
         before, self.rows = self.key, self.catalogue.rows
+        entries = self.catalogue.entries.values()
+        self._columns = columns_of(entries, self._clock(), everywhere=self.everywhere)
         self.restore(self.key if self.place_of(select) is None else select, self.selected)
         if self.key != before:
             self.nth = 0
@@ -164,7 +167,7 @@ class RecallList(SelectList[Row]):
         if isinstance(row, HitRow):
             is_selected = (row.id, row.nth) == (self.key, self.nth)
             return draw_hit(entry.hits[row.nth], row.depth, width, styles, on, selected=is_selected)
-        return draw_entry(entry, row, width, styles, on, now=self._clock(), everywhere=self.everywhere)
+        return draw_entry(entry, row, self._columns, width, styles, on, now=self._clock())
 
 
 def _key_of(row: Row) -> str | None:

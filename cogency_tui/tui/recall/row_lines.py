@@ -1,6 +1,7 @@
 """The rows of the recall screen as lines. Foreign text in them is shown, never executed."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from rich.segment import Segment
@@ -8,6 +9,7 @@ from rich.segment import Segment
 from cogency_tui.agent.recall.results import Hit
 from cogency_tui.safe_text import one_line
 from cogency_tui.store.search.snippets import Marks
+from cogency_tui.store.store import StoredConversation
 from cogency_tui.tui.kit.lines import Line, cells, fit, width_of
 from cogency_tui.tui.kit.number_format import dollars, plural, tokens, when
 from cogency_tui.tui.recall.rows import Item, RecallEntry
@@ -18,8 +20,10 @@ UNTITLED = "Untitled"
 
 _LONGEST_TITLE = 300
 _TITLE = 24
-"""Minimum cells that the columns leave to a title; a third of the line if that is more."""
+"""Minimum cells that the columns leave to a title; half of the line if that is more."""
 
+_WEEK = 6 * 86_400.0
+_WEEKDAY = len("Mon 12:00")
 _KIND = 9
 _DEPTH = 6
 _CONTEXT = 16
@@ -37,7 +41,14 @@ def draw_heading(title: str, styles: ThemeStyles) -> Line:
 
 
 def draw_entry(
-    entry: RecallEntry, item: Item, width: int, styles: ThemeStyles, on: str, *, now: float, everywhere: bool
+    entry: RecallEntry,
+    item: Item,
+    columns: "FactColumns",
+    width: int,
+    styles: ThemeStyles,
+    on: str,
+    *,
+    now: float,
 ) -> Line:
     """Draw a conversation: its title, then as many facts as fit, in columns at the right."""
     indent = "  " * min(item.depth, _DEPTH)
@@ -46,7 +57,7 @@ def draw_entry(
         mark = "▸ " if item.folded else "▾ "
     elif entry.conversation.parent is not None:
         mark = "└ " if item.depth else "↳ "
-    facts = _columns(entry, width - max(_TITLE, width // 3), now, everywhere=everywhere)
+    facts = _facts(entry, columns, width - max(_TITLE, width // 2), now)
     left = [Segment(indent + mark, styles("dim", on))]
     live = [Segment("  ● open", styles("good", on))] if entry.live else []
     imported = [Segment("  imported", styles("edit", on))] if entry.conversation.imported else []
@@ -111,34 +122,66 @@ def describe(entry: RecallEntry, *, project: bool) -> str:
     return " · ".join(facts)
 
 
-def _columns(entry: RecallEntry, room: int, now: float, *, everywhere: bool) -> str:
-    """The facts that fit into `room` cells, the most important first; each in a fixed column."""
+@dataclass(frozen=True, slots=True)
+class FactColumns:
+    """The widths of the columns at the right of conversations; one without any fact has none."""
+
+    project: int = 0
+    branch: int = 0
+    files: int = 0
+    turns: int = 0
+    cost: int = 0
+    date: int = 0
+
+
+def columns_of(entries: Collection[RecallEntry], now: float, *, everywhere: bool) -> FactColumns:
+    """The widths for these entries, within bounds."""
+    found = [entry.conversation for entry in entries]
+    if not found:
+        return FactColumns()
+    costs = [each.cost for each in found if each.cost]
+    files = max(entry.files or 0 for entry in entries)
+    return FactColumns(
+        min(14, max(cells(_project_of(each)) for each in found)) if everywhere else 0,
+        min(11, max(cells(one_line(each.branch)) for each in found)),
+        cells(plural(files, "file")) if files else 0,
+        cells(plural(max(each.turns for each in found), "turn")),
+        max(cells(dollars(max(costs))), cells(dollars(min(costs)))) if costs else 0,
+        _date_width([each.updated for each in found], now),
+    )
+
+
+def _date_width(moments: Sequence[float], now: float) -> int:
+    """The width of the longest date; the weekday and time of this week are longer than a day of this year."""
+    oldest = when(min(moments), now)
+    is_today = " " not in oldest
+    return cells(oldest) if is_today or now - max(moments) > _WEEK else max(cells(oldest), _WEEKDAY)
+
+
+def _facts(entry: RecallEntry, columns: FactColumns, room: int, now: float) -> str:
+    """The facts that fit into `room` cells, the most important first; each in its column."""
     found = entry.conversation
-    project = one_line(found.project.rstrip("/").rpartition("/")[2])
-    files = plural(entry.files, "file") if entry.files else ""
-    # The store sums only known costs: a sum of zero means unknown.
-    cost = dollars(found.cost) if found.cost else ""
-    columns: Sequence[tuple[int, str, int, bool]] = (
-        (1, project, 14, everywhere),
-        (5, one_line(found.branch), 11, True),
-        (4, files, 9, True),
-        (2, plural(found.turns, "turn"), 9, True),
-        (3, cost, 8, True),
-        (0, when(found.updated, now), 11, True),
+    ranked: Sequence[tuple[int, str, int]] = (
+        (1, _project_of(found), columns.project),
+        (5, one_line(found.branch), columns.branch),
+        (4, plural(entry.files, "file") if entry.files else "", columns.files),
+        (2, plural(found.turns, "turn"), columns.turns),
+        # The store sums only known costs: a sum of zero means unknown.
+        (3, dollars(found.cost) if found.cost else "", columns.cost),
+        (0, when(found.updated, now), columns.date),
     )
     shown: set[int] = set()
-    for rank, _text, size, requested in sorted(columns):
-        if requested:
-            if size + 2 > room:
-                break
-            room -= size + 2
-            shown.add(rank)
-    return "".join(
-        "  " + " " * (size - cells(fitted)) + fitted
-        for rank, text, size, _requested in columns
-        if rank in shown
-        for fitted in [fit(text, size)]
-    )
+    for rank, _text, size in sorted(each for each in ranked if each[2]):
+        if size + 2 > room:
+            break
+        room -= size + 2
+        shown.add(rank)
+    fitted = ((fit(text, size), size) for rank, text, size in ranked if rank in shown)
+    return "".join("  " + " " * (size - cells(text)) + text for text, size in fitted)
+
+
+def _project_of(conversation: StoredConversation) -> str:
+    return one_line(conversation.project.rstrip("/").rpartition("/")[2])
 
 
 def _revealed(text: str) -> str:

@@ -15,15 +15,16 @@ from cogency_tui.safe_text import one_line
 from cogency_tui.store.usage import Spending, Statistics
 from cogency_tui.tui.kit.dialogs import STYLES, Choices, DialogBody, DialogBox, DialogTitle, ReadingScreen
 from cogency_tui.tui.kit.lines import BLANK, Line, cells, fit, fit_path, wrap
+from cogency_tui.tui.kit.meter import draw_bar
 from cogency_tui.tui.kit.number_format import dollars, duration, plural, tokens
 from cogency_tui.tui.recall.rename_export_dialogs import RECALL_STYLES
 from cogency_tui.tui.theme_styles import ThemeStyles
 from cogency_tui.tui.transcript.messages_and_notices import draw_problem
 from cogency_tui.tui.transcript.units import Problem
 
-_EIGHTHS = " ▏▎▍▌▋▊▉"
 _LABEL = 32
 _SHORTEST_BAR = 8
+_LONGEST_BAR = 48
 _DAYS = 31
 _MOST = 10
 
@@ -45,7 +46,7 @@ def draw_statistics(found: Statistics, width: int, styles: ThemeStyles) -> list[
         f"{tokens(total.output)} generated",
     ]
     facts += [dollars(total.cost)] if total.cost else []
-    lines = wrap([Segment(" · ".join(facts), styles("text", attributes="bold"))], width)
+    lines = wrap([Segment(" · ".join(facts), styles("text"))], width)
     days = [_spent(day) for day in found.days[-_DAYS:]]
     tools = [
         _Bar(
@@ -64,7 +65,7 @@ def draw_statistics(found: Statistics, width: int, styles: ThemeStyles) -> list[
         ("Changes by file", files),
     ):
         if bars:
-            heading = Line([Segment(title, styles("accent", attributes="bold"))])
+            heading = Line([Segment(title, styles("text", attributes="bold"))])
             lines += [BLANK, heading, *_draw(bars, width, styles)]
     if not found.conversations:
         lines += [BLANK, Line([Segment("No activity in this period.", styles("dim"))])]
@@ -90,20 +91,9 @@ def _draw(bars: Sequence[_Bar], width: int, styles: ThemeStyles) -> list[Line]:
         if room < _SHORTEST_BAR:
             lines.append(Line([head, Segment(fit(bar.note, width - column - 2), styles("dim"))]))
             continue
-        drawn = bar_of(bar.value, most, room)
-        lines.append(
-            Line(
-                [head, Segment(drawn, styles("accent")), Segment(f"  {bar.note.rjust(note)}", styles("dim"))]
-            )
-        )
+        drawn = draw_bar(bar.value, most, min(room, _LONGEST_BAR), styles)
+        lines.append(Line([head, *drawn, Segment(f"  {bar.note.rjust(note)}", styles("dim"))]))
     return lines
-
-
-def bar_of(value: float, most: float, width: int) -> str:
-    """A bar in `width` cells for `value` of `most`, to an eighth of a cell; never empty above zero."""
-    eighths = round(value * width * 8 / most) if most > 0 else 0
-    full, part = divmod(max(eighths, 1 if value > 0 else 0), 8)
-    return ("█" * full + (_EIGHTHS[part] if part else "")).ljust(width)
 
 
 _DAY = 86_400.0

@@ -17,6 +17,9 @@ def _key(
 
 
 TIMELINE_KEYS: list[BindingType] = [
+    _key("f", "fork", "Fork", "fork", "Fork the conversation here"),
+    _key("r", "restore", "Restore", "restore", "Restore the files to this point, with a preview"),
+    _key("o,enter", "open", "Open", "open", "Show this point in the conversation"),
     _key(
         "shift+left,left_square_bracket",
         "turn(-1)",
@@ -31,10 +34,7 @@ TIMELINE_KEYS: list[BindingType] = [
     _key("3", "detail('costs')", "Costs", "costs", "Tokens and cost up to this point", show=False),
     _key("tab", "switch", "Other pane", "switch", "Switch between the conversation and the details"),
     _key("shift+tab", "switch", "Other pane", "switch_back", show=False),
-    _key("f", "fork", "Fork", "fork", "Fork the conversation here"),
-    _key("r", "restore", "Restore", "restore", "Restore the files to this point, with a preview"),
     _key("u", "unrestore", "Undo restore", "unrestore", "Undo the last restore", show=False),
-    _key("o,enter", "open", "Open", "open", "Show this point in the conversation"),
     _key("f1,question_mark", "help", "Help", "help", "Keys of this screen"),
     _key("escape", "step_back", "Close", "step_back", "Back to the conversation"),
     _key("ctrl+t,q", "close", "Close", "close", show=False),

@@ -17,7 +17,7 @@ from textual.containers import Horizontal
 from cogency_tui.agent.edits.undo_preview import Plan
 from cogency_tui.agent.timeline.model import Past, Point
 from cogency_tui.agent.timeline.timeline import Timeline
-from cogency_tui.errors import CogencyError
+from cogency_tui.errors import CogencyError, UsageError
 from cogency_tui.tui.kit.bar import ButtonBar, Surface
 from cogency_tui.tui.kit.dialogs import AnsweringScreen
 from cogency_tui.tui.kit.footer import Footer
@@ -228,7 +228,9 @@ class TimelineScreen(AnsweringScreen[ChosenMoment | TimelineCommand | None]):
         self.run_worker(work, group="timeline-restore", exclusive=True)
 
     def _complain(self, error: CogencyError) -> None:
-        self.notify(error.advice, severity="error", markup=False)
+        # A mistake of the user is no failure.
+        severity = "warning" if isinstance(error, UsageError) else "error"
+        self.notify(error.advice, severity=severity, markup=False)
 
     def action_help(self) -> None:
         from cogency_tui.tui.help.screen import HelpScreen, collect_keys

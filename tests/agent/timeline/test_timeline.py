@@ -240,7 +240,7 @@ async def test_files_are_restored_to_a_point_and_that_can_be_undone(
         await undo.apply(await undo.redo())
         assert (project / "a.txt").read_text() == "two\n"
         assert (project / "b.txt").read_text() == "b\n"
-        with pytest.raises(UsageError, match="no files changed after this point"):
+        with pytest.raises(UsageError, match="Files already match this point"):
             await timeline.restore(await timeline.read(), len(past.points) - 1)
 
 

@@ -128,7 +128,7 @@ def check_parts(text: str) -> None:
     assert "free" in text
     for row in ("system prompt", "results"):
         assert rows[row][-2].startswith("~")
-        assert "▓" in rows[row][-3]
+        assert "▄" in rows[row][-3]
     shares = [float(row[-1].rstrip("%")) for name, row in rows.items() if "used," not in row and name]
     assert 98 <= sum(shares) <= 102
     assert "Nothing summarized yet." in text

@@ -326,7 +326,7 @@ async def test_s_shows_what_periods_came_to(project: Path) -> None:
 
         always = await after("4", "all time, this project")
         assert "4 conversations · 5 turns" in always
-        assert all(part in always for part in ("Tokens by day", "Calls by tool", "read", "█", "1 failed"))
+        assert all(part in always for part in ("Tokens by day", "Calls by tool", "read", "▄", "1 failed"))
         assert "web" in await after("a", "all time, all projects")
         assert "web" in await after("3", "1 year, all projects")
         await after("2", "30 days")

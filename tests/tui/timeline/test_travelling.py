@@ -75,7 +75,7 @@ async def test_each_key_and_a_click_go_to_a_moment_with_what_it_knew(agent: Agen
 
         # Nothing came after.
         await timeline.press("r")
-        await timeline.until(lambda: "no files changed after this point" in told(timeline.pilot))
+        await timeline.until(lambda: "Files already match this point" in told(timeline.pilot))
 
         assert await timeline.pilot.click(Slider, offset=(1, 0))
         await timeline.until(lambda: "event 1 of 10" in timeline.facts)

@@ -1,0 +1,45 @@
+"""Conversations as rows: the title has the room, and a column without facts takes none."""
+
+from dataclasses import replace
+
+from cogency_tui.tui.kit.lines import width_of
+from cogency_tui.tui.recall.row_lines import columns_of, draw_entry
+from cogency_tui.tui.recall.rows import Item, RecallEntry
+from cogency_tui.tui.theme_styles import theme_styles_of
+from tests.tui.recall.test_rows import NOON, conversation
+
+TITLE = "Pay for an order twice only if it was asked for twice"
+
+
+def rows_of(*entries: RecallEntry, width: int = 76) -> list[str]:
+    columns, styles = columns_of(entries, NOON, everywhere=False), theme_styles_of("night")
+    items = [Item(entry.conversation.id, 0, 0, folded=False) for entry in entries]
+    lines = [
+        draw_entry(entry, item, columns, width, styles, "surface", now=NOON)
+        for entry, item in zip(entries, items, strict=True)
+    ]
+    assert {width_of(line.segments) for line in lines} == {width}
+    return [line.text for line in lines]
+
+
+def test_columns_that_are_empty_leave_their_room_to_the_title() -> None:
+    one = RecallEntry(replace(conversation("a", 20), title=TITLE, turns=3, cost=0.0, branch=""))
+    (row,) = rows_of(one)
+    assert TITLE in row
+    assert row.endswith("3 turns  " + row.split("  ")[-1])
+
+
+def test_facts_stand_in_columns_as_wide_as_the_widest() -> None:
+    one = RecallEntry(replace(conversation("a", 1), title="One", turns=3, cost=0.25, branch="main"), files=2)
+    two = RecallEntry(replace(conversation("b", 20), title="Two", turns=12, cost=0.0, branch=""))
+    first, second = rows_of(one, two, width=100)
+    assert "main  2 files   3 turns  $0.25" in first
+    assert first.index("3 turns") == second.index("12 turns") + 1
+    # A weekday with the time is longer than a day of this year.
+    assert not first.endswith("…")
+
+
+def test_half_of_a_narrow_row_is_the_titles() -> None:
+    one = RecallEntry(replace(conversation("a", 20), title=TITLE, turns=3, cost=0.25, branch="main"), files=2)
+    (row,) = rows_of(one, width=56)
+    assert row.strip().startswith(TITLE[:25])
