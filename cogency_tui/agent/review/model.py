@@ -25,6 +25,9 @@ NoLines = Literal["", "binary", "too large", "not kept", "link"]
 """Why a change has no lines to show: empty if it has some, or if only its mode or name changed."""
 
 
+Remaining = Literal["", "renamed", "mode changed"]
+
+
 class FileKey(NamedTuple):
     """A changed file: the agent's changes in `turn` (None: in the conversation) of the file that ended up
     at `path`. `replaced` is the number of the last of them if another file has come to that path, else 0.
@@ -80,7 +83,8 @@ class ChangedFile:
     """A changed file in the list. `hunks` and `states` are parallel, from top to bottom.
 
     A file without hunks (`no_lines`, a mode, a name) has one state for the whole. `size` in bytes before
-    and after. `comments` are all on the file. `edits` are the agent's, oldest first.
+    and after. `comments` are all on the file. `edits` are the agent's, oldest first. `remaining` is the
+    change besides the lines, if it is not reverted: it has no hunk of its own.
     """
 
     key: FileKey
@@ -93,6 +97,7 @@ class ChangedFile:
     edits: tuple[Edit, ...]
     size: tuple[int, int]
     mode: tuple[int, int]
+    remaining: Remaining = ""
 
     @property
     def path(self) -> str:
@@ -114,7 +119,7 @@ class ChangedFile:
     @property
     def applied(self) -> LineCounts | None:
         """The agent's lines without those of reverted hunks; None if all is reverted."""
-        if all(state == "reverted" for state in self.states):
+        if self.state == "reverted" and not self.remaining:
             return None
         pairs = zip(self.hunks, self.states, strict=False)
         hunks = [hunk for hunk, state in pairs if state != "reverted"]

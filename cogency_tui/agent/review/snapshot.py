@@ -20,7 +20,7 @@ from cogency_tui.agent.edits.journal import Journal
 from cogency_tui.agent.edits.undo_selection import ReversalStep, steps, to_undo
 from cogency_tui.agent.review.current_decisions import CurrentDecisions
 from cogency_tui.agent.review.hunk_composition import Outlines, cache_key, outlines_of, packed, unpacked
-from cogency_tui.agent.review.model import ChangedFile, FileKey, Target
+from cogency_tui.agent.review.model import ChangedFile, FileKey, Remaining, Target
 from cogency_tui.errors import UsageError
 from cogency_tui.store.blobs import Blobs
 from cogency_tui.store.edit_records import Edit
@@ -246,4 +246,17 @@ def _file(
         edits=history.edits,
         size=(change.before.size, change.after.size),
         mode=(change.before.mode, change.after.mode),
+        remaining=_remaining(decisions, history) if hunks else "",
     )
+
+
+def _remaining(decisions: CurrentDecisions, history: FileHistory) -> Remaining:
+    """The change of name or mode that is in effect."""
+    change = history.change
+    left = [edit for edit in history.edits if decisions.marked(Part(edit.id)) != "reverted"]
+    if change.old_path and any(edit.old_path for edit in left):
+        return "renamed"
+    is_file = change.before.kind == change.after.kind == "file"
+    if is_file and change.before.mode != change.after.mode:
+        return "mode changed" if any(edit.before.mode != edit.after.mode for edit in left) else ""
+    return ""

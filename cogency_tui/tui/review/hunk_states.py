@@ -62,8 +62,10 @@ def file_glyph(file: ChangedFile) -> str:
 
 def file_words(file: ChangedFile, *, short: bool = False) -> list[tuple[str, str]]:
     """The words of a file's state, each with its role; of mixed states `1 kept · 1 reverted`, or `1✓ 1↺` if
-    `short`.
+    `short`. Of a file whose lines alone are reverted, `reverted · still renamed`.
     """
+    if file.state == "reverted" and file.remaining and not short:
+        return [("reverted", ROLES["reverted"]), (" · ", "dim"), (f"still {file.remaining}", "edit")]
     if not is_mixed(file):
         return [(file.state, ROLES[file.state])]
     counts = Counter(file.states)

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.tui.driving import shown
-from tests.tui.review.stage import LINES, Reviewer, edit, reviewing, working
+from tests.tui.review.stage import LINES, Reviewer, edit, reviewing, shell, working
 
 
 def numbered(reviewer: Reviewer) -> list[str]:
@@ -73,3 +73,16 @@ async def test_a_name_is_not_cut_while_there_is_room(project: Path) -> None:
     async with reviewing(agent, size=(160, 45)) as reviewer:
         assert "src/humanize/filesize.py" in shown(reviewer.files)
         assert "new" in shown(reviewer.files)
+
+
+async def test_a_renamed_file_whose_lines_are_reverted_says_that_its_name_is_not(project: Path) -> None:
+    (project / "notes.py").write_text(LINES)
+    edits = [edit("new.py", f"line_{number} = {number}\n", "x = 0\n") for number in (5, 30)]
+    agent = working(project, shell("mv notes.py new.py"), *edits, "Done.")
+    async with reviewing(agent, size=(120, 40)) as reviewer:
+        await reviewer.press("n", "n")
+        assert (project / "new.py").read_text() == LINES
+        assert "reverted · still renamed" in shown(reviewer.title)
+        await reviewer.press("N")
+        assert "still renamed" not in shown(reviewer.title)
+        assert (project / "notes.py").read_text() == LINES
