@@ -22,7 +22,7 @@ from cogency_tui.protocol.events import Event
 from cogency_tui.store.store import StoredConversation as Listed
 from cogency_tui.tui.kit.dialogs import Confirmation
 from cogency_tui.tui.kit.filter_line import FilterField
-from cogency_tui.tui.questions.screen import PermissionQuestion
+from cogency_tui.tui.questions.panel import Hands, QuestionPanel
 from cogency_tui.tui.theme_styles import theme_styles_of
 from cogency_tui.tui.transcript.document import Document
 from cogency_tui.tui.transcript.units import Transcript
@@ -33,6 +33,7 @@ from tests.tui.driving import (
     conversation_of,
     files_of,
     finished,
+    main_of,
     prompt_of,
     send,
     shown,
@@ -288,14 +289,17 @@ async def _notifications_are_disarmed(pilot: Pilot[Any]) -> None:
 async def _questions_are_disarmed(pilot: Pilot[Any]) -> None:
     for number, text in enumerate(SEVERAL):
         effect = ("command", "write", "network")[number % 3]
-        question = Question(text, text, effect, text, text, text, text, text)
-        await pilot.app.push_screen(PermissionQuestion(question))
-        await pilot.pause()
+        question = Question(text, text, effect, text, text, text, text, text, loss=text)
+        panel = QuestionPanel(question, Hands(lambda _answer: None))
+        await main_of(pilot).mount(panel, before="#prompt-box")
+        await until(pilot, lambda asked=panel: asked.query_one("#answers").size)
         seen = screen_of(pilot.app)
-        assert "tell the agent why" in seen
+        assert "ell it why" in seen
         # What the person judges is shown, not left out.
         assert "␛" in seen or "\x1b" not in text
-        await pilot.app.pop_screen()
+        panel.display = False
+        await pilot.pause()
+        await panel.remove()
     for one, other in zip(SEVERAL[::2], SEVERAL[1::2], strict=True):
         await pilot.app.push_screen(Confirmation(f"{one}\n{other}"))
         await pilot.pause()

@@ -21,11 +21,12 @@ from cogency_tui.tui.files.tree import FileTree
 from cogency_tui.tui.kit.select_list import BAR, SelectList
 from cogency_tui.tui.main.screen import MainScreen
 from cogency_tui.tui.prompt.prompt import Prompt
+from cogency_tui.tui.questions.panel import QuestionPanel
 from cogency_tui.tui.status.header import Header
 from cogency_tui.tui.status.status_bar import StatusBar
 from tests.tui.scripted import ScriptedAgent
 
-PATIENCE = 6.0
+PATIENCE = 60.0
 """Seconds."""
 
 
@@ -126,6 +127,29 @@ async def at_work(agent: Agent, size: tuple[int, int] = (120, 40)) -> AsyncGener
     async with app_over(agent).run_test(size=size, notifications=True) as pilot:
         yield pilot
     await agent.close()
+
+
+async def asked(pilot: Pilot[Any]) -> QuestionPanel:
+    """The question on the screen on top, which waits for its answer."""
+    await until(pilot, lambda: question_of(pilot) is not None)
+    question = question_of(pilot)
+    assert question is not None
+    return question
+
+
+def question_of(pilot: Pilot[Any]) -> QuestionPanel | None:
+    waiting = [each for each in pilot.app.screen.query(QuestionPanel) if each.display and not each.answered]
+    return waiting[0] if waiting else None
+
+
+async def answer(pilot: Pilot[Any], key: str) -> None:
+    """Answer the waiting question with a key as soon as it accepts any."""
+    question = await asked(pilot)
+    question.clock = lambda: monotonic() + 60
+    await until(pilot, lambda: question.check_action("answer", (False, "once")))
+    await until(pilot, lambda: question.check_action("answer", (True, "once")))
+    await pilot.press(key)
+    await until(pilot, lambda: question_of(pilot) is not question)
 
 
 def main_of(pilot: Pilot[Any]) -> MainScreen:

@@ -256,7 +256,8 @@ class QuestionBody(DialogBody):
     def __init__(self, draw: Callable[[int, ThemeStyles], Drawing], *, id: str | None = None) -> None:
         super().__init__(self._lines_of, id=id)
         self._draw_question = draw
-        self._drawn_for = 0
+        self._drawn: tuple[int, range, list[str]] = (0, range(0), [])
+        """The width, and the subject that was drawn for it: another one is to be seen anew."""
         self._subject = range(0)
         self._seen: set[int] = set()
 
@@ -284,8 +285,9 @@ class QuestionBody(DialogBody):
 
     def _lines_of(self, width: int, styles: ThemeStyles) -> list[Line]:
         lines, self._subject = self._draw_question(width, styles)
-        if width != self._drawn_for:
-            self._drawn_for = width
+        drawn = (width, self._subject, [lines[at].text for at in self._subject if at < len(lines)])
+        if drawn != self._drawn:
+            self._drawn = drawn
             self._seen.clear()
         return lines
 

@@ -87,21 +87,12 @@ class Answers(LineView):
             self._selected = None
             self.refresh()
 
-    def omits_reach(self, width: int) -> bool:
-        """Return whether the labels in `width` cells leave out how far their answers reach."""
-        return self._level(width) == _SHORTEST
-
     def rows(self, width: int) -> int:
         """The number of rows in `width` cells."""
         return len(self._laid(width))
 
-    def _level(self, width: int) -> int:
-        """The level of the longest labels that fit."""
-        fits = (level for level in range(_SHORTEST) if len(self._lay(width, level)) <= _MOST_ROWS)
-        return next(fits, _SHORTEST)
-
-    def _laid(self, width: int) -> list[list[_Span]]:
-        return self._lay(width, self._level(width))
+    def _laid(self, width: int) -> "list[list[_Span]]":
+        return _lay([*([self._hint] if self._hint else ()), *self._answers], width)[1]
 
     def surface_at(self, y: int) -> str:
         return "raised"
@@ -122,22 +113,6 @@ class Answers(LineView):
             yield Segment(f" {label}", styles("dim" if dim else "text", on))
             at = end
 
-    def _lay(self, width: int, level: int) -> list[list[_Span]]:
-        """The rows of answers with their labels at a level; one that is wider than a row is cut."""
-        rows: list[list[_Span]] = [[]]
-        at = 0
-        hint = (self._hint,) if self._hint else ()
-        for answer in (*hint, *self._answers):
-            key = cells(key_name(answer.key)) + 1
-            label = fit(answer.labelled(level), max(1, width - key))
-            size = key + cells(label)
-            if rows[-1] and at + _GAP + size > width:
-                rows.append([])
-            start = at + _GAP if rows[-1] else 0
-            at = start + size
-            rows[-1].append(_Span(start, at, answer, label))
-        return rows
-
     def on_resize(self) -> None:
         self.refresh()
 
@@ -146,6 +121,39 @@ class Answers(LineView):
         for start, end, answer, _label in rows[event.y] if event.y < len(rows) else ():
             if start <= event.x - self.MARGIN < end:
                 self.post_message(self.Chosen(answer.action))
+
+
+def rows_of(answers: Sequence[Reply], width: int) -> tuple[int, bool]:
+    """The number of rows that answers take in `width` cells, and whether their labels there leave out how far
+    they reach.
+    """
+    level, rows = _lay(answers, width)
+    return len(rows), level == _SHORTEST
+
+
+def _lay(answers: Sequence[Reply], width: int) -> tuple[int, list[list[_Span]]]:
+    """The rows of answers with the longest labels that fit, and the level of these labels."""
+    for level in range(_SHORTEST):
+        rows = _rows_at(level, answers, width)
+        if len(rows) <= _MOST_ROWS:
+            return level, rows
+    return _SHORTEST, _rows_at(_SHORTEST, answers, width)
+
+
+def _rows_at(level: int, answers: Sequence[Reply], width: int) -> list[list[_Span]]:
+    """The rows of answers with their labels at a level; one that is wider than a row is cut."""
+    rows: list[list[_Span]] = [[]]
+    at = 0
+    for answer in answers:
+        key = cells(key_name(answer.key)) + 1
+        label = fit(answer.labelled(level), max(1, width - key))
+        size = key + cells(label)
+        if rows[-1] and at + _GAP + size > width:
+            rows.append([])
+        start = at + _GAP if rows[-1] else 0
+        at = start + size
+        rows[-1].append(_Span(start, at, answer, label))
+    return rows
 
 
 class MoreLine(Bar):

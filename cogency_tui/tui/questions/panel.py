@@ -6,6 +6,7 @@ terminal has taken the frame; no key counts within `PAUSE` after the panel appea
 the question's; a panel answers once.
 """
 
+import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from time import monotonic
 from typing import Any, ClassVar, NamedTuple
@@ -22,7 +23,7 @@ from textual.widgets import Input
 from cogency_tui.agent.permissions.gate import Answer, Question, Scope
 from cogency_tui.tui.kit.dialogs import Drawing, QuestionBody
 from cogency_tui.tui.kit.typed_app import app_of
-from cogency_tui.tui.questions.answer_lines import Answers, MoreLine
+from cogency_tui.tui.questions.answer_lines import Answers, MoreLine, rows_of
 from cogency_tui.tui.questions.question_lines import (
     LOOKING,
     REASONING,
@@ -157,7 +158,8 @@ class QuestionPanel(Vertical, can_focus=True):
         self._looked_at = 0
         """The number of the waiting question that is shown instead; 0 for none."""
         self._rows = 0
-        """Lines of the question that the window has room for."""
+        """Lines of the question that the window has room for beside all answers."""
+        self._omits_reach = False
         self._shown = False
         """True if the terminal has taken the question: one that was never shown cannot be answered."""
         self.answered = False
@@ -238,12 +240,17 @@ class QuestionPanel(Vertical, can_focus=True):
         self.screen.set_class(window.height < _TIGHT, "-question-tight")
         body, answers = self.query_one(QuestionBody), self.query_one(Answers)
         width = max(8, window.width - _BESIDE)
-        rows = answers.rows(width)
-        self._rows = (window.height if alone else window.height // 2 + 1) - rows - self._reasoning
+        most = window.height if alone else window.height // 2 + 1
+        needed, self._omits_reach = rows_of(answers_to(self.question), width)
+        # What is drawn depends only on the window, not on the answers that are offered at the moment.
+        self._rows = most - needed
+        # In the smallest window the last answers are out of sight, not the question.
+        rows = min(answers.rows(width), most - 2)
+        room = most - rows - self._reasoning
         lines = body.prepare(width)
-        more = lines > self._rows > 2
+        more = lines > room > 2
         _set_height(answers, rows)
-        _set_height(body, max(1, min(lines, self._rows - more)))
+        _set_height(body, max(1, min(lines, room - more)))
         self.query_one(MoreLine).display = more
 
     def _begin_deaf(self) -> None:
@@ -257,13 +264,19 @@ class QuestionPanel(Vertical, can_focus=True):
         answers.unselect()
         if not answers.deaf:
             answers.accept_keys(deaf=True)
-            self.set_timer(PAUSE, self._end_deaf)
+            self._end_deaf_in(PAUSE)
+
+    def _end_deaf_in(self, seconds: float) -> None:
+        # A timer of Textual's that is late before it starts never fires.
+        asyncio.get_running_loop().call_later(seconds, self.call_next, self._end_deaf)
 
     def _end_deaf(self) -> None:
+        if not self.is_attached:
+            return
         if not self._is_shown():
             self._accepts_from = self.clock() + PAUSE
         if not self._accepts_keys:
-            self.set_timer(max(0.0, self._accepts_from - self.clock()), self._end_deaf)
+            self._end_deaf_in(max(0.0, self._accepts_from - self.clock()))
             return
         self.query_one(Answers).accept_keys(deaf=False)
         # By now other calls of the same answer may wait as well.
@@ -398,13 +411,12 @@ class QuestionPanel(Vertical, can_focus=True):
     def _draw(self, width: int, styles: ThemeStyles) -> Drawing:
         if self._is_too_small:
             return draw_too_small(width, styles)
-        reaches = self.query_one(Answers).omits_reach(width)
         waiting = self.question.round().waiting
         if 0 < self._looked_at <= len(waiting):
             looked_at = draw_question(waiting[self._looked_at - 1], width, styles, rows=self._rows)
             return Drawing(looked_at.lines, range(0))
         self._looked_at = 0
-        return draw_question(self.question, width, styles, rows=self._rows - 1, reaches=reaches)
+        return draw_question(self.question, width, styles, rows=self._rows - 1, reaches=self._omits_reach)
 
 
 def _set_height(widget: Widget, lines: int) -> None:

@@ -208,7 +208,7 @@ def refusals_of(question: Question) -> list[Reply]:
 
 def answers_unread(question: Question) -> list[Reply]:
     """The answers in a window that has not yet shown the whole subject of a yes."""
-    return [Reply("down", "Scroll down", "scroll(1)"), *refusals_of(question)]
+    return [Reply("down", "Scroll down", "scroll(1)", ("Scroll",)), *refusals_of(question)]
 
 
 _WHY = Reply("r", "No, tell it why", "reason", ("Tell it why",))

@@ -1,7 +1,6 @@
 """A screen that returns an answer does so once, and closes no other screen."""
 
 import importlib
-import itertools
 import pkgutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -14,7 +13,6 @@ from textual.screen import Screen
 
 import cogency_tui.tui
 from cogency_tui.agent.agent import Agent
-from cogency_tui.agent.permissions.gate import Question
 from cogency_tui.config.schema import Settings
 from cogency_tui.tui.conversation.links_dialog import LinksScreen
 from cogency_tui.tui.help.screen import HelpScreen
@@ -22,7 +20,6 @@ from cogency_tui.tui.kit.dialogs import AnsweringScreen, Confirmation
 from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.main.screen import MainScreen
 from cogency_tui.tui.palette import Palette
-from cogency_tui.tui.questions.screen import PermissionQuestion
 from cogency_tui.tui.recall.rename_export_dialogs import ExportScreen, RenameScreen
 from tests.peers.scripted import ScriptedProvider
 from tests.tui.driving import app_over, at_work, finished, main_of, opened, send, until
@@ -84,14 +81,12 @@ async def expect_one_closed(pilot: Pilot[Any], below: Screen[Any], burst: tuple[
 
 @pytest.mark.exhaustive
 async def test_keys_in_one_burst_close_one_screen(project: Path, tmp_path: Path) -> None:
-    question = Question("c1", "shell", "command", "ls", "ls", "It runs a command.")
     dialogs: tuple[Callable[[], Screen[Any]], ...] = (
         lambda: Confirmation("Really?"),
         lambda: RenameScreen("title"),
         lambda: ExportScreen("title", tmp_path),
         lambda: LinksScreen(["https://example.org"]),
         lambda: HelpScreen("Help", []),
-        lambda: PermissionQuestion(question, clock=itertools.count(0, 10).__next__),
         lambda: Palette([]),
     )
     agent = Agent(

@@ -16,9 +16,8 @@ from cogency_tui.tui.kit.dialogs import Choices
 from cogency_tui.tui.kit.select_list import Heading, SelectList
 from cogency_tui.tui.permissions.model import GrantRow, Ledger, ModeRow, RuleRow, list_rows
 from cogency_tui.tui.permissions.screen import PermissionsScreen
-from cogency_tui.tui.questions.screen import PermissionQuestion
 from tests.peers.scripted import ScriptedProvider
-from tests.tui.driving import app_over, at_work, finished, main_of, send, shown, told, until
+from tests.tui.driving import answer, app_over, at_work, finished, main_of, send, shown, told, until
 from tests.tui.looks import SIZES, check_looks
 from tests.tui.scripted import EPOCH, ScriptedAgent
 
@@ -43,16 +42,6 @@ def agent_in(project: Path, *replies: str) -> Agent:
 
 def working(agent: Agent) -> AbstractAsyncContextManager[Pilot[Any]]:
     return at_work(agent, (110, 40))
-
-
-async def answered(pilot: Pilot[Any], key: str) -> None:
-    """The question that comes, with this key."""
-    await until(pilot, lambda: isinstance(pilot.app.screen, PermissionQuestion))
-    screen = pilot.app.screen
-    assert isinstance(screen, PermissionQuestion)
-    await until(pilot, lambda: screen.check_action("answer", (True, "once")))
-    await pilot.press(key)
-    await until(pilot, lambda: pilot.app.screen is not screen)
 
 
 async def permissions(pilot: Pilot[Any]) -> SelectList[Any]:
@@ -98,7 +87,7 @@ async def test_a_rule_that_is_withdrawn_is_asked_about_again_and_can_be_given_ba
     )
     async with working(agent) as pilot:
         await send(pilot, "one")
-        await answered(pilot, "A")
+        await answer(pilot, "A")
         await finished(pilot)
         (rule,) = agent.rules.list()
         await send(pilot, "two")
@@ -120,7 +109,7 @@ async def test_a_rule_that_is_withdrawn_is_asked_about_again_and_can_be_given_ba
         await until(pilot, lambda: pilot.app.screen is main_of(pilot))
 
         await send(pilot, "three")
-        await answered(pilot, "n")
+        await answer(pilot, "n")
         await finished(pilot)
 
         # Given back only while the screen is open: two rules, the last withdrawn first.
@@ -161,7 +150,7 @@ async def test_what_was_allowed_for_the_conversation_is_withdrawn_and_some_files
     agent = agent_in(project, *commands, *files)
     async with working(agent) as pilot:
         await send(pilot, "one")
-        await answered(pilot, "a")
+        await answer(pilot, "c")
         await finished(pilot)
         listed = await permissions(pilot)
         await select(pilot, listed, GrantRow)
@@ -175,18 +164,18 @@ async def test_what_was_allowed_for_the_conversation_is_withdrawn_and_some_files
         await pilot.press("escape")
         await until(pilot, lambda: pilot.app.screen is main_of(pilot))
         await send(pilot, "two")
-        await answered(pilot, "n")
+        await answer(pilot, "n")
         await finished(pilot)
 
         # A yes to some files for good is none to all files.
         await send(pilot, "one")
-        await answered(pilot, "A")
+        await answer(pilot, "A")
         await finished(pilot)
         await send(pilot, "two")
         await finished(pilot)
         assert (project / "src/api/new.py").exists()
         await send(pilot, "three")
-        await answered(pilot, "n")
+        await answer(pilot, "n")
         await finished(pilot)
         assert not (project / "setup.py").exists()
 

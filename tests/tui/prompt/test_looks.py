@@ -8,7 +8,7 @@ from textual import events
 from textual.app import ComposeResult
 from textual.pilot import Pilot
 
-from cogency_tui.agent.permissions.gate import Question
+from cogency_tui.agent.permissions.gate import Question, Round
 from cogency_tui.store.prompt_text import Written
 from cogency_tui.tui.kit.bar import Surface
 from cogency_tui.tui.kit.dialogs import Confirmation
@@ -18,7 +18,7 @@ from cogency_tui.tui.prompt.path_search import Paths
 from cogency_tui.tui.prompt.prompt import Prompt
 from cogency_tui.tui.prompt.prompt_and_queue import PromptBox
 from cogency_tui.tui.questions.answer_lines import Answers
-from cogency_tui.tui.questions.screen import PermissionQuestion
+from cogency_tui.tui.questions.panel import Hands, QuestionPanel
 from tests.tui.driving import until
 from tests.tui.look_series import check_series_in_each_size
 from tests.tui.looks import check_looks
@@ -40,12 +40,18 @@ COMMAND = Question(
     "it runs a command (requested by the sub-agent reviewer)",
     "this exact command",
     "pytest -x",
-    others=lambda: 2,
+    round=lambda: Round(1, 3),
 )
 EDIT = Question(
-    *("c", "edit", "write", "Edit src/app.py (+1 −1)", DIFF + "+more\n" * 60, "it changes files"),
+    *("c", "edit", "write", "Edit src/app.py (+61 −1)", DIFF + "+more\n" * 60, ""),
     "all changes to files in the project",
     "src/a directory with a long name/that a rule is for/**",
+    "all changes to files in the project",
+    round=lambda: Round(2, 5),
+)
+LOSS = Question(
+    *("c", "shell", "command", "Run rm", "rm -rf docs tests", ""),
+    loss="2 directories: docs/ (7 files), tests/ (5 files)",
 )
 Prepare = Callable[[Pilot[Any]], Awaitable[None]]
 
@@ -137,12 +143,18 @@ def asking(question: Question, *, deaf: bool, keys: Sequence[str] = ()) -> Prepa
 
     async def prepare(pilot: Pilot[Any]) -> None:
         now[0] = 100.0
-        screen = PermissionQuestion(question, clock=lambda: now[0])
-        pilot.app.push_screen(screen)
-        await until(pilot, lambda: pilot.app.screen is screen and screen.query(Answers))
+        screen = pilot.app.screen
+        for old in screen.query(QuestionPanel):
+            old.display = False
+            await pilot.pause()
+            await old.remove()
+        panel = QuestionPanel(question, Hands(lambda _answer: None), clock=lambda: now[0])
+        await screen.mount(panel, before="#prompt-box")
+        screen.set_focus(panel)
+        await until(pilot, lambda: panel.query_one(Answers).size)
         if not deaf:
             now[0] += 1
-            await until(pilot, lambda: not screen.query_one(Answers).deaf)
+            await until(pilot, lambda: not panel.query_one(Answers).deaf)
         await pilot.press(*keys)
 
     return prepare
@@ -159,6 +171,8 @@ async def test_a_command_and_an_edit_are_asked_about_and_a_reason_is_written() -
         ("question-command", asking(COMMAND, deaf=False)),
         ("question-edit", asking(EDIT, deaf=False)),
         ("question-edit-scrolled", asking(EDIT, deaf=False, keys=["pagedown"])),
+        ("question-loss", asking(LOSS, deaf=False)),
+        ("question-selected", asking(EDIT, deaf=False, keys=["right", "right"])),
         ("question-reason", asking(EDIT, deaf=False, keys=["r", *"not"])),
     )
 

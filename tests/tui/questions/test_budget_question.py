@@ -7,9 +7,8 @@ import pytest
 from cogency_tui.agent.agent import Agent
 from cogency_tui.config.schema import BudgetSettings, Settings, SpanLimits
 from cogency_tui.providers.models import ModelFacts, Prices
-from cogency_tui.tui.questions.screen import PermissionQuestion
 from tests.peers.scripted import ScriptedProvider
-from tests.tui.driving import at_work, conversation_of, finished, send, shown, until
+from tests.tui.driving import answer, asked, at_work, conversation_of, finished, send, shown, until
 
 pytestmark = pytest.mark.exhaustive
 
@@ -25,15 +24,11 @@ async def test_a_hard_limit_is_asked_about_and_a_no_is_told(project: Path) -> No
     async with at_work(agent, (110, 40)) as pilot:
         for key, told in (("n", "Nothing was sent (the user declined)"), ("y", "Fine.")):
             await send(pilot, "hi")
-            await until(pilot, lambda: isinstance(pilot.app.screen, PermissionQuestion))
-            screen = pilot.app.screen
-            assert isinstance(screen, PermissionQuestion)
-            await until(pilot, lambda asked=screen: shown(asked.query_one("#question-body")).strip())
-            said = " ".join(shown(screen.query_one("#question-body")).split())
-            assert "The next request reaches a limit" in said
+            question = await asked(pilot)
+            await until(pilot, lambda asked=question: shown(asked.query_one("#question-body")).strip())
+            said = " ".join(shown(question.query_one("#question-body")).split())
             assert "$0 used in this turn; the next request needs about $" in said
             assert provider.sent == []
-            await until(pilot, lambda asked=screen: asked.check_action("answer", (True, "once")))
-            await pilot.press(key)
+            await answer(pilot, key)
             await finished(pilot)
             await until(pilot, lambda words=told: words in " ".join(shown(conversation_of(pilot)).split()))

@@ -5,7 +5,6 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
-from time import monotonic
 from typing import Any, ClassVar
 
 import pytest
@@ -26,13 +25,16 @@ from cogency_tui.tui.questions.panel import Hands, QuestionPanel
 from cogency_tui.tui.recall.screen import RecallScreen
 from cogency_tui.tui.theme_styles import variables
 from tests.tui.driving import (
+    answer,
     app_over,
+    asked,
     calls_of,
     conversation_of,
     finished,
     main_of,
     opened,
     prompt_of,
+    question_of,
     send,
     shown,
     told,
@@ -535,29 +537,6 @@ def asks(question: Question) -> Any:
         agent.answers.append(await agent.ask(question))
 
     return ask
-
-
-async def asked(pilot: Pilot[Any]) -> QuestionPanel:
-    """The question on the screen on top, which waits for its answer."""
-    await until(pilot, lambda: question_of(pilot) is not None)
-    question = question_of(pilot)
-    assert question is not None
-    return question
-
-
-def question_of(pilot: Pilot[Any]) -> QuestionPanel | None:
-    waiting = [each for each in pilot.app.screen.query(QuestionPanel) if each.display and not each.answered]
-    return waiting[0] if waiting else None
-
-
-async def answer(pilot: Pilot[Any], key: str) -> None:
-    """Answer the waiting question with a key as soon as it accepts any."""
-    question = await asked(pilot)
-    question.clock = lambda: monotonic() + 60
-    await until(pilot, lambda: question.check_action("answer", (False, "once")))
-    await until(pilot, lambda: question.check_action("answer", (True, "once")))
-    await pilot.press(key)
-    await until(pilot, lambda: question_of(pilot) is not question)
 
 
 @pytest.mark.exhaustive

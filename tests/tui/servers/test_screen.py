@@ -9,11 +9,10 @@ from cogency_tui.agent.agent import Agent
 from cogency_tui.config.mcp import McpSettings
 from cogency_tui.config.schema import Settings
 from cogency_tui.tui.kit.dialogs import DialogBody
-from cogency_tui.tui.questions.screen import PermissionQuestion
 from cogency_tui.tui.servers.screen import ServersScreen
 from tests.peers.scripted import ScriptedProvider
 from tests.tools.mcp.conftest import command
-from tests.tui.driving import at_work, finished, send, shown, told, until
+from tests.tui.driving import answer, asked, at_work, finished, send, shown, told, until
 
 pytestmark = pytest.mark.exhaustive
 
@@ -38,17 +37,11 @@ async def test_a_question_shows_whose_tool_it_is_and_servers_are_listed_and_star
         servers = await agent.start_servers()
         await servers.settle(None)
         await send(pilot, "add")
-        await until(pilot, lambda: isinstance(pilot.app.screen, PermissionQuestion))
-        body = pilot.app.screen.query_one(DialogBody)
-        await until(pilot, lambda: "demo.add" in shown(body))
-        assert "Allow demo.add to run?" in shown(body)
+        body = (await asked(pilot)).query_one(DialogBody)
+        await until(pilot, lambda: "the MCP server demo" in shown(body))
         assert "Call add of the MCP server demo" in shown(body)
         assert '"a": 40' in shown(body)
-        question = pilot.app.screen
-        assert isinstance(question, PermissionQuestion)
-        await until(pilot, lambda: question.check_action("answer", (True, "once")))
-        await pilot.press("y")
-        await until(pilot, lambda: pilot.app.screen is not question)
+        await answer(pilot, "y")
         await finished(pilot)
 
         await send(pilot, "/mcp")

@@ -9,12 +9,11 @@ from textual.pilot import Pilot
 from cogency_tui.agent.agent import Agent
 from cogency_tui.tui.app import CogencyApp
 from cogency_tui.tui.kit.dialogs import Confirmation
-from cogency_tui.tui.questions.screen import PermissionQuestion
 from cogency_tui.tui.recall.screen import RecallScreen
 from cogency_tui.tui.review.screen import ReviewScreen
 from cogency_tui.tui.tour.screen import FILES, STEPS, TourBar, TourScreen
 from cogency_tui.tui.undo.screen import UndoScreen
-from tests.tui.driving import app_over, conversation_of, finished, main_of, prompt_of, shown, until
+from tests.tui.driving import answer, app_over, asked, conversation_of, finished, main_of, prompt_of, shown, until
 from tests.tui.looks import check_looks
 from tests.tui.pty import Terminal
 from tests.tui.scripted import ScriptedAgent
@@ -35,12 +34,7 @@ async def take_step(pilot: Pilot[Any]) -> None:
 
 
 async def allow(pilot: Pilot[Any]) -> None:
-    await until(pilot, lambda: isinstance(pilot.app.screen, PermissionQuestion))
-    screen = pilot.app.screen
-    assert isinstance(screen, PermissionQuestion)
-    await until(pilot, lambda: screen.check_action("answer", (True, "once")))
-    await pilot.press("y")
-    await until(pilot, lambda: pilot.app.screen is not screen)
+    await answer(pilot, "y")
 
 
 async def test_it_shows_a_read_a_command_an_edit_the_review_undo_and_recall(project: Path) -> None:
@@ -116,7 +110,7 @@ async def test_what_one_writes_instead_does_not_go_on_and_a_step_can_be_skipped(
 
         # One that is skipped before its answer is one step.
         await take_step(pilot)
-        await until(pilot, lambda: isinstance(pilot.app.screen, PermissionQuestion))
+        await asked(pilot)
         await main_of(pilot).run_action("tour_skip")
         await allow(pilot)
         await finished(pilot)
