@@ -176,7 +176,7 @@ async def test_what_a_sub_agent_asks_is_asked_at_the_call_that_started_it(bench:
     agent = bench.agent(*replies, agents=agents, permissions="ask", ask=ask)
     (result,) = results(await turn(agent))
     assert [question.call_id for question in asked] == [result["id"]] * 2
-    assert asked[0].reason == "it changes files (requested by the sub-agent editor)"
+    assert asked[0].reason == "requested by the sub-agent editor"
     assert "not yet" in scripted(agent).sent[4][-1]["content"]
     assert "goodbye" in (bench.root / "greet.py").read_text()
 

@@ -66,7 +66,7 @@ class Developer:
         self.gate.note(sources)
 
     async def _ask(self, question: Question) -> Answer:
-        self._reason = question.reason
+        self._reason = f"it permanently deletes {question.loss}" if question.loss else question.reason
         return Answer(allow=False)
 
     async def decision(self, command: str) -> str:

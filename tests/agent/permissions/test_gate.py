@@ -9,7 +9,7 @@ import pytest
 from cogency_tui.agent.permissions.gate import Answer, Gate, Question
 from cogency_tui.agent.permissions.rules import FILE_NAME, Rules
 from cogency_tui.config.schema import PERMISSIONS, Permissions
-from cogency_tui.errors import RefusedError, ToolError
+from cogency_tui.errors import DeclinedError, RefusedError, ToolError
 from cogency_tui.protocol.taint_sources import Sources
 from cogency_tui.tools.base import Intent, ToolContext
 from cogency_tui.tools.registry import Registry, default_tools
@@ -19,6 +19,7 @@ from cogency_tui.workspace.paths import Workspace
 from tests.cases import cases
 
 YES = Answer(allow=True)
+ALL_TURN = Answer(allow=True, scope="turn")
 ALL_ALONG = Answer(allow=True, scope="conversation")
 ALWAYS = Answer(allow=True, scope="always")
 NO = Answer(allow=False)
@@ -119,8 +120,9 @@ async def test_modes(person: Person, mode: Permissions, asks: set[str], refuses:
 
 async def test_the_question_says_why_in_plain_words(person: Person) -> None:
     for intent, why in [
-        (run(person, "make"), "it runs a command"),
-        (change(person, "a.py"), "it changes files"),
+        # These say nothing that the question does not show.
+        (run(person, "make"), ""),
+        (change(person, "a.py"), ""),
         (page_of("example.org"), "it sends a request to example.org, outside this machine"),
         (SEARCH, "it sends a request to public search engines, outside this machine"),
     ]:
@@ -287,7 +289,7 @@ async def test_what_would_be_lost_is_asked_about_each_time_in_every_mode(person:
     for person.mode in ("ask", "edits", "auto"):
         for answer in (ALL_ALONG, ALWAYS, YES):
             assert await person.lets(intent, answer)
-            assert person.reason == "it permanently deletes 2 untracked: a, b"
+            assert (person.asked[0].loss, person.reason) == ("2 untracked: a, b", "")
             assert (person.asked[0].grant, person.asked[0].pattern) == ("", "")
     assert len(person.rules.list()) == 1
 
@@ -340,7 +342,7 @@ async def test_a_rule_is_asked_about_again_when_what_decides_has_changed(person:
     makefile.write_text("test:\n\tevil\n")
     assert not await person.lets(run(person, "make test"), NO)
     assert person.reason == (
-        "it runs a command. A rule matches, but files that determine what runs have changed since the rule was added"
+        "A rule matches, but files that determine what runs have changed since the rule was added"
     )
     assert await person.lets(run(person, "make test"), ALWAYS)
     assert await person.lets(run(person, "make test"), gate=person.new_gate())
@@ -388,7 +390,7 @@ async def test_broken_rules_are_told_and_everything_is_asked_about(person: Perso
     person.rules.add("command", "pytest")
     person.rules.path.write_text("[[rules]]\nid = 1\n")
     assert not await person.lets(run(person, "pytest"), NO)
-    assert person.reason.startswith("it runs a command. Your rules are ignored: ")
+    assert person.reason.startswith("Your rules are ignored: ")
     assert "line 1: rule 1" in person.reason
     assert person.asked[0].pattern == ""
     assert await person.lets(run(person, "pytest"), ALWAYS)
@@ -401,7 +403,50 @@ async def test_a_rule_that_could_not_be_kept_is_told_with_the_next_question(pers
     assert not await person.lets(run(person, "ls"), NO)
     assert "The last rule was not saved" in person.reason
     assert not await person.lets(run(person, "ls"), NO)
-    assert person.reason == "it runs a command"
+    assert person.reason == ""
+
+
+# For a turn.
+
+
+async def test_edits_are_allowed_for_a_turn_and_asked_about_in_the_next(person: Person) -> None:
+    assert await person.lets(change(person, "a.py"), ALL_TURN)
+    assert person.asked[0].turn == "all changes to files in the project"
+    for name in ("b.py", "new/c.py"):
+        assert await person.lets(change(person, name))
+        assert not person.asked
+    (grant,) = person.gate.granted
+    assert grant.covers == "all changes to files in the project"
+    # Neither a command, nor a loss, nor a protected or an outside file is covered.
+    for intent in (
+        run(person, "make"),
+        run(person, "rm a", loss="2 untracked: a, b"),
+        change(person, "AGENTS.md", protected="AGENTS.md: it instructs the agent"),
+        change(person, "../x", outside="/x"),
+    ):
+        assert not await person.lets(intent, NO)
+        assert person.asked[0].turn == ""
+
+    # The turn of a sub-agent ends nothing.
+    inner = person.gate.narrowed("auto", call_id="c", asker="the sub-agent x")
+    inner.begin_turn()
+    assert await person.lets(change(person, "b.py"), gate=inner)
+    person.gate.begin_turn()
+    assert not await person.lets(change(person, "b.py"), NO)
+    assert not list(person.gate.granted)
+
+
+async def test_a_yes_for_the_turn_that_was_not_offered_counts_once(person: Person) -> None:
+    assert await person.lets(run(person, "make"), ALL_TURN)
+    assert not await person.lets(run(person, "make"), NO)
+
+
+async def test_what_the_user_declined_says_so(person: Person) -> None:
+    person.answers = [Answer(allow=False, reason="keep it")]
+    with pytest.raises(DeclinedError) as raised:
+        await person.gate.check("c", "edit", change(person, "a.py"))
+    assert raised.value.words == "keep it"
+    assert raised.value.advice.endswith("Their reason: keep it")
 
 
 # After content of strangers was read (promise 7).
@@ -494,7 +539,7 @@ async def test_in_auto_commands_are_asked_about_as_they_could_reach_out(person: 
     person.mode = "ask"
     person.answers = []
     assert not await person.lets(run(person, "make"), NO)
-    assert person.reason == "it runs a command"
+    assert person.reason == ""
 
 
 async def test_a_command_that_a_sandbox_holds_goes_on_in_auto(person: Person) -> None:

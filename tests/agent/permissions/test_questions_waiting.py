@@ -21,7 +21,7 @@ async def test_the_others_are_counted_while_they_wait() -> None:
         asked.append(question)
         news.set()
         await answer.wait()
-        counts.append(question.others())
+        counts.append(len(question.round().waiting))
         return Answer(allow=True)
 
     gate = Gate(lambda: "ask", lambda: ask)
@@ -32,10 +32,11 @@ async def test_the_others_are_counted_while_they_wait() -> None:
         asyncio.create_task(inner.check("c3", "shell", run("make install"))),
     ]
     await news.wait()
-    assert asked[0].others() == 2
+    assert len(asked[0].round().waiting) == 2
     answer.set()
     await asyncio.gather(*checks)
     assert counts == [2, 1, 0]
+    assert asked[0].round()[:2] == (1, 1)
     assert "requested by a sub-agent" in asked[2].reason
 
 
@@ -53,9 +54,9 @@ async def test_one_that_is_cancelled_waits_no_more() -> None:
     first = asyncio.create_task(gate.check("c1", "shell", run("make")))
     other = asyncio.create_task(gate.check("c2", "shell", run("make test")))
     await news.wait()
-    assert asked[0].others() == 1
+    assert len(asked[0].round().waiting) == 1
     other.cancel()
     await asyncio.wait([other])
-    assert asked[0].others() == 0
+    assert len(asked[0].round().waiting) == 0
     first.cancel()
     await asyncio.wait([first])
