@@ -9,7 +9,7 @@ import asyncio
 import json
 import logging
 import time
-from collections.abc import Awaitable, Callable, Collection, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -326,7 +326,7 @@ class Scheduler:
             if intent.effect in ("command", "tool"):
                 # It may leave files behind, whatever ends it.
                 self._note(job, intent, intent.sources)
-            consent = Consent(partial(self._gate.keeps_changes, self._call_id(job), job.tool), intent.covers)
+            consent = Consent(partial(self._keeps_changes, job), intent.covers)
             bound = replace(bound, context=replace(bound.context, consent=consent))
             async with timer:
                 outcome = await bound.run(partial(self._report, job), partial(self._report_step, job))
@@ -364,6 +364,14 @@ class Scheduler:
         finally:
             job.decided, job.asks = True, bool(job.asks)
             self._order.update()
+
+    async def _keeps_changes(self, job: Job, changed: Sequence[str], diff: str) -> bool | None:
+        """Return whether the user keeps the changes of a call; the time that they take is not the call's."""
+        begun = self._clock()
+        try:
+            return await self._gate.keeps_changes(self._call_id(job), job.tool, changed, diff)
+        finally:
+            job.started += self._clock() - begun
 
     @staticmethod
     def _broke(job: Job, exc: BaseException) -> str:

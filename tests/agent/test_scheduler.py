@@ -255,7 +255,7 @@ async def test_a_failed_writer_lets_the_next_one_go() -> None:
 # Permissions.
 
 
-async def test_a_refused_call_fails_and_is_asked_for_once() -> None:
+async def test_a_call_that_the_user_declines_says_so_and_is_asked_for_once() -> None:
     asked: list[Question] = []
 
     async def ask(question: Question) -> Answer:
@@ -268,7 +268,10 @@ async def test_a_refused_call_fails_and_is_asked_for_once() -> None:
     await stage.end()
     assert stage.failed(call)
     assert stage.outcome(call) == "The user declined: step a. Their reason: not today"
-    assert stage.results[call]["payload"].get("refused") == "the user declined it: not today"
+    payload = stage.results[call]["payload"]
+    assert (payload["state"], payload.get("words")) == ("declined", "not today")
+    assert payload.get("refused") == "the user declined it: not today"
+    assert stage.results[call]["duration"] < 0.5
     assert "+a" not in stage.step.log
     assert not stage.failed(read)
     assert "refused" not in stage.results[read]["payload"]
