@@ -53,21 +53,19 @@ class CommandText:
         self._output.feed(output[len(self._fed) :])
         self._fed = output
         self._layout.grow()
-        title, facts = self._title(now)
-        self.head, below = draw_head(title, facts, self.width, self.theme_styles)
+        facts = [reveal(fact) for fact in (command.id, command.remark) if fact]
+        sizes = [plural(self._output.total, "line"), size(self._output.size)]
+        self.head, below = draw_head(self._title(now), facts, sizes, self.width, self.theme_styles)
         shown = wrap([Segment(f"$ {reveal(command.command)}", self.theme_styles("edit"))], self.width)
         self._stack = Stack([Fixed([*below, *shown, BLANK]), self._layout])
 
-    def _title(self, now: float) -> tuple[list[Segment], list[str]]:
+    def _title(self, now: float) -> list[Segment]:
         command, styles = self.command, self.theme_styles
         state = command.state
-        title = [
-            Segment("in the background  ", styles("text", attributes="bold")),
+        return [
+            Segment("background  ", styles("text", attributes="bold")),
             Segment(f"{GLYPHS[state]} {state} {duration(command.elapsed(now))}", styles(ROLES[state])),
         ]
-        facts = [command.id, *([command.remark] if command.remark else [])]
-        facts += [plural(self._output.total, "line"), size(self._output.size)]
-        return title, [reveal(fact) for fact in facts]
 
 
 class DetailHead(Bar):

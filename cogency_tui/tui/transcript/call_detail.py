@@ -125,8 +125,8 @@ class CallLayout:
             self._growing.take(str(self.call.args.get(self.call.growing, "")))
         if self._layout is not None:
             self._layout.grow()
-        facts = self._facts(waits, cause)
-        self.head, below = draw_head(self._title(now), facts, self.width, self.theme_styles)
+        facts, sizes = self._facts(waits, cause), self._size_of_result()
+        self.head, below = draw_head(self._title(now), facts, sizes, self.width, self.theme_styles)
         self._stack.blocks[0] = Fixed(below)
 
     def _title(self, now: float) -> list[Segment]:
@@ -145,7 +145,6 @@ class CallLayout:
         facts = [f"waiting for {', '.join(map(one_line, waits))}"] if waits else []
         facts += [one_line(cause)] if cause else []
         facts += [one_line(self._status)] if self._status else []
-        facts += self._size_of_result()
         written = call.args.get("content")
         if isinstance(written, str) and call.name == "write" and not self._diff:
             facts.append(f"{size(len(written.encode('utf-8', 'replace')))} to write")
@@ -166,9 +165,22 @@ class CallLayout:
         return ["no output"] if self._status and not text else []
 
     def _body(self) -> list[LayoutBlock]:
-        above = self._arguments()
         below = self._outcome()
-        return [*above, Fixed([BLANK]), *below] if above and below else [*above, *below]
+        groups = (self._reason(shown=any(map(len, below))), self._arguments(), below)
+        blocks: list[LayoutBlock] = []
+        for group in groups:
+            # The output of a call that has not ended may still come.
+            if any(map(len, group)) or (group and not self.call.settled):
+                blocks += [*([Fixed([BLANK])] if blocks else []), *group]
+        return blocks
+
+    def _reason(self, *, shown: bool) -> list[LayoutBlock]:
+        """Why a call did not do what it was to do; or what it did, if nothing else is `shown`."""
+        call = self.call
+        if not call.settled or not call.outcome or self._status or (call.state == "done" and shown):
+            return []
+        style = self.theme_styles(ROLES[call.state])
+        return [Fixed(wrap([Segment(call.outcome, style)], self.width))]
 
     def _arguments(self) -> list[LayoutBlock]:
         args, blocks = self.call.args, list[LayoutBlock]()
@@ -225,9 +237,6 @@ class CallLayout:
             blocks.append(self._source_block(*self._source))
         elif self._result is not None and (call.settled or not call.steps()):
             blocks += self._output(self._result)
-        told = call.state == "done" and any(map(len, blocks))
-        if call.settled and call.outcome and not told and not self._status:
-            blocks.insert(0, Fixed(wrap([Segment(call.outcome, styles(ROLES[call.state]))], width)))
         return blocks
 
     def _output(self, result: Output) -> list[LayoutBlock]:
@@ -254,14 +263,15 @@ class CallLayout:
 
 
 def draw_head(
-    title: Sequence[Segment], facts: Sequence[str], width: int, styles: ThemeStyles
+    title: Sequence[Segment], facts: Sequence[str], minor: Sequence[str], width: int, styles: ThemeStyles
 ) -> tuple[Sequence[Segment], list[Line]]:
-    """Draw a title with facts at the end of its line; those that have no room there, as lines below it."""
+    """Draw a title with facts at the end of its line; those that have no room there, as lines below it, but
+    for `minor` ones."""
     room = width - width_of(title) - 2
-    count = len(facts)
-    while count and cells(" · ".join(facts[:count])) > room:
-        count -= 1
-    beside, below = (" · ".join(part) for part in (facts[:count], facts[count:]))
+    shown, everything = list[str](), [*facts, *minor]
+    while len(shown) < len(everything) and cells(" · ".join(everything[: len(shown) + 1])) <= room:
+        shown = everything[: len(shown) + 1]
+    beside, below = " · ".join(shown), " · ".join(facts[len(shown) :])
     space = Segment(" " * (room + 2 - cells(beside)), styles())
     head = [*title, space, Segment(beside, styles("dim"))] if beside else title
     return head, wrap([Segment(below, styles("dim"))], width) if below else []

@@ -137,11 +137,21 @@ def test_a_long_result_comes_piece_by_piece() -> None:
     assert text(sheet_of(long)) == text(sheet)
 
 
+def test_the_reason_of_a_failure_is_above_what_it_was_to_do() -> None:
+    failed = made(
+        call("c", "edit", file="a.py", old="x", new="y"),
+        result("c", "edit", "`old` is not in a.py", error=True),
+    )
+    assert text(sheet_of(failed))[1:] == ["`old` is not in a.py", "", "file  a.py", "", " − x", " + y"]
+
+
 def test_facts_without_room_beside_the_title_are_below_it() -> None:
     failed = made(
         call("c", "shell", command="make"), result("c", "shell", "exit 1 after 2.0 s", "exit 1\nno")
     )
-    assert text(sheet_of(failed, width=32))[:2] == ["shell  ✓ done 12 ms   exit 1", "1 line · 2 B"]
+    assert text(sheet_of(failed, width=32))[:2] == ["shell  ✓ done 12 ms   exit 1", "$ make"]
+    waiting = CallUnit("c", name="shell", state="queued", action=Action("c", (), "data", timeout=5.0))
+    assert text(sheet_of(waiting, width=30))[:2] == ["shell  ◌ queued   id c", "result $data · timeout 5.0 s"]
 
 
 def test_a_command_says_its_time_once_and_when_it_printed_nothing() -> None:
