@@ -16,7 +16,6 @@ from typing import NamedTuple
 import msgspec
 
 from cogency_tui.agent.output_variables import names_in
-from cogency_tui.tui.transcript.call_lines import summarize
 from cogency_tui.tui.transcript.call_unit import CallUnit, State
 from cogency_tui.tui.transcript.units import Transcript
 
@@ -76,7 +75,7 @@ class CallFilter(msgspec.Struct, frozen=True):
             return False
         if not self.text.strip():
             return True
-        text = f"{call.name} {summarize(call).text}".casefold()
+        text = f"{call.name} {call.subject.text}".casefold()
         return all(word in text for word in self.text.casefold().split())
 
 

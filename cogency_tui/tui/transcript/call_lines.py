@@ -24,13 +24,13 @@ from cogency_tui.tui.transcript.call_unit import (
     CallUnit,
     FileChange,
     State,
+    Subject,
 )
 from cogency_tui.tui.transcript.messages_and_notices import count_lines, review_link
 from cogency_tui.tui.transcript.pen import SPINNER, Pen
 
 NAME_COLUMN = 8
 TIME_COLUMN = 6
-_PATH_ARGUMENTS = ("file", "path", "pattern")
 _LEAST_SUBJECT = 12
 """Cells of a subject for which the word beside it gives way."""
 
@@ -39,17 +39,6 @@ _TIMED: frozenset[State] = frozenset({"running", "done", "failed", "interrupted"
 _QUIET: frozenset[State] = frozenset({"queued", "declined", "skipped"})
 _TAIL = 3
 """Lines that are shown of an error, and of the output of a running command."""
-
-
-class Subject(NamedTuple):
-    """The subject of a row; the directories of a path give way first, other text is cut at its end."""
-
-    text: str
-    is_path: bool
-
-    def fit(self, width: int) -> str:
-        """The subject in at most `width` cells."""
-        return fit_path(self.text, width) if self.is_path else fit(self.text, width)
 
 
 def draw_call(call: CallUnit, pen: Pen, *, expanded: bool = False) -> list[Line]:
@@ -69,7 +58,7 @@ def run_row(calls: Sequence[CallUnit], pen: Pen, *, opened: bool) -> Line:
     left = [Segment(f"{_glyph(state, pen.frame)} ", styles(ROLES[state])), Segment(_tally(calls), styles())]
     if current is not None:
         left.append(Segment(f" · {current.name} ", styles("dim")))
-        left.append(Segment(summarize(current).fit(max(0, pen.width - width_of(left) - 2)), styles("dim")))
+        left.append(Segment(current.subject.fit(max(0, pen.width - width_of(left) - 2)), styles("dim")))
     left.append(Segment(" ▾" if opened else " ▸", styles("dim")))
     seconds = sum(call.elapsed(pen.now) for call in calls)
     return pen.apart(left, [Segment(duration(seconds).rjust(TIME_COLUMN), styles("dim"))])
@@ -79,7 +68,7 @@ def _tally(calls: Sequence[CallUnit]) -> str:
     """`Read 6 files, searched 4 times`; the same file counts once."""
     subjects: dict[Any, set[str]] = {}
     for call in calls:
-        subjects.setdefault(call.tally, set()).add(summarize(call).text)
+        subjects.setdefault(call.tally, set()).add(call.subject.text)
     text = ", ".join(tally.of(len(found)) for tally, found in subjects.items() if tally)
     return text[:1].upper() + text[1:]
 
@@ -104,7 +93,7 @@ def _card_row(call: CallUnit, pen: Pen) -> Line:
     shown = call.state == "done" or (call.state == "failed" and _is_command(call))
     fact = Segment(one_line(call.outcome) if shown else "", styles("dim"))
     right = _state_columns(call, pen.now, styles, "surface")
-    return _row(head, summarize(call), styles(role), right, pen.width, styles(), fact)
+    return _row(head, call.subject, styles(role), right, pen.width, styles(), fact)
 
 
 def _verb(call: CallUnit) -> str:
@@ -189,7 +178,7 @@ def call_row(
     if fold:
         head.append(Segment(f"{fold} ", styles("dim", on)))
     right, fact = _state_columns(call, now, styles, on), Segment(one_line(remark), styles("dim", on))
-    return _row(head, summarize(call), styles(role, on), right, width, styles("text", on), fact)
+    return _row(head, call.subject, styles(role, on), right, width, styles("text", on), fact)
 
 
 def waiting_row(
@@ -202,7 +191,7 @@ def waiting_row(
     ]
     remark = fit(f"waiting for {', '.join(map(one_line, waits))}", max(12, width - 16))
     right = _Columns(time=Segment(remark, styles("dim", on)))
-    return _row(head, summarize(call), styles("dim", on), right, width, styles("text", on))
+    return _row(head, call.subject, styles("dim", on), right, width, styles("text", on))
 
 
 def step_row(step: CallStep, width: int, styles: ThemeStyles, *, frame: int, on: str = "surface") -> Line:
@@ -255,26 +244,6 @@ def _name(call: CallUnit) -> str:
 
 def _glyph(state: State, frame: int) -> str:
     return SPINNER[frame % len(SPINNER)] if state == "running" else GLYPHS[state]
-
-
-def summarize(call: CallUnit) -> Subject:
-    """Summarize the subject of a call in one line."""
-    args = call.args
-    if command := args.get("command") or args.get("cmd"):
-        return Subject(one_line(str(command)), is_path=False)
-    if call.name == "find" and args.get("content"):
-        where = f" in {args['path']}" if args.get("path") not in (None, "", ".") else ""
-        return Subject(one_line(f"“{args['content']}”{where}"), is_path=False)
-    for key in _PATH_ARGUMENTS:
-        if isinstance(args.get(key), str) and args[key]:
-            return Subject(one_line(args[key]), is_path=True)
-    for key in ("query", "url", "action"):
-        if isinstance(args.get(key), str):
-            return Subject(one_line(args[key]), is_path=False)
-    if call.name == "list":
-        return Subject(".", is_path=True)
-    first: Any = next((value for value in args.values() if isinstance(value, str)), "")
-    return Subject(one_line(str(first)[:400]), is_path=False)
 
 
 _NOTHING = Segment("")

@@ -5,15 +5,16 @@ from the store. Its texts are foreign: output is cleaned as it arrives, the rest
 """
 
 import json
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 
 import msgspec
 
 from cogency_tui.protocol.events import CallEvent, ResultEvent, outcome_shown
 from cogency_tui.protocol.events import Step as StepFields
 from cogency_tui.protocol.transcript import as_tool_call
-from cogency_tui.safe_text import clean
+from cogency_tui.safe_text import clean, one_line
 from cogency_tui.tui.kit.command_output import Output
+from cogency_tui.tui.kit.lines import fit, fit_path
 from cogency_tui.tui.transcript.packed_text import packed_texts, unpacked_texts
 
 if TYPE_CHECKING:
@@ -92,6 +93,18 @@ _PLAIN = Action()
 _PLAIN_FIELDS = frozenset({"name", "args"})
 
 
+class Subject(NamedTuple):
+    """The subject of a call in one line; the directories of a path give way first, other text is cut at its
+    end."""
+
+    text: str
+    is_path: bool
+
+    def fit(self, width: int) -> str:
+        """The subject in at most `width` cells."""
+        return fit_path(self.text, width) if self.is_path else fit(self.text, width)
+
+
 class CallUnit(msgspec.Struct):
     """One tool call. Times are Unix seconds, `duration` seconds.
 
@@ -112,6 +125,7 @@ class CallUnit(msgspec.Struct):
     _steps: list[CallStep] = msgspec.field(default_factory=list[CallStep])
     _pieces: dict[str, list[str]] = msgspec.field(default_factory=dict[str, list[str]])
     _changes: list[FileChange] | None = None
+    _subject: Subject | None = None
 
     @property
     def args(self) -> dict[str, Any]:
@@ -229,6 +243,16 @@ class CallUnit(msgspec.Struct):
         self._steps.append(CallStep(given["call"], state, " ".join(part for part in parts if part)))
 
     @property
+    def subject(self) -> Subject:
+        """Its subject, as far as it is written."""
+        if self._subject is not None:
+            return self._subject
+        subject = _subject_of(self.name, self.args)
+        if self.settled:
+            self._subject = subject
+        return subject
+
+    @property
     def tally(self) -> "Tally | None":
         """The way in which calls like this one are counted together: only calls that just read are."""
         from cogency_tui.tools.registry import tally_of
@@ -304,6 +328,27 @@ def _object(text: str) -> dict[str, Any]:
     except ValueError:
         return {}
     return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+
+
+_PATH_ARGUMENTS = ("file", "path", "pattern")
+
+
+def _subject_of(name: str, args: dict[str, Any]) -> Subject:
+    if command := args.get("command") or args.get("cmd"):
+        return Subject(one_line(str(command)), is_path=False)
+    if name == "find" and args.get("content"):
+        where = f" in {args['path']}" if args.get("path") not in (None, "", ".") else ""
+        return Subject(one_line(f"“{args['content']}”{where}"), is_path=False)
+    for key in _PATH_ARGUMENTS:
+        if isinstance(args.get(key), str) and args[key]:
+            return Subject(one_line(args[key]), is_path=True)
+    for key in ("query", "url", "action"):
+        if isinstance(args.get(key), str):
+            return Subject(one_line(args[key]), is_path=False)
+    if name == "list":
+        return Subject(".", is_path=True)
+    first: Any = next((value for value in args.values() if isinstance(value, str)), "")
+    return Subject(one_line(str(first)[:400]), is_path=False)
 
 
 def _count(diff: str, path: str) -> list[FileChange]:

@@ -164,8 +164,8 @@ class Document:
         """Draw the `lines` lines from `start` on (upwards if negative), so that their heights are exact."""
         step = 1 if lines > 0 else -1
         left = abs(lines) + (start.line if step > 0 else 0)
-        unit, block = (start.unit, start.block)
-        while 0 <= unit < len(self.transcript.units):
+        unit, block = start.unit, start.block
+        while 0 <= (unit := self._folding.skip(unit, step)) < len(self.transcript.units):
             drawn = self._drawn_unit(unit)
             block = drawn.count - 1 if block < 0 and step < 0 else block
             while 0 <= block < drawn.count and left > 0:
@@ -278,6 +278,8 @@ class Document:
 
     def _drawn_unit(self, index: int) -> DrawnUnit:
         drawn = self._drawn.get(index)
+        if drawn is None and self._folding.is_gone(index):
+            return FOLDED_AWAY
         if drawn is None or index in self._grown:
             self._grown.discard(index)
             drawn = self._drawn[index] = self._draw(index, drawn)
@@ -299,8 +301,6 @@ class Document:
         unit, folding = self.transcript.units[index], self._folding
         if _is_answer(unit):
             return self._draw_answer(unit, drawn)
-        if folding.is_gone(index):
-            return FOLDED_AWAY
         pen = Pen(self.width, self.theme_styles, self._clock(), self.frame, self._review_key)
         expanded = index in self.expanded
         if not (run := folding.run(index)):

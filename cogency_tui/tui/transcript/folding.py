@@ -4,7 +4,7 @@ A run are two or more calls in a row that only read, and that have not failed: w
 unit shows one line for all of them. A thought between two of them that is not shown does not part them.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import takewhile
 from typing import Literal
 
@@ -39,9 +39,11 @@ class Folding:
 
     def extend(self) -> range:
         """Add the units that are new; return all units that now take other lines."""
-        first = len(self._parts)
-        self._parts.extend(self._part(index) for index in range(first, len(self._units)))
-        return self._arrange(first, len(self._parts))
+        first = changed = len(self._parts)
+        for index in range(first, len(self._units)):
+            self._parts.append(self._part(index))
+            changed = min(changed, self._join(index))
+        return range(changed, len(self._parts))
 
     def update(self, index: int) -> range:
         """Take up a change of unit `index`; return the units that now take other lines."""
@@ -49,8 +51,8 @@ class Folding:
         if part != self._parts[index]:
             self._parts[index] = part
             return self._arrange(index, index + 1)
-        head = self._heads.get(index, index)
-        return range(head, self._runs[head][-1] + 1) if self._unfold(head) else range(0)
+        head = self._heads.get(index)
+        return range(head, self._runs[head][-1] + 1) if head is not None and self._unfold(head) else range(0)
 
     def cut(self, count: int) -> range:
         """Remove all but the first `count` units; return those that now take other lines."""
@@ -68,7 +70,10 @@ class Folding:
 
     def is_gone(self, index: int) -> bool:
         """Return whether unit `index` takes no lines."""
-        return self._parts[index] == "hidden" or self.shown_by(index) != index
+        if self._parts[index] == "hidden":
+            return True
+        head = self._heads.get(index, index)
+        return head != index and not self.is_open(head)
 
     def is_within(self, index: int) -> bool:
         """Return whether unit `index` is shown as one of an open run."""
@@ -79,11 +84,17 @@ class Folding:
         head = self._heads.get(index, index)
         return index if head == index or self.is_open(head) else head
 
+    def skip(self, index: int, step: int) -> int:
+        """The next unit from `index` on with lines, or with `step` -1 up to it; the first past either end."""
+        while 0 <= index < len(self._parts) and self.is_gone(index):
+            run = self._runs[self._heads[index]] if index in self._heads else (index,)
+            index = run[-1] + 1 if step > 0 else run[0] - (len(run) == 1)
+        return index
+
     def before(self, index: int) -> int | None:
         """The unit shown above unit `index`."""
-        above = range(index - 1, -1, -1)
-        shown = next((each for each in above if self._parts[each] != "hidden"), None)
-        return None if shown is None else self.shown_by(shown)
+        above = self._above(index)
+        return None if above < 0 else self.shown_by(above)
 
     def toggle(self, head: int) -> range:
         """Open or close a run; return the units that now take other lines."""
@@ -111,6 +122,13 @@ class Folding:
             return "hidden" if unit.open or unit.ended - unit.started < SHORTEST_THOUGHT else "stands"
         return "hidden" if isinstance(unit, TurnEnd) and unit.is_empty else "stands"
 
+    def _above(self, index: int) -> int:
+        """The last unit above that is not hidden by itself; -1 if there is none."""
+        above = index - 1
+        while above >= 0 and self._parts[above] == "hidden":
+            above -= 1
+        return above
+
     def _arrange(self, first: int, last: int) -> range:
         """Find the runs around the units from `first` to before `last`; return all units concerned."""
         parts = self._parts
@@ -119,19 +137,31 @@ class Folding:
         concerned = range(min(before, default=first), max(after, default=last - 1) + 1)
         opened = {index for index in concerned if self._heads.get(index) in self._opened}
         self._forget(concerned)
-        for run in self._runs_in(concerned):
-            self._runs[run[0]] = run
-            self._heads.update(dict.fromkeys(run, run[0]))
-            if opened.intersection(run):
-                self._opened.add(run[0])
-            self._unfold(run[0])
+        for index in concerned:
+            self._join(index)
+        self._opened.update(head for index in opened if (head := self._heads.get(index)) is not None)
         return concerned
+
+    def _join(self, index: int) -> int:
+        """Add a unit to the run that it continues, if it joins one; return the first unit concerned."""
+        above = self._above(index) if self._parts[index] == "joins" else -1
+        if above < 0 or self._parts[above] != "joins":
+            return index
+        head = self._heads.setdefault(above, above)
+        self._heads[index] = head
+        run = self._runs.setdefault(head, [head])
+        run.append(index)
+        if head in self._expanded or index in self._expanded:
+            self._unfolded.add(head)
+        return index if len(run) > 2 else head
 
     def _unfold(self, head: int) -> bool:
         """Open the run that begins with `head` while one of its calls is expanded; return whether that is
         a change."""
         was_open = head in self._unfolded
-        if self._expanded.isdisjoint(self._runs.get(head, ())):
+        if not (self._expanded or was_open):
+            return False
+        if self._expanded.isdisjoint(self._runs[head]):
             self._unfolded.discard(head)
         else:
             self._unfolded.add(head)
@@ -143,13 +173,3 @@ class Folding:
             self._runs.pop(index, None)
             self._opened.discard(index)
             self._unfolded.discard(index)
-
-    def _runs_in(self, concerned: range) -> Iterator[list[int]]:
-        run: list[int] = []
-        for index in concerned:
-            if self._parts[index] == "joins":
-                run.append(index)
-            elif self._parts[index] == "stands":
-                yield from [run] if len(run) > 1 else []
-                run = []
-        yield from [run] if len(run) > 1 else []

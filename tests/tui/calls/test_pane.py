@@ -9,7 +9,7 @@ from textual.pilot import Pilot
 from cogency_tui.protocol.events import Event
 from cogency_tui.tui.kit.lines import width_of
 from cogency_tui.tui.theme_styles import theme_styles_of
-from cogency_tui.tui.transcript.call_lines import call_row, draw_call, summarize
+from cogency_tui.tui.transcript.call_lines import call_row, draw_call
 from cogency_tui.tui.transcript.call_unit import GLYPHS, ROLES, CallUnit, FileChange
 from cogency_tui.tui.transcript.pen import Pen
 from tests.tui.driving import app_over, calls_of, conversation_of, detail_of, head_of, send, shown, until
@@ -88,7 +88,7 @@ def test_the_rows_of_long_and_short_subjects_end_in_the_same_columns() -> None:
     ],
 )
 def test_what_a_call_is_about(name: str, args: dict[str, Any], text: str) -> None:
-    assert summarize(CallUnit("c", name=name, arguments=args)).text == text
+    assert CallUnit("c", name=name, arguments=args).subject.text == text
 
 
 def test_an_edit_is_a_card_with_its_counts() -> None:
