@@ -20,20 +20,22 @@ class FindField(Input):
     BINDING_GROUP_TITLE = "Find"
 
     BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter,down", "step(1)", "Next", id="find.next", tooltip="Next match, and stay there"),
         Binding(
-            "enter",
-            "keep",
-            "Go to match",
-            id="find.keep",
-            tooltip="Go to this match; n and N move to the next and previous one",
+            "shift+enter,up",
+            "step(-1)",
+            "Previous",
+            id="find.previous",
+            tooltip="Previous match, and stay there",
         ),
-        Binding("down", "step(1)", "Next", id="find.next", tooltip="Next match"),
-        Binding("up", "step(-1)", "Previous", id="find.previous", tooltip="Previous match"),
-        Binding("escape", "cancel", "Back", id="find.cancel", tooltip="Return to where the search began"),
+        Binding(
+            "escape",
+            "close",
+            "Close",
+            id="find.cancel",
+            tooltip="Close; before any step, return to where the search began",
+        ),
     ]
-
-    class Accepted(Message):
-        """The user accepts the position that the search has reached."""
 
     class Stepped(Message):
         """The user asks for the next find, or with -1 the previous one."""
@@ -42,21 +44,18 @@ class FindField(Input):
             self.step = step
             super().__init__()
 
-    class Cancelled(Message):
-        """The user asks to return to where the search began."""
+    class Closed(Message):
+        """The user ends the search."""
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(placeholder="Find in the conversation", id=id)
         self.cursor_blink = False
 
-    def action_keep(self) -> None:
-        self.post_message(self.Accepted())
-
     def action_step(self, step: int) -> None:
         self.post_message(self.Stepped(step))
 
-    def action_cancel(self) -> None:
-        self.post_message(self.Cancelled())
+    def action_close(self) -> None:
+        self.post_message(self.Closed())
 
 
 class FindCount(Bar):

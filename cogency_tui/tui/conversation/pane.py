@@ -2,6 +2,7 @@
 
 from textual import events
 from textual.app import ComposeResult
+from textual.widget import Widget
 from textual.widgets import Input
 
 from cogency_tui.tui.conversation.activity_line import LiveLine
@@ -18,6 +19,8 @@ class ConversationPane(Surface):
     def __init__(self, conversation: Conversation, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self._conversation = conversation
+        self._before: Widget | None = None
+        """What had the focus when the search began."""
 
     def compose(self) -> ComposeResult:
         yield PaneTitle("Conversation", id="conversation-title")
@@ -31,6 +34,8 @@ class ConversationPane(Surface):
     def begin_find(self) -> None:
         """Show and focus the find field."""
         if self._conversation.transcript.units:
+            if not isinstance(self.screen.focused, FindField):
+                self._before = self.screen.focused
             self._show_field(True)
             self.query_one(FindBar).begin()
             self._conversation.find.begin(self.query_one(FindBar).query_text)
@@ -44,18 +49,14 @@ class ConversationPane(Surface):
         if self.query_one(FindBar).display:
             self._conversation.find.begin(event.value)
 
-    def on_find_field_accepted(self, event: FindField.Accepted) -> None:
-        event.stop()
-        self._conversation.focus()
-        self._conversation.find.accept()
-
     def on_find_field_stepped(self, event: FindField.Stepped) -> None:
         event.stop()
+        self._conversation.find.accept()
         self._conversation.find.step(event.step)
 
-    def on_find_field_cancelled(self, event: FindField.Cancelled) -> None:
+    def on_find_field_closed(self, event: FindField.Closed) -> None:
         event.stop()
-        self._conversation.focus()
+        self.screen.set_focus(self._before or self._conversation)
         self._conversation.find.end()
 
     def on_find_found(self, event: Find.Found) -> None:

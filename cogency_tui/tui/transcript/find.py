@@ -105,12 +105,13 @@ class Find:
 
     def accept(self) -> None:
         """Accept the present position as the new one."""
-        self._origin = self._opened = None
+        self._origin = None
 
     def end(self) -> None:
         """End the search; return to where it began, unless the position was accepted."""
-        self._close_opened()
-        self._return()
+        if self._origin is not None:
+            self._close_opened()
+            self._return()
         self.forget()
         self._changed()
         self._view.refresh_bindings()
@@ -129,7 +130,7 @@ class Find:
             return
         if self._current is None:
             cursor = self._cursor.place or BlockPlace(0, 0)
-            target = self._finder.nearest(cursor.unit, cursor.unit)
+            target = self._finder.nearest(cursor.unit)
         else:
             target = self._finder.next(*self._current, step)
         if target:
@@ -151,13 +152,24 @@ class Find:
         self._current = self._place = None
         self._close_opened()
         self._return(retain=True)
-        view, document = self._view, self._view.document
-        top, bottom = view.scroll_offset.y, min(view.scroll_offset.y + view.page, document.height) - 1
-        if target := finder.nearest(document.place(top).unit, document.place(bottom).unit):
+        top = self._view.document.place(self._view.scroll_offset.y)
+        if target := finder.nearest(top.unit, self._first_from(top)):
             self._go_to(target)
         self._report()
         self._changed()
-        view.refresh_bindings()
+        self._view.refresh_bindings()
+
+    def _first_from(self, top: LinePosition) -> int:
+        """The number of the first find at `top` or below, in the unit there."""
+        assert self._finder is not None
+        if not self._finder.count(top.unit) or top <= LinePosition(top.unit, 0, 0):
+            return 0
+        document, query, text = self._view.document, self._finder.query, self._view.transcript.units[top.unit]
+        source = document.source(top.unit, top.block)
+        is_answer = isinstance(text, Prose) and source is not None
+        before = count_in_markdown(text.text[: source[0]], query) if is_answer else 0
+        found = finds_on(document.lines_of(top.unit, top.block), query) if top.line > 0 else []
+        return before + sum(spans[0].line < top.line for spans in found)
 
     def _go_to(self, target: tuple[int, int]) -> None:
         """Go to the `nth` find of a unit, which is opened if necessary."""

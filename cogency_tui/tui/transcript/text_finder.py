@@ -89,15 +89,16 @@ class Finder:
         previous = self._units[bisect_left(self._units, unit) - 1]
         return previous, self._counts[previous] - 1
 
-    def nearest(self, first: int, last: int) -> tuple[int, int] | None:
-        """The first find in the units from `first` to `last`; else the last above, else the first below."""
+    def nearest(self, unit: int, nth: int = 0) -> tuple[int, int] | None:
+        """The first find from the `nth` in `unit` on; where there is none, the last one before."""
         if not self._units:
             return None
-        place = bisect_left(self._units, first)
-        if place < len(self._units) and (self._units[place] <= last or not place):
+        if nth < self.count(unit):
+            return unit, nth
+        place = bisect_right(self._units, unit) if self.count(unit) else bisect_left(self._units, unit)
+        if place < len(self._units):
             return self._units[place], 0
-        above = self._units[place - 1]
-        return above, self._counts[above] - 1
+        return self._units[-1], self._counts[self._units[-1]] - 1
 
     def _count(self, index: int) -> None:
         unit = self._transcript.units[index]

@@ -94,12 +94,42 @@ async def test_what_is_typed_is_found_and_the_next_and_previous_are_gone_to() ->
         assert reader.count == "3 of 4"
         assert "paragraph 67 needle" in reader.text
 
-        await reader.press("enter", "N")
+        await reader.press("shift+enter")
         assert reader.count == "2 of 4"
         assert "paragraph 37 needle" in reader.text
-        await reader.press("n", "n", "n")
+        await reader.press("enter", "enter", "enter")
         assert reader.count == "1 of 4"
         assert "paragraph 7 needle" in reader.text
+
+        reader.view.focus()
+        await reader.press("n")
+        assert reader.count == "2 of 4"
+        await reader.press("N")
+        assert reader.count == "1 of 4"
+
+
+async def test_the_first_find_is_at_the_top_of_the_view_or_below_it() -> None:
+    async with reading(LONG) as reader:
+        await reader.press("home")
+        await reader.find("needle")
+        assert reader.count == "1 of 4"
+        await reader.press("escape")
+
+        reader.view.go_to_top(9)
+        await reader.find("needle")
+        assert reader.count == "2 of 4", "the one just above the view comes last"
+
+
+async def test_within_a_long_answer_the_search_begins_at_the_view() -> None:
+    answer = "\n\n".join(f"line {number} needle" for number in range(100))
+    async with reading([user("needle?"), respond(answer)]) as reader:
+        await reader.find("needle")
+        first = int(reader.count.split()[0])
+        assert first > 80
+        assert f"line {first - 2} needle" in reader.text
+        await reader.press("escape", "home")
+        await reader.find("needle")
+        assert reader.count == "1 of 101"
 
 
 @pytest.mark.exhaustive
