@@ -31,7 +31,7 @@ from textual.dom import DOMNode, NoScreen
 from textual.driver import Driver
 from textual.filter import ANSIToTruecolor, LineFilter, Monochrome, NoColor
 from textual.notifications import SeverityLevel
-from textual.screen import ModalScreen, Screen
+from textual.screen import Screen
 from textual.widget import MountError
 from textual.widgets import Input, TextArea
 from textual.worker import Worker, WorkerFailed, active_worker  # pyright: ignore[reportUnknownVariableType]
@@ -485,7 +485,7 @@ class CogencyApp(App[int]):
 
     def action_leave(self) -> None:
         """Leave; when pressed again while the confirmation is open, leave at once."""
-        if self._main.is_leaving:
+        if self.screen is self._main.quit_question:
             self.exit()
         else:
             self._main.leave()

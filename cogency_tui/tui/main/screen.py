@@ -81,10 +81,10 @@ class MainScreen(Screen[None]):
         self._first = (prompt, conversation_id)
         self._ticker: Timer | None = None
         self._open = False
+        self.quit_question: Screen[bool] | None = None
+        """The last question whether to interrupt the agent and quit."""
         self._escaped = 0.0
         """When Esc was last pressed with nothing to interrupt, on the monotonic clock."""
-        self.is_leaving = False
-        """True while the user is asked whether to quit."""
 
     @cached_property
     def _features(self) -> "Features":
@@ -440,15 +440,9 @@ class MainScreen(Screen[None]):
         from cogency_tui.tui.kit.dialogs import Confirmation
 
         if self.bridge.working:
-            question = "The agent is working. Interrupt it and quit?"
-            self.is_leaving = True
-            app_of(self).push_screen(Confirmation(question), self._leave)
+            self.quit_question = Confirmation("The agent is working. Interrupt it and quit?")
+            app_of(self).push_screen(self.quit_question, lambda yes: app_of(self).exit() if yes else None)
         else:
-            app_of(self).exit()
-
-    def _leave(self, confirmed: bool | None) -> None:
-        self.is_leaving = False
-        if confirmed:
             app_of(self).exit()
 
     def welcome(self, width: int) -> "list[Line]":

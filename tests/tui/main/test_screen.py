@@ -168,6 +168,22 @@ async def test_ctrl_q_asks_while_the_agent_works(project: Path) -> None:
 
 
 @pytest.mark.exhaustive
+@pytest.mark.parametrize("dialog", ["", "f1", "ctrl+p"])
+async def test_ctrl_q_asks_over_any_dialog_and_pressed_again_leaves(project: Path, dialog: str) -> None:
+    app = app_over(ScriptedAgent(project, [paused]))
+    async with app.run_test(size=(120, 30)) as pilot:
+        await send(pilot, "go")
+        if dialog:
+            await pilot.press(dialog)
+            await until(pilot, lambda: app.screen is not main_of(pilot))
+        await pilot.press("ctrl+q")
+        await until(pilot, lambda: isinstance(app.screen, Confirmation))
+        assert app.is_running
+        await pilot.press("ctrl+q")
+    assert not app.is_running
+
+
+@pytest.mark.exhaustive
 async def test_ctrl_n_begins_a_new_conversation(project: Path) -> None:
     agent = ScriptedAgent(project, [respond("hello")])
     async with app_over(agent).run_test(size=(120, 30)) as pilot:
