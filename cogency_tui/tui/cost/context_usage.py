@@ -60,6 +60,15 @@ class ContextFacts:
             return 0, count
         return count - ids.index(conversation_id), count
 
+    async def origin(self, conversation_id: str | None) -> str | None:
+        """The title of the conversation that this one was forked from; None if it is no fork."""
+        store = await self._agent.store()
+        fork = None if conversation_id is None else await store.conversation(conversation_id)
+        if fork is None or fork.parent is None or fork.call is not None:
+            return None
+        parent = await store.conversation(fork.parent)
+        return parent.title if parent else ""
+
     async def contents(self, conversation_id: str) -> Contents:
         """The contents of the context for the model in force."""
         history = await self._agent.history(conversation_id)

@@ -102,9 +102,9 @@ class Part(msgspec.Struct, frozen=True):
     def width(self) -> int:
         return cells(self.lead) + width_of(self.segments)
 
-    def without_lead(self) -> "Part":
-        """The same part at the beginning of a line."""
-        return replace(self, lead="")
+    def led_by(self, lead: str) -> "Part":
+        """The same part after another text."""
+        return replace(self, lead=lead)
 
 
 class ButtonBar(Bar):

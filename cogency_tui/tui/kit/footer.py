@@ -122,5 +122,5 @@ class Footer(KeyBar):
 
     def segments(self, width: int) -> list[Segment]:
         parts = self.keys()
-        first = [parts[0].without_lead()] if parts else []
+        first = [parts[0].led_by("")] if parts else []
         return self.lay(fit_keys([*first, *parts[1:]], width), width)

@@ -19,8 +19,8 @@ from cogency_tui.errors import CogencyError
 from cogency_tui.tui.kit.bar import ButtonBar
 from cogency_tui.tui.kit.dialogs import AnsweringScreen
 from cogency_tui.tui.kit.footer import Footer
+from cogency_tui.tui.kit.heading import ScreenHeading
 from cogency_tui.tui.kit.number_format import percent
-from cogency_tui.tui.kit.pane_title import PaneTitle
 from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.recall.background_search import Asked, Searching
 from cogency_tui.tui.recall.conversation_management import Deed, Upkeep
@@ -72,11 +72,12 @@ class RecallScreen(AnsweringScreen[Destination | None]):
         self._upkeep = Upkeep(
             self, agent, clock, renamed=self._renamed, removed=self._removed, returned=self._returned
         )
+        self._count = self._progress = ""
         self._opening = False
         self._retain: str | None = None
 
     def compose(self) -> ComposeResult:
-        yield PaneTitle("Recall", id="recall-title")
+        yield ScreenHeading("Recall", id="recall-title")
         yield SearchBar(self._query, id="recall-search")
         yield RecallPanes(
             self._agent.recall, self._searching, self._clock, self._upkeep.complain, id="recall-panes"
@@ -107,8 +108,8 @@ class RecallScreen(AnsweringScreen[Destination | None]):
         return self.query_one(SearchField)
 
     @property
-    def _title(self) -> PaneTitle:
-        return self.query_one("#recall-title", PaneTitle)
+    def _heading(self) -> ScreenHeading:
+        return self.query_one(ScreenHeading)
 
     # The search.
 
@@ -175,18 +176,19 @@ class RecallScreen(AnsweringScreen[Destination | None]):
     def _show_count(self) -> None:
         searching = self._searching
         found = searching.catalogue.found
-        self._title.state(count_of(found, searching.total, complete=searching.complete))
+        self._count = count_of(found, searching.total, complete=searching.complete)
+        self._heading.state(self._progress, self._count)
 
     def show_index(self, state: Indexed | None) -> None:
         """Show the progress of the index while it is built."""
         if state is None or state.done >= state.total:
-            self._title.note("")
+            self._progress = ""
         else:
             done = percent(state.done / state.total)
-            self._title.note(f"indexing: {done} of {state.total:,} events")
+            self._progress = f"indexing: {done} of {state.total:,} events"
+        self._heading.state(self._progress, self._count)
 
     def on_descendant_focus(self) -> None:
-        self._title.light(self.focused is not self._panes.preview)
         self._panes.light()
 
     def action_preview(self) -> None:

@@ -12,7 +12,8 @@ from cogency_tui.agent.review.conflicts import Choice, Text
 from cogency_tui.agent.review.model import ChangedFile, Comment, Fate, Hunk, Overview
 from cogency_tui.safe_text import one_line, reveal
 from cogency_tui.store.edit_records import State
-from cogency_tui.tui.kit.bar import Bar, end_to_end
+from cogency_tui.tui.kit.bar import Bar, Part, end_to_end
+from cogency_tui.tui.kit.heading import ScreenHeading
 from cogency_tui.tui.kit.lines import BLANK, Line, cells, chop, fit, fit_path, width_of, wrap
 from cogency_tui.tui.kit.number_format import counted, plural, size
 from cogency_tui.tui.review.hunk_states import (
@@ -186,12 +187,11 @@ _ROOM = 34
 """Cells for the path of a file and its change before any other text."""
 
 
-class ReviewHeader(Bar):
+class ReviewHeader(ScreenHeading):
     """Counts by state, each with its glyph and word; `working` means that the agent is working."""
 
     def __init__(self, title: str, *, id: str | None = None) -> None:
-        super().__init__(id=id)
-        self._title = one_line(title)
+        super().__init__("Review", title, id=id)
         self._counts: Mapping[State, int] = {}
         self._working = False
 
@@ -206,31 +206,25 @@ class ReviewHeader(Bar):
             self._working = working
             self.refresh()
 
-    def segments(self, width: int) -> list[Segment]:
-        styles, on = self.theme_styles, "background"
-        name = Segment(" Review", styles("accent", on, "bold"))
-        right = self._counted(words=True)
-        if width_of(right) + width_of([name]) + 4 > width:
-            right = self._counted(words=False)
-        room = width - width_of([name]) - width_of(right) - 5
-        about = "the agent is working" if self._working else self._title
-        left = [name, Segment(f"   {fit(about, room)}" if room >= 8 else "", styles("text", on, "bold"))]
-        return end_to_end(left, right, width, styles, on)
+    def remark(self) -> str:
+        return "the agent is working" if self._working else ""
 
-    def _counted(self, *, words: bool) -> list[Segment]:
+    def facts(self, room: int) -> list[Part]:
+        found = self._counted(words=True)
+        return found if sum(part.width for part in found) <= room else self._counted(words=False)
+
+    def _counted(self, *, words: bool) -> list[Part]:
         styles, on = self.theme_styles, "background"
-        found = [
-            Segment(
-                f"{GLYPHS[state]} {count} {state}  " if words else f"{GLYPHS[state]} {count}  ",
-                styles(ROLES[state], on),
-            )
-            for state in STATES
-            if (count := self._counts.get(state, 0))
-        ]
-        if not found:
+        states = [state for state in STATES if self._counts.get(state)]
+        if not states:
             return []
-        total = sum(self._counts.values())
-        return [Segment(f"{total} hunk{'' if total == 1 else 's'}   ", styles("dim", on)), *found]
+        total = Segment(plural(sum(self._counts.values()), "hunk"), styles("dim", on))
+        return [Part([total], "All hunks"), *(self._part(state, styles, words=words) for state in states)]
+
+    def _part(self, state: State, styles: ThemeStyles, *, words: bool) -> Part:
+        count = self._counts[state]
+        text = f"{GLYPHS[state]} {count} {state}" if words else f"{GLYPHS[state]} {count}"
+        return Part([Segment(text, styles(ROLES[state], "background"))], f"{count} {state}", lead="  ")
 
 
 class FileTitle(Bar):

@@ -101,9 +101,10 @@ class Surroundings:
         header.move(replace(header.place, branch=read_branch(self._project)))
         try:
             ordinal, count = await self._inquiry.place(self._bridge.conversation_id)
+            origin = await self._inquiry.origin(self._bridge.conversation_id)
         except CogencyError:
-            ordinal, count = 0, 0
-        header.move(replace(header.place, ordinal=ordinal, count=count))
+            ordinal, count, origin = 0, 0, None
+        header.move(replace(header.place, ordinal=ordinal, count=count, origin=origin))
         if header.place.branch:
             dirty = await is_dirty(self._project)
             header.move(replace(header.place, dirty=dirty))

@@ -1,13 +1,13 @@
-"""The line at the top: the project, its branch, the conversation and its number among all."""
+"""The heading of the main screen: the conversation and its origin; the project, its branch, the number."""
 
 from pathlib import Path
 
 import msgspec
-from msgspec.structs import replace
 from rich.segment import Segment
 
 from cogency_tui.safe_text import one_line
-from cogency_tui.tui.kit.bar import ButtonBar, Part
+from cogency_tui.tui.kit.bar import Part
+from cogency_tui.tui.kit.heading import ScreenHeading
 from cogency_tui.tui.kit.lines import fit, fit_path
 from cogency_tui.tui.kit.number_format import plural
 from cogency_tui.workspace.git.branch import branch_of, head_of
@@ -15,7 +15,8 @@ from cogency_tui.workspace.protected_names import short_path
 
 
 class HeaderContents(msgspec.Struct, frozen=True):
-    """The contents of the header. `ordinal` of `count` conversations; 0 if unknown."""
+    """The contents of the header. `ordinal` of `count` conversations; 0 if unknown. `origin` is the title of
+    the conversation that this one was forked from; None if it is no fork."""
 
     path: str = ""
     branch: str = ""
@@ -23,6 +24,7 @@ class HeaderContents(msgspec.Struct, frozen=True):
     title: str = ""
     ordinal: int = 0
     count: int = 0
+    origin: str | None = None
 
 
 def read_branch(project: Path) -> str:
@@ -35,49 +37,41 @@ def place_of(project: Path) -> HeaderContents:
     return HeaderContents(path=short_path(project), branch=read_branch(project))
 
 
-class Header(ButtonBar):
+class Header(ScreenHeading):
     """Draws a `HeaderContents`."""
 
     def __init__(self, place: HeaderContents, *, id: str | None = None) -> None:
-        super().__init__(id=id)
+        super().__init__(title=place.title, id=id)
         self.place = place
 
     def move(self, place: HeaderContents) -> None:
         """Show another place."""
         if place != self.place:
             self.place = place
+            self.entitle(place.title)
             self.refresh()
 
-    def segments(self, width: int) -> list[Segment]:
-        place, styles = self.place, self.theme_styles
-        parts = [
-            Part(
-                [Segment("cogency", styles("accent", "background", "bold"))],
-                "All commands (Ctrl+P)",
-                "app.command_palette",
-                " ",
-            ),
-            self._path(width),
-        ]
-        if place.branch and width >= 50:
-            parts.append(self._branch())
-        counted = self._counted() if place.count else None
-        taken = sum(part.width for part in parts)
-        if counted is not None and taken + counted.width + 2 > width:
-            counted = None
-        room = width - taken - (counted.width + 2 if counted else 0) - 5
-        if place.title and room >= 8:
-            title = Segment(fit(one_line(place.title), room), styles("text", "background", "bold"))
-            parts.append(Part([title], one_line(place.title)))
-        if counted is None:
-            return self.lay(parts, width)
-        space = width - sum(part.width for part in parts) - counted.width
-        return self.lay([*parts, replace(counted, lead=" " * space + counted.lead)], width)
+    def remark(self) -> str:
+        origin = self.place.origin
+        return "" if origin is None else f"⑂ fork of {one_line(origin) or 'an untitled conversation'}"
+
+    def facts(self, room: int) -> list[Part]:
+        place = self.place
+        facts = [self._counted()] if place.count else []
+        if place.branch:
+            facts.append(self._branch())
+        path = self._path(max(8, room // 3))
+        # In the order of reading: where, which branch, which conversation.
+        shown = [path, *reversed(facts)]
+        while shown and sum(part.width for part in shown) > room:
+            shown.pop()
+        return shown
 
     def _path(self, width: int) -> Part:
         path = one_line(self.place.path)
-        shown = fit_path(path, max(8, width // 3))
-        return Part([Segment(shown, self.theme_styles("text", "background"))], f"Project: {path}")
+        return Part(
+            [Segment(fit_path(path, width), self.theme_styles("dim", "background"))], f"Project: {path}"
+        )
 
     def _branch(self) -> Part:
         place, styles = self.place, self.theme_styles
@@ -92,8 +86,7 @@ class Header(ButtonBar):
         if not place.ordinal:
             text = plural(place.count, "conversation")
         return Part(
-            [Segment(f"{text}  ", self.theme_styles("dim", "background"))],
+            [Segment(text, self.theme_styles("dim", "background"))],
             "Conversations of this project. Click or press Ctrl+R to open another",
             "command('recall')",
-            "",
         )

@@ -115,7 +115,7 @@ class StatusBar(KeyBar):
         if not right:
             return self.lay(left, width)
         space = width - taken - sum(part.width for part in right)
-        first = replace(right[0], lead=" " * max(0, space) + right[0].lead)
+        first = right[0].led_by(" " * max(0, space) + right[0].lead)
         return self.lay([*left, first, *right[1:]], width)
 
     def _within(self, width: int) -> list[Part]:

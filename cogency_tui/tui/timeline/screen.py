@@ -21,13 +21,14 @@ from cogency_tui.errors import CogencyError, UsageError
 from cogency_tui.tui.kit.bar import ButtonBar, Surface
 from cogency_tui.tui.kit.dialogs import AnsweringScreen
 from cogency_tui.tui.kit.footer import Footer
+from cogency_tui.tui.kit.heading import ScreenHeading
 from cogency_tui.tui.kit.number_format import plural
 from cogency_tui.tui.kit.pane_title import PaneTitle
 from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.timeline.details import Detail, Details, Totals
 from cogency_tui.tui.timeline.keys import TIMELINE_KEYS, Read
 from cogency_tui.tui.timeline.past_units import Scrubbing
-from cogency_tui.tui.timeline.slider import FactLine, Slider, TimelineHeader
+from cogency_tui.tui.timeline.slider import FactLine, Slider
 from cogency_tui.tui.transcript.document import prepare
 from cogency_tui.tui.transcript.view import TranscriptView
 from cogency_tui.tui.undo.screen import UndoScreen
@@ -83,7 +84,7 @@ class TimelineScreen(AnsweringScreen[ChosenMoment | TimelineCommand | None]):
         super().__init__(id="timeline")
         self._timeline = timeline
         self._ready = ready
-        self._header = TimelineHeader(title, id="timeline-header")
+        self._header = ScreenHeading("Timeline", title, id="timeline-header")
         self._slider = Slider(id="timeline-slider")
         self._facts = FactLine(id="timeline-facts")
         self._then_title = PaneTitle("Conversation", id="timeline-then-title")
@@ -140,7 +141,7 @@ class TimelineScreen(AnsweringScreen[ChosenMoment | TimelineCommand | None]):
         number = before.points[self._index].number if before else 0
         self._past, self._scrubbing, self._totals = past, scrubbing, Totals(past)
         self._slider.show(past)
-        self._header.rename(past.conversation.title or scrubbing.title)
+        self._header.entitle(past.conversation.title or scrubbing.title)
         self._then.show(scrubbing.transcript)
         self._go_to(len(past.points) - 1 if at_end else past.index_of(number))
 

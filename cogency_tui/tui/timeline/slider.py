@@ -22,29 +22,6 @@ _SPARSE = 3
 """Average cells that a mark needs, for all of them to be distinguishable."""
 
 
-class TimelineHeader(Bar):
-    """The title of the screen and of the conversation."""
-
-    def __init__(self, title: str, *, id: str | None = None) -> None:
-        super().__init__(id=id)
-        self._title = one_line(title)
-
-    def rename(self, title: str) -> None:
-        """Show another title."""
-        self._title = one_line(title)
-        self.refresh()
-
-    def segments(self, width: int) -> list[Segment]:
-        styles, on = self.theme_styles, "background"
-        name = Segment(" Timeline", styles("accent", on, "bold"))
-        room = width - width_of([name]) - 5
-        left = [
-            name,
-            Segment(f"   {fit(self._title, room)}" if room >= 8 else "", styles("text", on, "bold")),
-        ]
-        return end_to_end(left, [], width, styles, on)
-
-
 class Slider(Bar):
     """Each cell represents one or more events. `turns` and `edits` are marked where they fit."""
 

@@ -1,0 +1,92 @@
+"""The heading of a full screen: `cogency › Review   title   …   facts`, alike on all of them."""
+
+from collections.abc import Sequence
+
+from rich.segment import Segment
+
+from cogency_tui.safe_text import one_line
+from cogency_tui.tui.kit.bar import ButtonBar, Part
+from cogency_tui.tui.kit.lines import cells, fit
+
+_GAP = 3
+"""Cells between the parts."""
+
+_TITLE = (8, 24)
+"""The least cells of a title, and those that it has before facts."""
+
+
+class ScreenHeading(ButtonBar):
+    """`name` is that of the screen, empty for the main one; the title is that of the conversation.
+
+    The first facts at the right end give way where the line is short. Subclasses may provide others.
+    """
+
+    def __init__(self, name: str = "", title: str = "", *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._name = name
+        self._title = one_line(title)
+        self._facts: Sequence[str] = ()
+
+    def state(self, *facts: str) -> None:
+        """Show these facts, the most dispensable first."""
+        if facts != self._facts:
+            self._facts = facts
+            self.refresh()
+
+    def entitle(self, title: str) -> None:
+        """Show another title."""
+        if (title := one_line(title)) != self._title:
+            self._title = title
+            self.refresh()
+
+    def facts(self, room: int) -> Sequence[Part]:
+        """The facts in at most `room` cells, the most dispensable first."""
+        del room
+        dim = self.theme_styles("dim", "background")
+        return [Part([Segment(fact, dim)], fact) for fact in self._facts if fact]
+
+    def remark(self) -> str:
+        """A remark beside the title, shown where there is room."""
+        return ""
+
+    def segments(self, width: int) -> list[Segment]:
+        left = self._crumbs()
+        room = width - sum(part.width for part in left)
+        reserved = min(cells(self._title), _TITLE[1]) + _GAP if self._title else 0
+        facts = [*self.facts(room - reserved - _GAP)]
+        while facts and sum(part.width for part in facts) + reserved > room:
+            facts.pop(0)
+        room -= sum(part.width for part in facts)
+        left += self._titled(room)
+        return self.lay([*left, *self._at_end(facts, width - sum(part.width for part in left))], width)
+
+    def _crumbs(self) -> list[Part]:
+        styles = self.theme_styles
+        brand = Segment("cogency", styles("accent", "background", "bold"))
+        crumbs = [Part([brand], "All commands (Ctrl+P)", "app.command_palette", " ")]
+        if self._name:
+            name = Segment(self._name, styles("text", "background", "bold"))
+            crumbs.append(Part([name], f"{self._name}. Esc returns to the conversation", lead=" › "))
+        return crumbs
+
+    def _titled(self, room: int) -> list[Part]:
+        """The title and the remark beside it, as far as they fit."""
+        if not self._title or room - _GAP < _TITLE[0]:
+            return []
+        styles, lead = self.theme_styles, "   " if self._name else " › "
+        role = "dim" if self._name else "text"
+        title = Segment(
+            fit(self._title, room - _GAP), styles(role, "background", "" if self._name else "bold")
+        )
+        parts = [Part([title], self._title, lead=lead)]
+        remark = fit(self.remark(), room - parts[0].width - 2 * _GAP)
+        if cells(remark) >= _TITLE[0]:
+            parts.append(Part([Segment(remark, styles("branch", "background"))], self.remark()))
+        return parts
+
+    def _at_end(self, facts: Sequence[Part], room: int) -> list[Part]:
+        """The facts, the first of them led by the blank that puts the last at the right end."""
+        if not facts:
+            return []
+        space = " " * max(0, room - sum(part.width for part in facts) - 1)
+        return [facts[0].led_by(space + facts[0].lead), *facts[1:]]

@@ -1,0 +1,53 @@
+"""The heading of every full screen: the same parts in the same columns."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual.pilot import Pilot
+
+from cogency_tui.agent.agent import Agent
+from cogency_tui.tui.kit.heading import ScreenHeading
+from tests.peers.scripted import ScriptedProvider
+from tests.tui.driving import at_work, finished, header_of, send, shown, until
+
+
+def heading(pilot: Pilot[Any]) -> str:
+    return shown(pilot.app.screen.query_one(ScreenHeading))
+
+
+@pytest.fixture
+def agent(project: Path) -> Agent:
+    return Agent(ScriptedProvider("hello"), project=project, data=project.parent / "data")
+
+
+async def test_it_is_alike_on_every_screen(agent: Agent) -> None:
+    async with at_work(agent) as pilot:
+        await send(pilot, "Fix the test")
+        await finished(pilot)
+        await until(pilot, lambda: heading(pilot).endswith("conversation 1 of 1"))
+        assert heading(pilot).startswith(" cogency › Fix the test   ")
+        for key, name in (("f5", "Review"), ("ctrl+t", "Timeline"), ("ctrl+r", "Recall")):
+            await pilot.press(key)
+            title = "" if name == "Recall" else "   Fix the test"
+            await until(
+                pilot, lambda name=name, title=title: heading(pilot).startswith(f" cogency › {name}{title}")
+            )
+            assert pilot.app.screen.query_one(ScreenHeading).region.y == 0
+            await pilot.press("escape")
+            await until(pilot, lambda: pilot.app.screen.id == "main")
+
+
+async def test_a_fork_names_its_origin_and_a_narrow_screen_drops_facts_before_the_title(
+    agent: Agent,
+) -> None:
+    async with at_work(agent, (160, 40)) as pilot:
+        await send(pilot, "Fix the test")
+        await finished(pilot)
+        await send(pilot, "/fork")
+        await until(pilot, lambda: "⑂ fork of Fix the test" in shown(header_of(pilot)))
+        await pilot.resize_terminal(60, 16)
+        await until(pilot, lambda: "conversation" not in shown(header_of(pilot)))
+        assert shown(header_of(pilot)).startswith(" cogency › Fix the test")
+        await pilot.press("ctrl+n")
+        await until(pilot, lambda: "fork" not in shown(header_of(pilot)))
