@@ -51,6 +51,8 @@ class ConversationCommands(FeatureCommands):
             "turns": self.list_turns,
             "rewind": self.rewind,
             "copy_last_answer": self.copy_last_answer,
+            "suggest": self.suggest,
+            "resume": self.resume,
         }
 
     def rewind(self, _argument: str = "") -> None:
@@ -197,6 +199,17 @@ class ConversationCommands(FeatureCommands):
 
     def _focus_prompt(self) -> None:
         self._screen.set_focus(self._screen.query_one(Prompt))
+
+    def suggest(self, text: str) -> None:
+        """Put a suggested message into the prompt."""
+        prompt = self._screen.query_one(Prompt)
+        prompt.replace_text(text)
+        prompt.focus()
+
+    def resume(self, conversation_id: str) -> None:
+        """Resume a past conversation."""
+        if self.idle():
+            self.open(conversation_id)
 
     def open(self, conversation_id: str, prompt: str = "", *, then: Callable[[], None] | None = None) -> None:
         """Switch to a past conversation, and send `prompt` in it; call `then` when it is shown."""

@@ -1,16 +1,19 @@
-"""The welcome text of an empty conversation: the program, the model and its origin, and suggestions."""
+"""The start of an empty conversation: the model, what to try, and recent conversations, picked or clicked."""
 
 import os
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
 from rich.segment import Segment
+from rich.style import Style
 
 from cogency_tui.config.layers import Origin
-from cogency_tui.config.schema import config_path
+from cogency_tui.config.schema import Permissions, config_path
 from cogency_tui.providers.configured_providers import known_providers
 from cogency_tui.safe_text import one_line
-from cogency_tui.tui.kit.lines import BLANK, Line, wrap
+from cogency_tui.tui.kit.lines import BLANK, Line, cells, fit, width_of, wrap
+from cogency_tui.tui.kit.permission_badge import permission_badge
 from cogency_tui.tui.theme_styles import ThemeStyles
 from cogency_tui.workspace.protected_names import short_path
 
@@ -29,13 +32,20 @@ _TRY_OFFLINE = (
     "explain README.md",
     "create notes.txt then run the tests",
 )
-_WAY_COLUMN = 15
-_WAYS = (
-    ("F2", "choose a model"),
-    ("/mode", "how history is sent"),
-    ("/permissions", "what runs without asking"),
-    ("F1", "all keys and commands"),
+MOST_RECENT = 5
+
+_WORDMARK = (
+    "▄▀▀ ▄▀▄ ▄▀█ ▄█▄ █▀▄ ▄▀▀ █ █",
+    "▀▄▄ ▀▄▀ ▀▄█ ▀▄▄ █ █ ▀▄▄ ▀▄█",
+    "        ▄▄▀             ▄▄▀",
 )
+_SPACIOUS = (20, 40)
+"""Rows and columns from which there is room for the wordmark."""
+_ROOMY = 14
+"""Rows from which there is room for one more blank row."""
+
+_WIDEST_ROW = 64
+"""Cells between which the title of a conversation and its time still read as one row."""
 
 
 class Situation(msgspec.Struct, frozen=True):
@@ -47,46 +57,173 @@ class Situation(msgspec.Struct, frozen=True):
     origin: Origin
     keys: tuple[str, ...]
     config: str
+    permissions: Permissions = "ask"
 
 
-def draw_welcome(situation: Situation, width: int, styles: ThemeStyles) -> list[Line]:
-    """The welcome text in `width` cells."""
-    text, dim, strong = styles("text"), styles("dim"), styles("text", attributes="bold")
-    lines = wrap([Segment("Your coding agent for this directory", strong)], width)
-    about = "It reads, searches and edits files, and runs commands. You see every step and approve changes."
-    lines += wrap([Segment(about, dim)], width)
-    before, after = _around_model(situation)
-    model = f"{one_line(situation.provider)}/{one_line(situation.model)}"
-    segments = [Segment(before, text), Segment(model, styles("accent")), Segment(after, text)]
-    lines += [BLANK, *wrap(segments, width)]
-    tries = _TRY_OFFLINE if situation.provider == OFFLINE else _TRY
-    lines += [BLANK, Line([Segment("Try", strong)])]
-    lines += [
-        line.indented(Segment("  › ", styles("accent")))
-        for line in (Line([Segment(each, text)]) for each in tries)
-    ]
+class Recent(msgspec.Struct, frozen=True):
+    """A past conversation, and when it was last continued."""
+
+    id: str
+    title: str
+    updated: str
+
+
+class Choice(msgspec.Struct, frozen=True):
+    """A row that can be picked, and the command of the main screen that it runs."""
+
+    text: str
+    command: str
+    argument: str
+    aside: str = ""
+
+    @property
+    def action(self) -> str:
+        """The action of the main screen."""
+        return f"command({self.command!r}, {self.argument!r})"
+
+
+class WelcomePicker:
+    """Picks one of the shown choices from the empty prompt. `run` runs an action, `redraw` shows another
+    selection. There are no choices until they are drawn."""
+
+    def __init__(self, run: Callable[[str], object], redraw: Callable[[], object]) -> None:
+        self._run = run
+        self._redraw = redraw
+        self._recent: Sequence[Recent] = ()
+        self._choices: Sequence[Choice] = ()
+        self.selected: int | None = None
+
+    def know(self, recent: Sequence[Recent]) -> None:
+        """Set the recent conversations, the newest first."""
+        if recent != self._recent:
+            self._recent = recent
+            self._redraw()
+
+    def choices(self, situation: Situation, most_recent: int) -> tuple[list[Choice], list[Choice]]:
+        """The suggestions and the recent conversations, which can be picked from now on."""
+        tries = _TRY_OFFLINE if situation.provider == OFFLINE else _TRY
+        suggested = [Choice(each, "suggest", each) for each in tries]
+        recent = [
+            Choice(one_line(each.title) or "untitled", "resume", each.id, each.updated)
+            for each in self._recent[: max(0, most_recent)]
+        ]
+        self._choices = [*suggested, *recent]
+        return suggested, recent
+
+    def move(self, step: int) -> bool:
+        """Move the selection; return whether there was anything to move to."""
+        if not self._choices or (self.selected is None and step < 0):
+            return False
+        place = 0 if self.selected is None else self.selected + step
+        self.selected = None if place < 0 else min(place, len(self._choices) - 1)
+        self._redraw()
+        return True
+
+    def take(self) -> bool:
+        """Run the selected choice; return whether there was one."""
+        if self.selected is None or self.selected >= len(self._choices):
+            return False
+        choice, self.selected = self._choices[self.selected], None
+        self._redraw()
+        self._run(choice.action)
+        return True
+
+    def leave(self) -> None:
+        """Select nothing."""
+        if self.selected is not None:
+            self.selected = None
+            self._redraw()
+
+
+def draw_welcome(
+    situation: Situation, picker: WelcomePicker, width: int, height: int, styles: ThemeStyles
+) -> list[Line]:
+    """The welcome text in `width` cells; in `height` rows at least what can be picked."""
+    spacious = height >= _SPACIOUS[0] and width >= _SPACIOUS[1]
+    lines = [*_head(spacious, width, height, styles), *_model(situation, spacious, width, styles)]
+    room = height - len(lines) - 6
+    suggested, recent = picker.choices(situation, min(MOST_RECENT, room))
+    lines += [BLANK, *_rows(suggested, 0, picker.selected, width, styles)]
+    if recent:
+        lines += [BLANK, Line([Segment("Recent", styles("dim", attributes="bold"))])]
+        lines += _rows(recent, len(suggested), picker.selected, width, styles)
     if situation.provider == OFFLINE:
-        lines += [BLANK, Line([Segment("Connect a model", strong)])]
-        lines += _indent(wrap([Segment(_how(situation), text)], width - 2), styles)
-        lines += [BLANK, Line([Segment("Take the tour", strong)])]
-        tour = "cogency-tui --tour takes a few minutes, in a scratch project."
-        lines += _indent(wrap([Segment(tour, text)], width - 2), styles)
-    lines.append(BLANK)
-    for key, meaning in _WAYS:
-        lines.append(Line([Segment(key.ljust(_WAY_COLUMN), styles("accent")), Segment(meaning, dim)]))
+        lines += _first_steps(situation, width, styles)
     return lines
 
 
-def _around_model(situation: Situation) -> tuple[str, str]:
-    """The text before and after the model's name: where it was chosen, and whether it is the demo model."""
-    origin, offline = situation.origin, situation.provider == OFFLINE
-    built_in = " Built in: no key, no network, no real model." if offline else ""
+def _head(spacious: bool, width: int, height: int, styles: ThemeStyles) -> list[Line]:
+    dim, accent = styles("dim"), styles("accent", attributes="bold")
+    about = "Your coding agent for this directory"
+    if not spacious:
+        tagline = [Segment("cogency", accent), Segment(f"  {about}", dim)]
+        return [*wrap(tagline, width), *([BLANK] if height >= _ROOMY else [])]
+    mark = [Line([Segment(row, styles("accent"))]) for row in _WORDMARK]
+    return [BLANK, *mark, BLANK, *wrap([Segment(about, dim)], width), BLANK]
+
+
+def _model(situation: Situation, spacious: bool, width: int, styles: ThemeStyles) -> list[Line]:
+    """The model and the permission mode as buttons, and why it is this model."""
+    name = f" {one_line(situation.provider)}/{one_line(situation.model)} "
+    badge = permission_badge(situation.permissions, styles, "surface")
+    chips = [
+        _button(Segment(fit(name, width), styles("text", "raised")), "command('choose_model')"),
+        Segment(" F2", styles("dim")),
+        Segment("   ", styles("dim")),
+        _button(badge, "command('cycle_permissions')"),
+        Segment(" Shift+Tab", styles("dim")),
+    ]
+    while width_of(chips) > width and len(chips) > 1:
+        chips.pop()
+    why = _why(situation, spacious)
+    return [Line(chips), *(wrap([Segment(why, styles("dim"))], width) if why else [])]
+
+
+def _why(situation: Situation, spacious: bool) -> str:
+    """Why it is this model; a choice of the user's needs no explanation where there is little room."""
+    origin = situation.origin
     if origin.source == "default":
-        if offline:
-            return "No model configured yet — using the built-in demo model ", f".{built_in}"
-        return "Model: ", " (configuration)"
+        offline = situation.provider == OFFLINE
+        return "No model configured yet — using the built-in demo model." if offline else ""
     where = f"${origin.where}" if origin.source == "environment" else one_line(origin.where)
-    return "Model: ", f" ({where}){'.' if offline else ''}{built_in}"
+    return f"Model: {where}" if spacious else ""
+
+
+def _button(segment: Segment, action: str) -> Segment:
+    """A segment that runs an action of the screen on a click."""
+    return Segment(segment.text, (segment.style or Style()) + Style(meta={"@click": f"screen.{action}"}))
+
+
+def _rows(
+    choices: Sequence[Choice], first: int, selected: int | None, width: int, styles: ThemeStyles
+) -> list[Line]:
+    return [_row(choice, at == selected, width, styles) for at, choice in enumerate(choices, first)]
+
+
+def _row(choice: Choice, selected: bool, width: int, styles: ThemeStyles) -> Line:
+    on = "cursor" if selected else "surface"
+    width = min(width, _WIDEST_ROW)
+    room = max(1, width - 3 - (cells(choice.aside) + 2 if choice.aside else 0))
+    text = fit(choice.text, room)
+    space = " " * max(0, width - 3 - cells(text) - cells(choice.aside))
+    segments = [
+        Segment(" › ", styles("accent", on, "bold" if selected else "")),
+        Segment(text, styles("text", on, "bold" if selected else "")),
+        Segment(space + choice.aside, styles("dim", on)),
+    ]
+    return Line([_button(segment, choice.action) for segment in segments])
+
+
+def _first_steps(situation: Situation, width: int, styles: ThemeStyles) -> list[Line]:
+    """How to connect a model, and the tour."""
+    text, strong = styles("text"), styles("text", attributes="bold")
+    tour = "cogency-tui --tour takes a few minutes, in a scratch project."
+    return [
+        *(BLANK, Line([Segment("Connect a model", strong)])),
+        *_indent(wrap([Segment(_how(situation), text)], width - 3), styles),
+        *(BLANK, Line([Segment("Take the tour", strong)])),
+        *_indent(wrap([Segment(tour, text)], width - 3), styles),
+    ]
 
 
 def _how(situation: Situation) -> str:
@@ -102,7 +239,7 @@ def _how(situation: Situation) -> str:
 
 
 def _indent(lines: list[Line], styles: ThemeStyles) -> list[Line]:
-    return [line.indented(Segment("  ", styles())) for line in lines]
+    return [line.indented(Segment("   ", styles())) for line in lines]
 
 
 def situation_of(agent: "Agent") -> Situation:
@@ -114,4 +251,5 @@ def situation_of(agent: "Agent") -> Situation:
     chosen = agent.provider.name == agent.settings.provider
     origin = agent.configured.origin("provider") if chosen else Origin()
     path = short_path(config_path())
-    return Situation(agent.provider.name, agent.provider.model, origin, tuple(keys), path)
+    provider = agent.provider
+    return Situation(provider.name, provider.model, origin, tuple(keys), path, agent.permissions)

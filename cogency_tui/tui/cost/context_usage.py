@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from cogency_tui.agent.agent import Agent
     from cogency_tui.agent.context_window import ContextPart
     from cogency_tui.agent.project.instructions import Instructions
-    from cogency_tui.store.store import Store
+    from cogency_tui.store.store import Store, StoredConversation
     from cogency_tui.store.summaries import Summary
 
 
@@ -68,6 +68,11 @@ class ContextFacts:
             return None
         parent = await store.conversation(fork.parent)
         return parent.title if parent else ""
+
+    async def recent(self, most: int) -> "list[StoredConversation]":
+        """The conversations of this project that were continued last."""
+        store = await self._agent.store()
+        return await store.conversations(str(self._agent.project), limit=most)
 
     async def contents(self, conversation_id: str) -> Contents:
         """The contents of the context for the model in force."""

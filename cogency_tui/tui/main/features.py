@@ -4,6 +4,7 @@ This module is the boundary of the start: it imports everything that the first f
 """
 
 from pathlib import Path
+from time import time
 from typing import TYPE_CHECKING
 
 from cogency_tui.protocol.events import Measure
@@ -14,11 +15,13 @@ from cogency_tui.tui.commands_base import FeatureCommands, Handler
 from cogency_tui.tui.conversation.commands import ConversationCommands
 from cogency_tui.tui.conversation.pane import ConversationPane
 from cogency_tui.tui.conversation.view import Conversation
+from cogency_tui.tui.conversation.welcome import Recent, WelcomePicker
 from cogency_tui.tui.cost.commands import CostCommands
 from cogency_tui.tui.cost.context_usage import ContextFacts
 from cogency_tui.tui.files.background_updates import FileCommands
 from cogency_tui.tui.files.pane import FilesPane
 from cogency_tui.tui.help.commands import HelpCommands
+from cogency_tui.tui.kit.number_format import when
 from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.main.custom_commands import CustomCommands
 from cogency_tui.tui.main.keys import main_key
@@ -44,6 +47,7 @@ from cogency_tui.tui.trust.commands import TrustCommands
 from cogency_tui.tui.undo.commands import UndoCommands
 
 if TYPE_CHECKING:
+    from cogency_tui.store.store import StoredConversation
     from cogency_tui.tui.main.screen import MainScreen
 
 
@@ -57,7 +61,10 @@ class Features:
         self._screen = screen
         self.display = display = MainDisplay(screen, bridge)
         facts = ContextFacts(bridge.agent)
-        self.updates = Surroundings(screen, bridge, facts)
+        self.updates = Surroundings(screen, bridge, facts, self._show_recent)
+        self.start = WelcomePicker(
+            lambda action: screen.call_next(screen.run_action, action), self._redraw_start
+        )
         self.cost = CostCommands(screen, bridge, facts, display)
         self.conversations = ConversationCommands(screen, bridge, display, self._moved)
         self.drafts = PromptCommands(screen, bridge)
@@ -113,9 +120,19 @@ class Features:
                 screen.size.width,
             )
             self.display.show(Transcript(), Measure())
+            screen.query_one(Prompt).pick_from(self.start)
             # A new input of Textual's takes the terminal's cursor, though it has no focus.
             app_of(screen).cursor_position = screen.query_one(Prompt).cursor_screen_offset
         app_of(screen).theme_changed_signal.subscribe(screen, lambda _theme: conversation.reflow())
+
+    def _show_recent(self, found: "list[StoredConversation]") -> None:
+        now = time()
+        self.start.know([Recent(each.id, each.title, when(each.updated, now)) for each in found])
+
+    def _redraw_start(self) -> None:
+        conversation = self._screen.query_one(Conversation)
+        if not conversation.transcript.units:
+            conversation.reflow()
 
     def _moved(self) -> None:
         self.updates.refresh()

@@ -419,6 +419,8 @@ class MainScreen(Screen[None]):
     def on_text_area_changed(self) -> None:
         if self._open:
             self._features.drafts.note_change()
+            if self.query_one(Prompt).text:
+                self._features.start.leave()
 
     def on_prompt_noted(self, event: Prompt.Noted) -> None:
         self._features.drafts.note_entry(event.written)
@@ -449,4 +451,6 @@ class MainScreen(Screen[None]):
         """Draw the text of an empty conversation."""
         from cogency_tui.tui.conversation.welcome import draw_welcome, situation_of
 
-        return draw_welcome(situation_of(self.agent), width, theme_styles_of(app_of(self).theme))
+        height = self.query_one("#conversation").size.height
+        styles = theme_styles_of(app_of(self).theme)
+        return draw_welcome(situation_of(self.agent), self._features.start, width, height, styles)

@@ -139,6 +139,9 @@ class MainDisplay(Display):
     def show_state(self) -> None:
         find = self._screen.query_one
         find(StatusBar).report(status_of(self._bridge.agent, self.transcript.step, self.transcript.total))
+        if not self.transcript.units:
+            # The start shows the model and the permissions, too.
+            find(Conversation).reflow()
         find(PromptBox).show_permissions(self._bridge.agent.permissions)
         header = find(Header)
         header.move(replace(header.place, title=self.transcript.title))

@@ -5,7 +5,7 @@ history or the queue.
 """
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from rich.text import Text
 from textual import events
@@ -87,6 +87,18 @@ PROMPT_KEYS: list[BindingType] = [
 ]
 
 
+class Picker(Protocol):
+    """A list beside the prompt."""
+
+    def move(self, step: int) -> bool:
+        """Move the selection; return whether there was anything to move to."""
+        ...
+
+    def take(self) -> bool:
+        """Run the selected choice; return whether there was one."""
+        ...
+
+
 class Prompt(ChipArea):
     """A text to send. Its owner shows its completion and `queue` above it."""
 
@@ -130,6 +142,7 @@ class Prompt(ChipArea):
     def __init__(self, queue: MessageQueue, *, id: str | None = None) -> None:
         super().__init__(id=id, placeholder="Ask, @file, /command, !shell")
         self._completion: Completion | None = None
+        self._picker: Picker | None = None
         self._queue = queue
         self._history: list[Written] = []
         self._place = 0
@@ -215,7 +228,8 @@ class Prompt(ChipArea):
             return
         written = Written(written.text.strip(), written.pastes)
         if not written.text:
-            self.post_message(self.SentEmpty())
+            if self._picker is None or not self._picker.take():
+                self.post_message(self.SentEmpty())
             return
         hides, self.hides = self.hides or reveal(written.full) != written.full, False
         self.note(written)
@@ -225,7 +239,18 @@ class Prompt(ChipArea):
     def action_break_line(self) -> None:
         self.insert("\n")
 
+    def pick_from(self, picker: "Picker") -> None:
+        """Move and take the selection of `picker` by the keys of an empty prompt."""
+        self._picker = picker
+
+    def _picks(self, step: int) -> bool:
+        """Move the selection of the picker if the prompt is empty; return whether it has one."""
+        at_draft = self._place == len(self._history) and self._queue.held is None
+        return not self.text and at_draft and self._picker is not None and self._picker.move(step)
+
     def action_earlier(self) -> None:
+        if self._picks(-1):
+            return
         if self._completion is not None and self._word is not None:
             self._completion.move(-1)
         elif self.cursor_location[0]:
@@ -244,6 +269,8 @@ class Prompt(ChipArea):
             self.action_cursor_up()
 
     def action_later(self) -> None:
+        if self._picks(1):
+            return
         if self._completion is not None and self._word is not None:
             self._completion.move(1)
         elif not self.cursor_at_last_line:

@@ -4,9 +4,11 @@ They start after the first frame. Each worker replaces its predecessor of the sa
 """
 
 import asyncio
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from time import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 from textual.screen import Screen
@@ -15,6 +17,9 @@ from cogency_tui.errors import CogencyError
 from cogency_tui.tui.bridge import Bridge
 from cogency_tui.tui.cost.context_usage import ContextFacts
 from cogency_tui.tui.status.header import Header, read_branch
+
+if TYPE_CHECKING:
+    from cogency_tui.store.store import StoredConversation
 
 
 async def is_dirty(project: Path) -> bool:
@@ -60,15 +65,23 @@ class OpenMark:
             self._screen.notify(exc.advice, severity="error", markup=False)
 
 
+_RECENT = 5
 _NOTICE = 60
 """Seconds for which a notice about the store is shown; the next turn has it, too."""
 
 
 class Surroundings:
-    """The main screen's background updates."""
+    """The main screen's background updates; `found` receives the recent conversations for an empty one."""
 
-    def __init__(self, screen: Screen[None], bridge: Bridge, inquiry: ContextFacts) -> None:
+    def __init__(
+        self,
+        screen: Screen[None],
+        bridge: Bridge,
+        inquiry: ContextFacts,
+        found: "Callable[[list[StoredConversation]], None]",
+    ) -> None:
         self._screen = screen
+        self._found = found
         self._bridge = bridge
         self._inquiry = inquiry
         self._project = bridge.agent.project
@@ -105,6 +118,9 @@ class Surroundings:
         except CogencyError:
             ordinal, count, origin = 0, 0, None
         header.move(replace(header.place, ordinal=ordinal, count=count, origin=origin))
+        if self._bridge.conversation_id is None:
+            with suppress(CogencyError):
+                self._found(await self._inquiry.recent(_RECENT))
         if header.place.branch:
             dirty = await is_dirty(self._project)
             header.move(replace(header.place, dirty=dirty))

@@ -16,6 +16,7 @@ from cogency_tui.safe_text import one_line
 from cogency_tui.tui.kit.bar import Part
 from cogency_tui.tui.kit.footer import KeyBar, fit_keys
 from cogency_tui.tui.kit.number_format import dollars, percent, tokens
+from cogency_tui.tui.kit.permission_badge import permission_badge
 from cogency_tui.tui.theme_styles import ThemeStyles
 
 if TYPE_CHECKING:
@@ -23,9 +24,6 @@ if TYPE_CHECKING:
     from cogency_tui.protocol.events import Measure
 
 _FIGURES = "command('show_status')"
-
-_ROLES: dict[Permissions, str] = {"plan": "accent", "ask": "dim", "edits": "edit", "auto": "bad"}
-_GLYPHS: dict[Permissions, str] = {"auto": "⏵⏵ "}
 
 
 class Status(msgspec.Struct, frozen=True):
@@ -162,8 +160,7 @@ def _parts(status: Status, styles: ThemeStyles) -> list[Part]:
 
 
 def _badge(permissions: Permissions, styles: ThemeStyles) -> Part:
-    text = f" {_GLYPHS.get(permissions, '')}{permissions} "
-    chip = Segment(text, styles(_ROLES[permissions], "background", "bold reverse"))
+    chip = permission_badge(permissions, styles, "background")
     tooltip = "Permissions: what the agent may do without asking. Click or press Shift+Tab for the next mode"
     return Part([chip], tooltip, "command('cycle_permissions')", "")
 

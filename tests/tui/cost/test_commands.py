@@ -139,11 +139,11 @@ async def test_a_conversation_is_summarised_at_the_persons_word(project: Path) -
     replies = ("Hello. " * 300, SUMMARY, "Going on.", SUMMARY, "Queued and answered.")
     async with working(project, *replies, width=180) as pilot:
         await talk(pilot, "hi")
-        await until(pilot, lambda: "context ▓" in shown(status_of(pilot)))
-        before = shown(status_of(pilot))
+        await until(pilot, lambda: "% context" in shown(status_of(pilot)))
+        before = status_of(pilot).status.context
         await send(pilot, "/compact")
         await until(pilot, lambda: "◇ Summarized 2 events: about" in shown(conversation_of(pilot)))
-        await until(pilot, lambda: shown(status_of(pilot)).split()[-1] != before.split()[-1])
+        await until(pilot, lambda: status_of(pilot).status.context < before)
         assert not main_of(pilot).bridge.working
         await talk(pilot, "go on")
         await until(pilot, lambda: "Going on." in shown(conversation_of(pilot)))
@@ -279,7 +279,7 @@ async def test_a_past_conversation_says_what_it_took_and_what_was_estimated(proj
         await pilot.press("ctrl+r")
         await pilot.pause()
         await pilot.press("enter")
-        await until(pilot, lambda: "↑ ~" in shown(status_of(pilot)))
+        await until(pilot, lambda: status_of(pilot).status.total.get("input"))
         await opened(pilot, "/cost", CostScreen)
         text = await body(pilot, "#cost-body")
         assert "offline/offline-1" in text

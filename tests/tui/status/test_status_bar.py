@@ -79,7 +79,8 @@ async def test_each_permission_mode_has_its_color_on_the_badge_and_on_the_prompt
             await pilot.press("shift+tab")
             await until(pilot, lambda: told(pilot).endswith(options()["permissions"].means[agent.permissions]))
             [badge] = [each for each in status_of(pilot).render_line(0) if agent.permissions in each.text]
-            assert badge.style and badge.style.color
+            assert badge.style
+            assert badge.style.color
             assert badge.style.reverse
             assert badge.style.color.name == expected[agent.permissions]
             _edge, tint = main_of(pilot).query_one("#prompt-box").styles.border_left
