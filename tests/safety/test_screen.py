@@ -357,7 +357,7 @@ async def test_a_megabyte_on_one_line_does_not_stop_the_screen(project: Path) ->
     # Each turn has a letter of its own, by which its line is known on the screen.
     lines = {place: letter * LONGEST for place, letter in zip(places, "UVWXYZ", strict=True)}
     agent = ScriptedAgent(project, *([*_megabytes(*each), paused, end()] for each in lines.items()))
-    async with app_over(agent).run_test(size=(100, 30)) as pilot:
+    async with app_over(agent).run_test(size=(120, 30)) as pilot:
         for place, line in lines.items():
             agent.gate.clear()
             await _is_shown(pilot, agent, place, line)

@@ -184,7 +184,7 @@ class Panes(Horizontal):
         """The side panes that are shown at `width`."""
         if width < BOTH_FIT:
             return {self._visiting} if self._visiting else set()
-        shown = {side for side in _SIDES if self._requested(side)}
+        shown: set[Side] = {side for side in _SIDES if self._requested(side)}
         for side in _SIDES:
             if self._requested(side) is None and self._opens(side, shown, width):
                 shown.add(side)

@@ -215,7 +215,7 @@ class ReviewHeader(ScreenHeading):
 
     def _counted(self, *, words: bool) -> list[Part]:
         styles, on = self.theme_styles, "background"
-        states = [state for state in STATES if self._counts.get(state)]
+        states: list[State] = [state for state in STATES if self._counts.get(state)]
         if not states:
             return []
         total = Segment(plural(sum(self._counts.values()), "hunk"), styles("dim", on))

@@ -30,7 +30,7 @@ def working(project: Path, *replies: str) -> AbstractAsyncContextManager[Pilot[A
         permissions="auto",
         settings=Settings(),
     )
-    return at_work(agent, (110, 36))
+    return at_work(agent, (120, 36))
 
 
 async def undo_screen(pilot: Pilot[Any], command: str) -> UndoScreen:
