@@ -39,7 +39,7 @@ _WORDMARK = (
     "▀▄▄ ▀▄▀ ▀▄█ ▀▄▄ █ █ ▀▄▄ ▀▄█",
     "        ▄▄▀             ▄▄▀",
 )
-_SPACIOUS = (20, 40)
+_SPACIOUS = (18, 40)
 """Rows and columns from which there is room for the wordmark."""
 _ROOMY = 14
 """Rows from which there is room for one more blank row."""
@@ -141,11 +141,11 @@ def draw_welcome(
     """The welcome text in `width` cells; in `height` rows at least what can be picked."""
     spacious = height >= _SPACIOUS[0] and width >= _SPACIOUS[1]
     lines = [*_head(spacious, width, height, styles), *_model(situation, spacious, width, styles)]
-    room = height - len(lines) - 6
-    suggested, recent = picker.choices(situation, min(MOST_RECENT, room))
-    lines += [BLANK, *_rows(suggested, 0, picker.selected, width, styles)]
+    lines += [BLANK, *([_heading("Try", "↓ and Enter, or click", styles)] if height >= _ROOMY else [])]
+    suggested, recent = picker.choices(situation, min(MOST_RECENT, height - len(lines) - len(_TRY) - 2))
+    lines += _rows(suggested, 0, picker.selected, width, styles)
     if recent:
-        lines += [BLANK, Line([Segment("Recent", styles("dim", attributes="bold"))])]
+        lines += [BLANK, _heading("Recent", "", styles)]
         lines += _rows(recent, len(suggested), picker.selected, width, styles)
     if situation.provider == OFFLINE:
         lines += _first_steps(situation, width, styles)
@@ -192,6 +192,11 @@ def _why(situation: Situation, spacious: bool) -> str:
 def _button(segment: Segment, action: str) -> Segment:
     """A segment that runs an action of the screen on a click."""
     return Segment(segment.text, (segment.style or Style()) + Style(meta={"@click": f"screen.{action}"}))
+
+
+def _heading(text: str, aside: str, styles: ThemeStyles) -> Line:
+    strong, dim = styles("dim", attributes="bold"), styles("dim")
+    return Line([Segment(text, strong), Segment(f"  {aside}" if aside else "", dim)])
 
 
 def _rows(

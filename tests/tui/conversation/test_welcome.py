@@ -75,7 +75,7 @@ def test_it_fits(project: Path, width: int) -> None:
     assert all(cells(line) <= max(width, 40) for line in lines(Agent(project=project), width, recent=PAST))
 
 
-@pytest.mark.parametrize(("height", "recent"), [(12, 4), (18, 5), (36, 5)])
+@pytest.mark.parametrize(("height", "recent"), [(12, 4), (16, 5), (18, 2), (36, 5)])
 def test_what_can_be_picked_is_visible_without_scrolling(project: Path, height: int, recent: int) -> None:
     drawn = lines(Agent("openai", project=project), 56, height, PAST)
     assert len(drawn) <= height
