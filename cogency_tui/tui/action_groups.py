@@ -26,11 +26,16 @@ _GROUP_OF = {each.handler: each.group for each in COMMANDS} | {
 """The group of a command's handler, or of the id of another binding that works everywhere."""
 
 
+def group_of_id(id: str) -> str:
+    """The group of the binding with this id, which works everywhere."""
+    return _GROUP_OF.get(id, "View")
+
+
 def group_of(each: ActiveBinding, screen: Screen[Any]) -> str:
     """The group of a binding on `screen`; a pane, and a screen other than the main one, has its own group."""
     node = each.node
     if isinstance(node, App) or node is app_of(screen).screen_stack[0]:
-        return _GROUP_OF.get(each.binding.id or "", "View")
+        return group_of_id(each.binding.id or "")
     return node.BINDING_GROUP_TITLE or ("Here" if node is not screen else _title(node))
 
 

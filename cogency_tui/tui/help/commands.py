@@ -50,9 +50,9 @@ class HelpCommands(FeatureCommands):
 
     def show_help(self, _argument: str = "") -> None:
         """Show the keys that work at the focus, and the commands."""
-        from cogency_tui.tui.help.screen import HelpScreen, collect_keys, command_rows
+        from cogency_tui.tui.help.screen import HelpScreen, collect_keys
 
-        groups = [*collect_keys(self._screen), command_rows(self._commands())]
+        groups = collect_keys(self._screen, self._commands())
         app_of(self._screen).push_screen(HelpScreen("Help", groups))
 
     def show_keys(self, _argument: str = "") -> None:

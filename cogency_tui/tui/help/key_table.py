@@ -24,6 +24,7 @@ from cogency_tui.config.schema import config_path
 from cogency_tui.config.toml_reader import line_of_key
 from cogency_tui.errors import ConfigError
 from cogency_tui.safe_text import one_line
+from cogency_tui.tui.action_groups import GROUPS, group_of_id
 from cogency_tui.tui.help.screen import HelpGroup, HelpRow
 from cogency_tui.tui.kit.keys import spelled_key
 
@@ -71,8 +72,9 @@ def key_rows(changed: Mapping[str, str]) -> list[HelpGroup]:
     groups: dict[str, list[HelpRow]] = {}
     for key in key_table():
         names = " ".join(spelled_key(each) for each in key.now(changed)) or "none"
-        groups.setdefault(_title(key.owner), []).append(HelpRow(names, key.meaning, key.id))
-    return list(groups.items())
+        groups.setdefault(_group(key), []).append(HelpRow(names, key.meaning, key.id))
+    order = [*(group for group in GROUPS if group in groups), *groups]
+    return [(group, groups[group]) for group in dict.fromkeys(order)]
 
 
 def describe_problems(changed: Mapping[str, str]) -> list[str]:
@@ -136,11 +138,11 @@ def _owners() -> Iterator[type[DOMNode]]:
                 yield value
 
 
-def _title(owner: type[DOMNode]) -> str:
-    """The title of the place where these keys work."""
-    if _rank(owner) < 2:
-        return "Everywhere" if owner.__name__ in ("CogencyApp", "MainScreen") else _words(owner)
-    return str(vars(owner).get("BINDING_GROUP_TITLE") or _words(owner))
+def _group(key: Key) -> str:
+    """The group of a key that works everywhere, or the title of the place where it works."""
+    if key.owner.__name__ in ("CogencyApp", "MainScreen"):
+        return group_of_id(key.id)
+    return str(vars(key.owner).get("BINDING_GROUP_TITLE") or _words(key.owner))
 
 
 def _words(owner: type[Any]) -> str:

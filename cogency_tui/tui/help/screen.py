@@ -1,6 +1,7 @@
 """Help for the present focus, and the list of all keys: generated from the bindings, with a filter."""
 
 from collections.abc import Sequence
+from itertools import zip_longest
 from typing import Any, ClassVar
 
 import msgspec
@@ -11,17 +12,21 @@ from textual.dom import DOMNode
 from textual.screen import Screen
 from textual.widgets import Input
 
+from cogency_tui.tui.action_groups import group_of, in_order
 from cogency_tui.tui.commands import SlashCommand
 from cogency_tui.tui.kit.dialogs import STYLES, Choice, Choices, Dialog, DialogBody, DialogBox, DialogTitle
 from cogency_tui.tui.kit.filter_line import FilterField
 from cogency_tui.tui.kit.keys import spelled_key
-from cogency_tui.tui.kit.lines import BLANK, Line, cells, fit, wrap
+from cogency_tui.tui.kit.lines import BLANK, Line, cells, fit, width_of, wrap
 from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.theme_styles import ThemeStyles
 
-_KEY_COLUMN = 22
+_KEY_COLUMN, _NARROW_KEY_COLUMN = 22, 18
+_TWO_COLUMNS, _GAP = 100, 4
+"""Cells of text from which on there are two columns, and those between them."""
+
 _ID_COLUMN = 26
-_EVERYWHERE = "Everywhere"
+_ROOMY = 64
 _KEYS: list[Choice] = [("↑ ↓", "scroll", "scroll(1)"), ("escape", "close", "back")]
 
 
@@ -37,34 +42,41 @@ HelpGroup = tuple[str, Sequence[HelpRow]]
 """Rows under the title of the place where they work."""
 
 
-def collect_keys(screen: Screen[Any]) -> list[HelpGroup]:
-    """The keys that work on `screen` at its focus, grouped by their handler."""
-    groups: dict[str, dict[tuple[str, str], list[str]]] = {_EVERYWHERE: {}}
+def collect_keys(screen: Screen[Any], commands: Sequence[SlashCommand] = ()) -> list[HelpGroup]:
+    """The keys that work on `screen` at its focus, and `commands`, in the groups of the command palette."""
+    groups: dict[str, dict[tuple[str, str], list[str]]] = {}
     active = [each for each in screen.active_bindings.values() if each.enabled and each.binding.id]
     for each in sorted(
         active, key=lambda each: (each.node is app_of(screen), _place(each.node, each.binding))
     ):
-        here = each.node not in (screen, app_of(screen))
-        where = (each.node.BINDING_GROUP_TITLE or "Here") if here else _EVERYWHERE
         meaning = each.tooltip or each.binding.description
-        keys = groups.setdefault(where, {}).setdefault((each.binding.action, meaning), [])
-        keys.append(spelled_key(each.binding.key))
-    # Local keys come first: they are the most useful.
-    order = sorted(groups.items(), key=lambda group: group[0] == _EVERYWHERE)
-    return [(where, [_row(keys, meaning) for (_act, meaning), keys in rows.items()]) for where, rows in order]
+        rows = groups.setdefault(group_of(each, screen), {})
+        rows.setdefault((each.binding.action, meaning), []).append(spelled_key(each.binding.key))
+    for command in commands:
+        groups.setdefault(command.group, {})
+    return [
+        (
+            group,
+            [
+                *(_row(keys, meaning) for (_act, meaning), keys in groups[group].items()),
+                *_rows_of(group, commands),
+            ],
+        )
+        for group in in_order([*groups])
+    ]
 
 
 def _row(keys: Sequence[str], meaning: str) -> HelpRow:
     return HelpRow(" ".join(dict.fromkeys(keys)), meaning)
 
 
-def command_rows(commands: Sequence[SlashCommand]) -> HelpGroup:
-    """The commands as help rows."""
-    rows = [
+def _rows_of(group: str, commands: Sequence[SlashCommand]) -> list[HelpRow]:
+    """The commands of a group."""
+    return [
         HelpRow(f"/{command.name} {command.takes}".rstrip(), _describe(command.summary, command.choices))
         for command in commands
+        if command.group == group
     ]
-    return "Commands", rows
 
 
 def _place(node: DOMNode, binding: Binding) -> int:
@@ -84,6 +96,8 @@ class HelpScreen(Dialog[None]):
         Binding("down", "scroll(1)", "Down", show=False, id="help.down"),
         Binding("pageup", "scroll(-10)", "Page up", show=False, id="help.page_up"),
         Binding("pagedown", "scroll(10)", "Page down", show=False, id="help.page_down"),
+        Binding("ctrl+home", "scroll(-1_000_000)", "First", show=False, id="help.first"),
+        Binding("ctrl+end", "scroll(1_000_000)", "Last", show=False, id="help.last"),
     ]
     CSS_PATH = STYLES
 
@@ -126,22 +140,63 @@ class HelpScreen(Dialog[None]):
 
     def _draw(self, width: int, styles: ThemeStyles) -> list[Line]:
         words = self.query_one(FilterField).value.casefold().split() if self.is_mounted else []
-        lines: list[Line] = []
-        problems = () if words else self._problems
-        for problem in problems:
-            mark = Segment("✗ ", styles("bad", attributes="bold"))
-            first, *more = wrap([Segment(problem, styles("text"))], width - 2)
-            lines += [first.indented(mark), *(line.indented(Segment("  ", styles())) for line in more)]
-        for title, rows in self._groups:
-            found = [row for row in rows if _matches(row, title, words)]
-            if found:
-                lines += [BLANK] if lines else []
-                lines.append(Line([Segment(title, styles("accent", attributes="bold"))]))
-                lines += [line for row in found for line in _draw_row(row, width, styles)]
-        if not lines:
+        groups = [(title, found) for title, rows in self._groups if (found := _found(rows, title, words))]
+        if not groups:
             return [Line([Segment("No matches.", styles("dim"))])]
+        problems = () if words else self._problems
         hint = "To remap keys, edit [keys] in config.toml; /keys lists the IDs."
-        return [*lines, BLANK, *wrap([Segment(hint, styles("dim"))], width)]
+        return [
+            *(line for problem in problems for line in _draw_problem(problem, width, styles)),
+            *([BLANK] if problems else []),
+            *_draw_groups(groups, width, styles),
+            BLANK,
+            *wrap([Segment(hint, styles("dim"))], width),
+        ]
+
+
+def _draw_problem(problem: str, width: int, styles: ThemeStyles) -> list[Line]:
+    mark = Segment("✗ ", styles("bad", attributes="bold"))
+    first, *more = wrap([Segment(problem, styles("text"))], width - 2)
+    return [first.indented(mark), *(line.indented(Segment("  ", styles())) for line in more)]
+
+
+def _draw_groups(groups: Sequence[HelpGroup], width: int, styles: ThemeStyles) -> list[Line]:
+    """Draw the groups below one another or, where there is room, in two columns of about the same height."""
+    has_ids = any(row.id for _title, rows in groups for row in rows)
+    if width < _TWO_COLUMNS or has_ids or len(groups) == 1:
+        return _stacked([_draw_group(group, width, styles) for group in groups])
+    column = (width - _GAP) // 2
+    blocks = [_draw_group(group, column, styles) for group in groups]
+    left = _stacked(blocks[: (half := _half(blocks))])
+    right = _stacked(blocks[half:])
+    return [
+        _beside(one, other, column + _GAP, styles) for one, other in zip_longest(left, right, fillvalue=BLANK)
+    ]
+
+
+def _half(blocks: Sequence[Sequence[Line]]) -> int:
+    """The number of blocks in the left column that makes the higher column lowest."""
+    sizes = [len(block) + 1 for block in blocks]
+    return min(range(1, len(sizes)), key=lambda half: max(sum(sizes[:half]), sum(sizes[half:])))
+
+
+def _stacked(blocks: Sequence[Sequence[Line]]) -> list[Line]:
+    return [line for block in blocks for line in (BLANK, *block)][1:]
+
+
+def _beside(left: Line, right: Line, width: int, styles: ThemeStyles) -> Line:
+    space = Segment(" " * (width - width_of(left.segments)), styles())
+    return Line([*left.segments, space, *right.segments])
+
+
+def _draw_group(group: HelpGroup, width: int, styles: ThemeStyles) -> list[Line]:
+    title, rows = group
+    head = Line([Segment(title, styles("accent", attributes="bold"))])
+    return [head, *(line for row in rows for line in _draw_row(row, width, styles))]
+
+
+def _found(rows: Sequence[HelpRow], title: str, words: list[str]) -> list[HelpRow]:
+    return [row for row in rows if _matches(row, title, words)]
 
 
 def _matches(row: HelpRow, title: str, words: list[str]) -> bool:
@@ -151,7 +206,8 @@ def _matches(row: HelpRow, title: str, words: list[str]) -> bool:
 
 def _draw_row(row: HelpRow, width: int, styles: ThemeStyles) -> list[Line]:
     """Draw one row; where space is short, the meaning is below the keys."""
-    columns = [(row.keys, _KEY_COLUMN, styles("text", attributes="bold"))]
+    key_column = _KEY_COLUMN if width >= _ROOMY else _NARROW_KEY_COLUMN
+    columns = [(_fitting(row.keys, key_column - 1), key_column, styles("text", attributes="bold"))]
     if row.id:
         columns.append((row.id, _ID_COLUMN, styles("accent")))
     head = [
@@ -167,6 +223,14 @@ def _draw_row(row: HelpRow, width: int, styles: ThemeStyles) -> list[Line]:
         Line([*head, *first.segments]),
         *(line.indented(Segment(" " * indent, styles())) for line in more),
     ]
+
+
+def _fitting(keys: str, width: int) -> str:
+    """As many of `keys` as fit, at least the first; of a command at least its name."""
+    words = keys.split()
+    while len(words) > 1 and cells(" ".join(words)) > width:
+        words.pop()
+    return " ".join(words)
 
 
 def _describe(summary: str, choices: Any) -> str:

@@ -16,7 +16,7 @@ from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.settings.active_theme import store_theme
 from cogency_tui.tui.theme_styles import ThemeStyles, theme_styles_of
 
-_NAME, _KIND = 14, 28
+_NAME, _KIND = 9, 16
 _SAMPLES = ("accent", "edit", "good", "bad", "branch", "dim")
 
 
@@ -36,7 +36,7 @@ def draw_theme(name: str, width: int, styles: ThemeStyles, on: str) -> Line:
 def describe_theme(palette: Palette) -> str:
     """Describe a theme in a few words."""
     if palette.ansi:
-        return "the terminal's own colors" if palette.colors.accent != palette.colors.text else "no colors"
+        return "terminal colors" if palette.colors.accent != palette.colors.text else "no colors"
     return "dark" if palette.dark else "light"
 
 
@@ -68,6 +68,8 @@ class ThemePicker(ListDialog[None, str]):
         ),
         *list_keys("theme", without="k"),
     ]
+
+    BOX = "-question"
 
     def __init__(self) -> None:
         super().__init__("themes", "Theme", SelectList(draw_theme, str, id="themes-list"))

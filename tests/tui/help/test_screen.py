@@ -6,7 +6,9 @@ from typing import Any
 import pytest
 from textual.pilot import Pilot
 
+from cogency_tui.tui.action_groups import GROUPS
 from cogency_tui.tui.help.screen import HelpScreen
+from cogency_tui.tui.kit.dialogs import DialogBody
 from cogency_tui.tui.kit.filter_line import FilterField
 from cogency_tui.tui.settings.theme_picker import ThemePicker
 from tests.tui.driving import app_over, files_of, prompt_of, send, shown, until
@@ -53,6 +55,31 @@ async def test_what_works_just_here_stands_first_and_is_searched_by_key_command_
             await pilot.press("escape")
         await pilot.press(*"zzz")
         await until(pilot, lambda: "No matches." in body(pilot))
+
+
+async def test_help_has_the_groups_of_the_palette_in_two_columns_where_there_is_room(project: Path) -> None:
+    async with app_over(ScriptedAgent(project)).run_test(size=(130, 45)) as pilot:
+        lines = (await help_of(pilot)).splitlines()
+        first = next(line for line in lines if "Prompt" in line)
+        others = first.replace("Prompt", "").split()
+        assert len(others) == 1
+        assert others[0] in GROUPS
+        await pilot.press("f1")
+        await pilot.resize_terminal(100, 45)
+        await until(pilot, lambda: pilot.app.screen.size.width == 100)
+        assert (await help_of(pilot)).splitlines()[0].split() == ["Prompt"]
+        titles = [line.strip() for line in await whole_help(pilot) if line.strip() in GROUPS]
+        assert titles == [group for group in GROUPS if group != "Custom"]
+
+
+async def whole_help(pilot: Pilot[Any]) -> list[str]:
+    """Every line of the help, from the first to the last."""
+    lines: list[str] = []
+    view = pilot.app.screen.query_one(DialogBody)
+    for y in range(view.virtual_size.height):
+        line = view.line_at(y)
+        lines.append(line.text if line else "")
+    return lines
 
 
 @pytest.mark.exhaustive

@@ -216,7 +216,7 @@ def test_rules_are_grouped_by_where_they_hold() -> None:
         Rule("3", "write", "src/**", "/b"),
     ]
     rows = list_rows("auto", [], rules, "/a")
-    assert [row.text for row in rows if isinstance(row, Heading)] == [
+    assert [row.text for row in rows if isinstance(row, Heading) and row.text] == [
         "Allowed in this conversation",
         "Always in this project",
         "Always in every project",

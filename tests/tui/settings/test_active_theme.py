@@ -5,11 +5,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import asdict
 from textual.pilot import Pilot
 
 from cogency_tui.config.layers import load_settings
 from cogency_tui.config.schema import Settings
-from cogency_tui.config.themes import COLOURLESS, theme_directories
+from cogency_tui.config.themes import COLOURLESS, load_palette, theme_directories
 from cogency_tui.tui.settings.theme_picker import ThemePicker
 from cogency_tui.tui.theme_styles import forget_themes
 from tests.tui.driving import app_over, conversation_of, main_of, send, shown, status_of, told, until
@@ -79,7 +80,7 @@ async def test_the_picker_shows_each_theme_at_once_and_keeps_one_only_if_the_per
     async with app.run_test(size=SIZE) as pilot:
         await open_picker(pilot)
         listed = shown(app.screen.query_one("#themes-list"))
-        assert "the terminal's own colors" in listed
+        assert "terminal colors" in listed
         # One that is broken says so, and is not shown.
         assert "✗ The theme" in listed
         await pilot.press("end")
@@ -121,6 +122,27 @@ async def test_the_picker_shows_each_theme_at_once_and_keeps_one_only_if_the_per
 async def open_picker(pilot: Pilot[Any]) -> None:
     await send(pilot, "/theme")
     await until(pilot, lambda: isinstance(pilot.app.screen, ThemePicker))
+
+
+@pytest.mark.parametrize("command", ["/settings", "/model", "/keys", "/theme", "/mode"])
+async def test_a_dialog_and_all_behind_it_change_at_once(project: Path, command: str) -> None:
+    app = app_over(agent_with(project, "night"))
+    async with app.run_test(size=SIZE) as pilot:
+        await send(pilot, command)
+        await until(pilot, lambda: app.screen is not main_of(pilot))
+        await pilot.pause()
+        old = set(asdict(load_palette("night").colors).values()) - set(
+            asdict(load_palette("day").colors).values()
+        )
+        if command == "/theme":
+            # Each theme is shown in its own colors there.
+            old = {load_palette("night").colors.raised, load_palette("night").colors.cursor}
+        assert old & colours_of(pilot)
+        app.appearance.use("day")
+        await pilot.pause()
+        # What is drawn in between is drawn again only after it.
+        await until(pilot, lambda: all(each.is_finished for each in app.workers if each.group == "restyle"))
+        await until(pilot, lambda: not old & colours_of(pilot))
 
 
 @pytest.mark.exhaustive
