@@ -153,7 +153,7 @@ def draw_row(row: Row, width: int, styles: ThemeStyles, on: str) -> Line:
     if isinstance(row, Heading):
         return Line([Segment(fit(row.text, width), styles("accent", on, "bold"))])
     entry, bright = row.entry, styles("accent", on, "bold")
-    command_width = _COMMAND if width >= _ROOMY else 0
+    command_width = _COMMAND if entry.command and width >= _ROOMY else 0
     title_width = width - _KEY - command_width
     title = fit(one_line(entry.title), title_width - 2)
     command = fit(entry.command, command_width - 1)

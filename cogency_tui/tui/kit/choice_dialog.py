@@ -6,14 +6,18 @@ from typing import ClassVar
 
 import msgspec
 from rich.segment import Segment
+from textual import events
 from textual.binding import Binding, BindingType
 
 from cogency_tui.safe_text import one_line
 from cogency_tui.tui.kit.dialogs import Choice
-from cogency_tui.tui.kit.lines import Line, cells, fit
-from cogency_tui.tui.kit.list_dialog import ListDialog
+from cogency_tui.tui.kit.lines import Line, cells, fit, wrap
+from cogency_tui.tui.kit.list_dialog import ListDialog, Note
 from cogency_tui.tui.kit.select_list import SelectList, list_keys
 from cogency_tui.tui.theme_styles import ThemeStyles
+
+_WIDE = 80
+"""Columns of a screen from which on the meanings fit beside the choices."""
 
 
 class ChoiceRow(msgspec.Struct, frozen=True):
@@ -35,12 +39,18 @@ class ChoiceDialog(ListDialog["str | None", ChoiceRow]):
 
     def __init__(self, title: str, rows: Sequence[ChoiceRow]) -> None:
         self._name_width = max((cells(one_line(row.value)) for row in rows), default=0)
-        super().__init__("choice", title, SelectList(self._draw_row, attrgetter("value"), id="choice-list"))
+        listed = SelectList(self._draw_row, attrgetter("value"), id="choice-list")
+        super().__init__("choice", title, listed, Note(self._draw_note, id="choice-note"))
         self._offered = rows
 
     def on_mount(self) -> None:
         self.rows.show(self._offered, next((row.value for row in self._offered if row.current), None))
         self.show_selected()
+
+    def on_resize(self, event: events.Resize) -> None:
+        # In a wide dialog each meaning is beside its choice.
+        assert self.note is not None
+        self.note.display = event.size.width < _WIDE
 
     async def clicked(self) -> None:
         self.action_choose()
@@ -51,6 +61,10 @@ class ChoiceDialog(ListDialog["str | None", ChoiceRow]):
 
     def choices(self) -> list[Choice]:
         return [("enter", "choose", "choose"), ("escape", "cancel", "close")]
+
+    def _draw_note(self, width: int, styles: ThemeStyles) -> list[Line]:
+        row = self.rows.row
+        return wrap([Segment(row.meaning, styles("text"))], width) if row and row.meaning else []
 
     def _draw_row(self, row: ChoiceRow, width: int, styles: ThemeStyles, on: str) -> Line:
         name = one_line(row.value)

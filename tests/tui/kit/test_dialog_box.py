@@ -1,14 +1,13 @@
 """The box of a dialog: as high as its contents, and its keys always on the screen."""
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 from textual.pilot import Pilot
 
 from cogency_tui.tui.app import CogencyApp
 from cogency_tui.tui.kit.dialogs import Choices, DialogBox
-from cogency_tui.tui.kit.select_list import SelectList
+from cogency_tui.tui.models.screen import PickerScreen
 from tests.tui.driving import app_over, send, until
 from tests.tui.scripted import ScriptedAgent
 
@@ -40,7 +39,9 @@ async def test_the_keys_are_on_the_screen_however_small_it_is(
 async def test_it_is_as_high_as_its_list_and_does_not_move_while_that_is_filtered(project: Path) -> None:
     async with app_in(project).run_test(size=(120, 45)) as pilot:
         box = await opened(pilot, "/model")
-        rows: SelectList[Any] = box.query_one(SelectList)
+        screen = pilot.app.screen
+        assert isinstance(screen, PickerScreen)
+        rows = screen.rows
         assert rows.region.height == len(rows.rows)
         before = box.region
         await pilot.press(*"oll")
