@@ -123,6 +123,21 @@ class ReviewText(TextArea):
             at += len(piece)
         return line
 
+    def get_cursor_line_end_location(self) -> tuple[int, int]:
+        if self._current.short:
+            return super().get_cursor_line_end_location()
+        # A line of code that is wrapped is still one line.
+        row, _column = self.cursor_location
+        return row, len(self.document.get_line(row))
+
+    def get_cursor_line_start_location(self, smart_home: bool = False) -> tuple[int, int]:
+        if self._current.short:
+            return super().get_cursor_line_start_location(smart_home)
+        row, column = self.cursor_location
+        line = self.document.get_line(row)
+        indent = len(line) - len(line.lstrip())
+        return row, indent if smart_home and column != indent else 0
+
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         return super().check_action(action, parameters) if action != "send" else self._current.short
 

@@ -89,3 +89,12 @@ async def test_keys_of_the_review_do_nothing_while_a_text_is_written(one: Review
     await one.press("n", "escape")
     assert one.area.has_focus
     assert one.states == ("new",)
+
+
+async def test_home_and_end_go_to_the_ends_of_a_line_of_code_however_it_is_wrapped(one: Reviewer) -> None:
+    await one.press("e")
+    one.area.text = "    long = '" + "x" * 200 + "'\n"
+    await one.press("end", "ctrl+e", "#")
+    assert one.area.document.get_line(0).endswith("'#")
+    await one.press("home")
+    assert one.area.cursor_location == (0, 4)
