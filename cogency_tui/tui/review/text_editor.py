@@ -66,19 +66,25 @@ class EditorTitle(Bar):
 
     def segments(self, width: int) -> list[Segment]:
         styles, task = self.theme_styles, self._current
-        save = "Enter" if task.short else "Ctrl+S"
-        right = [
-            Segment(save, styles("text", "raised")),
-            Segment(f" {task.verb}   ", styles("dim", "raised")),
-            Segment("Esc", styles("text", "raised")),
-            Segment(" cancel  ", styles("dim", "raised")),
-        ]
         left = [Segment(f"  {task.title}", styles("accent", "raised", "bold"))]
+        right = self._keys(line=task.short)
+        if width_of([*left, *right]) + 2 > width:
+            right = self._keys(line=False)
         room = width - width_of([*left, *right]) - 4
         about = fit(task.about, room) if room >= _LEAST else ""
         return end_to_end(
             [*left, Segment(f"  {about}", styles("dim", "raised"))], right, width, styles, "raised"
         )
+
+    def _keys(self, *, line: bool) -> list[Segment]:
+        save = "Enter" if self._current.short else "Ctrl+S"
+        keys = [(save, self._current.verb), *([("Ctrl+J", "new line")] if line else []), ("Esc", "cancel")]
+        parts = [(Segment(key, self.theme_styles("text", "raised")), verb) for key, verb in keys]
+        return [
+            segment
+            for key, verb in parts
+            for segment in (key, Segment(f" {verb}  ", self.theme_styles("dim", "raised")))
+        ]
 
 
 class ReviewText(TextArea):
