@@ -154,9 +154,11 @@ class DiffView(LineView):
 
     def inset(self, widget: Widget, hunk: str, rows: int) -> None:
         """Show a widget of so many lines below a hunk, or above all of them (`WHOLE_FILE`)."""
-        self._inset = Inset(widget, hunk, rows)
-        self.renew()
-        self._reveal_inset()
+        inset = Inset(widget, hunk, rows)
+        if inset != self._inset:
+            self._inset = inset
+            self.renew()
+            self._reveal_inset()
 
     def clear_inset(self) -> None:
         """Close the gap that the widget was in."""

@@ -156,6 +156,28 @@ async def test_a_fork_knows_what_the_user_did_to_files_before_it(make_agent: Mak
         assert (await timeline.content(found), still) == (b"three\n", True)
 
 
+async def test_a_fork_restores_what_it_has_from_its_origin_and_leaves_the_rest(
+    make_agent: MakeAgent, project: Path
+) -> None:
+    replies = (write("a.txt", "one\n"), "Done.", write("b.txt", "b\n"), "Done.")
+    async with make_agent(*replies) as agent:
+        await say(agent, "go")
+        store = await agent.store()
+        through = (await agent.timeline("c").read()).points[-1].number
+        fork = await Forks(store.database).fork("c", through)
+        await say(agent, "on")
+        timeline = agent.timeline(fork.id)
+        past = await timeline.read()
+        plan = await timeline.restore(past, 0)
+        assert [each.change.path for each in plan.changes] == ["a.txt"]
+        await timeline.apply(plan)
+        assert not (project / "a.txt").exists()
+        assert (project / "b.txt").exists()
+        # The original's files are the same ones.
+        then = (await files_of(agent.timeline("c"), await agent.timeline("c").read(), 0))["a.txt"]
+        assert then[1] is True
+
+
 async def test_what_was_not_recorded_is_rebuilt_and_said_so(make_agent: MakeAgent) -> None:
     model = ScriptedProvider(block("read", file="greet.py"), "It greets.")
     async with make_agent(llm=model, mode="replay") as agent:
