@@ -23,6 +23,9 @@ _MOST_ROWS = 5_000
 _SHOWN = 60
 """Lines of one rewrite that are shown."""
 
+_LONGEST = 2_000
+"""Characters of a line beyond which the rest is not shown."""
+
 _TAB = 4
 
 
@@ -63,7 +66,8 @@ def draw_rewrite(rewrite: Rewrite, path: str, digits: int, width: int, styles: T
     """Draw the lines that are in place of the agent's, with their numbers in the current file."""
     room = max(4, width - digits - 3)
     lines: list[Line] = []
-    for number, text in enumerate(rewrite.texts[:_SHOWN], rewrite.line):
+    shown = (text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…" for text in rewrite.texts[:_SHOWN])
+    for number, text in enumerate(shown, rewrite.line):
         lines += _draw_line(text, str(number).rjust(digits), path, room, styles)
     if not rewrite.texts:
         lines.append(_draw_note(f"{SIGN} removed", "accent", digits, width, styles))
