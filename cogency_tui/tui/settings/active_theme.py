@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from textual.app import App
+from textual.dom import DOMNode
 
 from cogency_tui.config.schema import config_path
 from cogency_tui.config.themes import (
@@ -24,6 +25,7 @@ from cogency_tui.config.themes import (
     theme_directories,
 )
 from cogency_tui.errors import ConfigError
+from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.theme_styles import forget_themes, textual_theme
 
 if TYPE_CHECKING:
@@ -158,6 +160,13 @@ class Appearance:
         else:
             # Equal names with different colors: Textual detects no change.
             app.mutate_reactive(App.theme)
+
+
+def appearance_of(node: DOMNode) -> Appearance:
+    """The appearance of the app of `node`."""
+    # Only the type of our own app, which imports this module, has one.
+    app: Any = app_of(node)
+    return app.appearance
 
 
 def _has_light_background(environ: "Mapping[str, str]") -> bool:

@@ -12,8 +12,7 @@ from cogency_tui.tui.kit.dialogs import Choice
 from cogency_tui.tui.kit.lines import Line, fit, width_of
 from cogency_tui.tui.kit.list_dialog import ListDialog
 from cogency_tui.tui.kit.select_list import SelectList, list_keys
-from cogency_tui.tui.kit.typed_app import app_of
-from cogency_tui.tui.settings.active_theme import store_theme
+from cogency_tui.tui.settings.active_theme import appearance_of, store_theme
 from cogency_tui.tui.theme_styles import ThemeStyles, theme_styles_of
 
 _NAME, _KIND = 9, 16
@@ -73,7 +72,7 @@ class ThemePicker(ListDialog[None, str]):
 
     def __init__(self) -> None:
         super().__init__("themes", "Theme", SelectList(draw_theme, str, id="themes-list"))
-        self._before: str = app_of(self).appearance.chosen
+        self._before = appearance_of(self).chosen
 
     def on_mount(self) -> None:
         self.rows.show([AUTO, *theme_names()], self._before)
@@ -91,7 +90,7 @@ class ThemePicker(ListDialog[None, str]):
 
     def action_keep(self) -> None:
         try:
-            path = store_theme(app_of(self).appearance.chosen)
+            path = store_theme(appearance_of(self).chosen)
         except CogencyError as exc:
             self.notify(exc.advice, severity="error", markup=False)
         else:
@@ -99,7 +98,7 @@ class ThemePicker(ListDialog[None, str]):
         self.dismiss(None)
 
     async def action_back(self) -> None:
-        if app_of(self).appearance.chosen != self._before:
+        if appearance_of(self).chosen != self._before:
             await self.run_action(f"app.set_theme({self._before!r})")
         self.dismiss(None)
 
