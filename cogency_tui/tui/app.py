@@ -214,6 +214,15 @@ class CogencyApp(App[int]):
             id="suspend",
             tooltip="Suspend to the shell; `fg` resumes",
         ),
+        Binding(
+            "ctrl+l",
+            "repaint",
+            "Redraw",
+            show=False,
+            priority=True,
+            id="repaint",
+            tooltip="Redraw the screen, if the terminal or another program garbled it",
+        ),
     ]
     ENABLE_SELECT_AUTO_SCROLL = True
 
@@ -327,7 +336,7 @@ class CogencyApp(App[int]):
         """Redraw everything that the terminal missed while its output was not read."""
         self.presence.begin()
         self.presence.show()
-        self._repaint()
+        self.action_repaint()
 
     def copy_to_clipboard(self, text: str) -> None:
         """Copy `text` to where the user can paste it from, and report where that is."""
@@ -437,9 +446,10 @@ class CogencyApp(App[int]):
     def _come_back(self, _app: object) -> None:
         """Redraw the whole screen: after `fg` the terminal shows something else."""
         self.presence.begin()
-        self._repaint()
+        self.action_repaint()
 
-    def _repaint(self) -> None:
+    def action_repaint(self) -> None:
+        """Draw the whole screen again."""
         self._shown_rows.forget()
         self.refresh(layout=True)
 

@@ -211,6 +211,16 @@ ASKED = b"\x1b]11;?"
 DAY_TEXT = b"38;2;34;38;47"
 
 
+def test_ctrl_l_draws_the_whole_screen_again(project: Path) -> None:
+    with started(project) as terminal:
+        terminal.wait_for(READY)
+        terminal.send("typed")
+        terminal.wait_for("▌ typed")
+        before = len(terminal.raw)
+        terminal.send("\x0c")
+        terminal.wait_for(lambda _text: all(each in terminal.raw[before:] for each in (b"cogency", b"typed")))
+
+
 def test_a_light_terminal_gets_a_light_theme_and_its_answer_is_not_typed(project: Path) -> None:
     with started(project) as terminal:
         terminal.wait_for(lambda _text: ASKED in terminal.raw)
