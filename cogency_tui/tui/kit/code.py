@@ -14,7 +14,7 @@ from rich.segment import Segment
 
 from cogency_tui.tui.kit.command_output import OutputLines, TextLine
 from cogency_tui.tui.kit.lazy_text_layout import MOST_LAID, LazyLayout, Recent
-from cogency_tui.tui.kit.lines import CONTINUATION, Line, cells, chop, fit, fold, width_of
+from cogency_tui.tui.kit.lines import CONTINUATION, Line, cells, fit, fold, folds, width_of
 from cogency_tui.tui.theme_styles import ThemeStyles
 
 _WHOLE_LIMIT = 3_000
@@ -181,8 +181,7 @@ class CodeLines:
 
     def _measure(self) -> None:
         row, room = self._rows[-1], self._width - 2
-        count = -(-len(row) // room) if row.isascii() else len(chop([Segment(row)], room))
-        self._ends.append((self._ends[-1] if self._ends else 0) + max(1, count))
+        self._ends.append((self._ends[-1] if self._ends else 0) + len(folds(row, room)))
 
     def _drop_last(self) -> None:
         self._rows.pop()
@@ -213,7 +212,7 @@ class CodeLines:
     def _frame(self, row: list[Segment], joint: str) -> list[Line]:
         fill = self._theme_styles("text", "raised")
         lines: list[Line] = []
-        for line in chop(row, self._width - 2):
+        for line in fold(row, self._width - 2):
             rest = max(0, self._width - 1 - width_of(line.segments))
             mark = Segment(CONTINUATION, self._theme_styles("dim", "raised")) if lines else Segment(" ", fill)
             segments = [mark, *line.segments, Segment(" " * rest, fill)]
@@ -222,10 +221,12 @@ class CodeLines:
 
 
 def padding(name: str, width: int, styles: ThemeStyles, joint: str = "\n") -> Line:
-    """Draw the line of surface above or below code, with a name at its right."""
-    name = fit(name, width - 2)
-    text = " " * (width - 1 - cells(name)) + name + " "
-    return Line([Segment(text, styles("dim", "raised"))], joint, len(text))
+    """Draw the line of surface above or below code, or a rule where surfaces look the same, with `name` at its
+    right."""
+    label = f" {fit(name, width - 2)} " if name else ""
+    space = ("─" if styles.palette.flat else " ") * (width - cells(label))
+    segments = [Segment(space, styles("rule", "raised")), Segment(label, styles("dim", "raised"))]
+    return Line(segments, joint, len(space) + len(label))
 
 
 _FRAME = 2
