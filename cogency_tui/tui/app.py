@@ -31,7 +31,7 @@ from textual.dom import DOMNode, NoScreen
 from textual.driver import Driver
 from textual.filter import ANSIToTruecolor, LineFilter, Monochrome, NoColor
 from textual.notifications import SeverityLevel
-from textual.screen import Screen
+from textual.screen import ModalScreen, Screen
 from textual.widget import MountError
 from textual.widgets import Input, TextArea
 from textual.worker import Worker, WorkerFailed, active_worker  # pyright: ignore[reportUnknownVariableType]
@@ -448,11 +448,6 @@ class CogencyApp(App[int]):
         self.presence.begin()
         self.action_repaint()
 
-    def action_repaint(self) -> None:
-        """Draw the whole screen again."""
-        self._shown_rows.forget()
-        self.refresh(layout=True)
-
     def on_main_screen_state_changed(self, event: MainScreen.StateChanged) -> None:
         self.presence.change(event.state, watched=self.app_focus)
         if event.state == "idle":
@@ -488,6 +483,7 @@ class CogencyApp(App[int]):
     def action_repaint(self) -> None:
         """Clear the terminal and draw every cell: a terminal may be wrong about the width of an emoji."""
         self.send_to_terminal(CLEAR)
+        self._shown_rows.forget()
         self.refresh(layout=True)
 
     def action_set_theme(self, name: str) -> None:

@@ -184,10 +184,11 @@ class Layout:
         """The lines of a rewrite in the column of the new side."""
         pen, styles = self._pen, self._pen.theme_styles
         half = (pen.width - 1) // 2
-        before = [Segment(" " * (pen.digits + 1), styles("dim", "raised"))]
+        # The number of the other side, where there is room for both.
+        before = [Segment(" " * (pen.gutter - pen.digits - 3), styles("dim", "raised"))]
         if self._split:
             before = [Segment(" " * half, styles()), Segment("│", styles("rule"))]
-        room = half if self._split else pen.width - pen.digits - 1
+        room = half if self._split else pen.width - width_of(before)
         drawn = draw_rewrite(rewrite, self.file.file.path, pen.digits, room, styles)
         return [Line([*before, *line.segments], line.joint, width_of(before) + line.lead) for line in drawn]
 

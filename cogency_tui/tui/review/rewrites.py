@@ -7,9 +7,9 @@ from rich.segment import Segment
 
 from cogency_tui.agent.review.model import Rewrite
 from cogency_tui.safe_text import reveal
-from cogency_tui.tui.kit.code import read_code
+from cogency_tui.tui.kit.code import color_line
 from cogency_tui.tui.kit.file_text import language_of
-from cogency_tui.tui.kit.lines import Line, chop, width_of
+from cogency_tui.tui.kit.lines import CONTINUATION, Line, fold, width_of
 from cogency_tui.tui.kit.number_format import plural
 from cogency_tui.tui.theme_styles import ThemeStyles
 from cogency_tui.workspace.diff_rows import Rows
@@ -81,14 +81,13 @@ def _draw_note(text: str, role: str, digits: int, width: int, styles: ThemeStyle
 
 
 def _draw_line(text: str, number: str, path: str, room: int, styles: ThemeStyles) -> list[Line]:
-    read = [*read_code(language_of(path), text.expandtabs(_TAB))]
-    pieces = read[0] if len(read) == 1 else [(text.expandtabs(_TAB), "text")]
+    pieces = color_line(language_of(path), text.expandtabs(_TAB))
     code = [Segment(reveal(piece), styles(role, "raised")) for piece, role in pieces]
     lines: list[Line] = []
-    for line in chop(code, room):
+    for line in fold(code, room):
         head = [
             Segment(" " * len(number) if lines else number, styles("dim", "raised")),
-            Segment("   " if lines else f" {SIGN} ", styles("accent", "raised", "bold")),
+            Segment(f" {CONTINUATION if lines else SIGN} ", styles("dim" if lines else "accent", "raised")),
         ]
         rest = Segment(" " * (room - width_of(line.segments)), styles("text", "raised"))
         lines.append(Line([*head, *line.segments, rest], line.joint, len(number) + 3))
