@@ -127,7 +127,9 @@ class AcpSession:
         yes, no = ("Keep", "Revert") if question.effect == "changed" else ("Allow once", "Refuse")
         options = [PermissionOption(option_id="once", name=yes, kind="allow_once")]
         if question.turn:
-            options.append(PermissionOption(option_id="turn", name="Allow all edits this turn", kind="allow_always"))
+            options.append(
+                PermissionOption(option_id="turn", name="Allow all edits this turn", kind="allow_always")
+            )
         if question.grant:
             name = f"Allow in this conversation: {reveal(question.grant)}"
             options.append(PermissionOption(option_id="conversation", name=name, kind="allow_always"))

@@ -234,4 +234,9 @@ def _dependencies(job: Job, by_action: Mapping[str, Job]) -> list[tuple[str, Job
     ]
 
 
-_BECAME = {NodeState.FAILED: "failed", NodeState.DECLINED: "failed", NodeState.SKIPPED: "was skipped", NodeState.LOST: "has no result"}
+_BECAME = {
+    NodeState.FAILED: "failed",
+    NodeState.DECLINED: "failed",
+    NodeState.SKIPPED: "was skipped",
+    NodeState.LOST: "has no result",
+}

@@ -63,7 +63,7 @@ class QuestionOrder:
             return not other.decided
         if other.state is not NodeState.WAITING or not self._asks(other):
             return False
-        known = {each: None for each in self._before(job)}
+        known: dict[Job, bool | None] = dict.fromkeys(self._before(job))
         return self._soon(other, known)
 
     def _soon(self, job: Job, known: dict[Job, bool | None]) -> bool:

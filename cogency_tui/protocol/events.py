@@ -128,12 +128,12 @@ class ResultPayload(TypedDict):
     """`outcome` is one line for the user, `content` any JSON value for the model; `error` states whether the
     model receives it as a failure, `state` how the call ended.
 
-    `refused` is the reason why permissions did not allow the call; if the user declined it, `words` are theirs.
-    A result in place of a call that could
-    not be parsed has that call's text as `raw`, and the model's id of it as `action`. `put_back` are the
-    protected files whose changes were reverted, of a call that otherwise succeeded. `sources` name the origin
-    of its content, where that is neither the user nor the project; `possible_sources` name sources that
-    nothing prevented the call from reading. Events of older versions have neither.
+    `refused` is the reason why permissions did not allow the call; if the user declined it, `words` are what
+    they wrote to that. A result in place of a call that could not be parsed has that call's text as `raw`, and
+    the model's id of it as `action`. `put_back` are the protected files whose changes were reverted, of a call
+    that otherwise succeeded. `sources` name the origin of its content, where that is neither the user nor the
+    project; `possible_sources` name sources that nothing prevented the call from reading. Events of older
+    versions have neither.
     """
 
     outcome: str
@@ -154,13 +154,20 @@ DECLINED = "You declined."
 
 
 def outcome_shown(payload: ResultPayload) -> str:
-    """The outcome as the user sees it: what they have declined in their own words, not as the model is told."""
+    """The outcome for the user; of a call that they have declined, with their words."""
     if payload["state"] != "declined":
         return payload["outcome"]
-    return f"You declined: {payload['words']}" if payload.get("words") else DECLINED
+    words = payload.get("words")
+    return f"You declined: {words}" if words else DECLINED
 
 
-_MARKS: dict[CallState, str] = {"running": "⠋", "done": "✓", "declined": "⊘", "skipped": "⊘", "interrupted": "■"}
+_MARKS: dict[CallState, str] = {
+    "running": "⠋",
+    "done": "✓",
+    "declined": "⊘",
+    "skipped": "⊘",
+    "interrupted": "■",
+}
 
 
 def mark_of(payload: ResultPayload) -> str:

@@ -214,15 +214,6 @@ class CogencyApp(App[int]):
             id="suspend",
             tooltip="Suspend to the shell; `fg` resumes",
         ),
-        Binding(
-            "ctrl+l",
-            "repaint",
-            "Redraw",
-            show=False,
-            priority=True,
-            id="repaint",
-            tooltip="Redraw the screen, if the terminal or another program garbled it",
-        ),
     ]
     ENABLE_SELECT_AUTO_SCROLL = True
 

@@ -146,7 +146,7 @@ async def test_a_turn_as_an_editor_sees_it(project: Path, data: Path) -> None:
     )  # fmt: skip
     call, options = editor.asked[0]
     assert call.tool_call_id in editor.calls()
-    assert [option.option_id for option in options] == ["once", "conversation", "always", "no"]
+    assert [option.option_id for option in options] == ["once", "turn", "conversation", "always", "no"]
     assert any(
         "-print" in content.content.text for content in call.content or [] if content.type == "content"
     )
@@ -162,7 +162,7 @@ async def test_what_is_refused_is_not_done(project: Path, data: Path, choice: st
     assert (project / "greet.py").read_text() == 'print("hello")\n'
     failed = next(updates for updates in editor.calls().values() if updates[-1].status == "failed")
     told = failed[-1].content[0].content.text
-    assert ("The user declined" if choice == "no" else "no user is available to approve it") in told
+    assert ("You declined." if choice == "no" else "no user is available to approve it") in told
     assert "Their reason" not in told
 
 

@@ -548,7 +548,9 @@ class Gate:
         routine = intent.loss or case.reason in (_CHANGES_FILES, _RUNS_COMMAND)
         reasons = [] if routine else [case.reason]
         if self._asker:
-            reasons = [f"{case.reason} (requested by {self._asker})" if reasons else f"requested by {self._asker}"]
+            reasons = [
+                f"{case.reason} (requested by {self._asker})" if reasons else f"requested by {self._asker}"
+            ]
         if (caution := self._caution(intent)) and caution != case.reason:
             reasons.append(f"Also, {caution}" if reasons else caution)
         if ruling.changed:

@@ -243,7 +243,12 @@ class CallRows:
         return first, range(first, count)
 
 
-_FAILED_MARK = {"failed": "failed", "declined": "was declined", "skipped": "was skipped", "interrupted": "was interrupted"}
+_FAILED_MARK = {
+    "failed": "failed",
+    "declined": "was declined",
+    "skipped": "was skipped",
+    "interrupted": "was interrupted",
+}
 
 
 def dependencies(call: CallUnit, before: Sequence[CallUnit]) -> dict[str, CallUnit | None]:

@@ -166,7 +166,10 @@ class MoreLine(Bar):
         self._body = body
 
     def on_mount(self) -> None:
-        self.watch(self._body, "scroll_y", self.refresh, init=False)
+        self.watch(self._body, "scroll_y", self._follow, init=False)
+
+    def _follow(self) -> None:
+        self.refresh()
 
     def segments(self, width: int) -> list[Segment]:
         above = self._body.scroll_offset.y

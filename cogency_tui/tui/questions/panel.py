@@ -8,8 +8,9 @@ the question's; a panel answers once.
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from time import monotonic
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 from textual import events
 from textual.app import ComposeResult
@@ -57,7 +58,8 @@ _BESIDE = 7
 _SCOPES: Mapping[str, Scope] = {"turn": "turn", "conversation": "conversation", "always": "always"}
 
 
-class Hands(NamedTuple):
+@dataclass(frozen=True)
+class Hands:
     """Functions that a panel calls: with the answer, with input that is not meant for it, and where the user
     stops the turn.
     """
@@ -110,9 +112,7 @@ class QuestionPanel(Vertical, can_focus=True):
             id="question.reason",
             tooltip="Decline and tell the agent why",
         ),
-        Binding(
-            "escape", "back", "Stop", show=False, id="question.stop", tooltip="Stop the turn"
-        ),
+        Binding("escape", "back", "Stop", show=False, id="question.stop", tooltip="Stop the turn"),
         Binding("up,k", "scroll(-1)", "Up", show=False, id="question.up"),
         Binding("down,j", "scroll(1)", "Down", show=False, id="question.down"),
         Binding("pageup", "scroll(-10)", "Page up", show=False, id="question.page_up"),

@@ -119,7 +119,9 @@ class Questions:
 
     def _remember(self, focused: Widget | None) -> None:
         """Remember where the focus goes back to, unless it is in a question."""
-        if focused is not None and not any(node.has_class("question") for node in focused.ancestors_with_self):
+        if focused is not None and not any(
+            node.has_class("question") for node in focused.ancestors_with_self
+        ):
             self._origin = focused
 
     def _give_focus_back(self, panel: "QuestionPanel") -> None:

@@ -16,7 +16,7 @@ from cogency_tui.tui.kit.lines import BLANK, Line, width_of, wrap
 from cogency_tui.tui.theme_styles import ThemeStyles
 
 _TALL, _END = 16, 3
-"""Lines of a text that are shown unchanged; of a longer one, at most the first and as many last ones shown."""
+"""Lines of a text that are shown unchanged; of a longer one, at most its first and as many of its last."""
 
 _EDITING = frozenset(("edit", "replace", "write"))
 """Our tools whose detail is a diff; the details of other tools are text, whatever their form."""

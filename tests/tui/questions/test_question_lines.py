@@ -16,8 +16,8 @@ from textual.widgets import Input
 
 from cogency_tui.agent.permissions.gate import Answer, Question, Round
 from cogency_tui.config.themes import DEFAULT, load_palette
-from cogency_tui.tui.kit.bar import Surface
 from cogency_tui.tui.help.screen import HelpScreen
+from cogency_tui.tui.kit.bar import Surface
 from cogency_tui.tui.kit.dialogs import Confirmation, DialogBody
 from cogency_tui.tui.main.features import PANES_STYLES
 from cogency_tui.tui.questions.answer_lines import Answers, MoreLine
@@ -254,7 +254,9 @@ async def test_other_waiting_questions_are_looked_at_and_not_answered() -> None:
         await until(pilot, lambda: app.answers == [Answer(allow=True)])
 
 
-@pytest.mark.parametrize(("size", "changed"), [((80, 24), 8), ((60, 16), 4), ((100, 30), 11), ((160, 45), 18)])
+@pytest.mark.parametrize(
+    ("size", "changed"), [((80, 24), 8), ((60, 16), 4), ((100, 30), 11), ((160, 45), 18)]
+)
 async def test_as_many_changed_lines_as_fit_are_seen_at_once_in_half_of_the_window(
     size: tuple[int, int], changed: int
 ) -> None:
@@ -279,7 +281,9 @@ async def test_as_many_changed_lines_as_fit_are_seen_at_once_in_half_of_the_wind
 
 
 async def test_a_loss_is_named_in_red_and_an_ordinary_question_is_not() -> None:
-    lost = replace(COMMAND, detail="rm -rf docs", reason="", loss="the directory: docs/ (7 files)", grant="", pattern="")
+    lost = replace(
+        COMMAND, detail="rm -rf docs", reason="", loss="the directory: docs/ (7 files)", grant="", pattern=""
+    )
     async with asking(lost) as (app, pilot, _clock):
         await until(pilot, lambda: "permanently deletes" in body_of(app))
         assert "This permanently deletes the directory: docs/ (7 files)." in body_of(app)
@@ -437,7 +441,9 @@ async def test_a_command_is_shown_with_what_it_hides_and_answers_say_how_far_the
         assert "Reason" not in body_of(app)
         assert "+ x = 2␛[2J" in body_of(app)
         assert len(grounds_of(app)) == 3
-        assert "a All edits this turn   c All edits this conversation" in shown(app.question.query_one(Answers))
+        assert "a All edits this turn   c All edits this conversation" in shown(
+            app.question.query_one(Answers)
+        )
 
         # What a yes covers is not cut, nor a long rule.
         covers = "every command, until content from elsewhere is read"
@@ -603,7 +609,9 @@ async def test_typing_on_does_not_answer(project: Path) -> None:
 
 
 async def test_escape_at_a_question_interrupts_the_turn(project: Path) -> None:
-    agent = ScriptedAgent(project, [call("c", "shell", command="ls"), execute(), asks(COMMAND), respond("on")])
+    agent = ScriptedAgent(
+        project, [call("c", "shell", command="ls"), execute(), asks(COMMAND), respond("on")]
+    )
     async with app_over(agent).run_test(size=(100, 30)) as pilot:
         await send(pilot, "go")
         await asked(pilot)

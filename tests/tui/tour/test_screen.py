@@ -13,7 +13,17 @@ from cogency_tui.tui.recall.screen import RecallScreen
 from cogency_tui.tui.review.screen import ReviewScreen
 from cogency_tui.tui.tour.screen import FILES, STEPS, TourBar, TourScreen
 from cogency_tui.tui.undo.screen import UndoScreen
-from tests.tui.driving import answer, app_over, asked, conversation_of, finished, main_of, prompt_of, shown, until
+from tests.tui.driving import (
+    answer,
+    app_over,
+    asked,
+    conversation_of,
+    finished,
+    main_of,
+    prompt_of,
+    shown,
+    until,
+)
 from tests.tui.looks import check_looks
 from tests.tui.pty import Terminal
 from tests.tui.scripted import ScriptedAgent
