@@ -129,11 +129,11 @@ class ResultPayload(TypedDict):
     model receives it as a failure, `state` how the call ended.
 
     `refused` is the reason why permissions did not allow the call; if the user declined it, `words` are what
-    they wrote to that. A result in place of a call that could not be parsed has that call's text as `raw`, and
-    the model's id of it as `action`. `put_back` are the protected files whose changes were reverted, of a call
-    that otherwise succeeded. `sources` name the origin of its content, where that is neither the user nor the
-    project; `possible_sources` name sources that nothing prevented the call from reading. Events of older
-    versions have neither.
+    they wrote to that. A result in place of a call that could not be parsed has that call's text as `raw`,
+    and the model's id of it as `action`. `put_back` are the protected files whose changes were reverted, of a
+    call that otherwise succeeded. `sources` name the origin of its content, where that is neither the user
+    nor the project; `possible_sources` name sources that nothing prevented the call from reading. Events of
+    older versions have neither.
     """
 
     outcome: str

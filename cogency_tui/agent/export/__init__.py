@@ -34,8 +34,8 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """A call: its subject in one line, its arguments and its output as text. `state` is `interrupted` if there
-    is no result.
+    """A call: its subject in one line, its arguments and its output as text. `state` is `interrupted` if
+    there is no result.
     """
 
     tool: str
