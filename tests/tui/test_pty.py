@@ -35,7 +35,7 @@ def test_a_change_is_asked_for_made_and_answered(project: Path, tmp_path: Path) 
         terminal.send(REPLACE)
         terminal.wait_for(REPLACE)
         terminal.send(ENTER)
-        terminal.wait_for("Allow this file change?")
+        terminal.wait_for("? Edit greet.py")
         terminal.wait_for('print("goodbye")')
         assert (project / "greet.py").read_text() == 'print("hello")\n'
         # A question takes no answer in its first moments: keys typed into it by chance do not count.

@@ -131,7 +131,7 @@ async def test_a_question_that_was_never_shown_is_not_answered(project: Path) ->
         # The emulator reads a small screen faster than a large one is drawn.
         terminal.resize(80, 24)
         terminal.thaw()
-        terminal.wait_for("Run this command?")
+        terminal.wait_for("Run this command")
 
         def answered() -> bool:
             time.sleep(1)
