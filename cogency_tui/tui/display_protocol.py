@@ -46,6 +46,10 @@ class Display(Protocol):
         """Show the middle pane where another pane covers it."""
         ...
 
+    def hold(self, unit: int | None) -> None:
+        """Keep a unit and what is above it in sight while the conversation follows its end; None ends that."""
+        ...
+
     def go_to_unit(self, unit: int) -> None:
         """Scroll the conversation to a unit and focus it."""
         ...

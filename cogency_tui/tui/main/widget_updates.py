@@ -75,6 +75,9 @@ class MainDisplay(Display):
         self.transcript.set_changes(changes)
         self._mark_changes()
 
+    def hold(self, unit: int | None) -> None:
+        self._screen.query_one(Conversation).hold(unit)
+
     def show_middle(self) -> None:
         self._screen.query_one(Panes).show_middle(self._screen.size.width)
 

@@ -60,6 +60,7 @@ class Questions:
         if found := self._display.transcript.call_with(asked.question.call_id):
             found[1].ask()
             self._display.touch({found[0]})
+            self._display.hold(found[0])
         self._changed("waiting")
         self.place()
         top = app_of(self._screen).screen
@@ -147,6 +148,7 @@ class Questions:
         if found := self._display.transcript.call_with(asked.question.call_id):
             found[1].decide()
             self._display.touch({found[0]})
+            self._display.hold(None)
         self._changed("waiting" if self._asked else "working")
 
     def _type(self, event: events.Key | events.Paste) -> None:

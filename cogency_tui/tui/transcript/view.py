@@ -90,6 +90,8 @@ class TranscriptView(LineView):
         self._seen = 0
         self._page = 0
         self._pinning = False
+        self._held: int | None = None
+        """The unit that stays in sight while the view follows the end."""
         self.following = True
 
     @property
@@ -109,6 +111,7 @@ class TranscriptView(LineView):
         """Draw another transcript, from its end."""
         self.transcript = transcript
         self._document = None
+        self._held = None
         self.set_following(True)
         self.settle()
         self.refresh()
@@ -292,6 +295,7 @@ class TranscriptView(LineView):
             # Units that streamed in below are measured only when the view comes near them: only then is the
             # end's position known.
             self.set_following(False)
+            self._held = None
             self.settle()
             if self.scroll_offset.y >= self.max_scroll_y:
                 self.set_following(True)
@@ -334,13 +338,25 @@ class TranscriptView(LineView):
         if self.following:
             document.measure(LinePosition(count - 1, -1, 0), -2 * page)
             self.resize_column(document.height)
-            self._pin(self.max_scroll_y)
+            self._pin(self._end())
             return
         place = document.place(self.scroll_offset.y)
         document.measure(place, 2 * page)
         document.measure(LinePosition(place.unit, place.block, 0), -page)
         self.resize_column(document.height)
         self._pin(document.number(place))
+
+    def hold(self, unit: int | None) -> None:
+        """Keep a unit and what is above it in sight while the view follows the end; None ends that."""
+        self._held = unit
+        self.settle()
+        self.refresh()
+
+    def _end(self) -> int:
+        """The first line to show while the view follows the end."""
+        if self._held is None or self._held + 1 >= len(self.transcript.units):
+            return self.max_scroll_y
+        return max(0, min(self.max_scroll_y, self.document.top(self._held + 1) - self.page))
 
     def _pin(self, y: int) -> None:
         self._pinning = True

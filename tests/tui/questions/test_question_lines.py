@@ -698,3 +698,24 @@ async def test_what_a_dialog_has_covered_is_seen_again_before_it_is_answered(pro
         await until(pilot, lambda: not question.check_action("answer", (True, "once")))
         await pilot.press("y")
         assert agent.answers == []
+
+
+async def test_the_sentence_above_the_call_stays_in_sight_and_the_end_is_followed_after(
+    project: Path,
+) -> None:
+    calls = [call(f"c{number}", "shell", command=f"echo {number}") for number in range(25)]
+    agent = ScriptedAgent(
+        project,
+        [respond("First I look at it."), *calls, execute(), asks(replace(COMMAND, call_id="c0")), paused],
+    )
+    async with app_over(agent).run_test(size=(80, 24)) as pilot:
+        await opened(pilot)
+        await send(pilot, "go")
+        await asked(pilot)
+        await until(pilot, lambda: "First I look at it." in shown(conversation_of(pilot)))
+        assert "echo 0" in shown(conversation_of(pilot))
+        assert "echo 24" not in shown(conversation_of(pilot))
+        await answer(pilot, "y")
+        await until(pilot, lambda: "echo 24" in shown(conversation_of(pilot)))
+        agent.gate.set()
+        await finished(pilot)
