@@ -7,6 +7,7 @@ beside it in the same run. Machines are noisy: the ratios are what counts.
     idle     memory and processor time when nothing happens, and seconds from key to echo
     stream   the same while Markdown comes in at 2,000 and at 20,000 tokens a second
     open     conversations of 10, 1,000 and 10,000 events: seconds to their last line, and scrolling
+    diff     a diff of 185,000 characters: milliseconds to its first screen, and for one in its middle
 """
 
 import argparse
@@ -36,6 +37,11 @@ KEY_PAUSE = 0.05
 IDLE = 5.0
 RATES = (2_000, 20_000)
 EVENTS = (10, 1_000, 10_000)
+
+_SCREEN = 45
+"""Lines."""
+
+_DIFF_WIDTHS = (120, 40)
 
 _ENTER = "\r"
 _PAGES = ("\x1b[5~", "\x1b[6~")
@@ -239,6 +245,38 @@ async def _store(place: Path) -> dict[int, str]:
     return stored
 
 
+def measure_diff(_place: Path, _seconds: int) -> Rows:
+    """The layout of a long diff, by its width: to open it, and to draw a screen that was not drawn yet."""
+    from cogency_tui.tui.kit.diff import DiffLayout
+    from cogency_tui.tui.theme_styles import theme_styles_of
+
+    styles, text = theme_styles_of("night"), _long_diff()
+    # The lexer is imported and built once in a program.
+    DiffLayout(text, 80, styles).line(0)
+    rows: Rows = {}
+    for width in _DIFF_WIDTHS:
+        opened, first, middle = list[float](), list[float](), list[float]()
+        for run in range(RUNS):
+            begun = time.perf_counter()
+            layout = DiffLayout(text, width, styles)
+            opened.append(time.perf_counter() - begun)
+            middle_line = len(layout) // 2 + run * _SCREEN
+            for taken, top in ((first, run * _SCREEN), (middle, middle_line)):
+                begun = time.perf_counter()
+                for y in range(top, top + _SCREEN):
+                    layout.line(y)
+                taken.append(time.perf_counter() - begun)
+        named = (("open ms", opened), ("first screen ms", first), ("other screen ms", middle))
+        rows[f"{width} cells"] = {name: 1000 * statistics.median(taken) for name, taken in named}
+    return rows
+
+
+def _long_diff() -> str:
+    old = "".join(f"-    value_{number} = compute({number})\n" for number in range(2750))
+    new = "".join(f"+    value_{number} = computed({number})  # x\n" for number in range(2750))
+    return f"--- a/a.py\n+++ b/a.py\n@@ -1,2750 +1,2750 @@\n{old}{new}"
+
+
 def _type(driven: Driven, go_on: Callable[[], object]) -> dict[str, float]:
     """Key latencies in milliseconds, over at most `KEYS` keys."""
     taken: list[float] = []
@@ -258,6 +296,7 @@ def _ratio(rows: Rows) -> dict[str, float]:
 
 
 PARTS: dict[str, Any] = {
+    "diff": measure_diff,
     "start": measure_start,
     "idle": measure_idle,
     "stream": measure_stream,
