@@ -9,7 +9,7 @@ from rich.segment import Segment
 from rich.style import Style
 
 from cogency_tui.tui.kit.lazy_text_layout import Heights
-from cogency_tui.tui.kit.lines import Line, cells, chop, fit, fit_path, width_of, wrap
+from cogency_tui.tui.kit.lines import Line, cells, chop, fit, fit_path, fold, folds, width_of, wrap
 
 WORDS = st.text(alphabet=st.sampled_from("ab é日本e\u0301👍\n"), max_size=80)
 
@@ -109,3 +109,19 @@ def test_heights_agree_with_plain_sums(heights: list[int], data: st.DataObject) 
         index, offset = tree.locate(y)
         assert tree.before(index) + offset == y
         assert offset < heights[index]
+
+
+@given(st.text(st.sampled_from("ab   c漢é-"), max_size=60), st.integers(6, 20), st.booleans())
+def test_a_folded_line_fits_and_is_copied_as_it_was_written(text: str, width: int, hanging: bool) -> None:
+    following = width - 2 if hanging else width
+    lines = fold([Segment(text[:5]), Segment(text[5:])], width, following)
+
+    assert joined(lines).rstrip(" ") == text.rstrip(" ")
+    assert all(width_of(line.segments) <= (following if place else width) for place, line in enumerate(lines))
+    assert len(lines) == (1 if cells(text) <= width else len(folds(text, width, following)))
+
+
+def test_a_line_is_folded_at_a_space_in_its_second_half_or_anywhere() -> None:
+    spaced = fold([Segment("one two  three fourteen")], 10)
+    assert [line.text for line in spaced] == ["one two", " three", "fourteen"]
+    assert [line.text for line in fold([Segment("a " + "w" * 12)], 8)] == ["a wwwwww", "wwwwww"]
