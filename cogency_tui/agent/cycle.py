@@ -485,8 +485,8 @@ class Cycle:
         if isinstance(notice, Notice):
             payload = {"error": notice.text, "notice": True}
         else:
-            payload = {"error": notice.cause, "notice": True}
-            payload |= {"retry": notice.wait, "attempt": notice.attempt}
+            retry, attempt = notice.wait, notice.attempt
+            payload = {"error": notice.cause, "notice": True, "retry": retry, "attempt": attempt}
         await self._recorder.emit({"type": "error", "timestamp": self._clock(), "payload": payload})
 
 
