@@ -1,6 +1,7 @@
 """The rows of the file tree: the open directories as one list, or the files found by a filter."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from os.path import commonprefix
 from typing import NamedTuple
 
 from rich.segment import Segment
@@ -166,7 +167,10 @@ def draw_found(node: Node, letters: Sequence[int], width: int, styles: ThemeStyl
     shown = fit_path(path, room)
     cut = len(path) - len(shown)
     name = len(shown) - len(one_line(node.name))
-    target = {place - cut for place in letters} if len(path) == len(node.path) else set[int]()
+    # The directories before these letters may be shortened.
+    whole = len(path) - len(commonprefix([path[::-1], shown[::-1]]))
+    known = letters if len(path) == len(node.path) else ()
+    target = {place - cut for place in known if place >= whole}
     segments = [
         Segment(
             letter,

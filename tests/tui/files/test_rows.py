@@ -108,7 +108,10 @@ def test_the_letters_that_were_meant_are_bright() -> None:
     line = draw_found(Node("app.py", "src/app.py", False), [4, 5], 30, INKS, "surface")
     bright = [segment.text for segment in line.segments if segment.style == INKS("accent", attributes="bold")]
     assert bright == ["a", "p"]
-    assert draw_found(Node("a", "x" * 40 + "/a", False), [41], 10, INKS, "surface").text == "  …xxxxx/a"
+    assert draw_found(Node("a", "x" * 40 + "/a", False), [41], 10, INKS, "surface").text == "  x/a"
+    line = draw_found(Node("app.py", "src/api/app.py", False), [1, 6, 8], 12, INKS, "surface")
+    bright = [segment.text for segment in line.segments if segment.style == INKS("accent", attributes="bold")]
+    assert (line.text, bright) == ("  s/a/app.py", ["a"])
 
 
 def test_on_the_way_to_a_path_everything_is_opened() -> None:
