@@ -14,20 +14,22 @@ from cogency_tui.tui.kit.bar import Bar, end_to_end
 from cogency_tui.tui.kit.lines import fit
 
 
+def _step(key: str, step: int, id: str, *, show: bool = True) -> Binding:
+    """A key to another match; of two keys for the same the footer shows one."""
+    name = "Next" if step > 0 else "Previous"
+    return Binding(key, f"step({step})", name, show=show, id=id, tooltip=f"{name} match, and stay there")
+
+
 class FindField(Input):
     """The text to find. Reports every change at once, in the order in which keys were typed."""
 
     BINDING_GROUP_TITLE = "Find"
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter,down", "step(1)", "Next", id="find.next", tooltip="Next match, and stay there"),
-        Binding(
-            "shift+enter,up",
-            "step(-1)",
-            "Previous",
-            id="find.previous",
-            tooltip="Previous match, and stay there",
-        ),
+        _step("enter", 1, "find.next"),
+        _step("down", 1, "find.next_down", show=False),
+        _step("up", -1, "find.previous"),
+        _step("shift+enter", -1, "find.previous_enter", show=False),
         Binding(
             "escape",
             "close",
