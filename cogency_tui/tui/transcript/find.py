@@ -164,10 +164,10 @@ class Find:
         assert self._finder is not None
         if not self._finder.count(top.unit) or top <= LinePosition(top.unit, 0, 0):
             return 0
-        document, query, text = self._view.document, self._finder.query, self._view.transcript.units[top.unit]
-        source = document.source(top.unit, top.block)
-        is_answer = isinstance(text, Prose) and source is not None
-        before = count_in_markdown(text.text[: source[0]], query) if is_answer else 0
+        document, query, unit = self._view.document, self._finder.query, self._view.transcript.units[top.unit]
+        source, before = document.source(top.unit, top.block), 0
+        if isinstance(unit, Prose) and source is not None:
+            before = count_in_markdown(unit.text[: source[0]], query)
         found = finds_on(document.lines_of(top.unit, top.block), query) if top.line > 0 else []
         return before + sum(spans[0].line < top.line for spans in found)
 

@@ -389,6 +389,16 @@ async def test_a_command_returns_to_the_prompt(project: Path, command: str) -> N
         assert prompt_of(pilot).text == "next"
 
 
+async def test_a_resumed_conversation_begins_at_the_prompt(project: Path) -> None:
+    agent = ScriptedAgent(project)
+    past(agent, "one")
+    async with app_over(agent).run_test(size=(120, 30)) as pilot:
+        files_of(pilot).focus()
+        main_of(pilot)._features.conversations.open("id0")  # pyright: ignore[reportPrivateUsage]
+        await until(pilot, lambda: "about one" in shown(conversation_of(pilot)))
+        await until(pilot, lambda: prompt_of(pilot).has_focus)
+
+
 async def test_a_dialog_from_a_pane_returns_to_it_and_one_from_a_command_to_the_prompt(project: Path) -> None:
     async with app_over(ScriptedAgent(project, [respond("ok")])).run_test(size=(120, 30)) as pilot:
         for key, stays in (("f1", True), ("f2", False)):
