@@ -16,7 +16,7 @@ from cogency_tui.config.options import options
 from cogency_tui.providers.configured_providers import PRESETS
 from cogency_tui.tui.commands import COMMANDS
 from cogency_tui.tui.help.key_table import key_table
-from cogency_tui.tui.kit.keys import key_name
+from cogency_tui.tui.kit.keys import spelled_key
 from tests import ROOT
 from tests.cases import cases
 
@@ -88,7 +88,7 @@ def test_the_keys_it_names_are_bound() -> None:
     rows = re.findall(r"^\| (.+?) \| .+? \| \| (.+?) \|", README, re.MULTILINE)
     named = {key for row in rows for cell in row for key in cell.split(" / ")} - {"key"}
     assert len(named) > 15
-    bound = {_with_arrow(key_name(key)) for each in key_table() for key in each.keys}
+    bound = {_with_arrow(spelled_key(key)) for each in key_table() for key in each.keys}
     assert named <= bound
 
 

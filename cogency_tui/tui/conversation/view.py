@@ -10,6 +10,8 @@ from textual.binding import Binding, BindingType
 from textual.message import Message
 from textual.selection import Selection
 
+from cogency_tui.tui.conversation.welcome import PICK
+from cogency_tui.tui.kit.bar import ButtonBar
 from cogency_tui.tui.kit.lines import Line
 from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.transcript.call_unit import CallUnit
@@ -169,6 +171,8 @@ class Conversation(TranscriptView):
         self.refresh()
 
     def on_click(self, event: events.Click) -> None:
+        if not self.transcript.units and (action := event.style.meta.get(PICK)):
+            self.post_message(ButtonBar.Pressed(action))
         if not self.transcript.units or self.text_selection is not None:
             return
         y = self.scroll_offset.y + event.y

@@ -33,6 +33,8 @@ _TRY_OFFLINE = (
     "create notes.txt then run the tests",
 )
 MOST_RECENT = 5
+PICK = "pick"
+"""The key of the action that a click runs, in the meta data of a style."""
 
 _WORDMARK = (
     "▄▀▀ ▄▀▄ ▄▀█ ▄█▄ █▀▄ ▄▀▀ █ █",
@@ -191,7 +193,7 @@ def _why(situation: Situation, spacious: bool) -> str:
 
 def _button(segment: Segment, action: str) -> Segment:
     """A segment that runs an action of the screen on a click."""
-    return Segment(segment.text, (segment.style or Style()) + Style(meta={"@click": f"screen.{action}"}))
+    return Segment(segment.text, (segment.style or Style()) + Style(meta={PICK: action}))
 
 
 def _heading(text: str, aside: str, styles: ThemeStyles) -> Line:

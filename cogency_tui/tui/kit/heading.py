@@ -51,7 +51,8 @@ class ScreenHeading(ButtonBar):
 
     def segments(self, width: int) -> list[Segment]:
         left = self._crumbs()
-        room = width - sum(part.width for part in left)
+        # A cell stays free at the right, as at the left.
+        room = width - 1 - sum(part.width for part in left)
         reserved = min(cells(self._title), _TITLE[1]) + _GAP if self._title else 0
         facts = [*self.facts(room - reserved - _GAP)]
         while facts and sum(part.width for part in facts) + reserved > room:

@@ -28,21 +28,26 @@ _NAMES = {
     "pagedown": "PgDn",
 }
 
+_ARROWS = {"Left": "←", "Right": "→", "Up": "↑", "Down": "↓"}
+
 
 def key_name(key: str) -> str:
-    """The short name of a key, for hints: `^O`, `Shift+Tab`, `F1`."""
-    return _joined(key).replace("Ctrl+", "^")
+    """The short name of a key, for hints: `^O`, `Shift+Tab`, `F1`, `←`."""
+    *modifiers, last = _parts(key)
+    held = "".join("^" if each == "Ctrl" else f"{each}+" for each in modifiers)
+    return held + _ARROWS.get(last, last)
 
 
 def spelled_key(key: str) -> str:
     """The name of a key in help and sentences: `Ctrl+O`."""
-    return _joined(key)
+    return "+".join(_parts(key))
 
 
-def _joined(key: str) -> str:
+def _parts(key: str) -> list[str]:
+    """The modifiers of a key, and the key itself."""
     parts = [_NAMES.get(part, part) for part in key.split("+")]
-    return "+".join(
-        part if len(part) == 1 and len(parts) == 1 else part[:1].upper() + part[1:] for part in parts
+    return (
+        parts if len(parts) == 1 and len(parts[0]) == 1 else [part[:1].upper() + part[1:] for part in parts]
     )
 
 

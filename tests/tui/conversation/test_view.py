@@ -58,7 +58,7 @@ async def test_it_says_what_this_is_and_then_what_is_said_thought_called_and_ans
     async with app_over(agent).run_test(size=(120, 40)) as pilot:
         text = shown(conversation_of(pilot))
         assert "Your coding agent" in text
-        assert "Model: openai/gpt-5.6-sol" in text
+        assert " openai/gpt-5.6-sol  F2 " in text
         assert text.count("›") == 3
 
         await send(pilot, "what is in app.py?")

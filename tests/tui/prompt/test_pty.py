@@ -57,7 +57,7 @@ def test_files_are_taken_commands_run_and_an_editor_has_the_terminal(project: Pa
         'printf "EDITOR SEES "; cat "$1"; read answer; printf "%s edited" "$answer" > "$1"',
     )
     environ = {"VISUAL": editor}
-    with Terminal(cwd=project, data=tmp_path / "data", columns=100, rows=30, environ=environ) as terminal:
+    with Terminal(cwd=project, data=tmp_path / "data", columns=120, rows=30, environ=environ) as terminal:
         terminal.wait_for("offline")
         terminal.send("explain @gr")
         in_tree_and_completion = 2
