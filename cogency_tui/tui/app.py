@@ -456,10 +456,12 @@ class CogencyApp(App[int]):
         self.run_worker(self.appearance.restyle, group="restyle", exclusive=True)
 
     def action_command_palette(self) -> None:
-        """Offer all commands and actions of the screen; on a dialog, which has its own keys, do nothing."""
+        """Offer what can be run on the screen, or close that offer; a dialog has only its own keys."""
         from cogency_tui.tui.palette import Entry, Palette, RecentActions, entries_of
 
         screen, recent = self.screen, RecentActions(self._main.agent.data)
+        if isinstance(screen, Palette):
+            screen.dismiss(None)
         if isinstance(screen, ModalScreen):
             return
         entries = entries_of(screen, self._main.commands)

@@ -83,7 +83,7 @@ async def test_what_was_used_last_comes_first_also_in_the_next_run(project: Path
         assert headings(screen)[0] == "Recent"
         assert titles(screen)[0] == "Go to the previous pane"
         (agent.data / "recent-actions.json").write_text("broken")
-        await pilot.press("escape")
+        await pilot.press("ctrl+p")
         await until(pilot, lambda: pilot.app.screen is main_of(pilot))
         assert "Recent" not in headings(await palette(pilot))
 
