@@ -45,15 +45,6 @@ class ForkTree:
     forks: "tuple[ForkTree, ...]" = ()
 
 
-@dataclass(frozen=True, slots=True)
-class ForkOrigin:
-    """The origin of a fork: the conversation that it was forked from, and the number of that one's events
-    that it begins with."""
-
-    conversation: StoredConversation
-    events: int
-
-
 class Forks:
     """Forks of conversations. All methods raise `StoreError`."""
 
@@ -67,10 +58,6 @@ class Forks:
             UsageError: it has no event of that number.
         """
         return await self._database.write(lambda connection: _fork(connection, id, through))
-
-    async def origin(self, id: str) -> ForkOrigin | None:
-        """Return the origin of a conversation; None for one that is no fork."""
-        return await self._database.read(lambda connection: _origin(connection, id))
 
     async def tree(self, id: str) -> ForkTree:
         """Return the whole tree of a conversation, from the one that is no fork. It includes conversations
@@ -129,16 +116,6 @@ def _fork(connection: sqlite3.Connection, id: str, through: int | None) -> Store
         (copied,) = connection.execute(_AT, (fork.id, position - 1)).fetchone()
         connection.execute(_ADD_SUMMARY, (fork.id, copied, *summary[1:]))
     return fork
-
-
-def _origin(connection: sqlite3.Connection, id: str) -> ForkOrigin | None:
-    row = connection.execute(_ONE, (to_column(id),)).fetchone()
-    fork = conversation_of(row) if row else None
-    if fork is None or fork.parent is None or fork.call is not None:
-        return None
-    parent = connection.execute(_ONE, (to_column(fork.parent),)).fetchone()
-    (events,) = connection.execute(_POSITION, (to_column(fork.parent), fork.forked_at or 0)).fetchone()
-    return ForkOrigin(conversation_of(parent), events) if parent else None
 
 
 def _top(connection: sqlite3.Connection, id: str) -> StoredConversation:

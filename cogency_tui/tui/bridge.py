@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from cogency_tui.agent.event_queue import EventQueue
     from cogency_tui.agent.permissions.gate import Answer, Question
     from cogency_tui.protocol.events import Event, Measure
-    from cogency_tui.store.forks import ForkOrigin
     from cogency_tui.tui.event_pacer import EventPacer
     from cogency_tui.tui.transcript.units import Transcript
 
@@ -182,18 +181,6 @@ class Bridge:
         id = self.conversation_id
         conversation = None if id is None else await (await self.agent.store()).conversation(id)
         return conversation is not None and conversation.imported
-
-    async def fork_origin(self) -> "ForkOrigin | None":
-        """Return the conversation that this one was forked from, if it is a fork.
-
-        Raises:
-            StoreError: the store cannot be read.
-        """
-        from cogency_tui.store.forks import Forks
-
-        if self.conversation_id is None:
-            return None
-        return await Forks((await self.agent.store()).database).origin(self.conversation_id)
 
     async def open(self) -> None:
         """Open the store, so that the first turn does not wait for it.

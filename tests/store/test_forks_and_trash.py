@@ -38,10 +38,6 @@ async def test_a_fork_has_what_was_before_and_goes_its_own_way(
     assert await store.conversation(fork.id) is not None
     assert (fork.parent, fork.forked_at, fork.title, fork.turns) == (conversation.id, numbers[1], "Mine", 1)
     assert (fork.tokens, fork.cost) == (0, 0.0)
-    origin = await forks.origin(fork.id)
-    assert origin is not None
-    assert (origin.conversation.id, origin.conversation.title, origin.events) == (conversation.id, "Mine", 2)
-    assert await forks.origin(conversation.id) is None
     assert await store.events(fork.id) == [*(await store.events(conversation.id))[:2], said("other", 9.0)]
     assert len(await store.events(conversation.id)) == 4
     summary = await Summaries(store.database).latest(fork.id)
