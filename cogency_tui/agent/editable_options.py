@@ -17,7 +17,7 @@ from cogency_tui.config.edit import Value, put_back, set_key
 from cogency_tui.config.layers import Configured, Origin
 from cogency_tui.config.options import Option, find_option, options
 from cogency_tui.config.schema import ProviderSettings, Settings, config_path
-from cogency_tui.config.themes import theme_names
+from cogency_tui.config.themes import theme_choices
 from cogency_tui.config.toml_reader import read_text
 from cogency_tui.config.workflows import problem_of
 from cogency_tui.errors import ConfigError, UsageError
@@ -66,7 +66,7 @@ def choices_of(
     if option.kind == "switch":
         return ("on", "off")
     if option.key == "theme":
-        return tuple(theme_names())
+        return tuple(theme_choices())
     if option.key == "provider":
         return tuple(provider.name for provider in known_providers(settings, os.environ))
     return option.choices

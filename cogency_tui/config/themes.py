@@ -123,6 +123,11 @@ def theme_names() -> list[str]:
     return sorted({path.stem for directory in theme_directories() for path in directory.glob("*.toml")})
 
 
+def theme_choices() -> list[str]:
+    """Everything that a user may choose as the theme."""
+    return [AUTO, *theme_names()]
+
+
 @cache
 def load_palette(name: str) -> Palette:
     """The palette of the theme `name`, as it was on first use; for `AUTO` the default.
@@ -136,7 +141,7 @@ def load_palette(name: str) -> Palette:
         path = directory / f"{name}.toml"
         if path.name == f"{name}.toml" and path.is_file():
             return read_palette(path)
-    raise ConfigError(f"Unknown theme {name!r}.", f"Available themes: {', '.join(theme_names())}.")
+    raise ConfigError(f"Unknown theme {name!r}.", f"Available themes: {', '.join(theme_choices())}.")
 
 
 def read_palette(path: Path) -> Palette:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from cogency_tui.config.schema import MODES, PERMISSIONS
-from cogency_tui.config.themes import theme_names
+from cogency_tui.config.themes import theme_choices
 from cogency_tui.errors import UsageError
 from cogency_tui.protocol import DIALECTS
 
@@ -79,7 +79,7 @@ COMMANDS = (
     SlashCommand(
         "profile", "What the agent remembers about you", "profile", lambda: PROFILE_CHOICES, group="Project"
     ),
-    SlashCommand("theme", "Choose a color theme", "set_theme", lambda: tuple(theme_names()), group="View"),
+    SlashCommand("theme", "Choose a color theme", "set_theme", lambda: tuple(theme_choices()), group="View"),
     SlashCommand("settings", "View and change all settings", "settings", group="View"),
     SlashCommand("keys", "All keys and how to remap them", "show_keys", group="Help"),
     SlashCommand("help", "Keys and commands", "help", group="Help"),

@@ -5,7 +5,7 @@ from typing import ClassVar
 from rich.segment import Segment
 from textual.binding import Binding, BindingType
 
-from cogency_tui.config.themes import AUTO, Palette, load_palette, theme_names
+from cogency_tui.config.themes import AUTO, Palette, load_palette, theme_choices
 from cogency_tui.errors import CogencyError, ConfigError
 from cogency_tui.safe_text import one_line
 from cogency_tui.tui.kit.dialogs import Choice
@@ -75,7 +75,7 @@ class ThemePicker(ListDialog[None, str]):
         self._before = appearance_of(self).chosen
 
     def on_mount(self) -> None:
-        self.rows.show([AUTO, *theme_names()], self._before)
+        self.rows.show(theme_choices(), self._before)
         self.show_selected()
 
     def choices(self) -> list[Choice]:
