@@ -481,6 +481,8 @@ class CogencyApp(App[int]):
 
     def action_set_theme(self, name: str) -> None:
         self.appearance.choose(name)
+        if name == AUTO:
+            self.send_to_terminal(ASK_BACKGROUND)
 
     def action_leave(self) -> None:
         """Leave; when pressed again while the confirmation is open, leave at once."""

@@ -59,6 +59,7 @@ class Appearance:
             palette = load_palette(self._resolve(self.chosen))
         except ConfigError as exc:
             palette, self.complaint = load_palette(DEFAULT), exc.advice
+            self.chosen = DEFAULT
         app = self._app
         app.register_theme(textual_theme(palette))
         app.set_reactive(App.theme, palette.name)
@@ -84,8 +85,8 @@ class Appearance:
     def suit(self, *, light: bool) -> None:
         """Show the theme for a terminal with a light or dark background, unless the user chose one."""
         self._light = light
-        if self.chosen == AUTO:
-            self._show(load_palette(self._resolve(AUTO)))
+        if self.chosen == AUTO and self._app.theme != (name := self._resolve(AUTO)):
+            self._show(load_palette(name))
 
     def choose(self, name: str) -> None:
         """Like `use`, but report failures to the user."""

@@ -9,6 +9,7 @@ from textual.pilot import Pilot
 
 from cogency_tui.agent.event_queue import EventQueue
 from cogency_tui.config.schema import Settings
+from cogency_tui.config.themes import load_palette
 from cogency_tui.errors import NetworkError, StoreError
 from cogency_tui.store.store import StoredConversation
 from cogency_tui.tui.help.screen import HelpScreen
@@ -335,8 +336,9 @@ async def test_an_unknown_theme_is_the_default_and_changing_it_redraws_every_lin
             for segment in strip
             if segment.style and segment.style.bgcolor
         }
+        colors = load_palette("day").colors
         # The surface, and the raised one of the user's message.
-        assert grounds == {"#eeece5", "#e4e1d8"}
+        assert grounds == {colors.surface, colors.raised}
 
 
 async def test_a_message_that_cannot_be_taken_is_given_back(project: Path) -> None:

@@ -6,12 +6,14 @@ from typing import Any
 
 import pytest
 from msgspec.structs import asdict
+from rich.color_triplet import ColorTriplet
 from textual.pilot import Pilot
 
 from cogency_tui.config.layers import load_settings
 from cogency_tui.config.schema import Settings
 from cogency_tui.config.themes import COLOURLESS, load_palette, theme_directories
 from cogency_tui.tui.settings.theme_picker import ThemePicker
+from cogency_tui.tui.terminal.input import BackgroundReport
 from cogency_tui.tui.theme_styles import forget_themes
 from tests.tui.driving import app_over, conversation_of, main_of, send, shown, status_of, told, until
 from tests.tui.scripted import ScriptedAgent
@@ -172,3 +174,21 @@ async def test_a_theme_of_the_terminals_colours_is_translated_into_no_others(pro
     async with app_over(agent_with(project, "ansi")).run_test(size=SIZE) as pilot:
         await until(pilot, lambda: "cogency" in shown(main_of(pilot).query_one("#header")))
         assert not [colour for colour in colours_of(pilot) if colour.startswith("#")]
+
+
+async def test_the_terminals_background_decides_until_a_theme_is_chosen(project: Path) -> None:
+    app = app_over(agent_with(project, "auto"))
+    async with app.run_test(size=SIZE) as pilot:
+        assert app.theme == "night"
+        app.post_message(BackgroundReport(ColorTriplet(246, 245, 241)))
+        await until(pilot, lambda: app.theme == "day" and "#f6f5f1" in colours_of(pilot))
+
+        await send(pilot, "/theme ember")
+        await until(pilot, lambda: app.theme == "ember")
+        # A late answer changes nothing.
+        app.post_message(BackgroundReport(ColorTriplet(0, 0, 0)))
+        await pilot.pause()
+        assert app.theme == "ember"
+
+        await send(pilot, "/theme auto")
+        await until(pilot, lambda: app.theme == "night")
