@@ -32,9 +32,7 @@ async def declined(project: Path, words: str) -> tuple[list[Event], str, Agent]:
         settings=Settings(),
         ask=ask,
     )
-    async for event in agent.stream("go"):
-        last = event
-    assert last["type"] == "end"
+    assert [event async for event in agent.stream("go")][-1]["type"] == "end"
     store = await agent.store()
     (conversation,) = await store.conversations(limit=2)
     return list(await store.events(conversation.id)), conversation.id, agent
