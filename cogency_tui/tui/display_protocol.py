@@ -47,7 +47,7 @@ class Display(Protocol):
         ...
 
     def hold(self, unit: int | None) -> None:
-        """Keep a unit and what is above it in sight while the conversation follows its end; None ends that."""
+        """Keep a unit and what is above it in sight while the conversation follows its end; None for none."""
         ...
 
     def go_to_unit(self, unit: int) -> None:
