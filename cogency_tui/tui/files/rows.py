@@ -1,7 +1,7 @@
 """The rows of the file tree: the open directories as one list, or the files found by a filter."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from os.path import commonprefix
+from itertools import takewhile
 from typing import NamedTuple
 
 from rich.segment import Segment
@@ -168,7 +168,8 @@ def draw_found(node: Node, letters: Sequence[int], width: int, styles: ThemeStyl
     cut = len(path) - len(shown)
     name = len(shown) - len(one_line(node.name))
     # The directories before these letters may be shortened.
-    whole = len(path) - len(commonprefix([path[::-1], shown[::-1]]))
+    ends = zip(reversed(path), reversed(shown), strict=False)
+    whole = len(path) - sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], ends))
     known = letters if len(path) == len(node.path) else ()
     target = {place - cut for place in known if place >= whole}
     segments = [
