@@ -53,7 +53,7 @@ def test_keys_typed_while_it_starts_are_not_lost(project: Path, tmp_path: Path) 
 @pytest.mark.exhaustive
 def test_escape_interrupts_and_the_next_message_goes_on(project: Path, tmp_path: Path) -> None:
     arguments = ("--permissions", "auto")
-    with Terminal(*arguments, cwd=project, data=tmp_path / "data") as terminal:
+    with Terminal(*arguments, cwd=project, data=tmp_path / "data", columns=170) as terminal:
         terminal.wait_for("offline")
         terminal.send("run `printf sta%s rted; sleep 60`" + ENTER)
         terminal.wait_for("started")

@@ -170,8 +170,8 @@ def test_a_hundred_resizes_leave_a_whole_screen(project: Path) -> None:
             return (
                 "cogency" in lines[0]
                 and "greet.py has" in text
-                and READY in lines[24]
-                and lines[25].startswith(" Enter send")
+                and READY in lines[25]
+                and lines[25].rstrip().endswith("^P commands")
             )
 
         terminal.wait_for(whole)
