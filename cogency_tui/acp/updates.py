@@ -14,7 +14,14 @@ from cogency_tui.acp.prompt_blocks import fenced
 from cogency_tui.agent.llm_tool import Llm
 from cogency_tui.agent.relic_tool import Relic
 from cogency_tui.errors import StoreError, WorkspaceError
-from cogency_tui.protocol.events import CallEvent, ErrorPayload, Event, ResultEvent, describe_error, outcome_shown
+from cogency_tui.protocol.events import (
+    CallEvent,
+    ErrorPayload,
+    Event,
+    ResultEvent,
+    describe_error,
+    outcome_shown,
+)
 from cogency_tui.protocol.transcript import as_tool_call, call_record, user_text
 from cogency_tui.safe_text import one_line
 from cogency_tui.store.blobs import Blobs

@@ -5,7 +5,14 @@ duration; a call by its beginning and its end.
 """
 
 from cogency_tui.cli.standard_streams import describe_args
-from cogency_tui.protocol.events import ErrorPayload, Event, Measure, ResultEvent, describe_error, outcome_shown
+from cogency_tui.protocol.events import (
+    ErrorPayload,
+    Event,
+    Measure,
+    ResultEvent,
+    describe_error,
+    outcome_shown,
+)
 from cogency_tui.protocol.transcript import as_tool_call, call_record
 from cogency_tui.safe_text import Sanitizer, one_line
 

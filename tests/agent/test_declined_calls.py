@@ -13,6 +13,7 @@ from cogency_tui.store.usage import statistics
 from cogency_tui.tui.theme_styles import theme_styles_of
 from cogency_tui.tui.transcript.call_lines import draw_call
 from cogency_tui.tui.transcript.call_unit import CallUnit
+from cogency_tui.tui.transcript.pen import Pen
 from cogency_tui.tui.transcript.units import Transcript
 from tests.peers.scripted import ScriptedProvider
 
@@ -51,9 +52,7 @@ async def test_a_declined_call_has_its_own_state_and_no_time(tmp_path: Path) -> 
     transcript = Transcript()
     transcript.feed(events)
     (unit,) = [unit for unit in transcript.units if isinstance(unit, CallUnit)]
-    head, why = (
-        line.text.split() for line in draw_call(unit, 60, theme_styles_of(DEFAULT), now=0.0, frame=0)
-    )
+    head, why = (line.text.split() for line in draw_call(unit, Pen(60, theme_styles_of(DEFAULT))))
     assert head == ["⊘", "write", "a.py", "declined"]
     assert why == ["You", "declined:", "keep", "the", "word"]
 
@@ -80,7 +79,7 @@ async def test_a_no_without_a_word_is_said_once(tmp_path: Path) -> None:
     transcript = Transcript()
     transcript.feed(events)
     (unit,) = [unit for unit in transcript.units if isinstance(unit, CallUnit)]
-    lines = [line.text for line in draw_call(unit, 60, theme_styles_of(DEFAULT), now=0.0, frame=0)]
+    lines = [line.text for line in draw_call(unit, Pen(60, theme_styles_of(DEFAULT)))]
     assert [line.split() for line in lines] == [["⊘", "write", "a.py", "declined"]]
     assert unit.outcome == "You declined."
     await agent.close()

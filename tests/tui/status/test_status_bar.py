@@ -77,7 +77,9 @@ async def test_each_permission_mode_has_its_color_on_the_badge_and_on_the_prompt
     async with app_over(agent).run_test(size=(120, 30), notifications=True) as pilot:
         for _ in PERMISSIONS:
             await pilot.press("shift+tab")
-            await until(pilot, lambda: told(pilot).endswith(options()["permissions"].means[agent.permissions]))
+            await until(
+                pilot, lambda: told(pilot).endswith(options()["permissions"].means[agent.permissions])
+            )
             [badge] = [each for each in status_of(pilot).render_line(0) if agent.permissions in each.text]
             assert badge.style
             assert badge.style.color

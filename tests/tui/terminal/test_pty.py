@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from cogency_tui.tui.transcript.messages_and_notices import SPINNER
+from cogency_tui.tui.transcript.pen import SPINNER
 from tests.tui.pty import Terminal
 
 pytestmark = pytest.mark.pty
