@@ -221,8 +221,7 @@ class CodeLines:
 
 
 def padding(name: str, width: int, styles: ThemeStyles, joint: str = "\n") -> Line:
-    """Draw the line of surface above or below code, or a rule where surfaces look the same, with `name` at its
-    right."""
+    """Draw the line above or below code: surface, or a rule where surfaces look the same, and `name`."""
     label = f" {fit(name, width - 2)} " if name else ""
     space = ("─" if styles.palette.flat else " ") * (width - cells(label))
     segments = [Segment(space, styles("rule", "raised")), Segment(label, styles("dim", "raised"))]
