@@ -140,7 +140,7 @@ class DialogTitle(PaneTitle):
             return super().render_line(y)
         styles, width = self.theme_styles, self.size.width
         rule = [Segment("  ", styles()), Segment("─" * max(0, width - 4), styles("rule"))]
-        return Strip(rule).adjust_cell_length(width, styles())
+        return Line(rule).strip(width, styles())
 
     @property
     def label_role(self) -> str:

@@ -210,7 +210,8 @@ class SelectList(LineView, Generic[Row]):
         strip = super().strip_at(y, context)
         if self.surface_at(y) != "cursor":
             return strip
-        return Strip.join([Strip([Segment(BAR, context.theme_styles("accent", "cursor"))]), strip.crop(1)])
+        style = context.theme_styles("accent", "cursor")
+        return Strip.join([Line([Segment(BAR, style)]).strip(1, style), strip.crop(1)])
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
         del container, viewport

@@ -7,6 +7,7 @@ import pytest
 from textual import events
 from textual.pilot import Pilot
 
+from cogency_tui.tui.kit.choice_dialog import ChoiceDialog
 from cogency_tui.tui.prompt.completion import MOST_ROWS, Completion
 from tests.tui.driving import (
     app_over,
@@ -149,7 +150,10 @@ async def test_a_command_is_completed_with_its_choices_and_run(project: Path) ->
         await offer(pilot, "/mode")
         assert offered(pilot)[0].split()[0] == "/mode"
         await pilot.press("enter")
-        await until(pilot, lambda: prompt_of(pilot).text == "")
+        await until(pilot, lambda: isinstance(pilot.app.screen, ChoiceDialog))
+        assert prompt_of(pilot).text == ""
+        await pilot.press("escape")
+        await until(pilot, lambda: pilot.app.screen is main_of(pilot))
         assert agent.mode == "replay"
 
         # A command that takes nothing is run when it is chosen.
