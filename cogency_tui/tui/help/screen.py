@@ -21,7 +21,7 @@ from cogency_tui.tui.kit.lines import BLANK, Line, cells, fit, width_of, wrap
 from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.theme_styles import ThemeStyles
 
-_KEY_COLUMN, _NARROW_KEY_COLUMN = 22, 18
+_KEY_COLUMN, _NARROW_KEY_COLUMN = 22, 20
 _TWO_COLUMNS, _GAP = 100, 4
 """Cells of text from which on there are two columns, and those between them."""
 
