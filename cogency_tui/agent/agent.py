@@ -105,8 +105,8 @@ class Agent:
         self.dialect: Dialect | None = dialect
         """The dialect of every conversation from now on; None leaves each conversation its own."""
         self.ask = ask
-        self.titled: Callable[[str, str], None] = lambda _id, _title: None
-        """Called with the id and the new title of a conversation that was named in the background."""
+        self.titled: Callable[[str, str], None] | None = None
+        """If set, conversations are named in the background, and this is called with the id and the title."""
         if llm is None or isinstance(llm, str):
             self.provider: Provider = create_provider(self.settings, environment)
         else:

@@ -206,8 +206,11 @@ class History:
         if not self._settings.compact_keeps_messages:
             return []
         size = self._provider().facts.context_size
-        room = round(size * VERBATIM * CHARACTERS_PER_TOKEN) or _ROOM
-        return verbatim(await self._store.messages(self._conversation_id, through), room)
+        key = through, round(size * VERBATIM * CHARACTERS_PER_TOKEN) or _ROOM
+        if self._log.verbatim is None or self._log.verbatim[0] != key:
+            written = await self._store.messages(self._conversation_id, through)
+            self._log.verbatim = key, verbatim(written, key[1])
+        return self._log.verbatim[1]
 
     async def _environment(self, through: int | None = None) -> str:
         """The latest environment block up to the event numbered `through`, if there is one."""

@@ -184,8 +184,8 @@ class Conversations:
                 await self.learner().note(store, conversation.id, query, typed)
         with suppress(CogencyError):
             # The first words of the conversation remain its title.
-            if self.held and self._agent.settings.titles:
-                await self.titles().note(store, conversation.id)
+            if self.held and self._agent.titled is not None and self._agent.settings.titles:
+                await self.titles(self._agent.titled).note(store, conversation.id)
         with suppress(CogencyError):
             # A failure here is retried with the next command.
             await conversation.engine.journal.end_turn(conversation.id)
@@ -213,13 +213,13 @@ class Conversations:
             self._learning = Learner(agent.profile, lambda: agent.provider, own)
         return self._learning
 
-    def titles(self) -> "Titles":
-        """Names the conversations."""
+    def titles(self, named: Callable[[str, str], None]) -> "Titles":
+        """Names the conversations, and reports their names."""
         from cogency_tui.agent.titles import Titles
 
         if self._titling is None:
             agent, own = self._agent, secrets(self._agent.settings, self._environ)
-            self._titling = Titles(lambda: agent.provider, own, lambda id, title: agent.titled(id, title))
+            self._titling = Titles(lambda: agent.provider, own, named)
         return self._titling
 
     async def settle(self) -> None:

@@ -203,6 +203,8 @@ class MessageLog:
 
     def __init__(self) -> None:
         self._way = Way(0, "xml", 0)
+        self.verbatim: tuple[tuple[int, int], list[str]] | None = None
+        """The user's messages up to an event, in a number of characters, as the last request had them."""
         self.restart()
 
     def restart(self, *, in_parts: bool = True) -> None:

@@ -45,7 +45,7 @@ from cogency_tui.tui.main.screen import MainScreen
 from cogency_tui.tui.memory_arenas import share_arena
 from cogency_tui.tui.settings.active_theme import Appearance
 from cogency_tui.tui.terminal.capabilities import Terminal
-from cogency_tui.tui.terminal.driver import TerminalDriver, when_hung_up
+from cogency_tui.tui.terminal.driver import CLEAR_SCREEN, TerminalDriver, when_hung_up
 from cogency_tui.tui.terminal.frames import Changes, ShownRows
 from cogency_tui.tui.terminal.input import ASK_BACKGROUND, BackgroundReport, PendingInput
 from cogency_tui.tui.terminal.title_and_notifications import Presence
@@ -144,8 +144,6 @@ _TWICE = 2.0
 
 _GRACE = 2.0
 """Seconds that the exit waits for running work."""
-
-CLEAR = "\x1b[2J"
 
 _ENDING = (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM)
 """Signals that end the program; the terminal sends none for its own keys, which arrive as input."""
@@ -475,7 +473,7 @@ class CogencyApp(App[int]):
 
     def action_repaint(self) -> None:
         """Clear the terminal and draw every cell: a terminal may be wrong about the width of an emoji."""
-        self.send_to_terminal(CLEAR)
+        self.send_to_terminal(CLEAR_SCREEN)
         self._shown_rows.forget()
         self.refresh(layout=True)
 

@@ -129,7 +129,7 @@ def _suggest(name: str, commands: Sequence[SlashCommand]) -> str:
     from difflib import get_close_matches
 
     near = get_close_matches(name.lower(), [command.name for command in commands], n=1, cutoff=0.5)
-    return f"Did you mean /{near[0]}?" if near else "Type / to list all commands."
+    return f"Did you mean /{near[0]}?" if near else "Ctrl+P lists all commands."
 
 
 def is_command(text: str) -> bool:

@@ -151,7 +151,7 @@ _ROOMY = 64
 def draw_row(row: Row, width: int, styles: ThemeStyles, on: str) -> Line:
     """Draw one line of the list: title, command, and the key at the right end."""
     if isinstance(row, Heading):
-        return Line([Segment(fit(row.text, width), styles("accent", on, "bold"))])
+        return Line([Segment(fit(row.text, width), styles("text", on, "bold"))])
     entry, bright = row.entry, styles("accent", on, "bold")
     command_width = _COMMAND if entry.command and width >= _ROOMY else 0
     title_width = width - _KEY - command_width

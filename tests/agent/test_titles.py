@@ -37,12 +37,18 @@ class Titling(ScriptedProvider):
 
 def agent_over(provider: Any, tmp_path: Path, project: Path, **options: Any) -> Agent:
     settings = Settings(**options)
-    return Agent(provider, project=project, data=tmp_path / "data", settings=settings, mode="replay")
+    agent = Agent(provider, project=project, data=tmp_path / "data", settings=settings, mode="replay")
+    agent.titled = ignore
+    return agent
+
+
+def ignore(_id: str, _title: str) -> None:
+    return
 
 
 async def titled(agent: Agent) -> str:
     """The title of the conversation `c` once no request is in progress."""
-    await agent._conversations.titles().settle()  # pyright: ignore[reportPrivateUsage]
+    await agent._conversations.titles(ignore).settle()  # pyright: ignore[reportPrivateUsage]
     conversation = await (await agent.store()).conversation("c")
     return conversation.title if conversation else ""
 
@@ -99,6 +105,14 @@ async def test_nothing_is_requested_when_off(tmp_path: Path, project: Path) -> N
     assert provider.requests == []
 
 
+async def test_nothing_is_requested_for_a_program_that_shows_no_titles(tmp_path: Path, project: Path) -> None:
+    provider = Titling("Yes.", title="A title")
+    async with agent_over(provider, tmp_path, project) as agent:
+        agent.titled = None
+        await turn(agent, "first words", conversation_id="c")
+    assert provider.requests == []
+
+
 async def test_one_turn_without_the_interface_makes_no_second_request(tmp_path: Path, project: Path) -> None:
     provider = Titling("Yes.", title="A title")
     await turn(agent_over(provider, tmp_path, project), "first words", conversation_id="c")
@@ -116,6 +130,7 @@ async def test_secrets_are_not_sent(tmp_path: Path, project: Path) -> None:
     environ = {"OPENAI_API_KEY": "sk-very-secret-1234"}
     data = tmp_path / "data"
     async with Agent(provider, project=project, data=data, settings=Settings(), environ=environ) as agent:
+        agent.titled = ignore
         await turn(agent, "my key is sk-very-secret-1234", conversation_id="c")
         await titled(agent)
     assert "sk-very-secret-1234" not in str(provider.requests)

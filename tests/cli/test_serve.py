@@ -124,7 +124,7 @@ async def test_the_interface_is_what_comes_and_ends_with_its_page_or_with_the_pr
     async with served(project) as there:
         async with connect(there.socket_url, origin=Origin(there.origin), max_size=None) as link:
             screen = Screen(link)
-            await screen.until("greet.py")
+            await screen.until("Ask, @file")
             await link.send('["stdin", "read greet.py"]')
             await screen.until("read greet.py")
             await link.send('["stdin", "\\r"]')
@@ -133,7 +133,7 @@ async def test_the_interface_is_what_comes_and_ends_with_its_page_or_with_the_pr
         await until(lambda: len(survivors(there.mark)) == 1, 30)
         assert there.process.poll() is None
         async with connect(there.socket_url, origin=Origin(there.origin), max_size=None) as link:
-            await Screen(link).until("greet.py")
+            await Screen(link).until("Ask, @file")
             there.process.terminate()
             await none_survives(there.mark, 30)
     async with await Store.open(there.data) as store:
@@ -158,7 +158,7 @@ async def test_a_page_has_the_keys_which_no_process_shows_and_does_not_outlive_a
             connect(there.socket_url, origin=Origin(there.origin), max_size=None) as link,
         ):
             screen = Screen(link)
-            await screen.until("greet.py")
+            await screen.until("Ask, @file")
             await link.send('["stdin", "hello"]')
             await screen.until("hello")
             await link.send('["stdin", "\\r"]')

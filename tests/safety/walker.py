@@ -14,8 +14,9 @@ PACKAGE = ROOT / "cogency_tui"
 SCREENED = ("tui", "cli", "acp", "linear")
 """What writes on a screen; nothing else may."""
 
-STRIP_MAKERS = ("tui/kit/lines.py", "tui/kit/bar.py", "tui/kit/line_view.py")
-"""The first two disarm what they are given; the last gives strips that there are another style."""
+STRIP_MAKERS = ("tui/kit/lines.py", "tui/kit/bar.py", "tui/kit/line_view.py", "tui/terminal/frames.py")
+"""The first two disarm what they are given; the third gives strips that there are another style, and the last
+cuts those that have passed the guard."""
 
 LINE_RENDERERS = ("tui/kit/line_view.py", "tui/kit/bar.py", "tui/app.py")
 PRINTERS = ("cli/standard_streams.py",)
@@ -39,6 +40,9 @@ _FOREIGN_MODULES = (
     "rich.pretty",
     "rich.prompt",
 )
+FRAME_WRITER = "tui/terminal/frames.py"
+"""Renders strips with the console that Textual hands it."""
+
 CRASH_REPORTER = "tui/app.py"
 """Shows where it broke, without the values of variables."""
 
@@ -125,7 +129,7 @@ def _breaches(node: ast.AST, file: str, widgets: set[str], compared: set[ast.AST
 
 
 def _imported(file: str, name: str, module: str = "") -> Iterator[str]:
-    if module == "rich.traceback" and file == CRASH_REPORTER:
+    if (module, file) in (("rich.traceback", CRASH_REPORTER), ("rich.console", FRAME_WRITER)):
         return
     if any(name == each or name.startswith(f"{each}.") or module == each for each in _FOREIGN_MODULES):
         yield f"{name} writes on the terminal or reads markup"

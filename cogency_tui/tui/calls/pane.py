@@ -40,7 +40,7 @@ class Hints(Bar):
         shown = [Segment("  ", self.theme_styles())]
         for key, does in self._hints:
             pair = [
-                Segment(key, self.theme_styles("accent")),
+                Segment(key, self.theme_styles("text")),
                 Segment(f" {does}   ", self.theme_styles("dim")),
             ]
             if width_of(shown) + width_of(pair) - 3 > width:

@@ -73,4 +73,4 @@ class ConversationPane(Surface):
 
     def _show_field(self, shown: bool) -> None:
         self.query_one(FindBar).display = shown
-        self.query_one(PaneTitle).display = not shown
+        self.query_one(PaneTitle).set_class(shown, "-covered")

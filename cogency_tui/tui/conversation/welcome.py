@@ -188,7 +188,7 @@ def _why(situation: Situation, spacious: bool) -> str:
         offline = situation.provider == OFFLINE
         return "No model configured yet — using the built-in demo model." if offline else ""
     where = f"${origin.where}" if origin.source == "environment" else one_line(origin.where)
-    return f"Model: {where}" if spacious else ""
+    return f"Model set in {where}" if spacious else ""
 
 
 def _button(segment: Segment, action: str) -> Segment:

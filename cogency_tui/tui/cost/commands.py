@@ -93,7 +93,11 @@ class CostCommands(FeatureCommands):
             self.complain(exc)
             return
         report = await in_thread(report_costs, past, agent.prices)
-        app_of(self._screen).push_screen(WhyScreen(report), self._go_to)
+        app_of(self._screen).push_screen(WhyScreen(report, self._subject_of), self._go_to)
+
+    def _subject_of(self, call_id: str) -> str:
+        found = self._display.transcript.call_with(call_id)
+        return found[1].subject.text if found else ""
 
     def _go_to(self, point: "Point | None") -> None:
         """Show where a part of the cost stands in the conversation."""

@@ -87,7 +87,7 @@ def _instructions(instructions: Instructions, width: int, styles: ThemeStyles) -
         rows += wrap([Segment(f"✗ {reveal(problem)}", styles("bad"))], width)
     if not rows:
         return []
-    return [BLANK, Line([Segment("Active instructions", styles("accent", attributes="bold"))]), *rows]
+    return [BLANK, Line([Segment("Active instructions", styles("text", attributes="bold"))]), *rows]
 
 
 def _source(source: Source, width: int, styles: ThemeStyles) -> Line:

@@ -1,6 +1,7 @@
 """Why the conversation costs what it does: its dearest parts, all requests, and the results carried along."""
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
+from functools import partial
 from typing import ClassVar
 
 import msgspec
@@ -46,15 +47,17 @@ def cost_rows(report: CostReport) -> list[Row]:
     return rows
 
 
-def draw_cost_row(row: Row, width: int, styles: ThemeStyles, on: str) -> Line:
-    """Draw one line of the list: the part, its tokens and its cost."""
+def draw_cost_row(
+    row: Row, width: int, styles: ThemeStyles, on: str, subject: Callable[[str], str] = lambda _call: ""
+) -> Line:
+    """Draw one line of the list: the part, its tokens and its cost. `subject` is that of a call."""
     if isinstance(row, Heading):
         return Line([Segment(fit(row.text, width), styles("text", on, "bold"))])
     cost = row.cost
     paid = "–" if cost.dollars is None else dollars(cost.dollars)
     figures = f"{_about(cost)}{tokens(cost.tokens)}".rjust(_TOKENS) + paid.rjust(_COST)
     room = max(0, width - 2 - cells(figures))
-    name, detail = _name(cost), _detail(cost)
+    name, detail = _name(cost, subject), _detail(cost)
     shown = fit(name, room)
     detail = fit(f"  {detail}", room - cells(shown)) if room - cells(shown) > 8 else ""
     space = " " * (room - cells(shown) - cells(detail))
@@ -87,10 +90,11 @@ def _about(cost: RequestCost | ResultCost) -> str:
     return "~" if isinstance(cost, ResultCost) or cost.measure.get("estimated") else ""
 
 
-def _name(cost: RequestCost | ResultCost) -> str:
+def _name(cost: RequestCost | ResultCost, subject: Callable[[str], str]) -> str:
     if isinstance(cost, RequestCost):
         return f"Turn {cost.asked.turn}, step {cost.asked.cycle}"
-    return f"{one_line(cost.event['tool'])}  {one_line(cost.event['payload']['outcome'])}"
+    about = subject(cost.event["id"]) or one_line(cost.event["payload"]["outcome"])
+    return f"{one_line(cost.event['tool'])}  {about}"
 
 
 def _detail(cost: RequestCost | ResultCost) -> str:
@@ -106,7 +110,7 @@ def _explain(cost: RequestCost | ResultCost) -> str:
     if isinstance(cost, ResultCost):
         return (
             f"Turn {cost.point.turn}: about {tokens(cost.size)} tokens, part of "
-            f"{plural(cost.requests, 'request')} since. A summary (/compact) ends that."
+            f"{plural(cost.requests, 'request')} since. /compact stops this."
         )
     measure = cost.measure
     sent, cached = measure.get("input", 0), measure.get("cached")
@@ -131,8 +135,9 @@ class WhyScreen(ListDialog[Point | None, Row]):
         *list_keys("why"),
     ]
 
-    def __init__(self, report: CostReport) -> None:
-        rows: SelectList[Row] = SelectList(draw_cost_row, _key_of, id="why-list")
+    def __init__(self, report: CostReport, subject: Callable[[str], str]) -> None:
+        draw = partial(draw_cost_row, subject=subject)
+        rows: SelectList[Row] = SelectList(draw, _key_of, id="why-list")
         super().__init__("why", "Cost by request and result", rows, Note(self._draw_note, id="why-note"))
         self._report = report
 

@@ -191,7 +191,7 @@ def _beside(left: Line, right: Line, width: int, styles: ThemeStyles) -> Line:
 
 def _draw_group(group: HelpGroup, width: int, styles: ThemeStyles) -> list[Line]:
     title, rows = group
-    head = Line([Segment(title, styles("accent", attributes="bold"))])
+    head = Line([Segment(title, styles("text", attributes="bold"))])
     return [head, *(line for row in rows for line in _draw_row(row, width, styles))]
 
 

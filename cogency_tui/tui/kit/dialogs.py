@@ -109,7 +109,7 @@ class Choices(Bar):
         self._spans = []
         for key, label, action in self._choices:
             pair = [
-                Segment(self._name_of(key, action), self.theme_styles("accent", "raised", "bold")),
+                Segment(self._name_of(key, action), self.theme_styles("text", "raised", "bold")),
                 Segment(f" {label}   ", self.theme_styles("text", "raised")),
             ]
             start = width_of(shown)

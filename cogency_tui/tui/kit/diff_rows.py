@@ -229,9 +229,13 @@ class _CutRow(Sequence[Line]):
 def _code_of(row: Row, pen: Pen, on: str, *, gone: bool) -> list[Segment]:
     if row.kind == "note" or (gone and row.kind != "same"):
         return _drawn([(row.text, "dim")], (), Style(), pen.theme_styles, on)
-    mark = pen.theme_styles(_ROLES[row.kind], on, "bold underline")
+    role = _ROLES[row.kind]
+    mark = pen.theme_styles(role, on, "bold underline")
     spans = () if gone else pen.source.changed_words(row)
-    return _drawn(pen.source.pieces(row), spans, mark, pen.theme_styles, on)
+    # Without surfaces, colors of code would hide which lines were removed.
+    is_flat = pen.theme_styles.palette.flat and row.kind != "same"
+    pieces = [(row.text, role)] if is_flat else pen.source.pieces(row)
+    return _drawn(pieces, spans, mark, pen.theme_styles, on)
 
 
 def _drawn(pieces: Pieces, spans: Sequence[Span], mark: Style, styles: ThemeStyles, on: str) -> list[Segment]:

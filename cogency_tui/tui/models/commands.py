@@ -19,11 +19,8 @@ if TYPE_CHECKING:
     from cogency_tui.tui.models.model import Chosen, ModelList
 
 
-_MODE_MEANINGS: dict[Mode, str] = {
-    "auto": "automatic: resumes where the provider keeps sessions, else replays",
-    "resume": "resume: sends only what is new, in the provider's session",
-    "replay": "replay: sends the whole conversation with each request",
-}
+_MODES_SHOWN: dict[Mode, str] = {"auto": "automatic", "resume": "resume", "replay": "replay"}
+"""The modes in words: `auto` alone is a permission mode."""
 
 
 class ModelCommands(FeatureCommands):
@@ -54,7 +51,12 @@ class ModelCommands(FeatureCommands):
         chosen: list[Mode] = [each for each in MODES if each == mode]
         self._agent.mode = chosen[0] if chosen else self._agent.mode
         self._display.show_state()
-        self.say(f"Session mode {_MODE_MEANINGS[self._agent.mode]}")
+        self._report_mode(self._agent.mode)
+
+    def _report_mode(self, mode: Mode) -> None:
+        from cogency_tui.config.options import options
+
+        self.say(f"Session mode {_MODES_SHOWN[mode]}: {options()['mode'].means[mode]}")
 
     def set_dialect(self, dialect: str) -> None:
         """Switch to this dialect from the next message on, or to one that the user chooses from a list."""

@@ -18,7 +18,7 @@ _DAY = 12
 def draw_permission(row: Row, width: int, styles: ThemeStyles, on: str, now: float) -> Line:
     """Draw one line of the list."""
     if isinstance(row, Heading):
-        head = [Segment(fit(row.text, width), styles("accent", on, "bold"))]
+        head = [Segment(fit(row.text, width), styles("text", on, "bold"))]
         aside = Segment(f"  {row.aside}" if row.aside else "", styles("dim", on))
         return Line([*head, aside] if width_of([*head, aside]) <= width else head)
     if isinstance(row, ModeRow):

@@ -106,11 +106,12 @@ class Answers(LineView):
         at = 0
         for start, end, answer, label in row:
             yield Segment(" " * (start - at), styles("text", "raised"))
-            on = "cursor" if answer.action == self._selected and not self.deaf else "raised"
-            dim = self.deaf or self._hint not in (None, answer)
-            key = styles("dim", on) if dim else styles("accent", on, "bold")
-            yield Segment(key_name(answer.key), key)
-            yield Segment(f" {label}", styles("dim" if dim else "text", on))
+            dim = (self.deaf and answer is not self._hint) or self._hint not in (None, answer)
+            role, mark = ("dim", "") if dim else ("text", "bold")
+            if answer.action == self._selected and not dim:
+                mark = "bold reverse"
+            yield Segment(key_name(answer.key), styles(role, "raised", mark))
+            yield Segment(f" {label}", styles(role, "raised", mark if "reverse" in mark else ""))
             at = end
 
     def on_resize(self) -> None:

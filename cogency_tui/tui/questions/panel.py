@@ -3,7 +3,7 @@ takes the answer.
 
 Invariants: a yes counts only after its whole subject was visible in the window at its present size, and the
 terminal has taken the frame; no key counts within `PAUSE` after the panel appears, or after a key that is not
-the question's; a panel answers once.
+the question's, nor while the prompt has text, unless the user has entered the question; a panel answers once.
 """
 
 import asyncio
@@ -26,6 +26,7 @@ from cogency_tui.tui.kit.dialogs import Drawing, QuestionBody
 from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.questions.answer_lines import Answers, MoreLine, rows_of
 from cogency_tui.tui.questions.question_lines import (
+    ENTER,
     LOOKING,
     REASONING,
     RETURN,
@@ -61,12 +62,13 @@ _SCOPES: Mapping[str, Scope] = {"turn": "turn", "conversation": "conversation", 
 @dataclass(frozen=True)
 class Hands:
     """Functions that a panel calls: with the answer, with input that is not meant for it, and where the user
-    stops the turn.
+    stops the turn. `is_drafting` returns whether that input has begun a text.
     """
 
     answered: Callable[[Answer], object]
     typed: Callable[[events.Key | events.Paste], object] = lambda _event: None
     stopped: Callable[[], object] = lambda: None
+    is_drafting: Callable[[], bool] = lambda: False
 
 
 class QuestionPanel(Vertical, can_focus=True):
@@ -167,6 +169,10 @@ class QuestionPanel(Vertical, can_focus=True):
         self._accepts_from = clock() + PAUSE
         self._entered = False
         """True if the user has entered the question, so that its keys need no pause."""
+        self._is_left = False
+        """True while the focus is elsewhere, but in the window."""
+        self._reasoning = False
+        """True while the user writes a reason for a no."""
 
     def compose(self) -> ComposeResult:
         body = QuestionBody(self._draw, id="question-body")
@@ -181,8 +187,8 @@ class QuestionPanel(Vertical, can_focus=True):
         field = self.query_one("#question-reason", Input)
         field.display = False
         field.cursor_blink = False
-        if self.screen.focused is not self:
-            self.query_one(Answers).show_hint(RETURN)
+        self._is_left = self.screen.focused is not self
+        self._show_hint()
         self._begin_deaf()
         self._offer()
         self.watch(app_of(self), "app_focus", self._begin_deaf, init=False)
@@ -271,37 +277,52 @@ class QuestionPanel(Vertical, can_focus=True):
         asyncio.get_running_loop().call_later(seconds, self.call_next, self._end_deaf)
 
     def _end_deaf(self) -> None:
-        if not self.is_attached:
+        if self.answered or not self.query(Answers):
             return
         if not self._is_shown():
             self._accepts_from = self.clock() + PAUSE
+        self._show_hint()
         if not self._accepts_keys:
-            self._end_deaf_in(max(0.0, self._accepts_from - self.clock()))
+            wait = self._accepts_from - self.clock()
+            self._end_deaf_in(PAUSE if self._hands.is_drafting() else max(0.0, wait))
             return
+        self._listen()
+
+    def _listen(self) -> None:
+        """Show that keys are accepted."""
         self.query_one(Answers).accept_keys(deaf=False)
         # By now other calls of the same answer may wait as well.
         self._offer()
 
     @property
     def _accepts_keys(self) -> bool:
-        return self._is_shown() and (self._entered or self.clock() >= self._accepts_from)
+        if self._entered:
+            return self._is_shown()
+        return self._may_be_entered and not self._hands.is_drafting()
+
+    @property
+    def _may_be_entered(self) -> bool:
+        return self._is_shown() and self.clock() >= self._accepts_from
 
     def _is_shown(self) -> bool:
         self._shown = self._shown or is_read(app_of(self))
         return self._shown
 
-    @property
-    def _reasoning(self) -> bool:
-        return self.query_one("#question-reason", Input).display
-
     def on_focus(self) -> None:
-        self.query_one(Answers).show_hint(None)
+        self._is_left = False
+        self._show_hint()
         self._fit()
+
+    def _show_hint(self) -> None:
+        """Show the key that leads to the answers, where letters go elsewhere."""
+        drafting = not self._entered and self._hands.is_drafting()
+        self.query_one(Answers).show_hint(RETURN if self._is_left else ENTER if drafting else None)
 
     def on_blur(self) -> None:
         """Show the way back, unless the whole window has lost the focus."""
         if app_of(self).app_focus and not self._reasoning:
-            self.query_one(Answers).show_hint(RETURN)
+            self._is_left = True
+            self._show_hint()
             self._fit()
 
     def on_key(self, event: events.Key) -> None:
@@ -323,13 +344,16 @@ class QuestionPanel(Vertical, can_focus=True):
             self._begin_deaf()
 
     def _enter(self) -> None:
-        if self._accepts_keys:
+        if self._accepts_keys or self._may_be_entered:
             self._entered = True
+            self._show_hint()
+            self._listen()
         else:
             self._begin_deaf()
 
     def on_paste(self, event: events.Paste) -> None:
         if not self._reasoning:
+            event.stop()
             self._begin_deaf()
             self._hands.typed(event)
 
@@ -338,9 +362,11 @@ class QuestionPanel(Vertical, can_focus=True):
             return not self.answered
         if action == "look":
             return self._accepts_keys and bool(self.question.round().waiting)
-        if action in ("select", "choose"):
-            chosen = action == "select" or self.query_one(Answers).selected is not None
-            return chosen and self._accepts_keys and not self.answered
+        if action == "select":
+            # It enters the question, even while letters go to a text in the prompt.
+            return not self.answered and (self._accepts_keys or self._may_be_entered)
+        if action == "choose":
+            return not self.answered and self._accepts_keys and self.query_one(Answers).selected is not None
         if action not in ("answer", "reason"):
             return True
         expected = action if action == "reason" else f"answer({parameters[0]}, '{parameters[1]}')"
@@ -380,7 +406,7 @@ class QuestionPanel(Vertical, can_focus=True):
 
     def _reason(self, *, shown: bool) -> None:
         field = self.query_one("#question-reason", Input)
-        field.display = shown
+        self._reasoning = field.display = shown
         self.screen.set_focus(field if shown else self)
         self._offer()
 

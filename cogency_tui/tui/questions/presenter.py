@@ -15,14 +15,25 @@ from textual.widget import Widget
 from cogency_tui.tui.bridge import Bridge
 from cogency_tui.tui.display_protocol import Display
 from cogency_tui.tui.kit.typed_app import app_of
+from cogency_tui.tui.prompt.prompt import Prompt
 from cogency_tui.tui.terminal.title_and_notifications import State
 
 if TYPE_CHECKING:
-    from cogency_tui.agent.permissions.gate import Answer
+    from cogency_tui.agent.permissions.gate import Answer, Question, Scope
     from cogency_tui.tui.questions.panel import QuestionPanel
 
 _LINGER = 0.15
 """Seconds for which an answered question stays: the next one mostly follows at once, in the same place."""
+
+
+def describe_grant(question: "Question", scope: "Scope") -> str:
+    """What an answer of this scope allows for longer than the turn, as a sentence; empty if nothing."""
+    if scope == "conversation" and question.grant:
+        return f"Allowed in this conversation: {question.grant}."
+    if scope == "always" and question.pattern:
+        return f"Always allowed in this project: {question.effect} {question.pattern}."
+    return ""
+
 
 _ABOVE = "#prompt-box, #footer"
 """What a question is docked above."""
@@ -65,7 +76,8 @@ class Questions:
         self.place()
         top = app_of(self._screen).screen
         if isinstance(top, ModalScreen):
-            app_of(self._screen).notify("The agent has a question. Close this dialog to answer it.")
+            text = "The agent has a question. Close this dialog to answer it."
+            app_of(self._screen).notify(text, markup=False)
 
     def withdraw(self) -> None:
         """Remove the questions whose answers are no longer needed."""
@@ -104,7 +116,9 @@ class Questions:
             if old is not None and (asked is None or old.screen is not top):
                 self._give_focus_back(old)
             if asked is not None:
-                hands = Hands(lambda answer: self._answer(asked, answer), self._type, self._stop)
+                hands = Hands(
+                    lambda answer: self._answer(asked, answer), self._type, self._stop, self._is_drafting
+                )
                 self._panel = panel = QuestionPanel(asked.question, hands)
                 self._mount(panel, top)
             if old is not None:
@@ -131,7 +145,9 @@ class Questions:
             panel.screen.set_focus(origin if origin and origin.is_attached else None)
 
     def _answer(self, asked: Bridge.Asked, answer: "Answer") -> None:
-        """Pass the answer to the waiting agent."""
+        """Pass the answer to the waiting agent, and name what it allows from now on."""
+        if answer.allow and (granted := describe_grant(asked.question, answer.scope)):
+            app_of(self._screen).notify(f"{granted} /permissions revokes it.", markup=False)
         if not asked.answer.done():
             asked.answer.set_result(answer)
         self._settle(asked)
@@ -150,6 +166,10 @@ class Questions:
             self._display.touch({found[0]})
             self._display.hold(None)
         self._changed("waiting" if self._asked else "working")
+
+    def _is_drafting(self) -> bool:
+        """Return whether the prompt has text, to which letters therefore belong."""
+        return self._screen.is_active and bool(self._screen.query_one(Prompt).text)
 
     def _type(self, event: events.Key | events.Paste) -> None:
         """Take input for the prompt; on other screens there is none."""

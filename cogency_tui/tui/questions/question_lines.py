@@ -111,7 +111,7 @@ def _is_named_by_head(question: Question) -> bool:
 def _what(question: Question) -> tuple[str, str]:
     """What would be done, and the counts of a change."""
     if not _is_named_by_head(question):
-        return ("Run this command" if question.tool == "shell" else f"Run {one_line(question.tool)}"), ""
+        return ("Run this command?" if question.tool == "shell" else f"Run {one_line(question.tool)}?"), ""
     summary = reveal(question.summary)
     if question.effect == "tool":
         return summary, ""
@@ -221,6 +221,9 @@ LOOKING = (Reply("left_square_bracket", "Back", "look(-1)"), STOP)
 
 RETURN = Reply("f6", "to answer", "take_focus")
 """The hint while the focus is elsewhere."""
+
+ENTER = Reply("tab", "to answer", "select(1)")
+"""The hint while letters go to a text in the prompt."""
 
 REASONING = (Reply("enter", "Decline with this reason", "refuse"), Reply("escape", "Back", "back"))
 """The answers while the user writes a reason for a no."""

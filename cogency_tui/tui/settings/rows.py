@@ -110,7 +110,7 @@ def draw_setting(row: Row, width: int, styles: ThemeStyles, on: str) -> Line:
     """Draw one line of the list."""
     match row:
         case Heading(text=text):
-            return Line([Segment(fit(text, width), styles("accent", on, "bold"))])
+            return Line([Segment(fit(text, width), styles("text", on, "bold"))])
         case GroupRow():
             return _draw_group(row, width, styles, on)
         case LinkRow(name=name, meaning=meaning):
@@ -126,7 +126,7 @@ def _draw_group(row: GroupRow, width: int, styles: ThemeStyles, on: str) -> Line
     return Line(
         [
             Segment("▾ " if row.open else "▸ ", styles("accent", on)),
-            Segment(row.name, styles("accent", on, "bold")),
+            Segment(row.name, styles("text", on, "bold")),
             Segment(fit(aside, width - cells(row.name) - 2), styles("dim", on)),
         ]
     )

@@ -22,7 +22,8 @@ _TICK = 0.1
 _CHUNK = 4096
 """Bytes of input read at once."""
 
-_BLANK = "\x1b[m\x1b[H\x1b[2J"
+CLEAR_SCREEN = "\x1b[2J"
+_BLANK = f"\x1b[m\x1b[H{CLEAR_SCREEN}"
 """Clears the alternate screen: after a resize, tmux moves what is on it into the shell's scrollback."""
 
 

@@ -108,8 +108,8 @@ def _is_command(call: CallUnit) -> bool:
 
 
 def _excerpt(call: CallUnit, pen: Pen) -> list[Line]:
-    """Draw the reason of a failure, or the end of the output of a running command, below the card."""
-    if call.state == "running" and call.output is not None:
+    """Draw the reason of a failure, or the end of the output of a command that runs or was interrupted."""
+    if call.state in ("running", "interrupted") and call.output is not None:
         written = [line.text for line in call.output.lines[-2 * _TAIL :] if line.text.strip()]
         return [_below(Segment(text, pen.styles("dim")), pen) for text in written[-_TAIL:]]
     if call.state == "failed" and _is_command(call):

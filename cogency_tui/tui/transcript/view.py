@@ -175,7 +175,8 @@ class TranscriptView(LineView):
 
     def in_margin(self, strip: Strip, mark: str, on: str) -> Strip:
         """`strip` with `mark`, on the surface `on`, in its left margin."""
-        margin = Strip([Segment(mark.ljust(self.MARGIN), self.theme_styles("accent", on))], self.MARGIN)
+        style = self.theme_styles("accent", on)
+        margin = Line([Segment(mark.ljust(self.MARGIN), style)]).strip(self.MARGIN, style)
         return Strip.join([margin, strip.crop(self.MARGIN, strip.cell_length)])
 
     def _mark_message(self, strip: Strip, place: LinePosition) -> Strip:
@@ -185,7 +186,8 @@ class TranscriptView(LineView):
         end = self.MARGIN + self.text_width
         room = self.text_width - width_of(self.document.line(place).segments)
         if not place.line and room >= len(time) + 2:
-            shown = Strip([Segment(time, self.theme_styles("dim", "raised"))], len(time))
+            style = self.theme_styles("dim", "raised")
+            shown = Line([Segment(time, style)]).strip(len(time), style)
             strip = Strip.join([strip.crop(0, end - len(time)), shown, strip.crop(end)])
         return self.in_margin(strip, "▌", "raised")
 
@@ -291,7 +293,8 @@ class TranscriptView(LineView):
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         super().watch_scroll_y(old_value, new_value)
-        if not self._pinning:
+        # A resize moves the view before `on_resize`, which restores it.
+        if not self._pinning and self._page == self.size.height:
             # Units that streamed in below are measured only when the view comes near them: only then is the
             # end's position known.
             self.set_following(False)

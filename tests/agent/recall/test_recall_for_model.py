@@ -90,7 +90,7 @@ async def test_the_summarized_part_of_the_own_conversation_is_found_and_read(tmp
         await store.append(mine, said("marmalade after"))
         ask = Asking(agent, mine)
         found = await ask(query="marmalade")
-        assert found.outcome == "Found 1 conversation"
+        assert found.outcome == "1 conversation"
         assert "This conversation, before its summary" in found.content
         assert f"at {through}, prompt: marmalade before" in found.content
         assert "after" not in found.content

@@ -49,7 +49,7 @@ async def test_the_error_of_a_typed_command_is_at_the_prompt_until_the_next_key(
         line = main_of(pilot).query_one(CommandError)
         for command, error in (
             ("/foo", "Unknown command /foo. Did you mean /fork?"),
-            ("/xyzzy", "Unknown command /xyzzy. Type / to list all commands."),
+            ("/xyzzy", "Unknown command /xyzzy. Ctrl+P lists all commands."),
             ("/mode sideways", "/mode does not accept 'sideways'. Expected one of: auto, resume, replay."),
         ):
             await send(pilot, command)

@@ -90,7 +90,7 @@ async def test_it_is_offered_once_in_the_conversation_and_turned_on(project: Pat
         screen = await profile(pilot)
         await until(pilot, lambda: "Prefers short answers" in shown(screen.query_one("#profile-list")))
         await until(pilot, lambda: "on, 2 facts" in shown(screen.query_one("#profile-title")))
-        assert "From “my name is Ada”, turn 1, by offline/offline-1." in note(pilot)
+        assert "From “My name is Ada”, turn 1, by offline/offline-1." in note(pilot)
         assert "2 learned" in note(pilot)
 
 

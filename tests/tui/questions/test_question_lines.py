@@ -21,7 +21,7 @@ from cogency_tui.tui.kit.bar import Surface
 from cogency_tui.tui.kit.dialogs import Confirmation, DialogBody
 from cogency_tui.tui.main.features import PANES_STYLES
 from cogency_tui.tui.questions.answer_lines import Answers, MoreLine
-from cogency_tui.tui.questions.panel import Hands, QuestionPanel
+from cogency_tui.tui.questions.panel import PAUSE, Hands, QuestionPanel
 from cogency_tui.tui.recall.screen import RecallScreen
 from cogency_tui.tui.theme_styles import variables
 from tests.tui.driving import (
@@ -240,7 +240,7 @@ async def test_other_waiting_questions_are_looked_at_and_not_answered() -> None:
             await pilot.press("right_square_bracket")
             await until(pilot, lambda: "Edit other.py  +1 −1" in body_of(app))
             assert "3 of 3" in body_of(app)
-            assert "+y = 3" in body_of(app)
+            assert "+ y = 3" in body_of(app)
             clock.now += 1
             await pilot.press(key)
             assert app.answers == []
@@ -267,12 +267,12 @@ async def test_as_many_changed_lines_as_fit_are_seen_at_once_in_half_of_the_wind
         await until(pilot, lambda: "Edit app.py  +1 −1" in body_of(app))
         await pilot.pause()
         seen = [line.strip() for line in body_of(app).splitlines()]
-        assert sum(line.startswith(("-old", "+new")) for line in seen) >= changed
+        assert sum("− old" in line or "+ new" in line for line in seen) >= changed
         assert not [line for line in seen if line.startswith(("---", "+++", "@@"))]
         assert app.question.region.height <= size[1] // 2 + 2
         # One unchanged line is enough to find the place.
-        assert "line 2" in seen
-        assert "line 1" not in seen
+        assert any(line.endswith("line 2") for line in seen)
+        assert not any(line.endswith("line 1") for line in seen)
         more = shown(app.question.query_one(MoreLine))
         hidden = 43 - len(seen)
         assert f"↓ {hidden} more lines" in more
@@ -584,6 +584,8 @@ async def test_the_agent_gets_the_answer_and_the_call_waits_for_it(project: Path
         pilot.app.post_message(events.Key("y", "y"))
         await pilot.pause()
         assert agent.answers == [Answer(allow=True)]
+        await until(pilot, lambda: prompt_of(pilot).text == "y")
+        await pilot.press("backspace")
         await answer(pilot, "n")
         await until(pilot, lambda: agent.answers == [Answer(allow=True), Answer(allow=False)])
 
@@ -606,6 +608,30 @@ async def test_typing_on_does_not_answer(project: Path) -> None:
 
         assert agent.answers == []
         assert question_of(pilot) is not None
+
+
+async def test_letters_belong_to_a_text_in_the_prompt_until_the_question_is_entered(project: Path) -> None:
+    agent = ScriptedAgent(project, [paused, asks(COMMAND), respond("on")])
+    async with app_over(agent).run_test(size=(160, 40)) as pilot:
+        await send(pilot, "go")
+        await pilot.press(*"may")
+        agent.gate.set()
+        panel = await asked(pilot)
+        clock = panel.clock = Clock()
+        answers = panel.query_one(Answers)
+        for letter in "yan":
+            clock.now += 10 * PAUSE
+            await until(pilot, lambda: "Tab to answer" in shown(answers))
+            await pilot.press(letter)
+        await until(pilot, lambda: prompt_of(pilot).text == "mayyan")
+        assert agent.answers == []
+
+        clock.now += 10 * PAUSE
+        await pilot.press("tab")
+        await until(pilot, lambda: "to answer" not in shown(answers))
+        await pilot.press("y")
+        await until(pilot, lambda: [answer.allow for answer in agent.answers] == [True])
+        assert prompt_of(pilot).text == "mayyan"
 
 
 async def test_escape_at_a_question_interrupts_the_turn(project: Path) -> None:
