@@ -21,8 +21,9 @@ SEQUENCE = re.compile(rb"\x1b\[[0-?]*[ -/]*[@-~]|\x1b[\]PX^_][^\x07\x1b]*(?:\x07
 OURS = re.compile(
     rb"\x1b\[[0-9;:]*m|\x1b\[\d+;\d+H|\x1b\[H|\x1b\[\?\d+(;\d+)*\$?[hlp]|\x1b\[[<>=]?\d*(;\d+)*u|\x1b\[2[23];2t|\x1b\[c"
     rb"|\x1b\[\?\d+(;\d+)*h|\x1b\[2J|\x1b\]2;[^\x1b\x07]* cogency\x07|\x1b\]22;[a-z-]*\x07|\x1b[78]|\x1b\[K|\x1b\[\?u|\x1b\[14t"
+    rb"|\x1b\]11;\?\x1b\\"
 )
-"""What Textual writes (the pointer's shape is one of it), and our window title."""
+"""What Textual writes (the pointer's shape is one of it), our window title, and the question for the background."""
 
 THEIRS = (b"\x1b[31A", b"\x1b[38;5;m", b"\x1b[99M", b"\x1b[10@", b"\x1bc", b"\x1b(0", b"\x1b#8", b"\x1b[6n")
 

@@ -26,7 +26,7 @@ from cogency_tui.tui.status.header import Header
 from cogency_tui.tui.status.status_bar import StatusBar
 from tests.tui.scripted import ScriptedAgent
 
-PATIENCE = 15.0
+PATIENCE = 60.0
 """Seconds."""
 
 

@@ -116,9 +116,10 @@ async def test_the_picker_shows_the_call_behind_it_in_each_theme(project: Path) 
         prompt_of(pilot).focus()
         await send(pilot, "/theme")
         await until(pilot, lambda: isinstance(pilot.app.screen, ThemePicker))
-        for key in ("home", "down", "down", "down"):
+        await pilot.press("home")
+        for _ in range(4):
             before = pilot.app.theme
-            await pilot.press(key)
+            await pilot.press("down")
             await until(pilot, lambda before=before: pilot.app.theme != before)
             main = main_of(pilot)
             former = colors_of(before) - colors_of(pilot.app.theme)

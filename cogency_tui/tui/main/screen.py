@@ -390,7 +390,6 @@ class MainScreen(Screen[None]):
             self.clear_selection()
         elif self.focused is prompt and prompt.text:
             prompt.clear_draft()
-            self._escaped = monotonic()
         elif self.focused is prompt:
             self._escape_again()
         else:
@@ -417,6 +416,7 @@ class MainScreen(Screen[None]):
         self._features.drafts.note_change()
 
     def on_text_area_changed(self) -> None:
+        self._escaped = 0.0
         if self._open:
             self._features.drafts.note_change()
             if self.query_one(Prompt).text:

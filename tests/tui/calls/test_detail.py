@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from cogency_tui.protocol.events import Event
-from tests.tui.driving import app_over, calls_of, detail_of, head_of, send, shown, until
+from tests.tui.driving import app_over, calls_of, conversation_of, detail_of, head_of, send, shown, until
 from tests.tui.scripted import ScriptedAgent, call, output, paused, result, started
 
 LINES = "".join(f"line {number}\n" for number in range(200))
@@ -21,6 +21,9 @@ async def test_the_head_stays_while_the_detail_scrolls(project: Path, size: tupl
     agent = ScriptedAgent(project, [*ended("a", "mine", "done", LINES, duration=0.04)])
     async with app_over(agent).run_test(size=size) as pilot:
         await send(pilot, "go")
+        await until(pilot, lambda: "mine" in shown(conversation_of(pilot)))
+        if not calls_of(pilot).is_on_screen:
+            await pilot.press("f4")
         await until(pilot, lambda: "line 0" in shown(detail_of(pilot)))
         assert "mine  ✓ done 40 ms" in head_of(pilot)
         detail_of(pilot).focus()

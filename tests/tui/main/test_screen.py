@@ -413,8 +413,8 @@ async def test_a_dialog_from_a_pane_returns_to_it_and_one_from_a_command_to_the_
 
 
 async def test_a_click_on_a_card_selects_its_call(project: Path) -> None:
-    calls = [call(name, "read", file=f"{name}.py") for name in "abc"]
-    results = [result(name, "read", f"Read {name}") for name in "abc"]
+    calls = [call(name, "write", file=f"{name}.py") for name in "abc"]
+    results = [result(name, "write", f"Wrote {name}") for name in "abc"]
     agent = ScriptedAgent(project, [*calls, execute(), *results, respond("ok")])
     async with app_over(agent).run_test(size=(160, 40)) as pilot:
         await send(pilot, "go")

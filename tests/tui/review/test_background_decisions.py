@@ -52,8 +52,9 @@ async def test_a_hunk_is_reverted_and_comes_back_and_kept_and_the_next_one_comes
 ) -> None:
     assert (three.path, three.view.place) == ("notes.py", 0)
     # What cannot be done is said.
-    await three.press("u", "1")
+    await three.press("u")
     assert "Nothing to undo" in told(three.pilot)
+    await three.press("1")
     assert "No conflict here" in told(three.pilot)
 
     await three.press("j", "n")

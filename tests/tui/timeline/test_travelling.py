@@ -118,7 +118,7 @@ async def test_r_restores_the_files_after_it_was_shown_and_u_takes_that_back(
         await timeline.press("home")
         await timeline.pilot.press("r")
         await timeline.until(lambda: isinstance(timeline.app.screen, UndoScreen))
-        await timeline.until(lambda: "event 1" in shown(timeline.app.screen.query_one("#undo-body")))
+        await timeline.until(lambda: "event 1" in shown(timeline.app.screen.query_one("#undo-title")))
         assert here(project, "x = 2\n")
         await timeline.press("y")
         await timeline.until(lambda: here(project, "x = 1\n"))
