@@ -187,8 +187,15 @@ def _why(situation: Situation, spacious: bool) -> str:
     if origin.source == "default":
         offline = situation.provider == OFFLINE
         return "No model configured yet — using the built-in demo model." if offline else ""
-    where = f"${origin.where}" if origin.source == "environment" else one_line(origin.where)
-    return f"Model set in {where}" if spacious else ""
+    if not spacious:
+        return ""
+    match origin.source:
+        case "environment":
+            return f"Model set by ${origin.where}"
+        case "flag":
+            return f"Model set by {origin.where}"
+        case _:
+            return f"Model set in {one_line(origin.where)}"
 
 
 def _button(segment: Segment, action: str) -> Segment:

@@ -4,6 +4,9 @@ takes the answer.
 Invariants: a yes counts only after its whole subject was visible in the window at its present size, and the
 terminal has taken the frame; no key counts within `PAUSE` after the panel appears, or after a key that is not
 the question's, nor while the prompt has text, unless the user has entered the question; a panel answers once.
+
+A key that does not count goes to the prompt. That of an answer does so only with another key after it: alone,
+it was an early answer and not the beginning of a text.
 """
 
 import asyncio
@@ -173,6 +176,10 @@ class QuestionPanel(Vertical, can_focus=True):
         """True while the focus is elsewhere, but in the window."""
         self._reasoning = False
         """True while the user writes a reason for a no."""
+        self._early: list[events.Key] = []
+        """The key of an answer, pressed too early: not passed to the prompt yet."""
+        self._passed_on = False
+        """True if input went to the prompt since the question last began to accept keys."""
 
     def compose(self) -> ComposeResult:
         body = QuestionBody(self._draw, id="question-body")
@@ -290,6 +297,8 @@ class QuestionPanel(Vertical, can_focus=True):
 
     def _listen(self) -> None:
         """Show that keys are accepted."""
+        self._early.clear()
+        self._passed_on = False
         self.query_one(Answers).accept_keys(deaf=False)
         # By now other calls of the same answer may wait as well.
         self._offer()
@@ -339,9 +348,26 @@ class QuestionPanel(Vertical, can_focus=True):
             event.stop()
             event.prevent_default()
             self._begin_deaf()
-            self._hands.typed(event)
+            self._pass_on(event)
         elif action in _SCROLLING and not self._entered:
             self._begin_deaf()
+
+    def _pass_on(self, event: events.Key | events.Paste) -> None:
+        """Pass input to the prompt, after what was held back; hold back an early answer."""
+        if isinstance(event, events.Key) and self._is_early_answer(event.key):
+            self._early.append(event)
+            return
+        held, self._early = self._early, []
+        self._passed_on = True
+        for each in (*held, event):
+            self._hands.typed(each)
+
+    def _is_early_answer(self, key: str) -> bool:
+        """Return whether a key is probably meant for the question, although it comes too early to count."""
+        if self._passed_on or self._hands.is_drafting():
+            return False
+        repeated = all(held.key == key for held in self._early)
+        return repeated and key in {each.key for each in answers_to(self.question)}
 
     def _enter(self) -> None:
         if self._accepts_keys or self._may_be_entered:
@@ -355,7 +381,7 @@ class QuestionPanel(Vertical, can_focus=True):
         if not self._reasoning:
             event.stop()
             self._begin_deaf()
-            self._hands.typed(event)
+            self._pass_on(event)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action == "back":

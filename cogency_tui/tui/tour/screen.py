@@ -50,7 +50,7 @@ STEPS = (
     TourStep("explain prices.py", "Reads need no approval; each call appears here"),
     TourStep("run `python3 -m unittest`", "A command is shown in full and asks first: y runs it"),
     TourStep(
-        "replace 'price + price' with 'price - price' in prices.py",
+        "replace 'price + price * discount' with 'price * (1 - discount)' in prices.py",
         "An edit shows its diff and asks first: y applies it",
     ),
     TourStep("run `python3 -m unittest`", "Run the test again: y, or a for this conversation"),

@@ -59,14 +59,14 @@ def test_a_key_that_is_there_is_named_and_never_shown(project: Path, monkeypatch
 def test_the_origin_of_the_model_is_named(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     said = read(Agent("openai", project=project))
     assert " openai/gpt-5-mini " in said
-    assert "Model: --provider" in said
+    assert "Model set by --provider" in said
     monkeypatch.setenv("COGENCY_PROVIDER", "openai")
-    assert "Model: $COGENCY_PROVIDER" in read(Agent(project=project))
+    assert "Model set by $COGENCY_PROVIDER" in read(Agent(project=project))
     monkeypatch.delenv("COGENCY_PROVIDER")
     config_path().parent.mkdir(parents=True)
     config_path().write_text('theme = "day"\nprovider = "openai"\n')
     said = read(Agent(project=project))
-    assert f"Model: {config_path()}:2" in said
+    assert f"Model set in {config_path()}:2" in said
     assert "--tour" not in said
 
 

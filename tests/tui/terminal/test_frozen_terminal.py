@@ -20,6 +20,9 @@ ROUNDS = 4
 SOME = 2
 """Rounds of which each fills what the terminal takes without being read."""
 
+ENTERED_YES = "\ty"
+"""Enters the question before the answer: a letter typed before the question came is a text in the prompt."""
+
 LONG = "\n".join(f"- point {number}: " + "word " * 30 for number in range(60))
 
 
@@ -124,7 +127,7 @@ async def test_a_question_that_was_never_shown_is_not_answered(project: Path) ->
     def then(terminal: Terminal, data: Path) -> None:
         until(lambda: stored(data, "call"))
         for _ in range(4):
-            terminal.send("y")
+            terminal.send(ENTERED_YES)
             # Longer than the pause after which a question takes a key.
             time.sleep(1)
         assert not ran(project)
@@ -135,7 +138,7 @@ async def test_a_question_that_was_never_shown_is_not_answered(project: Path) ->
 
         def answered() -> bool:
             time.sleep(1)
-            terminal.send("y")
+            terminal.send(ENTERED_YES)
             return bool(ran(project))
 
         until(answered)

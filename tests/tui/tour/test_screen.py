@@ -67,7 +67,7 @@ async def test_it_shows_a_read_a_command_an_edit_the_review_undo_and_recall(proj
         await take_step(pilot)
         await allow(pilot)
         await until(pilot, lambda: bar(pilot).step == 3)
-        assert "price - price" in prices.read_text()
+        assert "price * (1 - discount)" in prices.read_text()
 
         await take_step(pilot)
         await allow(pilot)
