@@ -76,7 +76,7 @@ def test_after_a_kill_the_conversation_is_found_with_all_that_was_shown(
         terminal.wait_for("offline")
         terminal.send("explain long.md" + ENTER)
         shown = terminal.wait_for(lambda text: "long.md has" in text and "explain long.md" in text)
-        _wait_for_draft(data, "respond")
+        _wait_for_draft(data, "long.md` has")
         terminal.kill()
     with Terminal(cwd=project, data=data) as terminal:
         terminal.wait_for("offline")
@@ -172,16 +172,19 @@ def _seconds(text: str) -> int:
     return int(found[1]) if found else 0
 
 
-def _wait_for_draft(data: Path, kind: str) -> None:
+def _wait_for_draft(data: Path, wanted: str) -> None:
+    """Wait until this text of an answer is stored, which follows the screen by a moment."""
     connection = sqlite3.connect(f"file:{data / 'cogency.db'}?mode=ro", uri=True)
     try:
         deadline = time.monotonic() + 30
         while time.monotonic() < deadline:
-            if connection.execute("SELECT count(*) FROM drafts WHERE type = ?", (kind,)).fetchone()[0]:
+            pieces = connection.execute("SELECT text FROM drafts WHERE type = 'respond' ORDER BY seq")
+            if wanted in "".join(text for (text,) in pieces):
                 return
+            time.sleep(0.02)
     finally:
         connection.close()
-    raise AssertionError("no draft was saved")
+    raise AssertionError(f"no draft with {wanted!r} was saved")
 
 
 def test_ctrl_l_draws_every_cell_again(project: Path, tmp_path: Path) -> None:
