@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from cogency_tui.agent.project.settings import ProjectSettings
     from cogency_tui.agent.recall.recall import Recall
     from cogency_tui.agent.review.review import Review
+    from cogency_tui.agent.subagent_tree import SubagentTree
     from cogency_tui.agent.timeline.timeline import Timeline
     from cogency_tui.protocol.events import Event
     from cogency_tui.providers.models import Prices
@@ -107,6 +108,8 @@ class Agent:
         self.ask = ask
         self.titled: Callable[[str, str], None] | None = None
         """If set, conversations are named in the background, and this is called with the id and the title."""
+        self.progressed: Callable[[str], None] | None = None
+        """If set, it is called with the id of a sub-agent's conversation when new events of it are stored."""
         if llm is None or isinstance(llm, str):
             self.provider: Provider = create_provider(self.settings, environment)
         else:
@@ -370,6 +373,12 @@ class Agent:
         return Timeline(
             self._conversations.shared().journal, self.store, conversation_id, self._conversations.frame
         )
+
+    def subagents(self, conversation_id: str) -> "SubagentTree":
+        """The tree of the conversation's sub-agents."""
+        from cogency_tui.agent.subagent_tree import SubagentTree
+
+        return SubagentTree(self._conversations.shared().journal, self.store, conversation_id)
 
     def gate(self, conversation_id: str | None) -> "Gate | None":
         """The permission gate of a conversation; None before its first turn in this process."""

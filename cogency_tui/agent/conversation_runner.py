@@ -346,8 +346,13 @@ class Conversations:
                 config=config,
                 profile=agent.profile,
                 sandbox=Sandbox(agent.settings.sandbox, (config, agent.data)),
+                progressed=self._progressed,
             )
         return self.engine
+
+    def _progressed(self, id: str) -> None:
+        if self._agent.progressed is not None:
+            self._agent.progressed(id)
 
     def _create(self, id: str) -> "Conversation":
         from cogency_tui.agent.conversation import Conversation

@@ -27,7 +27,8 @@ class Engine:
 
     `settings` are those in force, and may change. `tools` are the user's own. `named` creates a provider
     from its name and model. `host_of` returns the host of a provider, empty for one on this machine.
-    `config` is the user's configuration folder, if there is one.
+    `config` is the user's configuration folder, if there is one. `progressed` is called with the id of a
+    sub-agent's conversation when new events of it are stored.
     """
 
     settings: Settings
@@ -47,6 +48,7 @@ class Engine:
     profile: Profile | None = None
     background: Background = field(default_factory=Background)
     sandbox: Sandbox = field(default_factory=Sandbox)
+    progressed: Callable[[str], None] = lambda _id: None
 
     @property
     def project(self) -> str:

@@ -57,6 +57,11 @@ class SubagentProgress:
             self.problem = "interrupted"
 
 
+def ends_unit(event: Event) -> bool:
+    """Return whether all events before this one are stored, and this one, too, if it is to be."""
+    return event["type"] not in ("think", "respond") and not event.get("partial")
+
+
 async def pages_with_progress(store: Store, conversation_id: str) -> AsyncGenerator[list[Event]]:
     """The stored events of a conversation in pages, with the progress of its sub-agents before the results
     of their calls, as it was shown while they worked.
@@ -66,13 +71,13 @@ async def pages_with_progress(store: Store, conversation_id: str) -> AsyncGenera
 
 
 async def numbered_with_progress(
-    store: Store, conversation_id: str
+    store: Store, conversation_id: str, after: int = 0
 ) -> AsyncGenerator[list[tuple[int, tuple[Event, ...]]]]:
-    """As `pages_with_progress`, with the numbers of the stored events."""
+    """As `pages_with_progress`, with the numbers of the stored events; those up to `after` are left out."""
     agents: dict[str, list[str]] = {}
     for conversation in await store.delegated(conversation_id):
         agents.setdefault(conversation.call or "", []).append(conversation.id)
-    async for page in store.event_pages(conversation_id):
+    async for page in store.event_pages(conversation_id, after):
         yield [(number, (*await _progress_of(event, store, agents), event)) for number, event in page]
 
 

@@ -22,7 +22,7 @@ from cogency_tui.agent.output_variables import as_text
 from cogency_tui.agent.permissions.stored_taint import sources_below
 from cogency_tui.agent.recorder import Recorder
 from cogency_tui.agent.relic_tool import Relic
-from cogency_tui.agent.subagent_progress import SubagentProgress, ended
+from cogency_tui.agent.subagent_progress import SubagentProgress, ended, ends_unit
 from cogency_tui.agent.turn import Turn
 from cogency_tui.agent.workflows import Workflow
 from cogency_tui.config.schema import AgentSettings
@@ -178,6 +178,8 @@ class SubAgents:
         try:
             async for event in queue:
                 progress.add(event)
+                if ends_unit(event):
+                    engine.progressed(child.id)
         finally:
             if not queue.closed:
                 turn.interrupt()

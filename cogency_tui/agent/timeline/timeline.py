@@ -21,7 +21,7 @@ from cogency_tui.agent.request_messages import messages_of
 from cogency_tui.agent.timeline.loader import CurrentFrame, read_past
 from cogency_tui.agent.timeline.model import Asked, Exchange, Past, PastFile
 from cogency_tui.errors import StoreError, UsageError, WorkspaceError
-from cogency_tui.protocol.events import Message
+from cogency_tui.protocol.events import Event, Message
 from cogency_tui.providers.base import unanswered
 from cogency_tui.store.blobs import Blobs
 from cogency_tui.store.edit_records import Edit, FileChange
@@ -110,15 +110,8 @@ class Timeline:
         """The messages that the model had in the cycle of the point."""
         asked = past.asked_at(index)
         request = asked.request if asked else await self._next(past)
-        messages = await in_thread(_messages, past, request)
-        return Exchange(
-            asked,
-            messages,
-            _fresh(messages, request),
-            request.frame.system,
-            (*_environments(past, request),),
-            (*_remarks(asked, request),),
-        )
+        events = [(point.number, point.event) for point in past.points]
+        return await in_thread(exchange_of, asked, request, events)
 
     async def files(self, past: Past, index: int) -> list[tuple[PastFile, bool | None]]:
         """The files as they were, each with whether it is still so; None if that is unknown."""
@@ -212,15 +205,23 @@ class Timeline:
         return Request(past.points[-1].event["timestamp"], since, past.points[-1].number, frame)
 
 
-def _messages(past: Past, request: Request) -> list[Message]:
-    events = [point.event for point in past.points if request.since < point.number <= request.through]
-    return messages_of(request.frame, events, request.note)
+def exchange_of(asked: Asked | None, request: Request, events: Sequence[tuple[int, Event]]) -> Exchange:
+    """The exact messages of a request, given the numbered events of its conversation. Pure."""
+    sent = [event for number, event in events if request.since < number <= request.through]
+    messages = messages_of(request.frame, sent, request.note)
+    return Exchange(
+        asked,
+        messages,
+        _fresh(messages, request),
+        request.frame.system,
+        (*_environments(events, request),),
+        (*_remarks(asked, request),),
+    )
 
 
-def _environments(past: Past, request: Request) -> Iterator[str]:
-    for point in past.points:
-        event = point.event
-        if point.number <= request.through and event["type"] == "user" and "environment" in event:
+def _environments(events: Sequence[tuple[int, Event]], request: Request) -> Iterator[str]:
+    for number, event in events:
+        if number <= request.through and event["type"] == "user" and "environment" in event:
             yield event["environment"]
 
 
