@@ -23,7 +23,15 @@ from cogency_tui.agent.output_variables import as_text
 from cogency_tui.agent.subagents import SubAgents
 from cogency_tui.agent.timeline.model import Asked, Exchange
 from cogency_tui.agent.timeline.timeline import exchange_of
-from cogency_tui.protocol.events import CallEvent, CallState, Event, Measure, ResultEvent, begins_turn
+from cogency_tui.protocol.events import (
+    CallEvent,
+    CallState,
+    Event,
+    Measure,
+    ResultEvent,
+    begins_turn,
+    outcome_shown,
+)
 from cogency_tui.protocol.transcript import as_tool_call, call_record
 from cogency_tui.store import usage
 from cogency_tui.store.blobs import Blobs
@@ -61,7 +69,8 @@ class AgentNode:
 
     `id` is its conversation; empty if it never began, as when its call was declined. `call` started it in
     the conversation above. `model` is `provider/model`. `started` is in Unix seconds; `seconds` counts to
-    its end, for the user's agent those of its requests. `measures` has the usage of each cycle, summary and
+    its end, for the user's agent those of its requests. `outcome` is why it is not done, if it has ended.
+    `measures` has the usage of each cycle, summary and
     question, without that of agents below.
     """
 
@@ -73,6 +82,7 @@ class AgentNode:
     model: str
     started: float
     seconds: float
+    outcome: str
     measures: Sequence[Measure]
     files: Sequence[AgentFile]
     children: "Sequence[AgentNode]"
@@ -178,8 +188,12 @@ class SubagentTree:
         requests = await Requests(store.database).of_conversation(id)
         if not requests:
             return None
-        events = await store.numbered_events(id)
-        return await in_thread(exchange_of, Asked(requests[0], 1, 1, recorded=True), requests[0], events)
+        first, events = requests[0], list[tuple[int, Event]]()
+        async for page in store.event_pages(id):
+            events += page
+            if page and page[-1][0] >= first.through:
+                break
+        return await in_thread(exchange_of, Asked(first, 1, 1, recorded=True), first, events)
 
     def _all(self) -> list[str]:
         return list(self._stored) or [self._root]
@@ -247,7 +261,9 @@ class SubagentTree:
         call = _Call("", "Conversation", "", stored.conversation.created)
         return self._agent(stored, call, "running" if working else "done", seconds)
 
-    def _agent(self, stored: _Stored, call: _Call, state: AgentState, seconds: float) -> AgentNode:
+    def _agent(
+        self, stored: _Stored, call: _Call, state: AgentState, seconds: float, outcome: str = ""
+    ) -> AgentNode:
         conversation = stored.conversation
         return AgentNode(
             conversation.id,
@@ -258,22 +274,26 @@ class SubagentTree:
             f"{conversation.provider}/{conversation.model}",
             conversation.created,
             seconds,
+            outcome,
             stored.measures,
             self._files.get(conversation.id, ()),
-            sorted(self._children(stored, working=state == "running"), key=_moment),
+            tuple(node for _at, node in sorted(self._children(stored, state), key=_moment)),
         )
 
-    def _children(self, stored: _Stored, *, working: bool) -> Iterator[AgentNode]:
-        """The agents that a conversation started, or was to start: several where a call was retried."""
+    def _children(self, stored: _Stored, state: AgentState) -> Iterator[tuple[float, AgentNode]]:
+        """The agents that a conversation started, or was to start, each with the time of its call: several
+        where that was retried."""
+        working = state == "running"
         attempts: dict[str, list[_Stored]] = {}
         for child in stored.children:
             attempts.setdefault(child.call or "", []).append(self._stored[child.id])
         for call in stored.calls.values():
             *failed, last = attempts.pop(call.id, None) or [None]
-            yield from (self._agent(each, call, "failed", _until_last(each)) for each in failed if each)
-            yield self._last_attempt(stored, call, last, working=working)
+            for each in filter(None, failed):
+                yield call.moment, self._agent(each, call, "failed", _until_last(each))
+            yield call.moment, self._last_attempt(stored, call, last, working=working)
         for child in chain.from_iterable(attempts.values()):
-            yield self._step(stored, child, working=working)
+            yield child.conversation.created, self._step(stored, child, working=working)
 
     def _last_attempt(
         self, stored: _Stored, call: _Call, child: _Stored | None, *, working: bool
@@ -284,9 +304,12 @@ class SubagentTree:
             state = result["payload"]["state"]
         elif working and call.id in stored.recent:
             state = "running" if child is not None else "queued"
+        outcome = outcome_shown(result["payload"]) if result and state != "done" else ""
         if child is None:
-            return AgentNode("", call.id, call.name, call.task, state, "", call.moment, 0.0, (), (), ())
-        return self._agent(child, call, state, result["duration"] if result else _until_last(child))
+            facts = call.id, call.name, call.task, state, "", call.moment, 0.0, outcome
+            return AgentNode("", *facts, (), (), ())
+        seconds = result["duration"] if result else _until_last(child)
+        return self._agent(child, call, state, seconds, outcome)
 
     def _step(self, stored: _Stored, child: _Stored, *, working: bool) -> AgentNode:
         """The agent of a workflow's step: whether it answered is all that is stored of its end."""
@@ -298,8 +321,8 @@ class SubagentTree:
         return self._agent(child, call, state, _until_last(child))
 
 
-def _moment(node: AgentNode) -> float:
-    return node.started
+def _moment(placed: tuple[float, AgentNode]) -> float:
+    return placed[0]
 
 
 def _until_last(stored: _Stored) -> float:

@@ -81,6 +81,13 @@ class Bridge:
             self.title = title
             super().__init__()
 
+    class Progressed(Message):
+        """New events of a sub-agent's conversation are stored."""
+
+        def __init__(self, conversation_id: str) -> None:
+            self.conversation_id = conversation_id
+            super().__init__()
+
     def __init__(self, agent: "Agent", screen: Widget) -> None:
         self.agent = agent
         self.conversation_id: str | None = None
@@ -93,6 +100,7 @@ class Bridge:
         self._compaction: asyncio.Task[Compacted] | None = None
         agent.ask = self._ask
         agent.titled = self._titled
+        agent.progressed = self._progressed
 
     @cached_property
     def _pacer(self) -> "EventPacer":
@@ -205,6 +213,10 @@ class Bridge:
         # The app may be closing.
         with suppress(RuntimeError):
             self._screen.post_message(self.Titled(conversation_id, title))
+
+    def _progressed(self, conversation_id: str) -> None:
+        with suppress(RuntimeError):
+            self._screen.post_message(self.Progressed(conversation_id))
 
     def _queue_changed(self) -> None:
         self._screen.post_message(self.QueueChanged())

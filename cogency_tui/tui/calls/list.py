@@ -68,6 +68,7 @@ class CallList(SelectList[Row]):
         Binding("right,l", "fold(False)", "Expand nested calls", show=False, id="calls.open"),
         Binding("slash", "filter", "Filter", id="calls.filter", tooltip="Filter calls by tool or subject"),
         Binding("F", "failures", "Failures", id="calls.failures", tooltip="Show only failed calls, or all"),
+        Binding("A", "agent", "Sub-agent", id="calls.agent", tooltip="Show the sub-agent of the call"),
         Binding("x", "stop", "Stop", id="calls.stop", tooltip="Stop the background command"),
         Binding("y", "copy", "Copy", id="calls.copy", tooltip="Copy the call's output"),
     ]
@@ -80,7 +81,7 @@ class CallList(SelectList[Row]):
             super().__init__()
 
     class Asked(Message):
-        """The user requests `locate`, `filter`, `failures`, `stop` or `copy`."""
+        """The user requests `locate`, `filter`, `failures`, `agent`, `stop` or `copy`."""
 
         def __init__(self, what: str) -> None:
             self.what = what
@@ -163,6 +164,9 @@ class CallList(SelectList[Row]):
 
     def action_failures(self) -> None:
         self.post_message(self.Asked("failures"))
+
+    def action_agent(self) -> None:
+        self.post_message(self.Asked("agent"))
 
     def action_stop(self) -> None:
         self.post_message(self.Asked("stop"))

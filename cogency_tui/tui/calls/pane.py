@@ -59,6 +59,13 @@ class ToolCalls(Surface):
             self.index = index
             super().__init__()
 
+    class AgentRequested(Message):
+        """Requests the sub-agent that the call with this id started."""
+
+        def __init__(self, call: str) -> None:
+            self.call = call
+            super().__init__()
+
     class StopAsked(Message):
         """Requests that the background command with this id be stopped."""
 
@@ -142,6 +149,8 @@ class ToolCalls(Surface):
                 self._filter(CallFilter(shown.text, not shown.failures))
             case "locate" if isinstance(rows.key, int):
                 self.post_message(self.Located(rows.key))
+            case "agent" if rows.call and rows.call.is_delegated:
+                self.post_message(self.AgentRequested(rows.call.id))
             case "stop" if (command := rows.command) and command.state == "running":
                 self.post_message(self.StopAsked(command))
             case "copy":
@@ -217,6 +226,7 @@ class ToolCalls(Surface):
             command = rows.command
             hints = [("x", "stop")] if command and command.state == "running" else []
             hints += [] if command else [("enter", "show")]
+            hints += [("A", "sub-agent")] if rows.call and rows.call.is_delegated else []
             hints += [("y", "copy"), ("/", "filter"), ("F", "failures")]
         self.query_one(Hints).offer(hints)
 

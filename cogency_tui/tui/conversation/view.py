@@ -57,6 +57,7 @@ class Conversation(TranscriptView):
         _key("f", "fork", "Fork", "fork", "Fork the conversation here", show=True),
         _key("e", "edit", "Edit", "edit", "Edit your message and send it again, in a fork", show=True),
         _key("r", "review", "Review", "review", "Review the changes of the call", show=True),
+        _key("A", "agent", "Sub-agent", "agent", "Show the sub-agent of the call", show=True),
         _key("R", "retry", "Retry", "retry", "Retry the turn that failed", show=True),
         _key("o", "links", "Links", "links", "Open a link in the block"),
         _key("left_square_bracket", "block(-1)", "Previous block", "previous"),
@@ -103,6 +104,13 @@ class Conversation(TranscriptView):
 
     class ReviewRequested(Message):
         """The user asks for the changes made by the call with this id."""
+
+        def __init__(self, call: str) -> None:
+            self.call = call
+            super().__init__()
+
+    class AgentRequested(Message):
+        """The user asks for the sub-agent that the call with this id started."""
 
         def __init__(self, call: str) -> None:
             self.call = call
@@ -283,6 +291,13 @@ class Conversation(TranscriptView):
         if calls:
             self.post_message(self.ReviewRequested(calls[0].id))
 
+    def action_agent(self) -> None:
+        """Request the sub-agent of the call at the cursor."""
+        if (cursor := self.cursor.place) is not None:
+            unit = self.transcript.units[cursor.unit]
+            if isinstance(unit, CallUnit):
+                self.post_message(self.AgentRequested(unit.id))
+
     def action_retry(self) -> None:
         """Request that the turn that failed be retried."""
         self.post_message(self.RetryRequested())
@@ -319,6 +334,8 @@ class Conversation(TranscriptView):
             return cursor is not None and _may_have_changed(self.transcript.units[cursor.unit])
         if action == "edit":
             return cursor is not None and isinstance(self.transcript.units[cursor.unit], UserMessage)
+        if action == "agent":
+            return cursor is not None and _is_delegated(self.transcript.units[cursor.unit])
         if action == "retry":
             return cursor is not None and _offers_retry(self.transcript.units[cursor.unit])
         if action == "expand":
@@ -352,7 +369,7 @@ class Conversation(TranscriptView):
         place = self.cursor.place
         unit = place and self.transcript.units[place.unit]
         expandable = place and self.document.is_expandable(place.unit)
-        offered = type(unit), self._lines.is_active, expandable, _offers_retry(unit)
+        offered = type(unit), self._lines.is_active, expandable, _offers_retry(unit), _is_delegated(unit)
         if offered != self._offered:
             self._offered = offered
             self.refresh_bindings()
@@ -370,6 +387,10 @@ class Conversation(TranscriptView):
             app_of(self).copy_to_clipboard(text)
         else:
             self.notify(otherwise, markup=False)
+
+
+def _is_delegated(unit: object) -> bool:
+    return isinstance(unit, CallUnit) and unit.is_delegated
 
 
 def _offers_retry(unit: object) -> bool:

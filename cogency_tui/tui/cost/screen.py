@@ -25,20 +25,37 @@ _NAME = 20
 
 def draw_costs(costs: list[Cost], total: Cost, saved: Saving, width: int, styles: ThemeStyles) -> list[Line]:
     """One row for each of `costs`, the `total` if there are several, and an explanation of the figures."""
-    beside = width >= _NAME + _FIGURES
-    head = "".join(name.rjust(size) for name, size in _fitting(width))
-    lines = [_figures("", head, width, styles("dim"), styles)]
-    for cost in costs:
-        lines += _row(cost, width, styles, beside=beside)
-    if len(costs) > 1:
-        lines.append(Line([Segment("─" * width, styles("rule"))]))
-        lines += _row(total, width, styles, beside=beside)
+    return [*draw_cost_table(costs, total, width, styles), *draw_remarks(total, saved, width, styles)]
+
+
+def draw_remarks(total: Cost, saved: Saving, width: int, styles: ThemeStyles) -> list[Line]:
+    """An explanation of the figures."""
+    lines: list[Line] = []
     for remark in _remarks(total, saved):
         lines += [BLANK, *wrap([Segment(remark, styles("dim"))], width)]
     return lines
 
 
-def _row(cost: Cost, width: int, styles: ThemeStyles, *, beside: bool) -> list[Line]:
+def draw_cost_table(
+    costs: list[Cost], total: Cost, width: int, styles: ThemeStyles, name: int = _NAME
+) -> list[Line]:
+    """One row for each of `costs`, and the `total` if there are several. Names take `name` cells: fewer
+    than a model's, and columns rather than they give way."""
+    beside = width >= name + _FIGURES or name < _NAME
+    columns = _fitting(width - name if beside else width)
+    head = "".join(title.rjust(size) for title, size in columns)
+    lines = [_figures("", head, width, styles("dim"), styles)]
+    for cost in costs:
+        lines += _row(cost, columns, width, styles, beside=beside)
+    if len(costs) > 1:
+        lines.append(Line([Segment("─" * width, styles("rule"))]))
+        lines += _row(total, columns, width, styles, beside=beside)
+    return lines
+
+
+def _row(
+    cost: Cost, fitting: list[tuple[str, int]], width: int, styles: ThemeStyles, *, beside: bool
+) -> list[Line]:
     about = "~" if cost.estimated else ""
     shown = (
         about + tokens(cost.sent),
@@ -49,7 +66,7 @@ def _row(cost: Cost, width: int, styles: ThemeStyles, *, beside: bool) -> list[L
         duration(cost.seconds),
     )
     columns = zip(shown, _COLUMNS, strict=True)
-    figures = "".join(text.rjust(column[1]) for text, column in columns if column in _fitting(width))
+    figures = "".join(text.rjust(column[1]) for text, column in columns if column in fitting)
     name = one_line(cost.name)
     if beside:
         return [_figures(name, figures, width, styles("text"), styles)]

@@ -18,6 +18,12 @@ class PaneTitle(Bar):
         self._aside = ""
         self._focused = False
 
+    def rename(self, label: str) -> None:
+        """Show another name."""
+        if label != self._label:
+            self._label = label
+            self.refresh()
+
     def state(self, fact: str) -> None:
         """Show another fact."""
         if fact != self._fact:

@@ -40,6 +40,7 @@ from cogency_tui.tui.servers.commands import ServerCommands
 from cogency_tui.tui.settings.commands import SettingsCommands
 from cogency_tui.tui.status.background_updates import Surroundings
 from cogency_tui.tui.status.commands import StatusCommands
+from cogency_tui.tui.subagents.commands import SubagentCommands
 from cogency_tui.tui.timeline.commands import TimelineCommands
 from cogency_tui.tui.transcript.units import Transcript
 from cogency_tui.tui.trust.bar import TrustBar
@@ -79,12 +80,20 @@ class Features:
         self.profile = ProfileCommands(screen, bridge, display)
         recall = RecallCommands(screen, bridge, self.conversations)
         self.timeline = TimelineCommands(screen, bridge, display, recall.fork, self.review.recount)
+        self.subagents = SubagentCommands(
+            screen,
+            bridge,
+            display,
+            lambda call: self.review.open(call=call),
+            lambda: main_key("review", bridge.agent.settings.keys),
+        )
         models = ModelCommands(screen, bridge, display)
         self.handlers: dict[str, Handler] = {"leave": lambda _argument: screen.leave()}
         self.handlers |= _handlers_of(
             self.conversations,
             recall,
             self.timeline,
+            self.subagents,
             self.cost,
             models,
             PermissionCommands(screen, bridge, models.set_permissions),

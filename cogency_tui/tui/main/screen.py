@@ -245,6 +245,7 @@ class MainScreen(Screen[None]):
     def on_bridge_arrived(self, event: Bridge.Arrived) -> None:
         self._display.take(event.events)
         self._features.trust.report_problems()
+        self._features.subagents.follow(event.events)
         if any(each["type"] == "result" for each in event.events):
             self._features.background.refresh()
             self._features.review.refresh()
@@ -267,11 +268,15 @@ class MainScreen(Screen[None]):
         self._features.background.refresh()
         self._features.review.work()
         self._features.timeline.refresh()
+        self._features.subagents.refresh()
         self._display.show_state()
         self.report_state("working" if working else "idle")
 
     def report_state(self, state: State) -> None:
         self.post_message(self.StateChanged(state))
+
+    def on_bridge_progressed(self, event: Bridge.Progressed) -> None:
+        self._features.subagents.progress(event.conversation_id)
 
     async def on_bridge_compacted(self) -> None:
         await self._features.cost.remeasure()
@@ -313,6 +318,9 @@ class MainScreen(Screen[None]):
     def on_conversation_review_requested(self, event: "Conversation.ReviewRequested") -> None:
         self._features.review.open(call=event.call)
 
+    def on_conversation_agent_requested(self, event: "Conversation.AgentRequested") -> None:
+        self._features.subagents.open(call=event.call)
+
     def on_conversation_links_requested(self, event: "Conversation.LinksRequested") -> None:
         self._features.conversations.show_links(event.addresses)
 
@@ -325,6 +333,9 @@ class MainScreen(Screen[None]):
     def action_show_call(self) -> None:
         """Go from a call in the conversation to its row in the tool calls pane."""
         self._display.go_to_call()
+
+    def on_tool_calls_agent_requested(self, event: "ToolCalls.AgentRequested") -> None:
+        self._features.subagents.open(call=event.call)
 
     def on_tool_calls_stop_asked(self, event: "ToolCalls.StopAsked") -> None:
         self._features.background.ask_to_stop(event.command)

@@ -17,14 +17,15 @@ from cogency_tui.protocol.events import Measure
 from cogency_tui.safe_text import reveal
 from cogency_tui.tui.cost.screen import draw_costs
 from cogency_tui.tui.cost.usage_totals import Cost, by_model, in_all, running_totals, saving
-from cogency_tui.tui.kit.bar import ButtonBar, Part, Surface
+from cogency_tui.tui.kit.bar import Surface
 from cogency_tui.tui.kit.code import SourceLayout
 from cogency_tui.tui.kit.command_output import OutputLines
 from cogency_tui.tui.kit.diff import DiffLayout
 from cogency_tui.tui.kit.file_text import language_of
 from cogency_tui.tui.kit.lazy_text_layout import Fixed, LayoutBlock
-from cogency_tui.tui.kit.lines import BLANK, Line, fit, wrap
+from cogency_tui.tui.kit.lines import BLANK, Line, wrap
 from cogency_tui.tui.kit.number_format import dollars, duration, tokens
+from cogency_tui.tui.kit.tab_bar import TabBar
 from cogency_tui.tui.theme_styles import ThemeStyles
 from cogency_tui.tui.timeline.files_view import FilesView
 from cogency_tui.tui.timeline.lines_pane import BlockPane, Make
@@ -90,50 +91,9 @@ Detail = Literal["messages", "files", "costs"]
 _STILL = 0.08
 """Seconds at a point before its details are read."""
 
-_FACT = 8
-"""Minimum cells of a fact; with fewer it is omitted."""
-
 _SAME = "No changes since."
 _NO_FILES = "No files changed in this conversation."
 _ELSEWHERE = "This conversation belongs to another project: its current files are not here."
-
-
-class DetailTitle(ButtonBar):
-    """The three details with their keys, and a fact about the shown one."""
-
-    SURFACE = "surface"
-
-    def __init__(self, *, id: str | None = None) -> None:
-        super().__init__(id=id)
-        self._shown: Detail = "messages"
-        self._fact = ""
-        self._focused = False
-
-    def show(self, detail: Detail, fact: str) -> None:
-        """Show another detail's name, and a fact about it."""
-        self._shown, self._fact = detail, fact
-        self.refresh()
-
-    def light(self, focused: bool) -> None:
-        """Show whether the pane has the focus."""
-        self._focused = focused
-        self.refresh()
-
-    def segments(self, width: int) -> list[Segment]:
-        styles = self.theme_styles
-        parts: list[Part] = []
-        for number, each in enumerate(get_args(Detail), 1):
-            here = each == self._shown
-            role = ("accent" if self._focused else "text") if here else "dim"
-            segments = [
-                Segment(f"{number} ", styles("dim")),
-                Segment(each.title(), styles(role, "surface", "bold" if here else "")),
-            ]
-            parts.append(Part(segments, f"Show {each}", f"detail({each!r})", "  "))
-        room = width - sum(part.width for part in parts) - 4
-        if self._fact and room >= _FACT:
-            parts.append(Part([Segment(fit(self._fact, room), styles("dim"))], self._fact))
-        return self.lay(parts, width)
 
 
 class Details(Surface):
@@ -145,7 +105,7 @@ class Details(Surface):
         super().__init__(id=id)
         self._timeline = timeline
         self._failed = failed
-        self._title = DetailTitle(id="timeline-detail-title")
+        self._title = TabBar(get_args(Detail), id="timeline-detail-title")
         self._exchange = ExchangeView(id="timeline-exchange")
         self._files = FilesView(_message(_NO_FILES), id="timeline-files")
         self._costs = BlockPane(id="timeline-costs")

@@ -253,6 +253,11 @@ class CallUnit(msgspec.Struct):
         return subject
 
     @property
+    def is_delegated(self) -> bool:
+        """True if a sub-agent does it."""
+        return self.name == "agent"
+
+    @property
     def tally(self) -> "Tally | None":
         """The way in which calls like this one are counted together: only calls that just read are."""
         from cogency_tui.tools.registry import tally_of

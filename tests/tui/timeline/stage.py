@@ -14,7 +14,7 @@ from cogency_tui.store.edit_records import ABSENT, FileChange, Version
 from cogency_tui.store.edits import Edits
 from cogency_tui.store.requests import Frame, Requests
 from cogency_tui.tui.app import CogencyApp
-from cogency_tui.tui.timeline.details import DetailTitle
+from cogency_tui.tui.kit.tab_bar import TabBar
 from cogency_tui.tui.timeline.files_view import FileRows
 from cogency_tui.tui.timeline.screen import ThenView, TimelineScreen
 from cogency_tui.tui.timeline.sent_messages_view import ExchangeView
@@ -125,7 +125,7 @@ class Traveller:
 
     @property
     def detail(self) -> str:
-        return shown(self.screen.query_one(DetailTitle))
+        return shown(self.screen.query_one(TabBar))
 
     @property
     def messages(self) -> str:

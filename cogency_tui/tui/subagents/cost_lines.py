@@ -1,0 +1,61 @@
+"""The cost of an agent as lines: a row for each request, then the agents below it, and who counts them."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from rich.segment import Segment
+
+from cogency_tui.agent.subagent_tree import AgentNode
+from cogency_tui.protocol.events import Measure
+from cogency_tui.tui.cost.screen import draw_cost_table, draw_remarks
+from cogency_tui.tui.cost.usage_totals import Cost, cost_of, in_all, saving
+from cogency_tui.tui.kit.lines import BLANK, Line, wrap
+from cogency_tui.tui.subagents.tree import cost_of_agent
+from cogency_tui.tui.theme_styles import ThemeStyles
+
+_NAME = 14
+"""Cells of the name of a request or an agent."""
+
+_NO_USAGE = "No usage yet."
+_OF_SUBAGENT = (
+    "The turn footer and the status line of the conversation leave this out. /cost and the spending limits "
+    "count it."
+)
+_OF_ROOT = "/cost and the spending limits count sub-agents; the turn footer and the status line do not."
+
+
+def draw_agent_cost(node: AgentNode, width: int, styles: ThemeStyles) -> list[Line]:
+    """Draw the cost of an agent, the sum with the agents below it, and what of it others count."""
+    if not (node.measures or any(each.measures for each in node.below())):
+        return wrap([Segment(_NO_USAGE, styles("dim"))], width)
+    lines = _family(node, width, styles)
+    if node.measures:
+        costs = [*_requests(node.measures)]
+        total = in_all(costs)
+        lines += [_heading("Requests", styles)] if lines else []
+        lines += draw_cost_table(costs, total, width, styles, _NAME)
+        lines += draw_remarks(total, saving(node.measures), width, styles)
+    remark = _OF_SUBAGENT if node.call else _OF_ROOT
+    return [*lines, BLANK, *wrap([Segment(remark, styles("dim"))], width)]
+
+
+def _requests(measures: Sequence[Measure]) -> Iterator[Cost]:
+    """The figures of each request; one that is no cycle is a summary, a title, or a question of a tool."""
+    number = 0
+    for measure in measures:
+        number += "mode" in measure
+        yield cost_of(measure, f"Request {number}" if "mode" in measure else "Other request")
+
+
+def _family(node: AgentNode, width: int, styles: ThemeStyles) -> list[Line]:
+    """The agent and each one below it, with their sum; nothing for an agent by itself."""
+    agents = [(each, cost) for each in (node, *node.below()) if (cost := cost_of_agent(each))]
+    costs = [replace(cost, name=each.name) for each, cost in agents]
+    if len(costs) < 2:
+        return []
+    table = draw_cost_table(costs, in_all(costs), width, styles, _NAME)
+    return [_heading("With sub-agents", styles), *table, BLANK]
+
+
+def _heading(text: str, styles: ThemeStyles) -> Line:
+    return Line([Segment(text, styles("text", attributes="bold"))])
