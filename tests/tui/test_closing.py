@@ -30,6 +30,7 @@ SCRIPT = (
 SCREENS = (
     "recall",
     "timeline",
+    "agents",
     "review",
     "permissions",
     "mcp",

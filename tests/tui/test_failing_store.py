@@ -32,7 +32,8 @@ async def talked(pilot: Pilot[Any]) -> None:
     [
         ["/context"],
         pytest.param(
-            ["/cost", "/timeline", "/undo", "/profile", "/fork", "/recall"], marks=pytest.mark.exhaustive
+            ["/cost", "/timeline", "/agents", "/undo", "/profile", "/fork", "/recall"],
+            marks=pytest.mark.exhaustive,
         ),
     ],
 )

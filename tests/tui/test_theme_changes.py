@@ -137,6 +137,7 @@ async def test_the_picker_shows_the_call_behind_it_in_each_theme(project: Path) 
         ("f2", "openai"),
         ("/context", "ontext"),
         ("/cost", "requests"),
+        ("/agents", "Conversation"),
         ("/settings", "ettings"),
         ("/undo", "'five'"),
     ],

@@ -29,7 +29,7 @@ from cogency_tui.tui.kit.select_list import SelectList, list_keys
 from cogency_tui.tui.kit.tab_bar import TabBar
 from cogency_tui.tui.review.hunk_states import KIND_LETTERS
 from cogency_tui.tui.subagents.cost_lines import draw_agent_cost
-from cogency_tui.tui.subagents.keys import FILES_KEYS, MESSAGES_KEYS, PROMPT_KEYS, READING_KEYS
+from cogency_tui.tui.subagents.keys import COST_KEYS, FILES_KEYS, MESSAGES_KEYS, PROMPT_KEYS
 from cogency_tui.tui.subagents.stored_transcript import StoredTranscript
 from cogency_tui.tui.subagents.tree import time_of_agent
 from cogency_tui.tui.theme_styles import ThemeStyles
@@ -67,7 +67,7 @@ class CostPane(BlockPane, inherit_bindings=False):
 
     BINDING_GROUP_TITLE = "Cost"
 
-    BINDINGS: ClassVar[list[BindingType]] = READING_KEYS
+    BINDINGS: ClassVar[list[BindingType]] = COST_KEYS
 
 
 class AgentFiles(SelectList[AgentFile]):

@@ -28,29 +28,35 @@ TREE_KEYS: list[BindingType] = [
     _key("right,l", "screen.enter", "Open", "open_right"),
 ]
 
-READING_KEYS: list[BindingType] = [
-    _key("up,k", "line(-1)", "Up", "up"),
-    _key("down,j", "line(1)", "Down", "down"),
-    _key("pageup", "page(-1)", "Page up", "page_up"),
-    _key("pagedown", "page(1)", "Page down", "page_down"),
-    _key("home,g", "line(-1000000000)", "Beginning", "beginning"),
-    _key("end,G", "line(1000000000)", "End", "end"),
-]
+
+def _reading_keys(scope: str) -> list[BindingType]:
+    """The keys for scrolling, with ids that begin with `scope`."""
+    return [
+        _key("up,k", "line(-1)", "Up", f"{scope}.up"),
+        _key("down,j", "line(1)", "Down", f"{scope}.down"),
+        _key("pageup", "page(-1)", "Page up", f"{scope}.page_up"),
+        _key("pagedown", "page(1)", "Page down", f"{scope}.page_down"),
+        _key("home,g", "line(-1000000000)", "Beginning", f"{scope}.beginning"),
+        _key("end,G", "line(1000000000)", "End", f"{scope}.end"),
+    ]
+
+
+COST_KEYS = _reading_keys("cost")
 
 PROMPT_KEYS: list[BindingType] = [
-    *READING_KEYS,
+    *_reading_keys("prompt"),
     _key("enter,space", "fold", "Expand", "fold", "Expand or collapse the message", show=True),
     _key("p", "message(-1)", "Previous", "previous_message", "Previous message"),
     _key("n", "message(1)", "Next", "next_message", "Next message"),
 ]
 
 MESSAGES_KEYS: list[BindingType] = [
-    _key("up,k", "line(-1)", "Up", "messages_up"),
-    _key("down,j", "line(1)", "Down", "messages_down"),
-    _key("pageup", "page_up", "Page up", "messages_page_up"),
-    _key("pagedown", "page_down", "Page down", "messages_page_down"),
-    _key("home,g", "first", "Beginning", "messages_beginning"),
-    _key("end,G", "last", "End, and follow new output", "messages_end"),
+    _key("up,k", "line(-1)", "Up", "messages.up"),
+    _key("down,j", "line(1)", "Down", "messages.down"),
+    _key("pageup", "page_up", "Page up", "messages.page_up"),
+    _key("pagedown", "page_down", "Page down", "messages.page_down"),
+    _key("home,g", "first", "Beginning", "messages.beginning"),
+    _key("end,G", "last", "End, and follow new output", "messages.end"),
     _key("enter,space", "expand", "Expand", "expand", "Expand or collapse the block", show=True),
     _key("left_square_bracket", "block(-1)", "Previous block", "previous_block"),
     _key("right_square_bracket", "block(1)", "Next block", "next_block"),

@@ -149,6 +149,8 @@ class AgentsScreen(AnsweringScreen[ShownCall | AgentsCommand | None]):
             root = await self._tree.read(changed, working=self._working())
         except CogencyError as exc:
             self._complain(exc)
+            if self._root is None:
+                self.dismiss(None)
             return
         if root is not None:
             self._show(root)

@@ -1,0 +1,206 @@
+"""The agents of a conversation after its turn: the tree, and what each of them was sent, did, cost and changed."""
+
+from pathlib import Path
+from typing import Any
+
+from cogency_tui.tui.calls.pane import ToolCalls
+from cogency_tui.tui.conversation.view import Conversation
+from cogency_tui.tui.help.screen import HelpScreen
+from cogency_tui.tui.review.screen import ReviewScreen
+from cogency_tui.tui.settings.screen import SettingsScreen
+from cogency_tui.tui.subagents.details import PromptView
+from cogency_tui.tui.transcript.units import Problem
+from tests.peers.scripted import ScriptedProvider
+from tests.tui.driving import app_over, calls_of, conversation_of, main_of, send, shown, told, until
+from tests.tui.review.stage import Reviewer, answered
+from tests.tui.subagents.stage import REPLIES, Watcher, delegating, watching
+
+
+async def test_the_tree_has_each_agent_below_the_one_that_started_it(project: Path) -> None:
+    async with watching(delegating(project)) as agents:
+        conversation, reviewer, editor, tester = agents.tree
+        assert conversation.startswith("✓ Conversation  Fix the price")
+        assert reviewer.startswith("├ ✓ reviewer  Look at the price")
+        assert editor.startswith("│ └ ✓ editor  Double it")
+        assert editor.endswith("+3 −1")
+        assert tester.startswith("└ ✗ tester  Run the tests")
+        assert "3 sub-agents" in shown(agents.screen.query_one("#agents-header"))
+
+
+async def test_the_prompt_is_shown_as_it_was_sent(project: Path) -> None:
+    model = ScriptedProvider(*REPLIES, size=10_000)
+    async with watching(delegating(project, model)) as agents:
+        await agents.press("down", "1")
+        assert "Look at the price" in agents.prompt
+        exchange: Any = vars(agents.screen.query_one(PromptView))["_exchange"]
+        assert exchange.messages == model.sent[1]
+        before = agents.screen.query_one(PromptView).virtual_size.height
+        await agents.press("p", "enter")
+        assert agents.screen.query_one(PromptView).virtual_size.height > before + 20
+        assert "You are a coding agent" in agents.prompt
+
+
+async def test_the_messages_are_drawn_as_the_conversation_is(project: Path) -> None:
+    async with watching(delegating(project)) as agents:
+        await agents.press("down")
+        assert "2 calls" in agents.tabs
+        assert "I read." in agents.messages
+        assert "The price is right now." in agents.messages
+        assert "editor answered after 2 calls" in agents.messages
+        await agents.press("down")
+        assert "✎ src/app.py  +1 −1" in agents.messages
+        assert "It is doubled." in agents.messages
+        assert "The price" not in agents.messages
+
+
+async def test_a_failed_agent_shows_why(project: Path) -> None:
+    async with watching(delegating(project)) as agents:
+        await agents.press("down", "down", "down")
+        assert "✗ tester did not finish: The turn reached its limit of 1 cycles." in agents.messages
+        units = agents.screen.query_one("#agents-messages", Conversation).transcript.units
+        await agents.press("up", "down")
+        assert sum(isinstance(unit, Problem) for unit in units) == 1
+
+
+async def test_a_card_is_opened_and_leads_to_the_agent_below(project: Path) -> None:
+    async with watching(delegating(project)) as agents:
+        await agents.press("down", "2")
+        before = agents.messages
+        await agents.press("left_square_bracket", "left_square_bracket", "enter")
+        assert agents.messages != before
+        assert "Double it" in agents.messages
+        await agents.press("A")
+        agent = agents.rows.agent
+        assert agent is not None
+        assert agent.node.name == "editor"
+        assert "It is doubled." in agents.messages
+
+
+async def test_the_cost_has_each_request_and_who_counts_it(project: Path) -> None:
+    async with watching(delegating(project)) as agents:
+        await agents.press("down", "down", "3")
+        assert "3 requests" in agents.tabs
+        assert "Request 3" in agents.cost
+        assert "With sub-agents" not in agents.cost
+        assert "/cost and the spending limits count it." in " ".join(agents.cost.split())
+        await agents.press("tab", "up", "3")
+        family = agents.cost.partition("Requests")[0]
+        assert "With sub-agents" in family
+        assert all(name in family for name in ("reviewer", "editor", "total"))
+        assert "tester" not in family
+
+
+async def test_enter_on_a_file_opens_the_review_at_its_changes(project: Path) -> None:
+    async with watching(delegating(project)) as agents:
+        await agents.press("down", "down", "4")
+        assert "2 files" in agents.tabs
+        assert [line.split() for line in agents.files.splitlines()[:2]] == [
+            ["M", "src/app.py", "+1", "−1"],
+            ["A", "notes.md", "+2"],
+        ]
+        await agents.press("down", "enter")
+        await agents.until(lambda: isinstance(agents.app.screen, ReviewScreen))
+        review = Reviewer(agents.pilot)
+        await agents.until(lambda: "notes.md" in shown(review.screen.query_one("#review-file-title")))
+
+
+async def test_f5_opens_the_review_of_the_selected_agent(project: Path) -> None:
+    async with watching(delegating(project)) as agents:
+        await agents.press("f5")
+        assert agents.is_open
+        await agents.press("down", "down", "f5")
+        await agents.until(lambda: isinstance(agents.app.screen, ReviewScreen))
+
+
+async def test_the_same_is_there_in_another_process(project: Path) -> None:
+    async with watching(delegating(project)) as agents:
+        id = main_of(agents.pilot).bridge.conversation_id
+        before = agents.tree
+        await agents.press("down", "down")
+        messages = agents.messages
+    async with watching(delegating(project), id=id) as agents:
+        assert agents.tree == before
+        await agents.press("down", "down")
+        assert agents.messages == messages
+
+
+async def test_a_conversation_without_sub_agents_says_so(project: Path) -> None:
+    async with watching(delegating(project, ScriptedProvider("Fine."))) as agents:
+        assert agents.tree[1:] == ["No sub-agents yet."]
+        await agents.press("down", "G")
+        assert agents.rows.selected == 0
+        assert "Fine." in agents.messages
+
+
+async def test_an_empty_conversation_has_no_agents(project: Path) -> None:
+    agent = delegating(project)
+    async with app_over(agent).run_test(size=(120, 40), notifications=True) as pilot:
+        await send(pilot, "/agents")
+        await until(pilot, lambda: "Send a message first." in told(pilot))
+        assert not Watcher(pilot).is_open
+    await agent.close()
+
+
+async def test_one_pane_at_a_time_where_the_screen_is_narrow(project: Path) -> None:
+    async with watching(delegating(project), size=(80, 24)) as agents:
+        left, right = agents.screen.query_one("#agents-left"), agents.screen.query_one("#agents-details")
+        assert (left.display, right.display) == (True, False)
+        await agents.press("down", "enter")
+        assert (left.display, right.display) == (False, True)
+        assert "I read." in agents.messages
+        await agents.press("3")
+        assert "Request 1" in agents.cost
+        await agents.press("escape")
+        assert (left.display, right.display) == (True, False)
+        assert agents.screen.focused is agents.rows
+        await agents.press("4", "tab", "escape")
+        assert not agents.is_open
+
+
+async def test_the_call_of_an_agent_is_shown_in_the_conversation(project: Path) -> None:
+    async with watching(delegating(project)) as agents:
+        await agents.press("o")
+        assert agents.is_open
+        await agents.press("down", "down", "o")
+        assert not agents.is_open
+        conversation = conversation_of(agents.pilot)
+        await agents.until(lambda: conversation.has_focus and conversation.cursor.place)
+        place = conversation.cursor.place
+        assert place is not None
+        assert conversation.transcript.call(place.unit).outcome == "reviewer answered after 2 calls"
+
+
+async def test_help_and_commands_of_the_palette_work_here(project: Path) -> None:
+    async with watching(delegating(project)) as agents:
+        await agents.press("f1")
+        assert isinstance(agents.app.screen, HelpScreen)
+        await agents.press("escape")
+        await agents.app.screen.run_action("command('settings')")
+        await agents.until(lambda: isinstance(agents.app.screen, SettingsScreen))
+
+
+async def test_the_card_and_the_detail_of_a_call_lead_to_its_agent(project: Path) -> None:
+    agent = delegating(project)
+    id = await answered(agent, "Fix the price")
+    async with app_over(agent, conversation_id=id).run_test(size=(160, 45)) as pilot:
+        await until(pilot, lambda: conversation_of(pilot).transcript.units)
+        conversation, agents = conversation_of(pilot), Watcher(pilot)
+        calls = conversation.transcript.calls
+        conversation.focus()
+        conversation.go_to_unit(calls[1])
+        await until(pilot, lambda: "A sub-agent" in shown(main_of(pilot).query_one("#footer")))
+        await pilot.press("A")
+        await agents.until(lambda: agents.is_open and agents.rows.agent and "tester" in _name(agents))
+        await agents.press("q")
+        await until(pilot, lambda: main_of(pilot).is_active)
+        main_of(pilot).query_one(ToolCalls).go_to(calls[0])
+        await until(pilot, lambda: calls_of(pilot).has_focus)
+        assert "A sub-agent" in shown(main_of(pilot).query_one("#calls-hints"))
+        await pilot.press("A")
+        await agents.until(lambda: agents.is_open and agents.rows.agent and "reviewer" in _name(agents))
+    await agent.close()
+
+
+def _name(agents: Watcher) -> str:
+    row = agents.rows.agent
+    return row.node.name if row else ""
