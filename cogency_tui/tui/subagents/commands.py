@@ -62,9 +62,11 @@ class SubagentCommands(FeatureCommands):
 
     def follow(self, arrived: list[Event]) -> None:
         """Show new events of the user's conversation."""
+        if self._shown is None or self._bridge.conversation_id is None:
+            return
         from cogency_tui.agent.subagent_progress import ends_unit
 
-        if self._shown is not None and self._bridge.conversation_id and any(map(ends_unit, arrived)):
+        if any(map(ends_unit, arrived)):
             self.progress(self._bridge.conversation_id)
 
     def refresh(self) -> None:

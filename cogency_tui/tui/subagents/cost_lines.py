@@ -1,4 +1,4 @@
-"""The cost of an agent as lines: a row for each request, then the agents below it, and who counts them."""
+"""The cost of an agent as lines: a row for it and each agent below it, then one for each of its requests."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -17,15 +17,13 @@ _NAME = 14
 """Cells of the name of a request or an agent."""
 
 _NO_USAGE = "No usage yet."
-_OF_SUBAGENT = (
-    "The turn footer and the status line of the conversation leave this out. /cost and the spending limits "
-    "count it."
+_COUNTED_BY = (
+    "Sub-agents count toward /cost and the spending limits, not toward the turn footer and the status line."
 )
-_OF_ROOT = "/cost and the spending limits count sub-agents; the turn footer and the status line do not."
 
 
 def draw_agent_cost(node: AgentNode, width: int, styles: ThemeStyles) -> list[Line]:
-    """Draw the cost of an agent, the sum with the agents below it, and what of it others count."""
+    """Draw the cost of each request of an agent, and the sum with the agents below it."""
     if not (node.measures or any(each.measures for each in node.below())):
         return wrap([Segment(_NO_USAGE, styles("dim"))], width)
     lines = _family(node, width, styles)
@@ -35,8 +33,7 @@ def draw_agent_cost(node: AgentNode, width: int, styles: ThemeStyles) -> list[Li
         lines += [_heading("Requests", styles)] if lines else []
         lines += draw_cost_table(costs, total, width, styles, _NAME)
         lines += draw_remarks(total, saving(node.measures), width, styles)
-    remark = _OF_SUBAGENT if node.call else _OF_ROOT
-    return [*lines, BLANK, *wrap([Segment(remark, styles("dim"))], width)]
+    return [*lines, BLANK, *wrap([Segment(_COUNTED_BY, styles("dim"))], width)]
 
 
 def _requests(measures: Sequence[Measure]) -> Iterator[Cost]:

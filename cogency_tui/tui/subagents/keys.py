@@ -15,7 +15,7 @@ AGENTS_KEYS: list[BindingType] = [
     _key("3", "detail('cost')", "Cost", "cost", "Tokens and cost of each request"),
     _key("4", "detail('files')", "Files", "files", "The files that the agent changed"),
     _key("tab", "switch", "Other pane", "switch", "Switch between the tree and the details", show=True),
-    _key("escape", "step_back", "Close", "step_back", "Back to the tree, or to the conversation", show=True),
+    _key("escape", "step_back", "Close", "step_back", "Clear selection, or close", show=True),
     _key("shift+tab", "switch", "Other pane", "switch_back"),
     _key("o", "locate", "Show in conversation", "locate", "Show the call in the conversation", show=True),
     _key("f5", "review", "Review", "review", "Review the changes of the agent", show=True),
@@ -29,8 +29,13 @@ TREE_KEYS: list[BindingType] = [
 ]
 
 
+def _back_key(scope: str) -> Binding:
+    """The key of a pane that covers the tree."""
+    return _key("escape", "screen.tree", "Back", f"{scope}.back", "Back to the tree", show=True)
+
+
 def _reading_keys(scope: str) -> list[BindingType]:
-    """The keys for scrolling, with ids that begin with `scope`."""
+    """The keys for scrolling and back, with ids that begin with `scope`."""
     return [
         _key("up,k", "line(-1)", "Up", f"{scope}.up"),
         _key("down,j", "line(1)", "Down", f"{scope}.down"),
@@ -38,6 +43,7 @@ def _reading_keys(scope: str) -> list[BindingType]:
         _key("pagedown", "page(1)", "Page down", f"{scope}.page_down"),
         _key("home,g", "line(-1000000000)", "Beginning", f"{scope}.beginning"),
         _key("end,G", "line(1000000000)", "End", f"{scope}.end"),
+        _back_key(scope),
     ]
 
 
@@ -63,8 +69,10 @@ MESSAGES_KEYS: list[BindingType] = [
     _key("A", "agent", "Sub-agent", "agent", "Show the sub-agent of the call", show=True),
     _key("r", "review", "Review", "review_call", "Review the changes of the call"),
     _key("y", "copy", "Copy", "copy", "Copy the selection or the block", show=True),
+    _back_key("messages"),
 ]
 
 FILES_KEYS: list[BindingType] = [
     _key("enter", "review", "Review", "review_file", "Review the changes of the file", show=True),
+    _back_key("files"),
 ]

@@ -96,7 +96,7 @@ class AgentsScreen(AnsweringScreen[ShownCall | AgentsCommand | None]):
         self._pending: set[str] | None = None
         """The conversations with new events; None for all."""
         self._due = False
-        self._timer: Timer | None = None
+        self._reading = False
         self._ticker: Timer | None = None
 
     def compose(self) -> ComposeResult:
@@ -133,18 +133,21 @@ class AgentsScreen(AnsweringScreen[ShownCall | AgentsCommand | None]):
         self._read_soon()
 
     def _read_soon(self) -> None:
-        if self._timer is None:
+        if not self._reading:
             self._read()
 
     def _read(self) -> None:
         """Read now, and again after a rest if there is more to read by then."""
-        self._timer = None
+        self._reading = self._due
         if self._due:
             changed, self._pending, self._due = self._pending, set(), False
-            self._timer = self.set_timer(_REST, self._read)
             self.run_worker(self._show_changes(changed), group="agents-read")
 
     async def _show_changes(self, changed: Collection[str] | None) -> None:
+        await self._read_tree(changed)
+        self.set_timer(_REST, self._read)
+
+    async def _read_tree(self, changed: Collection[str] | None) -> None:
         try:
             root = await self._tree.read(changed, working=self._working())
         except CogencyError as exc:
@@ -238,7 +241,12 @@ class AgentsScreen(AnsweringScreen[ShownCall | AgentsCommand | None]):
         if self._list.has_focus:
             self.action_enter()
         else:
-            self._leave_details()
+            self.action_tree()
+
+    def action_tree(self) -> None:
+        """Go to the tree."""
+        self.remove_class("-detail")
+        self.set_focus(self._list)
 
     def action_locate(self) -> None:
         """Show the call of the selected agent in the conversation."""
@@ -252,6 +260,8 @@ class AgentsScreen(AnsweringScreen[ShownCall | AgentsCommand | None]):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         row = self._list.agent
+        if action == "tree":
+            return self._is_tree_covered and not self.selections
         if action == "locate":
             return row is not None and bool(row.top)
         if action == "review":
@@ -264,11 +274,9 @@ class AgentsScreen(AnsweringScreen[ShownCall | AgentsCommand | None]):
         app_of(self).push_screen(HelpScreen("Agents", collect_keys(self)))
 
     def action_step_back(self) -> None:
-        """Clear the selection, or show the covered tree; else close."""
+        """Clear the selection, or close."""
         if self.selections:
             self.clear_selection()
-        elif self.has_class("-one") and not self._list.has_focus:
-            self._leave_details()
         else:
             self.dismiss(None)
 
@@ -279,9 +287,9 @@ class AgentsScreen(AnsweringScreen[ShownCall | AgentsCommand | None]):
         """Pass a command from the palette to the main screen."""
         self.dismiss(AgentsCommand(handler, argument))
 
-    def _leave_details(self) -> None:
-        self.remove_class("-detail")
-        self.set_focus(self._list)
+    @property
+    def _is_tree_covered(self) -> bool:
+        return self.has_class("-one") and self.has_class("-detail")
 
     def _complain(self, error: CogencyError) -> None:
         self.notify(error.advice, severity="error", markup=False)

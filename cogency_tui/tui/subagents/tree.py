@@ -1,6 +1,6 @@
 """The tree of agents: a line for each, with its state, name and task, and its figures in columns."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import accumulate
 from typing import ClassVar
 
@@ -19,12 +19,11 @@ from cogency_tui.tui.theme_styles import ThemeStyles
 from cogency_tui.tui.transcript.call_unit import GLYPHS, ROLES
 from cogency_tui.tui.transcript.pen import SPINNER
 
-COLUMNS = ("time", "tokens", "cost", "lines", "model")
-"""The columns; where space is short the last ones are dropped."""
+COLUMNS = {"time": 18, "cost": 18, "tokens": 24, "lines": 24, "model": 40}
+"""The columns, each with the cells that state, name and task must have beside it. Where space is short, the
+last ones are dropped."""
 
 _GAP = 2
-_LEAST = 18
-"""Cells of state, name and task for which columns give way."""
 
 _LEAST_TASK = 8
 """Cells with which a task is shown."""
@@ -64,8 +63,8 @@ def _figures(node: AgentNode, root: AgentNode) -> tuple[str, ...]:
     about = "~" if cost and cost.estimated else ""
     changes = counted(sum(file.added for file in node.files), sum(file.removed for file in node.files))
     return (
-        f"{about}{tokens(cost.sent + cost.generated)}" if cost else "",
         "" if cost is None or cost.dollars is None else about + dollars(cost.dollars),
+        f"{about}{tokens(cost.sent + cost.generated)}" if cost else "",
         changes or ("0" if node.files else ""),
         one_line(node.model.rpartition("/")[2]) if node.model not in ("", root.model) else "",
     )
@@ -95,7 +94,8 @@ class AgentList(SelectList[Row]):
         super().__init__(self._draw_row, _key_of, focusable=True, id=id)
         self.now = 0.0
         self.frame = 0
-        self._widths: Sequence[int] = (0,) * len(COLUMNS)
+        self._widths: dict[str, int] = {}
+        """The cells of each column that has anything to show."""
 
     @property
     def agent(self) -> AgentRow | None:
@@ -123,30 +123,26 @@ class AgentList(SelectList[Row]):
         self.refresh()
 
     def column_names(self) -> str:
-        """The names of the columns that fit, as they stand above them."""
-        shown = self._fitting(self.text_width)
-        return "".join(" " * _GAP + name.rjust(self._widths[COLUMNS.index(name)]) for name in shown)
+        """The names of the columns that fit, to be shown above them."""
+        columns = self._fitting(self.text_width)
+        return "".join(" " * _GAP + name.rjust(size) for name, size in columns.items())
 
     def _measure(self) -> None:
         rows = [_texts(row, self.now) for row in self.rows if isinstance(row, AgentRow)]
-        columns = zip(*rows, strict=True)
-        widest = [max(map(cells, column)) for column in columns]
-        named = zip(COLUMNS, widest, strict=True)
-        self._widths = [max(width, len(name)) if width else 0 for name, width in named]
+        widest = {name: max(cells(texts[name]) for texts in rows) for name in COLUMNS}
+        self._widths = {name: max(size, len(name)) for name, size in widest.items() if size}
 
-    def _fitting(self, width: int) -> list[str]:
-        """The columns that have anything to show, as many as fit."""
-        used = [(name, size) for name, size in zip(COLUMNS, self._widths, strict=True) if size]
-        ends = accumulate(size + _GAP for _name, size in used)
-        return [name for (name, _size), end in zip(used, ends, strict=True) if end <= width - _LEAST]
+    def _fitting(self, width: int) -> dict[str, int]:
+        """The columns that fit into `width` cells, each with its own."""
+        ends = accumulate(size + _GAP for size in self._widths.values())
+        ended = zip(self._widths.items(), ends, strict=True)
+        return {name: size for (name, size), end in ended if end + COLUMNS[name] <= width}
 
     def _draw_row(self, row: Row, width: int, styles: ThemeStyles, on: str) -> Line:
         if isinstance(row, Heading):
             return Line([Segment(fit(f"  {row.text}", width), styles("dim", on))])
-        node, texts = row.node, dict(zip(COLUMNS, _texts(row, self.now), strict=True))
-        figures = "".join(
-            " " * _GAP + texts[name].rjust(self._widths[COLUMNS.index(name)]) for name in self._fitting(width)
-        )
+        node, texts, columns = row.node, _texts(row, self.now), self._fitting(width)
+        figures = "".join(" " * _GAP + texts[name].rjust(size) for name, size in columns.items())
         glyph = SPINNER[self.frame % len(SPINNER)] if node.running else GLYPHS[node.state]
         room = width - cells(figures)
         left = [
@@ -161,8 +157,9 @@ class AgentList(SelectList[Row]):
         return Line([*left, Segment(task + space, dim), Segment(figures, dim)])
 
 
-def _texts(row: AgentRow, now: float) -> tuple[str, ...]:
-    return (time_of_agent(row.node, now), *row.figures)
+def _texts(row: AgentRow, now: float) -> dict[str, str]:
+    """The text of each column."""
+    return dict(zip(COLUMNS, (time_of_agent(row.node, now), *row.figures), strict=True))
 
 
 def _key_of(row: Row) -> str | None:

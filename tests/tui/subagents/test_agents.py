@@ -3,6 +3,8 @@
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from cogency_tui.tui.calls.pane import ToolCalls
 from cogency_tui.tui.conversation.view import Conversation
 from cogency_tui.tui.help.screen import HelpScreen
@@ -12,8 +14,9 @@ from cogency_tui.tui.subagents.details import PromptView
 from cogency_tui.tui.transcript.units import Problem
 from tests.peers.scripted import ScriptedProvider
 from tests.tui.driving import app_over, calls_of, conversation_of, main_of, send, shown, told, until
+from tests.tui.recall.past import agent_in
 from tests.tui.review.stage import Reviewer, answered
-from tests.tui.subagents.stage import REPLIES, Watcher, delegating, watching
+from tests.tui.subagents.stage import REPLIES, Watcher, delegating, make_agents, watching
 
 
 async def test_the_tree_has_each_agent_below_the_one_that_started_it(project: Path) -> None:
@@ -76,13 +79,13 @@ async def test_a_card_is_opened_and_leads_to_the_agent_below(project: Path) -> N
         assert "It is doubled." in agents.messages
 
 
-async def test_the_cost_has_each_request_and_who_counts_it(project: Path) -> None:
+async def test_the_cost_has_each_request_and_the_agents_below(project: Path) -> None:
     async with watching(delegating(project)) as agents:
         await agents.press("down", "down", "3")
         assert "3 requests" in agents.tabs
         assert "Request 3" in agents.cost
         assert "With sub-agents" not in agents.cost
-        assert "/cost and the spending limits count it." in " ".join(agents.cost.split())
+        assert "Sub-agents count toward /cost and the spending limits" in " ".join(agents.cost.split())
         await agents.press("tab", "up", "3")
         family = agents.cost.partition("Requests")[0]
         assert "With sub-agents" in family
@@ -141,6 +144,33 @@ async def test_an_empty_conversation_has_no_agents(project: Path) -> None:
     await agent.close()
 
 
+@pytest.mark.parametrize(
+    ("size", "columns"),
+    [
+        ((160, 45), "time cost tokens lines"),
+        ((100, 30), "time cost"),
+        ((80, 24), "time cost tokens lines"),
+        ((60, 16), "time cost tokens lines"),
+    ],
+)
+async def test_columns_give_way_to_the_task(project: Path, size: tuple[int, int], columns: str) -> None:
+    agent = agent_in(project)
+    id = await make_agents(agent)
+    async with watching(agent, size=size, id=id) as agents:
+        title = shown(agents.screen.query_one("#agents-tree-title")).split()
+        assert " ".join(title) == f"Agents {columns}"
+        assert "$0.04" in agents.tree[2]
+        assert all(" Look at" in line or "reviewer" not in line for line in agents.tree)
+
+
+async def test_wide_screens_show_other_models(project: Path) -> None:
+    agent = agent_in(project)
+    id = await make_agents(agent)
+    async with watching(agent, size=(220, 45), id=id) as agents:
+        assert agents.tree[2].endswith("+2 −1  gpt-5-mini")
+        assert not any("gpt-5.6" in line for line in agents.tree)
+
+
 async def test_one_pane_at_a_time_where_the_screen_is_narrow(project: Path) -> None:
     async with watching(delegating(project), size=(80, 24)) as agents:
         left, right = agents.screen.query_one("#agents-left"), agents.screen.query_one("#agents-details")
@@ -148,11 +178,13 @@ async def test_one_pane_at_a_time_where_the_screen_is_narrow(project: Path) -> N
         await agents.press("down", "enter")
         assert (left.display, right.display) == (False, True)
         assert "I read." in agents.messages
+        assert "Esc back" in shown(agents.screen.query_one("#footer"))
         await agents.press("3")
         assert "Request 1" in agents.cost
         await agents.press("escape")
         assert (left.display, right.display) == (True, False)
         assert agents.screen.focused is agents.rows
+        assert "Esc close" in shown(agents.screen.query_one("#footer"))
         await agents.press("4", "tab", "escape")
         assert not agents.is_open
 
