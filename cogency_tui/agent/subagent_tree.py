@@ -70,8 +70,8 @@ class AgentNode:
     `id` is its conversation; empty if it never began, as when its call was declined. `call` started it in
     the conversation above. `model` is `provider/model`. `started` is in Unix seconds; `seconds` counts to
     its end, for the user's agent those of its requests. `outcome` is why it is not done, if it has ended.
-    `measures` has the usage of each cycle, summary and
-    question, without that of agents below.
+    `measures` has the usage of each cycle, summary and question, without that of agents below; it is the
+    same object until there is more.
     """
 
     id: str
@@ -149,12 +149,15 @@ def _call_of(event: CallEvent) -> _Call | None:
     record = as_tool_call(call_record(event))
     if str(record.get("name")).casefold() not in _NAMES:
         return None
-    given: Any = record.get("args")
-    args = own_names(given, AgentArgs, SubAgents.aliases.arguments) if isinstance(given, dict) else {}
-    parameters: Any = args.get("parameters")
-    others = cast("dict[str, Any]", parameters) if isinstance(parameters, dict) else {}
+    args = own_names(_mapping(record.get("args")), AgentArgs, SubAgents.aliases.arguments)
+    others = _mapping(args.get("parameters"))
     task = as_text(args.get("task") or others.get("task") or "")
     return _Call(event["id"], str(args.get("name") or _UNNAMED), title_of(task), event["timestamp"])
+
+
+def _mapping(given: object) -> Mapping[str, Any]:
+    """What a model gave for an object; empty if it is none."""
+    return cast("dict[str, Any]", given) if isinstance(given, dict) else {}
 
 
 class SubagentTree:

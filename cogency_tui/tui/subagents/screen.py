@@ -19,17 +19,16 @@ from cogency_tui.agent.subagent_tree import AgentNode, SubagentTree
 from cogency_tui.errors import CogencyError
 from cogency_tui.store.store import Store
 from cogency_tui.tui.conversation.view import Conversation
-from cogency_tui.tui.cost.usage_totals import cost_of, in_all
 from cogency_tui.tui.kit.bar import ButtonBar, Surface
 from cogency_tui.tui.kit.dialogs import AnsweringScreen
 from cogency_tui.tui.kit.footer import Footer
 from cogency_tui.tui.kit.heading import ScreenHeading
-from cogency_tui.tui.kit.number_format import dollars, plural, tokens
+from cogency_tui.tui.kit.number_format import plural
 from cogency_tui.tui.kit.pane_title import PaneTitle
 from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.subagents.details import AgentDetails, AgentFiles, Detail
 from cogency_tui.tui.subagents.keys import AGENTS_KEYS
-from cogency_tui.tui.subagents.tree import AgentList
+from cogency_tui.tui.subagents.tree import AgentList, dollars_of, tokens_of
 
 BOTH_FIT = 96
 """Cells from which both panes are side by side."""
@@ -175,12 +174,10 @@ class AgentsScreen(AnsweringScreen[ShownCall | AgentsCommand | None]):
         """Show the number of sub-agents, and what all agents used together."""
         below = [*root.below()]
         running = sum(each.running for each in below)
-        costs = [cost_of(measure, "") for each in (root, *below) for measure in each.measures]
-        total = in_all(costs) if costs else None
-        about = "~" if total and total.estimated else ""
+        total = self._list.total
         self._header.state(
-            f"{about}{tokens(total.sent + total.generated)} tokens" if total else "",
-            about + dollars(total.dollars) if total and total.dollars is not None else "",
+            f"{tokens_of(total)} tokens" if total else "",
+            dollars_of(total) if total else "",
             plural(len(below), "sub-agent") if below else "no sub-agents",
             f"{running} running" if running else "",
         )

@@ -1,6 +1,6 @@
 """The tree of agents: a line for each, with its state, name and task, and its figures in columns."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import accumulate
 from typing import ClassVar
 
@@ -9,6 +9,7 @@ from rich.segment import Segment
 from textual.binding import BindingType
 
 from cogency_tui.agent.subagent_tree import AgentNode
+from cogency_tui.protocol.events import Measure
 from cogency_tui.safe_text import one_line
 from cogency_tui.tui.cost.usage_totals import Cost, cost_of, in_all
 from cogency_tui.tui.kit.lines import Line, cells, fit, width_of
@@ -19,9 +20,9 @@ from cogency_tui.tui.theme_styles import ThemeStyles
 from cogency_tui.tui.transcript.call_unit import GLYPHS, ROLES
 from cogency_tui.tui.transcript.pen import SPINNER
 
-COLUMNS = {"time": 18, "cost": 18, "tokens": 24, "lines": 24, "model": 40}
-"""The columns, each with the cells that state, name and task must have beside it. Where space is short, the
-last ones are dropped."""
+COLUMNS = {"time": 14, "cost": 14, "tokens": 20, "lines": 20, "model": 36}
+"""The columns, each with the cells that state, name and task must have beside it in the deepest branch.
+Where space is short, the last columns are dropped."""
 
 _GAP = 2
 
@@ -33,38 +34,53 @@ _NONE_YET = "No sub-agents yet."
 
 class AgentRow(msgspec.Struct, frozen=True):
     """An agent; `branch` draws its place in the tree, `top` is the call in the user's conversation that it
-    belongs to, and `figures` are the texts of its columns without the time."""
+    belongs to, `cost` what it used itself, and `figures` are the texts of its columns without the time."""
 
     node: AgentNode
     branch: str
     top: str
+    cost: Cost | None
     figures: tuple[str, ...]
 
 
 Row = AgentRow | Heading
 
 
-def rows_of(root: AgentNode) -> list[Row]:
-    """The rows of a tree from the root on."""
-    rows = list[Row]([AgentRow(root, "", "", _figures(root, root)), *_rows_below(root, root, "", "")])
-    return rows if len(rows) > 1 else [*rows, Heading(_NONE_YET)]
+class TreeRows:
+    """Makes the rows of a tree, which grows. The usage of an agent is summed again only if there is more."""
+
+    def __init__(self) -> None:
+        self._costs: dict[str, tuple[Sequence[Measure], Cost | None]] = {}
+
+    def of(self, root: AgentNode) -> list[Row]:
+        """The rows from the root on."""
+        rows = list[Row]([self._row(root, root, "", ""), *self._below(root, root, "", "")])
+        return rows if len(rows) > 1 else [*rows, Heading(_NONE_YET)]
+
+    def _below(self, root: AgentNode, above: AgentNode, branch: str, top: str) -> Iterator[AgentRow]:
+        for child in above.children:
+            is_last = child is above.children[-1]
+            here = top or child.call
+            yield self._row(child, root, f"{branch}{'└' if is_last else '├'} ", here)
+            yield from self._below(root, child, f"{branch}{' ' if is_last else '│'} ", here)
+
+    def _row(self, node: AgentNode, root: AgentNode, branch: str, top: str) -> AgentRow:
+        cost = self._cost(node)
+        return AgentRow(node, branch, top, cost, _figures(node, cost, root))
+
+    def _cost(self, node: AgentNode) -> Cost | None:
+        measures, cost = self._costs.get(node.key, (None, None))
+        if measures is not node.measures:
+            cost = cost_of_agent(node)
+            self._costs[node.key] = node.measures, cost
+        return cost
 
 
-def _rows_below(root: AgentNode, above: AgentNode, branch: str, top: str) -> Iterator[AgentRow]:
-    for child in above.children:
-        is_last = child is above.children[-1]
-        here = top or child.call
-        yield AgentRow(child, f"{branch}{'└' if is_last else '├'} ", here, _figures(child, root))
-        yield from _rows_below(root, child, f"{branch}{' ' if is_last else '│'} ", here)
-
-
-def _figures(node: AgentNode, root: AgentNode) -> tuple[str, ...]:
-    cost = cost_of_agent(node)
-    about = "~" if cost and cost.estimated else ""
+def _figures(node: AgentNode, cost: Cost | None, root: AgentNode) -> tuple[str, ...]:
     changes = counted(sum(file.added for file in node.files), sum(file.removed for file in node.files))
     return (
-        "" if cost is None or cost.dollars is None else about + dollars(cost.dollars),
-        f"{about}{tokens(cost.sent + cost.generated)}" if cost else "",
+        dollars_of(cost) if cost else "",
+        tokens_of(cost) if cost else "",
         changes or ("0" if node.files else ""),
         one_line(node.model.rpartition("/")[2]) if node.model not in ("", root.model) else "",
     )
@@ -73,6 +89,18 @@ def _figures(node: AgentNode, root: AgentNode) -> tuple[str, ...]:
 def cost_of_agent(node: AgentNode) -> Cost | None:
     """The sum of what an agent used itself, if anything."""
     return in_all([cost_of(measure, "") for measure in node.measures]) if node.measures else None
+
+
+def dollars_of(cost: Cost) -> str:
+    """The dollars of a cost, if they are known: `+` follows where they are not for all of its requests."""
+    if cost.dollars is None:
+        return ""
+    return f"{'~' * cost.estimated}{dollars(cost.dollars)}{'+' * bool(cost.unpriced)}"
+
+
+def tokens_of(cost: Cost) -> str:
+    """The tokens of a cost, sent and generated."""
+    return f"{'~' * cost.estimated}{tokens(cost.sent + cost.generated)}"
 
 
 def time_of_agent(node: AgentNode, now: float) -> str:
@@ -94,18 +122,27 @@ class AgentList(SelectList[Row]):
         super().__init__(self._draw_row, _key_of, focusable=True, id=id)
         self.now = 0.0
         self.frame = 0
+        self._rows = TreeRows()
         self._widths: dict[str, int] = {}
         """The cells of each column that has anything to show."""
+        self._deepest = 0
+        """The cells of the longest branch."""
 
     @property
     def agent(self) -> AgentRow | None:
         """The selected agent."""
         return self.row if isinstance(self.row, AgentRow) else None
 
+    @property
+    def total(self) -> Cost | None:
+        """What all agents used together, if anything."""
+        costs = [row.cost for row in self.rows if isinstance(row, AgentRow) and row.cost]
+        return in_all(costs) if costs else None
+
     def show_tree(self, root: AgentNode, now: float) -> None:
         """Show the tree as it is at `now`, with the same agent selected."""
         self.now = now
-        self.rows = rows_of(root)
+        self.rows = self._rows.of(root)
         self._measure()
         self.restore(self.key, self.selected)
 
@@ -131,12 +168,14 @@ class AgentList(SelectList[Row]):
         rows = [_texts(row, self.now) for row in self.rows if isinstance(row, AgentRow)]
         widest = {name: max(cells(texts[name]) for texts in rows) for name in COLUMNS}
         self._widths = {name: max(size, len(name)) for name, size in widest.items() if size}
+        self._deepest = max(cells(row.branch) for row in self.rows if isinstance(row, AgentRow))
 
     def _fitting(self, width: int) -> dict[str, int]:
         """The columns that fit into `width` cells, each with its own."""
+        room = width - self._deepest
         ends = accumulate(size + _GAP for size in self._widths.values())
         ended = zip(self._widths.items(), ends, strict=True)
-        return {name: size for (name, size), end in ended if end + COLUMNS[name] <= width}
+        return {name: size for (name, size), end in ended if end + COLUMNS[name] <= room}
 
     def _draw_row(self, row: Row, width: int, styles: ThemeStyles, on: str) -> Line:
         if isinstance(row, Heading):

@@ -209,6 +209,25 @@ async def make_agents(agent: Agent) -> str:
     return root
 
 
+async def make_chain(agent: Agent, depth: int) -> str:
+    """A conversation whose sub-agent started one, and so on, with names and tasks that a terminal must not
+    get as they are; its id."""
+    past = _Past(await agent.store(), agent.project)
+    ids = [await past.begin(user("Begin"), *_delegation(0))]
+    for level in range(1, depth + 1):
+        calls = _delegation(level) if level < depth else [respond("Done.", "last", 99)]
+        ids.append(await past.begin(user("Go on"), *calls, caller=(ids[-1], f"c{level - 1}")))
+    return ids[0]
+
+
+def _delegation(level: int) -> list[Event]:
+    id, name = f"c{level}", f"\x1b[31m審査員{level}"
+    return [
+        call(id, "agent", at=level, name=name, task="確認\u202eする\n" * 20),
+        result(id, "agent", "answered", at=90, duration=60.0),
+    ]
+
+
 class _Past:
     """Makes conversations in a store."""
 

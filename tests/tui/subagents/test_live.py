@@ -1,11 +1,17 @@
 """The agents of a conversation while they work."""
 
+import asyncio
+from collections.abc import Collection
 from pathlib import Path
 
 import pytest
 
+from cogency_tui.agent.subagent_tree import AgentNode, SubagentTree
 from cogency_tui.tui.questions.panel import QuestionPanel
-from tests.tui.driving import answer, app_over, asked, finished, send, shown
+from cogency_tui.tui.subagents.details import PromptView
+from cogency_tui.tui.subagents.screen import AgentsScreen
+from tests.tui.driving import answer, app_over, asked, conversation_of, finished, send, shown, until
+from tests.tui.review.stage import answered
 from tests.tui.subagents.stage import REPLIES, HeldModel, Watcher, delegating
 
 
@@ -50,6 +56,75 @@ async def test_a_call_of_a_running_agent_runs(project: Path) -> None:
         await agents.until(lambda: "editor answered" in agents.messages)
         assert "running" not in agents.messages
         await finished(pilot)
+    await agent.close()
+
+
+async def test_the_details_of_a_nested_agent_grow_while_they_are_shown(project: Path) -> None:
+    model = HeldModel(*REPLIES, held=5)
+    agent = delegating(project, model)
+    async with app_over(agent).run_test(size=(160, 45), notifications=True) as pilot:
+        agents = Watcher(pilot)
+        await send(pilot, "Fix the price")
+        await model.asked.wait()
+        await agents.open()
+        assert "2 running" in shown_header(agents)
+        await agents.press("down", "down", "4")
+        assert [line.split() for line in agents.files.splitlines() if line] == [
+            ["M", "src/app.py", "+1", "−1"]
+        ]
+        await agents.press("3")
+        assert "1 request" in agents.tabs
+        await agents.press("1", "p", "enter")
+        opened = agents.screen.query_one(PromptView).virtual_size.height
+        model.go_on.set()
+        await finished(pilot)
+        await agents.until(lambda: "running" not in shown_header(agents))
+        assert agents.screen.query_one(PromptView).virtual_size.height == opened
+        await agents.press("3")
+        assert "3 requests" in agents.tabs
+        await agents.press("4")
+        assert "notes.md" in agents.files
+    await agent.close()
+
+
+class SlowTree(SubagentTree):
+    """A tree that is read when it may; `most` is the largest number of readings at once."""
+
+    def __init__(self, tree: SubagentTree) -> None:
+        vars(self).update(vars(tree))
+        self.may = asyncio.Event()
+        self.asked: list[Collection[str] | None] = []
+        self.most = self._at_once = 0
+
+    async def read(self, changed: Collection[str] | None = None, *, working: bool) -> AgentNode | None:
+        self.asked.append(changed)
+        self._at_once += 1
+        self.most = max(self.most, self._at_once)
+        await self.may.wait()
+        self._at_once -= 1
+        return await super().read(changed, working=working)
+
+
+async def test_what_progresses_during_a_reading_is_read_together_after_it(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("cogency_tui.tui.subagents.screen._REST", 0.001)
+    agent = delegating(project)
+    id = await answered(agent, "Fix the price")
+    async with app_over(agent, conversation_id=id).run_test() as pilot:
+        await until(pilot, lambda: conversation_of(pilot).transcript.units)
+        tree = SlowTree(agent.subagents(id))
+        screen = AgentsScreen(tree, agent.store, lambda: False, lambda: None)
+        await pilot.app.push_screen(screen)
+        for each in (id, "a", "b", id):
+            screen.progress([each])
+            await pilot.pause()
+        assert tree.asked == [None]
+        tree.may.set()
+        await until(pilot, lambda: len(tree.asked) == 2)
+        assert tree.asked[1] == {id, "a", "b"}
+        await until(pilot, lambda: len(Watcher(pilot).tree) == 4)
+        assert tree.most == 1
     await agent.close()
 
 
