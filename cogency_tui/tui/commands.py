@@ -70,7 +70,7 @@ COMMANDS = (
     SlashCommand("turns", "List the turns of this conversation and go to one", "turns"),
     SlashCommand("rewind", "Go back to before one of your messages", "rewind"),
     SlashCommand("timeline", "Browse the conversation event by event", "timeline"),
-    SlashCommand("agents", "Sub-agents: their prompt, messages, cost and files", "agents"),
+    SlashCommand("agents", "Inspect sub-agents: prompt, cost, files", "agents"),
     SlashCommand("retry", "Retry the last turn after an error", "retry"),
     SlashCommand("fork", "Fork this conversation", "fork"),
     SlashCommand("context", "Context usage", "show_context"),

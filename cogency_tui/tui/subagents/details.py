@@ -41,6 +41,7 @@ from cogency_tui.tui.transcript.units import Transcript
 Detail = Literal["prompt", "messages", "cost", "files"]
 DETAILS: tuple[Detail, ...] = get_args(Detail)
 
+_QUEUED = "Waiting to start."
 _NEVER_BEGAN = "It did not start."
 _NOT_ASKED = "No request was sent yet."
 _NO_FILES = "No files changed."
@@ -192,7 +193,7 @@ class AgentDetails(Surface):
         self._node = node
         self._describe()
         if other:
-            self._messages.show(Transcript())
+            self._show_messages(Transcript())
         self._read()
 
     def on_select_list_selected(self, event: SelectList.Selected) -> None:
@@ -222,8 +223,12 @@ class AgentDetails(Surface):
     def _welcome(self, width: int) -> list[Line]:
         if self._node is None or self._node.id:
             return []
-        text = reveal(self._node.outcome) or _NEVER_BEGAN
+        text = reveal(self._node.outcome) or _absence(self._node)
         return wrap([Segment(text, self._messages.theme_styles("dim"))], width)
+
+    def _show_messages(self, transcript: Transcript) -> None:
+        self._messages.show(transcript)
+        self._messages.reflow()
 
     def _read(self) -> None:
         if (node := self._node) is None:
@@ -245,12 +250,13 @@ class AgentDetails(Surface):
     async def _read_prompt(self, node: AgentNode) -> None:
         exchange = await self._tree.prompt(node.id) if node.id else None
         self._prompt.show(exchange)
-        unsent = _NOT_ASKED if node.id else _NEVER_BEGAN
+        unsent = _NOT_ASKED if node.id else _absence(node)
         self._tabs.show("prompt", describe_exchange(exchange) if exchange else unsent)
 
     async def _read_messages(self, node: AgentNode) -> None:
         if not node.id:
-            self._messages.show(Transcript())
+            self._show_messages(Transcript())
+            self._tabs.show("messages", "")
             return
         read = self._transcripts.setdefault(node.id, StoredTranscript(node.id))
         await prepare()
@@ -259,7 +265,7 @@ class AgentDetails(Surface):
         if self._messages.transcript is read.transcript:
             self._messages.update_units(read.touched)
         else:
-            self._messages.show(read.transcript)
+            self._show_messages(read.transcript)
         read.touched = set()
         self._tabs.show("messages", plural(len(read.transcript.calls), "call"))
 
@@ -271,3 +277,8 @@ class AgentDetails(Surface):
         self._files.rows = node.files
         self._files.restore(self._files.key, self._files.selected)
         self._tabs.show("files", plural(len(node.files), "file") if node.files else "")
+
+
+def _absence(node: AgentNode) -> str:
+    """What there is to say of an agent that has no conversation."""
+    return _QUEUED if node.state == "queued" else _NEVER_BEGAN

@@ -65,6 +65,21 @@ async def test_a_failed_agent_shows_why(project: Path) -> None:
         assert sum(isinstance(unit, Problem) for unit in units) == 1
 
 
+async def test_a_declined_agent_shows_why_and_nothing_of_another(project: Path) -> None:
+    agent = agent_in(project)
+    id = await make_agents(agent)
+    async with watching(agent, id=id) as agents:
+        await agents.press("down")
+        assert "2 calls" in agents.tabs
+        await agents.press("G")
+        assert agents.messages.strip() == "You declined."
+        assert "call" not in agents.tabs
+        await agents.press("up")
+        assert "You declined." not in agents.messages
+        await agents.press("down", "4")
+        assert agents.files.strip() == "No files changed."
+
+
 async def test_a_card_is_opened_and_leads_to_the_agent_below(project: Path) -> None:
     async with watching(delegating(project)) as agents:
         await agents.press("down", "2")

@@ -32,6 +32,12 @@ async def test_a_tree_grows_while_it_is_shown(project: Path) -> None:
         await agents.press("down")
         assert "I read." in agents.messages
         assert "right" not in agents.messages
+        await agents.press("down")
+        assert "Waiting to start." in agents.messages
+        assert "call" not in agents.tabs
+        await agents.press("1")
+        assert "Waiting to start." in agents.tabs
+        await agents.press("2", "tab", "up")
         model.go_on.set()
         await finished(pilot)
         await agents.until(lambda: len(agents.tree) == 4 and all("✓" in line for line in agents.tree[:3]))
