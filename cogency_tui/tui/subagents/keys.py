@@ -35,7 +35,7 @@ def _back_key(scope: str) -> Binding:
 
 
 def _reading_keys(scope: str) -> list[BindingType]:
-    """The keys for scrolling and back, with ids that begin with `scope`."""
+    """The keys for scrolling, with ids that begin with `scope`."""
     return [
         _key("up,k", "line(-1)", "Up", f"{scope}.up"),
         _key("down,j", "line(1)", "Down", f"{scope}.down"),
@@ -43,17 +43,17 @@ def _reading_keys(scope: str) -> list[BindingType]:
         _key("pagedown", "page(1)", "Page down", f"{scope}.page_down"),
         _key("home,g", "line(-1000000000)", "Beginning", f"{scope}.beginning"),
         _key("end,G", "line(1000000000)", "End", f"{scope}.end"),
-        _back_key(scope),
     ]
 
 
-COST_KEYS = _reading_keys("cost")
+COST_KEYS: list[BindingType] = [*_reading_keys("cost"), _back_key("cost")]
 
 PROMPT_KEYS: list[BindingType] = [
     *_reading_keys("prompt"),
     _key("enter,space", "fold", "Expand", "fold", "Expand or collapse the message", show=True),
     _key("p", "message(-1)", "Previous", "previous_message", "Previous message"),
     _key("n", "message(1)", "Next", "next_message", "Next message"),
+    _back_key("prompt"),
 ]
 
 MESSAGES_KEYS: list[BindingType] = [

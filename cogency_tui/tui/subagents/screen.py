@@ -92,9 +92,8 @@ class AgentsScreen(AnsweringScreen[ShownCall | AgentsCommand | None]):
             tree, store, self._complain, review_key, clock=clock, id="agents-details"
         )
         self._root: AgentNode | None = None
-        self._pending: set[str] | None = None
-        """The conversations with new events; None for all."""
-        self._due = False
+        self._pending: set[str] | None = set()
+        """The conversations to read; None for all."""
         self._reading = False
         self._ticker: Timer | None = None
 
@@ -121,14 +120,13 @@ class AgentsScreen(AnsweringScreen[ShownCall | AgentsCommand | None]):
 
     def reload(self) -> None:
         """Read all that is new."""
-        self._pending, self._due = None, True
+        self._pending = None
         self._read_soon()
 
     def progress(self, ids: Collection[str]) -> None:
         """Read what is new of the conversations with these ids."""
-        if self._pending is not None or not self._due:
-            self._pending = {*(self._pending or ()), *ids}
-        self._due = True
+        if self._pending is not None:
+            self._pending.update(ids)
         self._read_soon()
 
     def _read_soon(self) -> None:
@@ -137,9 +135,9 @@ class AgentsScreen(AnsweringScreen[ShownCall | AgentsCommand | None]):
 
     def _read(self) -> None:
         """Read now, and again after a rest if there is more to read by then."""
-        self._reading = self._due
-        if self._due:
-            changed, self._pending, self._due = self._pending, set(), False
+        changed, self._pending = self._pending, set()
+        self._reading = changed is None or bool(changed)
+        if self._reading:
             self.run_worker(self._show_changes(changed), group="agents-read")
 
     async def _show_changes(self, changed: Collection[str] | None) -> None:
@@ -167,7 +165,7 @@ class AgentsScreen(AnsweringScreen[ShownCall | AgentsCommand | None]):
         self._describe(root)
         self._show_selected()
         if self._ticker is not None:
-            runs = any(each.running for each in root.below())
+            runs = any(each.running for each in (root, *root.below()))
             (self._ticker.resume if runs else self._ticker.pause)()
 
     def _describe(self, root: AgentNode) -> None:
