@@ -28,7 +28,7 @@ from cogency_tui.tools.shell.concealed_proc_environ import conceal
 from cogency_tui.workspace.paths import Workspace
 
 if TYPE_CHECKING:
-    from cogency_tui.agent.context_window import Compacted, History
+    from cogency_tui.agent.context_window import History
     from cogency_tui.agent.edits.undo import Undo
     from cogency_tui.agent.event_queue import EventQueue
     from cogency_tui.agent.permissions.gate import Ask, Gate
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from cogency_tui.agent.review.review import Review
     from cogency_tui.agent.subagent_tree import SubagentTree
     from cogency_tui.agent.timeline.timeline import Timeline
-    from cogency_tui.protocol.events import Event
+    from cogency_tui.protocol.events import CompactionFigures, Event
     from cogency_tui.providers.models import Prices
     from cogency_tui.store.store import Store
     from cogency_tui.tools.base import Tool
@@ -326,7 +326,7 @@ class Agent:
         except ConfigError:
             return None
 
-    async def compact(self, conversation_id: str) -> "Compacted":
+    async def compact(self, conversation_id: str) -> "CompactionFigures":
         """Summarise the whole conversation: the summary replaces it in the model's context; the events
         remain.
 

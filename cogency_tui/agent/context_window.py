@@ -9,26 +9,29 @@ from contextlib import aclosing
 from dataclasses import dataclass
 
 from cogency_tui.agent.background_request import record_request
+from cogency_tui.agent.compaction import Compaction, CompactionPlan, Fates, length_of
 from cogency_tui.agent.cycle_metrics import Calibration, characters_in
+from cogency_tui.agent.kept_parts import describe_kept, kept_parts, name_of, pinned_part
 from cogency_tui.agent.request_messages import (
+    KeptPart,
     MessageLog,
     Way,
     build_messages,
-    capped,
     framed,
+    left_out,
     summary_message,
-    verbatim,
 )
 from cogency_tui.config.schema import Settings
 from cogency_tui.errors import ContextTooLongError, ProviderProtocolError, UsageError
 from cogency_tui.protocol import Dialect, create_parser
-from cogency_tui.protocol.events import Event, Message
-from cogency_tui.protocol.transcript import user_message
+from cogency_tui.protocol.events import CompactionFigures, Event, Message
 from cogency_tui.providers.base import Provider, TextDelta, Usage
 from cogency_tui.providers.token_counting import CHARACTERS_PER_TOKEN
+from cogency_tui.store.pins import PinnedPart, Pins
 from cogency_tui.store.requests import Frame
 from cogency_tui.store.store import Store
 from cogency_tui.store.summaries import Summaries, Summary
+from cogency_tui.tools.worker_threads import in_thread
 
 RETAINED = 0.25
 """The part of the context that is left to the latest events when the older ones are summarised."""
@@ -39,11 +42,18 @@ SHORT_OUTPUT = 2_000
 VERBATIM = 0.2
 """The part of the context that the user's summarised messages may fill verbatim."""
 
+PINNED = 0.2
+"""The part of the context that pinned parts may fill."""
+
 _ROOM = 40_000
-"""Characters for them where the context's size is unknown."""
+"""Characters for each of the two where the context's size is unknown."""
+
+_NEW_SUMMARY = 800
+"""Tokens of a summary that is still to be written, about."""
 
 _REQUESTS = "Keep: the user's requests, word for word while they are still open;"
 _NOT_REQUESTS = "The user's own messages stay in your context verbatim: do not repeat them. Keep:"
+_PINNED = "These parts, which the user pinned, stay verbatim too: {}."
 
 INSTRUCTION = """\
 [engine] The conversation is about to outgrow your context. Write a summary that replaces it;
@@ -72,14 +82,22 @@ class Prepared:
 
 
 @dataclass(frozen=True, slots=True)
-class Compacted:
-    """The effect of a summary: the number of events it replaced, and the tokens of the context before and
-    after (estimated).
-    """
+class PinnedSize:
+    """The pinned parts: their number, their estimated tokens, and the most tokens that they may have."""
 
-    events: int
-    before: int
-    after: int
+    parts: int
+    tokens: int
+    room: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Written:
+    """A summary that the model wrote; of the events it was not sent the first `unread`, and of a result at
+    most `result_limit` characters."""
+
+    text: str
+    unread: int
+    result_limit: int
 
 
 class History:
@@ -109,6 +127,7 @@ class History:
         self._calibration = calibration
         self._log = log
         self._summaries = Summaries(store.database)
+        self._pins = Pins(store.database)
 
     async def prepare(self, note: str = "") -> Prepared:
         """The next request; `note` is appended to its last message."""
@@ -159,20 +178,82 @@ class History:
         shown = [event for _number, event in await self._events(summary)]
         block = await self._environment()
         environment = len(f"{block}\n\n") if block else 0
-        written = await self._verbatim(summary.through) if summary else []
-        summarised = len(summary_message(summary, written=written))
+        kept = await self._kept(summary.through) if summary else ()
+        pinned = sum(len(part.text) for part in kept if part.pinned)
+        summarised = len(summary_message(summary, kept=self._describe(kept))) - pinned
         results = characters_in(self._render("", [e for e in shown if e["type"] == "result"])[1:])
         everything = characters_in(self._render(await self._summary_text(summary), shown)[1:])
         parts = [(name, len(text)) for name, text in self._parts]
         parts += [
             ("environment", environment),
             ("summary", summarised),
-            ("history", everything - environment - summarised - results),
+            ("pinned", pinned),
+            ("history", everything - environment - summarised - pinned - results),
             ("results", results),
         ]
         return [ContextPart(name, self._calibration.tokens(size)) for name, size in parts if size > 0]
 
-    async def compact(self, *, retain: bool = True) -> Compacted:
+    async def covered(self) -> list[tuple[Summary, int]]:
+        """The summaries, the newest first, with the number of messages and calls that each replaced."""
+        return (await self._summaries.covered(self._conversation_id))[::-1]
+
+    async def compactions(self) -> list[Compaction]:
+        """The summaries with the parts that they replaced, the newest first."""
+        fates, events = await self._fates(), await self._events(None)
+        summaries = await self._summaries.all(self._conversation_id)
+        return await in_thread(fates.compactions, summaries, events)
+
+    async def plan(self) -> CompactionPlan:
+        """What `compact(retain=False)` would do now.
+
+        Raises:
+            UsageError: there is nothing to summarise.
+        """
+        summary, fates, events = await self.summary(), await self._fates(), await self._events(None)
+        parts = [*fates.parts(events, summary.through if summary else 0)]
+        if not parts:
+            raise UsageError("There is nothing to summarize yet.", "Send a message first.")
+        before = self._calibration.tokens(characters_in((await self.prepare()).messages))
+        kept = await self._kept(parts[-1].number)
+        around = len(self._system) + len(await self._environment()) + len(self._describe(kept))
+        written = self._calibration.tokens(len(summary.text)) if summary else 0
+        after = self._calibration.tokens(around) + max(_NEW_SUMMARY, written)
+        return CompactionPlan(parts, before, min(before, after))
+
+    async def pin(self, number: int) -> bool:
+        """Keep the part with the event of this number verbatim from now on; return whether it was
+        summarised, so that the next request has it again.
+
+        Raises:
+            UsageError: there is no such part, or the pins would fill too much of the context.
+        """
+        part = await self._pins.part(self._conversation_id, number)
+        if part is None:
+            raise UsageError("This part cannot be pinned: it is not stored.", "Wait until it is complete.")
+        others = await self._pins.parts(self._conversation_id)
+        texts = [self._quote(each) for each in (*others, part) if each is part or each.number != number]
+        size, room = sum(len(each.text) for each in texts), self._room(PINNED)
+        if size > room:
+            raise UsageError(
+                f"Pins would fill about {self._calibration.tokens(size):,} tokens; "
+                f"{self._calibration.tokens(room):,} at most ({self._share_of_pins()}).",
+                "Unpin another part first.",
+            )
+        await self._pins.set(self._conversation_id, number, pinned=True)
+        return await self._is_summarised(number)
+
+    async def unpin(self, number: int) -> bool:
+        """Pin the part with the event of this number no longer; return whether it is summarised."""
+        await self._pins.set(self._conversation_id, number, pinned=False)
+        return await self._is_summarised(number)
+
+    async def pinned(self) -> PinnedSize:
+        """The pinned parts, summarised or not."""
+        texts = [self._quote(part).text for part in await self._pins.parts(self._conversation_id)]
+        tokens = self._calibration.tokens
+        return PinnedSize(len(texts), tokens(sum(map(len, texts))), tokens(self._room(PINNED)))
+
+    async def compact(self, *, retain: bool = True) -> CompactionFigures:
         """Have the model summarise the older events; with `retain`, the latest remain as they are.
 
         Raises:
@@ -184,33 +265,69 @@ class History:
         count = self._cut(events) if retain else len(events)
         if count == 0:
             raise UsageError("There is nothing to summarize yet.", "Continue; it is tried again when needed.")
-        old = [event for _number, event in events[:count]]
+        old = events[:count]
         provider = self._provider()
-        text = await self._ask(before, old)
+        written = await self._ask(before, [event for _number, event in old], old[-1][0])
         whole = self._calibration.tokens(characters_in((await self.prepare()).messages))
-        await self._summaries.add(
-            self._conversation_id, events[count - 1][0], text, f"{provider.name}/{provider.model}"
+        id = await self._summaries.add(
+            self._conversation_id,
+            old[-1][0],
+            written.text,
+            f"{provider.name}/{provider.model}",
+            unread=old[written.unread - 1][0] if written.unread else 0,
+            result_limit=written.result_limit,
         )
         after = self._calibration.tokens(characters_in((await self.prepare()).messages))
-        return Compacted(count, whole, after)
+        await self._summaries.measure(id, whole, after)
+        messages = sum(event["type"] != "result" for _number, event in old)
+        return CompactionFigures(summary=id, messages=messages, before=whole, after=after)
 
     async def _summary_text(self, summary: Summary | None) -> str:
         """The message that replaces the summarised events in the model's context."""
         if summary is None:
             return ""
         environment = await self._environment(summary.through)
-        return summary_message(summary, environment, await self._verbatim(summary.through))
+        return summary_message(summary, environment, self._describe(await self._kept(summary.through)))
 
-    async def _verbatim(self, through: int) -> list[str]:
-        """What the user has written up to an event, if it stays in the context."""
-        if not self._settings.compact_keeps_messages:
-            return []
-        size = self._provider().facts.context_size
-        key = through, round(size * VERBATIM * CHARACTERS_PER_TOKEN) or _ROOM
-        if self._log.verbatim is None or self._log.verbatim[0] != key:
-            written = await self._store.messages(self._conversation_id, through)
-            self._log.verbatim = key, verbatim(written, key[1])
-        return self._log.verbatim[1]
+    async def _kept(self, through: int) -> Sequence[KeptPart]:
+        """The parts up to an event that stay verbatim when they are summarised."""
+        id, settings = self._conversation_id, self._settings
+        keeps, limit = settings.compact_keeps_messages, settings.output_limit
+        rooms = self._room(VERBATIM), self._room(PINNED)
+        key = through, rooms, keeps, limit, await self._pins.version(id)
+        if self._log.kept is None or self._log.kept[0] != key:
+            written = await self._store.messages(id, through) if keeps else []
+            pinned = [self._quote(part) for part in await self._pins.parts(id, through)]
+            self._log.kept = key, kept_parts(written, pinned, *rooms)
+        return self._log.kept[1]
+
+    def _describe(self, kept: Sequence[KeptPart]) -> str:
+        return describe_kept(kept, has_messages=self._settings.compact_keeps_messages)
+
+    def _quote(self, part: PinnedPart) -> KeptPart:
+        return pinned_part(part, self._settings.output_limit)
+
+    def _room(self, share: float) -> int:
+        """The characters that a share of the context has room for."""
+        return round(self._provider().facts.context_size * share * CHARACTERS_PER_TOKEN) or _ROOM
+
+    def _share_of_pins(self) -> str:
+        known = self._provider().facts.context_size
+        return f"{PINNED:.0%} of the context" if known else "the size of the context is unknown"
+
+    async def _is_summarised(self, number: int) -> bool:
+        summary = await self.summary()
+        return summary is not None and number <= summary.through
+
+    async def _fates(self) -> Fates:
+        pinned = [part.number for part in await self._pins.parts(self._conversation_id)]
+        settings = self._settings
+        return Fates(
+            pinned,
+            self._calibration.tokens,
+            settings.output_limit,
+            keeps_messages=settings.compact_keeps_messages,
+        )
 
     async def _environment(self, through: int | None = None) -> str:
         """The latest environment block up to the event numbered `through`, if there is one."""
@@ -239,22 +356,26 @@ class History:
         cut = len(events)
         for index in range(len(events) - 1, -1, -1):
             event = events[index][1]
-            left += self._calibration.tokens(_length(event, self._settings.output_limit))
+            left += self._calibration.tokens(length_of(event, self._settings.output_limit))
             if left > room and cut < len(events):
                 return cut
             if index == 0 or event["type"] == "user" or _begins_cycle(events, index):
                 cut = index
         return cut
 
-    async def _ask(self, before: Summary | None, old: Sequence[Event]) -> str:
-        summarised = await self._summary_text(before)
-        try:
-            return await self._generate(self._render(summarised, old))
-        except ContextTooLongError:
-            return await self._generate(self._render(summarised, old, SHORT_OUTPUT))
-
-    async def _generate(self, messages: list[Message]) -> str:
+    async def _ask(self, before: Summary | None, old: Sequence[Event], through: int) -> _Written:
+        summarised, limit = await self._summary_text(before), self._settings.output_limit
         requests = _NOT_REQUESTS if self._settings.compact_keeps_messages else _REQUESTS
+        if pinned := await self._pins.parts(self._conversation_id, through):
+            requests = f"{_PINNED.format('; '.join(map(name_of, pinned)))} {requests}"
+        try:
+            text = await self._generate(self._render(summarised, old), requests)
+        except ContextTooLongError:
+            limit = min(limit, SHORT_OUTPUT)
+            text = await self._generate(self._render(summarised, old, limit), requests)
+        return _Written(text, left_out(old, self._dialect, self._settings.history_window), limit)
+
+    async def _generate(self, messages: list[Message], requests: str) -> str:
         messages.append({"role": "user", "content": INSTRUCTION.format(requests=requests)})
         parser = create_parser(self._dialect)
         events: list[Event] = []
@@ -282,11 +403,3 @@ class History:
 def _begins_cycle(events: Sequence[tuple[int, Event]], index: int) -> bool:
     """Return whether the model starts to write here, after results."""
     return events[index][1]["type"] != "result" and events[index - 1][1]["type"] == "result"
-
-
-def _length(event: Event, limit: int) -> int:
-    if event["type"] == "result":
-        return len(str(capped(event, limit)["payload"]))
-    if event["type"] == "user":
-        return len(user_message(event))
-    return len(event.get("content", ""))

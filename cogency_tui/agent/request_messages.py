@@ -7,7 +7,8 @@ Invariant: a `MessageLog` holds exactly what `messages_of` makes of all events, 
 each event once and not for each request.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from bisect import bisect_right
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, cast
 
 from cogency_tui.protocol import Dialect, render
@@ -75,16 +76,13 @@ def _noted(messages: list[Message], note: str) -> list[Message]:
     return messages
 
 
-def summary_message(summary: Summary | None, environment: str = "", written: Sequence[str] = ()) -> str:
+def summary_message(summary: Summary | None, environment: str = "", kept: str = "") -> str:
     """The message that replaces summarised events in the model's context, including the `environment` block
-    that was part of them, and what the user has `written` in them.
+    that was part of them, and those that are `kept` verbatim.
     """
     if summary is None:
         return ""
-    parts = [environment] if environment else []
-    if written:
-        quoted = "\n\n".join(f"{number}. {text}" for number, text in enumerate(written, 1))
-        parts.append(f"[engine] The user's messages before this point, verbatim:\n\n{quoted}")
+    parts = [part for part in (environment, kept) if part]
     parts.append(
         "[engine] The conversation before this point, summarized "
         f"({'edited by the user' if summary.edited else 'by the model'}):\n\n{summary.text}"
@@ -93,7 +91,7 @@ def summary_message(summary: Summary | None, environment: str = "", written: Seq
 
 
 def verbatim(written: Sequence[str], room: int) -> list[str]:
-    """The user's messages in at most about `room` characters: the longest are cut in their middle."""
+    """Texts in at most about `room` characters: the longest are cut in their middle."""
     share = max(1, _fair_share(sorted(map(len, written)), room))
     return [cut(text, share) for text in written]
 
@@ -104,13 +102,8 @@ def _windowed(messages: list[Message], asked: Sequence[UserEvent], window: int) 
     They are dropped by halves of the window, so that the beginning stays the same for many requests: a
     window that moved with each request would never hit a provider's cache.
     """
-    if not window or len(messages) <= window:
+    if not (dropped := _dropped(messages, window)):
         return messages
-    step = max(1, window // 2)
-    dropped = -(-(len(messages) - window) // step) * step
-    # The rest begins with a user message or results, as providers require.
-    while dropped < len(messages) - 1 and messages[dropped]["role"] == "assistant":
-        dropped += 1
     left = {message["content"] for message in messages[dropped:]}
     gone = [event for event in asked if user_message(event) not in left]
     summary_message = _LEFT_OUT.format(dropped)
@@ -119,6 +112,26 @@ def _windowed(messages: list[Message], asked: Sequence[UserEvent], window: int) 
     environment = next((event["environment"] for event in reversed(gone) if "environment" in event), "")
     summary_message = f"{environment}\n\n{summary_message}" if environment else summary_message
     return [{"role": "user", "content": summary_message}, *messages[dropped:]]
+
+
+def _dropped(messages: Sequence[Message], window: int) -> int:
+    """The number of messages that a window leaves out."""
+    if not window or len(messages) <= window:
+        return 0
+    step = max(1, window // 2)
+    dropped = -(-(len(messages) - window) // step) * step
+    # The rest begins with a user message or results, as providers require.
+    while dropped < len(messages) - 1 and messages[dropped]["role"] == "assistant":
+        dropped += 1
+    return dropped
+
+
+def left_out(events: Sequence[Event], dialect: Dialect, window: int) -> int:
+    """The number of events at the beginning that a request with this window does not have."""
+    if not window or not (dropped := _dropped(render(events, dialect), window)):
+        return 0
+    counts = range(len(events) + 1)
+    return bisect_right(counts, dropped, key=lambda count: len(render(events[:count], dialect))) - 1
 
 
 def _without_environment(event: UserEvent) -> str:
@@ -185,6 +198,15 @@ def cut(text: str, limit: int) -> str:
     return f"{text[:head]}\n[… {len(text) - limit:,} of {len(text):,} characters omitted …]\n{text[-tail:]}"
 
 
+class KeptPart(NamedTuple):
+    """A part of the summarised conversation that stays verbatim: the number of its event, its text for the
+    model, and whether the user has pinned it."""
+
+    number: int
+    text: str
+    pinned: bool
+
+
 class Way(NamedTuple):
     """The events to render, those above the number `since`, and how to render them."""
 
@@ -203,8 +225,8 @@ class MessageLog:
 
     def __init__(self) -> None:
         self._way = Way(0, "xml", 0)
-        self.verbatim: tuple[tuple[int, int], list[str]] | None = None
-        """The user's messages up to an event, in a number of characters, as the last request had them."""
+        self.kept: tuple[Hashable, Sequence[KeptPart]] | None = None
+        """The parts that are kept verbatim, as the last request had them, and what they depend on."""
         self.restart()
 
     def restart(self, *, in_parts: bool = True) -> None:

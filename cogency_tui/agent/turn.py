@@ -14,7 +14,8 @@ from contextlib import suppress
 from functools import partial
 
 from cogency_tui.agent.call_graph import TurnActions
-from cogency_tui.agent.context_window import Compacted, Prepared
+from cogency_tui.agent.compaction import compaction_event
+from cogency_tui.agent.context_window import Prepared
 from cogency_tui.agent.conversation import Conversation
 from cogency_tui.agent.cycle import Cycle, Interrupted, brief_result
 from cogency_tui.agent.cycle_metrics import characters_in
@@ -24,7 +25,15 @@ from cogency_tui.agent.subagent_progress import first_line
 from cogency_tui.errors import CogencyError, ContextTooLongError, ProviderError, StoreError
 from cogency_tui.protocol import Dialect
 from cogency_tui.protocol.dialects import new_id
-from cogency_tui.protocol.events import CallState, Message, ReviewNote, UserEvent, error_event, notice_event
+from cogency_tui.protocol.events import (
+    CallState,
+    CompactionFigures,
+    Message,
+    ReviewNote,
+    UserEvent,
+    error_event,
+    notice_event,
+)
 from cogency_tui.protocol.transcript import INTERRUPTED
 from cogency_tui.store.requests import Requests
 from cogency_tui.store.store import Store
@@ -78,7 +87,7 @@ class Turn:
         """Consecutive cycles in which all calls failed, by the kind of failure."""
         self._breaks = 0
         self._compactable = True
-        self._compacting: asyncio.Task[Compacted] | None = None
+        self._compacting: asyncio.Task[CompactionFigures] | None = None
         self._affording: asyncio.Task[None] | None = None
         self._sources = conversation.begin_turn(self, dialect)
 
@@ -242,11 +251,7 @@ class Turn:
                 raise failure
             await self._note(f"It could not be summarized: {failure}")
             return False
-        done = work.result()
-        await self._note(
-            f"{done.events:,} events are now a summary: about {done.before:,} tokens became {done.after:,}. "
-            "/context shows it."
-        )
+        await self._recorder.emit(compaction_event(work.result(), self._clock()))
         return True
 
     async def _afford(self, messages: Sequence[Message]) -> None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Literal, TypeVar
 
 import msgspec
 
+from cogency_tui.agent.compaction import describe_compaction
 from cogency_tui.cli.edits import Choice, Consent, EditCommands
 from cogency_tui.cli.profile import run_profile
 from cogency_tui.cli.standard_streams import print_text
@@ -119,8 +120,7 @@ async def _output(session: "LinearSession", _argument: str) -> None:
 
 
 async def _compact(session: "LinearSession", _argument: str) -> None:
-    done = await session.agent.compact(_begun(session))
-    print_text(f"{done.events} events are now a summary: {done.before} tokens became {done.after}.")
+    print_text(describe_compaction(await session.agent.compact(_begun(session))))
 
 
 async def _take_back(session: "LinearSession", kind: Literal["undo", "redo"]) -> None:

@@ -254,12 +254,22 @@ class MetricEvent(TypedDict):
     total: Measure
 
 
+class CompactionFigures(TypedDict):
+    """What a summary has come to: its id in the store, the messages and calls that it replaced, and the
+    tokens of the context before and after it (estimated; 0 if unknown)."""
+
+    summary: int
+    messages: int
+    before: int
+    after: int
+
+
 class ErrorPayload(TypedDict):
     """`error` describes the problem and its place; `tool` names the tool that caused it, `hint` a remedy.
 
     In place of a call, `call` is the id that this call would have had, `action` the model's id of it, and
     `raw` the model's text. A `notice` is a decision, not a failure; with `retry` the request is repeated
-    after that number of seconds, for the `attempt` of that number.
+    after that number of seconds, for the `attempt` of that number; with `compaction` a summary was made.
     """
 
     error: str
@@ -271,6 +281,7 @@ class ErrorPayload(TypedDict):
     notice: NotRequired[bool]
     retry: NotRequired[float]
     attempt: NotRequired[int]
+    compaction: NotRequired[CompactionFigures]
 
 
 def describe_error(payload: ErrorPayload) -> str:

@@ -113,8 +113,13 @@ def user_text(event: UserEvent) -> str:
 
 def _report(ran: RanCommand) -> str:
     output = ran["output"] or NO_OUTPUT
-    fence = max((*_FENCE.findall(output), "``"), key=len) + "`"
-    return f"! {ran['command']}\n\n{_RAN.format(ran['outcome'])}\n\n{fence}\n{output}\n{fence}"
+    return f"! {ran['command']}\n\n{_RAN.format(ran['outcome'])}\n\n{fenced(output)}"
+
+
+def fenced(text: str) -> str:
+    """Return `text` as a quote: between fences that it does not contain."""
+    fence = max((*_FENCE.findall(text), "``"), key=len) + "`"
+    return f"{fence}\n{text}\n{fence}"
 
 
 def _begins_message(event: ModelEvent, events: Sequence[ModelEvent], *, closing: bool) -> bool:

@@ -126,13 +126,14 @@ def environments(
     return found
 
 
-def messages(connection: sqlite3.Connection, conversation_id: str, through: int) -> list[str]:
-    """Return what the user has written in a conversation, up to the event numbered `through`."""
+def messages(connection: sqlite3.Connection, conversation_id: str, through: int) -> list[tuple[int, str]]:
+    """Return what the user has written in a conversation, up to the event numbered `through`, with the
+    numbers of the events."""
     rows = connection.execute(
-        f"SELECT body FROM events WHERE conversation_id = ? AND {BEGINS_TURN} AND seq <= ? ORDER BY seq",
+        f"SELECT seq, body FROM events WHERE conversation_id = ? AND {BEGINS_TURN} AND seq <= ? ORDER BY seq",
         (to_column(conversation_id), through),
     )
-    return [text for (body,) in rows if (text := text_of(body)) is not None]
+    return [(seq, text) for seq, body in rows if (text := text_of(body)) is not None]
 
 
 def around(

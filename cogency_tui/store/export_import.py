@@ -1,8 +1,8 @@
 """The export and import of a conversation as lines of JSON: an exported and imported conversation is equal.
 
 The first line identifies the format. Then come conversations, the user's before its sub-agents', each
-followed by its events, usage and summaries; then the edits with the decisions about them, and the contents
-that they need. Ids stay where they are free here, and are replaced where they are not.
+followed by its events, usage, summaries and pins; then the edits with the decisions about them, and the
+contents that they need. Ids stay where they are free here, and are replaced where they are not.
 
 Invariant: a decoded record can be stored, listed, searched, exported and shown like our own, and every line
 is checked before its record is stored. Texts, numbers, counts and depth have bounds; figures are finite; a
@@ -34,12 +34,13 @@ from cogency_tui.errors import StoreError, UsageError
 from cogency_tui.protocol.events import Event, Measure
 from cogency_tui.protocol.transcript import call_record
 from cogency_tui.redaction import Redactor, has_secret
-from cogency_tui.store import events
+from cogency_tui.store import events, summaries
 from cogency_tui.store.blobs import Blobs
 from cogency_tui.store.column_text import from_column, to_column
 from cogency_tui.store.edit_records import FileChange, State, Version
 from cogency_tui.store.edits import COLUMNS as EDIT_COLUMNS
 from cogency_tui.store.migrations import convert_user_commands
+from cogency_tui.store.pins import PINNED
 from cogency_tui.store.store import (
     COLUMNS,
     StoredConversation,
@@ -133,6 +134,17 @@ class SummaryRecord(msgspec.Struct, frozen=True):
     model: Key
     created: Amount
     edited: Annotated[int, Meta(ge=0, le=1)]
+    tokens_before: Count = 0
+    tokens_after: Count = 0
+    unread: Reference = 0
+    result_limit: Count = 0
+
+
+class PinRecord(msgspec.Struct, frozen=True):
+    """A pinned event of the conversation before it."""
+
+    event: Number
+    created: Amount
 
 
 class ContentRecord(msgspec.Struct, frozen=True):
@@ -203,6 +215,7 @@ Record: TypeAlias = (
     | EventRecord
     | UsageRecord
     | SummaryRecord
+    | PinRecord
     | ContentRecord
     | EditRecord
     | MarkRecord
@@ -212,6 +225,7 @@ _WRAPPED: dict[str, type[Record]] = {
     "conversation": ConversationRecord,
     "usage": UsageRecord,
     "summary": SummaryRecord,
+    "pin": PinRecord,
     "edit": EditRecord,
     "mark": MarkRecord,
 }
@@ -305,7 +319,7 @@ def _record(given: dict[str, Any], now: float) -> Record:
         record = _edit(record)
     if isinstance(record, (UsageRecord, EditRecord, MarkRecord)):
         return msgspec.structs.replace(record, timestamp=min(record.timestamp, now))
-    if isinstance(record, SummaryRecord):
+    if isinstance(record, SummaryRecord | PinRecord):
         return msgspec.structs.replace(record, created=min(record.created, now))
     return record
 
@@ -409,7 +423,11 @@ def _whole(text: str) -> int:
 _USAGE = (
     *("timestamp", "input", "output", "duration", "cached", "billed_input", "replay_input", "cost", "body"),
 )
-_SUMMARY = ("through", "text", "model", "created", "edited")
+_SUMMARY = tuple(summaries.COLUMNS.split(", "))
+_PINS = (
+    f"SELECT event, max(created) FROM pins WHERE event IN ({PINNED}) AND conversation_id = ?"
+    " GROUP BY event ORDER BY event"
+)
 _BELOW = f"SELECT {COLUMNS} FROM conversations WHERE parent = ? AND call IS NOT NULL ORDER BY created, id"
 _LONGEST_TARGET = 4095
 
@@ -451,19 +469,22 @@ def _conversation(
 ) -> Iterator[dict[str, Any]]:
     key = to_column(conversation.id)
     yield {"conversation": asdict(conversation)}
-    position: dict[int, int] = {}
+    carried: set[int] = set()
     rows = connection.execute("SELECT seq, body FROM events WHERE conversation_id = ? ORDER BY seq", (key,))
-    for index, (seq, body) in enumerate(rows):
-        position[seq] = index
+    for seq, body in rows:
         # A damaged row is left out, as wherever events are read.
         with suppress(ValueError):
             yield {"event": json.loads(from_column(body)), "number": seq}
+            carried.add(seq)
     sql = f"SELECT {', '.join(_USAGE)} FROM usage WHERE conversation_id = ? ORDER BY id"
     for row in connection.execute(sql, (key,)):
         yield {"usage": dict(zip(_USAGE, map(_plain, row), strict=True))}
     sql = f"SELECT {', '.join(_SUMMARY)} FROM summaries WHERE conversation_id = ? ORDER BY id"
     for row in connection.execute(sql, (key,)):
         yield {"summary": dict(zip(_SUMMARY, map(_plain, row), strict=True))}
+    for event, created in connection.execute(_PINS, (key, key)):
+        if event in carried:
+            yield {"pin": {"event": event, "created": created}}
     for row in connection.execute(_BELOW, (key,)).fetchall():
         yield from _conversation(connection, conversation_of(row))
 
@@ -510,7 +531,8 @@ class _Incoming:
         self._project = ""
         self._current = ""
         self._ids: dict[str, str] = {}
-        self._numbers: set[int] = set()
+        self._numbers: dict[int, int] = {}
+        """New numbers of events, by the original ones."""
         self._latest: list[tuple[int, int]] = []
         """Original and new numbers of events, both ascending; without those that a later event with a
         smaller number follows."""
@@ -537,7 +559,11 @@ class _Incoming:
                 self._insert("usage", {name: getattr(record, name) for name in _USAGE})
             case SummaryRecord():
                 given = {name: getattr(record, name) for name in _SUMMARY}
-                self._insert("summaries", {**given, "through": self._reached(record.through)})
+                reached = {name: self._reached(given[name]) for name in ("through", "unread")}
+                self._insert("summaries", {**given, **reached})
+            case PinRecord():
+                event = self._numbers[record.event]
+                self._insert("pins", {"event": event, "pinned": 1, "created": record.created})
             case ContentRecord():
                 self._content(record)
             case EditRecord():
@@ -586,7 +612,7 @@ class _Incoming:
             (to_column(self._current), event["type"], event["timestamp"], unit, events.encode(event)),
         )
         assert cursor.lastrowid is not None
-        self._numbers.add(record.number)
+        self._numbers[record.number] = cursor.lastrowid
         while self._latest and self._latest[-1][0] > record.number:
             self._latest.pop()
         self._latest.append((record.number, cursor.lastrowid))

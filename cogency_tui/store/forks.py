@@ -8,7 +8,7 @@ import time
 from dataclasses import dataclass, replace
 
 from cogency_tui.errors import UsageError
-from cogency_tui.store import requests
+from cogency_tui.store import pins, requests, summaries
 from cogency_tui.store.column_text import to_column
 from cogency_tui.store.database import Database
 from cogency_tui.store.events import BEGINS_TURN, missing
@@ -25,15 +25,7 @@ _COPY = (
     "INSERT INTO events (conversation_id, type, timestamp, unit, body)"
     " SELECT ?, type, timestamp, unit, body FROM events WHERE conversation_id = ? AND seq <= ? ORDER BY seq"
 )
-_SUMMARY = (
-    "SELECT through, text, model, created, edited FROM summaries"
-    " WHERE conversation_id = ? AND through <= ? ORDER BY id DESC LIMIT 1"
-)
-_POSITION = "SELECT count(*) FROM events WHERE conversation_id = ? AND seq <= ?"
-_AT = "SELECT seq FROM events WHERE conversation_id = ? ORDER BY seq LIMIT 1 OFFSET ?"
-_ADD_SUMMARY = (
-    "INSERT INTO summaries (conversation_id, through, text, model, created, edited) VALUES (?, ?, ?, ?, ?, ?)"
-)
+_NUMBERS = "SELECT seq FROM events WHERE conversation_id = ? ORDER BY seq"
 _CHILDREN = f"SELECT {COLUMNS} FROM conversations WHERE parent = ? AND call IS NULL ORDER BY created, id"
 
 
@@ -110,11 +102,11 @@ def _fork(connection: sqlite3.Connection, id: str, through: int | None) -> Store
     )
     insert(fork, connection)
     connection.execute(_COPY, (fork.id, key, at))
-    requests.copy(connection, id, fork.id, at)
-    if (summary := connection.execute(_SUMMARY, (key, at)).fetchone()) is not None:
-        (position,) = connection.execute(_POSITION, (key, summary[0])).fetchone()
-        (copied,) = connection.execute(_AT, (fork.id, position - 1)).fetchone()
-        connection.execute(_ADD_SUMMARY, (fork.id, copied, *summary[1:]))
+    sides = ([seq for (seq,) in connection.execute(_NUMBERS, (each,))] for each in (key, fork.id))
+    new = dict(zip(*sides, strict=False))
+    requests.copy(connection, id, fork.id, at, new)
+    summaries.copy(connection, id, fork.id, at, new)
+    pins.copy(connection, id, fork.id, at, new)
     return fork
 
 

@@ -430,6 +430,30 @@ def create_merged_edits(connection: sqlite3.Connection) -> None:
     )
 
 
+def add_figures_to_summaries(connection: sqlite3.Connection) -> None:
+    """Add what a summary has come to: tokens of the context before and after it; and what its request left
+    out: the events up to the one numbered `unread`, and of each result the characters above
+    `result_limit`. 0 where it is unknown."""
+    for name in ("tokens_before", "tokens_after", "unread", "result_limit"):
+        connection.execute(f"ALTER TABLE summaries ADD COLUMN {name} INTEGER NOT NULL DEFAULT 0")
+
+
+def create_pins(connection: sqlite3.Connection) -> None:
+    """Create the log of pins: an event was pinned, or no longer is. The last row of an event counts."""
+    connection.execute(
+        """
+        CREATE TABLE pins (
+            id INTEGER PRIMARY KEY,
+            conversation_id TEXT NOT NULL REFERENCES conversations (id),
+            event INTEGER NOT NULL,
+            pinned INTEGER NOT NULL,
+            created REAL NOT NULL
+        )
+        """
+    )
+    connection.execute("CREATE INDEX pins_by_conversation ON pins (conversation_id, event)")
+
+
 def store_user_commands_as_fields(connection: sqlite3.Connection) -> None:
     """Convert each `!command` of the user's from prose to fields. It is no longer counted as a turn."""
     users = (
@@ -535,6 +559,8 @@ MIGRATIONS: tuple[Migration, ...] = (
     create_unagreed_edits,
     create_merged_edits,
     store_user_commands_as_fields,
+    add_figures_to_summaries,
+    create_pins,
 )
 
 CONVERSIONS: tuple[Migration, ...] = (store_user_commands_as_fields,)

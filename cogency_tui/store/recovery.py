@@ -27,6 +27,7 @@ _OWNERS = (
     ("edits", "conversation", "timestamp"),
     ("usage", "conversation_id", "timestamp"),
     ("summaries", "conversation_id", "created"),
+    ("pins", "conversation_id", "created"),
 )
 """Tables whose rows refer to a conversation, with the columns of its id and the time."""
 

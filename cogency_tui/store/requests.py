@@ -9,6 +9,7 @@ import hashlib
 import json
 import sqlite3
 import time
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -95,12 +96,9 @@ class Requests:
         return await self._database.read(lambda connection: _read(connection, key))
 
 
-def copy(connection: sqlite3.Connection, id: str, fork: str, at: int) -> None:
+def copy(connection: sqlite3.Connection, id: str, fork: str, at: int, new: Mapping[int, int]) -> None:
     """Copy the requests of the conversation `id` to `fork`, as far as it has their answers: those made
-    before its event numbered `at`."""
-    numbers = "SELECT seq FROM events WHERE conversation_id = ? ORDER BY seq"
-    sides = ([seq for (seq,) in connection.execute(numbers, (to_column(key),))] for key in (id, fork))
-    new = dict(zip(*sides, strict=False))
+    before its event numbered `at`. `new` are the numbers of its events in the fork."""
     rows = connection.execute(
         f"SELECT {_COLUMNS} FROM requests WHERE conversation_id = ? AND through < ? ORDER BY id",
         (to_column(id), at),

@@ -273,8 +273,9 @@ class Store:
             lambda connection: events.environments(connection, conversation_id, through)
         )
 
-    async def messages(self, conversation_id: str, through: int) -> list[str]:
-        """Return what the user has written, up to the event numbered `through`."""
+    async def messages(self, conversation_id: str, through: int) -> list[tuple[int, str]]:
+        """Return what the user has written, up to the event numbered `through`, with the numbers of the
+        events."""
         return await self.database.read(
             lambda connection: events.messages(connection, conversation_id, through)
         )

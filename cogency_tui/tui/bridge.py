@@ -16,15 +16,13 @@ from textual.widget import Widget
 
 from cogency_tui.errors import CogencyError
 from cogency_tui.store.prompt_text import Written
-from cogency_tui.tui.kit.number_format import plural, tokens
 from cogency_tui.tui.message_queue import MessageQueue, is_own_command
 
 if TYPE_CHECKING:
     from cogency_tui.agent.agent import Agent
-    from cogency_tui.agent.context_window import Compacted
     from cogency_tui.agent.event_queue import EventQueue
     from cogency_tui.agent.permissions.gate import Answer, Question
-    from cogency_tui.protocol.events import Event, Measure
+    from cogency_tui.protocol.events import CompactionFigures, Event, Measure
     from cogency_tui.tui.event_pacer import EventPacer
     from cogency_tui.tui.transcript.units import Transcript
 
@@ -97,7 +95,7 @@ class Bridge:
         self.retryable = False
         """True if the last turn has begun: if it failed, it can be retried."""
         self._screen = screen
-        self._compaction: asyncio.Task[Compacted] | None = None
+        self._compaction: asyncio.Task[CompactionFigures] | None = None
         agent.ask = self._ask
         agent.titled = self._titled
         agent.progressed = self._progressed
@@ -161,8 +159,11 @@ class Bridge:
         Raises:
             CogencyError: the conversation cannot be read.
         """
+        from cogency_tui.agent.compaction import with_compactions
         from cogency_tui.agent.cycle_figures import with_figures
         from cogency_tui.agent.subagent_progress import pages_with_progress
+        from cogency_tui.store.pins import Pins
+        from cogency_tui.store.summaries import Summaries
         from cogency_tui.store.usage import is_estimated, measures
         from cogency_tui.tui.transcript.units import read_transcript
 
@@ -170,7 +171,9 @@ class Bridge:
         await store.recover(conversation_id)
         measured = await store.database.read(partial(measures, conversation_id=conversation_id))
         pages = with_figures(pages_with_progress(store, conversation_id), measured)
-        transcript = await read_transcript(pages)
+        covered = await Summaries(store.database).covered(conversation_id)
+        transcript = await read_transcript(with_compactions(pages, covered))
+        transcript.pin(await Pins(store.database).places(conversation_id))
         if (known := await store.conversation(conversation_id)) is not None:
             transcript.title = known.title
         total = await store.usage(conversation_id)
@@ -255,7 +258,8 @@ class Bridge:
             typed = message.text if message.own else ""
             await self.agent.run_turn(text, queue, conversation_id=id, typed=typed)
 
-    async def _follow_compaction(self, work: "asyncio.Task[Compacted]") -> None:
+    async def _follow_compaction(self, work: "asyncio.Task[CompactionFigures]") -> None:
+        from cogency_tui.agent.compaction import compaction_event
         from cogency_tui.protocol.events import notice_event
 
         try:
@@ -265,7 +269,7 @@ class Bridge:
             elif isinstance(failure := work.exception(), CogencyError):
                 self._screen.post_message(self.Failed(failure))
             else:
-                self._pacer.queue.put(notice_event(_describe(work.result()), time()))
+                self._pacer.queue.put(compaction_event(work.result(), time()))
                 self._screen.post_message(self.Compacted())
         finally:
             work.cancel()
@@ -291,10 +295,3 @@ class Bridge:
             if answer.cancelled():
                 with suppress(RuntimeError):
                     self._screen.post_message(self.Withdrawn())
-
-
-def _describe(done: "Compacted") -> str:
-    return (
-        f"Summarized {plural(done.events, 'event')}: about {tokens(done.before)} tokens down to "
-        f"{tokens(done.after)}. /context shows the summary."
-    )

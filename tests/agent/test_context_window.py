@@ -93,7 +93,7 @@ async def test_compacting_puts_the_models_summary_in_the_place_of_the_events(
     async with agent:
         await turn(agent, "hi there", conversation_id="c")
         done = await agent.compact("c")
-        assert done.events == 2
+        assert done["messages"] == 2
         history = await agent.history("c")
         summary = await history.summary()
         assert summary is not None
@@ -170,7 +170,7 @@ async def test_a_nearly_full_context_is_compacted_by_itself_and_the_turn_goes_on
         events = await turn(agent, "read it thrice", conversation_id="c")
     assert types(events)[-1] == "end"
     assert notices(events)[0] == "The conversation fills the model's context: summarizing it."
-    assert "events are now a summary" in notices(events)[1]
+    assert "Summarized " in notices(events)[1]
     after = texts(provider.sent[3])
     assert SUMMARY in after[0]
     # The latest cycle stays as it was.

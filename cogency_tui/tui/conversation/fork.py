@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from cogency_tui.protocol.events import Event
 from cogency_tui.tui.transcript.call_unit import CallUnit
-from cogency_tui.tui.transcript.units import Prose, Transcript, Unit, UserMessage, is_own
+from cogency_tui.tui.transcript.units import Prose, Transcript, Unit, UserMessage, is_from_user
 
 if TYPE_CHECKING:
     from cogency_tui.agent.agent import Agent
@@ -70,7 +70,7 @@ def last_event(transcript: Transcript, unit: int, stored: Sequence[tuple[int, Ev
     # Units that are not stored (errors, notices) belong to the unit above them.
     while unit >= 0 and not isinstance(units[unit], UserMessage | Prose | CallUnit):
         unit -= 1
-    if unit < 0 or _is_message(units[unit]):
+    if unit < 0 or is_from_user(units[unit]):
         return _message(ordinal(units, unit), stored)[1]
     waiting: set[str] = set()
     last: int | None = None
@@ -109,14 +109,9 @@ def _ends_batch(unit: Unit, last: Event) -> bool:
     return isinstance(unit, Prose | CallUnit) and last["type"] == "result" and last["id"] != unit.id
 
 
-def _is_message(unit: Unit) -> bool:
-    """Return whether a unit is a message or command of the user: both are stored as one event."""
-    return isinstance(unit, UserMessage) or is_own(unit)
-
-
 def ordinal(units: Sequence[Unit], unit: int) -> int:
     """The number of messages and commands of the user up to `unit`."""
-    return sum(map(_is_message, units[: unit + 1]))
+    return sum(map(is_from_user, units[: unit + 1]))
 
 
 def _message(nth: int, stored: Sequence[tuple[int, Event]]) -> tuple[int | None, int | None]:

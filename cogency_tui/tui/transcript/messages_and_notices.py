@@ -11,7 +11,7 @@ from cogency_tui.tui.kit.number_format import dollars, duration, plural, tokens
 from cogency_tui.tui.theme_styles import ThemeStyles
 from cogency_tui.tui.transcript.call_unit import FileChange
 from cogency_tui.tui.transcript.pen import Pen
-from cogency_tui.tui.transcript.units import Notice, Problem, Prose, TurnEnd, UserMessage
+from cogency_tui.tui.transcript.units import Notice, Problem, Prose, Summarized, TurnEnd, UserMessage
 
 _NOTICE_LINES = 2
 _WITH_TIME = 48
@@ -62,6 +62,22 @@ def draw_turn_end(end: TurnEnd, pen: Pen) -> list[Line]:
         del facts[1]
     rest = " · ".join([*([""] if head and facts else []), *facts])
     return [pen.apart([*head, Segment(fit(rest, room), styles("dim"))], link)]
+
+
+def draw_summarized(summarized: Summarized, pen: Pen) -> Line:
+    """Draw a summary as one line, with a rule up to the end: what is above it is summarised."""
+    styles = pen.styles
+    text = fit(f"◇ {describe_summarized(summarized)}", pen.width)
+    rule = "─" * max(0, pen.width - cells(text) - 1)
+    return Line([Segment(text, styles("text")), Segment(f" {rule}" if rule else "", styles("rule"))])
+
+
+def describe_summarized(summarized: Summarized) -> str:
+    """`Summarized 14 messages · 31k → 1.2k tokens`."""
+    figures = (
+        f" · {tokens(summarized.before)} → {tokens(summarized.after)} tokens" if summarized.after else ""
+    )
+    return f"Summarized {plural(summarized.messages, 'message')}{figures}"
 
 
 def describe_turn_end(end: TurnEnd) -> str:

@@ -15,12 +15,13 @@ from cogency_tui.tui.transcript.call_unit import CallUnit
 from cogency_tui.tui.transcript.messages_and_notices import (
     draw_notice,
     draw_problem,
+    draw_summarized,
     draw_thought,
     draw_turn_end,
     draw_user_message,
 )
 from cogency_tui.tui.transcript.pen import Pen
-from cogency_tui.tui.transcript.units import Notice, Problem, Prose, TurnEnd, Unit, UserMessage
+from cogency_tui.tui.transcript.units import Notice, Problem, Prose, Summarized, TurnEnd, Unit, UserMessage
 
 
 class DrawnUnit(Protocol):
@@ -125,6 +126,8 @@ def draw_unit(unit: Unit, pen: Pen, *, expanded: bool, within: bool = False) -> 
             return Blocks(Fixed(draw_problem(unit, pen.width, pen.styles)))
         case Notice():
             return Blocks(Fixed(draw_notice(unit, pen.width, pen.styles, expanded=expanded)))
+        case Summarized():
+            return Blocks(Fixed([draw_summarized(unit, pen)]))
         case TurnEnd():
             return Blocks(Fixed(draw_turn_end(unit, pen)))
 

@@ -6,8 +6,17 @@ from typing import TYPE_CHECKING
 
 from cogency_tui.safe_text import reveal
 from cogency_tui.tui.transcript.call_unit import CallUnit
-from cogency_tui.tui.transcript.messages_and_notices import describe_turn_end
-from cogency_tui.tui.transcript.units import Notice, Problem, Prose, Transcript, TurnEnd, Unit, UserMessage
+from cogency_tui.tui.transcript.messages_and_notices import describe_summarized, describe_turn_end
+from cogency_tui.tui.transcript.units import (
+    Notice,
+    Problem,
+    Prose,
+    Summarized,
+    Transcript,
+    TurnEnd,
+    Unit,
+    UserMessage,
+)
 
 if TYPE_CHECKING:
     from markdown_it.token import Token
@@ -26,6 +35,8 @@ def text_of(unit: Unit) -> str:
             return "\n".join(part for part in (where + unit.error, unit.hint) if part)
         case CallUnit():
             return "\n".join(part for part in (describe_call(unit), outcome_of(unit)) if part)
+        case Summarized():
+            return describe_summarized(unit)
         case TurnEnd():
             return describe_turn_end(unit)
 

@@ -10,6 +10,7 @@ makes an equal card.
 
 import json
 from collections.abc import AsyncIterable, Iterable, Sequence
+from itertools import islice
 from typing import TypeAlias
 
 import msgspec
@@ -27,6 +28,7 @@ from cogency_tui.protocol.events import (
 from cogency_tui.protocol.transcript import NO_OUTPUT
 from cogency_tui.providers.token_counting import CHARACTERS_PER_TOKEN
 from cogency_tui.safe_text import Sanitizer, clean
+from cogency_tui.store.pins import Place
 from cogency_tui.tui.transcript.call_unit import CallUnit, FileChange
 from cogency_tui.tui.transcript.packed_text import Packed, packed, unpacked
 
@@ -58,6 +60,11 @@ def as_call(ran: RanCommand, call_id: str, timestamp: float) -> tuple[CallEvent,
 def is_own(unit: object) -> bool:
     """Return whether a unit is a command of the user, whose output is shown unfolded."""
     return isinstance(unit, CallUnit) and unit.name == NAME
+
+
+def is_from_user(unit: object) -> bool:
+    """Return whether a unit is a message or command of the user: both are stored as one event."""
+    return isinstance(unit, UserMessage) or is_own(unit)
 
 
 class UserMessage(msgspec.Struct):
@@ -118,6 +125,16 @@ class Notice(msgspec.Struct):
     attempt: int = 0
 
 
+class Summarized(msgspec.Struct):
+    """A summary was made: its id in the store, the messages and calls that it replaced, and the tokens of the
+    context before and after it, 0 if unknown."""
+
+    summary: int
+    messages: int
+    before: int
+    after: int
+
+
 class TurnEnd(msgspec.Struct):
     """The end of a turn, with the figures of its cycles; those that are not known are zero.
 
@@ -152,7 +169,7 @@ class TurnEnd(msgspec.Struct):
         return list(found.values())
 
 
-Unit: TypeAlias = UserMessage | Prose | CallUnit | Problem | Notice | TurnEnd
+Unit: TypeAlias = UserMessage | Prose | CallUnit | Problem | Notice | Summarized | TurnEnd
 
 
 def add_changes(found: dict[str, FileChange], calls: Iterable[CallUnit]) -> None:
@@ -173,6 +190,8 @@ class Transcript:
         self.step: Measure = {}
         self.total: Measure = {}
         self.title = ""
+        self.pinned: set[int] = set()
+        """The units that the user has pinned."""
         self.turn_start = 0
         self.turns = 0
         self._calls: dict[str, int] = {}
@@ -211,7 +230,8 @@ class Transcript:
     def failure(self) -> int | None:
         """The error that ended the last turn, if one did: only notices and its figures may follow it."""
         units = enumerate(reversed(self.units), 1)
-        last = next(((back, unit) for back, unit in units if not isinstance(unit, Notice | TurnEnd)), None)
+        passed = Notice | Summarized | TurnEnd
+        last = next(((back, unit) for back, unit in units if not isinstance(unit, passed)), None)
         return len(self.units) - last[0] if last and isinstance(last[1], Problem) else None
 
     def offer_retry(self, offered: bool) -> set[int]:
@@ -232,6 +252,11 @@ class Transcript:
         """The call with this id and its index, if it exists."""
         index = self._calls.get(call_id)
         return None if index is None else (index, self.call(index))
+
+    def pin(self, places: Iterable[Place]) -> None:
+        """Mark the units at these places as pinned, and no others."""
+        found = (unit_at(self, place) for place in places)
+        self.pinned = {unit for unit in found if unit is not None}
 
     def measure(self, step: Measure, total: Measure) -> None:
         """Set the figures; a total is an estimate once any cycle's figures were estimated."""
@@ -321,6 +346,9 @@ class Transcript:
     def _note(self, event: ErrorEvent, touched: set[int]) -> None:
         """Show a notice; one that announces a further retry replaces the one before."""
         payload = event["payload"]
+        if "compaction" in payload:
+            self._append(Summarized(**payload["compaction"]), touched)
+            return
         text, wait = clean(payload["error"]), payload.get("retry")
         if wait is None:
             self._append(Notice(text), touched)
@@ -377,13 +405,26 @@ class Transcript:
 
 def unit_of(transcript: Transcript, event: Event) -> int | None:
     """The index of the unit that shows a call, its result or a text of the model; None if there is none."""
-    if event["type"] == "call" or event["type"] == "result":
-        found = transcript.call_with(event["id"])
-        return found[0] if found else None
-    if event["type"] == "think" or event["type"] == "respond":
-        units = enumerate(transcript.units)
-        return next((at for at, unit in units if isinstance(unit, Prose) and unit.id == event["id"]), None)
-    return None
+    return unit_at(transcript, Place(unit=event["id"])) if "id" in event else None
+
+
+def unit_at(transcript: Transcript, place: Place) -> int | None:
+    """The index of the unit at a place; None if there is none."""
+    if found := transcript.call_with(place.unit):
+        return found[0]
+    units = enumerate(transcript.units)
+    if place.unit:
+        return next((at for at, unit in units if isinstance(unit, Prose) and unit.id == place.unit), None)
+    own = (at for at, unit in units if is_from_user(unit))
+    return next(islice(own, place.nth - 1, None), None)
+
+
+def place_of(transcript: Transcript, index: int) -> Place | None:
+    """The place of a unit in the store; None if it is not stored."""
+    unit = transcript.units[index]
+    if is_from_user(unit):
+        return Place(nth=sum(map(is_from_user, transcript.units[: index + 1])))
+    return Place(unit=unit.id) if isinstance(unit, Prose | CallUnit) else None
 
 
 async def read_transcript(pages: AsyncIterable[Sequence[Event]]) -> Transcript:

@@ -142,7 +142,7 @@ async def test_a_conversation_is_summarised_at_the_persons_word(project: Path) -
         await until(pilot, lambda: "% context" in shown(status_of(pilot)))
         before = status_of(pilot).status.context
         await send(pilot, "/compact")
-        await until(pilot, lambda: "◇ Summarized 2 events: about" in shown(conversation_of(pilot)))
+        await until(pilot, lambda: "◇ Summarized 2 messages · " in shown(conversation_of(pilot)))
         await until(pilot, lambda: status_of(pilot).status.context < before)
         assert not main_of(pilot).bridge.working
         await talk(pilot, "go on")
