@@ -1,6 +1,8 @@
 """Pinned parts, as the model receives them at the wire's end."""
 
 import json
+import sqlite3
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -11,11 +13,15 @@ from cogency_tui.agent.agent import Agent
 from cogency_tui.agent.compaction import Part
 from cogency_tui.errors import ContextTooLongError, UsageError
 from cogency_tui.store.blobs import Blobs
+from cogency_tui.store.database import FILE
 from cogency_tui.store.export_import import exported, imported
 from cogency_tui.store.forks import Forks
+from cogency_tui.store.migrations import add_figures_to_summaries, create_pins
 from cogency_tui.store.pins import Pins, Place
 from tests.agent.test_context_window import READ, SUMMARY, agent_of, texts
 from tests.agent.test_turns import turn
+from tests.peers.ways import KEY, WAYS
+from tests.peers.words import words
 
 SUMMARISED = [READ, "It says ```x = 1```.", SUMMARY]
 """A turn with a call and an answer, and its summary."""
@@ -257,3 +263,120 @@ async def test_the_plan_is_what_compacting_then_does(tmp_path: Path, project: Pa
         assert [each.fate for each in compaction.parts] == [each.fate for each in plan.parts]
         with pytest.raises(UsageError, match="nothing to summarize"):
             await history.plan()
+
+
+# A Realtime model answers in sessions alone, and therefore writes no summary.
+@pytest.mark.parametrize("name", [name for name in WAYS if name != "Realtime"])
+async def test_what_is_pinned_arrives_verbatim_over_every_wire(
+    tmp_path: Path, project: Path, name: str
+) -> None:
+    way = WAYS[name]
+    (project / "greet.py").write_text("hello = '```'\n")
+    peer = way.peer([*SUMMARISED, "Bye.", "And bye."], model=way.model, key=KEY)
+    async with peer:
+        agent = Agent(
+            way.connect(peer),
+            project=project,
+            data=tmp_path / "data",
+            settings=way.settings,
+            permissions="auto",
+        )
+        async with agent:
+            await turn(agent, "read it", conversation_id="c")
+            await turn_pins(agent, "call", "respond")
+            await agent.compact("c")
+            await turn(agent, "and now?", conversation_id="c")
+            await turn(agent, "and then?", conversation_id="c")
+
+    for exchange in peer.exchanges[-2:]:
+        [kept] = [each for each in map(text_in, exchange.context) if "the user pinned" in each]
+        assert "\n\n1. read it\n\n2. [pinned: your call of read, and its result]\n\n```\n{" in kept
+        assert '\n````\n{"tool": "read", "status": "success", "content": ' in kept
+        assert "hello = '```'" in kept
+        assert "\n\n3. [pinned: your answer]\n\n````\nIt says ```x = 1```.\n````" in kept
+    assert peer.exchanges[-1].text == "And bye."
+
+
+def text_in(message: dict[str, str]) -> str:
+    return words(message["content"])
+
+
+async def test_a_store_from_before_pins_goes_on(tmp_path: Path, project: Path) -> None:
+    agent, _provider = agent_of(tmp_path, project, *SUMMARISED)
+    async with agent:
+        await turn(agent, "read it", conversation_id="c")
+        await agent.compact("c")
+    make_old(tmp_path / "data" / FILE)
+
+    agent, provider = agent_of(tmp_path, project, "Bye.", "Bye.")
+    async with agent:
+        await turn(agent, "and now?", conversation_id="c")
+        history = await agent.history("c")
+        [(summary, messages)] = await history.covered()
+        assert (messages, summary.tokens_before, summary.tokens_after, summary.unread) == (3, 0, 0, 0)
+        assert await fates(agent) == [
+            [("user", "kept", False), ("call", "summarized", False), ("respond", "summarized", False)]
+        ]
+        assert await history.pin(await number_of(agent, "respond"))
+        await turn(agent, "and then?", conversation_id="c")
+    before, after = (texts(sent)[0] for sent in provider.sent)
+    assert "pinned" not in before
+    assert before.endswith(SUMMARY)
+    assert "2. [pinned: your answer]" in after
+
+
+def make_old(path: Path) -> None:
+    """Make the store as it was before there were pins and figures of summaries."""
+    with closing(sqlite3.connect(path)) as raw, raw:
+        raw.execute("DROP TABLE pins")
+        for name in ("tokens_before", "tokens_after", "unread", "result_limit"):
+            raw.execute(f"ALTER TABLE summaries DROP COLUMN {name}")
+        steps = [(step.__name__,) for step in (add_figures_to_summaries, create_pins)]
+        raw.executemany("DELETE FROM migrations WHERE name = ?", steps)
+
+
+async def test_a_fork_has_the_summaries_and_pins_of_its_place(tmp_path: Path, project: Path) -> None:
+    replies = ["One.", "First summary.", "Two.", "Second summary.", "Three.", "Other."]
+    agent, provider = agent_of(tmp_path, project, *replies)
+    async with agent:
+        store = await agent.store()
+        history = await agent.history("c")
+        for query in ("one", "two"):
+            await turn(agent, query, conversation_id="c")
+            await history.pin((await store.numbered_events("c"))[-1][0])
+            await agent.compact("c")
+        await turn(agent, "three", conversation_id="c")
+        second = [number for number, event in await store.numbered_events("c") if event["type"] == "user"][1]
+        fork = await Forks(store.database).fork("c", second - 1)
+        await turn(agent, "else", conversation_id=fork.id)
+
+        assert await fates(agent, fork.id) == [[("user", "kept", False), ("respond", "kept", True)]]
+        assert len(await fates(agent)) == 2
+    whole, forked = (texts(sent)[0] for sent in provider.sent[-2:])
+    assert "````" not in whole
+    assert "1. one\n\n2. [pinned: your answer]\n\n```\nOne.\n```\n\n3. two\n\n4. [pinned" in whole
+    assert whole.endswith("Second summary.")
+    assert "1. one\n\n2. [pinned: your answer]\n\n```\nOne.\n```\n\n[engine]" in forked
+    assert forked.endswith("First summary.")
+
+
+async def test_the_timeline_shows_each_request_with_the_pins_that_it_had(
+    tmp_path: Path, project: Path
+) -> None:
+    agent, provider = agent_of(tmp_path, project, "One.", SUMMARY, "Two.", "Three.", "Four.")
+    async with agent:
+        await turn(agent, "one", conversation_id="c")
+        await agent.compact("c")
+        history, number = await agent.history("c"), await number_of(agent, "respond")
+        await turn(agent, "two", conversation_id="c")
+        await history.pin(number)
+        await turn(agent, "three", conversation_id="c")
+        await history.unpin(number)
+        await turn(agent, "four", conversation_id="c")
+        timeline = agent.timeline("c")
+        past = await timeline.read()
+        answers = [at for at, point in enumerate(past.points) if point.event["type"] == "respond"]
+        shown = [(await timeline.exchange(past, at)).messages for at in answers]
+    sent = [provider.sent[0], *provider.sent[2:]]
+    assert shown == sent
+    assert ["pinned" in texts(each)[0] for each in sent] == [False, False, True, False]
