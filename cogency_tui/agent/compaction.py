@@ -167,7 +167,7 @@ def _made_before(event: Event, left: deque[tuple[Summary, int]]) -> Iterator[Eve
     # Figures are no stored events: their time is that of the end of a cycle.
     if event["type"] == "metric" or not left or left[0][0].created > event["timestamp"]:
         return
-    if begins_turn(event):
+    if event["type"] == "user":
         # The summary was not made by a turn, but after it.
         yield _end(left[0][0].created)
     while left and left[0][0].created <= event["timestamp"]:

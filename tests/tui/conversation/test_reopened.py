@@ -2,16 +2,19 @@
 
 import asyncio
 from pathlib import Path
+from time import time
 
 from textual.widget import Widget
 
 from cogency_tui.agent.agent import Agent
+from cogency_tui.agent.compaction import compaction_event
+from cogency_tui.agent.event_queue import EventQueue
 from cogency_tui.store.store import new_conversation_id
 from cogency_tui.tui.bridge import Bridge
 from cogency_tui.tui.theme_styles import theme_styles_of
 from cogency_tui.tui.transcript.call_unit import FileChange
 from cogency_tui.tui.transcript.document import Document, LinePosition
-from cogency_tui.tui.transcript.units import Transcript, TurnEnd
+from cogency_tui.tui.transcript.units import Summarized, Transcript, TurnEnd
 from tests.peers.scripted import ScriptedProvider
 from tests.tui.review.stage import agent_of, block, edit
 
@@ -76,3 +79,27 @@ async def test_an_interrupted_turn_says_so_once(project: Path) -> None:
     assert lines_of(again) == lines_of(seen)
     (mark,) = (line for line in lines_of(again) if "nterrupted" in line)
     assert mark.startswith("■ Interrupted · ")
+
+
+async def test_each_summary_has_its_line_where_it_was_made(project: Path) -> None:
+    provider = ScriptedProvider("Hello.", "They greeted.", "Bye.", "They parted.")
+    agent, id = agent_of(project, provider), new_conversation_id()
+    try:
+        seen = await live(agent, id, "hi")
+        seen.feed([compaction_event(await agent.compact(id), time())])
+        await agent.run_command("true", EventQueue(), conversation_id=id)
+        seen.feed((await (await agent.store()).events(id))[-1:])
+        async for event in agent.stream("bye", conversation_id=id, chunks=True):
+            seen.feed([event])
+        seen.feed([compaction_event(await agent.compact(id), time())])
+        again = await reopened(agent, id)
+    finally:
+        await agent.close()
+
+    assert [each for each in again.units if isinstance(each, Summarized)] == [
+        each for each in seen.units if isinstance(each, Summarized)
+    ]
+    kinds = [type(each).__name__ for each in again.units]
+    ended = ["UserMessage", "Prose", "TurnEnd", "Summarized"]
+    assert kinds == [*ended, "CallUnit", *ended]
+    assert kinds == [type(each).__name__ for each in seen.units]
