@@ -3,10 +3,12 @@
 All of it is derived from the store: the events, the summaries and the pins.
 """
 
+from bisect import bisect_right
 from collections import deque
-from collections.abc import AsyncGenerator, AsyncIterable, Callable, Collection, Iterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterable, Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from operator import attrgetter
+from typing import Literal, NamedTuple
 
 from cogency_tui.agent.request_messages import capped
 from cogency_tui.protocol.events import (
@@ -20,10 +22,11 @@ from cogency_tui.protocol.events import (
 from cogency_tui.protocol.transcript import user_message
 from cogency_tui.store.summaries import Summary
 
-Fate = Literal["kept", "summarized", "dropped"]
-"""`kept` verbatim; `summarized`: the model that wrote the summary had it; `dropped`: not even that."""
+Fate = Literal["verbatim", "summarized", "dropped"]
+"""`verbatim`: the context has it still; `summarized`: the model that wrote the summary had it; `dropped`: not
+even that."""
 
-FATES: tuple[Fate, ...] = ("kept", "summarized", "dropped")
+FATES: tuple[Fate, ...] = ("verbatim", "summarized", "dropped")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +34,8 @@ class Part:
     """A message, a text of the model or a call with its result: the number of its event, its estimated
     tokens, and its fate.
 
-    `nth` counts the user's messages and commands up to it. `omitted` are the characters of the result that
-    the model that wrote the summary was not sent.
+    `nth` counts the user's messages and commands up to it. `omitted` are the characters that the context
+    lacks of a verbatim part, and that the model that wrote the summary was not sent of a summarized one.
     """
 
     number: int
@@ -62,14 +65,31 @@ class CompactionPlan:
     after: int
 
 
+class _Row(NamedTuple):
+    """What a part is made of."""
+
+    number: int
+    event: Event
+    result: ResultEvent | None
+    nth: int
+
+
 class Fates:
-    """Finds the fates of parts: those that are `pinned` are kept, and with `keeps_messages` the user's
-    messages. `tokens` estimates the tokens of a number of characters, `limit` is the most of a result."""
+    """Finds the fates of parts: those that are `pinned` stay verbatim, and with `keeps_messages` the user's
+    messages, without as many characters as `cut` has for their numbers. `tokens` estimates the tokens of a
+    number of characters, `limit` is the most of a result."""
 
     def __init__(
-        self, pinned: Collection[int], tokens: Callable[[int], int], limit: int, *, keeps_messages: bool
+        self,
+        pinned: Collection[int],
+        cut: Mapping[int, int],
+        tokens: Callable[[int], int],
+        limit: int,
+        *,
+        keeps_messages: bool,
     ) -> None:
         self._pinned = pinned
+        self._cut = cut
         self._tokens = tokens
         self._limit = limit
         self._keeps_messages = keeps_messages
@@ -79,37 +99,43 @@ class Fates:
     ) -> list[Compaction]:
         """The compactions that `summaries` are, the newest first; `events` are all those of the
         conversation."""
+        rows, start = _rows(events), 0
         found: list[Compaction] = []
-        since = 0
-        for summary in summaries:
-            found.append(Compaction(summary, [*self.parts(events, since, summary)]))
-            since = summary.through
+        for each in summaries:
+            end = bisect_right(rows, each.through, key=attrgetter("number"))
+            parts = [self._part(row, each.unread, each.result_limit) for row in rows[start:end]]
+            found.append(Compaction(each, parts))
+            start = max(start, end)
         return found[::-1]
 
-    def parts(
-        self, events: Sequence[tuple[int, Event]], since: int, summary: Summary | None = None
-    ) -> Iterator[Part]:
-        """The parts after the event numbered `since`, up to the last that the summary replaces, if any."""
-        results = {event["id"]: event for _number, event in events if event["type"] == "result"}
-        calls = {event["id"] for _number, event in events if event["type"] == "call"}
-        nth = 0
-        for number, event in events:
-            nth += event["type"] == "user"
-            is_covered = since < number <= (summary.through if summary else number)
-            if is_covered and not (event["type"] == "result" and event["id"] in calls):
-                result = results.get(event["id"]) if event["type"] == "call" else None
-                yield self._part(number, event, result, nth, summary)
+    def parts(self, events: Sequence[tuple[int, Event]], since: int, unread: int) -> list[Part]:
+        """The parts after the event numbered `since`, of which the model that writes a summary is not sent
+        those up to the one numbered `unread`."""
+        return [self._part(row, unread, 0) for row in _rows(events) if row.number > since]
 
-    def _part(
-        self, number: int, event: Event, result: ResultEvent | None, nth: int, summary: Summary | None
-    ) -> Part:
+    def _part(self, row: _Row, unread: int, result_limit: int) -> Part:
+        number, event, result, nth = row
         size = length_of(event, self._limit) + (length_of(result, self._limit) if result else 0)
         pinned = number in self._pinned
-        kept = pinned or (self._keeps_messages and begins_turn(event))
-        unread = summary.unread if summary else 0
-        fate: Fate = "kept" if kept else "dropped" if number <= unread else "summarized"
-        omitted = _omitted(result, summary) if fate == "summarized" else 0
+        is_verbatim = pinned or (self._keeps_messages and begins_turn(event))
+        fate: Fate = "verbatim" if is_verbatim else "dropped" if number <= unread else "summarized"
+        omitted = self._cut.get(number, 0) if is_verbatim else _omitted(result, result_limit)
         return Part(number, event, result, nth, self._tokens(size), fate, pinned, omitted)
+
+
+def _rows(events: Sequence[tuple[int, Event]]) -> list[_Row]:
+    """The parts of a conversation: a result is part of its call."""
+    results = {event["id"]: event for _number, event in events if event["type"] == "result"}
+    calls = {event["id"] for _number, event in events if event["type"] == "call"}
+    rows: list[_Row] = []
+    nth = 0
+    for number, event in events:
+        nth += event["type"] == "user"
+        if event["type"] == "call":
+            rows.append(_Row(number, event, results.get(event["id"]), nth))
+        elif event["type"] != "result" or event["id"] not in calls:
+            rows.append(_Row(number, event, None, nth))
+    return rows
 
 
 def length_of(event: Event, limit: int) -> int:
@@ -121,11 +147,11 @@ def length_of(event: Event, limit: int) -> int:
     return len(event.get("content", ""))
 
 
-def _omitted(result: ResultEvent | None, summary: Summary | None) -> int:
-    """The characters of a result above what a summary's request had."""
-    if result is None or summary is None or not summary.result_limit:
+def _omitted(result: ResultEvent | None, limit: int) -> int:
+    """The characters of a result above a limit, if there is one."""
+    if result is None or not limit:
         return 0
-    return max(0, len(str(result["payload"]["content"])) - summary.result_limit)
+    return max(0, len(str(result["payload"]["content"])) - limit)
 
 
 def figures_of(summary: Summary, messages: int) -> CompactionFigures:

@@ -90,16 +90,6 @@ class PinnedSize:
     room: int
 
 
-@dataclass(frozen=True, slots=True)
-class _Written:
-    """A summary that the model wrote; of the events it was not sent the first `unread`, and of a result at
-    most `result_limit` characters."""
-
-    text: str
-    unread: int
-    result_limit: int
-
-
 class History:
     """One conversation for one model and dialect. All methods raise `StoreError`."""
 
@@ -199,8 +189,8 @@ class History:
 
     async def compactions(self) -> list[Compaction]:
         """The summaries with the parts that they replaced, the newest first."""
-        fates, events = await self._fates(), await self._events(None)
-        summaries = await self._summaries.all(self._conversation_id)
+        summaries, events = await self._summaries.all(self._conversation_id), await self._events(None)
+        fates = await self._fates(summaries[-1].through if summaries else 0)
         return await in_thread(fates.compactions, summaries, events)
 
     async def plan(self) -> CompactionPlan:
@@ -209,16 +199,21 @@ class History:
         Raises:
             UsageError: there is nothing to summarise.
         """
-        summary, fates, events = await self.summary(), await self._fates(), await self._events(None)
-        parts = [*fates.parts(events, summary.through if summary else 0)]
-        if not parts:
+        summary, events = await self.summary(), await self._events(None)
+        since = summary.through if summary else 0
+        if not events or events[-1][0] <= since:
             raise UsageError("There is nothing to summarize yet.", "Send a message first.")
+        fates, unread = await self._fates(events[-1][0]), await self._unread(await self._events(summary))
+        parts = await in_thread(fates.parts, events, since, unread)
         before = self._calibration.tokens(characters_in((await self.prepare()).messages))
-        kept = await self._kept(parts[-1].number)
-        around = len(self._system) + len(await self._environment()) + len(self._describe(kept))
+        return CompactionPlan(parts, before, min(before, await self._after(summary, events[-1][0])))
+
+    async def _after(self, summary: Summary | None, through: int) -> int:
+        """The tokens of the context after a summary of the events up to the one numbered `through`, about."""
+        kept = self._describe(await self._kept(through))
+        around = len(self._system) + len(await self._environment()) + len(kept)
         written = self._calibration.tokens(len(summary.text)) if summary else 0
-        after = self._calibration.tokens(around) + max(_NEW_SUMMARY, written)
-        return CompactionPlan(parts, before, min(before, after))
+        return self._calibration.tokens(around) + max(_NEW_SUMMARY, written)
 
     async def pin(self, number: int) -> bool:
         """Keep the part with the event of this number verbatim from now on; return whether it was
@@ -237,7 +232,7 @@ class History:
             raise UsageError(
                 f"Pins would fill about {self._calibration.tokens(size):,} tokens; "
                 f"{self._calibration.tokens(room):,} at most ({self._share_of_pins()}).",
-                "Unpin another part first.",
+                "Unpin another part first." if len(texts) > 1 else "This part is too long for a pin.",
             )
         await self._pins.set(self._conversation_id, number, pinned=True)
         return await self._is_summarised(number)
@@ -266,16 +261,16 @@ class History:
         if count == 0:
             raise UsageError("There is nothing to summarize yet.", "Continue; it is tried again when needed.")
         old = events[:count]
-        provider = self._provider()
-        written = await self._ask(before, [event for _number, event in old], old[-1][0])
+        provider, unread = self._provider(), await self._unread(old)
+        text, limit = await self._ask(before, [event for _number, event in old], old[-1][0])
         whole = self._calibration.tokens(characters_in((await self.prepare()).messages))
         id = await self._summaries.add(
             self._conversation_id,
             old[-1][0],
-            written.text,
+            text,
             f"{provider.name}/{provider.model}",
-            unread=old[written.unread - 1][0] if written.unread else 0,
-            result_limit=written.result_limit,
+            unread=unread,
+            result_limit=limit,
         )
         after = self._calibration.tokens(characters_in((await self.prepare()).messages))
         await self._summaries.measure(id, whole, after)
@@ -319,15 +314,19 @@ class History:
         summary = await self.summary()
         return summary is not None and number <= summary.through
 
-    async def _fates(self) -> Fates:
+    async def _fates(self, through: int) -> Fates:
+        """The fates of parts, of which those up to an event are summarised."""
         pinned = [part.number for part in await self._pins.parts(self._conversation_id)]
-        settings = self._settings
-        return Fates(
-            pinned,
-            self._calibration.tokens,
-            settings.output_limit,
-            keeps_messages=settings.compact_keeps_messages,
-        )
+        cut = {part.number: part.omitted for part in await self._kept(through)}
+        tokens, settings = self._calibration.tokens, self._settings
+        keeps = settings.compact_keeps_messages
+        return Fates(pinned, cut, tokens, settings.output_limit, keeps_messages=keeps)
+
+    async def _unread(self, old: Sequence[tuple[int, Event]]) -> int:
+        """The number of the last event that a request to summarise these leaves out; 0 if it has all."""
+        shown, window = [event for _number, event in old], self._settings.history_window
+        count = await in_thread(left_out, shown, self._dialect, window)
+        return old[count - 1][0] if count else 0
 
     async def _environment(self, through: int | None = None) -> str:
         """The latest environment block up to the event numbered `through`, if there is one."""
@@ -363,7 +362,8 @@ class History:
                 cut = index
         return cut
 
-    async def _ask(self, before: Summary | None, old: Sequence[Event], through: int) -> _Written:
+    async def _ask(self, before: Summary | None, old: Sequence[Event], through: int) -> tuple[str, int]:
+        """A summary of these events by the model, and the most characters of a result that it was sent."""
         summarised, limit = await self._summary_text(before), self._settings.output_limit
         requests = _NOT_REQUESTS if self._settings.compact_keeps_messages else _REQUESTS
         if pinned := await self._pins.parts(self._conversation_id, through):
@@ -373,7 +373,7 @@ class History:
         except ContextTooLongError:
             limit = min(limit, SHORT_OUTPUT)
             text = await self._generate(self._render(summarised, old, limit), requests)
-        return _Written(text, left_out(old, self._dialect, self._settings.history_window), limit)
+        return text, limit
 
     async def _generate(self, messages: list[Message], requests: str) -> str:
         messages.append({"role": "user", "content": INSTRUCTION.format(requests=requests)})

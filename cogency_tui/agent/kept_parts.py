@@ -6,7 +6,7 @@ or a page says stays data.
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from cogency_tui.agent.request_messages import KeptPart, capped, verbatim
 from cogency_tui.protocol.transcript import (
@@ -38,12 +38,13 @@ def kept_parts(
     """The user's `messages`, with the numbers of their events, in at most about `room` characters, and the
     `pinned` parts in at most about `pin_room`, in order."""
     numbers = {part.number for part in pinned}
-    others = [(number, text) for number, text in messages if number not in numbers]
-    cut = verbatim([text for _number, text in others], room)
-    kept = [KeptPart(number, text, False) for (number, _), text in zip(others, cut, strict=True)]
-    cut = verbatim([part.text for part in pinned], pin_room)
-    kept += [part._replace(text=text) for part, text in zip(pinned, cut, strict=True)]
-    return sorted(kept)
+    others = [KeptPart(number, text, False) for number, text in messages if number not in numbers]
+    return sorted([*_shortened(others, room), *_shortened(pinned, pin_room)])
+
+
+def _shortened(parts: Sequence[KeptPart], room: int) -> Iterator[KeptPart]:
+    for part, text in zip(parts, verbatim([part.text for part in parts], room), strict=True):
+        yield part._replace(text=text, omitted=max(0, len(part.text) - len(text)))
 
 
 def pinned_part(part: PinnedPart, limit: int) -> KeptPart:

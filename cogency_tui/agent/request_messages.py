@@ -200,11 +200,12 @@ def cut(text: str, limit: int) -> str:
 
 class KeptPart(NamedTuple):
     """A part of the summarised conversation that stays verbatim: the number of its event, its text for the
-    model, and whether the user has pinned it."""
+    model, whether the user has pinned it, and the characters that were cut out of it."""
 
     number: int
     text: str
     pinned: bool
+    omitted: int = 0
 
 
 class Way(NamedTuple):

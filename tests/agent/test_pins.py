@@ -155,7 +155,14 @@ async def test_pins_have_a_share_of_the_context_and_say_so(tmp_path: Path, proje
         assert "Unpin another part first." in no.value.advice
         assert (await history.pinned()).parts == 1
         await agent.compact("c")
+        [compaction] = await history.compactions()
+        omitted = [part.omitted for part in compaction.parts]
         await turn(agent, "now", conversation_id="c")
+        await history.unpin(numbers[0])
+        with pytest.raises(UsageError) as no:
+            await history.pin(numbers[0])
+        assert "This part is too long for a pin." in no.value.advice
+    assert [each > 10_000 for each in omitted] == [False, True, False, False]
     assert "characters omitted" in texts(provider.sent[-1])[0]
     assert len(texts(provider.sent[-1])[0]) < 10_000
 
@@ -182,7 +189,7 @@ async def test_without_the_users_messages_only_pinned_ones_stay(tmp_path: Path, 
         await agent.compact("c")
         assert await fates(agent) == [
             [
-                ("user", "kept", True),
+                ("user", "verbatim", True),
                 ("respond", "summarized", False),
                 ("user", "summarized", False),
                 ("respond", "summarized", False),
@@ -207,9 +214,9 @@ async def test_each_compaction_lists_its_parts_with_their_fates(tmp_path: Path, 
     agent, _provider = agent_of(tmp_path, project)
     async with agent:
         assert await fates(agent) == [
-            [("user", "kept", False), ("respond", "summarized", False)],
+            [("user", "verbatim", False), ("respond", "summarized", False)],
             [
-                ("user", "kept", False),
+                ("user", "verbatim", False),
                 ("think", "summarized", False),
                 ("call", "summarized", False),
                 ("respond", "summarized", False),
@@ -234,14 +241,16 @@ async def test_what_the_request_for_the_summary_left_out_was_dropped(tmp_path: P
     async with agent:
         for query in ("first", "second", "third"):
             await turn(agent, query, conversation_id="c")
+        plan = await (await agent.history("c")).plan()
         await agent.compact("c")
         [found] = await fates(agent)
         [compaction] = await (await agent.history("c")).compactions()
     assert "One." not in str(provider.sent[-1])
     dropped = [kind for kind, fate, _pinned in found if fate == "dropped"]
     assert dropped == ["respond", "respond"]
-    assert [kind for kind, fate, _pinned in found if fate == "kept"] == ["user"] * 3
+    assert [kind for kind, fate, _pinned in found if fate == "verbatim"] == ["user"] * 3
     assert parts_by_type(compaction.parts)["call"].omitted > 20_000
+    assert [each.fate for each in plan.parts] == [fate for _kind, fate, _pinned in found]
 
 
 async def test_the_plan_is_what_compacting_then_does(tmp_path: Path, project: Path) -> None:
@@ -252,8 +261,8 @@ async def test_the_plan_is_what_compacting_then_does(tmp_path: Path, project: Pa
         history = await agent.history("c")
         plan = await history.plan()
         assert [(part.event["type"], part.fate) for part in plan.parts] == [
-            ("user", "kept"),
-            ("call", "kept"),
+            ("user", "verbatim"),
+            ("call", "verbatim"),
             ("respond", "summarized"),
         ]
         done = await agent.compact("c")
@@ -315,7 +324,7 @@ async def test_a_store_from_before_pins_goes_on(tmp_path: Path, project: Path) -
         [(summary, messages)] = await history.covered()
         assert (messages, summary.tokens_before, summary.tokens_after, summary.unread) == (3, 0, 0, 0)
         assert await fates(agent) == [
-            [("user", "kept", False), ("call", "summarized", False), ("respond", "summarized", False)]
+            [("user", "verbatim", False), ("call", "summarized", False), ("respond", "summarized", False)]
         ]
         assert await history.pin(await number_of(agent, "respond"))
         await turn(agent, "and then?", conversation_id="c")
@@ -350,7 +359,7 @@ async def test_a_fork_has_the_summaries_and_pins_of_its_place(tmp_path: Path, pr
         fork = await Forks(store.database).fork("c", second - 1)
         await turn(agent, "else", conversation_id=fork.id)
 
-        assert await fates(agent, fork.id) == [[("user", "kept", False), ("respond", "kept", True)]]
+        assert await fates(agent, fork.id) == [[("user", "verbatim", False), ("respond", "verbatim", True)]]
         assert len(await fates(agent)) == 2
     whole, forked = (texts(sent)[0] for sent in provider.sent[-2:])
     assert "````" not in whole
