@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from cogency_tui.protocol.events import Event
 from cogency_tui.tui.transcript.call_unit import CallUnit
-from cogency_tui.tui.transcript.units import Prose, Transcript, Unit, UserMessage, is_from_user
+from cogency_tui.tui.transcript.units import Prose, Transcript, Unit, UserMessage, is_from_user, is_stored
 
 if TYPE_CHECKING:
     from cogency_tui.agent.agent import Agent
@@ -68,7 +68,7 @@ def last_event(transcript: Transcript, unit: int, stored: Sequence[tuple[int, Ev
     if isinstance(units[unit], UserMessage):
         return _message(ordinal(units, unit), stored)[0]
     # Units that are not stored (errors, notices) belong to the unit above them.
-    while unit >= 0 and not isinstance(units[unit], UserMessage | Prose | CallUnit):
+    while unit >= 0 and not is_stored(units[unit]):
         unit -= 1
     if unit < 0 or is_from_user(units[unit]):
         return _message(ordinal(units, unit), stored)[1]

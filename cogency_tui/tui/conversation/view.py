@@ -20,8 +20,18 @@ from cogency_tui.tui.transcript.document import LinePosition
 from cogency_tui.tui.transcript.find import Find
 from cogency_tui.tui.transcript.keyboard_selection import LineSelection
 from cogency_tui.tui.transcript.messages_and_notices import REVIEW
+from cogency_tui.tui.transcript.pin_marks import PinMarks
 from cogency_tui.tui.transcript.unit_text import answers_of_turn, code_in, links_in, outcome_of, text_of
-from cogency_tui.tui.transcript.units import Problem, Prose, Transcript, TurnEnd, Unit, UserMessage
+from cogency_tui.tui.transcript.units import (
+    Problem,
+    Prose,
+    Summarized,
+    Transcript,
+    TurnEnd,
+    Unit,
+    UserMessage,
+    is_stored,
+)
 from cogency_tui.tui.transcript.view import TranscriptView, no_review
 
 
@@ -47,7 +57,14 @@ class Conversation(TranscriptView):
             show=True,
         ),
         _key("a", "copy_answer", "Copy answer", "copy_answer", "Copy the whole answer of this turn"),
-        _key("enter,space", "expand", "Expand", "expand", "Expand or collapse the block", show=True),
+        _key(
+            "enter,space",
+            "expand",
+            "Expand",
+            "expand",
+            "Expand or collapse the block; view what a summary replaced",
+            show=True,
+        ),
         _key("slash", "find", "Find", "find", "Find in the conversation", show=True),
         _key("n", "find_next(1)", "Next match", "find_next"),
         _key("N", "find_next(-1)", "Previous match", "find_previous"),
@@ -58,6 +75,14 @@ class Conversation(TranscriptView):
         _key("e", "edit", "Edit", "edit", "Edit your message and send it again, in a fork", show=True),
         _key("r", "review", "Review", "review", "Review the changes of the call", show=True),
         _key("A", "agent", "Sub-agent", "agent", "Show the sub-agent of the call", show=True),
+        _key(
+            "p",
+            "pin",
+            "Pin",
+            "pin",
+            "Pin or unpin: pinned parts stay verbatim when the conversation is summarized",
+            show=True,
+        ),
         _key("R", "retry", "Retry", "retry", "Retry the turn that failed", show=True),
         _key("o", "links", "Links", "links", "Open a link in the block"),
         _key("left_square_bracket", "block(-1)", "Previous block", "previous"),
@@ -116,6 +141,20 @@ class Conversation(TranscriptView):
             self.call = call
             super().__init__()
 
+    class PinRequested(Message):
+        """The user asks to pin unit `unit`, or to pin it no longer."""
+
+        def __init__(self, unit: int) -> None:
+            self.unit = unit
+            super().__init__()
+
+    class CompactionRequested(Message):
+        """The user asks for the `summary` with this id, and what it replaced."""
+
+        def __init__(self, summary: int) -> None:
+            self.summary = summary
+            super().__init__()
+
     class RetryRequested(Message):
         """The user asks to retry the turn that failed."""
 
@@ -138,7 +177,7 @@ class Conversation(TranscriptView):
         self.cursor = BlockCursor(self, self._follow_cursor)
         self.find = Find(self, self.cursor, self._follow_cursor)
         self._lines = LineSelection(self, self.cursor)
-        self.overlays = (self.cursor, self.find.highlights)
+        self.overlays = (self.cursor, self.find.highlights, PinMarks(self))
         self._offered: object = None
 
     def show(self, transcript: Transcript) -> None:
@@ -197,6 +236,8 @@ class Conversation(TranscriptView):
         unit = self.transcript.units[place.unit]
         if isinstance(unit, CallUnit):
             self.post_message(self.CallClicked(place.unit))
+        elif isinstance(unit, Summarized):
+            self.action_expand()
         elif _offers_retry(unit) and place.line == self.document.block_height(place.unit, 0) - 1:
             self.action_retry()
         self._follow_cursor()
@@ -237,8 +278,13 @@ class Conversation(TranscriptView):
             self.cursor.move(step)
 
     def action_expand(self) -> None:
-        """Open or close the unit at the cursor."""
-        if (block := self.cursor.place) is not None and self.document.is_expandable(block.unit):
+        """Open or close the unit at the cursor; request the view of a summary."""
+        if (block := self.cursor.place) is None:
+            return
+        unit = self.transcript.units[block.unit]
+        if isinstance(unit, Summarized):
+            self.post_message(self.CompactionRequested(unit.summary))
+        elif self.document.is_expandable(block.unit):
             self.cursor.put(block)
             self.toggle(*block)
 
@@ -298,6 +344,11 @@ class Conversation(TranscriptView):
             if isinstance(unit, CallUnit):
                 self.post_message(self.AgentRequested(unit.id))
 
+    def action_pin(self) -> None:
+        """Request that the unit of the block be pinned, or no longer be."""
+        if (unit := self._pinnable()) is not None:
+            self.post_message(self.PinRequested(unit))
+
     def action_retry(self) -> None:
         """Request that the turn that failed be retried."""
         self.post_message(self.RetryRequested())
@@ -336,10 +387,12 @@ class Conversation(TranscriptView):
             return cursor is not None and isinstance(self.transcript.units[cursor.unit], UserMessage)
         if action == "agent":
             return cursor is not None and _is_delegated(self.transcript.units[cursor.unit])
+        if action == "pin":
+            return self._pinnable() is not None
         if action == "retry":
             return cursor is not None and _offers_retry(self.transcript.units[cursor.unit])
         if action == "expand":
-            return cursor is not None and self.document.is_expandable(cursor.unit)
+            return cursor is not None and self._opens(cursor.unit)
         if action in ("copy", "copy_code", "copy_answer", "fork", "links", "select_lines", "extend", "find"):
             return cursor is not None
         return super().check_action(action, parameters)
@@ -373,6 +426,17 @@ class Conversation(TranscriptView):
         if offered != self._offered:
             self._offered = offered
             self.refresh_bindings()
+
+    def _opens(self, unit: int) -> bool:
+        """Return whether unit `unit` has more than its lines show."""
+        is_summary = isinstance(self.transcript.units[unit], Summarized)
+        return is_summary or self.document.is_expandable(unit)
+
+    def _pinnable(self) -> int | None:
+        """The unit of the block, if it can be pinned: alone in its lines, and stored."""
+        cursor = self.cursor.place
+        shown = self.document.shown_in(*cursor) if cursor else ()
+        return shown[0] if len(shown) == 1 and is_stored(self.transcript.units[shown[0]]) else None
 
     def _block_text(self) -> str:
         """The source of the block."""

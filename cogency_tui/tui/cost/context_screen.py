@@ -6,7 +6,7 @@ The dialogs change nothing themselves.
 
 from collections.abc import Awaitable, Callable
 from time import time
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from rich.segment import Segment
 from textual import events
@@ -14,6 +14,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.widgets import TextArea
 
+from cogency_tui.agent.compaction import figures_of
 from cogency_tui.agent.project.instructions import LONGEST, Instructions, Source
 from cogency_tui.errors import CogencyError
 from cogency_tui.safe_text import clean, one_line, reveal
@@ -36,8 +37,9 @@ from cogency_tui.tui.kit.meter import draw_bar
 from cogency_tui.tui.kit.number_format import percent, plural, size, tokens, when
 from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.theme_styles import ThemeStyles
-from cogency_tui.tui.transcript.messages_and_notices import draw_problem
-from cogency_tui.tui.transcript.units import Problem
+from cogency_tui.tui.transcript.messages_and_notices import describe_summarized, draw_problem
+from cogency_tui.tui.transcript.pin_marks import PIN
+from cogency_tui.tui.transcript.units import Problem, Summarized
 
 _NAME = 15
 _FIGURES = 16
@@ -68,7 +70,7 @@ def draw_contents(contents: Contents, width: int, styles: ThemeStyles, now: floa
         ]
     if contents.instructions is not None:
         lines += _instructions(contents.instructions, width, styles)
-    lines += [BLANK, *wrap([Segment(_describe(contents.summary, now), styles("dim"))], width)]
+    lines += [BLANK, *_pinned(contents, width, styles), *_summaries(contents, width, styles, now)]
     return [
         *lines,
         *wrap([Segment("~ estimate, based on token counts reported so far", styles("dim"))], width),
@@ -109,11 +111,27 @@ def describe_author(summary: Summary, now: float) -> str:
     return f"by {one_line(summary.model)}, {when(summary.created, now)}{edited}"
 
 
-def _describe(summary: Summary | None, now: float) -> str:
-    if summary is None:
-        return "Nothing summarized yet. /compact summarizes older messages."
-    length = plural(len(summary.text.split()), "word")
-    return f"Older messages are replaced by a summary: {length}, {describe_author(summary, now)}."
+def _pinned(contents: Contents, width: int, styles: ThemeStyles) -> list[Line]:
+    """Draw the number of pinned parts, and the tokens that they have and may have."""
+    if (pinned := contents.pinned) is None or not pinned.parts:
+        return []
+    text = f"{plural(pinned.parts, 'part')} pinned: ~{tokens(pinned.tokens)} of {tokens(pinned.room)} tokens"
+    return wrap([Segment(f"{PIN} ", styles("accent")), Segment(text, styles("text"))], width)
+
+
+def _summaries(contents: Contents, width: int, styles: ThemeStyles, now: float) -> list[Line]:
+    """Draw a line for each of the last summaries, and the author of the one in force."""
+    if contents.summary is None:
+        none = "Nothing summarized yet. /compact summarizes older messages."
+        return wrap([Segment(none, styles("dim"))], width)
+    rows: list[Line] = []
+    for summary, messages in contents.summaries[:_NAMED]:
+        figures = figures_of(summary, messages)
+        text = f"◇ {describe_summarized(Summarized(**figures))} · {when(summary.created, now)}"
+        rows.append(Line([Segment(fit(text, width), styles("text"))]))
+    length = plural(len(contents.summary.text.split()), "word")
+    text = f"Older messages are replaced by a summary: {length}, {describe_author(contents.summary, now)}."
+    return [*rows, *wrap([Segment(text, styles("dim"))], width)]
 
 
 def _meter(used: int, whole: int, width: int, styles: ThemeStyles) -> Line:
@@ -150,12 +168,17 @@ def _bar_room(width: int) -> int:
 
 _CLOSE: Choice = ("escape", "close", "close")
 
+Opened = Literal["compactions"]
+"""What the user wants to see next."""
 
-class ContextScreen(ReadingScreen[Summary]):
-    """Shows `contents`; returns the summary if the user asks for it."""
+
+class ContextScreen(ReadingScreen[Summary | Opened]):
+    """Shows `contents`; returns the summary if the user wants to edit it, or that they want to see what the
+    summaries replaced."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("e", "summary", "View and edit the summary", id="context.summary")
+        Binding("enter", "compactions", "View what was summarized", id="context.compactions"),
+        Binding("e", "summary", "Edit the summary", id="context.summary"),
     ]
 
     def __init__(self, contents: Contents, *, clock: Callable[[], float] = time) -> None:
@@ -164,13 +187,19 @@ class ContextScreen(ReadingScreen[Summary]):
         self._clock = clock
 
     def compose(self) -> ComposeResult:
-        summary: list[Choice] = [("e", "view and edit the summary", "summary")]
+        summary: list[Choice] = [
+            ("enter", "view summaries", "compactions"),
+            ("e", "edit summary", "summary"),
+        ]
         yield DialogBox(
             DialogTitle("Context", id="context-title"),
             DialogBody(self._draw, id="context-body"),
             keys=Choices([*(summary if self._contents.summary else []), _CLOSE]),
             id="context",
         )
+
+    def action_compactions(self) -> None:
+        self.dismiss("compactions" if self._contents.summary else None)
 
     def action_summary(self) -> None:
         if self._contents.summary is not None:

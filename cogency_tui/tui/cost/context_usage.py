@@ -3,6 +3,7 @@
 No turn depends on this module.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -12,8 +13,10 @@ from cogency_tui.store import usage
 
 if TYPE_CHECKING:
     from cogency_tui.agent.agent import Agent
-    from cogency_tui.agent.context_window import ContextPart
+    from cogency_tui.agent.compaction import Compaction, CompactionPlan
+    from cogency_tui.agent.context_window import ContextPart, PinnedSize
     from cogency_tui.agent.project.instructions import Instructions
+    from cogency_tui.store.pins import Place
     from cogency_tui.store.store import Store, StoredConversation
     from cogency_tui.store.summaries import Summary
 
@@ -21,13 +24,20 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True)
 class Contents:
     """The contents of the context of `model`: parts with their estimated tokens, the context's `size` in
-    tokens (0 if unknown), the summary in force, and the instruction files."""
+    tokens (0 if unknown), the summaries, the newest first, the pins, and the instruction files."""
 
     model: str
     parts: "list[ContextPart]"
     size: int
-    summary: "Summary | None" = None
+    summaries: "Sequence[tuple[Summary, int]]" = ()
+    """Each with the number of messages and calls that it replaced."""
+    pinned: "PinnedSize | None" = None
     instructions: "Instructions | None" = None
+
+    @property
+    def summary(self) -> "Summary | None":
+        """The summary in force."""
+        return self.summaries[0][0] if self.summaries else None
 
     @property
     def used(self) -> int:
@@ -82,9 +92,34 @@ class ContextFacts:
             f"{provider.name}/{provider.model}",
             await history.context(),
             provider.facts.context_size,
-            await history.summary(),
+            await history.covered(),
+            await history.pinned(),
             self._agent.instructions(conversation_id),
         )
+
+    async def compactions(self, conversation_id: str) -> "list[Compaction]":
+        """The summaries with what they replaced, the newest first."""
+        return await (await self._agent.history(conversation_id)).compactions()
+
+    async def plan(self, conversation_id: str) -> "CompactionPlan":
+        """What a summary would replace now.
+
+        Raises:
+            UsageError: there is nothing to summarize.
+        """
+        return await (await self._agent.history(conversation_id)).plan()
+
+    async def pin(self, conversation_id: str, place: "Place", *, pinned: bool) -> bool:
+        """Pin the part at a place, or pin it no longer; return whether it is summarized.
+
+        Raises:
+            UsageError: it is not stored yet, or the pins would fill too much of the context.
+        """
+        from cogency_tui.store.pins import Pins
+
+        history = await self._agent.history(conversation_id)
+        number = await Pins((await self._agent.store()).database).event_at(conversation_id, place)
+        return await (history.pin(number or 0) if pinned else history.unpin(number or 0))
 
     async def edit_summary(self, conversation_id: str, shown: "Summary", text: str) -> None:
         """Replace the summary `shown` with `text`.

@@ -321,6 +321,12 @@ class MainScreen(Screen[None]):
     def on_conversation_agent_requested(self, event: "Conversation.AgentRequested") -> None:
         self._features.subagents.open(call=event.call)
 
+    async def on_conversation_pin_requested(self, event: "Conversation.PinRequested") -> None:
+        await self._features.cost.pin(event.unit)
+
+    async def on_conversation_compaction_requested(self, event: "Conversation.CompactionRequested") -> None:
+        await self._features.cost.show_compactions(event.summary)
+
     def on_conversation_links_requested(self, event: "Conversation.LinksRequested") -> None:
         self._features.conversations.show_links(event.addresses)
 

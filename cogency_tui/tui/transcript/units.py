@@ -67,6 +67,11 @@ def is_from_user(unit: object) -> bool:
     return isinstance(unit, UserMessage) or is_own(unit)
 
 
+def is_stored(unit: object) -> bool:
+    """Return whether a unit shows stored events, and is not only figures or a notice."""
+    return isinstance(unit, UserMessage | Prose | CallUnit)
+
+
 class UserMessage(msgspec.Struct):
     """A message of the user, sent at this Unix time."""
 

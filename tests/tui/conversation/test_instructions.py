@@ -95,7 +95,7 @@ async def test_looks(project: Path) -> None:
     ]
 
     async def prepare(pilot: Pilot[Any]) -> None:
-        contents = Contents("openai/gpt-5.6-sol", parts, 200_000, None, instructions)
+        contents = Contents("openai/gpt-5.6-sol", parts, 200_000, instructions=instructions)
         await pilot.app.push_screen(ContextScreen(contents, clock=lambda: EPOCH))
         await until(pilot, lambda: shown(pilot.app.screen.query_one("#context-body")).strip())
 

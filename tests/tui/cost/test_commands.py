@@ -13,6 +13,7 @@ from cogency_tui.config.schema import Settings
 from cogency_tui.errors import NetworkError
 from cogency_tui.providers.models import ModelFacts, Prices
 from cogency_tui.store.prompt_text import Written
+from cogency_tui.tui.cost.compaction_screen import CompactDialog
 from cogency_tui.tui.cost.context_screen import ContextScreen, SummaryScreen
 from cogency_tui.tui.cost.screen import CostScreen
 from cogency_tui.tui.cost.why_screen import WhyScreen
@@ -53,6 +54,13 @@ async def talk(pilot: Pilot[Any], *texts: str) -> None:
     for text in texts:
         await send(pilot, text)
         await finished(pilot)
+
+
+async def compact(pilot: Pilot[Any]) -> None:
+    """Have the conversation summarized: see what it would replace, and confirm it."""
+    await opened(pilot, "/compact", CompactDialog)
+    await pilot.press("enter")
+    await until(pilot, lambda: pilot.app.screen is main_of(pilot))
 
 
 async def opened(pilot: Pilot[Any], command: str, screen: type[Any]) -> Any:
@@ -141,7 +149,7 @@ async def test_a_conversation_is_summarised_at_the_persons_word(project: Path) -
         await talk(pilot, "hi")
         await until(pilot, lambda: "% context" in shown(status_of(pilot)))
         before = status_of(pilot).status.context
-        await send(pilot, "/compact")
+        await compact(pilot)
         await until(pilot, lambda: "◇ Summarized 2 messages · " in shown(conversation_of(pilot)))
         await until(pilot, lambda: status_of(pilot).status.context < before)
         assert not main_of(pilot).bridge.working
@@ -149,7 +157,7 @@ async def test_a_conversation_is_summarised_at_the_persons_word(project: Path) -
         await until(pilot, lambda: "Going on." in shown(conversation_of(pilot)))
 
         # What is queued goes on after the summary.
-        await main_of(pilot).action_command("compact")
+        await compact(pilot)
         main_of(pilot).bridge.send(Written("next"))
         await until(pilot, lambda: "Queued and answered." in shown(conversation_of(pilot)))
         text = shown(conversation_of(pilot))
@@ -171,7 +179,7 @@ async def test_a_summary_says_that_it_is_being_written_and_can_be_interrupted(pr
         await finished(pilot)
 
         await talk(pilot, "hi")
-        await send(pilot, "/compact")
+        await compact(pilot)
         await until(pilot, lambda: "Summarizing the conversation" in shown(live_line_of(pilot)))
         await send(pilot, "meanwhile")
         await until(pilot, lambda: "1 queued" in shown(live_line_of(pilot)))
@@ -186,7 +194,7 @@ async def test_a_summary_says_that_it_is_being_written_and_can_be_interrupted(pr
         await until(pilot, lambda: "Again." in shown(conversation_of(pilot)))
 
         # One that cannot be made says why.
-        await send(pilot, "/compact")
+        await compact(pilot)
         await until(pilot, lambda: "No connection to scripted. Check the network." in told(pilot))
         assert not main_of(pilot).bridge.working
 
@@ -194,7 +202,7 @@ async def test_a_summary_says_that_it_is_being_written_and_can_be_interrupted(pr
 async def summarised(pilot: Pilot[Any]) -> SummaryScreen:
     """A conversation with a summary, which is open."""
     await talk(pilot, "hi")
-    await send(pilot, "/compact")
+    await compact(pilot)
     await until(pilot, lambda: "Summarized " in shown(conversation_of(pilot)))
     await opened(pilot, "/context", ContextScreen)
     text = await body(pilot, "#context-body")
