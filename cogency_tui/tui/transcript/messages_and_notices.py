@@ -65,11 +65,17 @@ def draw_turn_end(end: TurnEnd, pen: Pen) -> list[Line]:
 
 
 def draw_summarized(summarized: Summarized, pen: Pen) -> Line:
-    """Draw a summary as one line, with a rule up to the end: what is above it is summarised."""
+    """Draw a summary as one line, with a rule up to the end."""
     styles = pen.styles
-    text = fit(f"◇ {describe_summarized(summarized)}", pen.width)
-    rule = "─" * max(0, pen.width - cells(text) - 1)
-    return Line([Segment(text, styles("text")), Segment(f" {rule}" if rule else "", styles("rule"))])
+    text = fit(f"◇ {describe_summarized(summarized)}", pen.width - 2)
+    rule = "─" * max(0, pen.width - cells(text) - 3)
+    return Line(
+        [
+            Segment(text, styles("text")),
+            Segment(" ▸", styles("dim")),
+            Segment(f" {rule}" if rule else "", styles("rule")),
+        ]
+    )
 
 
 def describe_summarized(summarized: Summarized) -> str:

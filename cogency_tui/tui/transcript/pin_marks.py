@@ -25,7 +25,8 @@ class PinMarks:
             return strip
         style = context.theme_styles("accent", self._view.surface_of(place))
         mark = Line([Segment(PIN, style)]).strip(1, style)
-        at = self._view.MARGIN - 1
+        # The first cell may have the bar of the cursor or of a message.
+        at = 0 if strip.text.startswith(" ") else self._view.MARGIN - 1
         return Strip.join([strip.crop(0, at), mark, strip.crop(at + 1)])
 
     def _is_marked(self, place: LinePosition) -> bool:

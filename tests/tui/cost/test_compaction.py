@@ -214,6 +214,10 @@ async def test_a_block_is_pinned_marked_and_marked_again_when_reopened(project: 
         await go_to(pilot, Prose)
         await pilot.press("p")
         await until(pilot, lambda: f"{PIN}It says x = 1." in shown(conversation_of(pilot)))
+        # Without the cursor beside it, the mark is apart from the text.
+        await pilot.press("left_square_bracket")
+        await until(pilot, lambda: f"{PIN} It says x = 1." in shown(conversation_of(pilot)))
+        await pilot.press("right_square_bracket")
         assert "It stays verbatim when the conversation is summarized." in told(pilot)
         bridge = main_of(pilot).bridge
         assert bridge.conversation_id is not None
