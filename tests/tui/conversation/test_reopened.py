@@ -9,12 +9,13 @@ from textual.widget import Widget
 from cogency_tui.agent.agent import Agent
 from cogency_tui.agent.compaction import compaction_event
 from cogency_tui.agent.event_queue import EventQueue
+from cogency_tui.providers.models import ModelFacts
 from cogency_tui.store.store import new_conversation_id
 from cogency_tui.tui.bridge import Bridge
 from cogency_tui.tui.theme_styles import theme_styles_of
-from cogency_tui.tui.transcript.call_unit import FileChange
+from cogency_tui.tui.transcript.call_unit import CallUnit, FileChange
 from cogency_tui.tui.transcript.document import Document, LinePosition
-from cogency_tui.tui.transcript.units import Summarized, Transcript, TurnEnd
+from cogency_tui.tui.transcript.units import Notice, Prose, Summarized, Transcript, TurnEnd, UserMessage
 from tests.peers.scripted import ScriptedProvider
 from tests.tui.review.stage import agent_of, block, edit
 
@@ -103,3 +104,24 @@ async def test_each_summary_has_its_line_where_it_was_made(project: Path) -> Non
     ended = ["UserMessage", "Prose", "TurnEnd", "Summarized"]
     assert kinds == [*ended, "CallUnit", *ended]
     assert kinds == [type(each).__name__ for each in seen.units]
+
+
+async def test_a_summary_within_a_turn_stays_between_its_calls(project: Path) -> None:
+    (project / "a.py").write_text("x = 1\n" * 400)
+    read = block("read", file="a.py")
+    provider = ScriptedProvider(read, read, "Read.", read, "Read again.", "Done.")
+    provider.facts = ModelFacts(context_size=3_700)
+    agent, id = agent_of(project, provider), new_conversation_id()
+    try:
+        seen = await live(agent, id, "read it thrice")
+        again = await reopened(agent, id)
+    finally:
+        await agent.close()
+
+    # That it begins is a notice, which is not stored.
+    kinds = [type(each) for each in seen.units if not isinstance(each, Notice)]
+    assert kinds == [UserMessage, CallUnit, CallUnit, Summarized, CallUnit, Summarized, Prose, TurnEnd]
+    assert [type(each) for each in again.units] == kinds
+    assert [each for each in again.units if isinstance(each, Summarized)] == [
+        each for each in seen.units if isinstance(each, Summarized)
+    ]
