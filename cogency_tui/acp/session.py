@@ -138,14 +138,14 @@ class AcpSession:
             options.append(PermissionOption(option_id="always", name=name, kind="allow_always"))
         options.append(PermissionOption(option_id="no", name=no, kind="reject_once"))
         # Hidden characters of a command must be visible here, too.
-        loss = f"\nThis permanently deletes {reveal(question.loss)}." if question.loss else ""
+        losses = "".join(f"\n{reveal(loss.sentence)}" for loss in question.losses)
         reason = f"\nReason: {reveal(question.reason)}." if question.reason else ""
-        message = [f"{reveal(question.summary)}{loss}{reason}"]
+        message = [f"{reveal(question.title)}{losses}{reason}"]
         if question.detail.strip():
             message.append(fenced(reveal(question.detail)))
         call = ToolCallUpdate(
             tool_call_id=question.call_id,
-            title=reveal(question.summary).replace("\n", "⏎"),
+            title=reveal(question.title).replace("\n", "⏎"),
             kind=kind_of(question.tool),
             status="pending",
             content=[acp.tool_content(acp.text_block(text)) for text in message],

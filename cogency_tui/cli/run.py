@@ -20,6 +20,7 @@ from cogency_tui.redaction import Redactor
 from cogency_tui.safe_text import one_line, reveal
 from cogency_tui.signal_delivery import on_signal
 from cogency_tui.store.store import new_conversation_id
+from cogency_tui.tools.loss import describe_losses
 
 DONE, FAILED, INTERRUPTED = 0, 1, 130
 
@@ -140,9 +141,9 @@ class _Late:
 
 async def _ask(question: Question) -> Answer:
     """Ask at the terminal. Nothing that the user judges is hidden from them, or left out."""
-    reasons = [f"this permanently deletes {question.loss}"] if question.loss else []
+    reasons = [f"this {describe_losses(question.losses)}"] if question.losses else []
     reasons += [question.reason] if question.reason else []
-    talk(f"\n{reveal(question.detail)}\n\n{': '.join([one_line(question.summary), *reasons])}.")
+    talk(f"\n{reveal(question.detail)}\n\n{': '.join([one_line(question.title), *reasons])}.")
     wider = ", [a]ll edits this turn" if question.turn else ""
     if question.grant:
         talk(f"[c]: {question.grant}")

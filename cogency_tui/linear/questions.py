@@ -40,9 +40,8 @@ def describe_question(question: Question) -> list[str]:
     deed = "has changed files" if done else f"asks to {_VERBS.get(question.effect, 'read')}"
     number, total, _waiting = question.round()
     place = f" ({number} of {total})" if total > 1 else ""
-    lines = [f"Permission needed{place}: {one_line(question.tool)} {deed}: {reveal(question.summary)}"]
-    if question.loss:
-        lines.append(f"This permanently deletes {reveal(question.loss)}.")
+    lines = [f"Permission needed{place}: {one_line(question.tool)} {deed}: {reveal(question.title)}"]
+    lines += [reveal(loss.sentence) for loss in question.losses]
     if question.reason:
         lines.append(f"Reason: {reveal(question.reason)}.")
     if question.detail.strip():

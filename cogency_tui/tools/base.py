@@ -22,7 +22,9 @@ from cogency_tui.protocol.events import Step
 from cogency_tui.protocol.taint_sources import Sources
 from cogency_tui.redaction import MARKER, KnownSecrets, RedactedStream, Redactor, holds_marker
 from cogency_tui.tools.journal_protocol import ALL, Consent, Found, Journal
+from cogency_tui.tools.loss import Loss
 from cogency_tui.tools.shell.git_remotes import Remotes
+from cogency_tui.workspace.diff import LineCounts
 from cogency_tui.workspace.paths import Location, Workspace
 from cogency_tui.workspace.protected_names import shown
 
@@ -162,7 +164,8 @@ class Intent:
     given as a full path.
 
     `protected` is the reason to ask the user in every mode; `covers` are the files and directories that this
-    reason concerns, where a command names them. `loss` describes what the call would destroy.
+    reason concerns, where a command names them. `losses` are what the call would destroy; `counts` are the
+    lines that a change of files adds and removes.
 
     `network` is the host that is contacted or, for a command, the program that uses the network.
     `neighbour` is a server on this machine that a command reaches and this conversation did not start.
@@ -186,7 +189,8 @@ class Intent:
     outside: str = ""
     protected: str = ""
     covers: tuple[Path, ...] = ()
-    loss: str = ""
+    losses: tuple[Loss, ...] = ()
+    counts: LineCounts | None = None
     network: str = ""
     neighbour: str = ""
     confined: bool = False

@@ -73,15 +73,14 @@ class Edit:
 
     async def plan(self, args: EditArgs, context: ToolContext) -> Intent:
         change = await in_thread(_edited, args, context)
-        summary = f"Edit {change.location.relative} ({change.size})"
-        return file_writes.intent(summary, [change], context.workspace)
+        return file_writes.intent(f"Edit {change.location.relative}", [change], context.workspace)
 
     async def run(self, args: EditArgs, context: ToolContext) -> Outcome:
         change = await in_thread(_edited, args, context)
         notes = await file_writes.make(context, self.name, [change])
         shown = await in_thread(change.redacted_diff, context.secrets)
         content = "\n".join([*notes, shown])
-        return Outcome(change.size, content, redacted=True)
+        return Outcome(str(change.counts), content, redacted=True)
 
 
 class ReplaceArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -212,7 +211,7 @@ def _extent(made: list[file_writes.Change], count: int) -> str:
 
 def _report(made: list[file_writes.Change], secrets: Mapping[str, str]) -> str:
     """List each file with its counts, then the diffs, as far as they fit."""
-    pieces = ["\n".join(f"{change.location.relative} {change.size}" for change in made)]
+    pieces = ["\n".join(f"{change.location.relative} {change.counts}" for change in made)]
     room = LONGEST_DIFFS
     for index, change in enumerate(made):
         if room <= 0:

@@ -15,6 +15,7 @@ from cogency_tui.redaction import MARKER, Redactor, markers_in
 from cogency_tui.tools.base import Intent, ToolContext
 from cogency_tui.tools.worker_threads import in_thread
 from cogency_tui.workspace import diff
+from cogency_tui.workspace.diff import LineCounts
 from cogency_tui.workspace.paths import Location, Staged, Workspace
 from cogency_tui.workspace.protected_file_discovery import Leading
 from cogency_tui.workspace.text_files import Text
@@ -35,10 +36,9 @@ class Change:
     texts: tuple[str, str] | None = None
 
     @property
-    def size(self) -> str:
-        """Lines added and removed: `+4 −1`."""
-        added, removed = diff.count(self.diff)
-        return f"+{added} −{removed}"
+    def counts(self) -> LineCounts:
+        """Lines added and removed."""
+        return diff.count(self.diff)
 
     def redacted_diff(self, secrets: Mapping[str, str]) -> str:
         """Diff without secrets, which are searched for in the whole contents."""
@@ -94,6 +94,7 @@ def intent(summary: str, changes: Sequence[Change], workspace: Workspace) -> Int
     for one in changes:
         refuse_markers(one.location.relative, one.before or b"", one.after)
     leading = Leading()
+    counts = [one.counts for one in changes]
     guards = ((one, workspace.guard(one.location, leading)) for one in changes)
     return Intent(
         "write",
@@ -102,6 +103,7 @@ def intent(summary: str, changes: Sequence[Change], workspace: Workspace) -> Int
         paths=tuple(one.location.path for one in changes),
         outside=next((one.location.relative for one in changes if not one.location.inside), ""),
         protected=next((f"{one.location.relative}: {reason}" for one, reason in guards if reason), ""),
+        counts=LineCounts(sum(each.added for each in counts), sum(each.removed for each in counts)),
     )
 
 

@@ -112,8 +112,7 @@ class Write:
     async def plan(self, args: WriteArgs, context: ToolContext) -> Intent:
         change = await in_thread(_written, args, context)
         verb = "Create" if change.before is None else "Replace"
-        summary = f"{verb} {change.location.relative} ({change.size})"
-        return file_writes.intent(summary, [change], context.workspace)
+        return file_writes.intent(f"{verb} {change.location.relative}", [change], context.workspace)
 
     async def run(self, args: WriteArgs, context: ToolContext) -> Outcome:
         change = await in_thread(_written, args, context)

@@ -13,6 +13,7 @@ from array import array
 from bisect import bisect_left
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from itertools import pairwise
+from typing import NamedTuple
 
 Block = tuple[int, int, int]
 """A run of equal lines: its start before and after, and its length."""
@@ -183,7 +184,17 @@ def body(before: str, after: str, context: int = _CONTEXT, shown: Callable[[str]
     return "".join(_hunks(old, new, changes, context))
 
 
-def count(diff: str) -> tuple[int, int]:
+class LineCounts(NamedTuple):
+    """The numbers of lines that a change adds and removes."""
+
+    added: int
+    removed: int
+
+    def __str__(self) -> str:
+        return f"+{self.added} −{self.removed}"
+
+
+def count(diff: str) -> LineCounts:
     """Count the lines that a unified diff adds and removes."""
     added = removed = 0
     old_left = new_left = 0
@@ -201,7 +212,7 @@ def count(diff: str) -> tuple[int, int]:
         elif not line.startswith("\\"):
             old_left -= 1
             new_left -= 1
-    return added, removed
+    return LineCounts(added, removed)
 
 
 def _lines(text: str) -> list[str]:

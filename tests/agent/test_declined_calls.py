@@ -47,7 +47,7 @@ async def test_a_declined_call_has_its_own_state_and_no_time(tmp_path: Path) -> 
     payload = result["payload"]
     assert (payload["state"], payload["error"], payload.get("words")) == ("declined", True, "keep the word")
     # The model is told as before.
-    assert payload["outcome"] == "The user declined: Create a.py (+1 −0). Their reason: keep the word"
+    assert payload["outcome"] == "The user declined: Create a.py. Their reason: keep the word"
 
     transcript = Transcript()
     transcript.feed(events)

@@ -4,6 +4,8 @@ import pytest
 
 from cogency_tui.agent.permissions.gate import Answer, Question, Round
 from cogency_tui.linear.questions import describe_question, read_answer
+from cogency_tui.tools.loss import Loss, LostPath
+from cogency_tui.workspace.diff import LineCounts
 from tests.cases import cases
 
 QUESTION = Question(
@@ -33,7 +35,8 @@ def test_a_question_says_all_that_would_be_done_and_how_to_answer() -> None:
 
 def test_edits_are_allowed_for_the_turn_and_a_loss_and_the_place_are_named() -> None:
     edit = Question(
-        *("c", "edit", "write", "Edit x.py (+1 −0)", "+x", ""),
+        *("c", "edit", "write", "Edit x.py", "+x", ""),
+        counts=LineCounts(1, 0),
         grant="all changes to files in the project",
         turn="all changes to files in the project",
         round=lambda: Round(2, 5),
@@ -44,8 +47,10 @@ def test_edits_are_allowed_for_the_turn_and_a_loss_and_the_place_are_named() -> 
     assert "y to allow once, a for all edits this turn, c for this conversation" in lines[-1]
     assert read_answer("a", edit) == Answer(True, "turn")
 
-    lost = Question("c", "shell", "command", "Run rm", "rm -r a", "", loss="the directory: a/ (2 files)")
-    assert "This permanently deletes the directory: a/ (2 files)." in describe_question(lost)
+    lost = Question(
+        "c", "shell", "command", "Run rm", "rm -r a", "", losses=(Loss("directory", (LostPath("a", 2),)),)
+    )
+    assert "Permanently deletes the directory a/ (2 files)." in describe_question(lost)
 
 
 def test_a_question_about_what_was_done_says_so() -> None:

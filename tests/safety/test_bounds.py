@@ -14,6 +14,7 @@ from cogency_tui.config.toml_reader import line_of, line_of_key
 from cogency_tui.protocol import Dialect, create_parser
 from cogency_tui.protocol.accumulator import Accumulator
 from cogency_tui.safe_text import Sanitizer, clean, disarm, reveal, without_escapes
+from cogency_tui.tools.loss import describe_losses
 from cogency_tui.tools.shell.command_line import MOST
 from cogency_tui.tools.shell.dynamic_code import runs_unwritten
 from cogency_tui.tools.shell.losses import UNKNOWN, at_stake
@@ -67,10 +68,10 @@ def test_a_command_is_looked_into_in_linear_time(
 @pytest.mark.exhaustive
 def test_what_is_too_much_to_look_into_is_asked_about(project: Workspace) -> None:
     commands = "true;" * MOST + "rm file1"
-    assert "are analyzed" in at_stake(commands, project.root, project).what
+    assert "are analyzed" in describe_losses(at_stake(commands, project.root, project).losses)
     assert "too much" in reach(commands, project.root, project).protected
     words = "rm " + "*/below/file1 " * 1_000
-    assert UNKNOWN in at_stake(words, project.root, project).what
+    assert UNKNOWN in describe_losses(at_stake(words, project.root, project).losses)
     assert "too much" in reach(words, project.root, project).protected
 
 

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from cogency_tui.tools.loss import describe_losses
 from cogency_tui.tools.shell import scanner
 from cogency_tui.tools.shell.dynamic_code import runs_unwritten
 from cogency_tui.tools.shell.losses import at_stake
@@ -33,6 +34,6 @@ def test_what_is_too_long_is_unknown(
 ) -> None:
     monkeypatch.setattr(scanner, "MOST_WORDS", words)
     workspace = Workspace(tmp_path)
-    assert "are analyzed" in at_stake(command, tmp_path, workspace).what
+    assert "are analyzed" in describe_losses(at_stake(command, tmp_path, workspace).losses)
     assert "too much" in reach(command, tmp_path, workspace).protected
     assert runs_unwritten(command, ["name"])

@@ -20,6 +20,7 @@ from cogency_tui.agent.permissions.gate import Question
 from cogency_tui.config.themes import DEFAULT
 from cogency_tui.protocol.events import Event
 from cogency_tui.store.store import StoredConversation as Listed
+from cogency_tui.tools.loss import Loss
 from cogency_tui.tui.kit.dialogs import Confirmation
 from cogency_tui.tui.kit.filter_line import FilterField
 from cogency_tui.tui.questions.panel import Hands, QuestionPanel
@@ -289,7 +290,9 @@ async def _notifications_are_disarmed(pilot: Pilot[Any]) -> None:
 async def _questions_are_disarmed(pilot: Pilot[Any]) -> None:
     for number, text in enumerate(SEVERAL):
         effect = ("command", "write", "network")[number % 3]
-        question = Question(text, text, effect, text, text, text, text, text, loss=text)
+        question = Question(
+            text, text, effect, text, text, text, text, text, losses=(Loss("other", text=text),)
+        )
         panel = QuestionPanel(question, Hands(lambda _answer: None))
         await main_of(pilot).mount(panel, before="#prompt-box")
         await until(pilot, lambda asked=panel: asked.query_one("#answers").size)

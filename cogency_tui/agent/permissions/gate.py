@@ -33,7 +33,9 @@ from cogency_tui.config.schema import PERMISSIONS, Permissions
 from cogency_tui.errors import DeclinedError, RefusedError, UserFacingError
 from cogency_tui.protocol.taint_sources import Sources
 from cogency_tui.tools.base import Effect, Intent
+from cogency_tui.tools.loss import Loss, describe_losses
 from cogency_tui.tools.worker_threads import in_thread
+from cogency_tui.workspace.diff import LineCounts
 
 _NAMED = 2
 """Sources that a question names."""
@@ -79,8 +81,8 @@ class Question:
     """The action of a call, and why it needs consent. `detail` is the whole diff or command.
 
     A question about `money` belongs to no call, whatever `call_id` is. `changed` is what a call has already
-    done: a yes keeps it, a no puts it back. `reason` is empty where the effect says enough, `loss` describes
-    what the call would destroy.
+    done: a yes keeps it, a no puts it back. `reason` is empty where the effect says enough, `losses` are what
+    the call would destroy; `counts` are the lines that a change of files adds and removes.
 
     `grant` describes what a yes for the conversation would cover, `turn` one for the rest of the turn, and
     `pattern` what a rule would be for; an answer with that scope is not to be offered if it is empty.
@@ -96,8 +98,14 @@ class Question:
     grant: str = ""
     pattern: str = ""
     turn: str = ""
-    loss: str = ""
+    losses: tuple[Loss, ...] = ()
+    counts: LineCounts | None = None
     round: Callable[[], Round] = field(default=Round, compare=False, repr=False)
+
+    @property
+    def title(self) -> str:
+        """The summary with the counts: `Edit a.py (+4 −1)`."""
+        return f"{self.summary} ({self.counts})" if self.counts else self.summary
 
 
 Scope = Literal["once", "turn", "conversation", "always"]
@@ -363,7 +371,8 @@ class Gate:
             grant=case.grant,
             pattern=self._pattern(intent, ruling),
             turn=case.grant if case.key == PLAIN_CHANGES else "",
-            loss=intent.loss,
+            losses=intent.losses,
+            counts=intent.counts,
             round=partial(self._round, waiting),
         )
 
@@ -462,8 +471,8 @@ class Gate:
         if _is_free(intent, mode):
             return None
         reason = by_mode = self._reason_of_mode(intent, mode)
-        if intent.loss:
-            return _Case(f"it permanently deletes {intent.loss}")
+        if intent.losses:
+            return _Case(f"it {describe_losses(intent.losses)}")
         if not by_mode and (caution := self._caution(intent)):
             return _Case(caution)
         sources = self._state.sources
@@ -545,7 +554,7 @@ class Gate:
         """The reason as the question shows it: with the asker, and with problems of the rules; without what
         the rest of the question says.
         """
-        routine = intent.loss or case.reason in (_CHANGES_FILES, _RUNS_COMMAND)
+        routine = intent.losses or case.reason in (_CHANGES_FILES, _RUNS_COMMAND)
         reasons = [] if routine else [case.reason]
         if self._asker:
             reasons = [

@@ -362,7 +362,7 @@ class Rules:
 
 def pattern_for(intent: Intent, project: Path) -> str:
     """The pattern of a rule that would allow this; empty if the user is to be asked each time."""
-    if intent.outside or intent.protected or intent.loss:
+    if intent.outside or intent.protected or intent.losses:
         return ""
     if intent.effect == "network":
         return intent.network

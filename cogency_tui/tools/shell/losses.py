@@ -1,5 +1,4 @@
-"""The files, uncommitted changes and unreferenced commits that a command is about to destroy, in words and
-as paths.
+"""The files, uncommitted changes and unreferenced commits that a command is about to destroy.
 
 Best effort, by the programs that people lose work with: `rm`, `unlink`, `shred`, `truncate`, `dd`, `mv`,
 `cp`, `install`, `ln -f`, `tee`, `rsync --delete`, `find -delete`, redirections, programs that create file
@@ -27,6 +26,7 @@ from itertools import islice, takewhile
 from pathlib import Path
 
 from cogency_tui.store.edit_records import Version
+from cogency_tui.tools.loss import Loss, LossKind, LostPath
 from cogency_tui.tools.shell.command_line import MOST as MOST_COMMANDS
 from cogency_tui.tools.shell.command_line import is_found, option_values, parse
 from cogency_tui.tools.shell.files_outside_project import is_own_temporary
@@ -61,11 +61,11 @@ _MOST_ASKED = 1000
 
 @dataclass(frozen=True, slots=True)
 class AtStake:
-    """The loss: `paths` are files and directories of the project, with the links on the way to them
-    resolved; `what` describes it to the user, empty where there is none."""
+    """`losses` are shown to the user, by kind; `paths` are the files and directories of the project among
+    them, and others to be copied, with the links on the way to them resolved."""
 
     paths: tuple[Path, ...] = ()
-    what: str = ""
+    losses: tuple[Loss, ...] = ()
 
 
 class Stakes:
@@ -84,7 +84,7 @@ class Stakes:
         self._answers = QueryCache()
         self._targets: dict[Path, None] = {}
         self._countable = _MOST_COUNTED_IN_ALL
-        self._kinds: dict[str, dict[str, None]] = {}
+        self._kinds: dict[LossKind, dict[LostPath, None]] = {}
         self._phrases: dict[str, None] = {}
         self._paths: dict[Path, None] = {}
 
@@ -138,16 +138,15 @@ class Stakes:
             targets = [path for path in targets if not path.is_relative_to(root)]
             if here:
                 self._sort(here, root)
-        parts = [
-            f"{_LABELS[kind][0 if len(names) == 1 else 1].format(f'{len(names):,}')}: {_listed(list(names))}"
-            for kind in _LABELS
-            if (names := self._kinds.get(kind))
-        ]
         paths = tuple(path for path in self._paths if self._paths.keys().isdisjoint(path.parents))
+        losses = [Loss(kind, tuple(self._kinds[kind])) for kind in _ORDER if kind in self._kinds]
+        losses += [Loss("other", text=self._other())] if self._phrases else []
+        return AtStake(paths, tuple(losses))
+
+    def _other(self) -> str:
         phrases = list(self._phrases)
         rest = len(phrases) - _MOST_PHRASES
-        more = [f"and {rest:,} more"] if rest > 0 else []
-        return AtStake(paths, "; ".join([*parts, *phrases[:_MOST_PHRASES], *more]))
+        return "; ".join([*phrases[:_MOST_PHRASES], *([f"and {rest:,} more"] if rest > 0 else [])])
 
     def _sort(self, targets: Sequence[Path], root: Path) -> None:
         few = targets if len(targets) <= _MOST_ASKED else ()
@@ -157,7 +156,7 @@ class Stakes:
         for target in targets:
             directory = target.is_dir() and not target.is_symlink()
             if entries is None:
-                self._note("bare", target)
+                self._note("unversioned", target)
                 continue
             above = next((by_path[path] for path in (target, *target.parents) if path in by_path), None)
             if above is not None:
@@ -165,7 +164,7 @@ class Stakes:
                 continue
             if directory and not self._is_filled(target, below[target], root):
                 self.add_entries(below[target])
-                self._note("whole", target)
+                self._note("directory", target)
 
     def _is_filled(self, directory: Path, entries: Sequence[StatusEntry], root: Path) -> bool:
         """Return whether only programs have filled a directory that git neither has nor ignores."""
@@ -179,7 +178,7 @@ class Stakes:
         self.add_copied([directory])
         return True
 
-    def _note(self, kind: str, path: Path) -> None:
+    def _note(self, kind: LossKind, path: Path) -> None:
         moved = list(islice(self._moved.below(path), _NAMED))
         for file, earlier in moved:
             name = shown(self._workspace.name_of(file))
@@ -187,14 +186,13 @@ class Stakes:
         if not moved and self._is_made(path):
             self.add_copied([path])
             return
-        name = shown(self._workspace.name_of(path))
+        lost = LostPath(shown(self._workspace.name_of(path)))
         if path.is_dir() and not path.is_symlink():
-            count = self._count(path)
-            if count == "0 files":
+            lost = self._count(path, lost.name)
+            if not (lost.files or lost.at_least):
                 return
-            name = f"{name.rstrip('/')}/ ({count})"
         if not _is_remade(kind, path):
-            self._kinds.setdefault(kind, {})[name] = None
+            self._kinds.setdefault(kind, {})[lost] = None
         if self.inside(path):
             self._paths[path] = None
 
@@ -212,15 +210,15 @@ class Stakes:
         self._readable -= version.size if version else 0
         return version is not None and self._readable >= 0 and _holds(path, version)
 
-    def _count(self, directory: Path) -> str:
+    def _count(self, directory: Path, name: str) -> LostPath:
         """Count the files in a directory, up to a bound."""
         count = 0
         for _top, below, files in os.walk(directory):
             count += len(files)
             self._countable -= len(below) + len(files)
             if count >= _MOST_COUNTED or self._countable <= 0:
-                return f"{min(count, _MOST_COUNTED):,}+ files"
-        return f"{count:,} file{'' if count == 1 else 's'}"
+                return LostPath(name, min(count, _MOST_COUNTED), at_least=True)
+        return LostPath(name, count)
 
 
 _CACHES = ALWAYS - {".git", ".hg", ".svn", ".jj"}
@@ -235,16 +233,10 @@ _BUILT = frozenset(
 _OWN_WORK = (".git", ".hg", ".svn", ".jj", ".env")
 """Entries of such a directory that no build creates."""
 
-_LABELS = {
-    "changed": ("uncommitted changes in {} file", "uncommitted changes in {} files"),
-    "untracked": ("{} untracked", "{} untracked"),
-    "ignored": ("{} ignored by git", "{} ignored by git"),
-    "bare": ("{} not under version control", "{} not under version control"),
-    "whole": ("the directory", "{} directories"),
-}
+_ORDER: Sequence[LossKind] = ("changed", "untracked", "ignored", "unversioned", "directory")
 
 
-def _is_remade(kind: str, path: Path) -> bool:
+def _is_remade(kind: LossKind, path: Path) -> bool:
     """Return whether a build, a test or an installation creates a directory again, and git has nothing of
     it."""
     if path.suffix == ".pyc" and path.parent.name == "__pycache__" and path.is_file():
@@ -252,7 +244,7 @@ def _is_remade(kind: str, path: Path) -> bool:
     if path.is_symlink() or not path.is_dir() or any(os.path.lexists(path / name) for name in _OWN_WORK):
         return False
     remade = path.name in _CACHES or (kind == "ignored" and path.name in _BUILT)
-    return remade and kind in ("bare", "ignored", "untracked")
+    return remade and kind in ("unversioned", "ignored", "untracked")
 
 
 def _files_of_work(directory: Path) -> Iterator[Path]:
@@ -277,13 +269,8 @@ def _holds(path: Path, version: Version) -> bool:
         return False
 
 
-def _kind(entry: StatusEntry) -> str:
-    return {"?": "untracked", "!": "ignored"}.get(entry.index, "changed")
-
-
-def _listed(names: list[str]) -> str:
-    rest = len(names) - _NAMED
-    return ", ".join(names[:_NAMED]) + (f" and {rest:,} more" if rest > 0 else "")
+def _kind(entry: StatusEntry) -> LossKind:
+    return "untracked" if entry.index == "?" else "ignored" if entry.index == "!" else "changed"
 
 
 def _by_directory(

@@ -161,11 +161,11 @@ class Shell:
             intent = replace(intent, confined=offline)
         moved = context.journal.moved if context.journal is not None else None
         stake = await asyncio.to_thread(at_stake, args.command, cwd.path, context.workspace, None, moved)
-        if stake.what and (made := await _made(context)):
+        if stake.losses and (made := await _made(context)):
             stake = await asyncio.to_thread(at_stake, args.command, cwd.path, context.workspace, made, moved)
         to_remotes = await asyncio.to_thread(_leads_to_remotes, args.command, cwd.path, context)
-        own = intent.own and not stake.what
-        return replace(intent, loss=stake.what, to_remotes=to_remotes, own=own)
+        own = intent.own and not stake.losses
+        return replace(intent, losses=stake.losses, to_remotes=to_remotes, own=own)
 
     async def run(self, args: ShellArgs, context: ToolContext) -> Outcome:
         _require_text(args.command)

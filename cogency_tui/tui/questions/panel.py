@@ -189,7 +189,7 @@ class QuestionPanel(Vertical, can_focus=True):
         yield Answers(answers_to(self.question), id="answers")
 
     def on_mount(self) -> None:
-        self.set_class(bool(self.question.loss), "-danger")
+        self.set_class(bool(self.question.losses), "-danger")
         self.query_one(QuestionBody).can_focus = False
         field = self.query_one("#question-reason", Input)
         field.display = False

@@ -13,16 +13,11 @@ from cogency_tui.safe_text import fold_blanks, one_line, reveal
 from cogency_tui.tui.kit.dialogs import Drawing
 from cogency_tui.tui.kit.diff import draw_diff
 from cogency_tui.tui.kit.lines import BLANK, Line, width_of, wrap
+from cogency_tui.tui.kit.number_format import counted
 from cogency_tui.tui.theme_styles import ThemeStyles
 
 _TALL, _END = 16, 3
 """Lines of a text that are shown unchanged; of a longer one, at most its first and as many of its last."""
-
-_EDITING = frozenset(("edit", "replace", "write"))
-"""Our tools whose detail is a diff; the details of other tools are text, whatever their form."""
-
-_COUNTED = re.compile(r"(?P<what>.*) \((?P<counts>\+\d+ −\d+)\)", re.DOTALL)
-"""The summary of a change of one file, with its counts."""
 
 _HUNKS = re.compile(r"^(?=@@ )", re.MULTILINE)
 _HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@(.*)", re.DOTALL)
@@ -59,9 +54,8 @@ def draw_question(
     lines = _draw_head(question, width, styles)
     # The head of a command is no subject: the command is.
     subject = range(0 if _is_named_by_head(question) else len(lines), len(lines))
-    if question.loss:
-        lost = f"This permanently deletes {reveal(question.loss)}."
-        lines += wrap([Segment(lost, styles("bad", attributes="bold"))], width)
+    for loss in question.losses:
+        lines += wrap([Segment(reveal(loss.sentence), styles("bad", attributes="bold"))], width)
         subject = range(subject.start, len(lines))
     if question.reason:
         lines += wrap([Segment(f"Reason: {reveal(question.reason)}.", styles("dim"))], width)
@@ -71,7 +65,7 @@ def draw_question(
     detail = question.detail.rstrip("\n")
     if not detail:
         return Drawing(lines, subject)
-    if question.tool in _EDITING and question.effect != "changed":
+    if question.counts:
         return Drawing([*lines, *draw_change(detail, width, styles)], subject)
     whole = _draw_detail(question, detail, width, styles)
     essence = _summarize(whole, width, styles, rows - len(lines))
@@ -87,7 +81,7 @@ def draw_change(diff: str, width: int, styles: ThemeStyles) -> list[Line]:
 
 def _draw_head(question: Question, width: int, styles: ThemeStyles) -> list[Line]:
     """Draw what would be done, with the counts of a change, and the place among the questions."""
-    danger = bool(question.loss)
+    danger = bool(question.losses)
     mark = Segment("! " if danger else "? ", styles("bad" if danger else "edit", attributes="bold"))
     what, counts = _what(question)
     head = [mark, Segment(what, styles("text", attributes="bold"))]
@@ -117,10 +111,7 @@ def _what(question: Question) -> tuple[str, str]:
         return summary, ""
     if question.effect == "changed":
         return f"{one_line(question.tool)} changed files. {summary}", ""
-    counted = _COUNTED.fullmatch(summary) if question.tool in _EDITING else None
-    if counted is None:
-        return summary, ""
-    return counted["what"], " ".join(part for part in counted["counts"].split() if part not in ("+0", "−0"))
+    return summary, counted(*question.counts) if question.counts else ""
 
 
 def _without_far_context(diff: str) -> str:

@@ -8,6 +8,7 @@ import pytest
 
 from cogency_tui.agent.edits.prior_contents import JournalLimits
 from cogency_tui.tools.base import ToolContext
+from cogency_tui.tools.loss import describe_losses
 from cogency_tui.tools.shell.shell_tool import Shell, ShellArgs
 from tests.agent.journaling import Desk, desk_at, put, settle
 from tests.agent.repositories import git
@@ -41,7 +42,7 @@ async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
 
 async def loss(desk: Desk, command: str) -> str:
     context = ToolContext(desk.workspace, journal=desk.calls)
-    return (await Shell().plan(ShellArgs(command), context)).loss
+    return describe_losses((await Shell().plan(ShellArgs(command), context)).losses)
 
 
 @pytest.mark.parametrize(
@@ -117,16 +118,18 @@ LOSING_NONE = (
 async def test_commits_of_what_was_not_committed_are_a_loss(desk: Desk) -> None:
     await desk.run("git checkout -qb t && git add -A && git -c user.name=a -c user.email=a@b commit -qm x")
     for command, what in LOSING:
-        assert await loss(desk, command) == what, command
+        assert await loss(desk, command) == f"permanently deletes {what}", command
     for command in LOSING_NONE:
         assert await loss(desk, command) == "", command
     git(desk.root, "tag", "kept")
     for command, what in LOSING:
-        assert await loss(desk, command) == (what if "$X" in command else ""), command
+        assert await loss(desk, command) == (f"permanently deletes {what}" if "$X" in command else ""), (
+            command
+        )
 
 
 @cases("command", ["git stash && git stash drop", "git stash push -q; git stash clear"])
 async def test_what_is_stashed_and_dropped_is_a_loss(desk: Desk, command: str) -> None:
     desk.put("a.py", "2\n")
-    assert await loss(desk, command) == "uncommitted changes in 1 file: a.py"
+    assert await loss(desk, command) == "permanently discards uncommitted changes in the file a.py"
     assert await loss(desk, "git stash; git stash pop") == ""

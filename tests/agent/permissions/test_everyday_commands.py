@@ -12,6 +12,7 @@ from cogency_tui.agent.permissions.gate import Answer, Gate, Question
 from cogency_tui.errors import RefusedError
 from cogency_tui.protocol.taint_sources import Sources
 from cogency_tui.tools.base import ToolContext
+from cogency_tui.tools.loss import describe_losses
 from cogency_tui.tools.shell.command_line import parse
 from cogency_tui.tools.shell.git_remotes import Remotes
 from cogency_tui.tools.shell.network_commands import network_program
@@ -66,7 +67,7 @@ class Developer:
         self.gate.note(sources)
 
     async def _ask(self, question: Question) -> Answer:
-        self._reason = f"it permanently deletes {question.loss}" if question.loss else question.reason
+        self._reason = f"it {describe_losses(question.losses)}" if question.losses else question.reason
         return Answer(allow=False)
 
     async def decision(self, command: str) -> str:

@@ -12,9 +12,11 @@ from cogency_tui.config.schema import PERMISSIONS, Permissions
 from cogency_tui.errors import DeclinedError, RefusedError, ToolError
 from cogency_tui.protocol.taint_sources import Sources
 from cogency_tui.tools.base import Intent, ToolContext
+from cogency_tui.tools.loss import Loss, LostPath
 from cogency_tui.tools.registry import Registry, default_tools
 from cogency_tui.tools.shell.outside_effects import reach
 from cogency_tui.tools.shell.shell_tool import Shell, ShellArgs
+from cogency_tui.workspace.diff import LineCounts
 from cogency_tui.workspace.paths import Workspace
 from tests.cases import cases
 
@@ -72,6 +74,7 @@ def person(tmp_path: Path) -> Person:
     return Person(tmp_path / "config", project)
 
 
+LOST = (Loss("untracked", (LostPath("a"), LostPath("b"))),)
 READ = Intent("read", "Read a.py")
 SEARCH = Intent("network", "Search the web", detail="query", network="public search engines")
 
@@ -270,7 +273,7 @@ async def test_a_yes_for_changes_covers_neither_protected_files_nor_those_outsid
     protected = change(person, "AGENTS.md", protected="AGENTS.md: agents take instructions from it")
     assert not await person.lets(protected, NO)
     assert await person.lets(protected, ALL_ALONG)
-    assert await person.lets(replace(protected, summary="Edit it (+9 −9)"))
+    assert await person.lets(replace(protected, summary="Edit it", counts=LineCounts(9, 9)))
     assert not await person.lets(change(person, "CLAUDE.md", protected="CLAUDE.md: …"), NO)
     assert not await person.lets(Intent("write", "w", paths=(Path("/etc/x"),), outside="/etc/x"), NO)
 
@@ -285,11 +288,11 @@ async def test_a_yes_for_a_host_covers_that_host(person: Person) -> None:
 
 async def test_what_would_be_lost_is_asked_about_each_time_in_every_mode(person: Person) -> None:
     person.rules.add("command", "pytest")
-    intent = run(person, "pytest", loss="2 untracked: a, b")
+    intent = run(person, "pytest", losses=LOST)
     for person.mode in ("ask", "edits", "auto"):
         for answer in (ALL_ALONG, ALWAYS, YES):
             assert await person.lets(intent, answer)
-            assert (person.asked[0].loss, person.reason) == ("2 untracked: a, b", "")
+            assert (person.asked[0].losses, person.reason) == (LOST, "")
             assert (person.asked[0].grant, person.asked[0].pattern) == ("", "")
     assert len(person.rules.list()) == 1
 
@@ -373,7 +376,7 @@ async def test_always_for_changes_and_hosts(person: Person) -> None:
 
 
 async def test_an_always_that_was_not_offered_counts_once(person: Person) -> None:
-    intent = run(person, "rm -rf build", loss="1 ignored by git: build/")
+    intent = run(person, "rm -rf build", losses=LOST)
     assert await person.lets(intent, ALWAYS)
     assert not await person.lets(intent, NO)
     assert not person.rules.path.exists()
@@ -420,7 +423,7 @@ async def test_edits_are_allowed_for_a_turn_and_asked_about_in_the_next(person: 
     # Neither a command, nor a loss, nor a protected or an outside file is covered.
     for intent in (
         run(person, "make"),
-        run(person, "rm a", loss="2 untracked: a, b"),
+        run(person, "rm a", losses=LOST),
         change(person, "AGENTS.md", protected="AGENTS.md: it instructs the agent"),
         change(person, "../x", outside="/x"),
     ):
@@ -780,7 +783,7 @@ async def test_a_question_that_nobody_answered_is_no_refusal_of_the_user_s(perso
         ("auto", Intent("command", "Run it"), "a.com", None),
         ("plan", Intent("network", "Read it", network="a.com"), "", "auto"),
         ("auto", Intent("read", "Read it", outside="/etc/x"), "", None),
-        ("ask", Intent("command", "Run it", loss="a.py"), "", None),
+        ("ask", Intent("command", "Run it", losses=LOST), "", None),
     ],
 )
 async def test_what_would_allow_a_call_is_known(

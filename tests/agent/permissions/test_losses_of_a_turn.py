@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from cogency_tui.tools.base import ToolContext
+from cogency_tui.tools.loss import describe_losses
 from cogency_tui.tools.shell.shell_tool import Shell, ShellArgs
 from tests.agent.journaling import Desk, desk_at
 from tests.agent.templates import TEMPLATES
@@ -40,7 +41,7 @@ async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
 
 async def loss(desk: Desk, command: str) -> str:
     context = ToolContext(desk.workspace, journal=desk.calls)
-    return (await Shell().plan(ShellArgs(command), context)).loss
+    return describe_losses((await Shell().plan(ShellArgs(command), context)).losses)
 
 
 BUILD = "mkdir -p dist/js && echo 1 > dist/js/a.js && echo 2 > dist/b.css"
@@ -70,7 +71,9 @@ async def test_changes_of_what_was_committed_go_unasked_too(desk: Desk) -> None:
     await desk.run("echo more >> src/x.txt")
     for command in ("git checkout -- b.txt src", "git restore b.txt", "rm b.txt", "echo 1 > b.txt"):
         assert await loss(desk, command) == "", command
-    assert await loss(desk, "git reset --hard") == "uncommitted changes in 1 file: a.txt"
+    assert (
+        await loss(desk, "git reset --hard") == "permanently discards uncommitted changes in the file a.txt"
+    )
     desk.put("b.txt", "mine\n")
     assert "b.txt" in await loss(desk, "git checkout -- b.txt")
 

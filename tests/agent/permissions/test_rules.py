@@ -12,6 +12,7 @@ from cogency_tui.agent.permissions.rules import FILE_NAME, Rules, pattern_for
 from cogency_tui.config.edit import LOCK
 from cogency_tui.errors import ConfigError, UsageError
 from cogency_tui.tools.base import Intent
+from cogency_tui.tools.loss import Loss
 from tests.cases import cases
 
 
@@ -152,7 +153,9 @@ def test_a_host_is_that_host_only(desk: Desk) -> None:
 
 
 @pytest.mark.parametrize(
-    "more", [{"protected": "x"}, {"outside": "/x"}, {"loss": "x"}, {"network": "curl"}], ids=str
+    "more",
+    [{"protected": "x"}, {"outside": "/x"}, {"losses": (Loss("other", text="x"),)}, {"network": "curl"}],
+    ids=str,
 )
 def test_no_rule_reaches_what_is_asked_about_each_time(desk: Desk, more: dict[str, Any]) -> None:
     desk.rules.add("command", "pytest")

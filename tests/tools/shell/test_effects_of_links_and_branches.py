@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from cogency_tui.tools.loss import describe_losses
 from cogency_tui.tools.shell.losses import at_stake
 from cogency_tui.tools.shell.outside_effects import Reach, reach
 from cogency_tui.workspace.paths import Workspace
@@ -27,7 +28,7 @@ def of(project: Path, command: str) -> Reach:
 
 
 def lost(project: Path, command: str) -> str:
-    return at_stake(command, project, Workspace(project)).what
+    return describe_losses(at_stake(command, project, Workspace(project)).losses)
 
 
 INSIDE = r"""

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from cogency_tui.tools.loss import describe_losses
 from cogency_tui.tools.shell.losses import at_stake
 from cogency_tui.tools.shell.outside_effects import Reach, reach
 from cogency_tui.workspace.paths import Workspace
@@ -37,7 +38,7 @@ def of(project: Path, command: str) -> Reach:
 
 
 def lost(project: Path, command: str) -> str:
-    return at_stake(command, project, Workspace(project)).what
+    return describe_losses(at_stake(command, project, Workspace(project)).losses)
 
 
 LISTED = r"""
@@ -99,7 +100,7 @@ def test_names_that_may_be_any_are_asked_about(project: Path, command: str) -> N
 def test_what_git_clean_is_told_to_leave_is_not_lost(project: Path) -> None:
     assert lost(project, "git clean -fdx -e .env -e '*.orig'") == ""
     assert lost(project, "git clean -fdx --exclude=.env -e'*.orig'") == ""
-    assert lost(project, "git clean -fdX -e '!.env'") == "1 ignored by git: other.orig"
+    assert lost(project, "git clean -fdX -e '!.env'") == "permanently deletes the git-ignored file other.orig"
 
 
 @cases(

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from cogency_tui.tools.loss import describe_losses
 from cogency_tui.tools.shell import files_outside_project
 from cogency_tui.tools.shell.files_outside_project import is_own_temporary, is_public
 from cogency_tui.tools.shell.losses import at_stake
@@ -135,7 +136,7 @@ def test_temporary_files_of_the_user_s_own_are_written_and_read(project: Path, t
     ):
         found = of(project, command)
         assert (found.outside, found.protected, found.brings) == ("", "", "")
-    assert at_stake(f"rm -rf {temporary}/own {temporary}/folder", project, Workspace(project)).what == ""
+    assert not at_stake(f"rm -rf {temporary}/own {temporary}/folder", project, Workspace(project)).losses
 
 
 def test_what_others_may_have_put_there_is_not(project: Path, temporary: Path, tmp_path: Path) -> None:
@@ -169,7 +170,9 @@ def test_what_was_there_before_the_program_started_is_not(
     (temporary / "old").write_text("x")
     monkeypatch.setattr(files_outside_project, "_STARTED", (temporary / "old").stat().st_ctime + 1000)
     assert of(project, f"cat {temporary}/old").outside
-    assert "outside the project" in at_stake(f"rm {temporary}/old", project, Workspace(project)).what
+    assert "outside the project" in describe_losses(
+        at_stake(f"rm {temporary}/old", project, Workspace(project)).losses
+    )
     assert of(project, f"echo x > {temporary}/new").outside == ""
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from cogency_tui.tools.loss import describe_losses
 from cogency_tui.tools.shell.losses import at_stake
 from cogency_tui.tools.shell.outside_effects import reach
 from cogency_tui.workspace.paths import Workspace
@@ -65,19 +66,19 @@ LOST = {
     r"find . \( -name '*.pyc' -o -name none \) -exec rm -rf {} +": "",
     r"find . -name '*.py[co]' -not -path './.git/*' -delete": "",
     r"find . -path ./.git -prune -o -name '*.pyc' -print | xargs rm -f": "",
-    r"find . -name '*.orig' -not -path './.git/*' -delete": "1 ignored by git: f.orig",
-    r"find . -mindepth 2 -not -name '*.py' -not -path './.git/*' -delete": "1 ignored by git: a/deep/keep.env",
-    r"find . -maxdepth 1 -name '*.env' -delete": "1 ignored by git: .env",
-    r"find . -not -name '*.pyc' -type f -delete": "3 ignored by git: .env, a/deep/keep.env, f.orig",
-    r"find . -name '*.pyc' -o -name '.env' -delete": "1 ignored by git: .env",
-    r"find . \( -name x -o -iname .ENV \) -exec rm -rf {} +": "1 ignored by git: .env",
-    r"find . -path ./a -prune -o -name '*.env' -print | xargs rm": "1 ignored by git: .env",
-    r"find . -depth -path ./a -prune -o -name '*.env' -print | xargs rm": "2 ignored by git: .env, a/deep/keep.env",
-    r"find . -path ./a -prune -o -name '*.orig' -exec echo {} \; -o -name .env -exec rm {} \;": "files whose names are known only at run time",
-    r"find . ! ! -name '*.orig' | xargs rm": "1 ignored by git: f.orig",
-    r"find ./a ./f* -path './a/*.env' -delete": "2 ignored by git: a/deep/keep.env, f.orig",
-    r"find src -name '*' -exec rm -rf {} +": "the directory: src/ (2 files)",
-    r"find -P . -name .env -delete": "1 ignored by git: .env",
+    r"find . -name '*.orig' -not -path './.git/*' -delete": "permanently deletes the git-ignored file f.orig",
+    r"find . -mindepth 2 -not -name '*.py' -not -path './.git/*' -delete": "permanently deletes the git-ignored file a/deep/keep.env",
+    r"find . -maxdepth 1 -name '*.env' -delete": "permanently deletes the git-ignored file .env",
+    r"find . -not -name '*.pyc' -type f -delete": "permanently deletes 3 git-ignored files: .env, a/deep/keep.env, f.orig",
+    r"find . -name '*.pyc' -o -name '.env' -delete": "permanently deletes the git-ignored file .env",
+    r"find . \( -name x -o -iname .ENV \) -exec rm -rf {} +": "permanently deletes the git-ignored file .env",
+    r"find . -path ./a -prune -o -name '*.env' -print | xargs rm": "permanently deletes the git-ignored file .env",
+    r"find . -depth -path ./a -prune -o -name '*.env' -print | xargs rm": "permanently deletes 2 git-ignored files: .env, a/deep/keep.env",
+    r"find . -path ./a -prune -o -name '*.orig' -exec echo {} \; -o -name .env -exec rm {} \;": "permanently deletes files whose names are known only at run time",
+    r"find . ! ! -name '*.orig' | xargs rm": "permanently deletes the git-ignored file f.orig",
+    r"find ./a ./f* -path './a/*.env' -delete": "permanently deletes 2 git-ignored files: a/deep/keep.env, f.orig",
+    r"find src -name '*' -exec rm -rf {} +": "permanently deletes the directory src/ (2 files)",
+    r"find -P . -name .env -delete": "permanently deletes the git-ignored file .env",
 }
 
 
@@ -86,7 +87,7 @@ def test_what_its_actions_may_reach_is_lost(project: Path, command: str, expecte
     subprocess.run(
         ["git", "-c", "user.name=x", "-c", "user.email=x", "commit", "-qm", "x"], cwd=project, check=True
     )
-    assert at_stake(command, project, Workspace(project)).what == expected
+    assert describe_losses(at_stake(command, project, Workspace(project)).losses) == expected
 
 
 @cases(
@@ -101,7 +102,9 @@ def test_what_its_actions_may_reach_is_lost(project: Path, command: str, expecte
     ],
 )
 def test_a_test_that_is_not_known_may_hold(project: Path, tests: str) -> None:
-    what = at_stake(f"find . -not -name x {tests} -exec rm -rf {{}} +", project, Workspace(project)).what
+    what = describe_losses(
+        at_stake(f"find . -not -name x {tests} -exec rm -rf {{}} +", project, Workspace(project)).losses
+    )
     assert ".env" in what
 
 
@@ -115,14 +118,17 @@ def test_every_command_that_it_runs_is_looked_at(project: Path) -> None:
 def test_links_are_not_followed_unless_it_is_told_to(project: Path) -> None:
     (project / "l").symlink_to("a")
     kept = at_stake("find l -name '*.env' -delete", project, Workspace(project))
-    assert kept.what == ""
+    assert not kept.losses
     followed = at_stake("find -L l -name '*.env' -delete", project, Workspace(project))
-    assert followed.what == "1 ignored by git: a/deep/keep.env; the directory: a/ (1 file)"
+    assert (
+        describe_losses(followed.losses)
+        == "permanently deletes the git-ignored file a/deep/keep.env; permanently deletes the directory a/ (1 file)"
+    )
 
 
 def test_the_depth_of_brackets_is_bounded(project: Path) -> None:
     nested = "find . " + r"\( " * 500 + "-name '*.pyc' " + r"\) " * 500 + "-delete"
-    assert ".env" in at_stake(nested, project, Workspace(project)).what
+    assert ".env" in describe_losses(at_stake(nested, project, Workspace(project)).losses)
 
 
 def test_of_many_names_none_is_passed_over(project: Path) -> None:

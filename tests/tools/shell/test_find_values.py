@@ -54,7 +54,7 @@ find keep -mindepth 99 -mindepth 0 -name '*' -delete
 @pytest.mark.exhaustive
 @cases("command", LOST)
 def test_what_only_looks_like_a_test_spares_nothing(project: Path, command: str) -> None:
-    assert at_stake(command, project, Workspace(project)).what
+    assert at_stake(command, project, Workspace(project)).losses
 
 
 @cases(
@@ -69,7 +69,7 @@ def test_what_only_looks_like_a_test_spares_nothing(project: Path, command: str)
     ],
 )
 def test_what_it_cannot_reach_is_not_lost(project: Path, command: str) -> None:
-    assert at_stake(command, project, Workspace(project)).what == ""
+    assert not at_stake(command, project, Workspace(project)).losses
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from cogency_tui.tools.loss import describe_losses
 from cogency_tui.tools.shell.losses import AtStake, at_stake
 from cogency_tui.workspace.paths import Workspace
 from tests.cases import cases
@@ -62,6 +63,9 @@ class Repo:
 
     def stake(self, command: str, cwd: str = ".") -> AtStake:
         return at_stake(command, (self.root / cwd).resolve(), Workspace(self.root))
+
+    def lost(self, command: str) -> str:
+        return describe_losses(self.stake(command).losses)
 
     def paths(self, command: str, cwd: str = ".") -> set[str]:
         return {str(path.relative_to(self.root)) for path in self.stake(command, cwd).paths}
@@ -263,14 +267,14 @@ HARMLESS = [
 @cases(("command", "paths"), [*GIT, *FILE_COMMANDS])
 def test_what_is_at_stake(repo: Repo, command: str, paths: set[str]) -> None:
     assert repo.paths(command) == paths
-    assert repo.stake(command).what or paths == {"build"}
+    assert repo.lost(command) or paths == {"build"}
 
 
 @pytest.mark.exhaustive
 @cases("command", HIDDEN)
 def test_it_is_found_wherever_it_stands(repo: Repo, command: str) -> None:
     assert "new.txt" in repo.paths(command)
-    assert "new.txt" in repo.stake(command).what
+    assert "new.txt" in repo.lost(command)
 
 
 @cases("command", HARMLESS)
@@ -298,58 +302,79 @@ def test_what_builds_make_again_is_no_loss(repo: Repo) -> None:
     for name in ("node_modules/a/b.js", "src/__pycache__/a.pyc", ".venv/bin/x"):
         repo.put(name, "x\n")
     for name in ("build", "node_modules", "src/__pycache__", ".venv", "build node_modules"):
-        assert repo.stake(f"rm -rf {name}").what == ""
+        assert repo.lost(f"rm -rf {name}") == ""
     assert repo.paths("rm -rf build") == {"build"}
-    assert repo.stake("rm src/__pycache__/a.pyc").what == ""
+    assert repo.lost("rm src/__pycache__/a.pyc") == ""
 
 
 def test_what_only_has_the_name_of_a_build_is_a_loss(repo: Repo) -> None:
     repo.put("dist/mine.txt", "x\n")
-    assert repo.stake("rm -rf dist").what == "1 untracked: dist/mine.txt; the directory: dist/ (1 file)"
+    assert (
+        repo.lost("rm -rf dist")
+        == "permanently deletes the untracked file dist/mine.txt; permanently deletes the directory dist/ (1 file)"
+    )
     repo.put("build/.env", "KEY=1\n")
-    assert repo.stake("rm -rf build").what == "1 ignored by git: build/ (2 files)"
+    assert repo.lost("rm -rf build") == "permanently deletes the git-ignored directory build/ (2 files)"
     repo.put("debug.log", "x\n")
-    assert repo.stake("rm debug.log").what == "1 ignored by git: debug.log"
+    assert repo.lost("rm debug.log") == "permanently deletes the git-ignored file debug.log"
 
 
 @cases(
     ("command", "what"),
     [
-        ("git reset --hard", "uncommitted changes in 3 files: changed.py, src/changed.py, staged.py"),
-        ("git checkout changed.py", "uncommitted changes in 1 file: changed.py"),
-        ("rm changed.py new.txt", "uncommitted changes in 1 file: changed.py; 1 untracked: new.txt"),
+        (
+            "git reset --hard",
+            "permanently discards uncommitted changes in 3 files: changed.py, src/changed.py, staged.py",
+        ),
+        ("git checkout changed.py", "permanently discards uncommitted changes in the file changed.py"),
+        (
+            "rm changed.py new.txt",
+            "permanently discards uncommitted changes in the file changed.py; permanently deletes the untracked file new.txt",
+        ),
         ("rm -rf build", ""),
-        ("rm -rf src", "uncommitted changes in 1 file: src/changed.py; the directory: src/ (2 files)"),
-        ("rm -rf $DIR", "files whose names are known only at run time"),
-        ("ls | xargs rm", "files whose names are known only at run time"),
-        ("rm -rf /etc", "/etc, outside the project"),
-        ("git push --force origin main", "commits that origin has but that are not in the push"),
-        ("git push -f", "commits that the remote has but that are not in the push"),
-        ("git push origin +main", "commits that origin has but that are not in the push"),
-        ("git push origin :old", "commits that origin has but that are not in the push"),
-        ("git push --force-with-lease", "commits that the remote has but that are not in the push"),
-        ("git reflog expire --all", "commits that are no longer on any branch"),
-        ("git gc --prune=now", "commits that are no longer on any branch"),
-        ("git filter-branch x", "the current history of the repository: every commit is rewritten"),
-        ("dd if=x of=$DISK", "files whose names are known only at run time"),
+        (
+            "rm -rf src",
+            "permanently discards uncommitted changes in the file src/changed.py; permanently deletes the directory src/ (2 files)",
+        ),
+        ("rm -rf $DIR", "permanently deletes files whose names are known only at run time"),
+        ("ls | xargs rm", "permanently deletes files whose names are known only at run time"),
+        ("rm -rf /etc", "permanently deletes /etc, outside the project"),
+        (
+            "git push --force origin main",
+            "permanently deletes commits that origin has but that are not in the push",
+        ),
+        ("git push -f", "permanently deletes commits that the remote has but that are not in the push"),
+        ("git push origin +main", "permanently deletes commits that origin has but that are not in the push"),
+        ("git push origin :old", "permanently deletes commits that origin has but that are not in the push"),
+        (
+            "git push --force-with-lease",
+            "permanently deletes commits that the remote has but that are not in the push",
+        ),
+        ("git reflog expire --all", "permanently deletes commits that are no longer on any branch"),
+        ("git gc --prune=now", "permanently deletes commits that are no longer on any branch"),
+        (
+            "git filter-branch x",
+            "permanently deletes the current history of the repository: every commit is rewritten",
+        ),
+        ("dd if=x of=$DISK", "permanently deletes files whose names are known only at run time"),
     ],
 )
 def test_what_would_be_lost_is_told(repo: Repo, command: str, what: str) -> None:
-    assert repo.stake(command).what == what
+    assert repo.lost(command) == what
 
 
 def test_many_files_are_counted_and_some_named(repo: Repo) -> None:
     for number in range(12):
         repo.put(f"many/{number:02}.txt", "x")
-    assert repo.stake("rm many/*").what == (
-        "12 untracked: many/00.txt, many/01.txt, many/02.txt, many/03.txt, many/04.txt and 7 more"
+    assert repo.lost("rm many/*") == (
+        "permanently deletes 12 untracked files: many/00.txt, many/01.txt, many/02.txt, many/03.txt, many/04.txt and 7 more"
     )
 
 
 def test_names_are_shown_as_they_are(repo: Repo) -> None:
     repo.put("a\x1b[2J\nb.txt", "x")
     repo.put('é\'ü "x".txt', "x")
-    assert repo.stake("rm a*").what == "1 untracked: a\\x1b[2J\\nb.txt"
+    assert repo.lost("rm a*") == "permanently deletes the untracked file a\\x1b[2J\\nb.txt"
     assert repo.paths("git clean -f") >= {"a\x1b[2J\nb.txt", 'é\'ü "x".txt'}
 
 
@@ -360,14 +385,19 @@ def test_stashes_and_branches(repo: Repo) -> None:
     repo.git("add", "f.txt")
     repo.commit("two")
     repo.git("checkout", "-q", "main")
-    assert repo.stake("git stash drop").what == "1 stash (stash@{0}: On main: half done)"
-    assert repo.stake("git stash clear").what == "1 stash (stash@{0}: On main: half done)"
+    assert repo.lost("git stash drop") == "permanently deletes 1 stash (stash@{0}: On main: half done)"
+    assert repo.lost("git stash clear") == "permanently deletes 1 stash (stash@{0}: On main: half done)"
     assert repo.stake("git stash drop 1") == AtStake()
-    assert repo.stake("git branch -D feature").what == "the branch feature: 1 commit in no other branch"
-    assert repo.stake("git branch --delete --force feature").what
+    assert (
+        repo.lost("git branch -D feature")
+        == "permanently deletes the branch feature: 1 commit in no other branch"
+    )
+    assert repo.lost("git branch --delete --force feature")
     repo.git("tag", "keep", "feature")
     assert repo.stake("git branch -D feature") == AtStake()
-    assert repo.stake("git branch -D $B").what == "branches whose names are known only at run time"
+    assert (
+        repo.lost("git branch -D $B") == "permanently deletes branches whose names are known only at run time"
+    )
 
 
 def test_without_git_every_file_counts(tmp_path: Path) -> None:
@@ -376,9 +406,15 @@ def test_without_git_every_file_counts(tmp_path: Path) -> None:
     (root / "a.txt").write_text("x")
     (root / "b.txt").write_text("x")
     stake = at_stake("rm a.txt b.txt", root, Workspace(root))
-    assert stake.what == "2 not under version control: a.txt, b.txt"
-    assert at_stake("git reset --hard", root, Workspace(root)).what == "all uncommitted changes"
-    assert at_stake("git clean -fd", root, Workspace(root)).what == "untracked files"
+    assert describe_losses(stake.losses) == "permanently deletes 2 unversioned files: a.txt, b.txt"
+    assert (
+        describe_losses(at_stake("git reset --hard", root, Workspace(root)).losses)
+        == "permanently deletes all uncommitted changes"
+    )
+    assert (
+        describe_losses(at_stake("git clean -fd", root, Workspace(root)).losses)
+        == "permanently deletes untracked files"
+    )
 
 
 def test_a_link_goes_itself_and_what_it_leads_to_is_written(repo: Repo, tmp_path: Path) -> None:
@@ -387,7 +423,7 @@ def test_a_link_goes_itself_and_what_it_leads_to_is_written(repo: Repo, tmp_path
     (repo.root / "link").symlink_to(outside)
     (repo.root / "inner").symlink_to("new.txt")
     assert repo.paths("rm link") == {"link"}
-    assert repo.stake("echo x > link").what == f"{outside}, outside the project"
+    assert repo.lost("echo x > link") == f"permanently deletes {outside}, outside the project"
     assert repo.paths("echo x > inner") == {"new.txt"}
 
 
@@ -397,7 +433,7 @@ def test_paths_outside_are_named_and_not_kept(repo: Repo, tmp_path: Path) -> Non
     for command in ("rm -rf ../other", f"rm -rf {tmp_path}/other", "cd .. && rm -rf other"):
         stake = repo.stake(command)
         assert stake.paths == ()
-        assert stake.what == f"{tmp_path}/other, outside the project"
+        assert describe_losses(stake.losses) == f"permanently deletes {tmp_path}/other, outside the project"
 
 
 def test_home_is_known(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -433,7 +469,7 @@ def test_a_repositorys_own_programs_are_not_run(repo: Repo, tmp_path: Path) -> N
     "command", ["sudo " * 50 + "rm new.txt", "$(" * 50 + "rm new.txt" + ")" * 50, "eval " * 50 + "rm new.txt"]
 )
 def test_what_is_nested_too_deeply_is_asked_about(repo: Repo, command: str) -> None:
-    assert "nested too deeply" in repo.stake(command).what
+    assert "nested too deeply" in repo.lost(command)
 
 
 @pytest.mark.exhaustive

@@ -38,7 +38,7 @@ def project(tmp_path: Path) -> Path:
     ],
 )
 def test_what_can_be_made_again_is_no_loss(project: Path, command: str) -> None:
-    assert not at_stake(command, project, Workspace(project)).what
+    assert not at_stake(command, project, Workspace(project)).losses
     found = reach(command, project, Workspace(project))
     assert (found.network, found.outside, found.protected) == ("", "", "")
 
@@ -65,4 +65,4 @@ def test_what_can_be_made_again_is_no_loss(project: Path, command: str) -> None:
     ],
 )
 def test_what_cannot_is_one(project: Path, command: str) -> None:
-    assert at_stake(command, project, Workspace(project)).what
+    assert at_stake(command, project, Workspace(project)).losses

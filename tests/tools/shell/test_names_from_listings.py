@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from cogency_tui.tools.loss import describe_losses
 from cogency_tui.tools.shell.losses import at_stake
 from cogency_tui.tools.shell.outside_effects import Reach, reach
 from cogency_tui.workspace.paths import Workspace
@@ -375,9 +376,16 @@ def test_a_link_that_is_moved_may_lead_elsewhere(project: Path) -> None:
 def test_what_a_name_is_taken_apart_into_is_lost_too(project: Path) -> None:
     set_up(project, "mkdir d; touch 'd/a zzz' zzz 'My zzz'")
     unknown = "files whose names are known only at run time"
-    assert unknown in at_stake("find d -name '*zzz' | xargs rm -f", project, Workspace(project)).what
-    assert unknown in at_stake("find d -type f | xargs rm -f", project, Workspace(project)).what
+    assert unknown in describe_losses(
+        at_stake("find d -name '*zzz' | xargs rm -f", project, Workspace(project)).losses
+    )
+    assert unknown in describe_losses(
+        at_stake("find d -type f | xargs rm -f", project, Workspace(project)).losses
+    )
     kept = "find d -name '*zzz' -print0 | xargs -0 rm -f"
-    assert at_stake(kept, project, Workspace(project)).what == "1 untracked: d/a zzz"
+    assert (
+        describe_losses(at_stake(kept, project, Workspace(project)).losses)
+        == "permanently deletes the untracked file d/a zzz"
+    )
     redirected = "find d -name none | { xargs rm -f; } < notes"
-    assert unknown in at_stake(redirected, project, Workspace(project)).what
+    assert unknown in describe_losses(at_stake(redirected, project, Workspace(project)).losses)

@@ -278,7 +278,7 @@ def test_a_second_list_is_found(text: str) -> None:
 @pytest.mark.parametrize("shell", sorted(programs_with("shell") - programs_with("posix")))
 def test_the_code_of_every_shell_is_read(shell: str, workspace: Workspace) -> None:
     (workspace.root / "x").write_text("x")
-    assert at_stake(f'{shell} -c "rm x"', workspace.root, workspace).what
+    assert at_stake(f'{shell} -c "rm x"', workspace.root, workspace).losses
 
 
 NETWORK = [

@@ -10,6 +10,7 @@ from textual.pilot import Pilot
 
 from cogency_tui.agent.permissions.gate import Question, Round
 from cogency_tui.store.prompt_text import Written
+from cogency_tui.tools.loss import Loss, LostPath
 from cogency_tui.tui.kit.bar import Surface
 from cogency_tui.tui.kit.dialogs import Confirmation
 from cogency_tui.tui.message_queue import MessageQueue
@@ -19,6 +20,7 @@ from cogency_tui.tui.prompt.prompt import Prompt
 from cogency_tui.tui.prompt.prompt_and_queue import PromptBox
 from cogency_tui.tui.questions.answer_lines import Answers
 from cogency_tui.tui.questions.panel import Hands, QuestionPanel
+from cogency_tui.workspace.diff import LineCounts
 from tests.tui.driving import until
 from tests.tui.look_series import check_series_in_each_size
 from tests.tui.looks import check_looks
@@ -43,15 +45,16 @@ COMMAND = Question(
     round=lambda: Round(1, 3),
 )
 EDIT = Question(
-    *("c", "edit", "write", "Edit src/app.py (+61 −1)", DIFF + "+more\n" * 60, ""),
+    *("c", "edit", "write", "Edit src/app.py", DIFF + "+more\n" * 60, ""),
     "all changes to files in the project",
     "src/a directory with a long name/that a rule is for/**",
     "all changes to files in the project",
+    counts=LineCounts(61, 1),
     round=lambda: Round(2, 5),
 )
 LOSS = Question(
     *("c", "shell", "command", "Run rm", "rm -rf docs tests", ""),
-    loss="2 directories: docs/ (7 files), tests/ (5 files)",
+    losses=(Loss("directory", (LostPath("docs", 7), LostPath("tests", 5))),),
 )
 Prepare = Callable[[Pilot[Any]], Awaitable[None]]
 

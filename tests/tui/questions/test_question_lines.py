@@ -16,6 +16,7 @@ from textual.widgets import Input
 
 from cogency_tui.agent.permissions.gate import Answer, Question, Round
 from cogency_tui.config.themes import DEFAULT, load_palette
+from cogency_tui.tools.loss import Loss, LostPath
 from cogency_tui.tui.help.screen import HelpScreen
 from cogency_tui.tui.kit.bar import Surface
 from cogency_tui.tui.kit.dialogs import Confirmation, DialogBody
@@ -24,6 +25,7 @@ from cogency_tui.tui.questions.answer_lines import Answers, MoreLine
 from cogency_tui.tui.questions.panel import PAUSE, Hands, QuestionPanel
 from cogency_tui.tui.recall.screen import RecallScreen
 from cogency_tui.tui.theme_styles import variables
+from cogency_tui.workspace.diff import LineCounts
 from tests.tui.driving import (
     answer,
     app_over,
@@ -48,7 +50,8 @@ COMMAND = Question(
 )
 NARROW = Question("c", "shell", "command", "rm -r x", "rm -r x", "it is protected")
 EDIT = Question(
-    *("c", "edit", "write", "Edit app.py (+1 −1)", DIFF, ""),
+    *("c", "edit", "write", "Edit app.py", DIFF, ""),
+    counts=LineCounts(1, 1),
     grant="all changes to files in the project",
     turn="all changes to files in the project",
 )
@@ -230,7 +233,7 @@ async def test_enter_is_for_the_prompt_unless_an_answer_was_selected_after_the_l
 
 @pytest.mark.usefixtures("short_pause")
 async def test_other_waiting_questions_are_looked_at_and_not_answered() -> None:
-    other = replace(EDIT, summary="Edit other.py (+1 −1)", detail=DIFF.replace("x = 2", "y = 3"))
+    other = replace(EDIT, summary="Edit other.py", detail=DIFF.replace("x = 2", "y = 3"))
     asked = replace(EDIT, round=lambda: Round(2, 3, (replace(other, round=lambda: Round(3, 3)),)))
     async with asking(asked) as (app, pilot, clock):
         await until(pilot, lambda: "[ 2 of 3 ]" in body_of(app))
@@ -282,14 +285,19 @@ async def test_as_many_changed_lines_as_fit_are_seen_at_once_in_half_of_the_wind
 
 async def test_a_loss_is_named_in_red_and_an_ordinary_question_is_not() -> None:
     lost = replace(
-        COMMAND, detail="rm -rf docs", reason="", loss="the directory: docs/ (7 files)", grant="", pattern=""
+        COMMAND,
+        detail="rm -rf docs",
+        reason="",
+        losses=(Loss("directory", (LostPath("docs", 7),)),),
+        grant="",
+        pattern="",
     )
     async with asking(lost) as (app, pilot, _clock):
-        await until(pilot, lambda: "permanently deletes" in body_of(app))
-        assert "This permanently deletes the directory: docs/ (7 files)." in body_of(app)
+        await until(pilot, lambda: "Permanently deletes" in body_of(app))
+        assert "Permanently deletes the directory docs/ (7 files)." in body_of(app)
         assert "Reason" not in body_of(app)
         bad = load_palette(DEFAULT).colors.bad
-        assert colors_of(app, "permanently") == {bad}
+        assert colors_of(app, "Permanently") == {bad}
         assert app.question.styles.border_left[1].hex.lower() == bad
         assert "y Yes   n No   r No, tell it why   Esc Stop" in shown(app.question.query_one(Answers))
         await app.ask(COMMAND)
@@ -519,7 +527,8 @@ async def test_nothing_hides_behind_blanks_or_many_lines() -> None:
 
 async def test_a_long_diff_scrolls_and_the_answers_stay_in_sight() -> None:
     question = Question(
-        "c", "write", "write", "Write big.py", DIFF + "+line\n" * 500 + "+the end\n", "it changes files"
+        *("c", "write", "write", "Write big.py", DIFF + "+line\n" * 500 + "+the end\n", "it changes files"),
+        counts=LineCounts(502, 1),
     )
     async with asking(question, (80, 24)) as (app, pilot, clock):
         assert app.question.query_one(Answers).region.bottom <= 24

@@ -9,6 +9,7 @@ import pytest
 
 from cogency_tui.config.toml_reader import read_text
 from cogency_tui.errors import ConfigError
+from cogency_tui.tools.loss import describe_losses
 from cogency_tui.tools.shell.loopback import visit
 from cogency_tui.tools.shell.losses import at_stake
 from cogency_tui.tools.shell.simple_command import Simple, Word
@@ -76,7 +77,10 @@ def test_git_is_not_asked(project: Path, name: str, kind: str, monkeypatch: pyte
 def test_what_is_at_stake_is_known_without_git(project: Path) -> None:
     place(project / ".gitignore", "fifo")
     stake = at_stake("rm -rf a src", project, Workspace(project))
-    assert stake.what == "2 not under version control: a, src/ (1 file)"
+    assert (
+        describe_losses(stake.losses)
+        == "permanently deletes 2 unversioned files and directories: a, src/ (1 file)"
+    )
 
 
 def test_ordinary_files_block_nothing(project: Path) -> None:
