@@ -24,6 +24,7 @@ class QuestionOrder:
         self._first = len(jobs)
         self._by_action = by_action
         self._expects = expects
+        self._counted: set[Job] = set()
         self._moved = asyncio.Event()
 
     def place(self, job: Job) -> "CallPlace":
@@ -43,8 +44,14 @@ class QuestionOrder:
             await self._moved.wait()
 
     def count(self, job: Job) -> tuple[int, int]:
-        """The number of a job's question, and the number of all questions, of those that are known."""
-        asking = [each for each in self._jobs[self._first :] if each is job or self._asks(each)]
+        """The number of a job's question, and the number of all questions, of those that are known.
+
+        A job that was counted once is counted until the cycle ends, whether it asks after all or fails
+        before: no question changes its number.
+        """
+        jobs = self._jobs[self._first :]
+        self._counted.update(each for each in jobs if each is job or self._asks(each))
+        asking = [each for each in jobs if each in self._counted]
         return asking.index(job) + 1, len(asking)
 
     def _asks(self, job: Job) -> bool:

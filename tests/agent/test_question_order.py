@@ -83,6 +83,21 @@ async def test_a_declined_edit_keeps_the_order_and_the_count(files: Path) -> Non
     assert states == ["declined", "done", "declined", "done", "done"]
 
 
+async def test_an_edit_that_fails_before_it_asks_changes_no_number(files: Path) -> None:
+    user = User()
+    stage = Stage(default_tools(), root=files, permissions="ask", ask=user.ask)
+    ids = [
+        edit(stage, "a", "one", "1"),
+        edit(stage, "a", "nowhere", "2"),
+        edit(stage, "a", "two", "2"),
+        edit(stage, "c", "one", "1"),
+    ]
+    await stage.end()
+    assert [question.call_id for question in user.asked] == [ids[0], ids[2], ids[3]]
+    assert user.places == [(1, 4), (3, 4), (4, 4)]
+    assert stage.failed(ids[1])
+
+
 async def test_one_answer_is_for_all_edits_of_the_turn(files: Path) -> None:
     user = User(YES, ALL)
     stage = Stage(default_tools(), root=files, permissions="ask", ask=user.ask)
