@@ -22,6 +22,7 @@
     │   ├── JournalError         a change cannot be recorded beforehand; it was not made
     │   ├── StrangerError        a failure described in the words of an untrusted source
     │   ├── RefusedError         permissions refused a call
+    │   │   ├── ModeError        the permission mode does not allow it at all
     │   │   └── DeclinedError    the user declined it
     │   └── WorkspaceError       a path or a file cannot be used as asked
     │       ├── ConsentError
@@ -135,7 +136,13 @@ class BudgetError(CogencyError):
 
 
 class ToolError(CogencyError):
-    """A tool could not do what was asked. The text goes to the model as a failed result."""
+    """A tool could not do what was asked. The text goes to the model as a failed result; `brief` is one line
+    for the user: the message, unless that is worded for the model.
+    """
+
+    def __init__(self, message: str, hint: str = "", *, brief: str = "") -> None:
+        super().__init__(message, hint)
+        self.brief = brief or message
 
 
 class JournalError(ToolError):
@@ -156,6 +163,14 @@ class RefusedError(ToolError):
     def __init__(self, message: str, reason: str) -> None:
         super().__init__(message)
         self.reason = reason
+
+
+class ModeError(RefusedError):
+    """A call that the permission `mode` does not allow, whatever the user would answer."""
+
+    def __init__(self, message: str, reason: str, mode: str) -> None:
+        super().__init__(message, reason)
+        self.mode = mode
 
 
 class DeclinedError(RefusedError):

@@ -8,7 +8,7 @@ from typing import Any
 
 from cogency_tui.protocol.events import CallEvent
 from cogency_tui.protocol.taint_sources import Sources
-from cogency_tui.tools.base import ToolKind, Touch
+from cogency_tui.tools.base import Outcome, ToolKind, Touch
 
 _RETRIES = 3
 
@@ -34,11 +34,12 @@ class NodeState(Enum):
 class Job:
     """One call.
 
-    `scope` are the results that had a name when it was written, `names` those of them that its arguments
-    use; `problem` is why it cannot run, `refused` why permissions forbid it, `declined` the user's words for
-    that, if it was they who did. `malformed` marks an action that could not be parsed. `begun`: its tool was
-    started. `sources` are those of what it read. `kind` is that of its tool, if known; `decided`: it may run,
-    or may not; `asks`: the user is asked about it, None while that is not known.
+    `scope` are the results that had a name when it was written, `names` those of them that its arguments use;
+    `problem` is why it cannot run, `refused` why permissions forbid it: `declined` are the user's words for
+    that, if it was they who did, `mode` is the permission mode, if it was that. `malformed` marks an action
+    that could not be parsed. `begun`: its tool was started. `sources` are those of what it read. `kind` is
+    that of its tool, if known; `decided`: it may run, or may not; `asks`: the user is asked about it, None
+    while that is not known.
     """
 
     call: CallEvent
@@ -49,9 +50,10 @@ class Job:
     scope: Mapping[str, "Job"] = field(default_factory=dict[str, "Job"])
     names: set[str] = field(default_factory=set[str])
     touch: Touch = field(default_factory=Touch)
-    problem: str = ""
+    problem: Outcome | None = None
     refused: str = ""
     declined: str | None = None
+    mode: str = ""
     malformed: bool = False
     in_turn: bool = True
     value: Any = None

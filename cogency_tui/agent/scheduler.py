@@ -19,11 +19,11 @@ from cogency_tui.agent.output_variables import as_text, mentioned_in, names_in_c
 from cogency_tui.agent.permissions.gate import Gate
 from cogency_tui.agent.question_order import QuestionOrder
 from cogency_tui.agent.subagent_progress import first_line, progress_payload
-from cogency_tui.errors import DeclinedError, RefusedError, StrangerError, ToolError
+from cogency_tui.errors import DeclinedError, ModeError, RefusedError, StrangerError, ToolError
 from cogency_tui.protocol.events import CallEvent, CallState, ResultEvent, ResultPayload, Step
 from cogency_tui.protocol.taint_sources import Sources
 from cogency_tui.protocol.transcript import as_tool_call, call_record
-from cogency_tui.tools.base import BoundCall, Effect, Intent, Outcome, ToolContext, ToolKind, Touch
+from cogency_tui.tools.base import BoundCall, Effect, Intent, Outcome, ToolContext, ToolKind, Touch, failure
 from cogency_tui.tools.journal_protocol import Consent
 from cogency_tui.tools.registry import Registry
 
@@ -108,7 +108,7 @@ class Scheduler:
         job = Job(call, tool, record, self._clock())
         self._submitted += 1
         if self._submitted > MOST_CALLS:
-            job.problem = _TOO_MANY
+            job.problem = Outcome(_TOO_MANY, failed=True)
         else:
             self._prepare(job)
         self._actions.add(job)
@@ -134,11 +134,11 @@ class Scheduler:
         except ToolError as exc:
             # With names still to be replaced, its arguments do not yet show what it touches.
             job.touch = Touch(everything=True, writes=True) if job.names else Touch()
-            job.problem = "" if job.names else exc.advice
+            job.problem = None if job.names else failure(exc)
         except Exception as exc:
             # As in a run: a defect of one tool affects no other.
             job.touch = Touch()
-            job.problem = self._broke(job, exc)
+            job.problem = Outcome(self._broke(job, exc), failed=True)
 
     def declare(self, name: str, value: Any) -> None:
         """Declare a value that calls submitted from now on may name as `$name`."""
@@ -271,7 +271,7 @@ class Scheduler:
         elif needed or job.waits_for_turn(self._jobs):
             return False
         elif job.problem:
-            self._end(job, Outcome(job.problem), NodeState.FAILED)
+            self._end(job, job.problem, NodeState.FAILED)
         else:
             job.state = NodeState.RUNNING
             job.task = asyncio.create_task(self._run(job))
@@ -335,7 +335,7 @@ class Scheduler:
         except ToolError as exc:
             if isinstance(exc, StrangerError):
                 self._note(job, intent, intent.sources)
-            return Outcome(exc.advice, failed=True)
+            return failure(exc)
         except _BREAKAGES as exc:
             if isinstance(exc, TimeoutError) and timer.expired():
                 return Outcome(f"{job.tool} did not end in time ({job.timeout or 0:g} s)", failed=True)
@@ -358,6 +358,7 @@ class Scheduler:
             # The user is not asked again about what they have refused.
             job.refused = exc.reason
             job.declined = exc.words if isinstance(exc, DeclinedError) else None
+            job.mode = exc.mode if isinstance(exc, ModeError) else ""
             # It did not run: the time was the user's.
             job.started = self._clock()
             raise
@@ -417,8 +418,12 @@ class Scheduler:
             "error": state != "done",
             "state": state,
         }
+        if outcome.brief:
+            payload["brief"] = outcome.brief
         if job.refused:
             payload["refused"] = job.refused
+        if job.mode:
+            payload["mode"] = job.mode
         if state == "declined" and job.declined:
             payload["words"] = job.declined
         if outcome.put_back:
@@ -439,7 +444,7 @@ class Scheduler:
 
 def _state_of(job: Job, outcome: Outcome) -> NodeState:
     """The state in which a call ends with this outcome."""
-    if job.declined is not None:
+    if job.declined is not None or job.mode:
         return NodeState.DECLINED
     return NodeState.FAILED if outcome.failed else NodeState.DONE
 

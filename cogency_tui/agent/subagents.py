@@ -206,9 +206,11 @@ class SubAgents:
         there = {tool.name for tool in tools} | {"agent", "workflow", "recall", "relic", "llm", Search.name}
         missing = [tool for tool in agent.tools or () if tool not in there]
         if missing:
+            why = f'The sub-agent {name} cannot run: its tools include "{missing[0]}", which does not exist.'
             raise ToolError(
-                f'The sub-agent {name} cannot run: its tools include "{missing[0]}", which does not exist.',
+                why,
                 f"The user can correct [agents.{name}]; tools: {', '.join(sorted(there))}.",
+                brief=f"{why} Correct [agents.{name}].",
             )
 
 

@@ -21,9 +21,9 @@ class ReviewNote(TypedDict):
 
 
 CallState: TypeAlias = Literal["running", "done", "failed", "declined", "skipped", "interrupted"]
-"""The state of a call: `skipped` where a call that it depends on did not succeed, `declined` where the user
-did not allow it (`failed` in events of older versions), `failed` for every other failure that is no
-interruption."""
+"""The state of a call: `skipped` where a call that it depends on did not succeed, `declined` where the user,
+or the permission mode that they chose, did not allow it (`failed` in events of older versions), `failed` for
+every other failure that is no interruption."""
 
 
 class RanCommand(TypedDict):
@@ -128,20 +128,24 @@ class ResultPayload(TypedDict):
     """`outcome` is one line for the user, `content` any JSON value for the model; `error` states whether the
     model receives it as a failure, `state` how the call ended.
 
+    `brief` is the line for the user of a failure whose `outcome` is worded for the model.
+
     `refused` is the reason why permissions did not allow the call; if the user declined it, `words` are what
-    they wrote to that. A result in place of a call that could not be parsed has that call's text as `raw`,
-    and the model's id of it as `action`. `put_back` are the protected files whose changes were reverted, of a
-    call that otherwise succeeded. `sources` name the origin of its content, where that is neither the user
-    nor the project; `possible_sources` name sources that nothing prevented the call from reading. Events of
-    older versions have neither.
+    they wrote to that; if it was the permission mode, `mode` is its name. A result in place of a call that
+    could not be parsed has that call's text as `raw`, and the model's id of it as `action`. `put_back` are
+    the protected files whose changes were reverted, of a call that otherwise succeeded. `sources` name the
+    origin of its content, where that is neither the user nor the project; `possible_sources` name sources
+    that nothing prevented the call from reading. Events of older versions have neither.
     """
 
     outcome: str
     content: Any
     error: bool
     state: CallState
+    brief: NotRequired[str]
     refused: NotRequired[str]
     words: NotRequired[str]
+    mode: NotRequired[str]
     raw: NotRequired[str]
     action: NotRequired[str]
     put_back: NotRequired[list[str]]
@@ -155,8 +159,10 @@ DECLINED = "You declined."
 
 def outcome_shown(payload: ResultPayload) -> str:
     """The outcome for the user; of a call that they have declined, with their words."""
+    if mode := payload.get("mode"):
+        return f"Not in {mode} mode."
     if payload["state"] != "declined":
-        return payload["outcome"]
+        return payload.get("brief", payload["outcome"])
     words = payload.get("words")
     return f"You declined: {words}" if words else DECLINED
 

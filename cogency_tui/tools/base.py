@@ -231,7 +231,8 @@ class Outcome:
     status other than 0); unlike `ToolError` it has content. `sources` are those that only the run revealed,
     in addition to the intent's. `redacted` marks content that comes from whole files which were already
     searched for secrets, so that nothing left in it is part of a private key. `put_back` are protected files
-    whose changes were reverted, where the call failed for no other reason.
+    whose changes were reverted, where the call failed for no other reason. `brief` is the line for the user
+    of a failure whose `outcome` is worded for the model.
     """
 
     outcome: str
@@ -241,12 +242,19 @@ class Outcome:
     sources: Sources = field(default_factory=Sources)
     redacted: bool = False
     put_back: Sequence[str] = ()
+    brief: str = ""
 
     @property
     def produced(self) -> Any:
         """Value that `$name` refers to."""
         given = (self.value, self.content, self.outcome)
         return next(each for each in given if each is not None)
+
+
+def failure(error: ToolError) -> Outcome:
+    """The outcome of a call that could not be done."""
+    brief = error.brief if error.brief != error.advice else ""
+    return Outcome(error.advice, failed=True, brief=brief)
 
 
 def with_protected(outcome: Outcome, found: Found | None) -> Outcome:
@@ -486,4 +494,5 @@ class BoundCall:
         except ToolError as exc:
             redact = Redactor(self.context.secrets, self.context.known)
             exc.args, exc.hint = (redact.text(str(exc)),), redact.text(exc.hint)
+            exc.brief = redact.text(exc.brief)
             raise

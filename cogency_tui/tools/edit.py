@@ -128,16 +128,18 @@ def _edited(args: EditArgs, context: ToolContext) -> file_writes.Change:
     text = decode(before, location.relative)
     old = args.old.replace("\r\n", "\n")
     if old == args.new.replace("\r\n", "\n"):
-        raise ToolError("old and new are the same.", "Nothing would change.")
+        raise _unchanged()
     places = _places(text.plain, old, overlapping=not args.all)
     if not places and markers_in(old):
         raise ToolError(
             f"old has {MARKER}, which marks a hidden secret of {location.relative}.",
             "Use an old that ends before the secret, or begins after it; the file keeps it.",
+            brief=f"The text to replace in {location.relative} includes a hidden secret.",
         )
     if not places:
         near = near_miss(Redactor(context.secrets).text(text.plain, file=location.relative), old)
-        raise ToolError(f"old is not in {location.relative}.", near)
+        brief = f"Text to replace not found in {location.relative}."
+        raise ToolError(f"old is not in {location.relative}.", near, brief=brief)
     if len(places) > 1 and not args.all:
         raise _ambiguous(text.plain, places, location.relative, context)
     spans = [(place, place + len(old), args.new) for place in places]
@@ -158,7 +160,18 @@ def _ambiguous(plain: str, places: list[int], name: str, context: ToolContext) -
         for number, line in zip(numbers, lines, strict=True)
         if len(line) <= _LONGEST_LINE_SHOWN
     ]
-    return ToolError(f"old occurs {len(places):,} times in {name} (lines {named}{more}).", "\n".join(hint))
+    times = f"{len(places):,} times"
+    return ToolError(
+        f"old occurs {times} in {name} (lines {named}{more}).",
+        "\n".join(hint),
+        brief=f"Text to replace occurs {times} in {name}.",
+    )
+
+
+def _unchanged() -> ToolError:
+    return ToolError(
+        "old and new are the same.", "Nothing would change.", brief="The old and the new text are the same."
+    )
 
 
 def _places(plain: str, old: str, *, overlapping: bool) -> list[int]:
@@ -174,7 +187,7 @@ def _places(plain: str, old: str, *, overlapping: bool) -> list[int]:
 async def _replaced(args: ReplaceArgs, context: ToolContext) -> tuple[list[file_writes.Change], int]:
     """Return every change to write, and the number of replaced places."""
     if args.old == args.new and not args.regex:
-        raise ToolError("old and new are the same.", "Nothing would change.")
+        raise _unchanged()
     root = context.locate(".")
     found = await search_worker.find_replacements(
         context.workspace, root, args.pattern, args.old, args.new, args.regex
@@ -183,7 +196,12 @@ async def _replaced(args: ReplaceArgs, context: ToolContext) -> tuple[list[file_
         raise ToolError(f"No file matches {shown(args.pattern)}.", "Use list or find to see the files.")
     if not found.files:
         files = "1 file that matches" if found.searched == 1 else f"{found.searched:,} files that match"
-        raise ToolError(f"old is not in the {files} {shown(args.pattern)}.", "Use find to search for it.")
+        where = f"the {files} {shown(args.pattern)}"
+        raise ToolError(
+            f"old is not in {where}.",
+            "Use find to search for it.",
+            brief=f"Text to replace not found in {where}.",
+        )
     if len(found.files) > MOST_FILES:
         raise ToolError(
             f"{len(found.files):,} files would change; at most {MOST_FILES} at a time.", "Narrow the pattern."

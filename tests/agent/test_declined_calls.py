@@ -11,6 +11,7 @@ from cogency_tui.linear.announcer import Announcer
 from cogency_tui.protocol.events import Event
 from cogency_tui.store.usage import statistics
 from cogency_tui.tui.theme_styles import theme_styles_of
+from cogency_tui.tui.transcript.call_detail import CallLayout
 from cogency_tui.tui.transcript.call_lines import draw_call
 from cogency_tui.tui.transcript.call_unit import CallUnit
 from cogency_tui.tui.transcript.pen import Pen
@@ -67,6 +68,43 @@ async def test_a_declined_call_has_its_own_state_and_no_time(tmp_path: Path) -> 
     said = [line for event in events for line in announcer.feed(event)]
     assert "Tool write (a.py) did not run. You declined: keep the word" in said
 
+    found = await store.database.read(lambda connection: statistics(connection, None, None, None))
+    assert [(use.tool, use.calls, use.failed) for use in found.tools] == [("write", 1, 0)]
+    await agent.close()
+
+
+async def test_a_call_that_the_mode_does_not_allow_is_no_failure(tmp_path: Path) -> None:
+    project = tmp_path / "project"
+    project.mkdir()
+    agent = Agent(
+        ScriptedProvider(WRITE, "Here is my plan."),
+        project=project,
+        data=tmp_path / "data",
+        settings=Settings(),
+        permissions="plan",
+    )
+    events = [event async for event in agent.stream("go")]
+    (result,) = [event for event in events if event["type"] == "result" and not event.get("partial")]
+    payload = result["payload"]
+    assert (payload["state"], payload["error"], payload.get("mode")) == ("declined", True, "plan")
+    assert payload["outcome"].startswith("Not allowed: plan mode neither changes files nor runs commands.")
+
+    transcript = Transcript()
+    transcript.feed(events)
+    (unit,) = [unit for unit in transcript.units if isinstance(unit, CallUnit)]
+    styles = theme_styles_of(DEFAULT)
+    (line,) = draw_call(unit, Pen(60, styles))
+    assert line.text.split() == ["⊘", "write", "a.py", "not", "in", "plan", "mode"]
+    assert not [part for part in line.segments if part.style and part.style.color == styles("bad").color]
+    detail = CallLayout(unit, 60, styles, 0.0)
+    assert "".join(part.text for part in detail.head).startswith("write  ⊘ not in plan mode  ")
+    texts = [detail.line(y).text.strip() for y in range(len(detail))]
+    assert texts[texts.index("Sent to the model") + 1].startswith("Not allowed: plan mode neither")
+
+    announcer = Announcer()
+    said = [line for event in events for line in announcer.feed(event)]
+    assert "Tool write (a.py) did not run. Not in plan mode." in said
+    store = await agent.store()
     found = await store.database.read(lambda connection: statistics(connection, None, None, None))
     assert [(use.tool, use.calls, use.failed) for use in found.tools] == [("write", 1, 0)]
     await agent.close()

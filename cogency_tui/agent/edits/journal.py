@@ -381,6 +381,5 @@ def _beforehand(what: str) -> Generator[None]:
     try:
         yield
     except StoreError as error:
-        raise JournalError(
-            f"{what}: it could not be recorded, so it could not be reverted either. {error}", error.hint
-        ) from error
+        message = f"{what}: it could not be recorded, so it could not be reverted either. {error}"
+        raise JournalError(message, error.hint, brief=f"{message} {error.hint}".strip()) from error

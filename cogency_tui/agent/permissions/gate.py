@@ -30,7 +30,7 @@ from cogency_tui.agent.permissions.grants import (
 )
 from cogency_tui.agent.permissions.rules import RuleEffect, Rules, Ruling
 from cogency_tui.config.schema import PERMISSIONS, Permissions
-from cogency_tui.errors import DeclinedError, RefusedError, UserFacingError
+from cogency_tui.errors import DeclinedError, ModeError, RefusedError, UserFacingError
 from cogency_tui.protocol.taint_sources import Sources
 from cogency_tui.tools.base import Effect, Intent
 from cogency_tui.tools.loss import Loss, describe_losses
@@ -319,7 +319,7 @@ class Gate:
         """Require that the mode in force does not refuse such a call outright.
 
         Raises:
-            RefusedError: it does.
+            ModeError: it does.
         """
         if not _is_free(intent, self._mode()):
             self._reason_of_mode(intent, self._mode())
@@ -430,9 +430,11 @@ class Gate:
     def _unasked(self, case: _Case, intent: Intent) -> RefusedError:
         """The refusal of a call for which no user can be asked."""
         self._state.refusals.append(Refusal(intent.summary, case.reason, self._enough(intent)))
-        return self._refusal(f"{case.reason}; no user is available to approve it", case.reason, intent)
+        message = self._refusal(f"{case.reason}; no user is available to approve it", intent)
+        return RefusedError(message, case.reason)
 
-    def _refusal(self, why: str, reason: str, intent: Intent) -> RefusedError:
+    def _refusal(self, why: str, intent: Intent) -> str:
+        """The text of a refusal for the model, with what the mode allows instead."""
         allowed = _ALLOWED[self._mode()]
         if self._mode() == "auto" and self.read:
             allowed = _ALLOWED["edits"] + _ALLOWED_COMMANDS + _ALLOWED_OUT
@@ -443,7 +445,7 @@ class Gate:
         if allowed != self._explained:
             message += f" Allowed instead: {allowed}."
             self._explained = allowed
-        return RefusedError(message, reason)
+        return message
 
     def _enough(self, intent: Intent) -> Permissions | None:
         """The narrowest mode that lets a call pass, out of those that this gate can have."""
@@ -454,7 +456,7 @@ class Gate:
         """Why the user is asked, and the rules' verdict; None if they are not asked.
 
         Raises:
-            RefusedError: the mode in force does not allow it at all.
+            ModeError: the mode in force does not allow it at all.
         """
         ruling = Ruling()
         if self._rules is not None and intent.effect != "read" and self._case(intent, self._mode(), ruling):
@@ -466,7 +468,7 @@ class Gate:
         """Why the user is asked in this mode; None if they are not.
 
         Raises:
-            RefusedError: the mode does not allow it at all.
+            ModeError: the mode does not allow it at all.
         """
         if _is_free(intent, mode):
             return None
@@ -520,7 +522,7 @@ class Gate:
         """Why the call is asked about by its nature and the mode; empty if both let it pass."""
         if mode == "plan" and intent.effect in ("write", "command", "tool"):
             reason = "plan mode neither changes files nor runs commands"
-            raise self._refusal(reason, reason, intent)
+            raise ModeError(self._refusal(reason, intent), reason, mode)
         if intent.outside:
             return f"{intent.outside} is outside the project"
         if intent.protected or self._is_own(intent):

@@ -256,7 +256,8 @@ class Server:
                 return await self._call(tool, args, report)
         except TimeoutError:
             message = f"The MCP server {self.name} did not answer within {self.settings.timeout:g} s."
-            raise ToolError(message, "It may still be working; the user can restart it with /mcp.") from None
+            hint = "It may still be working; the user can restart it with /mcp."
+            raise ToolError(message, hint, brief=f"{message} Restart it with /mcp.") from None
 
     async def _call(
         self, tool: str, args: Mapping[str, Any], report: Callable[[str], None]
@@ -349,9 +350,8 @@ class Server:
 
     def _gone(self) -> ToolError:
         why = "it is no longer configured" if self._closed else self._why or self.state.value
-        return ToolError(
-            f"The MCP server {self.name} is unavailable: {why}.", "The user can check it with /mcp."
-        )
+        message = f"The MCP server {self.name} is unavailable: {why}."
+        return ToolError(message, "The user can check it with /mcp.", brief=f"{message} Check it with /mcp.")
 
     def _connect(self, cwd: Path) -> host_protocol.Connect:
         settings, environ = self.settings, self._around.environ

@@ -111,9 +111,11 @@ class Sandbox:
         if await self.probe(workspace):
             return await in_thread(self._command_line, workspace, cwd)
         if self._choice == "require":
+            why = f"Commands may only run in a sandbox, and there is none here: {self._reason}."
             raise ToolError(
-                f"Commands may only run in a sandbox, and there is none here: {self._reason}.",
+                why,
                 'The user can install bubblewrap, or set sandbox = "auto" in the configuration.',
+                brief=f'{why} Install bubblewrap, or set sandbox = "auto" in the configuration.',
             )
         return []
 

@@ -42,6 +42,7 @@ def missing() -> ToolError:
     return ToolError(
         "search needs a library that is not installed.",
         f"The user can install it: {INSTALL}. Without it, fetch reads a page whose address is known.",
+        brief=f"Web search needs a library that is not installed. Install it: {INSTALL}.",
     )
 
 

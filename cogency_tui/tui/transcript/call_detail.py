@@ -166,7 +166,7 @@ class CallLayout:
 
     def _body(self) -> list[LayoutBlock]:
         below = self._outcome()
-        groups = (self._reason(shown=any(map(len, below))), self._arguments(), below)
+        groups = (self._reason(shown=any(map(len, below))), self._arguments(), below, self._sent())
         blocks: list[LayoutBlock] = []
         for group in groups:
             # The output of a call that has not ended may still come.
@@ -178,6 +178,9 @@ class CallLayout:
         """Why a call did not do what it was to do; or what it did, if nothing else is `shown`."""
         call = self.call
         if not call.settled or not call.outcome or self._status or (call.state == "done" and shown):
+            return []
+        if call.mode:
+            # The head says it.
             return []
         style = self.theme_styles(ROLES[call.state])
         return [Fixed(wrap([Segment(call.outcome, style)], self.width))]
@@ -239,6 +242,15 @@ class CallLayout:
             blocks += self._output(self._result)
         return blocks
 
+    def _sent(self) -> list[LayoutBlock]:
+        """The text that the model was sent, where the user is shown a shorter one."""
+        if not self.call.sent:
+            return []
+        lines, styles = OutputLines(), self.theme_styles
+        lines.write(reveal(self.call.sent))
+        label = Fixed([Line([Segment("Sent to the model", styles("dim"))])])
+        return [label, LazyLayout(lines, self.width, styles, indent=2)]
+
     def _output(self, result: Output) -> list[LayoutBlock]:
         if self._status and not self._text:
             return []
@@ -290,7 +302,7 @@ def _above(lines: int, styles: ThemeStyles) -> Line:
 
 
 def _word(call: CallUnit) -> str:
-    return "waiting for approval" if call.state == "waiting" else call.state
+    return "waiting for approval" if call.state == "waiting" else call.word
 
 
 def _stage(call: CallUnit) -> tuple[object, ...]:

@@ -37,6 +37,9 @@ _LEAST_SUBJECT = 12
 _LEAST_FACT = 6
 _TIMED: frozenset[State] = frozenset({"running", "done", "failed", "interrupted"})
 _QUIET: frozenset[State] = frozenset({"queued", "declined", "skipped"})
+_OBVIOUS = OPEN | frozenset[State](("done", "interrupted"))
+"""States that need no reason."""
+
 _TAIL = 3
 """Lines that are shown of an error, and of the output of a running command."""
 
@@ -90,7 +93,7 @@ def _card_row(call: CallUnit, pen: Pen) -> Line:
         Segment(f"{_glyph(call.state, pen.frame)} ", styles(ROLES[call.state])),
         Segment(f"{_verb(call)} ", styles("dim")),
     ]
-    shown = call.state == "done" or (call.state == "failed" and _is_command(call))
+    shown = call.state == "done" or _is_failed_command(call)
     fact = Segment(one_line(call.outcome) if shown else "", styles("dim"))
     right = _state_columns(call, pen.now, styles, "surface")
     return _row(head, call.subject, styles(role), right, pen.width, styles(), fact)
@@ -107,14 +110,19 @@ def _is_command(call: CallUnit) -> bool:
     return bool(call.args.get("command"))
 
 
+def _is_failed_command(call: CallUnit) -> bool:
+    """True for a command that ran and failed; one that could not run has no output."""
+    return call.state == "failed" and _is_command(call) and call.content is not None
+
+
 def _excerpt(call: CallUnit, pen: Pen) -> list[Line]:
     """Draw the reason of a failure, or the end of the output of a command that runs or was interrupted."""
     if call.state in ("running", "interrupted") and call.output is not None:
         written = [line.text for line in call.output.lines[-2 * _TAIL :] if line.text.strip()]
         return [_below(Segment(text, pen.styles("dim")), pen) for text in written[-_TAIL:]]
-    if call.state == "failed" and _is_command(call):
+    if _is_failed_command(call):
         return _error_output(call, pen)
-    if call.state in OPEN or call.state in ("done", "interrupted") or call.outcome in ("", DECLINED):
+    if call.state in _OBVIOUS or call.mode or call.outcome in ("", DECLINED):
         return []
     return _reason(call, pen)
 
@@ -275,7 +283,7 @@ def _state_columns(call: CallUnit, now: float, styles: ThemeStyles, on: str) -> 
     """The state of a call, unless it is done, and its time, once it has one."""
     style = styles("dim" if call.state == "done" else ROLES[call.state], on)
     elapsed = call.elapsed(now)
-    word = Segment("" if call.state == "done" else call.state, style)
+    word = Segment("" if call.state == "done" else call.word, style)
     if call.state not in _TIMED or not elapsed:
         return _Columns(time=word)
     return _Columns(

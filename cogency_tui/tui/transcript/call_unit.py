@@ -108,6 +108,9 @@ class Subject(NamedTuple):
 class CallUnit(msgspec.Struct):
     """One tool call. Times are Unix seconds, `duration` seconds.
 
+    `outcome` is for the user, `sent` the text that the model was sent in its place, if that says more. `mode`
+    is the permission mode that refused the call.
+
     `output` is its output so far, until a result replaces it. From then on the texts in `arguments` and
     `content` are packed: `args` and `result` unpack them.
     """
@@ -119,6 +122,8 @@ class CallUnit(msgspec.Struct):
     started: float = 0.0
     duration: float = 0.0
     outcome: str = ""
+    sent: str = ""
+    mode: str = ""
     content: Any = None
     action: Action = _PLAIN
     output: Output | None = None
@@ -189,7 +194,8 @@ class CallUnit(msgspec.Struct):
             if step.state == "running":
                 step.state = "interrupted"
         self.duration = event["duration"]
-        self.outcome = clean(outcome_shown(payload))
+        self.outcome, self.mode = clean(outcome_shown(payload)), payload.get("mode", "")
+        self.sent = clean(payload["outcome"]) if "brief" in payload or self.mode else ""
         self.content = packed_texts(payload["content"])
         self.arguments = packed_texts(self.args)
         self._pieces.clear()
@@ -207,6 +213,11 @@ class CallUnit(msgspec.Struct):
             self.arguments = own_arguments(self.name, tool, self.args)
             self.name = tool
         self.name = self.name or tool
+
+    @property
+    def word(self) -> str:
+        """Its state in a word or two."""
+        return f"not in {self.mode} mode" if self.mode else self.state
 
     @property
     def settled(self) -> bool:
