@@ -183,6 +183,18 @@ class Agent:
             self._profile.follow(before, self.settings)
         self._conversations.use(self.settings)
 
+    def use_configured(self, key: str) -> None:
+        """Replace the mode, permissions or dialect chosen since the start by the configured value."""
+        match key:
+            case "mode":
+                self.mode = self.settings.mode
+            case "permissions":
+                self.permissions = self.settings.permissions
+            case "dialect":
+                self.dialect = self.settings.dialect if self._flags["dialect"] else None
+            case _:
+                pass
+
     @property
     def profile(self) -> "Profile":
         """The user's profile."""

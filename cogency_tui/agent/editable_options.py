@@ -8,7 +8,7 @@ import os
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 
@@ -23,6 +23,9 @@ from cogency_tui.config.workflows import problem_of
 from cogency_tui.errors import ConfigError, UsageError
 from cogency_tui.providers.configured_providers import known_providers
 
+if TYPE_CHECKING:
+    from cogency_tui.agent.agent import Agent
+
 APPLIED: Mapping[str, str] = {
     "now": "immediately",
     "turn": "from the next message on",
@@ -33,21 +36,49 @@ APPLIED: Mapping[str, str] = {
 
 
 class Preference(msgspec.Struct, frozen=True):
-    """An option and its current state. The value of a table is the names of its entries."""
+    """An option and its configured value; `session` is in force instead, where the user has chosen that for
+    this session. The value of a table is the names of its entries.
+    """
 
     option: Option
     value: Any
     origin: Origin
+    session: str | None = None
+
+    @property
+    def present(self) -> Any:
+        """The value in force."""
+        return self.value if self.session is None else self.session
 
     @property
     def shown(self) -> str:
-        """The value as it is written."""
-        return shown_value(self.value)
+        """The value in force, as it is written."""
+        return shown_value(self.present)
+
+    def widened_by(self, value: Any) -> Any:
+        """The value from which this one takes a protection away, out of the one in force and the configured
+        one; None if it does not."""
+        given = (self.present, self.value)
+        return next((each for each in given if self.option.widens(value, each)), None)
 
 
-def preferences(configured: Configured) -> list[Preference]:
-    """All options, in their order."""
-    return [_preference(option, configured) for option in options().values()]
+def preferences(configured: Configured, session: Mapping[str, str] | None = None) -> list[Preference]:
+    """All options, in their order, with the values of the `session`."""
+    return [_preference(option, configured, session or {}) for option in options().values()]
+
+
+def session_values(agent: "Agent") -> dict[str, str]:
+    """The values in force that differ from the configured ones, by the keys of options."""
+    settings, provider = agent.settings, agent.provider
+    own = (each.model for each in known_providers(settings, os.environ) if each.name == settings.provider)
+    values = {
+        "provider": (settings.provider, provider.name),
+        "model": (next(own, settings.model), provider.model),
+        "mode": (settings.mode, agent.mode),
+        "permissions": (settings.permissions, agent.permissions),
+        "dialect": (settings.dialect, agent.dialect or settings.dialect),
+    }
+    return {key: present for key, (configured, present) in values.items() if present != configured}
 
 
 def shown_value(value: Any) -> str:
@@ -140,11 +171,11 @@ class Preferences:
         return set_key(self.path, keys, value, partial(read_settings, self.path))
 
 
-def _preference(option: Option, configured: Configured) -> Preference:
+def _preference(option: Option, configured: Configured, session: Mapping[str, str]) -> Preference:
     value = option.value_in(configured.settings)
     if option.kind == "table":
         value = tuple(value)
-    return Preference(option, value, configured.origin(option.key))
+    return Preference(option, value, configured.origin(option.key), session.get(option.key))
 
 
 def _keys(key: str) -> tuple[str, ...]:

@@ -4,7 +4,14 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from cogency_tui.agent.editable_options import Preference, Preferences, choices_of, preferences, read_value
+from cogency_tui.agent.editable_options import (
+    Preference,
+    Preferences,
+    choices_of,
+    preferences,
+    read_value,
+    session_values,
+)
 from cogency_tui.config.options import Option
 from cogency_tui.errors import ConfigError
 from cogency_tui.tui.kit.choice_dialog import ChoiceRow
@@ -37,7 +44,7 @@ class SettingsDesk:
 
     def preferences(self) -> list[Preference]:
         """All options with their present values."""
-        return preferences(self._agent.configured)
+        return preferences(self._agent.configured, session_values(self._agent))
 
     def choices(self, preference: Preference) -> Sequence[ChoiceRow]:
         """The values of an option that accepts only a few, with their meanings."""
@@ -55,7 +62,8 @@ class SettingsDesk:
         return ""
 
     async def change(self, option: Option, text: str | None) -> str:
-        """Write a value and apply it, or remove it from the file for None; return a remark for the user.
+        """Write a value and apply it, or remove it from the file for None; return a remark for the user. What
+        was chosen for the session gives way to it.
 
         Raises:
             CogencyError: the value cannot be written or applied.
@@ -68,9 +76,13 @@ class SettingsDesk:
         after = await asyncio.to_thread(self.own.text)
         if after is not None and after != before:
             self._changes.append(_Change(option, before, after))
-        await self._apply(option)
+        await asyncio.to_thread(self._agent.reload)
         origin = self._agent.configured.origin(option.key)
-        if origin.source not in ("person", "default"):
+        overridden = origin.source not in ("person", "default")
+        if not overridden:
+            self._agent.use_configured(option.key)
+        await self._follow(option.key)
+        if overridden:
             return f"Saved. {origin.where} overrides it until you quit."
         return "Saved. Takes effect at the next start." if option.when == "start" else "Saved."
 
@@ -82,12 +94,9 @@ class SettingsDesk:
         """
         option, before, after = self._changes.pop()
         await asyncio.to_thread(self.own.put_back, after, before)
-        await self._apply(option)
-        return option
-
-    async def _apply(self, option: Option) -> None:
         await asyncio.to_thread(self._agent.reload)
         await self._follow(option.key)
+        return option
 
 
 def _describe_themes(names: Sequence[str]) -> dict[str, str]:

@@ -3,13 +3,14 @@
 from collections.abc import Collection, Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import msgspec
 from rich.segment import Segment
 
-from cogency_tui.agent.editable_options import APPLIED, Preference
+from cogency_tui.agent.editable_options import APPLIED, Preference, shown_value
 from cogency_tui.config.layers import Origin
+from cogency_tui.config.options import Option
 from cogency_tui.safe_text import one_line
 from cogency_tui.tui.kit.lines import Line, cells, fit, wrap
 from cogency_tui.tui.kit.number_format import plural
@@ -68,7 +69,8 @@ def setting_rows(
 
 def _has(words: Sequence[str], preference: Preference) -> bool:
     option = preference.option
-    texts = (option.label, option.key, option.meaning, value_of(preference), preference.origin.source)
+    texts = [option.label, option.key, option.meaning, value_of(preference), preference.origin.source]
+    texts += [_SESSION] if preference.session else []
     searched = " ".join(texts).casefold()
     return all(word in searched for word in words)
 
@@ -90,15 +92,19 @@ def _group_rows(
 
 
 def value_of(preference: Preference) -> str:
-    """The value as a user reads it: with its unit, or the effect of an empty one."""
-    option, shown = preference.option, preference.shown
-    if not preference.value and option.unset:
+    """The value in force as a user reads it."""
+    return _read(preference.option, preference.present)
+
+
+def _read(option: Option, value: Any) -> str:
+    """A value as a user reads it: with its unit, or the effect of an empty one."""
+    if not value and option.unset:
         return option.unset
-    if isinstance(preference.value, int) and option.kind == "number":
-        shown = f"{preference.value:,}"
-    return f"{shown} {option.unit}".rstrip()
+    is_count = isinstance(value, int) and option.kind == "number"
+    return f"{f'{value:,}' if is_count else shown_value(value)} {option.unit}".rstrip()
 
 
+_SESSION = "this session"
 _VALUE, _KEY = 21, 33
 _ROOMY = 84
 """Cells of a line from which on it shows the key too."""
@@ -134,17 +140,20 @@ def _draw_group(row: GroupRow, width: int, styles: ThemeStyles, on: str) -> Line
 
 def _draw_option(preference: Preference, width: int, styles: ThemeStyles, on: str) -> Line:
     """Draw label and value, and where there is room the key at the right end."""
-    own = preference.origin.source != "default"
+    own, aside = preference.origin.source != "default", _SESSION if preference.session else ""
+    weight = "bold" if own or aside else ""
     key_width = _KEY if width >= _ROOMY else 0
-    label_width = max(8, width - 4 - _VALUE - key_width)
-    value = fit(one_line(value_of(preference)) or "—", _VALUE)
+    label_width = max(8, width - 4 - _VALUE - key_width - len(aside))
     key = fit(preference.option.key, key_width - 2) if key_width else ""
+    room = _VALUE + max(0, key_width - cells(key) - 2)
+    value = fit(one_line(value_of(preference)) or "—", room)
     return Line(
         [
             Segment("● " if own else "  ", styles("accent", on)),
-            Segment(f"{fit(preference.option.label, label_width):<{label_width}}  ", styles("text", on)),
-            Segment(value + " " * (_VALUE - cells(value)), styles("text", on, "bold" if own else "")),
-            Segment(f"{key:>{key_width}}", styles("dim", on)),
+            Segment(f"{fit(preference.option.label, label_width):<{label_width}}", styles("text", on)),
+            Segment(f"{aside}  ", styles("accent", on)),
+            Segment(value, styles("text", on, weight)),
+            Segment(key.rjust(_VALUE + key_width - cells(value)), styles("dim", on)),
         ]
     )
 
@@ -174,15 +183,14 @@ def _draw_option_note(
     if preference.option.kind == "table" and not _OPENS.get(preference.option.key):
         table = f"Edit [{preference.option.key}.NAME] tables in the file."
         lines += wrap([Segment(table, styles("dim"))], width)
-    return [*lines, *wrap([Segment(f"{_describe_origin(preference.origin)}.", styles("dim"))], width)]
+    return [*lines, *wrap([Segment(f"{_describe_source(preference)}.", styles("dim"))], width)]
 
 
-def describe_widening(preference: Preference, value: str) -> str:
-    """Ask whether to give an option a value that takes a protection away."""
-    option = preference.option
+def describe_widening(option: Option, before: Any, value: Any) -> str:
+    """Ask whether to give an option a value that takes a protection away, which `before` gives."""
     means = option.means.get(value, "")
     effect = f"{means[:1].upper()}{means[1:]}.\n\n" if means else ""
-    return f"{option.label}: {preference.shown} → {value}\n\n{effect}Change it for all conversations?"
+    return f"{option.label}: {shown_value(before)} → {value}\n\n{effect}Change it for all conversations?"
 
 
 def _sentence(preference: Preference) -> str:
@@ -192,6 +200,14 @@ def _sentence(preference: Preference) -> str:
 
 def _when(preference: Preference) -> str:
     return APPLIED[preference.option.when]
+
+
+def _describe_source(preference: Preference) -> str:
+    origin = _describe_origin(preference.origin)
+    if preference.session is None:
+        return origin
+    configured = one_line(_read(preference.option, preference.value))
+    return f"Chosen for this session. Configured: {configured} ({origin[0].lower()}{origin[1:]})"
 
 
 def _describe_origin(origin: Origin) -> str:

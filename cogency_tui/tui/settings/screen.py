@@ -136,7 +136,7 @@ class SettingsScreen(ListDialog["str | None", Row]):
         """Let the user choose one of the values of an option."""
 
         async def chosen(value: str | None) -> None:
-            if value is not None and value != preference.shown:
+            if value is not None and (value != preference.shown or preference.session):
                 await self._change_safely(preference, value)
 
         app_of(self).push_screen(ChoiceDialog(preference.option.label, choices), chosen)
@@ -150,8 +150,8 @@ class SettingsScreen(ListDialog["str | None", Row]):
             if yes:
                 await self._change(option, text)
 
-        if option.widens(value, preference.value):
-            question = Confirmation(describe_widening(preference, value))
+        if (before := preference.widened_by(value)) is not None:
+            question = Confirmation(describe_widening(option, before, value))
             app_of(self).push_screen(question, answered)
         else:
             await self._change(option, text)
@@ -248,7 +248,7 @@ class SettingsScreen(ListDialog["str | None", Row]):
         row = self.rows.row
         if row is not None and (verb := _verb_of(row)):
             choices.append(("enter", verb, "open"))
-        if isinstance(row, SettingRow) and row.preference.origin.source == "person":
+        if isinstance(row, SettingRow) and _can_reset(row):
             choices.append(("d", "default", "default"))
         if self._desk.can_undo:
             choices.append(("u", "undo", "undo"))
@@ -256,6 +256,13 @@ class SettingsScreen(ListDialog["str | None", Row]):
 
     def _draw_note(self, width: int, styles: ThemeStyles) -> list[Line]:
         return draw_setting_note(self.rows.row, self._saved, self._problem, width, styles)
+
+
+def _can_reset(row: SettingRow) -> bool:
+    """True if the user's file sets the option, or only the session, which another screen did not do."""
+    source = row.preference.origin.source
+    chosen = row.preference.session is not None and not row.opens
+    return source == "person" or (source == "default" and chosen)
 
 
 def _verb_of(row: Row) -> str:

@@ -161,6 +161,56 @@ async def test_a_widening_of_safety_is_confirmed_and_u_restores_the_file_to_the_
         assert "Undo" not in shown(pilot.app.screen.query_one(Choices))
 
 
+async def test_what_was_chosen_for_the_session_is_shown_as_that(project: Path) -> None:
+    write('permissions = "plan"\n')
+    agent = agent_in(project)
+    agent.permissions, agent.mode = "edits", "replay"
+    async with at_work(agent, (110, 40)) as pilot:
+        listed = await settings(pilot)
+        await select(pilot, listed, "mode")
+        assert line(listed, "mode").split() == ["Session", "mode", "this", "session", "replay", "mode"]
+        await until(pilot, lambda: "Chosen for this session. Configured: auto (default)." in note(pilot))
+        await select(pilot, listed, "permissions")
+        assert line(listed, "permissions").split()[1:-1] == ["Permissions", "this", "session", "edits"]
+        await until(pilot, lambda: "Configured: plan (set in ~/" in note(pilot))
+
+        # A choice here is for good, and the session has no other; "edits" would be more than what is saved.
+        await choose(pilot, "edits")
+        await confirm(pilot, "n")
+        assert (agent.permissions, written()) == ("edits", 'permissions = "plan"\n')
+        await choose(pilot, "plan")
+        await until(pilot, lambda: agent.permissions == "plan")
+        await until(pilot, lambda: "this session" not in line(listed, "permissions"))
+
+
+async def test_a_return_to_more_than_the_session_has_is_confirmed(project: Path) -> None:
+    write('permissions = "auto"\n')
+    agent = agent_in(project)
+    agent.permissions = "ask"
+    async with at_work(agent, (110, 40)) as pilot:
+        listed = await settings(pilot)
+        await select(pilot, listed, "permissions")
+        await choose(pilot, "auto")
+        await until(pilot, lambda: "ask → auto" in shown(pilot.app.screen.query_one(QuestionBody)))
+        await confirm(pilot, "n")
+        assert agent.permissions == "ask"
+        await pilot.press("d")
+        await until(pilot, lambda: written() == "")
+        assert agent.permissions == "ask"
+
+
+async def test_a_model_chosen_for_the_session_is_shown_with_the_configured_one(project: Path) -> None:
+    write('provider = "openai"\nmodel = "m-1"\n')
+    agent = Agent(project=project, data=project.parent / "data")
+    await agent.choose_model("openai", "m-2")
+    async with at_work(agent, (60, 16)) as pilot:
+        listed = await settings(pilot)
+        assert "this session" not in shown(listed).split("\n")[1]
+        assert shown(listed).split("\n")[2].split() == ["●", "Model", "this", "session", "m-2"]
+        await select(pilot, listed, "model")
+        await until(pilot, lambda: "Configured: m-1 (set in" in note(pilot))
+
+
 async def test_an_undo_keeps_what_was_written_into_the_file_since(project: Path) -> None:
     write("# mine\n")
     async with at_work(agent_in(project), (110, 40)) as pilot:
