@@ -19,6 +19,7 @@ from cogency_tui.protocol.events import (
     ErrorPayload,
     Event,
     ResultEvent,
+    ResultPayload,
     describe_error,
     outcome_shown,
 )
@@ -109,7 +110,8 @@ class Updates:
 
     def __init__(self, project: Path) -> None:
         self._project = project
-        self._known: set[str] = set()
+        self._titles: dict[str, str] = {}
+        """The titles of the calls that the editor knows, by id."""
         self._live: dict[str, str] = {}
 
     def of(self, event: Event, diffs: Sequence[Any] = ()) -> list[Any]:
@@ -142,9 +144,11 @@ class Updates:
         id = event["id"]
         if event.get("partial"):
             name = json.loads(event["content"]).get("name")
-            if isinstance(name, str) and id not in self._known:
-                self._known.add(id)
-                yield acp.start_tool_call(id, _title(name), kind=kind_of(own_tool(name)), status="pending")
+            if isinstance(name, str) and id not in self._titles:
+                self._titles[id] = _title(name)
+                yield acp.start_tool_call(
+                    id, self._titles[id], kind=kind_of(own_tool(name)), status="pending"
+                )
             return
         call = as_tool_call(call_record(event))
         name, args = str(call["name"]), call["args"]
@@ -156,19 +160,15 @@ class Updates:
             "locations": self._locations(own_arguments(name, tool, _table(args))),
             "raw_input": _clean(args),
         }
-        if id in self._known:
-            yield acp.update_tool_call(id, **shown)
-        else:
-            self._known.add(id)
-            yield acp.start_tool_call(id, **shown)
+        start = acp.update_tool_call if id in self._titles else acp.start_tool_call
+        self._titles[id] = shown["title"]
+        yield start(id, **shown)
 
     def _result(self, event: ResultEvent, diffs: Sequence[Any]) -> Iterator[Any]:
         id, payload = event["id"], event["payload"]
-        if id not in self._known:
-            self._known.add(id)
-            yield acp.start_tool_call(
-                id, _title(event["tool"]), kind=kind_of(event["tool"]), status="pending"
-            )
+        if id not in self._titles:
+            self._titles[id] = title = _title(event["tool"])
+            yield acp.start_tool_call(id, title, kind=kind_of(event["tool"]), status="pending")
         if event.get("partial"):
             content = payload["content"]
             text = self._live.get(id, "") + (content if isinstance(content, str) else "")
@@ -177,12 +177,17 @@ class Updates:
             yield acp.update_tool_call(id, status="in_progress", content=shown)
             return
         self._live.pop(id, None)
-        status = "failed" if payload["error"] else "completed"
-        content = [
-            *diffs,
-            *([_text(text)] if (text := _output(outcome_shown(payload), payload["content"])) else []),
-        ]
-        yield acp.update_tool_call(id, status=status, content=content)
+        text = _output(outcome_shown(payload), payload["content"])
+        content = [*diffs, *([_text(text)] if text else [])]
+        yield acp.update_tool_call(id, content=content, **self._end(id, payload))
+
+    def _end(self, id: str, payload: ResultPayload) -> dict[str, Any]:
+        """The status of a call that has ended. The protocol has none for a declined one, which is therefore
+        `failed` with a title and a raw output that say `declined`."""
+        if payload["state"] != "declined":
+            return {"status": "failed" if payload["error"] else "completed"}
+        title = _shortened(f"{_declined(payload)}: {self._titles[id]}")
+        return {"status": "failed", "title": title, "raw_output": {"state": "declined"}}
 
     def _locations(self, args: Mapping[str, Any]) -> list[ToolCallLocation] | None:
         """The file that a call names, if it is in the project."""
@@ -210,8 +215,17 @@ def _table(args: Any) -> Mapping[str, Any]:
 
 def _title(name: str, args: Any = None) -> str:
     first = next((value for value in _table(args).values() if isinstance(value, str) and value.strip()), "")
-    title = one_line(f"{name} {first}".strip())
+    return _shortened(one_line(f"{name} {first}".strip()))
+
+
+def _shortened(title: str) -> str:
     return title if len(title) <= _LONGEST_TITLE else f"{title[: _LONGEST_TITLE - 1]}…"
+
+
+def _declined(payload: ResultPayload) -> str:
+    """The label of a call that the user has declined, or that their permission mode does not allow."""
+    mode = payload.get("mode")
+    return f"Not in {mode} mode" if mode else "Declined"
 
 
 def _output(outcome: str, content: Any) -> str:

@@ -164,6 +164,20 @@ async def test_what_is_refused_is_not_done(project: Path, data: Path, choice: st
     told = failed[-1].content[0].content.text
     assert ("You declined." if choice == "no" else "no user is available to approve it") in told
     assert "Their reason" not in told
+    assert failed[-1].title == ("Declined: edit greet.py" if choice == "no" else None)
+    assert failed[-1].raw_output == ({"state": "declined"} if choice == "no" else None)
+
+
+async def test_what_the_mode_does_not_allow_is_no_plain_failure(project: Path, data: Path) -> None:
+    editor = Editor()
+    async with served(editor, data) as connection:
+        session = await connection.new_session(cwd=str(project))
+        await connection.set_session_mode(session_id=session.session_id, mode_id="plan")
+        await connection.prompt(session_id=session.session_id, prompt=[acp.text_block(REPLACE)])
+    assert not editor.asked
+    (declined,) = [updates[-1] for updates in editor.calls().values() if updates[-1].raw_output]
+    assert (declined.status, declined.title) == ("failed", "Not in plan mode: edit greet.py")
+    assert declined.content[0].content.text.strip("`\n") == "Not in plan mode."
 
 
 async def test_a_mode_changes_what_is_asked(project: Path, data: Path) -> None:
