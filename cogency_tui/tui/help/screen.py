@@ -43,9 +43,10 @@ HelpGroup = tuple[str, Sequence[HelpRow]]
 
 
 def collect_keys(screen: Screen[Any], commands: Sequence[SlashCommand] = ()) -> list[HelpGroup]:
-    """The keys that work on `screen` at its focus, and `commands`, in the groups of the command palette."""
+    """The keys that work on `screen` at its focus, or would at another moment, and `commands`, in the groups
+    of the command palette."""
     groups: dict[str, dict[tuple[str, str], list[str]]] = {}
-    active = [each for each in screen.active_bindings.values() if each.enabled and each.binding.id]
+    active = [each for each in screen.active_bindings.values() if each.binding.id]
     for each in sorted(
         active, key=lambda each: (each.node is app_of(screen), _place(each.node, each.binding))
     ):

@@ -104,7 +104,7 @@ class QuestionPanel(Vertical, can_focus=True):
             "Always in this project",
             show=False,
             id="question.always",
-            tooltip="Add a rule; /permissions lists and revokes it",
+            tooltip="Always allow calls like this; /permissions lists and revokes the rule",
         ),
         Binding(
             "n", "answer(False, 'once')", "No", show=False, id="question.no", tooltip="Decline this call"
@@ -118,8 +118,8 @@ class QuestionPanel(Vertical, can_focus=True):
             tooltip="Decline and tell the agent why",
         ),
         Binding("escape", "back", "Stop", show=False, id="question.stop", tooltip="Stop the turn"),
-        Binding("up,k", "scroll(-1)", "Up", show=False, id="question.up"),
-        Binding("down,j", "scroll(1)", "Down", show=False, id="question.down"),
+        Binding("up,k", "scroll(-1)", "Scroll up", show=False, id="question.up"),
+        Binding("down,j", "scroll(1)", "Scroll down", show=False, id="question.down"),
         Binding("pageup", "scroll(-10)", "Page up", show=False, id="question.page_up"),
         Binding("pagedown,space", "scroll(10)", "Page down", show=False, id="question.page_down"),
         Binding(
@@ -130,7 +130,7 @@ class QuestionPanel(Vertical, can_focus=True):
             id="question.next",
             tooltip="Select the next answer; Enter gives it",
         ),
-        Binding("left", "select(-1)", "Previous answer", show=False, id="question.previous"),
+        Binding("left", "select(-1)", "Select the previous answer", show=False, id="question.previous"),
         Binding(
             "enter",
             "choose",
@@ -338,7 +338,8 @@ class QuestionPanel(Vertical, can_focus=True):
         """Pass input typed in one go, and keys that are not the question's, to the prompt."""
         if self._reasoning:
             return
-        active = self.screen.active_bindings.get(event.key)
+        found = self.screen.active_bindings.get(event.key)
+        active = found if found is not None and found.enabled else None
         action = active.binding.action if active is not None and active.node is self else ""
         if action == "back":
             return
@@ -384,6 +385,10 @@ class QuestionPanel(Vertical, can_focus=True):
             self._pass_on(event)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Return None for an action that is not available at the moment: the help lists it."""
+        return self._is_available(action, parameters) or None
+
+    def _is_available(self, action: str, parameters: tuple[object, ...]) -> bool:
         if action == "back":
             return not self.answered
         if action == "look":

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import pytest
 from textual import events
 from textual.app import App, ComposeResult
+from textual.binding import Binding
 from textual.geometry import Region, Size
 from textual.pilot import Pilot
 from textual.widgets import Input
@@ -730,6 +731,30 @@ async def test_a_question_goes_along_from_screen_to_screen_and_waits_below_a_dia
         await answer(pilot, "n")
         await until(pilot, lambda: agent.answers == [Answer(allow=False)])
         await until(pilot, lambda: prompt_of(pilot).has_focus)
+
+
+@pytest.mark.parametrize("pause", [True, False])
+async def test_the_help_lists_all_keys_of_a_question(project: Path, pause: bool) -> None:
+    agent = ScriptedAgent(project, [asks(NARROW)])
+    async with app_over(agent).run_test(size=(100, 60)) as pilot:
+        await opened(pilot)
+        await send(pilot, "go")
+        question = await asked(pilot)
+        question.clock = clock = Clock()
+        if not pause:
+            clock.now += 10_000_000
+            await until(pilot, lambda: question.check_action("answer", (True, "once")))
+        assert not question.check_action("answer", (True, "turn"))
+        await pilot.press("f1")
+        await until(pilot, lambda: isinstance(pilot.app.screen, HelpScreen))
+        listed = " ".join(shown(pilot.app.screen.query_one("#help-body")).split())
+        for binding in QuestionPanel.BINDINGS:
+            assert isinstance(binding, Binding)
+            assert (binding.tooltip or binding.description) in listed
+        await pilot.press("escape")
+        await until(pilot, lambda: pilot.app.screen is main_of(pilot))
+        await pilot.press("a")
+        await until(pilot, lambda: prompt_of(pilot).text == "a")
 
 
 async def test_what_a_dialog_has_covered_is_seen_again_before_it_is_answered(project: Path) -> None:
