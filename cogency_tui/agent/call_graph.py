@@ -238,7 +238,7 @@ def _dependencies(job: Job, by_action: Mapping[str, Job]) -> list[tuple[str, Job
 
 _BECAME = {
     NodeState.FAILED: "failed",
-    NodeState.DECLINED: "failed",
+    NodeState.DECLINED: "was declined",
     NodeState.SKIPPED: "was skipped",
     NodeState.LOST: "has no result",
 }

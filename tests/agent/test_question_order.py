@@ -83,6 +83,15 @@ async def test_a_declined_edit_keeps_the_order_and_the_count(files: Path) -> Non
     assert states == ["declined", "done", "declined", "done", "done"]
 
 
+async def test_what_depends_on_a_declined_edit_is_skipped_for_that_reason(files: Path) -> None:
+    user = User(NO)
+    stage = Stage(default_tools(), root=files, permissions="ask", ask=user.ask)
+    stage.submit("edit", {"file": "a", "old": "one", "new": "1"}, id="first", mode="async")
+    then = stage.submit("read", {"file": "b"}, id="then", mode="async", depends_on=["first"])
+    await stage.end()
+    assert stage.outcome(then) == 'Skipped: it depends on "first", which was declined'
+
+
 async def test_an_edit_that_fails_before_it_asks_changes_no_number(files: Path) -> None:
     user = User()
     stage = Stage(default_tools(), root=files, permissions="ask", ask=user.ask)
