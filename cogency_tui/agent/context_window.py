@@ -11,16 +11,16 @@ from dataclasses import dataclass
 from cogency_tui.agent.background_request import record_request
 from cogency_tui.agent.compaction import Compaction, CompactionPlan, Fates, length_of
 from cogency_tui.agent.cycle_metrics import Calibration, characters_in
-from cogency_tui.agent.kept_parts import describe_kept, kept_parts, name_of, pinned_part
 from cogency_tui.agent.request_messages import (
-    KeptPart,
     MessageLog,
+    VerbatimPart,
     Way,
     build_messages,
     framed,
     left_out,
     summary_message,
 )
+from cogency_tui.agent.verbatim_parts import describe_verbatim, name_of, pinned_part, verbatim_parts
 from cogency_tui.config.schema import Settings
 from cogency_tui.errors import ContextTooLongError, ProviderProtocolError, UsageError
 from cogency_tui.protocol import Dialect, create_parser
@@ -168,9 +168,9 @@ class History:
         shown = [event for _number, event in await self._events(summary)]
         block = await self._environment()
         environment = len(f"{block}\n\n") if block else 0
-        kept = await self._kept(summary.through) if summary else ()
-        pinned = sum(len(part.text) for part in kept if part.pinned)
-        summarised = len(summary_message(summary, kept=self._describe(kept))) - pinned
+        verbatim = await self._verbatim(summary.through) if summary else ()
+        pinned = sum(len(part.text) for part in verbatim if part.pinned)
+        summarised = len(summary_message(summary, verbatim=self._describe(verbatim))) - pinned
         results = characters_in(self._render("", [e for e in shown if e["type"] == "result"])[1:])
         everything = characters_in(self._render(await self._summary_text(summary), shown)[1:])
         parts = [(name, len(text)) for name, text in self._parts]
@@ -210,8 +210,8 @@ class History:
 
     async def _after(self, summary: Summary | None, through: int) -> int:
         """The tokens of the context after a summary of the events up to the one numbered `through`, about."""
-        kept = self._describe(await self._kept(through))
-        around = len(self._system) + len(await self._environment()) + len(kept)
+        verbatim = self._describe(await self._verbatim(through))
+        around = len(self._system) + len(await self._environment()) + len(verbatim)
         written = self._calibration.tokens(len(summary.text)) if summary else 0
         return self._calibration.tokens(around) + max(_NEW_SUMMARY, written)
 
@@ -282,24 +282,24 @@ class History:
         if summary is None:
             return ""
         environment = await self._environment(summary.through)
-        return summary_message(summary, environment, self._describe(await self._kept(summary.through)))
+        return summary_message(summary, environment, self._describe(await self._verbatim(summary.through)))
 
-    async def _kept(self, through: int) -> Sequence[KeptPart]:
+    async def _verbatim(self, through: int) -> Sequence[VerbatimPart]:
         """The parts up to an event that stay verbatim when they are summarised."""
         id, settings = self._conversation_id, self._settings
         keeps, limit = settings.compact_keeps_messages, settings.output_limit
         rooms = self._room(VERBATIM), self._room(PINNED)
         key = through, rooms, keeps, limit, await self._pins.version(id)
-        if self._log.kept is None or self._log.kept[0] != key:
+        if self._log.verbatim is None or self._log.verbatim[0] != key:
             written = await self._store.messages(id, through) if keeps else []
             pinned = [self._quote(part) for part in await self._pins.parts(id, through)]
-            self._log.kept = key, kept_parts(written, pinned, *rooms)
-        return self._log.kept[1]
+            self._log.verbatim = key, verbatim_parts(written, pinned, *rooms)
+        return self._log.verbatim[1]
 
-    def _describe(self, kept: Sequence[KeptPart]) -> str:
-        return describe_kept(kept, has_messages=self._settings.compact_keeps_messages)
+    def _describe(self, parts: Sequence[VerbatimPart]) -> str:
+        return describe_verbatim(parts, has_messages=self._settings.compact_keeps_messages)
 
-    def _quote(self, part: PinnedPart) -> KeptPart:
+    def _quote(self, part: PinnedPart) -> VerbatimPart:
         return pinned_part(part, self._settings.output_limit)
 
     def _room(self, share: float) -> int:
@@ -317,7 +317,7 @@ class History:
     async def _fates(self, through: int) -> Fates:
         """The fates of parts, of which those up to an event are summarised."""
         pinned = [part.number for part in await self._pins.parts(self._conversation_id)]
-        cut = {part.number: part.omitted for part in await self._kept(through)}
+        cut = {part.number: part.omitted for part in await self._verbatim(through)}
         tokens, settings = self._calibration.tokens, self._settings
         keeps = settings.compact_keeps_messages
         return Fates(pinned, cut, tokens, settings.output_limit, keeps_messages=keeps)

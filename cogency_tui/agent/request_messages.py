@@ -76,13 +76,13 @@ def _noted(messages: list[Message], note: str) -> list[Message]:
     return messages
 
 
-def summary_message(summary: Summary | None, environment: str = "", kept: str = "") -> str:
+def summary_message(summary: Summary | None, environment: str = "", verbatim: str = "") -> str:
     """The message that replaces summarised events in the model's context, including the `environment` block
-    that was part of them, and those that are `kept` verbatim.
+    that was part of them, and the parts that stay `verbatim`.
     """
     if summary is None:
         return ""
-    parts = [part for part in (environment, kept) if part]
+    parts = [part for part in (environment, verbatim) if part]
     parts.append(
         "[engine] The conversation before this point, summarized "
         f"({'edited by the user' if summary.edited else 'by the model'}):\n\n{summary.text}"
@@ -90,7 +90,7 @@ def summary_message(summary: Summary | None, environment: str = "", kept: str = 
     return "\n\n".join(parts)
 
 
-def verbatim(written: Sequence[str], room: int) -> list[str]:
+def shortened(written: Sequence[str], room: int) -> list[str]:
     """Texts in at most about `room` characters: the longest are cut in their middle."""
     share = max(1, _fair_share(sorted(map(len, written)), room))
     return [cut(text, share) for text in written]
@@ -198,7 +198,7 @@ def cut(text: str, limit: int) -> str:
     return f"{text[:head]}\n[… {len(text) - limit:,} of {len(text):,} characters omitted …]\n{text[-tail:]}"
 
 
-class KeptPart(NamedTuple):
+class VerbatimPart(NamedTuple):
     """A part of the summarised conversation that stays verbatim: the number of its event, its text for the
     model, whether the user has pinned it, and the characters that were cut out of it."""
 
@@ -226,8 +226,8 @@ class MessageLog:
 
     def __init__(self) -> None:
         self._way = Way(0, "xml", 0)
-        self.kept: tuple[Hashable, Sequence[KeptPart]] | None = None
-        """The parts that are kept verbatim, as the last request had them, and what they depend on."""
+        self.verbatim: tuple[Hashable, Sequence[VerbatimPart]] | None = None
+        """The parts that stay verbatim, as the last request had them, and what they depend on."""
         self.restart()
 
     def restart(self, *, in_parts: bool = True) -> None:

@@ -19,7 +19,7 @@ from cogency_tui.errors import ConfigError
 
 _PREFIX = "COGENCY_"
 
-Source = Literal["default", "person", "project", "environment", "flag"]
+Source = Literal["default", "user", "project", "environment", "flag"]
 
 
 class Origin(msgspec.Struct, frozen=True):
@@ -86,7 +86,7 @@ def configure(
         text = read_text(path)
         settings = read_settings(path, text)
         if table := parse(path, text):
-            layers.append(file_layer("person", path, text, dict(_values_in(table))))
+            layers.append(file_layer("user", path, text, dict(_values_in(table))))
         if project is not None:
             settings, narrower = _narrowed(settings, project)
             layers.append(narrower)

@@ -37,12 +37,12 @@ def test_every_option_says_its_value_and_where_it_is_from(run: Run, project: Pat
 
     assert list(rows) == list(options())
     told = {key: (row["value"], row["source"], row["where"]) for key, row in rows.items()}
-    assert told["mode"] == ("replay", "person", f"{path}:2")
+    assert told["mode"] == ("replay", "user", f"{path}:2")
     assert told["theme"] == ("dusk", "environment", "COGENCY_THEME")
     assert told["max_iterations"] == (9, "flag", "--max-iterations")
     assert told["dialect"] == ("action", "project", f"{project.resolve()}/.cogency/config.toml:1")
     assert told["permissions"] == ("ask", "default", ""), "a project widens nothing"
-    assert told["budget.turn.hard"] == (1, "person", f"{path}:6")
+    assert told["budget.turn.hard"] == (1, "user", f"{path}:6")
     assert told["footer"] == (True, "default", "")
     assert all(row["meaning"] for row in rows.values())
 

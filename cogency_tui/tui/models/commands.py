@@ -150,4 +150,4 @@ class ModelCommands(FeatureCommands):
     def _overriding(self) -> str:
         """What overrides the model of the user's configuration; empty if nothing does."""
         origins = map(self._agent.configured.origin, ("provider", "model"))
-        return next((each.where for each in origins if each.source not in ("person", "default")), "")
+        return next((each.where for each in origins if each.source not in ("user", "default")), "")

@@ -78,7 +78,7 @@ class SettingsDesk:
             self._changes.append(_Change(option, before, after))
         await asyncio.to_thread(self._agent.reload)
         origin = self._agent.configured.origin(option.key)
-        overridden = origin.source not in ("person", "default")
+        overridden = origin.source not in ("user", "default")
         if not overridden:
             self._agent.use_configured(option.key)
         await self._follow(option.key)

@@ -214,7 +214,7 @@ def _describe_origin(origin: Origin) -> str:
     where = one_line(origin.where).replace(f"{Path.home()}/", "~/", 1)
     sentences = {
         "default": "Default",
-        "person": f"Set in {where}",
+        "user": f"Set in {where}",
         "project": f"From this project, which you trust: {where}",
         "environment": f"From the environment, {origin.where}; it overrides your file",
         "flag": f"From the command line, {origin.where}; it overrides your file until you quit",

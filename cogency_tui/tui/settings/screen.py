@@ -234,7 +234,7 @@ class SettingsScreen(ListDialog["str | None", Row]):
         preferences = self._desk.preferences()
         rows = setting_rows(preferences, self._words, self._unfolded)
         (self.rows.update_rows if again else self.rows.show)(rows)
-        own = sum(each.origin.source == "person" for each in preferences)
+        own = sum(each.origin.source == "user" for each in preferences)
         text = f"{own} changed" if own else "nothing changed"
         self.heading.state(f"{text} · {self._path}")
         self.show_selected()
@@ -262,7 +262,7 @@ def _can_reset(row: SettingRow) -> bool:
     """True if the user's file sets the option, or only the session, which another screen did not do."""
     source = row.preference.origin.source
     chosen = row.preference.session is not None and not row.opens
-    return source == "person" or (source == "default" and chosen)
+    return source == "user" or (source == "default" and chosen)
 
 
 def _verb_of(row: Row) -> str:

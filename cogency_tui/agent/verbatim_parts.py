@@ -8,7 +8,7 @@ or a page says stays data.
 import json
 from collections.abc import Iterator, Sequence
 
-from cogency_tui.agent.request_messages import KeptPart, capped, verbatim
+from cogency_tui.agent.request_messages import VerbatimPart, capped, shortened
 from cogency_tui.protocol.transcript import (
     Answered,
     as_tool_call,
@@ -32,28 +32,28 @@ _PINS = (
 _NAMED = 60
 
 
-def kept_parts(
-    messages: Sequence[tuple[int, str]], pinned: Sequence[KeptPart], room: int, pin_room: int
-) -> list[KeptPart]:
+def verbatim_parts(
+    messages: Sequence[tuple[int, str]], pinned: Sequence[VerbatimPart], room: int, pin_room: int
+) -> list[VerbatimPart]:
     """The user's `messages`, with the numbers of their events, in at most about `room` characters, and the
     `pinned` parts in at most about `pin_room`, in order."""
     numbers = {part.number for part in pinned}
-    others = [KeptPart(number, text, False) for number, text in messages if number not in numbers]
-    return sorted([*_shortened(others, room), *_shortened(pinned, pin_room)])
+    others = [VerbatimPart(number, text, False) for number, text in messages if number not in numbers]
+    return sorted([*_within(others, room), *_within(pinned, pin_room)])
 
 
-def _shortened(parts: Sequence[KeptPart], room: int) -> Iterator[KeptPart]:
-    for part, text in zip(parts, verbatim([part.text for part in parts], room), strict=True):
+def _within(parts: Sequence[VerbatimPart], room: int) -> Iterator[VerbatimPart]:
+    for part, text in zip(parts, shortened([part.text for part in parts], room), strict=True):
         yield part._replace(text=text, omitted=max(0, len(part.text) - len(text)))
 
 
-def pinned_part(part: PinnedPart, limit: int) -> KeptPart:
+def pinned_part(part: PinnedPart, limit: int) -> VerbatimPart:
     """A pinned part as the model receives it; of a result at most `limit` characters."""
-    return KeptPart(part.number, _quote(part, limit), True)
+    return VerbatimPart(part.number, _quote(part, limit), True)
 
 
-def describe_kept(parts: Sequence[KeptPart], *, has_messages: bool) -> str:
-    """The text of the kept parts for the model; empty if there are none."""
+def describe_verbatim(parts: Sequence[VerbatimPart], *, has_messages: bool) -> str:
+    """The text of these parts for the model; empty if there are none."""
     if not parts:
         return ""
     is_pinned = any(part.pinned for part in parts)
