@@ -294,6 +294,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         str, _option("Color theme; auto: night or day, as the terminal", "Color theme", group="Interface")
     ] = "auto"
     footer: Annotated[bool, _option("Footer with key bindings", "Footer with keys")] = True
+    vim: Annotated[bool, _option("Vim keys in the prompt", "Vim keys")] = False
     mouse: Annotated[
         bool, _option("Mouse support; off: leave the mouse to the terminal", "Mouse", when="start")
     ] = True

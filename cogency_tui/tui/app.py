@@ -370,6 +370,8 @@ class CogencyApp(App[int]):
                 # Input typed ahead has no effect any more, and the exit does not wait for it.
                 return
             self._collecting.touch()
+        if isinstance(event, events.Key) and self.screen is self._main and self._main.preempts(event):
+            return
         if isinstance(event, events.Key | events.Paste) and not self._pending_input.is_for(
             event, self.screen
         ):

@@ -14,16 +14,22 @@ from cogency_tui.tui.kit.typed_app import app_of
 
 if TYPE_CHECKING:
     from cogency_tui.agent.doctor import Finding
+    from cogency_tui.tui.help.screen import HelpGroup
 
 
 class HelpCommands(FeatureCommands):
-    """Shows dialogs over `screen`; `commands` are the available ones."""
+    """Shows dialogs over `screen`; `commands` are the available ones, `further` the keys without bindings."""
 
     def __init__(
-        self, screen: Screen[Any], bridge: Bridge, commands: Callable[[], Sequence[SlashCommand]]
+        self,
+        screen: Screen[Any],
+        bridge: Bridge,
+        commands: Callable[[], Sequence[SlashCommand]],
+        further: "Callable[[], list[HelpGroup]]",
     ) -> None:
         super().__init__(screen, bridge)
         self._commands = commands
+        self._further = further
 
     def handlers(self) -> dict[str, Handler]:
         return {"help": self.show_help, "show_keys": self.show_keys, "doctor": self.examine}
@@ -52,7 +58,7 @@ class HelpCommands(FeatureCommands):
         """Show the keys that work at the focus, and the commands."""
         from cogency_tui.tui.help.screen import HelpScreen, collect_keys
 
-        groups = collect_keys(self._screen, self._commands())
+        groups = [*collect_keys(self._screen, self._commands()), *self._further()]
         app_of(self._screen).push_screen(HelpScreen("Help", groups))
 
     def show_keys(self, _argument: str = "") -> None:

@@ -49,6 +49,7 @@ from cogency_tui.tui.undo.commands import UndoCommands
 
 if TYPE_CHECKING:
     from cogency_tui.store.store import StoredConversation
+    from cogency_tui.tui.help.screen import HelpGroup
     from cogency_tui.tui.main.screen import MainScreen
 
 
@@ -102,7 +103,7 @@ class Features:
             UndoCommands(screen, bridge, self.review.recount),
             self.review,
             ServerCommands(screen, bridge),
-            HelpCommands(screen, bridge, lambda: self.custom.known),
+            HelpCommands(screen, bridge, lambda: self.custom.known, self._vim_keys),
             self.custom,
             SettingsCommands(screen, bridge, display),
             StatusCommands(screen, bridge),
@@ -130,6 +131,7 @@ class Features:
             )
             self.display.show(Transcript(), Measure())
             screen.query_one(Prompt).pick_from(self.start)
+            screen.query_one(Prompt).use_vim(on=screen.agent.settings.vim)
             # A new input of Textual's takes the terminal's cursor, though it has no focus.
             app_of(screen).cursor_position = screen.query_one(Prompt).cursor_screen_offset
         app_of(screen).theme_changed_signal.subscribe(screen, lambda _theme: conversation.reflow())
@@ -142,6 +144,15 @@ class Features:
         conversation = self._screen.query_one(Conversation)
         if not conversation.transcript.units:
             conversation.reflow()
+
+    def _vim_keys(self) -> "list[HelpGroup]":
+        """The help of Vim's keys, while they are on."""
+        if self._screen.query_one(Prompt).vim_mode is None:
+            return []
+        from cogency_tui.tui.help.screen import HelpRow
+        from cogency_tui.tui.prompt.vim_keys import VIM_KEYS
+
+        return [("Vim keys in the prompt", [HelpRow(*row) for row in VIM_KEYS])]
 
     def _moved(self) -> None:
         self.updates.refresh()

@@ -123,7 +123,7 @@ class MainScreen(Screen[None]):
                 *(["command('review')"] if transcript and transcript.changes() else []),
                 "command('help')",
                 "command('choose_model')",
-                "command('recall')",
+                *(["command('recall')"] if not self.query_one(Prompt).claims("ctrl+r") else []),
                 "toggle_pane('files')",
                 "toggle_pane('calls')",
                 "next_pane(1)",
@@ -168,6 +168,12 @@ class MainScreen(Screen[None]):
 
     def take_typed(self, event: events.Key | events.Paste) -> None:
         self.query_one(Prompt).take(event)
+
+    def preempts(self, event: events.Key) -> bool:
+        """Give a key to the prompt that it needs before any binding has it; return whether it does."""
+        prompt = self.focused
+        claimed = self._open and isinstance(prompt, Prompt) and prompt.claims(event.key)
+        return claimed and prompt.post_message(events.Key(event.key, event.character))
 
     def on_key(self, event: events.Key) -> None:
         """Pass text that no pane has a use for to the prompt, together with the focus.
@@ -406,7 +412,9 @@ class MainScreen(Screen[None]):
         elif self.selections:
             self.clear_selection()
         elif self.focused is prompt and prompt.text:
-            prompt.clear_draft()
+            # With Vim's keys Esc is pressed out of habit.
+            if prompt.vim_mode is None:
+                prompt.clear_draft()
         elif self.focused is prompt:
             self._escape_again()
         else:
@@ -441,6 +449,9 @@ class MainScreen(Screen[None]):
 
     def on_prompt_noted(self, event: Prompt.Noted) -> None:
         self._features.drafts.note_entry(event.written)
+
+    def on_prompt_vim_mode_changed(self, event: Prompt.VimModeChanged) -> None:
+        self.query_one(StatusBar).show_vim_mode(event.mode)
 
     def on_prompt_editor_requested(self) -> None:
         self._features.drafts.edit_outside()

@@ -18,6 +18,9 @@ from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.paste_chips import chip_for, chips_in, is_big
 from cogency_tui.tui.theme_styles import theme_styles_of
 
+_UNDO_BATCHES = 1_000
+"""Batches of edits that can be undone: with pauses and corrections a draft has more than Textual's 50."""
+
 
 class ChipArea(TextArea):
     """Folds big pastes; `hides` means that a paste had characters that a terminal would act on."""
@@ -34,6 +37,7 @@ class ChipArea(TextArea):
             highlight_cursor_line=False,
             compact=True,
             tab_behavior="focus",
+            max_checkpoints=_UNDO_BATCHES,
         )
         self.cursor_blink = False
 
@@ -48,6 +52,12 @@ class ChipArea(TextArea):
         self._pastes = dict(written.pastes)
         self.load_text(written.text)
         self.move_cursor(self.document.end)
+
+    def fold(self, paste: str) -> str:
+        """The chip for `paste` in this text."""
+        chip = chip_for(paste, self._pastes)
+        self._pastes[chip] = paste
+        return chip
 
     def action_open_chip(self) -> None:
         row, column = self.cursor_location
@@ -119,8 +129,6 @@ class ChipArea(TextArea):
         event.prevent_default()
         text = clean(event.text)
         self.hides = self.hides or text != event.text.replace("\r\n", "\n").replace("\r", "\n")
-        if is_big(text):
-            chip = chip_for(text, self._pastes)
-            self._pastes[chip] = text
-            text = chip
-        self.replace(text, *self.selection, maintain_selection_offset=False)
+        self.replace(
+            self.fold(text) if is_big(text) else text, *self.selection, maintain_selection_offset=False
+        )

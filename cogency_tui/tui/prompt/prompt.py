@@ -11,6 +11,7 @@ from rich.text import Text
 from textual import events
 from textual.actions import parse
 from textual.binding import Binding, BindingType
+from textual.document._document import Selection
 from textual.document._edit import Edit
 from textual.message import Message
 from textual.widgets.text_area import EditResult
@@ -27,6 +28,8 @@ from cogency_tui.tui.theme_styles import theme_styles_of
 if TYPE_CHECKING:
     from cogency_tui.tui.prompt.completion import Completion
     from cogency_tui.tui.prompt.completion_offers import Offer, Word
+    from cogency_tui.tui.prompt.vim.editor import Mode
+    from cogency_tui.tui.prompt.vim_keys import VimKeys
 
 
 def _quiet(key: str, action: str, description: str, name: str, tooltip: str = "") -> Binding:
@@ -139,6 +142,16 @@ class Prompt(ChipArea):
     class EditorRequested(Message):
         """The user asks for an external editor."""
 
+    class VimModeChanged(Message):
+        """Vim's mode is another one, or (None) Vim's keys are off."""
+
+        def __init__(self, mode: "Mode | None") -> None:
+            self.mode = mode
+            super().__init__()
+
+    _vim: "VimKeys | None" = None
+    """Vim's keys, while they are on. The constructor of Textual already asks for them."""
+
     def __init__(self, queue: MessageQueue, *, id: str | None = None) -> None:
         super().__init__(id=id, placeholder="Ask, @file, /command, !shell")
         self._completion: Completion | None = None
@@ -180,9 +193,42 @@ class Prompt(ChipArea):
             self.post_message(self.Noted(written))
         self._place = len(self._history)
 
+    @property
+    def vim_mode(self) -> "Mode | None":
+        """Vim's mode; None while its keys are off."""
+        return None if self._vim is None else self._vim.mode
+
+    def use_vim(self, *, on: bool) -> None:
+        """Turn Vim's keys on or off."""
+        if on == (self._vim is not None):
+            return
+        from cogency_tui.tui.prompt.vim_keys import VimKeys
+
+        self._vim = VimKeys(self) if on else None
+        self.show_mode()
+
+    def show_mode(self) -> None:
+        """Show Vim's mode by the cursor, and to the owner."""
+        self.set_class(self.vim_mode == "insert", "-inserting")
+        self.refresh_bindings()
+        self.post_message(self.VimModeChanged(self.vim_mode))
+
+    def claims(self, key: str) -> bool:
+        """Return whether a key of the screen is the prompt's now."""
+        return self._vim is not None and self._vim.claims(key)
+
+    def walk(self, step: int) -> None:
+        """Go to a later or earlier message; where there is none, the cursor stays."""
+        at, text = self.cursor_location, self.text
+        (self.action_later if step > 0 else self.action_earlier)()
+        if self.text == text:
+            self.move_cursor(at)
+
     def put(self, written: Written) -> None:
         super().put(written)
-        self._end_offers()
+        self.end_offers()
+        if self._vim is not None:
+            self._vim.start_over()
 
     def replace_text(self, text: str) -> None:
         """Replace the contents by `text`, with the cursor at the end."""
@@ -192,6 +238,7 @@ class Prompt(ChipArea):
         """Insert a mention of the file or directory `path` at the cursor, and focus the prompt."""
         from cogency_tui.tui.prompt.completion_offers import mention
 
+        self._append()
         self.insert(mention(path))
         self.focus()
 
@@ -217,6 +264,8 @@ class Prompt(ChipArea):
         if isinstance(event, events.Paste):
             return self.post_message(events.Paste(event.text))
         is_own = event.is_printable or bool(self._binds(event.key))
+        if self._vim is not None and event.is_printable:
+            self.call_later(self._vim.append)
         return is_own and self.post_message(events.Key(event.key, event.character))
 
     def action_send(self) -> None:
@@ -237,6 +286,7 @@ class Prompt(ChipArea):
         self.post_message(self.Sent(written, hides=hides))
 
     def action_break_line(self) -> None:
+        self._append()
         self.insert("\n")
 
     def pick_from(self, picker: "Picker") -> None:
@@ -359,12 +409,16 @@ class Prompt(ChipArea):
             line.stylize(theme_styles_of(app_of(self).theme)("edit", "raised", "bold"), 0, 1)
         return line
 
+    def validate_selection(self, selection: Selection) -> Selection:
+        selection = super().validate_selection(selection)
+        return selection if self._vim is None else self._vim.clamp(selection)
+
     def on_text_area_selection_changed(self) -> None:
         if self._word is not None:
             self._offer()
 
     def on_blur(self) -> None:
-        self._end_offers()
+        self.end_offers()
 
     def complete_with(self, completion: "Completion") -> None:
         """Offer completions from now on, also for the present text."""
@@ -387,11 +441,12 @@ class Prompt(ChipArea):
         return 0 <= wrapped.location_to_offset(self.cursor_location).y + step < wrapped.height
 
     def _offer(self) -> None:
-        if self._completion is not None:
+        if self._completion is not None and self.vim_mode in (None, "insert"):
             row, column = self.cursor_location
             self._completion.update(self.document.get_line(row)[:column], first=not row)
 
-    def _end_offers(self) -> None:
+    def end_offers(self) -> None:
+        """Stop offering completions for the present word."""
         if self._completion is not None:
             self._completion.reset()
 
@@ -429,6 +484,17 @@ class Prompt(ChipArea):
     def _start_over(self) -> None:
         self._draft = Written("")
         self.put(Written(""))
+        # As in a shell, each text begins in insert mode.
+        self._append()
+
+    def _append(self) -> None:
+        """Make what is inserted next follow the character that Vim's cursor is on."""
+        if self._vim is not None:
+            self._vim.append()
+
+    async def _on_paste(self, event: events.Paste) -> None:
+        # Textual calls the handler of the base class after this one.
+        self._append()
 
     async def _on_key(self, event: events.Key) -> None:
         """Handle the prompt's own keys here, in the order in which they were typed.
@@ -436,6 +502,10 @@ class Prompt(ChipArea):
         If Enter bubbled up, the app would handle it while the text before it is still queued, or after later
         text.
         """
+        if self._vim is not None and await self._vim.take(event):
+            event.stop()
+            event.prevent_default()
+            return
         if event.is_printable:
             if (
                 event.character == "/"

@@ -8,6 +8,7 @@ from cogency_tui.tui.bridge import Bridge
 from cogency_tui.tui.commands_base import FeatureCommands, Handler
 from cogency_tui.tui.display_protocol import Display
 from cogency_tui.tui.kit.typed_app import app_of
+from cogency_tui.tui.prompt.prompt import Prompt
 from cogency_tui.workspace.protected_names import short_path
 
 
@@ -43,6 +44,8 @@ class SettingsCommands(FeatureCommands):
             self._screen.set_class(not settings.footer, "-no-footer")
         elif key == "animation":
             app.animation_level = "full" if settings.animation else "none"
+        elif key == "vim":
+            self._screen.query_one(Prompt).use_vim(on=settings.vim)
         self._display.show_state()
 
     async def choose_theme(self, name: str) -> None:

@@ -88,6 +88,7 @@ class StatusBar(KeyBar):
         super().__init__(id=id)
         self.status = status
         self.shares = False
+        self._vim_mode = ""
         self._rooms: dict[str, int] = {}
 
     def share(self, with_keys: bool) -> None:
@@ -95,6 +96,11 @@ class StatusBar(KeyBar):
         if with_keys != self.shares:
             self.shares = with_keys
             self.refresh()
+
+    def show_vim_mode(self, mode: str | None) -> None:
+        """Show the mode of Vim's keys in the prompt, or none."""
+        self._vim_mode = (mode or "").upper()
+        self.refresh()
 
     def report(self, status: Status) -> None:
         """Show other figures."""
@@ -128,7 +134,7 @@ class StatusBar(KeyBar):
 
     def _fitted(self, width: int) -> list[Part]:
         """The parts in order; spare ones only where all others fit."""
-        parts = [self._steadied(part) for part in _parts(self.status, self.theme_styles)]
+        parts = [self._steadied(part) for part in _parts(self.status, self._vim_mode, self.theme_styles)]
         room = width - sum(part.width for part in parts if not part.spare)
         shown: list[Part] = []
         for part in parts:
@@ -147,10 +153,11 @@ class StatusBar(KeyBar):
         return replace(part, segments=[*part.segments, blank])
 
 
-def _parts(status: Status, styles: ThemeStyles) -> list[Part]:
+def _parts(status: Status, vim: str, styles: ThemeStyles) -> list[Part]:
     model = Segment(f"{one_line(status.provider)}/{one_line(status.model)}", styles("text", "background"))
     return [
         _badge(status.permissions, styles),
+        *([Part([Segment(vim, styles("dim", "background"))], "Vim mode of the prompt")] if vim else []),
         Part([model], "Model. Click or press F2 to choose another", "command('choose_model')"),
         *_context(status, styles),
         *_cost(status, styles),

@@ -1,0 +1,86 @@
+"""The grammar of the keys: what a sequence of them commands."""
+
+import re
+from dataclasses import dataclass
+from math import prod
+from typing import Literal
+
+from cogency_tui.tui.prompt.vim.motions import MOTIONS
+
+REDO = "\x12"
+"""Ctrl+R."""
+
+_COUNT = r"[1-9]\d*(?!\d)"
+_KEYS = re.escape("".join(key for key in MOTIONS if len(key) == 1))
+_MOTION = rf"gg|[{_KEYS}]|[fFtT]."
+_OBJECT = r"[ia][wWp\"'`()b\[\]{}B<>]"
+_COMMAND = re.compile(
+    rf"(?P<count>{_COUNT})?(?:(?P<motion>{_MOTION})|(?P<operator>[dcy<>])(?P<second>{_COUNT})?"
+    rf"(?:(?P<target>{_MOTION})|(?P<object>{_OBJECT})|(?P<lines>(?P=operator)))"
+    rf"|(?P<command>[xXDCYsSJpP~oOaAiIu.{REDO}]|r.))",
+    re.DOTALL,
+)
+_BEGUN = re.compile(r"(?:[1-9]\d*)?(?:[dcy<>](?:[1-9]\d*)?[iagfFtT]?|[rgfFtT])?")
+
+_SHORT = {
+    "x": ("d", "l"),
+    "X": ("d", "h"),
+    "D": ("d", "$"),
+    "C": ("c", "$"),
+    "s": ("c", "l"),
+    "S": ("c", ""),
+    "Y": ("y", ""),
+}
+"""Commands that stand for an operator and a motion, or for an operator on lines."""
+
+_MOST = 9_999
+"""The highest count: a higher one only takes longer."""
+
+
+@dataclass(frozen=True)
+class Command:
+    """What keys mean: a command, or else an operator on a motion, text object or (`lines`) whole lines.
+
+    Without an operator a motion moves the cursor. `count` is 0 if none was typed.
+    """
+
+    count: int = 0
+    command: str = ""
+    operator: str = ""
+    motion: str = ""
+    object: str = ""
+    lines: bool = False
+
+    @property
+    def times(self) -> int:
+        return max(1, self.count)
+
+    @property
+    def argument(self) -> str:
+        """The character that `f`, `t` and `r` have after them."""
+        return (self.motion or self.command)[1:]
+
+
+def parse(keys: str) -> Command | Literal["begun", "unknown"]:
+    """The command of `keys`; or that they begin one, or none."""
+    found = _COMMAND.fullmatch(keys)
+    if found is None:
+        return "begun" if _BEGUN.fullmatch(keys) else "unknown"
+    given = {name: text for name, text in found.groupdict().items() if text}
+    count = _product([int(given[name]) for name in ("count", "second") if name in given])
+    if short := _SHORT.get(given.get("command", "")):
+        operator, motion = short
+        return Command(count, operator=operator, motion=motion, lines=not motion)
+    return Command(
+        count,
+        given.get("command", ""),
+        given.get("operator", ""),
+        given.get("motion", "") or given.get("target", ""),
+        given.get("object", ""),
+        "lines" in given,
+    )
+
+
+def _product(counts: list[int]) -> int:
+    """The product of the counts; 0 if there are none."""
+    return min(prod(counts), _MOST) if counts else 0

@@ -1,0 +1,142 @@
+"""Vim's keys in the prompt: passes the keys of normal mode to the editor; in insert mode the prompt edits."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from textual import events
+from textual.document._document import Selection
+
+from cogency_tui.tui.prompt.vim.buffer import Buffer
+from cogency_tui.tui.prompt.vim.commands import REDO
+from cogency_tui.tui.prompt.vim.editor import Editor, Mode
+from cogency_tui.tui.prompt.vim.text_objects import Span
+from cogency_tui.tui.prompt.vim.undo_steps import UndoSteps
+
+if TYPE_CHECKING:
+    from cogency_tui.tui.prompt.prompt import Prompt
+
+VIM_KEYS = (
+    ("Esc", "Normal mode; there cancel a command, else interrupt; twice in the empty prompt: rewind"),
+    ("i a I A o O", "Insert mode: before, after, first, last, in a new line below, above"),
+    ("h j k l", "Left, down, up, right; j and k go on to later and earlier messages"),
+    ("w b e W B E", "Next word, beginning, end"),
+    ("0 ^ $ gg G { } %", "Ends of the line and the text, paragraphs, matching bracket"),
+    ("f F t T ; ,", "Find a character in the line, again, backwards"),
+    ("d c y > <", "Delete, change, copy, indent, unindent; doubled: lines"),
+    ("iw ap i( …", "Text objects after an operator: w W p \" ' ` ( [ { <"),
+    ("x X D C Y s S J ~ r", "Short for operators, join, change case, replace a character"),
+    ("p P", "Paste after, before"),
+    ("u Ctrl+R .", "Undo, redo, repeat"),
+    ("/ @ !", "In the empty prompt: begin a command, a mention, a shell command"),
+    (": ?", "Commands, help"),
+)
+"""The keys and their meanings, for the help."""
+
+_KEYS: Mapping[str, str] = {
+    "left": "h",
+    "right": "l",
+    "home": "0",
+    "end": "$",
+    "delete": "x",
+    "backspace": "\b",
+    "ctrl+r": REDO,
+}
+_AFTER_OPERATOR: Mapping[str, str] = {"up": "k", "down": "j"}
+"""Keys that otherwise are the prompt's."""
+
+_ON_SELECTION: Mapping[str, str] = {"d": "d", "x": "d", "c": "c", "s": "c", "y": "y"}
+"""The operators of keys that work on a selection, as the mouse makes one."""
+
+_ACTIONS: Mapping[str, str] = {":": "app.command_palette", "?": "screen.command('help')"}
+
+
+class VimKeys:
+    """Vim's keys for `prompt`, which begins in insert mode."""
+
+    def __init__(self, prompt: "Prompt") -> None:
+        self._prompt = prompt
+        self._buffer = Buffer(prompt)
+        self._steps = UndoSteps(prompt)
+        self._editor = Editor(self._buffer, self._steps)
+
+    @property
+    def mode(self) -> Mode:
+        return self._editor.mode
+
+    def claims(self, key: str) -> bool:
+        """Return whether a key that means something else everywhere is Vim's now."""
+        return key == "ctrl+r" and self.mode == "normal"
+
+    def start_over(self) -> None:
+        """Begin with the text that the prompt has now."""
+        self._editor.start_over()
+
+    def append(self) -> None:
+        """Enter insert mode after the cursor."""
+        if self.mode == "normal":
+            self._steps.mark()
+            self._editor.append()
+            self._prompt.show_mode()
+
+    async def take(self, event: events.Key) -> bool:
+        """Handle a key; return whether it is Vim's."""
+        mode = self.mode
+        taken = self._leave_insert(event) if mode == "insert" else await self._take(event)
+        if self.mode != mode:
+            self._prompt.show_mode()
+        return taken
+
+    def _leave_insert(self, event: events.Key) -> bool:
+        if event.key != "escape":
+            return False
+        self._editor.leave_insert()
+        self._prompt.end_offers()
+        return True
+
+    async def _take(self, event: events.Key) -> bool:
+        """Handle a key in normal mode."""
+        self._steps.mark()
+        key = self._key_of(event)
+        if not key:
+            # An incomplete command ends here; Esc has then done its work.
+            pending, self._editor.pending = self._editor.pending, ""
+            return event.key == "escape" and bool(pending)
+        if not self._editor.pending and key in "/@!" and not self._prompt.text:
+            self.append()
+            return False
+        if self._editor.pending or not await self._takes_whole(key):
+            self._editor.type(key)
+        return True
+
+    async def _takes_whole(self, key: str) -> bool:
+        """Handle a key that is more than a command to the editor; return whether it is one."""
+        if action := _ACTIONS.get(key):
+            await self._prompt.run_action(action)
+        elif step := self._step_of(key):
+            self._prompt.walk(step)
+        elif key in _ON_SELECTION and not self._prompt.selection.is_empty:
+            self._editor.operate(_ON_SELECTION[key], self._selected())
+        else:
+            return False
+        return True
+
+    def _step_of(self, key: str) -> int:
+        """1 or -1 if `j` or `k` leads from this text to the next message, else 0."""
+        row, last = self._prompt.cursor_location[0], self._prompt.document.line_count - 1
+        return (key == "j" and row == last) - (key == "k" and row == 0)
+
+    def _selected(self) -> Span:
+        ends = self._prompt.selection.start, self._prompt.selection.end
+        first, last = sorted(self._buffer.place_of(end) for end in ends)
+        return Span(first, last)
+
+    def _key_of(self, event: events.Key) -> str:
+        """The character that stands for a key in the editor; empty if there is none."""
+        if event.is_printable:
+            return event.character or ""
+        after_operator = _AFTER_OPERATOR.get(event.key, "") if self._editor.pending else ""
+        return _KEYS.get(event.key, after_operator)
+
+    def clamp(self, selection: Selection) -> Selection:
+        """The selection, with a cursor of normal mode on a character."""
+        return self._buffer.clamp(selection) if self.mode == "normal" else selection
