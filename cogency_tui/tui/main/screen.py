@@ -172,8 +172,9 @@ class MainScreen(Screen[None]):
     def preempts(self, event: events.Key) -> bool:
         """Give a key to the prompt that it needs before any binding has it; return whether it does."""
         prompt = self.focused
-        claimed = self._open and isinstance(prompt, Prompt) and prompt.claims(event.key)
-        return claimed and prompt.post_message(events.Key(event.key, event.character))
+        if not (self._open and isinstance(prompt, Prompt) and prompt.claims(event.key)):
+            return False
+        return prompt.post_message(events.Key(event.key, event.character))
 
     def on_key(self, event: events.Key) -> None:
         """Pass text that no pane has a use for to the prompt, together with the focus.

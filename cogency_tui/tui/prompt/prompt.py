@@ -28,7 +28,7 @@ from cogency_tui.tui.theme_styles import theme_styles_of
 if TYPE_CHECKING:
     from cogency_tui.tui.prompt.completion import Completion
     from cogency_tui.tui.prompt.completion_offers import Offer, Word
-    from cogency_tui.tui.prompt.vim.editor import Mode
+    from cogency_tui.tui.prompt.vim.editor import VimMode
     from cogency_tui.tui.prompt.vim_keys import VimKeys
 
 
@@ -145,8 +145,8 @@ class Prompt(ChipArea):
     class VimModeChanged(Message):
         """Vim's mode is another one, or (None) Vim's keys are off."""
 
-        def __init__(self, mode: "Mode | None") -> None:
-            self.mode = mode
+        def __init__(self, mode: "VimMode | None") -> None:
+            self.mode: VimMode | None = mode
             super().__init__()
 
     _vim: "VimKeys | None" = None
@@ -194,7 +194,7 @@ class Prompt(ChipArea):
         self._place = len(self._history)
 
     @property
-    def vim_mode(self) -> "Mode | None":
+    def vim_mode(self) -> "VimMode | None":
         """Vim's mode; None while its keys are off."""
         return None if self._vim is None else self._vim.mode
 
@@ -209,7 +209,7 @@ class Prompt(ChipArea):
 
     def show_mode(self) -> None:
         """Show Vim's mode by the cursor, and to the owner."""
-        self.set_class(self.vim_mode == "insert", "-inserting")
+        self.set_class(self.vim_mode == "normal", "-normal-mode")
         self.refresh_bindings()
         self.post_message(self.VimModeChanged(self.vim_mode))
 

@@ -8,7 +8,7 @@ from textual.document._document import Selection
 
 from cogency_tui.tui.prompt.vim.buffer import Buffer
 from cogency_tui.tui.prompt.vim.commands import REDO
-from cogency_tui.tui.prompt.vim.editor import Editor, Mode
+from cogency_tui.tui.prompt.vim.editor import Editor, VimMode
 from cogency_tui.tui.prompt.vim.text_objects import Span
 from cogency_tui.tui.prompt.vim.undo_steps import UndoSteps
 
@@ -16,19 +16,21 @@ if TYPE_CHECKING:
     from cogency_tui.tui.prompt.prompt import Prompt
 
 VIM_KEYS = (
-    ("Esc", "Normal mode; there cancel a command, else interrupt; twice in the empty prompt: rewind"),
-    ("i a I A o O", "Insert mode: before, after, first, last, in a new line below, above"),
-    ("h j k l", "Left, down, up, right; j and k go on to later and earlier messages"),
-    ("w b e W B E", "Next word, beginning, end"),
-    ("0 ^ $ gg G { } %", "Ends of the line and the text, paragraphs, matching bracket"),
-    ("f F t T ; ,", "Find a character in the line, again, backwards"),
-    ("d c y > <", "Delete, change, copy, indent, unindent; doubled: lines"),
-    ("iw ap i( …", "Text objects after an operator: w W p \" ' ` ( [ { <"),
-    ("x X D C Y s S J ~ r", "Short for operators, join, change case, replace a character"),
-    ("p P", "Paste after, before"),
+    ("Esc", "Normal mode; there: cancel, else interrupt"),
+    ("Esc Esc", "In the empty prompt: go back to a message"),
+    ("i a I A o O", "Insert before, after, first, last, below, above"),
+    ("h j k l", "Left, down, up, right; j k: history at the ends"),
+    ("w b e W B E", "Next word, previous word, end of word"),
+    ("0 ^ $ gg G { } %", "Line, text, paragraph, matching bracket"),
+    ("f F t T ; ,", "Find a character, repeat, reverse"),
+    ("d c y > <", "Delete, change, yank, indent, dedent (dd: line)"),
+    ('iw ap i( a" …', "Objects: words, paragraphs, brackets, quotes"),
+    ("x X D C Y s S", "Short for d c y"),
+    ("J ~ r", "Join lines, swap case, replace a character"),
+    ("p P", "Put after, put before"),
     ("u Ctrl+R .", "Undo, redo, repeat"),
-    ("/ @ !", "In the empty prompt: begin a command, a mention, a shell command"),
-    (": ?", "Commands, help"),
+    ("/ @ !", "In the empty prompt: command, mention, shell"),
+    (": ?", "Command palette, help"),
 )
 """The keys and their meanings, for the help."""
 
@@ -60,7 +62,7 @@ class VimKeys:
         self._editor = Editor(self._buffer, self._steps)
 
     @property
-    def mode(self) -> Mode:
+    def mode(self) -> VimMode:
         return self._editor.mode
 
     def claims(self, key: str) -> bool:

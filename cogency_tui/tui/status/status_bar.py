@@ -22,6 +22,7 @@ from cogency_tui.tui.theme_styles import ThemeStyles
 if TYPE_CHECKING:
     from cogency_tui.agent.agent import Agent
     from cogency_tui.protocol.events import Measure
+    from cogency_tui.tui.prompt.vim.editor import VimMode
 
 _FIGURES = "command('show_status')"
 
@@ -88,7 +89,7 @@ class StatusBar(KeyBar):
         super().__init__(id=id)
         self.status = status
         self.shares = False
-        self._vim_mode = ""
+        self._vim_mode: VimMode | None = None
         self._rooms: dict[str, int] = {}
 
     def share(self, with_keys: bool) -> None:
@@ -97,9 +98,9 @@ class StatusBar(KeyBar):
             self.shares = with_keys
             self.refresh()
 
-    def show_vim_mode(self, mode: str | None) -> None:
-        """Show the mode of Vim's keys in the prompt, or none."""
-        self._vim_mode = (mode or "").upper()
+    def show_vim_mode(self, mode: "VimMode | None") -> None:
+        """Show the mode of Vim's keys in the prompt; None while they are off."""
+        self._vim_mode = mode
         self.refresh()
 
     def report(self, status: Status) -> None:
@@ -153,11 +154,11 @@ class StatusBar(KeyBar):
         return replace(part, segments=[*part.segments, blank])
 
 
-def _parts(status: Status, vim: str, styles: ThemeStyles) -> list[Part]:
+def _parts(status: Status, vim: "VimMode | None", styles: ThemeStyles) -> list[Part]:
     model = Segment(f"{one_line(status.provider)}/{one_line(status.model)}", styles("text", "background"))
     return [
         _badge(status.permissions, styles),
-        *([Part([Segment(vim, styles("dim", "background"))], "Vim mode of the prompt")] if vim else []),
+        *_vim_mode(vim, styles),
         Part([model], "Model. Click or press F2 to choose another", "command('choose_model')"),
         *_context(status, styles),
         *_cost(status, styles),
@@ -170,6 +171,14 @@ def _badge(permissions: Permissions, styles: ThemeStyles) -> Part:
     chip = permission_badge(permissions, styles, "background")
     tooltip = "Permissions: what the agent may do without asking. Click or press Shift+Tab for the next mode"
     return Part([chip], tooltip, "command('cycle_permissions')", "")
+
+
+def _vim_mode(mode: "VimMode | None", styles: ThemeStyles) -> list[Part]:
+    """The mode of Vim's keys; normal mode stands out, for there letters are no text."""
+    if mode is None:
+        return []
+    style = styles("accent", "background", "bold") if mode == "normal" else styles("dim", "background")
+    return [Part([Segment(mode.upper(), style)], "Mode of the Vim keys in the prompt. F1 lists them")]
 
 
 def _context(status: Status, styles: ThemeStyles) -> list[Part]:

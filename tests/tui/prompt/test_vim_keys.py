@@ -148,7 +148,7 @@ async def test_keys_of_the_screen_work_in_normal_mode(project: Path) -> None:
         await pilot.press("escape", "question_mark")
         await until(pilot, lambda: isinstance(pilot.app.screen, HelpScreen))
         await type_text(pilot, "vim")
-        await until(pilot, lambda: "Next word, beginning, end" in seen(pilot))
+        await until(pilot, lambda: "Next word, previous word, end of word" in seen(pilot))
         await pilot.press("escape")
         await pilot.press("escape")
         assert (marked(pilot), prompt_of(pilot).vim_mode) == ("|one", "normal")

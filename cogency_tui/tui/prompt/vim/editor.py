@@ -19,14 +19,14 @@ from cogency_tui.tui.prompt.vim.replacement import Replacement, repeated
 from cogency_tui.tui.prompt.vim.text_objects import Span
 from cogency_tui.tui.prompt.vim.undo_steps import UndoSteps
 
-Mode: TypeAlias = Literal["insert", "normal"]
+VimMode: TypeAlias = Literal["insert", "normal"]
 
 
 class Editor:
     """Edits `buffer`; it begins in insert mode."""
 
     def __init__(self, buffer: Buffer, steps: UndoSteps) -> None:
-        self.mode: Mode = "insert"
+        self.mode: VimMode = "insert"
         self.pending = ""
         """The keys of an incomplete command."""
         self._buffer = buffer
