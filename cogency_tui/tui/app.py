@@ -21,7 +21,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from rich.segment import Segments
-from textual import events
+from textual import constants, events
 from textual._compositor import ChopsUpdate, LayoutUpdate
 from textual._context import NoActiveAppError, active_message_pump
 from textual.app import App, ScreenError
@@ -47,13 +47,14 @@ from cogency_tui.tui.settings.active_theme import Appearance
 from cogency_tui.tui.terminal.capabilities import Terminal
 from cogency_tui.tui.terminal.driver import CLEAR_SCREEN, TerminalDriver, when_hung_up
 from cogency_tui.tui.terminal.frames import Changes, ShownRows
-from cogency_tui.tui.terminal.input import ASK_BACKGROUND, BackgroundReport, PendingInput
+from cogency_tui.tui.terminal.input import ASK_BACKGROUND, QUICK_ESCAPE, BackgroundReport, PendingInput
 from cogency_tui.tui.terminal.title_and_notifications import Presence
 from cogency_tui.tui.theme_styles import variables
 
 if TYPE_CHECKING:
     from cogency_tui.agent.agent import Agent
     from cogency_tui.tui.frame_log import FrameLog
+    from cogency_tui.tui.prompt.prompt import Prompt
 
 
 class Workers(WorkerManager):
@@ -292,6 +293,11 @@ class CogencyApp(App[int]):
         if isinstance(driver, TerminalDriver) and self.appearance.chosen == AUTO:
             driver.greeting = ASK_BACKGROUND
         return driver
+
+    def on_prompt_vim_mode_changed(self, event: "Prompt.VimModeChanged") -> None:
+        """Take Esc for a key sooner: with Vim's keys another one often follows at once, and is not Alt's."""
+        if isinstance(self._driver, TerminalDriver):
+            self._driver.escape_delay = QUICK_ESCAPE if event.mode else constants.ESCAPE_DELAY
 
     def on_background_report(self, event: BackgroundReport) -> None:
         self.appearance.suit(light=event.light)

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
+from textual import constants
 from textual.app import App
 from textual.drivers.linux_driver import LinuxDriver
 from textual.message import Message
@@ -31,7 +32,7 @@ class TerminalDriver(LinuxDriver):
     """Writes through a `TerminalOutput`, and restores the terminal however the program leaves it.
 
     `greeting` is sent when the terminal is taken over; `farewell` returns the sequence that undoes the app's
-    own changes to it.
+    own changes to it. `escape_delay` are the seconds after which an ESC without a sequence is the key.
     """
 
     class ReadAgain(Message):
@@ -42,6 +43,7 @@ class TerminalDriver(LinuxDriver):
         driver: Any = super()
         driver.__init__(app, **options)
         self.greeting = ""
+        self.escape_delay = constants.ESCAPE_DELAY
         self.farewell: Callable[[], str] = str
         self._output: TerminalOutput | None = None
 
@@ -98,12 +100,12 @@ class TerminalDriver(LinuxDriver):
 
     def run_input_thread(self) -> None:
         """Forward input until the app exits, or the terminal is gone, which `when_hung_up` reports."""
-        source = TerminalInput()
+        source = TerminalInput(escape_delay=lambda: self.escape_delay)
         with selectors.SelectSelector() as selector:
             selector.register(self.fileno, selectors.EVENT_READ)
             while not self.exit_event.is_set():
                 data = b""
-                if selector.select(_TICK):
+                if selector.select(self.escape_delay if source.may_be_key else _TICK):
                     try:
                         data = os.read(self.fileno, _CHUNK)
                     except OSError:

@@ -27,6 +27,9 @@ LONGEST_PASTE = 16 * 1024 * 1024
 STALL = 1.0
 """Seconds without a byte of a paste after which Ctrl+C ends it."""
 
+QUICK_ESCAPE = 0.025
+"""Seconds within which a sequence follows its ESC, and a key that is typed after Esc does not."""
+
 _LONGEST = 64
 """Bytes of a sequence; a longer one is dropped."""
 
@@ -98,12 +101,21 @@ class BackgroundReport(Message):
 
 
 class TerminalInput:
-    """Converts the bytes of one terminal to messages."""
+    """Converts the bytes of one terminal to messages.
 
-    def __init__(self, *, clock: Callable[[], float] = monotonic) -> None:
+    `escape_delay` returns the seconds after which an ESC without a sequence is the key.
+    """
+
+    def __init__(
+        self,
+        *,
+        clock: Callable[[], float] = monotonic,
+        escape_delay: Callable[[], float] = lambda: constants.ESCAPE_DELAY,
+    ) -> None:
         self._parser = XTermParser()
         self._decoder = getincrementaldecoder("utf-8")("replace")
         self._clock = clock
+        self._escape_delay = escape_delay
         self._fed_at = clock()
         self._state = _State.TEXT
         self._sequence = b""
@@ -127,13 +139,25 @@ class TerminalInput:
         """End an incomplete sequence after a delay; a lone ESC is the key."""
         if self._state in (_State.TEXT, _State.PASTE):
             return
-        # The rest of a report that a slow connection cuts in two is not typed text.
-        reported = self._state in (_State.STRING, _State.STRING_END) and self._sequence.startswith(_REPORT)
-        if self._clock() - self._fed_at < (STALL if reported else constants.ESCAPE_DELAY):
+        if self._clock() - self._fed_at < self._delay:
             return
         if self._state is _State.ESCAPE:
             yield events.Key("escape", "\x1b")
         self._state = _State.TEXT
+
+    @property
+    def may_be_key(self) -> bool:
+        """True after an ESC, which begins a sequence unless it is the key."""
+        return self._state is _State.ESCAPE
+
+    @property
+    def _delay(self) -> float:
+        """Seconds after which what is incomplete ends."""
+        if self.may_be_key:
+            return self._escape_delay()
+        # The rest of a report that a slow connection cuts in two is not typed text.
+        reported = self._state in (_State.STRING, _State.STRING_END) and self._sequence.startswith(_REPORT)
+        return STALL if reported else constants.ESCAPE_DELAY
 
     def _read(self, data: bytes) -> "_Reading":
         """Read the first element; return the remaining bytes."""

@@ -86,6 +86,19 @@ def test_files_are_taken_commands_run_and_an_editor_has_the_terminal(project: Pa
         terminal.wait_for("These are the files")
 
 
+def test_vims_keys_need_no_pause_after_esc(project: Path, tmp_path: Path) -> None:
+    config = tmp_path / "config.toml"
+    config.write_text("vim = true\n")
+    # Without Vim's keys an ESC would be the key after a minute.
+    environ = {"COGENCY_CONFIG": str(config), "ESCDELAY": "60000"}
+    with Terminal(cwd=project, data=tmp_path / "data", columns=120, rows=30, environ=environ) as terminal:
+        terminal.wait_for("INSERT")
+        terminal.send("one two three" + ESCAPE)
+        terminal.wait_for("NORMAL")
+        terminal.send("0dwix" + ESCAPE)
+        terminal.wait_for(lambda text: "xtwo three" in text and "NORMAL" in text)
+
+
 def _editor(tmp_path: Path, script: str) -> str:
     path = tmp_path / "editor.sh"
     path.write_text(f"#!/bin/sh\n{script}\n")

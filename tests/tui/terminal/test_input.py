@@ -9,7 +9,7 @@ from textual.message import Message
 from textual.messages import InBandWindowResize, TerminalSupportsSynchronizedOutput
 
 from cogency_tui.tui.terminal import input as terminal_input
-from cogency_tui.tui.terminal.input import STALL, BackgroundReport, TerminalInput
+from cogency_tui.tui.terminal.input import QUICK_ESCAPE, STALL, BackgroundReport, TerminalInput
 
 MESSAGES = (
     events.Key,
@@ -230,3 +230,12 @@ def test_a_report_of_something_else_or_of_no_color_says_nothing() -> None:
         b"\x1b]11;rgb:" + b"f" * 99 + b"\x07",
     ):
         assert typing.feed(report) == []
+
+
+def test_an_esc_is_the_key_after_a_delay_that_can_be_shorter() -> None:
+    typing = Typing()
+    typing.input = TerminalInput(clock=lambda: typing.now, escape_delay=lambda: QUICK_ESCAPE)
+    assert keys(typing.feed(b"\x1b")) == []
+    assert typing.input.may_be_key
+    assert keys(typing.wait(QUICK_ESCAPE)) == ["escape"]
+    assert keys(typing.feed(b"0", b"\x1b", b"[A")) == ["0", "up"]
