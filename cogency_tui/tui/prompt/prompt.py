@@ -211,6 +211,10 @@ class Prompt(ChipArea):
         """Show Vim's mode by the cursor, and to the owner."""
         self.set_class(self.vim_mode == "normal", "-normal-mode")
         self.refresh_bindings()
+        # In the prompt's own task: a message that the app's begins would not reach the app.
+        self.call_later(self._report_mode)
+
+    def _report_mode(self) -> None:
         self.post_message(self.VimModeChanged(self.vim_mode))
 
     def claims(self, key: str) -> bool:

@@ -91,7 +91,9 @@ def test_vims_keys_need_no_pause_after_esc(project: Path, tmp_path: Path) -> Non
     config.write_text("vim = true\n")
     # Without Vim's keys an ESC would be the key after a minute.
     environ = {"COGENCY_CONFIG": str(config), "ESCDELAY": "60000"}
-    with Terminal(cwd=project, data=tmp_path / "data", columns=120, rows=30, environ=environ) as terminal:
+    data = tmp_path / "data"
+    # Textual reads the variable when it is imported: in a process of its own.
+    with Terminal(cwd=project, data=data, environ=environ, module="cogency_tui") as terminal:
         terminal.wait_for("INSERT")
         terminal.send("one two three" + ESCAPE)
         terminal.wait_for("NORMAL")
