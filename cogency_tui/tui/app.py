@@ -13,12 +13,13 @@ import gc
 import os
 import signal
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextvars import ContextVar
 from functools import partial
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any, ClassVar, cast
+from weakref import WeakSet
 
 from rich.segment import Segments
 from textual import constants, events
@@ -232,6 +233,8 @@ class CogencyApp(App[int]):
         """The input that the main screen cannot handle yet; None as soon as it can handle any."""
         self._shown = False
         self._pressed = 0.0
+        self._notified = WeakSet[Screen[Any]]()
+        """The screens that the last notification concerns."""
         self._pending_input = PendingInput()
         self._shown_rows = ShownRows()
         self._own_task: asyncio.Task[Any] | None = None
@@ -353,14 +356,29 @@ class CogencyApp(App[int]):
         timeout: float | None = None,
         markup: bool = False,
     ) -> None:
-        """Show a notification in place of the one before; `message` is text, never markup."""
+        """Show a notification in place of the one before; `message` is text, never markup.
+
+        It concerns the screen on top, and goes when that is left.
+        """
         del markup
+        self._notified = WeakSet(self._screens_in_view())
         shown = timeout or _NOTICE_SECONDS[severity]
         super().notify(clean(message), title=clean(title), severity=severity, timeout=shown, markup=False)
 
     def on_notify(self) -> None:
         """Forget the notification before, as Textual is about to add the next."""
         self._notifications.clear()
+
+    def _refresh_notifications(self) -> None:
+        if self.screen_stack and self.screen in self._notified:
+            super()._refresh_notifications()
+
+    def _screens_in_view(self) -> Iterator[Screen[Any]]:
+        """The dialogs on top, and the screen below them."""
+        for screen in reversed(self.screen_stack):
+            yield screen
+            if not isinstance(screen, ModalScreen):
+                return
 
     async def on_event(self, event: events.Event) -> None:
         if self._waiting is not None and isinstance(event, events.InputEvent | events.Paste):

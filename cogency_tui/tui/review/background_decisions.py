@@ -130,7 +130,9 @@ class Deciding:
         return bool(await app_of(self._screen).push_screen_wait(Confirmation(f"{question} Continue?")))
 
     def _report(self, text: str) -> None:
-        app_of(self._screen).notify(text, markup=False)
+        # Its keys work only in the review.
+        if self._screen.is_attached:
+            app_of(self._screen).notify(text, markup=False)
 
     def _warn(self, text: str) -> None:
         app_of(self._screen).notify(text, severity="warning", markup=False)

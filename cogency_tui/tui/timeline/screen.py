@@ -129,9 +129,9 @@ class TimelineScreen(AnsweringScreen[ChosenMoment | TimelineCommand | None]):
         try:
             past = await self._timeline.read()
         except CogencyError as exc:
-            self._complain(exc)
             if self._past is None:
                 self.dismiss(None)
+            self._complain(exc)
             return
         await prepare()
         scrubbing = Scrubbing()

@@ -8,7 +8,9 @@ from textual.geometry import Region
 from textual.pilot import Pilot
 
 from cogency_tui.tui.prompt.prompt_and_queue import CommandError
+from cogency_tui.tui.settings.theme_picker import ThemePicker
 from tests.tui.driving import app_over, main_of, prompt_of, send, shown, told, until
+from tests.tui.review.stage import reviewing, working, write
 from tests.tui.scripted import ScriptedAgent
 
 
@@ -28,11 +30,52 @@ async def test_only_the_newest_is_shown_and_never_over_the_prompt(
         await pilot.pause()
         middle = main_of(pilot).query_one("#middle").region
         assert place_of(pilot).right <= middle.right
-        assert middle.y <= place_of(pilot).y
+        assert place_of(pilot).y == (0 if size[1] < 30 else middle.y)
         assert place_of(pilot).bottom <= middle.bottom
 
         await pilot.click("Toast")
         await until(pilot, lambda: not told(pilot))
+
+
+@pytest.mark.parametrize(("size", "covered"), [((100, 30), "padding"), ((60, 16), "keys")])
+async def test_in_the_review_it_covers_only_padding_or_the_keys(
+    project: Path, size: tuple[int, int], covered: str
+) -> None:
+    agent = working(project, write("new.py", "x = 1\n"), "done")
+    async with reviewing(agent, size=size) as reviewer:
+        await reviewer.press("y", "u")
+        await until(reviewer.pilot, lambda: told(reviewer.pilot) == "Unmarked (U redo)")
+        await reviewer.pilot.pause()
+        keys = reviewer.screen.query_one("#footer").region
+        place = place_of(reviewer.pilot)
+        assert place.y == (keys.y if covered == "keys" else keys.y - 1)
+        assert place.y >= reviewer.view.region.bottom
+
+
+async def test_it_goes_with_its_screen(project: Path) -> None:
+    agent = working(project, write("new.py", "x = 1\n"), "done")
+    async with reviewing(agent) as reviewer:
+        pilot = reviewer.pilot
+        await reviewer.press("y", "u")
+        await until(pilot, lambda: told(pilot) == "Unmarked (U redo)")
+        await pilot.press("q")
+        await until(pilot, lambda: pilot.app.screen is main_of(pilot))
+        await pilot.pause()
+        assert not told(pilot)
+
+        pilot.app.notify("a long story", timeout=60)
+        await until(pilot, lambda: told(pilot) == "a long story")
+        await reviewer.open()
+        assert not told(pilot)
+
+
+async def test_it_outlives_a_dialog(project: Path) -> None:
+    async with app_over(ScriptedAgent(project)).run_test(notifications=True) as pilot:
+        await send(pilot, "/theme")
+        await until(pilot, lambda: isinstance(pilot.app.screen, ThemePicker))
+        await pilot.press("k")
+        await until(pilot, lambda: told(pilot).startswith("Theme saved"))
+        assert pilot.app.screen is main_of(pilot)
 
 
 async def test_an_error_stays_longer_than_an_information(project: Path) -> None:
