@@ -8,26 +8,24 @@ from rich.segment import Segment
 
 from cogency_tui.safe_text import one_line
 from cogency_tui.tui.kit.lines import Line, cells, fit
-from cogency_tui.tui.kit.number_format import duration, plural, when
+from cogency_tui.tui.kit.number_format import when
 from cogency_tui.tui.theme_styles import ThemeStyles
-from cogency_tui.tui.transcript.call_unit import CallUnit
-from cogency_tui.tui.transcript.units import Prose, Transcript, Unit, UserMessage
+from cogency_tui.tui.transcript.messages_and_notices import describe_changes, describe_seconds
+from cogency_tui.tui.transcript.units import Transcript, TurnEnd, Unit, UserMessage
 
 _SHORTEST = 24
 """Cells of the text, below which the figures beside it give way."""
 
 
 class Turn(NamedTuple):
-    """One turn: the `unit` of its message, sent at a Unix time, its duration in seconds, and the files that
-    its calls changed, with the lines added and removed."""
+    """One turn: the `unit` of its message, sent at a Unix time, and its duration and changes, worded as at
+    its end in the conversation; a running turn has neither yet."""
 
     unit: int
     text: str
     sent: float
-    seconds: float
-    files: int
-    added: int
-    removed: int
+    seconds: str
+    changes: str
 
 
 def turns_of(transcript: Transcript) -> list[Turn]:
@@ -52,13 +50,13 @@ class Columns(NamedTuple):
 
 def columns_of(turns: Iterable[Turn], now: float) -> Columns:
     """The columns that these turns need at a Unix time."""
-    texts = [(when(turn.sent, now), _changes(turn), _seconds(turn)) for turn in turns]
+    texts = [(when(turn.sent, now), turn.changes, turn.seconds) for turn in turns]
     return Columns(*(max(map(cells, column)) for column in zip(*texts, strict=True)))
 
 
 def draw_turn(turn: Turn, width: int, styles: ThemeStyles, on: str, *, now: float, columns: Columns) -> Line:
     """Draw its time and its text; on the right its changes and its duration, where there is room."""
-    figures = [f"  {_changes(turn).rjust(columns.changes)}", f"  {_seconds(turn).rjust(columns.seconds)}"]
+    figures = [f"  {turn.changes.rjust(columns.changes)}", f"  {turn.seconds.rjust(columns.seconds)}"]
     room = width - columns.clock - 2
     while figures and room - sum(map(cells, figures)) < _SHORTEST:
         figures.pop()
@@ -76,36 +74,6 @@ def draw_turn(turn: Turn, width: int, styles: ThemeStyles, on: str, *, now: floa
 def _turn(units: Sequence[Unit], start: int, end: int) -> Turn:
     message = units[start]
     assert isinstance(message, UserMessage)
-    within = units[start + 1 : end]
-    following = units[end] if end < len(units) else None
-    left = following.sent if isinstance(following, UserMessage) else 0.0
-    changes = [change for unit in within if isinstance(unit, CallUnit) for change in unit.changes()]
-    return Turn(
-        start,
-        message.text,
-        message.sent,
-        max([0.0, *(_ended(unit, left) - message.sent for unit in within)]),
-        len({change.path for change in changes}),
-        sum(change.added for change in changes),
-        sum(change.removed for change in changes),
-    )
-
-
-def _ended(unit: Unit, left: float) -> float:
-    """When a unit ended. An answer read from the store lasts until the next event, which for the last one is
-    the message after it, at `left`: only its start is known."""
-    match unit:
-        case Prose():
-            return unit.ended if unit.ended != left else unit.started
-        case CallUnit():
-            return unit.started + unit.duration
-        case _:
-            return 0.0
-
-
-def _seconds(turn: Turn) -> str:
-    return duration(turn.seconds) if turn.seconds else ""
-
-
-def _changes(turn: Turn) -> str:
-    return f"{plural(turn.files, 'file')} +{turn.added:,} −{turn.removed:,}" if turn.files else ""
+    ends = (unit for unit in units[start:end] if isinstance(unit, TurnEnd))
+    figures = next(ends, TurnEnd())
+    return Turn(start, message.text, message.sent, describe_seconds(figures), describe_changes(figures))

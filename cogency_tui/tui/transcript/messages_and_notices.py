@@ -9,7 +9,6 @@ from cogency_tui.safe_text import one_line
 from cogency_tui.tui.kit.lines import Line, cells, fit, width_of, wrap
 from cogency_tui.tui.kit.number_format import dollars, duration, plural, tokens
 from cogency_tui.tui.theme_styles import ThemeStyles
-from cogency_tui.tui.transcript.call_unit import FileChange
 from cogency_tui.tui.transcript.pen import Pen
 from cogency_tui.tui.transcript.units import Notice, Problem, Prose, Summarized, TurnEnd, UserMessage
 
@@ -98,26 +97,30 @@ def review_link(label: str, call_id: str, pen: Pen) -> list[Segment]:
     return [Segment(label, pen.styles("accent") + Style.from_meta({REVIEW: call_id}))]
 
 
-def _facts(end: TurnEnd) -> list[str]:
-    """The figures that are known."""
-    spent, changes = end.sent + end.written, end.changes()
-    about = "~" if end.estimated else ""
-    return [
-        *([_seconds(end.seconds)] if end.seconds else []),
-        *([f"{about}{tokens(spent)} tokens"] if spent else []),
-        *([f"{about}{dollars(end.cost)}"] if end.cost else []),
-        *([_extent(changes)] if changes else []),
-    ]
+def describe_seconds(end: TurnEnd) -> str:
+    """The duration of a turn, in whole seconds from ten on; empty if it is not known."""
+    seconds = end.seconds
+    return f"{round(seconds)} s" if 10 <= seconds < 100 else duration(seconds) if seconds else ""
 
 
-def _seconds(seconds: float) -> str:
-    """The duration of a turn, in whole seconds from ten on."""
-    return f"{round(seconds)} s" if 10 <= seconds < 100 else duration(seconds)
-
-
-def _extent(changes: list[FileChange]) -> str:
+def describe_changes(end: TurnEnd) -> str:
+    """The files and lines that a turn changed; empty without any."""
+    if not (changes := end.changes()):
+        return ""
     counts = count_lines(sum(each.added for each in changes), sum(each.removed for each in changes))
     return f"{plural(len(changes), 'file')} {counts}"
+
+
+def _facts(end: TurnEnd) -> list[str]:
+    """The figures that are known."""
+    spent, about = end.sent + end.written, "~" if end.estimated else ""
+    facts = [
+        describe_seconds(end),
+        f"{about}{tokens(spent)} tokens" if spent else "",
+        f"{about}{dollars(end.cost)}" if end.cost else "",
+        describe_changes(end),
+    ]
+    return [fact for fact in facts if fact]
 
 
 def count_lines(added: int, removed: int) -> str:

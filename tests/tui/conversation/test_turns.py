@@ -9,7 +9,8 @@ from textual.pilot import Pilot
 from cogency_tui.protocol.events import Event
 from cogency_tui.tui.conversation.turns import turn_at, turns_of
 from cogency_tui.tui.conversation.turns_dialog import TurnsScreen
-from cogency_tui.tui.transcript.units import Transcript
+from cogency_tui.tui.transcript.messages_and_notices import describe_turn_end
+from cogency_tui.tui.transcript.units import Transcript, TurnEnd
 from tests.tui.driving import (
     app_over,
     conversation_of,
@@ -22,7 +23,7 @@ from tests.tui.driving import (
     type_text,
     until,
 )
-from tests.tui.scripted import ScriptedAgent, call, respond, result, user
+from tests.tui.scripted import ScriptedAgent, call, end, metric, respond, result, user
 
 ANSWER = "\n\n".join(f"paragraph {number}" for number in range(40))
 
@@ -71,18 +72,19 @@ def edit(id: str, path: str, added: int, at: float) -> list[Event]:
     ]
 
 
-def test_a_turn_has_its_message_its_duration_and_its_changes() -> None:
+def test_a_turn_has_the_figures_that_its_end_has_in_the_conversation() -> None:
     transcript = Transcript()
     edits = [*edit("a", "a.py", 2, 12), *edit("b", "a.py", 1, 15), *edit("c", "b.py", 4, 20)]
-    transcript.feed([user("Fix the test", at=10), *edits, respond("Fixed.", "d", at=30)])
-    transcript.feed([user("Thanks\nagain", at=60)])
-    transcript.feed([respond("Welcome.", "b", at=61)])
-    transcript.close()
+    figures = metric({"duration": 12.345}, {})
+    transcript.feed([user("Fix the test", at=10), *edits, figures, respond("Fixed.", "d", at=30), end()])
+    transcript.feed([user("Thanks\nagain", at=60), respond("Welcome.", "b", at=61)])
     turns = turns_of(transcript)
-    assert [(turn.text, turn.seconds, turn.files, turn.added, turn.removed) for turn in turns] == [
-        ("Fix the test", 20, 2, 7, 0),
-        ("Thanks\nagain", 1, 0, 0, 0),
+    assert [(turn.text, turn.seconds, turn.changes) for turn in turns] == [
+        ("Fix the test", "12 s", "2 files +7"),
+        ("Thanks\nagain", "", ""),
     ]
+    [footer] = (describe_turn_end(unit) for unit in transcript.units if isinstance(unit, TurnEnd))
+    assert footer == f"{turns[0].seconds} · {turns[0].changes}"
     assert turn_at(turns, turns[1].unit - 1) == turns[0]
     assert turn_at(turns, turns[1].unit) == turns[1]
 
