@@ -1,12 +1,12 @@
 """The conversation on the main screen, as features see it."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol
 
 from cogency_tui.protocol.events import Event, Measure
 from cogency_tui.store.prompt_text import Written
 from cogency_tui.tui.transcript.call_unit import FileChange
-from cogency_tui.tui.transcript.units import Transcript
+from cogency_tui.tui.transcript.units import Transcript, TurnChanges
 
 
 class Display(Protocol):
@@ -30,8 +30,13 @@ class Display(Protocol):
         """Show new totals, and the `context` tokens that the next request takes."""
         ...
 
-    def show_changes(self, changes: Iterable[FileChange]) -> None:
-        """Mark these changes in the file tree, in place of those known so far."""
+    def show_changes(self, applied: Iterable[FileChange], turns: Mapping[int, TurnChanges]) -> None:
+        """Mark the `applied` changes in the file tree, and those of turns at their ends, in place of those
+        known so far."""
+        ...
+
+    def show_turn_changes(self, turn: int, changes: TurnChanges) -> None:
+        """Mark the changes of the turn of this number, beside those known so far."""
         ...
 
     def follow(self) -> None:

@@ -66,7 +66,7 @@ async def test_a_turn_costs_what_is_new_in_it(
             with calls_counted() if turn in EARLY + LATE else nullcontext(Count()) as calls:
                 async for _event in agent.stream(f"go {turn}", conversation_id="c"):
                     pass
-                await review.prepare()
+                await review.lines_of_last_turn()
             stored[turn], called[turn] = steps.count - before, calls.count
 
     for counts in (stored, called):

@@ -14,7 +14,7 @@ from cogency_tui.agent.project.instructions import Instructions
 from cogency_tui.agent.project.settings import ProjectSettings
 from cogency_tui.agent.project.trust import Trust
 from cogency_tui.agent.recall.recall import Recall
-from cogency_tui.agent.review.model import LineCounts, Overview
+from cogency_tui.agent.review.model import ChangedLines, Overview, TurnLines
 from cogency_tui.agent.subagent_progress import progress_payload
 from cogency_tui.config.layers import Configured
 from cogency_tui.config.schema import Mode, Permissions, Settings
@@ -229,11 +229,11 @@ class NothingToReview:
     async def overview(self, by: str = "turn") -> Overview:
         return Overview((), {}, can_undo=False, can_redo=False)
 
-    async def prepare(self) -> None:
-        pass
+    async def lines_of_last_turn(self) -> tuple[int, TurnLines]:
+        return 1, TurnLines("", {})
 
-    async def applied_lines(self) -> dict[str, LineCounts]:
-        return {}
+    async def changed_lines(self) -> ChangedLines:
+        return ChangedLines({}, {})
 
 
 class NoProfile:

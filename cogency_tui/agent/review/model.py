@@ -5,7 +5,7 @@ of the user or of another program meanwhile are no part of it. Line numbers coun
 half-open, as in slices.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
@@ -78,6 +78,27 @@ class LineCounts(NamedTuple):
     removed: int
 
 
+def line_counts(hunks: Iterable[Outline]) -> LineCounts:
+    """The lines that these hunks add and remove."""
+    hunks = list(hunks)
+    return LineCounts(sum(hunk.added for hunk in hunks), sum(hunk.removed for hunk in hunks))
+
+
+class TurnLines(NamedTuple):
+    """The agent's lines of a turn in each file, by its path then; `call` made the first of these changes."""
+
+    call: str
+    files: dict[str, LineCounts]
+
+
+class ChangedLines(NamedTuple):
+    """The agent's lines: `applied`, those that are not reverted, in each file that has any, by its current
+    path; and `turns`, all of each turn by its number, reverted or not."""
+
+    applied: dict[str, LineCounts]
+    turns: dict[int, TurnLines]
+
+
 @dataclass(frozen=True, slots=True)
 class ChangedFile:
     """A changed file in the list. `hunks` and `states` are parallel, from top to bottom.
@@ -122,8 +143,7 @@ class ChangedFile:
         if self.state == "reverted" and not self.remaining:
             return None
         pairs = zip(self.hunks, self.states, strict=False)
-        hunks = [hunk for hunk, state in pairs if state != "reverted"]
-        return LineCounts(sum(hunk.added for hunk in hunks), sum(hunk.removed for hunk in hunks))
+        return line_counts(hunk for hunk, state in pairs if state != "reverted")
 
     @property
     def state(self) -> State:

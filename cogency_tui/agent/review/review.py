@@ -15,9 +15,11 @@ event loop is never blocked.
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
+from itertools import groupby
+from operator import itemgetter
 from typing import Literal
 
-from cogency_tui.agent.edits.file_history import REDO, UNDO, path_today
+from cogency_tui.agent.edits.file_history import REDO, UNDO, Renames, path_today
 from cogency_tui.agent.edits.journal import Journal
 from cogency_tui.agent.edits.prior_contents import Contents
 from cogency_tui.agent.edits.reverse import Obstacle
@@ -29,6 +31,7 @@ from cogency_tui.agent.review.decisions import Decisions, applied, reverse
 from cogency_tui.agent.review.file_diff import FileDiff, load
 from cogency_tui.agent.review.model import (
     ChangedFile,
+    ChangedLines,
     FileKey,
     Group,
     HunkFate,
@@ -36,6 +39,7 @@ from cogency_tui.agent.review.model import (
     Outcome,
     Overview,
     Target,
+    TurnLines,
 )
 from cogency_tui.agent.review.patch_export import Patch, patch_of
 from cogency_tui.agent.review.snapshot import ReviewSnapshot, ReviewSource, stoppable
@@ -117,23 +121,20 @@ class Review:
         """
         self._source.confirm = confirm
 
-    async def prepare(self) -> None:
-        """Compute the list's hunks of the last turn beforehand; the cost depends on its new edits."""
-        await self._source.prepare()
+    async def lines_of_last_turn(self) -> tuple[int, TurnLines]:
+        """Count the agent's lines of the last turn, whose number is returned, too; the cost depends on its
+        new edits. The list's hunks of it are then known."""
+        turn, histories = await self._source.last_turn()
+        return turn, await self._source.lines(histories)
 
-    async def applied_lines(self) -> dict[str, LineCounts]:
-        """Count the agent's lines that are not reverted in each file, by its current path. A file without
-        any is left out.
-        """
+    async def changed_lines(self) -> ChangedLines:
+        """Count the agent's lines in the whole conversation."""
         snapshot = await self._source.snapshot()
-        counts: dict[str, LineCounts] = {}
-        for file in await self._source.files(snapshot, snapshot.histories_by_turn()):
-            own = file.applied
-            if own is not None and not file.key.replaced:
-                path = path_today(file.path, snapshot.renames, file.last.id)
-                added, removed = counts.get(path, (0, 0))
-                counts[path] = LineCounts(added + own.added, removed + own.removed)
-        return counts
+        histories = snapshot.histories_by_turn()
+        files = await self._source.files(snapshot, histories)
+        by_turn = groupby(histories, key=itemgetter(0))
+        turns = {turn: await self._source.lines([each for _, each in own]) for turn, own in by_turn}
+        return ChangedLines(_applied(files, snapshot.renames), turns)
 
     async def overview(self, by: Grouping = "turn") -> Overview:
         """All changed files: by turn, the latest first, or by file, by path and then the latest turn first.
@@ -276,6 +277,17 @@ class Review:
         # A decision about some edits of a change can only be told from the edits that it made.
         pairs = await self._source.by_path(snapshot.histories_as_decided(turn))
         return await stoppable(lambda _check: patch_of(pairs, blobs))
+
+
+def _applied(files: Sequence[ChangedFile], renames: dict[int, Renames]) -> dict[str, LineCounts]:
+    counts: dict[str, LineCounts] = {}
+    for file in files:
+        own = file.applied
+        if own is not None and not file.key.replaced:
+            path = path_today(file.path, renames, file.last.id)
+            added, removed = counts.get(path, (0, 0))
+            counts[path] = LineCounts(added + own.added, removed + own.removed)
+    return counts
 
 
 def _by_turn(files: Sequence[ChangedFile], prompts: Sequence[str]) -> list[Group]:

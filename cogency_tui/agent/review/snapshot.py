@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from operator import attrgetter
 from typing import TypeVar
 
 from cogency_tui.agent.edits.file_history import (
@@ -20,7 +21,7 @@ from cogency_tui.agent.edits.journal import Journal
 from cogency_tui.agent.edits.undo_selection import ReversalStep, steps, to_undo
 from cogency_tui.agent.review.current_decisions import CurrentDecisions
 from cogency_tui.agent.review.hunk_composition import Outlines, cache_key, outlines_of, packed, unpacked
-from cogency_tui.agent.review.model import ChangedFile, FileKey, Remaining, Target
+from cogency_tui.agent.review.model import ChangedFile, FileKey, Remaining, Target, TurnLines, line_counts
 from cogency_tui.errors import UsageError
 from cogency_tui.store.blobs import Blobs
 from cogency_tui.store.edit_records import Edit
@@ -157,12 +158,19 @@ class ReviewSource:
         elsewhere = [action for action in everywhere if action.conversation != self.conversation]
         return ReviewSnapshot(found, actions, elsewhere, decisions)
 
-    async def prepare(self) -> None:
-        """Compute the hunks of the last turn's changes, so that the review opens at once."""
+    async def last_turn(self) -> tuple[int, list[FileHistory]]:
+        """The number of the last turn, and the agent's changes of each file in it."""
         edits = await self.journal.edits()
-        origin = await edits.origin(self.conversation)
-        await self.outlined(
-            agents_histories(await edits.of_conversation(self.conversation, turn=origin.turn))
+        turn = (await edits.origin(self.conversation)).turn
+        return turn, agents_histories(await edits.of_conversation(self.conversation, turn=turn))
+
+    async def lines(self, histories: Sequence[FileHistory]) -> TurnLines:
+        """The lines of a turn's changes. Their hunks are cached: the review then opens at once."""
+        outlined = [outlines.hunks for outlines in await self.outlined(histories)]
+        first = min((edit for each in histories for edit in each.edits), key=attrgetter("id"), default=None)
+        return TurnLines(
+            first.call if first else "",
+            {each.change.path: line_counts(hunks) for each, hunks in zip(histories, outlined, strict=True)},
         )
 
     async def by_path(self, histories: Sequence[FileHistory]) -> list[tuple[FileHistory, Outlines]]:

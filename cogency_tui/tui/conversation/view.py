@@ -332,10 +332,11 @@ class Conversation(TranscriptView):
         """Request the review of the changes made by the call of the block."""
         if (cursor := self.cursor.place) is None:
             return
-        unit = self.transcript.units[cursor.unit]
-        calls = [unit] if isinstance(unit, CallUnit) else unit.calls if isinstance(unit, TurnEnd) else []
-        if calls:
-            self.post_message(self.ReviewRequested(calls[0].id))
+        match self.transcript.units[cursor.unit]:
+            case CallUnit(id=call) | TurnEnd(changing_call=call):
+                self.post_message(self.ReviewRequested(call))
+            case _:
+                return
 
     def action_agent(self) -> None:
         """Request the sub-agent of the call at the cursor."""
@@ -464,5 +465,5 @@ def _offers_retry(unit: object) -> bool:
 def _may_have_changed(unit: Unit) -> bool:
     """Return whether the unit may have edits: a command does not report the files that it changed."""
     if isinstance(unit, TurnEnd):
-        return bool(unit.calls)
+        return bool(unit.changes())
     return isinstance(unit, CallUnit) and unit.settled and (bool(unit.changes()) or unit.name == "shell")

@@ -4,7 +4,7 @@ Events arrive by `take`; changes that are not events (settings, the queue, time)
 No widget is updated twice for one change, and none is queried for its contents.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from time import time
 from typing import Any
 
@@ -28,7 +28,7 @@ from cogency_tui.tui.prompt.prompt_and_queue import PromptBox
 from cogency_tui.tui.status.header import Header
 from cogency_tui.tui.status.status_bar import StatusBar, status_of
 from cogency_tui.tui.transcript.call_unit import CallUnit, FileChange
-from cogency_tui.tui.transcript.units import Transcript, UserMessage
+from cogency_tui.tui.transcript.units import Transcript, TurnChanges, UserMessage
 
 
 class MainDisplay(Display):
@@ -71,8 +71,14 @@ class MainDisplay(Display):
         if any(self.transcript.call(index).settled for index in calls):
             self._mark_changes()
 
-    def show_changes(self, changes: Iterable[FileChange]) -> None:
-        self.transcript.set_changes(changes)
+    def show_changes(self, applied: Iterable[FileChange], turns: Mapping[int, TurnChanges]) -> None:
+        self.transcript.set_changes(applied)
+        self.touch(self.transcript.record(turns))
+        self._mark_changes()
+
+    def show_turn_changes(self, turn: int, changes: TurnChanges) -> None:
+        self.transcript.add_changes(changes.files)
+        self.touch(self.transcript.record({turn: changes}))
         self._mark_changes()
 
     def hold(self, unit: int | None) -> None:

@@ -1,5 +1,6 @@
 """Commands for the review of the conversation: opening, refreshing, and jumps back from it."""
 
+from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -11,9 +12,10 @@ from cogency_tui.tui.commands_base import FeatureCommands, Handler
 from cogency_tui.tui.display_protocol import Display
 from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.transcript.call_unit import FileChange
-from cogency_tui.tui.transcript.units import UserMessage
+from cogency_tui.tui.transcript.units import TurnChanges, UserMessage
 
 if TYPE_CHECKING:
+    from cogency_tui.agent.review.model import LineCounts, TurnLines
     from cogency_tui.agent.review.review import Review
     from cogency_tui.tui.review.screen import Jump, ReviewCommand, ReviewScreen
 
@@ -50,7 +52,7 @@ class ReviewCommands(FeatureCommands):
             self._shown.reload()
 
     def work(self) -> None:
-        """Update an open review when a turn begins or ends; else prepare one, so that it opens at once."""
+        """Update an open review when a turn begins or ends; else count the changes of one that has ended."""
         working, shown = self._bridge.working, self._shown
         if self._uncounted and not working:
             self.recount()
@@ -58,10 +60,12 @@ class ReviewCommands(FeatureCommands):
             self._screen.call_after_refresh(partial(shown.work, working))
             self.refresh()
         elif not working and self._called and (conversation_id := self._bridge.conversation_id) is not None:
-            self._screen.run_worker(partial(self._prepare, conversation_id), group="review", exclusive=True)
+            work = partial(self._count_last_turn, conversation_id)
+            self._screen.run_worker(work, group="review", exclusive=True)
 
     def recount(self) -> None:
-        """Mark the files that the agent's lines are in, after some may have been reverted."""
+        """Mark the files that the agent's lines are in: commands report none, and some may have been
+        reverted."""
         # While a turn runs, its results count themselves.
         self._uncounted = self._bridge.working
         conversation_id = self._bridge.conversation_id
@@ -71,27 +75,30 @@ class ReviewCommands(FeatureCommands):
 
     async def _recount(self, conversation_id: str) -> None:
         try:
-            counts = await self._review_of(conversation_id).applied_lines()
+            lines = await self._review_of(conversation_id).changed_lines()
         except CogencyError:
             # The error is reported when the user opens the review.
             return
         if self._bridge.working:
             self._uncounted = True
         elif self._bridge.conversation_id == conversation_id:
-            self._display.show_changes(FileChange(path, *lines) for path, lines in counts.items())
+            turns = {turn: _turn_changes(made) for turn, made in lines.turns.items()}
+            self._display.show_changes(_changes(lines.applied), turns)
+
+    async def _count_last_turn(self, conversation_id: str) -> None:
+        try:
+            turn, lines = await self._review_of(conversation_id).lines_of_last_turn()
+        except CogencyError:
+            # The error is reported when the user opens the review.
+            return
+        if lines.files and self._bridge.conversation_id == conversation_id:
+            self._display.show_turn_changes(turn, _turn_changes(lines))
 
     @property
     def _called(self) -> bool:
         """True if the last turn called any tool."""
         calls, begun = self._display.transcript.calls, self._display.transcript.turn_start
         return bool(calls) and calls[-1] >= begun
-
-    async def _prepare(self, conversation_id: str) -> None:
-        try:
-            await self._review_of(conversation_id).prepare()
-        except CogencyError:
-            # The error is reported when the user opens the review.
-            return
 
     def _review_of(self, conversation_id: str) -> "Review":
         """The conversation's review, whose results are cached."""
@@ -121,3 +128,11 @@ class ReviewCommands(FeatureCommands):
             self.warn("That turn is not shown in the conversation.")
             return
         self._display.go_to_unit(unit)
+
+
+def _turn_changes(lines: "TurnLines") -> TurnChanges:
+    return TurnChanges(lines.call, _changes(lines.files))
+
+
+def _changes(lines: Mapping[str, "LineCounts"]) -> list[FileChange]:
+    return [FileChange(path, *counts) for path, counts in lines.items()]

@@ -51,9 +51,8 @@ def draw_thought(thought: Prose, pen: Pen, *, expanded: bool) -> list[Line]:
 def draw_turn_end(end: TurnEnd, pen: Pen) -> list[Line]:
     """Draw the figures of a turn on one line, and the link to the review of its changes."""
     styles = pen.styles
-    link = (
-        review_link(f"{pen.review_key or ''} review".strip(), end.calls[0].id, pen) if end.changes() else []
-    )
+    label = f"{pen.review_key or ''} review".strip()
+    link = review_link(label, end.changing_call, pen) if end.changes() else []
     facts = _facts(end)
     head = [Segment("■ Interrupted", styles("edit"))] if end.interrupted else []
     room = pen.width - width_of(head) - width_of(link) - (2 if link else 0)

@@ -9,7 +9,7 @@ makes an equal card.
 """
 
 import json
-from collections.abc import AsyncIterable, Iterable, Sequence
+from collections.abc import AsyncIterable, Iterable, Mapping, Sequence
 from itertools import islice
 from typing import TypeAlias
 
@@ -140,10 +140,18 @@ class Summarized(msgspec.Struct):
     after: int
 
 
+class TurnChanges(msgspec.Struct, frozen=True):
+    """The files that a turn changed, each once; `call` is the id of the first call that did."""
+
+    call: str
+    files: list[FileChange]
+
+
 class TurnEnd(msgspec.Struct):
     """The end of a turn, with the figures of its cycles; those that are not known are zero.
 
-    `calls` are the calls with changes. `estimated` marks figures that no provider reported.
+    `calls` are the calls that report changes; `recorded` are all changes, once the journal is read: commands
+    report none. `estimated` marks figures that no provider reported.
     """
 
     seconds: float = 0.0
@@ -153,6 +161,7 @@ class TurnEnd(msgspec.Struct):
     estimated: bool = False
     interrupted: bool = False
     calls: list[CallUnit] = msgspec.field(default_factory=list[CallUnit])
+    recorded: TurnChanges | None = None
 
     def add(self, step: Measure) -> None:
         """Add the figures of a cycle."""
@@ -165,10 +174,17 @@ class TurnEnd(msgspec.Struct):
     @property
     def is_empty(self) -> bool:
         """True if nothing is known of the turn."""
-        return not (self.seconds or self.sent or self.written or self.interrupted or self.calls)
+        return not (self.seconds or self.sent or self.written or self.interrupted or self.changes())
+
+    @property
+    def changing_call(self) -> str:
+        """The id of a call that changed something; empty if none is known."""
+        return self.recorded.call if self.recorded else self.calls[0].id if self.calls else ""
 
     def changes(self) -> list[FileChange]:
         """The files that the turn changed, each once."""
+        if self.recorded is not None:
+            return self.recorded.files
         found: dict[str, FileChange] = {}
         add_changes(found, self.calls)
         return list(found.values())
@@ -206,6 +222,8 @@ class Transcript:
         self._prose: int | None = None
         self._turn: TurnEnd | None = None
         """The end of the running turn, until it comes."""
+        self._ends: list[int] = []
+        """The ends of the turns."""
         self._streamed = 0
         """Characters that the model has written since the last figures."""
         self._now = 0.0
@@ -274,6 +292,15 @@ class Transcript:
         self._changes = {change.path: change for change in changes}
         self._uncounted.clear()
 
+    def add_changes(self, changes: Iterable[FileChange]) -> None:
+        """Add the changes of files of which no result reports any: commands report none."""
+        self._changes = {change.path: change for change in changes} | self.changes()
+
+    def record(self, turns: Mapping[int, TurnChanges]) -> set[int]:
+        """Record all changes of turns, by their numbers from 1; return the ends of turns that are new."""
+        ends = ((self._ends[turn - 1], made) for turn, made in turns.items() if 0 < turn <= len(self._ends))
+        return {index for index, made in ends if self._record(index, made)}
+
     def changes(self) -> dict[str, FileChange]:
         """The agent's changes in this conversation, by path."""
         add_changes(self._changes, map(self.call, self._uncounted))
@@ -333,6 +360,12 @@ class Transcript:
             case "end":
                 self._end_turn(touched)
 
+    def _record(self, index: int, changes: TurnChanges) -> bool:
+        end = self.units[index]
+        assert isinstance(end, TurnEnd)
+        before, end.recorded = end.recorded, changes
+        return before != changes
+
     def _report(self, index: int, event: ResultEvent) -> None:
         call = self.call(index)
         settled = call.settled
@@ -391,7 +424,7 @@ class Transcript:
         self._settle(touched)
         if self._turn is not None:
             self._turn.interrupted = interrupted or self._is_cut_off()
-            self._append(self._turn, touched)
+            self._ends.append(self._append(self._turn, touched))
             self._turn = None
 
     def _is_cut_off(self) -> bool:

@@ -96,13 +96,13 @@ async def test_lines_that_are_reverted_do_not_count_as_applied(desk: Desk) -> No
     await desk.say()
     await desk.write(("a", swapped((2, "agent 2\nmore\n"), (20, "agent 20\n"))))
     review = review_of(desk)
-    assert await review.applied_lines() == {"a": (3, 2), "b": (2, 0)}
+    assert (await review.changed_lines()).applied == {"a": (3, 2), "b": (2, 0)}
     _, second = await hunk_ids(desk)
     await review.revert(Target(1, "a", (second,)))
     await review.revert(Target(1, "b"))
-    assert await review.applied_lines() == {"a": (2, 1)}
+    assert (await review.changed_lines()).applied == {"a": (2, 1)}
     await review.undo()
-    assert await review.applied_lines() == {"a": (2, 1), "b": (2, 0)}
+    assert (await review.changed_lines()).applied == {"a": (2, 1), "b": (2, 0)}
 
 
 async def test_a_reverted_hunk_can_be_kept_after_all_and_an_edited_one_too(desk: Desk) -> None:
