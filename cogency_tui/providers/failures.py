@@ -193,7 +193,7 @@ def _classify(endpoint: Endpoint, status: int, reported: Reported, wait: float |
             f"The quota at {name} is exhausted{message}", "Check the plan and billing there."
         )
     if status == 401 or (status == 400 and _BAD_KEY.search(text)):
-        return AuthenticationError(f"{name} rejected the API key{message}", f"Check {where}.")
+        return AuthenticationError(f"{name} rejected the API key{message}", _where_to_set_the_key(endpoint))
     if status == 403:
         return PermissionDeniedError(
             f"{name} denied access{message}",
@@ -224,6 +224,17 @@ def _classify(endpoint: Endpoint, status: int, reported: Reported, wait: float |
             f"{name} is unavailable{message}", "Try again later, or choose another model.", wait
         )
     return _refused(f"{name} refused the request{message}", reported)
+
+
+def _where_to_set_the_key(endpoint: Endpoint) -> str:
+    if endpoint.key_env:
+        return (
+            f"Set {endpoint.key_env} to a valid key in the shell that starts cogency-tui, and start it again."
+        )
+    return (
+        f'Set key_env = "VARIABLE" under [providers.{endpoint.name}] in the configuration, and set that '
+        "variable to the key."
+    )
 
 
 def _refused(message: str, reported: Reported) -> BadRequestError:

@@ -29,9 +29,9 @@ async def test_a_wrong_key(run: Run, way: Way, tmp_path: Path) -> None:
         as_json = await run_at(run, way, peer, "--json")
     assert done.returncode == as_json.returncode == 1
     assert done.stdout == ""
-    [line] = [line for line in done.stderr.splitlines() if "key" in line]
+    [line] = [line for line in done.stderr.splitlines() if "API key" in line]
     assert "rejected the API key" in line
-    assert "Check $" in done.stderr
+    assert "_API_KEY to a valid key" in done.stderr
     for text in (done.stderr, as_json.stdout, as_json.stderr):
         assert KEY not in text
     assert all(

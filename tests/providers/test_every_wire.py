@@ -230,7 +230,7 @@ async def test_a_wrong_key_is_refused_by_the_vendor_without_showing_it(vendor: V
     async with vendor.peer(key="another") as peer:
         asked = await vendor.ask(peer)
     assert isinstance(asked.error, AuthenticationError)
-    assert f"Check ${vendor.key_env}" in asked.error.hint
+    assert f"Set {vendor.key_env} to a valid key" in asked.error.hint
     assert KEY not in asked.error.advice
     assert [KEY in request.path for request in peer.requests] == [False]
 

@@ -99,6 +99,20 @@ def test_a_status_becomes_the_right_error(status: int, body: str, kind: type[Pro
     assert error.retryable == issubclass(kind, RateLimitError | OverloadedError | ProviderTimeoutError)
 
 
+@cases(
+    ("endpoint", "hint"),
+    [
+        (ENDPOINT, "Set ACME_KEY to a valid key in the shell that starts cogency-tui"),
+        (
+            Endpoint("mine", "https://mine.test/v1", "m"),
+            'Set key_env = "VARIABLE" under [providers.mine] in the configuration',
+        ),
+    ],
+)
+def test_a_wrong_key_leads_to_where_it_is_set(endpoint: Endpoint, hint: str) -> None:
+    assert hint in from_status(endpoint, 401, {}, "").hint
+
+
 def test_the_endpoints_own_words_are_kept_short_and_without_keys_and_controls() -> None:
     error = from_status(ENDPOINT, 400, {}, vendor(f"Look:\n\x1b[2J{KEY} " + "x" * 1000))
     assert "Look: [2J[key] xxx" in str(error)
