@@ -59,6 +59,15 @@ class ChipArea(TextArea):
         self._pastes[chip] = paste
         return chip
 
+    def get_cursor_line_start_location(self, smart_home: bool = False) -> Location:
+        """The beginning of the line, as in a shell; Textual's is that of the row into which it is wrapped."""
+        del smart_home
+        return self.cursor_location[0], 0
+
+    def get_cursor_line_end_location(self) -> Location:
+        row = self.cursor_location[0]
+        return row, len(self.document.get_line(row))
+
     def action_open_chip(self) -> None:
         row, column = self.cursor_location
         for start, end in chips_in(self.document.get_line(row), self._pastes):

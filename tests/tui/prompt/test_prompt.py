@@ -133,6 +133,32 @@ async def test_line_editing_keys(project: Path) -> None:
             assert prompt_of(pilot).text == left, "the last line is cut"
 
 
+@pytest.mark.parametrize(
+    ("keys", "left"),
+    [
+        (["ctrl+u"], "first\nX three\nlast"),
+        (["ctrl+k"], "first\n{two}X\nlast"),
+        (["home"], "first\nX{two} three\nlast"),
+        (["ctrl+a"], "first\nX{two} three\nlast"),
+        (["end"], "first\n{two} threeX\nlast"),
+        (["ctrl+e"], "first\n{two} threeX\nlast"),
+        (["shift+home", "backspace"], "first\nX three\nlast"),
+        (["end", "ctrl+k"], "first\n{two} threeXlast"),
+    ],
+)
+async def test_a_wrapped_line_is_one_line_to_the_editing_keys(
+    project: Path, keys: list[str], left: str
+) -> None:
+    two = "two " * 30 + "two"
+    async with app_over(ScriptedAgent(project)).run_test(size=(60, 24)) as pilot:
+        prompt = prompt_of(pilot)
+        prompt.replace_text(f"first\n{two} three\nlast")
+        prompt.move_cursor((1, len(two)))
+        assert prompt.wrapped_document.height > 4
+        await pilot.press(*keys, "X")
+        assert prompt.text == left.format(two=two)
+
+
 async def test_a_paste_is_cleaned_and_not_sent(project: Path) -> None:
     agent = ScriptedAgent(project)
     async with app_over(agent).run_test(size=(120, 30)) as pilot:
