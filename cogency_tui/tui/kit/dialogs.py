@@ -78,6 +78,9 @@ STYLES = Path(__file__).parent.parent / "styles" / "dialogs.tcss"
 SHORT, LOW = 24, 30
 """Lines of a screen below which a dialog takes all of it, and below which its foot is one line."""
 
+SLIM = 104
+"""Columns of a screen below which a dialog has its full width."""
+
 Choice: TypeAlias = tuple[str, str, str]
 """A key as it is bound (or symbols for several), the label of its answer, and its action."""
 
@@ -188,6 +191,7 @@ class Dialog(ModalScreen[Result], AnsweringScreen[Result]):
     def on_resize(self, event: events.Resize) -> None:
         self.set_class(event.size.height < SHORT, "-short")
         self.set_class(event.size.height < LOW, "-low")
+        self.set_class(event.size.width < SLIM, "-slim")
 
     def on_choices_chosen(self, event: Choices.Chosen) -> None:
         event.stop()

@@ -68,8 +68,6 @@ class ThemePicker(ListDialog[None, str]):
         *list_keys("theme", without="k"),
     ]
 
-    BOX = "-question"
-
     def __init__(self) -> None:
         super().__init__("themes", "Theme", SelectList(draw_theme, str, id="themes-list"))
         self._before = appearance_of(self).chosen

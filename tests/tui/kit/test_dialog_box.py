@@ -54,3 +54,20 @@ async def test_it_takes_the_whole_of_a_short_screen(project: Path) -> None:
     async with app_in(project).run_test(size=(80, 20)) as pilot:
         box = await opened(pilot, "/settings")
         assert box.region == pilot.app.screen.region
+
+
+@pytest.mark.parametrize("command", ["/settings", "/model", "/help", "/theme"])
+@pytest.mark.parametrize("size", [(103, 45), (80, 24)])
+async def test_no_slivers_of_the_conversation_are_beside_it(
+    project: Path, command: str, size: tuple[int, int]
+) -> None:
+    async with app_in(project).run_test(size=size) as pilot:
+        box = await opened(pilot, command)
+        assert (box.region.x, box.region.width) == (0, size[0])
+
+
+async def test_themes_are_previewed_above_their_list(project: Path) -> None:
+    async with app_in(project).run_test(size=(120, 40)) as pilot:
+        box = await opened(pilot, "/theme")
+        assert (box.region.x, box.region.width, box.region.bottom) == (0, 120, 40)
+        assert box.region.y > 15
