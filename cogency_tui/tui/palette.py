@@ -25,7 +25,7 @@ from cogency_tui.tui.kit.dialogs import Choice
 from cogency_tui.tui.kit.filter_line import FilterField
 from cogency_tui.tui.kit.fuzzy import Hit, Rank, marked, match
 from cogency_tui.tui.kit.keys import key_name
-from cogency_tui.tui.kit.lines import Line, cells, fit
+from cogency_tui.tui.kit.lines import Line, cells, fit, fit_words
 from cogency_tui.tui.kit.list_dialog import ListDialog
 from cogency_tui.tui.kit.select_list import LETTERS, Heading, SelectList, list_keys
 from cogency_tui.tui.theme_styles import ThemeStyles
@@ -143,28 +143,32 @@ def _compact(hit: Hit | None) -> Hit | None:
     return hit if places[-1] - places[0] < _DENSE * len(places) else None
 
 
-_COMMAND, _KEY = 14, 12
-_ROOMY = 64
-"""Cells of a line from which on it shows the command too."""
+_COMMAND, _KEY = 14, 10
 
 
 def draw_row(row: Row, width: int, styles: ThemeStyles, on: str) -> Line:
-    """Draw one line of the list: title, command, and the key at the right end."""
+    """Draw one line of the list: title, command, and the key at the right end.
+
+    The command is shown where the title leaves room for it, or if the filter matches it.
+    """
     if isinstance(row, Heading):
         return Line([Segment(fit(row.text, width), styles("text", on, "bold"))])
-    entry, bright = row.entry, styles("accent", on, "bold")
-    command_width = _COMMAND if entry.command and width >= _ROOMY else 0
-    title_width = width - _KEY - command_width
-    title = fit(one_line(entry.title), title_width - 2)
-    command = fit(entry.command, command_width - 1)
+    entry, plain, dim, bright = row.entry, styles("text", on), styles("dim", on), styles("accent", on, "bold")
+    key = entry.key.rjust(_KEY) if entry.key else ""
+    room = width - max(_KEY, cells(key)) - _COMMAND
+    title, command = one_line(entry.title), ""
+    if entry.command and (row.in_command or cells(title) + 2 <= room):
+        title, command = fit_words(title, room - 2), fit(entry.command, _COMMAND - 2)
+    else:
+        title = fit_words(title, width - cells(key) - 2)
+    gap = max(0, room - cells(title)) if command else 0
     title_marks, marks = ((), row.marks) if row.in_command else (row.marks, ())
     return Line(
         [
-            *marked(title, title_marks, 0, styles("text", on), bright),
-            Segment(" " * (title_width - cells(title)), styles("text", on)),
-            *marked(command, marks, 0, styles("dim", on), bright),
-            Segment(" " * (command_width - cells(command)), styles("dim", on)),
-            Segment(f"{entry.key:>{_KEY}}", styles("dim", on)),
+            *marked(title, title_marks, 0, plain, bright),
+            Segment(" " * gap, dim),
+            *marked(command, marks, 0, dim, bright),
+            Segment(" " * (width - cells(title) - gap - cells(command) - cells(key)) + key, dim),
         ]
     )
 

@@ -9,8 +9,9 @@ from textual.pilot import Pilot
 from cogency_tui.tui.commands import COMMANDS
 from cogency_tui.tui.kit.choice_dialog import ChoiceDialog
 from cogency_tui.tui.kit.filter_line import FilterField
+from cogency_tui.tui.kit.lines import cells
 from cogency_tui.tui.kit.select_list import Heading
-from cogency_tui.tui.palette import EntryRow, Palette, entries_of
+from cogency_tui.tui.palette import EntryRow, Palette, draw_row, entries_of
 from cogency_tui.tui.recall.screen import RecallScreen
 from tests.tui.driving import app_over, files_of, main_of, prompt_of, send, shown, until
 from tests.tui.scripted import ScriptedAgent
@@ -111,3 +112,28 @@ async def test_another_screen_offers_its_own_actions_first(project: Path, size: 
         await pilot.press(*"/settings", "enter")
         await until(pilot, lambda: pilot.app.screen.id != "recall" and screen not in pilot.app.screen_stack)
         await until(pilot, lambda: "settings" in str(pilot.app.screen.query_one(".dialog").id))
+
+
+@pytest.mark.parametrize("size", [(80, 24), (60, 16)])
+async def test_titles_are_cut_after_a_word_and_keys_never(project: Path, size: tuple[int, int]) -> None:
+    async with app_over(ScriptedAgent(project)).run_test(size=size) as pilot:
+        screen = await palette(pilot)
+        rows = [row for row in screen.rows.rows if isinstance(row, EntryRow)]
+        assert len(rows) > len(COMMANDS)
+        for row in rows:
+            line = draw_row(row, screen.rows.text_width, screen.rows.theme_styles, "surface").text
+            assert cells(line) == screen.rows.text_width
+            assert line.endswith(row.entry.key)
+            title = line.removesuffix(row.entry.key).rstrip().removesuffix(row.entry.command).rstrip()
+            whole = title.removesuffix(" …")
+            assert row.entry.title.startswith(whole)
+            assert title == row.entry.title or row.entry.title[len(whole)] in " ,;:"
+
+
+async def test_a_command_that_the_filter_found_is_shown_on_a_narrow_screen(project: Path) -> None:
+    async with app_over(ScriptedAgent(project)).run_test(size=(60, 16)) as pilot:
+        screen = await palette(pilot)
+        await pilot.press(*"timel")
+        await until(pilot, lambda: len(titles(screen)) == 1)
+        (line,) = (each for each in shown(screen.rows).splitlines() if "/timeline" in each)
+        assert "Browse the conversation …" in line

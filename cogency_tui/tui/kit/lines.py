@@ -67,6 +67,14 @@ def fit(text: str, width: int) -> str:
     return _head(text, width - 1) + "…" if width > 0 else ""
 
 
+def fit_words(text: str, width: int) -> str:
+    """`text` in at most `width` cells, cut with ` …` after a word; inside the first one if that is too long."""
+    if cells(text) <= width:
+        return text
+    words = _head(text, width - 1).rpartition(" ")[0].rstrip(" ,;:")
+    return f"{words} …" if words else fit(text, width)
+
+
 def fit_path(path: str, width: int) -> str:
     """`path` in at most `width` cells. Its directories give way first, from the left: `s/h/filesize.py`, then
     `…/filesize.py`; the name of the file is cut, at its start, only where it does not fit by itself."""

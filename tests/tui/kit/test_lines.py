@@ -9,7 +9,7 @@ from rich.segment import Segment
 from rich.style import Style
 
 from cogency_tui.tui.kit.lazy_text_layout import Heights
-from cogency_tui.tui.kit.lines import Line, cells, chop, fit, fit_path, fold, folds, width_of, wrap
+from cogency_tui.tui.kit.lines import Line, cells, chop, fit, fit_path, fit_words, fold, folds, width_of, wrap
 
 WORDS = st.text(alphabet=st.sampled_from("ab é日本e\u0301👍\n"), max_size=80)
 
@@ -76,6 +76,20 @@ def test_a_line_becomes_a_strip_of_the_full_width_once() -> None:
 def test_texts_are_cut_where_they_say_least() -> None:
     assert fit("pytest -x tests", 8) == "pytest …"
     assert cells(fit("日本語", 4)) <= 4
+
+
+def test_a_text_is_cut_after_a_word() -> None:
+    text = "Copy it, or interrupt"
+    assert [fit_words(text, width) for width in (21, 20, 13, 12, 10, 6, 5)] == [
+        text,
+        "Copy it, or …",
+        "Copy it, or …",
+        "Copy it …",
+        "Copy it …",
+        "Copy …",
+        "Copy…",
+    ]
+    assert fit_words("日本語 日本語", 9) == "日本語 …"
 
 
 def test_the_directories_of_a_path_give_way_before_its_name() -> None:
