@@ -1,14 +1,14 @@
 """The rows of the file tree: the open directories as one list, or the files found by a filter."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import takewhile
 from typing import NamedTuple
 
 from rich.segment import Segment
 
 from cogency_tui.safe_text import one_line
 from cogency_tui.tui.files.git_marks import CONFLICT, GitMarks
-from cogency_tui.tui.kit.lines import Line, cells, fit, fit_path, width_of
+from cogency_tui.tui.kit.fuzzy import marked_path
+from cogency_tui.tui.kit.lines import Line, cells, fit, width_of
 from cogency_tui.tui.theme_styles import ThemeStyles
 from cogency_tui.tui.transcript.call_unit import FileChange
 
@@ -162,26 +162,7 @@ def draw_file(rows: FileRows, row: Row, width: int, styles: ThemeStyles, on: str
 def draw_found(node: Node, letters: Sequence[int], width: int, styles: ThemeStyles, on: str) -> Line:
     """Draw a file found by a filter: its path, with the matched characters `letters` highlighted."""
     mark = Segment("▸ " if node.is_directory else "  ", styles("dim", on))
-    room = width - 2
-    path = one_line(node.path)
-    shown = fit_path(path, room)
-    cut = len(path) - len(shown)
-    name = len(shown) - len(one_line(node.name))
-    # The directories before these letters may be shortened.
-    ends = zip(reversed(path), reversed(shown), strict=False)
-    whole = len(path) - sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], ends))
-    known = letters if len(path) == len(node.path) else ()
-    target = {place - cut for place in known if place >= whole}
-    segments = [
-        Segment(
-            letter,
-            styles("accent", on, "bold")
-            if place in target
-            else styles("text" if place >= name else "dim", on),
-        )
-        for place, letter in enumerate(shown)
-    ]
-    return Line([mark, *segments])
+    return Line([mark, *marked_path(node.path, letters, width - 2, styles, on)])
 
 
 def _right(change: FileChange | None, letter: str, styles: ThemeStyles, on: str) -> list[Segment]:

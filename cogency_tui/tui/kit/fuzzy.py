@@ -6,9 +6,14 @@ with a word that does, those that contain it, and last those with its letters in
 
 from collections.abc import Sequence
 from enum import IntEnum
+from itertools import takewhile
 
 from rich.segment import Segment
 from rich.style import Style
+
+from cogency_tui.safe_text import one_line
+from cogency_tui.tui.kit.lines import fit_path
+from cogency_tui.tui.theme_styles import ThemeStyles
 
 _AFTER = frozenset("/_-. ")
 _SHORTEST_SCATTERED = 2
@@ -70,6 +75,23 @@ def marked(text: str, marks: Sequence[int], shift: int, plain: Style, accent: St
             segments.append(Segment(text[start:at], accent if (start + shift) in requested else plain))
             start = at
     return segments
+
+
+def marked_path(path: str, marks: Sequence[int], width: int, styles: ThemeStyles, on: str) -> list[Segment]:
+    """`path` in at most `width` cells (see `fit_path`), its directories dim, with the characters numbered in
+    `marks` highlighted, except in directories that are shortened."""
+    text = one_line(path)
+    shown = fit_path(text, width)
+    ends = zip(reversed(text), reversed(shown), strict=False)
+    whole = len(text) - sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], ends))
+    # Escapes make the shown text longer than the matched one: then nothing is marked.
+    known = marks if len(text) == len(path) else ()
+    places = [place - len(text) + len(shown) for place in known if place >= whole]
+    name, accent = shown.rfind("/", 0, -1) + 1, styles("accent", on, "bold")
+    return [
+        *marked(shown[:name], places, 0, styles("dim", on), accent),
+        *marked(shown[name:], places, name, styles("text", on), accent),
+    ]
 
 
 def _word(query: str, text: str) -> int:

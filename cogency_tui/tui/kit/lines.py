@@ -68,7 +68,7 @@ def fit(text: str, width: int) -> str:
 
 
 def fit_words(text: str, width: int) -> str:
-    """`text` in at most `width` cells, cut with ` …` after a word; inside the first one if that is too long."""
+    """`text` in at most `width` cells, cut with ` …` after a word, or inside the first one."""
     if cells(text) <= width:
         return text
     words = _head(text, width - 1).rpartition(" ")[0].rstrip(" ,;:")

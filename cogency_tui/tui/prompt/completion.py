@@ -13,7 +13,7 @@ from textual.widget import Widget
 
 from cogency_tui.safe_text import one_line
 from cogency_tui.tui.commands import COMMANDS, SlashCommand
-from cogency_tui.tui.kit.fuzzy import marked
+from cogency_tui.tui.kit.fuzzy import marked, marked_path
 from cogency_tui.tui.kit.lines import Line, cells, fit
 from cogency_tui.tui.kit.select_list import SelectList
 from cogency_tui.tui.prompt.completion_offers import (
@@ -132,7 +132,7 @@ class Completion(SelectList[Offer]):
             gap = " " * (max(_NAME, cells(name)) - cells(name) + 1)
             note = fit(one_line(row.note), room) if room > _NAME else ""
             return Line([*segments, Segment(gap + note, styles("dim", on))])
-        return Line(_draw_path(row, width, styles, on))
+        return Line(marked_path(row.text, row.marks, width, styles, on))
 
     def _offer(self, word: Word) -> None:
         rows = self._rows_for(word)
@@ -174,21 +174,3 @@ class Completion(SelectList[Offer]):
             self.display = shown
             # The keys of the offers come and go with them.
             self.refresh_bindings()
-
-
-def _draw_path(row: Offer, width: int, styles: ThemeStyles, on: str) -> list[Segment]:
-    """A path with dim directories; a long one loses its beginning."""
-    text = one_line(row.text)
-    # Escapes make the shown text longer than the matched one: then nothing is marked.
-    marks = row.marks if len(text) == len(row.text) else ()
-    cut = 0
-    while cells(text[cut:]) > width - (1 if cut else 0):
-        cut += 1
-    name = text.rfind("/", 0, -1) + 1
-    head = [Segment("…", styles("dim", on))] if cut else []
-    accent = styles("accent", on, "bold")
-    return [
-        *head,
-        *marked(text[cut : max(cut, name)], marks, cut, styles("dim", on), accent),
-        *marked(text[max(cut, name) :], marks, max(cut, name), styles("text", on), accent),
-    ]

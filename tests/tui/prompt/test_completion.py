@@ -51,6 +51,15 @@ async def take(pilot: Pilot[Any], key: str) -> str:
     return prompt_of(pilot).text
 
 
+async def test_a_long_path_is_shortened_as_everywhere(project: Path) -> None:
+    directory = project / "packages" / "checkout" / "integration_tests" / "payments"
+    directory.mkdir(parents=True)
+    (directory / "retry_policy.py").touch()
+    async with app_over(ScriptedAgent(project)).run_test(size=(60, 16)) as pilot:
+        await offer(pilot, "@retry_pol")
+        assert offered(pilot) == ["p/checkout/integration_tests/payments/retry_policy.py"]
+
+
 @pytest.mark.exhaustive
 async def test_a_file_is_taken_by_tab_enter_slash_or_click_and_one_types_on(project: Path) -> None:
     agent = ScriptedAgent(project, [respond("ok")])
