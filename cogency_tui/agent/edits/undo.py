@@ -23,12 +23,14 @@ from cogency_tui.agent.edits.undo_selection import (
     made_in,
     steps,
     to_undo,
+    turn_reverted_by,
 )
 from cogency_tui.errors import ConsentError, LossError, UsageError, WorkspaceError
 from cogency_tui.store.blobs import Blobs
 from cogency_tui.store.edit_records import ABSENT, Edit, FileChange
 from cogency_tui.store.edits import Also
 from cogency_tui.store.intents import ending
+from cogency_tui.store.reviews import Reviews
 from cogency_tui.tools.worker_threads import completed, in_thread
 from cogency_tui.workspace.atomic_changes import Batch
 from cogency_tui.workspace.file_or_link import located
@@ -89,7 +91,7 @@ class Undo:
         if turn is None:
             raise UsageError("Nothing to undo: no edit of this conversation is applied.")
         here = [edit for edit in edits if path is None or path in (edit.path, edit.old_path)]
-        return await self.of_own(made_in(here, turn))
+        return replace(await self.of_own(made_in(here, turn)), turn=turn)
 
     async def back_to(self, turn: int) -> Plan:
         """Plan to restore the files as they were after a turn, 0 for the beginning; errors as `of_edits`."""
@@ -105,7 +107,7 @@ class Undo:
         chosen = to_undo(edits, latest_undo(edits))
         if not chosen:
             raise UsageError("Nothing to redo: no undo of this conversation is applied.")
-        return await self._plan(REDO, steps(chosen, edits))
+        return replace(await self._plan(REDO, steps(chosen, edits)), turn=turn_reverted_by(chosen, edits))
 
     async def restore(self, edits: Iterable[Edit], *, before: bool = False) -> Plan:
         """Plan to restore files as these edits left them, or as they were `before`, whatever their state
@@ -123,6 +125,11 @@ class Undo:
             return planned(RESTORE, reversal, blobs)
 
         return await self._journal.reading(work)
+
+    async def prompt(self, turn: int) -> str:
+        """Return the user's message that began a turn; empty if there is none."""
+        prompts = await Reviews((await self._journal.store()).database).prompts(self._conversation)
+        return prompts[turn - 1] if 0 < turn <= len(prompts) else ""
 
     async def resolve(self, plan: Plan, path: str, content: bytes) -> Plan:
         """The plan without the obstacle at this path, which is to have this content.

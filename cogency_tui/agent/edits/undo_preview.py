@@ -38,7 +38,8 @@ class Plan:
     `unchanged` revert edits without changing a file: what these had changed is no longer there. `left` are
     edits that stay because another conversation may have made them, or because they came with commits of a
     remote, and the user did not choose them. `former` are the names under which files were changed that
-    were renamed since, by their current paths.
+    were renamed since, by their current paths. `turn` is the turn whose edits are reverted or restored; 0
+    if it is not one turn, or only hunks of it.
     """
 
     tool: str
@@ -47,6 +48,7 @@ class Plan:
     obstacles: tuple[Obstacle, ...] = ()
     left: tuple[Edit, ...] = ()
     former: Mapping[str, Collection[str]] = field(default_factory=dict[str, Collection[str]])
+    turn: int = 0
 
     @property
     def for_good(self) -> tuple[str, ...]:

@@ -85,6 +85,15 @@ def latest_undo(edits: Sequence[Edit]) -> set[int]:
     return {edit.id for edit in edits if last and (edit.call, edit.tool) == (last.call, UNDO)}
 
 
+def turn_reverted_by(undos: Iterable[Edit], edits: Iterable[Edit]) -> int:
+    """The turn whose edits were reverted by `undos`, out of `edits`; 0 if there are several, or if only hunks
+    were reverted.
+    """
+    reverted = {target.edit: target.hunk for edit in undos for target in edit.undoes}
+    turns = {edit.origin.turn for edit in edits if edit.id in reverted}
+    return turns.pop() if len(turns) == 1 and not any(reverted.values()) else 0
+
+
 def steps(chosen: Sequence[Edit], edits: Sequence[Edit] = ()) -> list[ReversalStep]:
     """The steps that revert the `chosen` edits, which are given oldest first: the steps are last one first.
 

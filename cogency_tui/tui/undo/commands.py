@@ -34,7 +34,8 @@ class UndoCommands(FeatureCommands):
         try:
             undo = await self._bridge.agent.undo(conversation_id)
             plan = await (undo.redo() if redo else undo.of_turn())
-            if not await app_of(self._screen).push_screen_wait(UndoScreen(plan)):
+            screen = UndoScreen(plan, prompt=await undo.prompt(plan.turn))
+            if not await app_of(self._screen).push_screen_wait(screen):
                 return
             done = await undo.apply(plan, for_good=True, agreed=True)
         except CogencyError as exc:
@@ -42,4 +43,5 @@ class UndoCommands(FeatureCommands):
             return
         self._changed()
         verb, back = ("Restored", "/undo reverts") if redo else ("Reverted", "/redo restores")
-        self.say(f"{verb} {plural(len(done), 'change')}. {back} {'it' if len(done) == 1 else 'them'}.")
+        changes = f"{plural(len(done), 'change')}{f' of turn {plan.turn}' if plan.turn else ''}"
+        self.say(f"{verb} {changes}. {back} {'it' if len(done) == 1 else 'them'}.")

@@ -17,21 +17,25 @@ from cogency_tui.tui.theme_styles import ThemeStyles
 if TYPE_CHECKING:
     from cogency_tui.agent.edits.undo_preview import Plan
 
-_TITLES = {"undo": "Revert the changes of the last turn", "redo": "Restore the reverted changes"}
+_VERBS = {"undo": "Revert", "redo": "Restore"}
 
 
 class UndoScreen(ReadingScreen[bool]):
-    """Shows the changes of `plan`, file by file, under `title`. Returns True on confirmation."""
+    """Shows the changes of `plan`, file by file, under `title`, or one that names its turn, begun by `prompt`.
+
+    Returns True on confirmation.
+    """
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("y", "accept", "Apply", id="undo.yes"),
         Binding("n", "close", "Cancel", id="undo.no"),
     ]
 
-    def __init__(self, plan: "Plan", title: str = "") -> None:
+    def __init__(self, plan: "Plan", title: str = "", prompt: str = "") -> None:
         super().__init__()
         self._plan = plan
-        self._title = title or _TITLES.get(plan.tool, plan.tool)
+        self._title = title or _describe(plan)
+        self._prompt = prompt
 
     def compose(self) -> ComposeResult:
         yield DialogBox(
@@ -42,7 +46,8 @@ class UndoScreen(ReadingScreen[bool]):
         )
 
     def on_mount(self) -> None:
-        self.query_one(DialogTitle).state(plural(len(self._plan.changes), "file"))
+        facts = [plural(len(self._plan.changes), "file"), one_line(self._prompt)]
+        self.query_one(DialogTitle).state(" · ".join(filter(None, facts)))
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         del parameters
@@ -83,3 +88,9 @@ class UndoScreen(ReadingScreen[bool]):
         if plan.left:
             lines += [BLANK, *wrap([Segment(reveal(left_out(plan.left)), styles("dim"))], width)]
         return lines
+
+
+def _describe(plan: "Plan") -> str:
+    """What applying `plan` does, in a few words."""
+    verb = _VERBS.get(plan.tool, plan.tool)
+    return f"{verb} the changes of turn {plan.turn}" if plan.turn else f"{verb} the changes of the last undo"

@@ -253,6 +253,20 @@ async def test_undo_and_redo_go_turn_by_turn(desk: Desk) -> None:
     assert desk.tree() == trees[3]
 
 
+async def test_a_plan_names_its_turn_if_it_is_one(desk: Desk) -> None:
+    for number in range(2):
+        await desk.say()
+        await desk.write((f"{number}.txt", LINES))
+    assert ((await desk.undo.of_turn()).turn, await desk.undo.prompt(3)) == (3, "go on")
+    await undo(desk)
+    assert (await desk.undo.of_turn()).turn == 2
+    assert (await desk.undo.redo()).turn == 3
+    await redo(desk)
+    await desk.undo.apply(await desk.undo.back_to(0))
+    assert (await desk.undo.redo()).turn == 0
+    assert await desk.undo.prompt(0) == await desk.undo.prompt(4) == ""
+
+
 async def test_a_turn_in_the_middle_is_taken_back_alone(desk: Desk) -> None:
     desk.put("a", LINES)
     await desk.write(("a", swapped(LINES, (1, "first\n"))))

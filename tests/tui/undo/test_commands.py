@@ -58,13 +58,16 @@ async def test_a_turn_is_taken_back_and_brought_back(project: Path) -> None:
         (project / "notes.txt").write_text(text)
         screen = await undo_screen(pilot, "/undo")
         body = shown(screen.query_one(DialogBody))
-        assert "2 files" in shown(screen.query_one("#undo-title"))
+        title = shown(screen.query_one("#undo-title"))
+        assert "Revert the changes of turn 1  2 files · go" in title
         assert "notes.txt" in body
         await pilot.press("y")
         await until(pilot, lambda: "Reverted" in told(pilot))
         assert (project / "notes.txt").read_text() == "one\ntwo\nthree\nfour\n5\n"
         assert not (project / "made.txt").exists()
-        await undo_screen(pilot, "/redo")
+        assert told(pilot) == "Reverted 2 changes of turn 1. /redo restores them."
+        screen = await undo_screen(pilot, "/redo")
+        assert "Restore the changes of turn 1  2 files · go" in shown(screen.query_one("#undo-title"))
         await pilot.press("y")
         await until(pilot, lambda: "Restored" in told(pilot))
     assert (project / "notes.txt").read_text() == "one\nTWO\nthree\nfour\n5\n"
@@ -100,3 +103,18 @@ async def test_the_file_tree_marks_what_is_applied_and_what_both_changed_is_left
         await pilot.press("escape")
         await until(pilot, lambda: not isinstance(pilot.app.screen, UndoScreen))
     assert (project / "notes.txt").read_text() == "one\nmine\n"
+
+
+async def test_the_title_names_the_turn_also_if_later_ones_changed_nothing(project: Path) -> None:
+    (project / "notes.txt").write_text("one\ntwo\n")
+    edits = [block("edit", file="notes.txt", old=old, new=old.upper()) for old in ("one", "two")]
+    async with working(project, edits[0], "Done.", edits[1], "Done.", "Hello.") as pilot:
+        for prompt in ("Shout the first", "Shout the\nsecond", "hi"):
+            await send(pilot, prompt)
+            await finished(pilot)
+        for title in ("turn 2  1 file · Shout the⏎second", "turn 1  1 file · Shout the first"):
+            screen = await undo_screen(pilot, "/undo")
+            assert f"Revert the changes of {title}" in shown(screen.query_one("#undo-title"))
+            await pilot.press("y")
+            await until(pilot, lambda turn=title[:6]: f"of {turn}" in told(pilot))
+    assert (project / "notes.txt").read_text() == "one\ntwo\n"
