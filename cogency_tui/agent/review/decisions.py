@@ -22,8 +22,11 @@ from cogency_tui.agent.review.snapshot import ReviewSnapshot, ReviewSource
 from cogency_tui.errors import UsageError, WorkspaceError
 from cogency_tui.store.blobs import Blobs
 from cogency_tui.store.edit_records import Edit, State, Undone
-from cogency_tui.store.reviews import MarkChange, NewAction, Part
+from cogency_tui.store.reviews import ActionKind, MarkChange, NewAction, Part
 from cogency_tui.workspace.protected_names import shown
+
+_UNCHANGED: dict[ActionKind, str] = {"keep": "It is already kept.", "revert": "It is already reverted."}
+_UNDO_THE_REVERT = "Undo the revert to restore it."
 
 
 @dataclass(slots=True)
@@ -54,13 +57,15 @@ class Decisions:
                 for part in selection.parts
                 if decisions.part(part) in ("new", "conflict")
             ]
+            if not open_parts:
+                raise _nothing_to_keep(snapshot, selections)
             return await self._mark(snapshot, target, selections, open_parts)
         (selection,) = selections
         back = [each for each in selection.chosen if decisions.hunk(each) in ("reverted", "edited")]
         if not back:
             return await self._mark(snapshot, target, selections, selection.parts)
         if not selection.is_lines or any(outline.mixed for outline in back):
-            raise UsageError("It was reverted as a whole.", "Undo to restore it.")
+            raise UsageError(f"{shown(selection.path)} was reverted as a whole.", _UNDO_THE_REVERT)
 
         def plan(_contents: Contents, blobs: Blobs) -> _Trial:
             undoes = [Undone(*part) for outline in back for part in outline.parts]
@@ -163,7 +168,7 @@ class Decisions:
         if all(each.before == each.after for each in changes) and not plan.changes:
             if "conflict" in marks.values():
                 return []
-            raise UsageError("There is nothing to do: everything is already in that state.")
+            raise UsageError(_UNCHANGED.get(action.kind, "Nothing would change."))
         parts = tuple(part for selection in selections for part in selection.parts)
         return await applied(
             self._source, replace(action, parts=parts, marks=changes), plan, for_good=for_good
@@ -194,6 +199,16 @@ async def applied(
 def reverse(marks: Iterable[MarkChange]) -> tuple[MarkChange, ...]:
     """The changes that restore marks."""
     return tuple(MarkChange(mark.part, mark.after, mark.before) for mark in marks)
+
+
+def _nothing_to_keep(snapshot: ReviewSnapshot, selections: Sequence[Selection]) -> UsageError:
+    """The error of keeping a file or a turn in which everything is decided."""
+    parts = [part for selection in selections for part in selection.parts]
+    if "reverted" not in map(snapshot.decisions.part, parts):
+        return UsageError(_UNCHANGED["keep"])
+    by_hunk = all(selection.is_lines for selection in selections)
+    hint = "Keep its hunks one by one to restore them." if by_hunk else _UNDO_THE_REVERT
+    return UsageError("It is reverted: there is nothing to keep.", hint)
 
 
 def _is_whole(selection: Selection) -> bool:

@@ -49,7 +49,14 @@ class Deciding:
 
     def keep(self, target: Target) -> None:
         """Keep the target, or restore it after a revert."""
-        self._do(partial(self._review.keep, target))
+
+        async def work() -> Outcome:
+            outcome = await self._review.keep(target)
+            if outcome.edits:
+                self._report("Restored the agent's lines, and kept them (u undo)")
+            return outcome
+
+        self._do(work)
 
     def revert(self, target: Target, *, report: bool = False) -> None:
         """Revert the target; if it exceeds what is visible, `report` reports how much was reverted."""
@@ -99,7 +106,8 @@ class Deciding:
 
         async def work() -> Outcome:
             kind, outcome = await self._review.undo()
-            self._report(f"{_UNDONE[kind]} (U redo)")
+            text = "Your version is back" if kind == "keep" and outcome.edits else _UNDONE[kind]
+            self._report(f"{text} (U redo)")
             return outcome
 
         self._do(work)
@@ -109,7 +117,8 @@ class Deciding:
 
         async def work() -> Outcome:
             kind, outcome = await self._review.redo()
-            self._report(f"{_REDONE[kind]} (u undo)")
+            text = "Restored again" if kind == "keep" and outcome.edits else _REDONE[kind]
+            self._report(f"{text} (u undo)")
             return outcome
 
         self._do(work)

@@ -21,7 +21,7 @@ _VERBS = {"undo": "Revert", "redo": "Restore"}
 
 
 class UndoScreen(ReadingScreen[bool]):
-    """Shows the changes of `plan`, file by file, under `title`, or one that names its turn, begun by `prompt`.
+    """Shows the changes of `plan`, under `title`, or one that names its turn, begun by `prompt`.
 
     Returns True on confirmation.
     """

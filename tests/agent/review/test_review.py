@@ -426,8 +426,11 @@ async def test_what_is_not_there_is_said(desk: Desk) -> None:
     with pytest.raises(UsageError, match="changed no file"):
         await review.revert(Target(7))
     await review.revert(Target(1))
-    with pytest.raises(UsageError, match="nothing to do"):
+    with pytest.raises(UsageError, match="already reverted"):
         await review.revert(Target(1))
+    with pytest.raises(UsageError, match="nothing to keep") as refused:
+        await review.keep(Target(1))
+    assert "one by one" in refused.value.hint
 
 
 async def test_fates_say_where_a_hunk_is_today(desk: Desk) -> None:

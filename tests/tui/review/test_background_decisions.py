@@ -79,7 +79,29 @@ async def test_a_hunk_is_reverted_and_comes_back_and_kept_and_the_next_one_comes
     assert (three.states, three.view.place) == (("kept", "kept", "new"), 2)
     assert "● 2 new  ✓ 2 kept" in shown(three.header)
     await three.press("k", "y")
-    assert "already in that state" in told(three.pilot)
+    assert "It is already kept." in told(three.pilot)
+
+
+async def test_keeping_what_is_reverted_restores_it_and_says_so(three: Reviewer, project: Path) -> None:
+    await three.press("n", "k", "y")
+    assert (read(project), three.states) == (changed(5, 20, 35), ("kept", "new", "new"))
+    assert told(three.pilot) == "Restored the agent's lines, and kept them (u undo)"
+    await three.press("u")
+    assert (read(project), three.states) == (changed(20, 35), ("reverted", "new", "new"))
+    assert told(three.pilot) == "Your version is back (U redo)"
+    await three.press("U")
+    assert read(project) == changed(5, 20, 35)
+    assert told(three.pilot) == "Restored again (u undo)"
+
+
+async def test_what_is_reverted_as_a_whole_is_restored_by_an_undo(three: Reviewer, project: Path) -> None:
+    await three.press("J", "n", "y")
+    assert three.path == "pad.py"
+    assert told(three.pilot) == "pad.py was reverted as a whole. Undo the revert to restore it."
+    await three.press("tab", "y")
+    assert told(three.pilot) == "It is reverted: there is nothing to keep. Undo the revert to restore it."
+    await three.press("u")
+    assert read(project, "pad.py") == "pad = 1\n"
 
 
 @pytest.mark.exhaustive
