@@ -156,7 +156,7 @@ async def test_the_files_of_the_timeline(project: Path) -> None:
         (project / "a.py").write_text(LINES.replace("line_5 = 5", "line_5 = 'six'"))
         await pilot.press("ctrl+t")
         await until(pilot, lambda: isinstance(pilot.app.screen, TimelineScreen))
-        await pilot.press("2")
+        await pilot.press("3")
         await until(pilot, lambda: "+ line_5 = 'six'" in text_of(pilot.app.screen))
         await changes(pilot)
 

@@ -1,11 +1,11 @@
-"""The title line of a pane with several contents: their names with the keys that show them, and one fact."""
+"""The title line of a pane with several contents: their names with the keys that show them, and facts."""
 
 from collections.abc import Sequence
 
 from rich.segment import Segment
 
 from cogency_tui.tui.kit.bar import ButtonBar, Part
-from cogency_tui.tui.kit.lines import fit
+from cogency_tui.tui.kit.lines import cells, fit
 
 _FACT = 8
 """Minimum cells of a fact; with fewer it is omitted."""
@@ -24,7 +24,7 @@ class TabBar(ButtonBar):
         self._focused = False
 
     def show(self, content: str, fact: str) -> None:
-        """Show which content is shown, and a fact about it."""
+        """Show which content is shown, and facts about it, joined by ` · `."""
         if (content, fact) != (self._shown, self._fact):
             self._shown, self._fact = content, fact
             self.refresh()
@@ -44,8 +44,15 @@ class TabBar(ButtonBar):
                 Segment(f"{number} ", styles("dim")),
                 Segment(each.title(), styles(role, "surface", "bold" if here else "")),
             ]
-            parts.append(Part(segments, f"Show {each}", f"detail({each!r})", "  "))
+            parts.append(Part(segments, f"Show the {each}", f"detail({each!r})", "  "))
         room = width - sum(part.width for part in parts) - 4
         if self._fact and room >= _FACT:
-            parts.append(Part([Segment(fit(self._fact, room), styles("dim"))], self._fact))
+            parts.append(Part([Segment(_fit_facts(self._fact, room), styles("dim"))], self._fact))
         return self.lay(parts, width)
+
+
+def _fit_facts(text: str, width: int) -> str:
+    """The first of the facts that `text` consists of, as many as fit."""
+    while cells(text) > width and " · " in text:
+        text = text.rpartition(" · ")[0]
+    return fit(text, width)

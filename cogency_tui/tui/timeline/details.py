@@ -1,4 +1,5 @@
-"""The pane beside the conversation: messages, files, or costs at a point, read once the user rests there."""
+"""The pane beside the conversation: the event at a point, or the messages, files or costs, read once the user
+rests there."""
 
 from bisect import bisect_left
 from collections.abc import Awaitable, Callable
@@ -27,9 +28,11 @@ from cogency_tui.tui.kit.lines import BLANK, Line, wrap
 from cogency_tui.tui.kit.number_format import dollars, duration, tokens
 from cogency_tui.tui.kit.tab_bar import TabBar
 from cogency_tui.tui.theme_styles import ThemeStyles
+from cogency_tui.tui.timeline.event_view import KINDS, draw_event
 from cogency_tui.tui.timeline.files_view import FilesView
 from cogency_tui.tui.timeline.lines_pane import BlockPane, Make
 from cogency_tui.tui.timeline.sent_messages_view import ExchangeView, describe_exchange
+from cogency_tui.tui.transcript.call_unit import CallUnit
 
 _NOTHING = "No usage at this point yet."
 
@@ -86,7 +89,7 @@ def _draw_step(step: Measure, width: int, styles: ThemeStyles) -> list[Line]:
     return [*wrap(head, width), BLANK]
 
 
-Detail = Literal["messages", "files", "costs"]
+Detail = Literal["event", "messages", "files", "costs"]
 
 _STILL = 0.08
 """Seconds at a point before its details are read."""
@@ -106,22 +109,28 @@ class Details(Surface):
         self._timeline = timeline
         self._failed = failed
         self._title = TabBar(get_args(Detail), id="timeline-detail-title")
+        self._event = BlockPane(id="timeline-event")
         self._exchange = ExchangeView(id="timeline-exchange")
         self._files = FilesView(_message(_NO_FILES), id="timeline-files")
         self._costs = BlockPane(id="timeline-costs")
-        self._shown: Detail = "messages"
+        self._shown: Detail = "event"
         self._past: Past | None = None
         self._index = 0
+        self._call: CallUnit | None = None
+        """The call that the event belongs to."""
+        self._number = 0
+        """The number of the event shown last."""
         self._timer: Timer | None = None
 
     def compose(self) -> ComposeResult:
         yield self._title
+        yield self._event
         yield self._exchange
         yield self._files
         yield self._costs
 
     def on_mount(self) -> None:
-        self.turn("messages")
+        self.turn("event")
 
     @property
     def settled(self) -> bool:
@@ -131,11 +140,18 @@ class Details(Surface):
     @property
     def target(self) -> Widget:
         """The widget that the shown detail gives the focus to."""
-        return {"messages": self._exchange, "files": self._files.rows, "costs": self._costs}[self._shown]
+        targets: dict[Detail, Widget] = {
+            "event": self._event,
+            "messages": self._exchange,
+            "files": self._files.rows,
+            "costs": self._costs,
+        }
+        return targets[self._shown]
 
     def turn(self, detail: Detail) -> None:
         """Show another detail."""
         self._shown = detail
+        self._event.display = detail == "event"
         self._exchange.display = detail == "messages"
         self._files.display = detail == "files"
         self._costs.display = detail == "costs"
@@ -147,9 +163,9 @@ class Details(Surface):
         """Show whether it has the focus."""
         self._title.light(self.screen.focused is self.target)
 
-    def show_point(self, past: Past, index: int) -> None:
-        """Show another point, once it is settled."""
-        self._past, self._index = past, index
+    def show_point(self, past: Past, index: int, call: CallUnit | None) -> None:
+        """Show another point, once it is settled; `call` is the one that its event belongs to, if any."""
+        self._past, self._index, self._call = past, index, call
         if self._timer is None:
             self._timer = self.set_timer(_STILL, self._read)
         else:
@@ -164,7 +180,12 @@ class Details(Surface):
         if self._timer is not None:
             self._timer.stop()
             self._timer = None
-        work = {"messages": self._read_exchange, "files": self._read_files, "costs": self._read_costs}
+        work = {
+            "event": self._read_event,
+            "messages": self._read_exchange,
+            "files": self._read_files,
+            "costs": self._read_costs,
+        }
         self._work(work[self._shown], "timeline-detail")
 
     def _work(self, work: Callable[[], Awaitable[None]], group: str) -> None:
@@ -175,6 +196,14 @@ class Details(Surface):
                 self._failed(exc)
 
         self.run_worker(show, group=group, exclusive=True)
+
+    async def _read_event(self) -> None:
+        assert self._past is not None
+        point = self._past.points[self._index]
+        # The event stays the same, and so does the scroll position, when a turn ends meanwhile.
+        retain, self._number = point.number == self._number, point.number
+        self._event.show(partial(draw_event, point.event, self._call), retain=retain)
+        self._title.show("event", KINDS.get(point.event["type"], ""))
 
     async def _read_exchange(self) -> None:
         assert self._past is not None

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from time import perf_counter
 
 from cogency_tui.agent.timeline.model import Point
+from cogency_tui.protocol.events import Event
 from cogency_tui.tui.transcript.call_unit import CallUnit
 from cogency_tui.tui.transcript.units import Transcript, Unit, UserMessage
 
@@ -74,6 +75,15 @@ class Scrubbing:
     def messages_before(self, index: int) -> int:
         """The number of the user's messages by this point."""
         return sum(isinstance(unit, UserMessage) for unit in self._full.units[: self._counts[index]])
+
+    def call_of(self, event: Event) -> CallUnit | None:
+        """The call that an event up to the present point belongs to, in its state there; None if it is no
+        call's."""
+        if event["type"] != "call" and event["type"] != "result":
+            return None
+        found = self._full.call_with(event["id"])
+        unit = self.transcript.units[found[0]] if found else None
+        return unit if isinstance(unit, CallUnit) else None
 
     def _waiting(self, unit: int) -> Unit:
         """A call in its state before its result."""

@@ -153,7 +153,8 @@ class TimelineScreen(AnsweringScreen[ChosenMoment | TimelineCommand | None]):
         self._then.move(*self._scrubbing.go_to(self._index))
         self._slider.show_point(self._index)
         self._facts.show(past, self._index, self._totals.at(self._index) if self._totals else None)
-        self._details.show_point(past, self._index)
+        call = self._scrubbing.call_of(past.points[self._index].event)
+        self._details.show_point(past, self._index, call)
         left = len(past.points) - 1 - self._index
         self._then_title.state("at this point" if left else "now")
         self._then_title.note(f"{plural(left, 'event')} follow{'s' if left == 1 else ''}" if left else "")

@@ -128,6 +128,10 @@ class Traveller:
         return shown(self.screen.query_one(TabBar))
 
     @property
+    def event(self) -> str:
+        return shown(self.screen.query_one("#timeline-event"))
+
+    @property
     def messages(self) -> str:
         return shown(self.screen.query_one(ExchangeView))
 

@@ -58,20 +58,20 @@ async def desk(project: Path) -> Desk:
 
 async def test_the_messages(desk: Desk) -> None:
     async def prepare(pilot: Pilot[Any]) -> None:
-        await desk.travel(pilot, "left_square_bracket", "left", "left", "1")
+        await desk.travel(pilot, "left_square_bracket", "left", "left", "2")
 
     await check_looks("timeline-messages", desk.app, prepare)
 
 
 async def test_the_files(desk: Desk) -> None:
     async def prepare(pilot: Pilot[Any]) -> None:
-        await desk.travel(pilot, "left_square_bracket", "left", "2")
+        await desk.travel(pilot, "left_square_bracket", "left", "3")
 
     await check_looks("timeline-files", desk.app, prepare, sizes=((160, 45), (80, 24)))
 
 
 async def test_the_conversation_then_and_the_costs(desk: Desk) -> None:
     async def prepare(pilot: Pilot[Any]) -> None:
-        await desk.travel(pilot, "left", "3", "tab")
+        await desk.travel(pilot, "left", "4", "tab")
 
     await check_looks("timeline-then", desk.app, prepare, sizes=((100, 30), (60, 16)))

@@ -41,9 +41,37 @@ def text(timeline: Traveller) -> LineView:
     return timeline.screen.query_one("#timeline-file-text", LineView)
 
 
+async def test_the_event_is_shown_first_and_as_text(agent: Agent) -> None:
+    async with travelling(agent, *QUERIES) as timeline:
+        assert "1 Event  2 Messages  3 Files  4 Costs   answer" in timeline.detail
+        assert [line.strip() for line in timeline.event.splitlines() if line.strip()] == ["Answer", "Noted."]
+        await timeline.press("home")
+        lines = [line.strip() for line in timeline.event.splitlines()]
+        assert lines[:4] == ["You", "fix it", "", "Environment"]
+
+        # A call has its arguments, and with its result also that; nothing is JSON.
+        await timeline.press(*["right"] * 3)
+        assert "event 4 of" in timeline.facts
+        assert "edit  ◌ queued" in timeline.event
+        assert "− row 0" in timeline.event
+        assert "call" in timeline.detail
+        await timeline.press("right")
+        assert "edit  ✓ done" in timeline.event
+        assert "+ row zero" in timeline.event
+        assert "{" not in timeline.event
+        await timeline.press("right")
+        assert timeline.event.split() == ["Thought", "It", "was", "a", "zero."]
+
+        await timeline.press("right", "1")
+        await timeline.pilot.resize_terminal(60, 16)
+        await timeline.press("G")
+        pane = timeline.screen.query_one("#timeline-event", LineView)
+        assert 0 < pane.scroll_offset.y == pane.max_scroll_y
+
+
 async def test_messages_are_scrolled_and_opened_by_keys_and_by_mouse(agent: Agent) -> None:
     async with travelling(agent, *QUERIES) as timeline:
-        await timeline.press("1", "g")
+        await timeline.press("2", "g")
         view = exchange(timeline)
         assert view.scroll_offset.y == 0
         before = view.virtual_size.height
@@ -75,7 +103,7 @@ async def test_messages_are_scrolled_and_opened_by_keys_and_by_mouse(agent: Agen
 @pytest.mark.exhaustive
 async def test_files_are_selected_and_scrolled_and_help_has_the_keys_of_their_pane(agent: Agent) -> None:
     async with travelling(agent, *QUERIES) as timeline:
-        await timeline.press("2", "f1")
+        await timeline.press("3", "f1")
         assert isinstance(timeline.app.screen, HelpScreen)
         assert "Files" in shown(timeline.app.screen.query_one("#help-body"))
         await timeline.press("escape")

@@ -63,7 +63,7 @@ async def test_each_key_and_a_click_go_to_a_moment_with_what_it_knew(agent: Agen
         assert "event 1 of 10" in timeline.facts
         assert "fixed" not in timeline.then
         # Costs are those by then.
-        await timeline.press("3")
+        await timeline.press("4")
         pane = timeline.screen.query_one("#timeline-costs")
         assert "No usage at this point yet" in shown(pane)
 
@@ -84,7 +84,7 @@ async def test_each_key_and_a_click_go_to_a_moment_with_what_it_knew(agent: Agen
 async def test_the_messages_are_those_that_were_sent_and_the_last_one_is_open(project: Path) -> None:
     model = ScriptedProvider(block("read", file="src/app.py"), "It is x.", "Bye.", "Three.", resumes=False)
     async with travelling(agent_of(project, model), "what is it?", "thanks") as timeline:
-        await timeline.press("home", "1")
+        await timeline.press("home", "2")
         assert "2 messages" in timeline.detail
         assert "what is it?" in timeline.messages
 
@@ -134,8 +134,8 @@ async def test_r_restores_the_files_after_it_was_shown_and_u_takes_that_back(
 
 
 async def test_files_are_shown_as_they_were_and_f_forks_from_a_moment(agent: Agent, project: Path) -> None:
-    async with travelling(agent, *QUERIES) as timeline:
-        await timeline.press("2", "home")
+    async with travelling(agent, *QUERIES, size=(160, 40)) as timeline:
+        await timeline.press("3", "home")
         assert "0 files changed · 2 later" in timeline.detail
         assert "notes.md" in timeline.files
         assert "not created yet" in timeline.files
@@ -171,7 +171,7 @@ async def test_a_turn_that_ends_meanwhile_is_there_and_one_stays_where_one_is(ag
         assert "Noted." in timeline.then
 
         # Who reads the messages goes on reading.
-        await timeline.press("home", "1", "p")
+        await timeline.press("home", "2", "p")
         view = timeline.screen.query_one(ExchangeView)
         await timeline.press("enter")
         before = timeline.messages
@@ -188,7 +188,7 @@ async def test_a_narrow_terminal_shows_one_pane_at_a_time_and_q_closes_it_at_onc
         right = timeline.screen.query_one("#timeline-right")
         left = timeline.screen.query_one("#timeline-left")
         assert (left.region.width > 0, right.region.width) == (True, 0)
-        await timeline.press("2")
+        await timeline.press("3")
         assert (left.region.width, right.region.width > 0) == (0, True)
         await timeline.press("escape")
         assert isinstance(timeline.app.screen, TimelineScreen)
@@ -197,7 +197,7 @@ async def test_a_narrow_terminal_shows_one_pane_at_a_time_and_q_closes_it_at_onc
         await timeline.until(lambda: not isinstance(timeline.app.screen, TimelineScreen))
 
         await timeline.open()
-        await timeline.press("2")
+        await timeline.press("3")
         await timeline.pilot.press("q")
         await timeline.until(lambda: timeline.app.screen is main_of(timeline.pilot))
 
@@ -216,7 +216,7 @@ async def test_the_timeline_of_a_past_conversation_opens_from_recall(project: Pa
         timeline = Traveller(pilot)
         await timeline.until(lambda: isinstance(timeline.app.screen, TimelineScreen))
         await timeline.until(lambda: "event 2 of 2" in timeline.facts)
-        await timeline.press("left")
+        await timeline.press("left", "2")
         assert "The request was not recorded." in timeline.messages
         await timeline.pilot.press("o")
         await timeline.until(lambda: main_of(pilot).bridge.conversation_id == made.id)
@@ -227,7 +227,7 @@ async def test_the_timeline_of_a_past_conversation_opens_from_recall(project: Pa
 async def test_the_list_of_files_leaves_room_for_the_text_when_the_terminal_gets_lower(project: Path) -> None:
     nine = shell("for name in 1 2 3 4 5 6 7 8 9; do echo x > $name.txt; done")
     async with travelling(working(project, "One.", nine, "Done."), "hi") as timeline:
-        await timeline.press("2")
+        await timeline.press("3")
         assert "No files changed in this conversation." in timeline.text
 
         main_of(timeline.pilot).bridge.send(Written("go"))
