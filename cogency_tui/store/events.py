@@ -29,6 +29,8 @@ TITLE_LENGTH = 60
 BEGINS_TURN = """type = 'user' AND NOT instr(body, '"ran":{')"""
 """`begins_turn` as a condition on rows of events: `encode` writes quotes within a text with a backslash."""
 
+_PARENT_TITLE = "SELECT title FROM conversations AS origin WHERE origin.id = conversations.parent"
+
 PAGE_EVENTS, PAGE_SIZE = 100, 1 << 20
 """Events, and characters or bytes of them, after which a page ends."""
 
@@ -52,18 +54,21 @@ def check_persisted(event: Event) -> None:
 
 
 def append(connection: sqlite3.Connection, conversation_id: str, event: Event) -> int:
-    """Append an event, and update its conversation's row; return the event's sequence number.
+    """Append an event, and update its conversation's row; return the event's sequence number. The first
+    message titles a conversation; of a fork, the first of its own, if it still has its parent's title.
 
     Raises:
         StoreError: there is no such conversation.
     """
     key = to_column(conversation_id)
     title = to_column(title_of(event["content"])) if event["type"] == "user" else ""
+    own = title if begins_turn(event) else ""
     # max: neither a clock that was set back nor a recovered draft moves a conversation down the list.
     updated = connection.execute(
         "UPDATE conversations SET updated = max(updated, ?), turns = turns + ?,"
-        " title = iif(title = '', ?, title) WHERE id = ?",
-        (event["timestamp"], begins_turn(event), title, key),
+        f" title = iif(title = '' OR (? <> '' AND call IS NULL AND title = ({_PARENT_TITLE})), ?, title)"
+        " WHERE id = ?",
+        (event["timestamp"], begins_turn(event), own, title, key),
     )
     if updated.rowcount != 1:
         raise missing(conversation_id)

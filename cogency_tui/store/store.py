@@ -69,6 +69,12 @@ class StoredConversation:
     forked_at: int | None = None
     imported: bool = False
 
+    @property
+    def forked_after(self) -> int | None:
+        """The last turn of a fork that has not been continued yet; None for any other conversation."""
+        is_fork = self.parent is not None and self.call is None
+        return self.turns if is_fork and self.updated == self.created else None
+
 
 def new_conversation_id() -> str:
     """Create an id of sixteen lower-case letters and digits that sorts by time: 45 bits of milliseconds, 35

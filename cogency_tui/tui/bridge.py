@@ -175,7 +175,9 @@ class Bridge:
         transcript = await read_transcript(with_compactions(pages, covered))
         transcript.pin(await Pins(store.database).places(conversation_id))
         if (known := await store.conversation(conversation_id)) is not None:
-            transcript.title = known.title
+            transcript.entitle(known.title)
+            parent = await store.conversation(known.parent) if known.parent and not known.call else None
+            transcript.inherits_title = parent is not None and parent.title == known.title
         total = await store.usage(conversation_id)
         if await store.database.read(partial(is_estimated, conversation_id=conversation_id)):
             total["estimated"] = True

@@ -1,5 +1,7 @@
 """Forks share what was before, and nothing after; the trash hides and gives back."""
 
+import time
+
 import pytest
 
 from cogency_tui.errors import StoreError, UsageError
@@ -21,6 +23,26 @@ def answered(text: str, at: float) -> Event:
 async def fill(store: Store, conversation: StoredConversation) -> list[int]:
     told = [said("one", 1.0), answered("first", 2.0), said("two", 3.0), answered("second", 4.0)]
     return [await store.append(conversation.id, event) for event in told]
+
+
+async def test_a_fork_takes_its_title_from_its_own_first_message(
+    store: Store, conversation: StoredConversation
+) -> None:
+    await fill(store, conversation)
+    forks = Forks(store.database)
+    continued, named, unchanged = [await forks.fork(conversation.id) for _ in range(3)]
+    await store.rename(named.id, "Mine")
+    for fork in (continued, named):
+        await store.append(fork.id, answered("late", time.time() + 1))
+        for content in ("another way\nto do it", "and more"):
+            await store.append(fork.id, said(content, time.time() + 1))
+    found = [await store.conversation(each.id) for each in (conversation, continued, named, unchanged)]
+    assert [(each.title, each.forked_after) for each in found if each] == [
+        ("one", None),
+        ("another way", None),
+        ("Mine", None),
+        ("one", 2),
+    ]
 
 
 async def test_a_fork_has_what_was_before_and_goes_its_own_way(

@@ -160,7 +160,7 @@ class ConversationCommands(FeatureCommands):
             first = (
                 unit.text.split("\n", 1)[0] for unit in transcript.units if isinstance(unit, UserMessage)
             )
-            transcript.title = title or next(first, "")
+            transcript.entitle(title or next(first, ""))
             self._display.show_state()
 
     def copy_last_answer(self, _argument: str = "") -> None:

@@ -138,7 +138,7 @@ class Features:
 
     def _show_recent(self, found: "list[StoredConversation]") -> None:
         now = time()
-        self.start.know([Recent(each.id, each.title, when(each.updated, now)) for each in found])
+        self.start.know([Recent(each.id, each.title, _aside_of(each, now)) for each in found])
 
     def _redraw_start(self) -> None:
         conversation = self._screen.query_one(Conversation)
@@ -157,6 +157,12 @@ class Features:
     def _moved(self) -> None:
         self.updates.refresh()
         self.review.recount()
+
+
+def _aside_of(conversation: "StoredConversation", now: float) -> str:
+    """When a conversation was continued last, and where a fork begins that was not continued."""
+    moment, turn = when(conversation.updated, now), conversation.forked_after
+    return moment if turn is None else f"⑂ after turn {turn} · {moment}"
 
 
 def _handlers_of(*features: FeatureCommands) -> dict[str, Handler]:

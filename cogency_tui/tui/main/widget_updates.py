@@ -161,7 +161,7 @@ class MainDisplay(Display):
 
     def show_title(self, title: str) -> None:
         """Show another title of the conversation."""
-        self.transcript.title = title
+        self.transcript.entitle(title)
         self.show_state()
 
     def _show_activity(self) -> None:

@@ -61,7 +61,9 @@ def draw_entry(
     left = [Segment(indent + mark, styles("dim", on))]
     live = [Segment("  ● open", styles("good", on))] if entry.live else []
     imported = [Segment("  imported", styles("edit", on))] if entry.conversation.imported else []
-    right = [*imported, *live, Segment(facts, styles("dim", on))]
+    begin = entry.conversation.forked_after
+    forked = [] if begin is None else [Segment(f"  ⑂ after turn {begin}", styles("branch", on))]
+    right = [*forked, *imported, *live, Segment(facts, styles("dim", on))]
     if item.folded:
         right.insert(0, Segment(f"  {plural(item.below, 'fork')}  ", styles("branch", on)))
     room = max(0, width - width_of(left) - width_of(right))

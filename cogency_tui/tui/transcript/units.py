@@ -213,6 +213,8 @@ class Transcript:
         self.title = ""
         self.pinned: set[int] = set()
         """The units that the user has pinned."""
+        self.inherits_title = False
+        """True if a fork still has the title of its parent, which its first message replaces."""
         self.turn_start = 0
         self.turns = 0
         self._calls: dict[str, int] = {}
@@ -271,6 +273,10 @@ class Transcript:
         assert isinstance(unit, CallUnit)
         return unit
 
+    def entitle(self, title: str) -> None:
+        """Give the conversation a title of its own."""
+        self.title, self.inherits_title = title, False
+
     def call_with(self, call_id: str) -> tuple[int, CallUnit] | None:
         """The call with this id and its index, if it exists."""
         index = self._calls.get(call_id)
@@ -322,7 +328,8 @@ class Transcript:
             case "user":
                 self._end_turn(touched)
                 text = clean(event["content"]).strip()
-                self.title = self.title or text.split("\n", 1)[0]
+                if self.inherits_title or not self.title:
+                    self.entitle(text.split("\n", 1)[0])
                 self.turns += begins_turn(event)
                 self.turn_start = self._append(UserMessage(text, event["timestamp"]), touched)
                 self._turn, self._streamed = TurnEnd(), 0

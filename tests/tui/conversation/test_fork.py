@@ -7,6 +7,7 @@ import pytest
 from cogency_tui.agent.agent import Agent
 from cogency_tui.protocol.events import Event
 from cogency_tui.tui.conversation.fork import last_event
+from cogency_tui.tui.status.header import Header
 from cogency_tui.tui.transcript.units import UserMessage
 from tests.tui.driving import at_work, conversation_of, finished, main_of, prompt_of, send, shown, until
 from tests.tui.reading import fed
@@ -85,6 +86,8 @@ async def test_f_goes_on_in_a_fork_up_to_the_block(project: Path) -> None:
         for text in ("list the files", "list the files again"):
             await send(pilot, text)
             await finished(pilot)
+        heading = main_of(pilot).query_one(Header)
+        await until(pilot, lambda: "List the files" in shown(heading))
         first = bridge.conversation_id
         whole = len(view.transcript.units)
         second = [index for index, unit in enumerate(view.transcript.units) if isinstance(unit, UserMessage)][
@@ -104,8 +107,14 @@ async def test_f_goes_on_in_a_fork_up_to_the_block(project: Path) -> None:
         assert fork.parent == first
         assert len(fed(await store.events(first or "")).units) == whole
 
+        await until(pilot, lambda: "List the files   ⑂ fork of List the files" in shown(heading))
+        assert fork.forked_after == 1
         await send(pilot, "list the files a third time")
         await finished(pilot)
+        await until(pilot, lambda: "list the files a third time   ⑂ fork of List the files" in shown(heading))
+        fork = await store.conversation(fork.id)
+        assert fork is not None
+        assert (fork.title, fork.forked_after) == ("list the files a third time", None)
         assert len(fed(await store.events(first or "")).units) == whole
 
         # What was said is to be said differently in its fork.

@@ -214,6 +214,15 @@ async def test_the_cursor_takes_the_preview_along_and_scopes_are_chips(project: 
         assert "5 conversations" in head(pilot)
 
 
+async def test_a_fork_that_was_not_continued_shows_where_it_begins(project: Path) -> None:
+    agent = agent_in(project)
+    made = await usual(agent)
+    await agent.recall.fork(made["week"].id, None)
+    async with recalled(agent, (120, 45)) as pilot:
+        rows = [row for row in listed(pilot).split("\n") if "Add pagination" in row]
+        assert ["⑂ after turn 1" in row for row in rows] == [False, True]
+
+
 @pytest.mark.exhaustive
 async def test_forks_fold_below_what_they_come_from_and_what_is_open_is_marked(project: Path) -> None:
     agent, other = agent_in(project), agent_in(project)
@@ -221,8 +230,9 @@ async def test_forks_fold_below_what_they_come_from_and_what_is_open_is_marked(p
     await fork(agent, made["week"], None, "try it another way", "Other pages.")
     await other.recall.enter(made["yesterday"].id, 0.0)
     async with recalled(agent, (200, 45)) as pilot:
-        rows = [row for row in listed(pilot).split("\n") if "Add pagination" in row]
-        assert ["▾" in rows[0], "└" in rows[1]] == [True, True]
+        rows = listed(pilot).split("\n")
+        parent = next(at for at, row in enumerate(rows) if "Add pagination" in row)
+        assert ["▾" in rows[parent], "└ try it another way" in rows[parent + 1]] == [True, True]
         await pilot.press("down", "space")
         await settled(pilot)
         assert "1 fork" in listed(pilot)
