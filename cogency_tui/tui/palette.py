@@ -168,7 +168,7 @@ def draw_row(row: Row, width: int, styles: ThemeStyles, on: str) -> Line:
             *marked(title, title_marks, 0, plain, bright),
             Segment(" " * gap, dim),
             *marked(command, marks, 0, dim, bright),
-            Segment(" " * (width - cells(title) - gap - cells(command) - cells(key)) + key, dim),
+            Segment(" " * (width - cells(title) - gap - cells(command) - cells(key)) + key, plain),
         ]
     )
 

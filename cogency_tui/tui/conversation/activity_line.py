@@ -8,6 +8,7 @@ from textual.message import Message
 
 from cogency_tui.safe_text import one_line
 from cogency_tui.tui.kit.bar import Bar, end_to_end
+from cogency_tui.tui.kit.keys import draw_key
 from cogency_tui.tui.kit.lines import fit, width_of
 from cogency_tui.tui.kit.number_format import plural, tokens, whole_seconds
 from cogency_tui.tui.transcript.call_unit import CallUnit
@@ -131,7 +132,7 @@ class LiveLine(Bar):
             Segment(f" {fit(activity.text, width - len(time) - 2)}{time}", styles("dim")),
         ]
         written = [Segment(f" · {activity.tokens}", styles("dim"))] if activity.tokens else []
-        hint = [Segment("   Esc", styles("text")), Segment(" to interrupt", styles("dim"))]
+        hint = [Segment("   ", styles()), *draw_key("Esc", "to interrupt", styles)]
         for part in ([*written, *hint], hint):
             if width_of(shown) + width_of(part) <= width:
                 return [*shown, *part]

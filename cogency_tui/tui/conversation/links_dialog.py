@@ -57,7 +57,7 @@ class LinksScreen(ReadingScreen[str]):
         lines: list[Line] = []
         for number, address in enumerate(self._addresses, 1):
             key = str(number) if number <= _MOST else " "
-            first, *more = wrap([Segment(one_line(address), styles("text"))], width - 3)
-            lines.append(first.indented(Segment(f"{key}  ", styles("accent", attributes="bold"))))
+            first, *more = wrap([Segment(one_line(address), styles("dim"))], width - 3)
+            lines.append(first.indented(Segment(f"{key}  ", styles("text"))))
             lines += [line.indented(Segment("   ", styles())) for line in more]
         return lines

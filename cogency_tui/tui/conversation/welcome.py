@@ -170,10 +170,10 @@ def _model(situation: Situation, spacious: bool, width: int, styles: ThemeStyles
     badge = permission_badge(situation.permissions, styles, "surface")
     chips = [
         _button(Segment(fit(name, width), styles("text", "raised")), "command('choose_model')"),
-        Segment(" F2", styles("dim")),
+        Segment(" F2", styles("text")),
         Segment("   ", styles("dim")),
         _button(badge, "command('cycle_permissions')"),
-        Segment(" Shift+Tab", styles("dim")),
+        Segment(" Shift+Tab", styles("text")),
     ]
     while width_of(chips) > width and len(chips) > 1:
         chips.pop()

@@ -139,7 +139,7 @@ def _meter(used: int, whole: int, width: int, styles: ThemeStyles) -> Line:
     share = used / whole
     words = f"  {percent(share)} used, ~{tokens(max(0, whole - used))} free"
     room = max(0, min(_WIDEST, width - cells(words)))
-    role = "accent" if share < 0.75 else "edit" if share < 0.9 else "bad"
+    role = "dim" if share < 0.75 else "edit" if share < 0.9 else "bad"
     return Line([*draw_bar(used, whole, room, styles, role), Segment(words, styles("text"))])
 
 

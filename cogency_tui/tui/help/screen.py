@@ -208,9 +208,9 @@ def _matches(row: HelpRow, title: str, words: list[str]) -> bool:
 def _draw_row(row: HelpRow, width: int, styles: ThemeStyles) -> list[Line]:
     """Draw one row; where space is short, the meaning is below the keys."""
     key_column = _KEY_COLUMN if width >= _ROOMY else _NARROW_KEY_COLUMN
-    columns = [(_fitting(row.keys, key_column - 1), key_column, styles("text", attributes="bold"))]
+    columns = [(_fitting(row.keys, key_column - 1), key_column, styles("text"))]
     if row.id:
-        columns.append((row.id, _ID_COLUMN, styles("accent")))
+        columns.append((row.id, _ID_COLUMN, styles("dim")))
     head = [
         Segment(fit(text, room - 1) + " " * max(1, room - cells(text)), style)
         for text, room, style in columns

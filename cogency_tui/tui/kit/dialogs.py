@@ -20,7 +20,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from cogency_tui.tui.kit.bar import Bar
-from cogency_tui.tui.kit.keys import key_name
+from cogency_tui.tui.kit.keys import draw_key, key_name
 from cogency_tui.tui.kit.lazy_text_layout import Fixed, LayoutBlock
 from cogency_tui.tui.kit.line_view import LineView
 from cogency_tui.tui.kit.lines import Line, width_of, wrap
@@ -111,10 +111,7 @@ class Choices(Bar):
         shown: list[Segment] = []
         self._spans = []
         for key, label, action in self._choices:
-            pair = [
-                Segment(self._name_of(key, action), self.theme_styles("text", "raised", "bold")),
-                Segment(f" {label}   ", self.theme_styles("text", "raised")),
-            ]
+            pair = draw_key(self._name_of(key, action), f"{label}   ", self.theme_styles, "raised")
             start = width_of(shown)
             if start + width_of(pair) - 3 > width:
                 break

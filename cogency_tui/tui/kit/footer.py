@@ -12,7 +12,7 @@ from textual.dom import DOMNode
 from textual.screen import Screen
 
 from cogency_tui.tui.kit.bar import ButtonBar, Part
-from cogency_tui.tui.kit.keys import key_name, spelled_key
+from cogency_tui.tui.kit.keys import draw_key, key_name, spelled_key
 from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.theme_styles import ThemeStyles
 
@@ -87,10 +87,7 @@ def _visible(own: Iterable[ActiveBinding]) -> list[ActiveBinding]:
 
 def _part(each: ActiveBinding, screen: Screen[Any], styles: ThemeStyles) -> Part:
     binding = each.binding
-    segments = [
-        Segment(key_name(binding.key), styles("text", "background")),
-        Segment(f" {binding.description.lower()}", styles("dim", "background")),
-    ]
+    segments = draw_key(key_name(binding.key), binding.description.lower(), styles, "background")
     # The screen does not define the focused widget's own actions.
     namespace = "app." if each.node is app_of(screen) else "" if each.node is screen else "focused."
     tooltip = f"{binding.tooltip or binding.description} ({spelled_key(binding.key)})"

@@ -1,10 +1,13 @@
-"""Display names of keys, and keys of a screen that the focused text field handles.
+"""Names of keys and how they are shown, and keys of a screen that the focused text field handles.
 
 A key that bubbles up is handled while the text typed before it is still queued: `act_in_order` avoids this.
 """
 
+from rich.segment import Segment
 from textual import events
 from textual.widget import Widget
+
+from cogency_tui.tui.theme_styles import ThemeStyles
 
 _NAMES = {
     "left_square_bracket": "[",
@@ -49,6 +52,11 @@ def _parts(key: str) -> list[str]:
     return (
         parts if len(parts) == 1 and len(parts[0]) == 1 else [part[:1].upper() + part[1:] for part in parts]
     )
+
+
+def draw_key(name: str, label: str, styles: ThemeStyles, on: str = "surface") -> list[Segment]:
+    """Draw a key and its effect: in the same colors everywhere."""
+    return [Segment(name, styles("text", on)), Segment(f" {label}", styles("dim", on))]
 
 
 async def act_in_order(field: Widget, event: events.Key) -> None:

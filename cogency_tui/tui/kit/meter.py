@@ -8,9 +8,7 @@ _FULL = "▄"
 _TRACK = "▁"
 
 
-def draw_bar(
-    value: float, most: float, width: int, styles: ThemeStyles, role: str = "accent"
-) -> list[Segment]:
+def draw_bar(value: float, most: float, width: int, styles: ThemeStyles, role: str = "dim") -> list[Segment]:
     """Draw `value` of `most` in `width` cells; never empty above zero."""
     share = value / most if most > 0 else 0.0
     full = min(width, max(round(share * width), 1 if value > 0 else 0))

@@ -14,6 +14,7 @@ from cogency_tui.safe_text import one_line, reveal
 from cogency_tui.store.edit_records import State
 from cogency_tui.tui.kit.bar import Bar, Part, end_to_end
 from cogency_tui.tui.kit.heading import ScreenHeading
+from cogency_tui.tui.kit.keys import draw_key
 from cogency_tui.tui.kit.lines import BLANK, Line, cells, chop, fit, fit_path, width_of, wrap
 from cogency_tui.tui.kit.number_format import counted, plural, size
 from cogency_tui.tui.review.hunk_states import (
@@ -149,9 +150,7 @@ def draw_conflict(
 
 def _option(key: str, text: str, chosen: bool, styles: ThemeStyles) -> Line:
     mark = Segment("  ✓" if chosen else "", styles("good"))
-    return Line(
-        [Segment(f"   {key} ", styles("accent", attributes="bold")), Segment(text, styles("text")), mark]
-    )
+    return Line([Segment("   ", styles()), *draw_key(key, text, styles), mark])
 
 
 def _back(styles: ThemeStyles) -> Line:

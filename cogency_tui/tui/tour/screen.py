@@ -13,6 +13,7 @@ from textual.binding import Binding, BindingType
 from cogency_tui.tui.commands import is_command
 from cogency_tui.tui.kit.bar import ButtonBar, Part
 from cogency_tui.tui.kit.dialogs import Confirmation
+from cogency_tui.tui.kit.keys import draw_key
 from cogency_tui.tui.kit.lines import BLANK, Line, fit, width_of, wrap
 from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.main.screen import MainScreen
@@ -79,15 +80,12 @@ class TourBar(ButtonBar):
         self.refresh()
 
     def segments(self, width: int) -> list[Segment]:
-        accent, text = (
-            self.theme_styles("accent", self.SURFACE, "bold"),
-            self.theme_styles("text", self.SURFACE),
-        )
+        text = self.theme_styles("text", self.SURFACE)
         if self.step >= len(STEPS):
             return self.lay([Part([Segment(fit(LAST, width - 1), text)], LAST, lead=" ")], width)
         step = STEPS[self.step]
         count = Segment(f"Tour {self.step + 1}/{len(STEPS)} ", self.theme_styles("dim", self.SURFACE))
-        key = [Segment("F7", accent), Segment(" insert prompt", self.theme_styles("dim", self.SURFACE))]
+        key = draw_key("F7", "insert prompt", self.theme_styles, self.SURFACE)
         room = max(_LEAST, width - width_of([count, *key]) - 5)
         shows = Segment(fit(step.shows, room), text)
         return self.lay(
@@ -120,9 +118,7 @@ def draw_tour(width: int, styles: ThemeStyles) -> list[Line]:
     for paragraph in _PARAGRAPHS:
         lines += [*wrap([Segment(paragraph, styles("text"))], width), BLANK]
     for key, meaning in _KEYS:
-        lines.append(
-            Line([Segment(key.ljust(_KEY_COLUMN), styles("accent")), Segment(meaning, styles("dim"))])
-        )
+        lines.append(Line(draw_key(key.ljust(_KEY_COLUMN - 1), meaning, styles)))
     return lines
 
 

@@ -78,7 +78,7 @@ def _tally(calls: Sequence[CallUnit]) -> str:
 
 def _change_row(call: CallUnit, change: FileChange, pen: Pen) -> Line:
     styles = pen.styles
-    link = review_link("review", call.id, pen)
+    link = review_link(call.id, pen)
     counts = f"  {count_lines(change.added, change.removed)}"
     room = pen.width - 2 - len(counts) - width_of(link) - (2 if link else 0)
     path = fit_path(reveal(change.path), max(_LEAST_FACT, room))

@@ -6,6 +6,7 @@ from rich.segment import Segment
 from rich.style import Style
 
 from cogency_tui.safe_text import one_line
+from cogency_tui.tui.kit.keys import draw_key
 from cogency_tui.tui.kit.lines import Line, cells, fit, width_of, wrap
 from cogency_tui.tui.kit.number_format import dollars, duration, plural, tokens
 from cogency_tui.tui.theme_styles import ThemeStyles
@@ -51,8 +52,7 @@ def draw_thought(thought: Prose, pen: Pen, *, expanded: bool) -> list[Line]:
 def draw_turn_end(end: TurnEnd, pen: Pen) -> list[Line]:
     """Draw the figures of a turn on one line, and the link to the review of its changes."""
     styles = pen.styles
-    label = f"{pen.review_key or ''} review".strip()
-    link = review_link(label, end.changing_call, pen) if end.changes() else []
+    link = review_link(end.changing_call, pen, pen.review_key or "") if end.changes() else []
     facts = _facts(end)
     head = [Segment("■ Interrupted", styles("edit"))] if end.interrupted else []
     room = pen.width - width_of(head) - width_of(link) - (2 if link else 0)
@@ -89,11 +89,14 @@ def describe_turn_end(end: TurnEnd) -> str:
     return " · ".join([*(["Interrupted"] if end.interrupted else []), *_facts(end)])
 
 
-def review_link(label: str, call_id: str, pen: Pen) -> list[Segment]:
-    """A link to the review of a call's changes; nothing where the review cannot be opened."""
+def review_link(call_id: str, pen: Pen, key: str = "") -> list[Segment]:
+    """A link to the review of a call's changes, with the `key` that opens it; nothing where the review cannot
+    be opened."""
     if pen.review_key is None:
         return []
-    return [Segment(label, pen.styles("accent") + Style.from_meta({REVIEW: call_id}))]
+    shown = draw_key(key, "review", pen.styles) if key else [Segment("review", pen.styles("dim"))]
+    link = Style.from_meta({REVIEW: call_id})
+    return [Segment(segment.text, (segment.style or Style()) + link) for segment in shown]
 
 
 def describe_seconds(end: TurnEnd) -> str:
@@ -140,7 +143,7 @@ def draw_problem(problem: Problem, width: int, styles: ThemeStyles) -> list[Line
         lines.append(hint[0].indented(Segment("  → ", styles("accent"))))
         lines += [line.indented(Segment("    ", styles())) for line in hint[1:]]
     if problem.retry:
-        lines.append(Line([Segment("  Enter", styles("accent")), Segment(" Retry", styles("text"))]))
+        lines.append(Line([Segment("  ", styles()), *draw_key("Enter", "retry", styles)]))
     return lines
 
 

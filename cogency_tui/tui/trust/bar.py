@@ -3,6 +3,7 @@
 from rich.segment import Segment
 
 from cogency_tui.tui.kit.bar import ButtonBar, Part
+from cogency_tui.tui.kit.keys import draw_key
 
 
 class TrustBar(ButtonBar):
@@ -29,9 +30,9 @@ class TrustBar(ButtonBar):
         self.display = False
 
     def segments(self, width: int) -> list[Segment]:
-        text, accent = self.theme_styles("edit", self.SURFACE), self.theme_styles("accent", self.SURFACE)
-        dim = self.theme_styles("dim", self.SURFACE)
-        review = Part([Segment("/trust", accent), Segment(" to review", dim)], "Review and decide", _action())
+        styles = self.theme_styles
+        text, dim = styles("edit", self.SURFACE), styles("dim", self.SURFACE)
+        review = Part(draw_key("/trust", "to review", styles, self.SURFACE), "Review and decide", _action())
         message = Part([Segment(f"? {self._question}", text)], "Not used until you trust it", _action(), " ")
         if message.width + review.width > width:
             short = Part([Segment("? .cogency/ is not used", text)], self._question, _action(), " ")

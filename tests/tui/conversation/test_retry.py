@@ -30,7 +30,7 @@ async def failed(pilot: Pilot[Any]) -> None:
     """Send a message whose turn fails."""
     await send(pilot, "fix it")
     await finished(pilot)
-    await until(pilot, lambda: "Enter Retry" in shown(conversation_of(pilot)))
+    await until(pilot, lambda: "Enter retry" in shown(conversation_of(pilot)))
 
 
 @pytest.mark.parametrize("way", ["enter", "R", "click", "/retry"])
@@ -45,7 +45,7 @@ async def test_a_turn_that_failed_is_retried_without_another_message(project: Pa
                 await pilot.press("R")
             case "click":
                 rows = shown(view).split("\n")
-                await pilot.click(view, offset=(6, next(y for y, row in enumerate(rows) if "Retry" in row)))
+                await pilot.click(view, offset=(6, next(y for y, row in enumerate(rows) if "retry" in row)))
             case "/retry":
                 await send(pilot, "/retry")
             case _:
@@ -53,7 +53,7 @@ async def test_a_turn_that_failed_is_retried_without_another_message(project: Pa
         await until(pilot, lambda: "Fixed." in shown(view))
         assert agent.asked == ["fix it", ""]
         assert shown(view).count("fix it") == 1
-        assert "Retry" not in shown(view)
+        assert "retry" not in shown(view)
 
 
 async def test_the_offer_goes_as_soon_as_something_runs_and_comes_again(project: Path) -> None:
@@ -62,11 +62,11 @@ async def test_the_offer_goes_as_soon_as_something_runs_and_comes_again(project:
         await failed(pilot)
         view = conversation_of(pilot)
         await pilot.press("enter")
-        await until(pilot, lambda: "Retry" not in shown(view))
+        await until(pilot, lambda: "retry" not in shown(view))
         await pilot.press("enter")
         agent.gate.set()
         await finished(pilot)
-        await until(pilot, lambda: shown(view).count("Enter Retry") == 1)
+        await until(pilot, lambda: shown(view).count("Enter retry") == 1)
         assert agent.asked == ["fix it", ""], "an Enter while it works does nothing"
 
 
@@ -90,7 +90,7 @@ async def test_a_message_that_returned_to_the_prompt_is_sent_and_not_retried(pro
         await send(pilot, "fix it")
         await until(pilot, lambda: prompt_of(pilot).text == "fix it")
         assert "The store is gone." in shown(conversation_of(pilot))
-        assert "Retry" not in shown(conversation_of(pilot))
+        assert "retry" not in shown(conversation_of(pilot))
 
 
 async def test_a_real_agent_answers_the_message_that_failed(project: Path, tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.color import Color
 from textual.pilot import Pilot
 
 from cogency_tui.agent.agent import Agent
@@ -13,6 +14,7 @@ from cogency_tui.tui.kit.dialogs import Choices
 from cogency_tui.tui.kit.footer import Footer
 from cogency_tui.tui.models.screen import PickerScreen
 from cogency_tui.tui.review.screen import ReviewScreen
+from cogency_tui.tui.theme_styles import theme_styles_of
 from tests.peers.scripted import ScriptedProvider
 from tests.tui.driving import (
     app_over,
@@ -26,7 +28,7 @@ from tests.tui.driving import (
     status_of,
     until,
 )
-from tests.tui.scripted import ScriptedAgent, call, paused, result
+from tests.tui.scripted import ScriptedAgent, call, error, paused, result
 
 
 def footer(pilot: Pilot[Any]) -> Footer:
@@ -126,3 +128,23 @@ async def test_it_can_be_switched_off(project: Path) -> None:
         await pilot.resize_terminal(100, 24)
         await pilot.pause()
         assert "commands" not in shown(status_of(pilot))
+
+
+def colors_of(pilot: Pilot[Any], text: str) -> set[Color | None]:
+    """The colors of all segments on the screen that consist of `text`."""
+    strips = pilot.app.screen._compositor.render_strips()  # pyright: ignore[reportPrivateUsage]
+    segments = (segment for strip in strips for segment in strip)
+    return {each.style.color for each in segments if each.style is not None and each.text.strip() == text}
+
+
+async def test_keys_have_one_color_wherever_they_are_shown(project: Path) -> None:
+    refused = error("Nothing is listening on 127.0.0.1:1.", "Start the server.")
+    async with app_over(ScriptedAgent(project, [refused])).run_test(size=(120, 40)) as pilot:
+        text = {theme_styles_of(pilot.app.theme)("text").color}
+        # In the conversation at its start, in the footer, and below a turn that failed.
+        await until(pilot, lambda: colors_of(pilot, "Shift+Tab") == text == colors_of(pilot, "F1"))
+        await send(pilot, "fix it")
+        await until(pilot, lambda: colors_of(pilot, "Enter") == text)
+        # In a list, and at the foot of a dialog.
+        await pilot.press("ctrl+p")
+        await until(pilot, lambda: colors_of(pilot, "^N") == text == colors_of(pilot, "Esc"))
