@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 from cogency_tui.agent.edits.reverse import Obstacle
 from cogency_tui.store.edit_records import Edit, Kind, State
 from cogency_tui.store.reviews import Part
-from cogency_tui.workspace.diff import Difference
+from cogency_tui.workspace.diff import Difference, LineCounts
 from cogency_tui.workspace.three_way_merge import Range
 
 LARGEST = 16 << 20
@@ -69,13 +69,6 @@ class Comment:
     text: str
     timestamp: float
     delivered: bool
-
-
-class LineCounts(NamedTuple):
-    """Lines added and removed."""
-
-    added: int
-    removed: int
 
 
 def line_counts(hunks: Iterable[Outline]) -> LineCounts:

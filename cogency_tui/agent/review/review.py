@@ -35,7 +35,6 @@ from cogency_tui.agent.review.model import (
     FileKey,
     Group,
     HunkFate,
-    LineCounts,
     Outcome,
     Overview,
     Target,
@@ -49,6 +48,7 @@ from cogency_tui.store.blobs import Blobs
 from cogency_tui.store.edit_records import Edit
 from cogency_tui.store.reviews import Action, ActionKind, NewAction
 from cogency_tui.store.store import Store
+from cogency_tui.workspace.diff import LineCounts
 
 
 def next_undo(snapshot: ReviewSnapshot) -> Action | None:

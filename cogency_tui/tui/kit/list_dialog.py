@@ -1,7 +1,7 @@
 """The base of dialogs that list rows: a title, the list, a note about the selected row, and the keys."""
 
 from collections.abc import Awaitable, Callable, Iterable
-from typing import Generic, TypeVar
+from typing import ClassVar, Generic, TypeVar
 
 from textual import events
 from textual.app import ComposeResult
@@ -45,6 +45,9 @@ class ListDialog(Dialog[Result], Generic[Result, Row]):
     AUTO_FOCUS = ""
     CSS_PATH = STYLES
 
+    BOX: ClassVar[str] = ""
+    """The classes of the box: `-wide` and `-tall` for a larger one."""
+
     def __init__(self, name: str, title: str, rows: SelectList[Row], note: DialogBody | None = None) -> None:
         super().__init__()
         self.rows = rows
@@ -56,7 +59,7 @@ class ListDialog(Dialog[Result], Generic[Result, Row]):
         """The most rows that the dialog had so far, which is as high as these."""
 
     def compose(self) -> ComposeResult:
-        yield DialogBox(self.heading, *self.parts(), keys=self._keys, id=self._scope)
+        yield DialogBox(self.heading, *self.parts(), keys=self._keys, id=self._scope, classes=self.BOX)
 
     def parts(self) -> Iterable[Widget]:
         """The widgets between the title and the keys."""

@@ -15,9 +15,10 @@ from cogency_tui.tui.transcript.call_unit import FileChange
 from cogency_tui.tui.transcript.units import TurnChanges, UserMessage
 
 if TYPE_CHECKING:
-    from cogency_tui.agent.review.model import LineCounts, TurnLines
+    from cogency_tui.agent.review.model import TurnLines
     from cogency_tui.agent.review.review import Review
     from cogency_tui.tui.review.screen import Jump, ReviewCommand, ReviewScreen
+    from cogency_tui.workspace.diff import LineCounts
 
 
 class ReviewCommands(FeatureCommands):
