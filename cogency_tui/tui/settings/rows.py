@@ -16,6 +16,7 @@ from cogency_tui.tui.kit.lines import Line, cells, fit, wrap
 from cogency_tui.tui.kit.number_format import plural
 from cogency_tui.tui.kit.select_list import Heading
 from cogency_tui.tui.theme_styles import ThemeStyles
+from cogency_tui.workspace.protected_names import short_path
 
 
 class SettingRow(msgspec.Struct, frozen=True):
@@ -211,7 +212,7 @@ def _describe_source(preference: Preference) -> str:
 
 
 def _describe_origin(origin: Origin) -> str:
-    where = one_line(origin.where).replace(f"{Path.home()}/", "~/", 1)
+    where = one_line(short_path(Path(origin.where)))
     sentences = {
         "default": "Default",
         "user": f"Set in {where}",
