@@ -145,6 +145,7 @@ async def test_a_tree_that_is_read_grows_by_what_is_new(bench: Bench) -> None:
         model.go_on.set()
         await working
         root = await tree.read({*told, "c"}, working=False)
+        assert root is not None
         assert root == await read(agent)
     (editor,) = root.children[0].children
     assert set(told) == {reviewer.id, editor.id, root.children[1].id}
@@ -175,10 +176,10 @@ async def test_an_agent_of_an_earlier_turn_does_not_run_again(bench: Bench) -> N
 
 
 async def test_a_call_that_did_not_run_is_an_agent_without_a_conversation(bench: Bench) -> None:
-    spelt = {"subagent_type": "tester", "prompt": "Test\nit"}
     events = [
         user("go"),
-        *(call("a", "agent", name="reviewer", parameters={"task": "Look"}), call("b", "Task", **spelt)),
+        call("a", "agent", name="reviewer", parameters={"task": "Look"}),
+        call("b", "Task", subagent_type="tester", prompt="Test\nit"),
         *(result("a", "agent", "You declined.", state="declined"), result("b", "agent", "no", error=True)),
     ]
     async with bench.agent(agents=AGENTS) as agent:

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -195,7 +196,7 @@ def _why(situation: Situation, spacious: bool) -> str:
         case "flag":
             return f"Model set by {origin.where}"
         case _:
-            return f"Model set in {one_line(origin.where)}"
+            return f"Model set in {one_line(short_path(Path(origin.where)))}"
 
 
 def _button(segment: Segment, action: str) -> Segment:
