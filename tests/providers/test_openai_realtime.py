@@ -266,7 +266,7 @@ async def test_a_wrong_key_is_told_without_showing_it() -> None:
     error, _text = await failure_of(RealtimePeer(key="another"))
     assert type(error) is AuthenticationError
     assert "[key]" in str(error)
-    assert "$OPENAI_API_KEY" in error.hint
+    assert "OPENAI_API_KEY" in error.hint
 
 
 async def test_a_missing_key_is_told_before_anything_is_sent() -> None:

@@ -227,7 +227,8 @@ class RecallScreen(AnsweringScreen[Destination | None]):
         app = app_of(self)
         self.dismiss(Destination(id, within, event, self._searching.terms, fork))
         if entry.conversation.trashed is not None and not fork:
-            app.notify("Still in the trash. In recall, F2 shows the trash and u restores from it.")
+            text = "Still in the trash. In recall, F2 shows the trash and u restores from it."
+            app.notify(text, markup=False)
 
     def action_timeline(self) -> None:
         """Show the timeline of the selected conversation."""

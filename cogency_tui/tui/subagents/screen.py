@@ -148,9 +148,9 @@ class AgentsScreen(AnsweringScreen[ShownCall | AgentsCommand | None]):
         try:
             root = await self._tree.read(changed, working=self._working())
         except CogencyError as exc:
-            self._complain(exc)
             if self._root is None:
                 self.dismiss(None)
+            self._complain(exc)
             return
         if root is not None:
             self._show(root)

@@ -10,6 +10,7 @@ from cogency_tui.config.schema import config_path
 from cogency_tui.tui.conversation.welcome import Recent, WelcomePicker, draw_welcome, situation_of
 from cogency_tui.tui.kit.lines import cells
 from cogency_tui.tui.theme_styles import theme_styles_of
+from cogency_tui.workspace.protected_names import short_path
 from tests.tui.driving import (
     app_over,
     conversation_of,
@@ -66,7 +67,7 @@ def test_the_origin_of_the_model_is_named(project: Path, monkeypatch: pytest.Mon
     config_path().parent.mkdir(parents=True)
     config_path().write_text('theme = "day"\nprovider = "openai"\n')
     said = read(Agent(project=project))
-    assert f"Model set in {config_path()}:2" in said
+    assert f"Model set in {short_path(config_path())}:2" in said
     assert "--tour" not in said
 
 
