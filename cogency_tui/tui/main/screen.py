@@ -167,7 +167,9 @@ class MainScreen(Screen[None]):
             self._features.drafts.note_change()
 
     def take_typed(self, event: events.Key | events.Paste) -> None:
-        self.query_one(Prompt).take(event)
+        """Take input that a question does not take: of a text in the prompt, or the beginning of one."""
+        prompt = self.query_one(Prompt)
+        prompt.take(event, as_text=not prompt.text)
 
     def preempts(self, event: events.Key) -> bool:
         """Give a key to the prompt that it needs before any binding has it; return whether it does."""

@@ -263,12 +263,16 @@ class Prompt(ChipArea):
         self.put(text)
         return commands
 
-    def take(self, event: events.Key | events.Paste) -> bool:
-        """Handle input typed elsewhere, after all input before it; return whether it is the prompt's."""
+    def take(self, event: events.Key | events.Paste, *, as_text: bool = True) -> bool:
+        """Handle input typed elsewhere, after all input before it; return whether it is the prompt's.
+
+        With Vim's keys a letter is inserted where `as_text`, else it is what the mode makes of it.
+        """
         if isinstance(event, events.Paste):
             return self.post_message(events.Paste(event.text))
-        is_own = event.is_printable or bool(self._binds(event.key))
-        if self._vim is not None and event.is_printable:
+        is_vim = event.key == "escape" and self.vim_mode == "insert"
+        is_own = is_vim or event.is_printable or bool(self._binds(event.key))
+        if self._vim is not None and event.is_printable and as_text:
             self.call_later(self._vim.append)
         return is_own and self.post_message(events.Key(event.key, event.character))
 

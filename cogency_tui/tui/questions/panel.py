@@ -4,9 +4,10 @@ takes the answer.
 Invariants: a yes counts only after its whole subject was visible in the window at its present size, and the
 terminal has taken the frame; no key counts within `PAUSE` after the panel appears, or after a key that is not
 the question's, nor while the prompt has text, unless the user has entered the question; a panel answers once.
+Only the key for a reason, which decides nothing yet, counts at once in a question that follows an answer.
 
-A key that does not count goes to the prompt. That of an answer does so only with another key after it: alone,
-it was an early answer and not the beginning of a text.
+A key that does not count goes to the prompt. Those of answers, to this or any question, go there only with
+another key after them: alone they were an answer, and not the beginning of a text.
 """
 
 import asyncio
@@ -59,19 +60,23 @@ _TIGHT = 30
 _BESIDE = 7
 """Cells of a window's width that are not for the panel's text: its margins and its bar."""
 
+_ANSWER_KEYS = frozenset("yacAnr")
+
 _SCOPES: Mapping[str, Scope] = {"turn": "turn", "conversation": "conversation", "always": "always"}
 
 
 @dataclass(frozen=True)
 class Hands:
     """Functions that a panel calls: with the answer, with input that is not meant for it, and where the user
-    stops the turn. `is_drafting` returns whether that input has begun a text.
+    stops the turn. `is_drafting` returns whether that input has begun a text, and `leaves_insert` whether Esc
+    is Vim's in it.
     """
 
     answered: Callable[[Answer], object]
     typed: Callable[[events.Key | events.Paste], object] = lambda _event: None
     stopped: Callable[[], object] = lambda: None
     is_drafting: Callable[[], bool] = lambda: False
+    leaves_insert: Callable[[], bool] = lambda: False
 
 
 class QuestionPanel(Vertical, can_focus=True):
@@ -156,10 +161,22 @@ class QuestionPanel(Vertical, can_focus=True):
         ),
     ]
 
-    def __init__(self, question: Question, hands: Hands, *, clock: Callable[[], float] = monotonic) -> None:
+    def __init__(
+        self,
+        question: Question,
+        hands: Hands,
+        *,
+        follows: bool = False,
+        clock: Callable[[], float] = monotonic,
+    ) -> None:
         super().__init__(classes="question")
         self.question = question
         self._hands = hands
+        # Bindings are checked before a panel is composed.
+        self._body = QuestionBody(self._draw, id="question-body")
+        self._choices = Answers(answers_to(question), id="answers")
+        self._follows = follows
+        """True if the user has just answered the question before."""
         self._looked_at = 0
         """The number of the waiting question that is shown instead; 0 for none."""
         self._rows = 0
@@ -177,20 +194,21 @@ class QuestionPanel(Vertical, can_focus=True):
         self._reasoning = False
         """True while the user writes a reason for a no."""
         self._early: list[events.Key] = []
-        """The key of an answer, pressed too early: not passed to the prompt yet."""
+        """Keys of answers that do not count: not passed to the prompt yet."""
+        self._scrolls = False
+        """True after a letter that scrolled, until another key or a pause: the next one scrolls, too."""
         self._passed_on = False
         """True if input went to the prompt since the question last began to accept keys."""
 
     def compose(self) -> ComposeResult:
-        body = QuestionBody(self._draw, id="question-body")
-        yield body
-        yield MoreLine(body, id="question-more")
+        yield self._body
+        yield MoreLine(self._body, id="question-more")
         yield Input(placeholder="Why not? Enter sends it to the model", id="question-reason")
-        yield Answers(answers_to(self.question), id="answers")
+        yield self._choices
 
     def on_mount(self) -> None:
         self.set_class(bool(self.question.losses), "-danger")
-        self.query_one(QuestionBody).can_focus = False
+        self._body.can_focus = False
         field = self.query_one("#question-reason", Input)
         field.display = False
         field.cursor_blink = False
@@ -213,7 +231,7 @@ class QuestionPanel(Vertical, can_focus=True):
 
     def begin_anew(self) -> None:
         """Require that the question is seen again: the window has changed, or something covered it."""
-        self.query_one(QuestionBody).forget()
+        self._body.forget()
         if not self._reasoning:
             self._begin_deaf()
         self._offer()
@@ -223,7 +241,7 @@ class QuestionPanel(Vertical, can_focus=True):
 
     def _offer(self) -> None:
         """Offer the answers that can be given now, or once the question accepts keys."""
-        answers = self.query_one(Answers)
+        answers = self._choices
         if self._reasoning:
             answers.offer(REASONING)
         elif answers.deaf and not (self._is_too_small or self._looked_at):
@@ -236,7 +254,7 @@ class QuestionPanel(Vertical, can_focus=True):
     def _answers(self) -> Sequence[Reply]:
         if self._looked_at:
             return LOOKING
-        if self.query_one(QuestionBody).is_seen:
+        if self._body.is_seen:
             return answers_to(self.question)
         return refusals_of(self.question)[:1] if self._is_too_small else answers_unread(self.question)
 
@@ -251,7 +269,7 @@ class QuestionPanel(Vertical, can_focus=True):
         alone = window.height < _LOW or window.width < _NARROW
         self.screen.set_class(alone, "-question-alone")
         self.screen.set_class(window.height < _TIGHT, "-question-tight")
-        body, answers = self.query_one(QuestionBody), self.query_one(Answers)
+        body, answers = self._body, self._choices
         width = max(8, window.width - _BESIDE)
         most = window.height if alone else window.height // 2 + 1
         needed, self._omits_reach = rows_of(answers_to(self.question), width)
@@ -273,7 +291,7 @@ class QuestionPanel(Vertical, can_focus=True):
         """
         self._accepts_from = self.clock() + PAUSE
         self._entered = False
-        answers = self.query_one(Answers)
+        answers = self._choices
         answers.unselect()
         if not answers.deaf:
             answers.accept_keys(deaf=True)
@@ -284,7 +302,7 @@ class QuestionPanel(Vertical, can_focus=True):
         asyncio.get_running_loop().call_later(seconds, self.call_next, self._end_deaf)
 
     def _end_deaf(self) -> None:
-        if self.answered or not self.query(Answers):
+        if self.answered or not self.is_attached:
             return
         if not self._is_shown():
             self._accepts_from = self.clock() + PAUSE
@@ -298,8 +316,8 @@ class QuestionPanel(Vertical, can_focus=True):
     def _listen(self) -> None:
         """Show that keys are accepted."""
         self._early.clear()
-        self._passed_on = False
-        self.query_one(Answers).accept_keys(deaf=False)
+        self._passed_on = self._scrolls = False
+        self._choices.accept_keys(deaf=False)
         # By now other calls of the same answer may wait as well.
         self._offer()
 
@@ -325,7 +343,7 @@ class QuestionPanel(Vertical, can_focus=True):
     def _show_hint(self) -> None:
         """Show the key that leads to the answers, where letters go elsewhere."""
         drafting = not self._entered and self._hands.is_drafting()
-        self.query_one(Answers).show_hint(RETURN if self._is_left else ENTER if drafting else None)
+        self._choices.show_hint(RETURN if self._is_left else ENTER if drafting else None)
 
     def on_blur(self) -> None:
         """Show the way back, unless the whole window has lost the focus."""
@@ -341,21 +359,29 @@ class QuestionPanel(Vertical, can_focus=True):
         found = self.screen.active_bindings.get(event.key)
         active = found if found is not None and found.enabled else None
         action = active.binding.action if active is not None and active.node is self else ""
-        if action == "back":
+        if action == "back" and (self._entered or not self._hands.leaves_insert()):
             return
         if action in _ENTERING and not event.is_printable:
             self._enter()
-        elif not self._accepts_keys or (not action and (event.is_printable or active is None)):
+        elif self._is_for_prompt(event, action, bound=active is not None):
             event.stop()
             event.prevent_default()
             self._begin_deaf()
             self._pass_on(event)
         elif action in _SCROLLING and not self._entered:
+            self._scrolls = True
             self._begin_deaf()
 
+    def _is_for_prompt(self, event: events.Key, action: str, *, bound: bool) -> bool:
+        """Return whether a key, `bound` to this `action` if any, is the prompt's."""
+        if action == "reason" or (action in _SCROLLING and self._scrolls):
+            return False
+        return not self._accepts_keys or (not action and (event.is_printable or not bound))
+
     def _pass_on(self, event: events.Key | events.Paste) -> None:
-        """Pass input to the prompt, after what was held back; hold back an early answer."""
-        if isinstance(event, events.Key) and self._is_early_answer(event.key):
+        """Pass input to the prompt, after what was held back; hold back what is rather an answer."""
+        self._scrolls = False
+        if isinstance(event, events.Key) and event.key in _ANSWER_KEYS and not self._takes_text:
             self._early.append(event)
             return
         held, self._early = self._early, []
@@ -363,12 +389,10 @@ class QuestionPanel(Vertical, can_focus=True):
         for each in (*held, event):
             self._hands.typed(each)
 
-    def _is_early_answer(self, key: str) -> bool:
-        """Return whether a key is probably meant for the question, although it comes too early to count."""
-        if self._passed_on or self._hands.is_drafting():
-            return False
-        repeated = all(held.key == key for held in self._early)
-        return repeated and key in {each.key for each in answers_to(self.question)}
+    @property
+    def _takes_text(self) -> bool:
+        """True while the user writes a text for the prompt."""
+        return self._passed_on or self._hands.is_drafting()
 
     def _enter(self) -> None:
         if self._accepts_keys or self._may_be_entered:
@@ -397,12 +421,13 @@ class QuestionPanel(Vertical, can_focus=True):
             # It enters the question, even while letters go to a text in the prompt.
             return not self.answered and (self._accepts_keys or self._may_be_entered)
         if action == "choose":
-            return not self.answered and self._accepts_keys and self.query_one(Answers).selected is not None
+            return not self.answered and self._accepts_keys and self._choices.selected is not None
         if action not in ("answer", "reason"):
             return True
         expected = action if action == "reason" else f"answer({parameters[0]}, '{parameters[1]}')"
         offered = {answer.action for answer in self._answers}
-        return expected in offered and self._accepts_keys and not self.answered
+        in_time = self._accepts_keys or (action == "reason" and self._follows and not self._takes_text)
+        return expected in offered and in_time and not self.answered
 
     def on_answers_chosen(self, event: Answers.Chosen) -> None:
         event.stop()
@@ -414,7 +439,7 @@ class QuestionPanel(Vertical, can_focus=True):
     def _give(self, answer: Answer) -> None:
         if not self.answered:
             self.answered = True
-            self.query_one(Answers).accept_keys(deaf=True)
+            self._choices.accept_keys(deaf=True)
             self._hands.answered(answer)
 
     def action_back(self) -> None:
@@ -426,10 +451,10 @@ class QuestionPanel(Vertical, can_focus=True):
 
     def action_select(self, step: int) -> None:
         if not self._reasoning:
-            self.query_one(Answers).select(step)
+            self._choices.select(step)
 
     def action_choose(self) -> None:
-        if chosen := self.query_one(Answers).selected:
+        if chosen := self._choices.selected:
             self.call_next(self.run_action, chosen.action)
 
     def action_reason(self) -> None:
@@ -448,13 +473,13 @@ class QuestionPanel(Vertical, can_focus=True):
         """Show another waiting question, or the asked one again."""
         last = len(self.question.round().waiting)
         self._looked_at = max(0, min(self._looked_at + step, last))
-        body = self.query_one(QuestionBody)
+        body = self._body
         body.forget()
         body.jump(0)
         self._offer()
 
     def action_scroll(self, lines: int) -> None:
-        body = self.query_one(QuestionBody)
+        body = self._body
         body.jump(body.scroll_offset.y + lines)
 
     def action_refuse(self) -> None:

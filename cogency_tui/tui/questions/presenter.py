@@ -117,9 +117,14 @@ class Questions:
                 self._give_focus_back(old)
             if asked is not None:
                 hands = Hands(
-                    lambda answer: self._answer(asked, answer), self._type, self._stop, self._is_drafting
+                    lambda answer: self._answer(asked, answer),
+                    self._type,
+                    self._stop,
+                    self._is_drafting,
+                    self._leaves_insert,
                 )
-                self._panel = panel = QuestionPanel(asked.question, hands)
+                follows = old is not None and old.answered
+                self._panel = panel = QuestionPanel(asked.question, hands, follows=follows)
                 self._mount(panel, top)
             if old is not None:
                 # Only once it is in no frame any more: Textual would draw it without a screen.
@@ -170,6 +175,10 @@ class Questions:
     def _is_drafting(self) -> bool:
         """Return whether the prompt has text, to which letters therefore belong."""
         return self._screen.is_active and bool(self._screen.query_one(Prompt).text)
+
+    def _leaves_insert(self) -> bool:
+        """Return whether Esc leads a text in the prompt from Vim's insert to its normal mode."""
+        return self._is_drafting() and self._screen.query_one(Prompt).vim_mode == "insert"
 
     def _type(self, event: events.Key | events.Paste) -> None:
         """Take input for the prompt; on other screens there is none."""

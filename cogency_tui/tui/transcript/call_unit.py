@@ -176,15 +176,14 @@ class CallUnit(msgspec.Struct):
     def decide(self) -> None:
         """Note that the user has decided; the engine reports the consequence."""
         if self.state == "waiting":
-            self.state = "queued"
+            self.state = "running" if self.started else "queued"
 
     def report(self, event: ResultEvent) -> None:
         """Apply output of the running call, or its result."""
         payload = event["payload"]
         self._name_as(event["tool"])
         if event.get("partial"):
-            if self.state != "running":
-                self.state, self.started = "running", event["timestamp"]
+            self._begin(event["timestamp"])
             if isinstance(payload["content"], str):
                 self._write_output(payload["content"])
             for step in payload.get("steps", ()):
@@ -204,6 +203,12 @@ class CallUnit(msgspec.Struct):
             self.output = None
         elif self.output:
             self.output.close()
+
+    def _begin(self, moment: float) -> None:
+        """Mark the call as running since this time; one that runs may wait for a question of a sub-agent."""
+        if self.state != "waiting" or not self.started:
+            self.state = "running"
+        self.started = self.started or moment
 
     def _name_as(self, tool: str) -> None:
         """Adopt the tool's own names for itself and its arguments."""

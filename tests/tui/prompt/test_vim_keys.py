@@ -17,6 +17,7 @@ from cogency_tui.tui.palette import Palette
 from cogency_tui.tui.recall.screen import RecallScreen
 from tests.tui.driving import (
     app_over,
+    asked,
     at_work,
     conversation_of,
     finished,
@@ -31,6 +32,7 @@ from tests.tui.driving import (
 )
 from tests.tui.prompt.test_pastes import BIG, CHIP, paste
 from tests.tui.prompt.vim.editing import agent_in, begin, marked, type_keys
+from tests.tui.questions.test_question_lines import COMMAND, asks
 from tests.tui.review.stage import working
 from tests.tui.scripted import paused, respond
 from tests.tui.settings.test_screen import select, settings
@@ -170,6 +172,23 @@ async def test_what_is_typed_in_another_pane_or_mentioned_is_inserted(project: P
         conversation_of(pilot).focus()
         await pilot.press("z")
         await until(pilot, lambda: prompt_of(pilot).text == "onez")
+
+
+async def test_a_text_is_edited_in_its_mode_while_a_question_waits(project: Path) -> None:
+    agent = agent_in(project, [paused, asks(COMMAND)])
+    async with app_over(agent).run_test(size=(100, 30)) as pilot:
+        await send(pilot, "go")
+        await type_keys(pilot, "one two three")
+        agent.gate.set()
+        await asked(pilot)
+        await type_keys(pilot, "⟨escape⟩")
+        await until(pilot, lambda: prompt_of(pilot).vim_mode == "normal")
+        await type_keys(pilot, "0wdw")
+        await until(pilot, lambda: prompt_of(pilot).text == "one three")
+        assert prompt_of(pilot).vim_mode == "normal"
+        assert agent.answers == []
+        await pilot.press("escape")
+        await until(pilot, lambda: not main_of(pilot).bridge.working)
 
 
 async def test_the_settings_turn_the_keys_on_and_off_at_once(project: Path) -> None:

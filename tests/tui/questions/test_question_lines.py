@@ -81,6 +81,7 @@ class Asking(App[None]):
         self.typed: list[str] = []
         self.answers: list[Answer] = []
         self.stopped = 0
+        self.follows = False
         self.question = self._panel(question)
 
     def compose(self) -> ComposeResult:
@@ -119,7 +120,8 @@ class Asking(App[None]):
         def stop() -> None:
             self.stopped += 1
 
-        return QuestionPanel(question, Hands(self._keep, self._note, stop), clock=self.clock)
+        hands = Hands(self._keep, self._note, stop)
+        return QuestionPanel(question, hands, follows=self.follows, clock=self.clock)
 
     def _keep(self, answer: Answer) -> None:
         self.answers.append(answer)
@@ -324,7 +326,7 @@ async def test_a_wider_yes_that_was_not_offered_is_no_answer() -> None:
             await pilot.press(key)
             await pilot.pause()
             assert app.answers == []
-            assert app.typed == [key]
+            assert app.typed == []
             clock.now += 1
             await pilot.press("y")
             await until(pilot, lambda: app.answers)
@@ -355,7 +357,7 @@ async def test_keys_of_the_first_moments_answer_nothing() -> None:
 
 async def test_an_early_answer_is_no_text_unless_another_key_follows() -> None:
     async with asking(COMMAND) as (app, pilot, clock):
-        for keys, typed in (("yyy", ""), ("yes", "yes"), ("can", "can"), ("yny", "yny")):
+        for keys, typed in (("yyy", ""), ("yes", "yes"), ("can", ""), ("cans", "cans")):
             await app.ask(COMMAND)
             await pilot.press(*keys)
             assert app.typed == [*typed], keys
@@ -369,10 +371,42 @@ async def test_an_early_answer_is_no_text_unless_another_key_follows() -> None:
         assert app.answers == []
 
 
+async def test_the_keys_of_a_question_are_known_before_it_is_composed() -> None:
+    async with asking(COMMAND) as (app, _pilot, _clock):
+        panel = QuestionPanel(COMMAND, Hands(app.answers.append))
+        app.screen.mount(panel)
+        app.screen.set_focus(panel)
+        assert not app.screen.active_bindings["y"].enabled
+
+
+async def test_the_answer_of_another_question_does_nothing() -> None:
+    async with asking(NARROW) as (app, pilot, clock):
+        clock.now += 1
+        await pilot.press("c", "n")
+        assert (app.typed, app.answers) == ([], [])
+        clock.now += 1
+        await pilot.press("n")
+        await until(pilot, lambda: app.answers == [Answer(allow=False)])
+
+
+async def test_a_reason_can_be_written_at_once_for_a_question_that_follows() -> None:
+    async with asking(COMMAND) as (app, pilot, _clock):
+        for app.follows, shown in ((False, False), (True, True)):
+            await app.ask(COMMAND)
+            await pilot.press("y", "n", "r")
+            assert app.question.query_one(Input).display is shown
+            assert app.answers == []
+        await pilot.press(*"why")
+        assert app.question.query_one(Input).value == "why"
+        await app.ask(COMMAND)
+        await pilot.press(*"for")
+        assert app.typed == [*"for"]
+
+
 async def test_a_key_that_is_none_of_the_question_begins_a_text() -> None:
     async with asking(COMMAND) as (app, pilot, clock):
         # A letter that scrolls does not open the question to the next.
-        for keys, typed in (("why", "why"), ("jay", "ay")):
+        for keys, typed in (("why", "why"), ("jaw", "aw"), ("jjkjw", "w")):
             await app.ask(COMMAND)
             clock.now += 1
             await pilot.press(*keys)
@@ -753,8 +787,23 @@ async def test_the_help_lists_all_keys_of_a_question(project: Path, pause: bool)
             assert (binding.tooltip or binding.description) in listed
         await pilot.press("escape")
         await until(pilot, lambda: pilot.app.screen is main_of(pilot))
-        await pilot.press("a")
-        await until(pilot, lambda: prompt_of(pilot).text == "a")
+        await pilot.press("o")
+        await until(pilot, lambda: prompt_of(pilot).text == "o")
+
+
+async def test_a_question_under_a_dialog_appears_when_that_is_closed(project: Path) -> None:
+    agent = ScriptedAgent(project, [paused, asks(COMMAND)])
+    async with app_over(agent).run_test(size=(60, 16), notifications=True) as pilot:
+        await opened(pilot)
+        await send(pilot, "go")
+        await send(pilot, "/settings")
+        await until(pilot, lambda: pilot.app.screen is not main_of(pilot))
+        agent.gate.set()
+        await until(pilot, lambda: "Close this dialog" in told(pilot))
+        await pilot.press("escape")
+        await asked(pilot)
+        await answer(pilot, "n")
+        assert agent.answers == [Answer(allow=False)]
 
 
 async def test_what_a_dialog_has_covered_is_seen_again_before_it_is_answered(project: Path) -> None:

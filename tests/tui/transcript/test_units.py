@@ -111,6 +111,17 @@ def test_a_call_goes_through_its_states() -> None:
     assert seen == ["writing", "writing", "queued", "waiting", "running", "done"]
 
 
+def test_a_running_call_waits_for_a_question_of_its_sub_agent_and_its_time_runs_on() -> None:
+    transcript = Transcript()
+    transcript.feed([call("a", "agent", name="writer"), started("a", "agent", at=2.0)])
+    transcript.call(0).ask()
+    transcript.feed([started("a", "agent", at=5.0)])
+    assert (transcript.call(0).state, transcript.call(0).elapsed(EPOCH + 6.0)) == ("waiting", 4.0)
+    transcript.call(0).decide()
+    transcript.feed([started("a", "agent", at=7.0)])
+    assert (transcript.call(0).state, transcript.call(0).elapsed(EPOCH + 8.0)) == ("running", 6.0)
+
+
 def test_a_file_being_written_is_seen_growing() -> None:
     preview = only_call(
         call("c", "write", partial=True, file="a.py"),
