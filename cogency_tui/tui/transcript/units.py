@@ -112,6 +112,9 @@ class Prose(msgspec.Struct):
         self.ended = max(self.started, now)
 
 
+UNANSWERED = "The turn ended without an answer."
+
+
 class Problem(msgspec.Struct):
     """An error, with the next step. If it ended the last turn, the user may `retry` that."""
 
@@ -254,10 +257,24 @@ class Transcript:
     @property
     def failure(self) -> int | None:
         """The error that ended the last turn, if one did: only notices and its figures may follow it."""
-        units = enumerate(reversed(self.units), 1)
+        last = self._last()
+        return last if last is not None and isinstance(self.units[last], Problem) else None
+
+    def report_unanswered(self) -> bool:
+        """Add an error if the last turn ended without an answer, which the user may retry; return whether it
+        did. The error that ended it is not stored."""
+        last = self._last()
+        unit = None if last is None else self.units[last]
+        unanswered = isinstance(unit, UserMessage) or (isinstance(unit, CallUnit) and not is_own(unit))
+        if unanswered:
+            self.units.append(Problem(UNANSWERED, retry=True))
+        return unanswered
+
+    def _last(self) -> int | None:
+        """The last unit that is no notice and no figures."""
+        places = range(len(self.units) - 1, -1, -1)
         passed = Notice | Summarized | TurnEnd
-        last = next(((back, unit) for back, unit in units if not isinstance(unit, passed)), None)
-        return len(self.units) - last[0] if last and isinstance(last[1], Problem) else None
+        return next((place for place in places if not isinstance(self.units[place], passed)), None)
 
     def offer_retry(self, offered: bool) -> set[int]:
         """Offer to retry the turn that failed, or withdraw the offer."""

@@ -103,3 +103,30 @@ async def test_a_real_agent_answers_the_message_that_failed(project: Path, tmp_p
         stored = await (await agent.store()).events(main_of(pilot).bridge.conversation_id or "")
         assert [event["type"] for event in stored] == ["user", "respond"]
     await agent.close()
+
+
+async def reopen(pilot: Pilot[Any], id: str) -> None:
+    await send(pilot, "/new")
+    await until(pilot, lambda: "Your coding agent" in shown(conversation_of(pilot)))
+    main_of(pilot)._features.conversations.open(id)  # pyright: ignore[reportPrivateUsage]
+
+
+async def test_a_turn_without_an_answer_is_retried_when_the_conversation_is_opened_again(
+    project: Path, tmp_path: Path
+) -> None:
+    provider = ScriptedProvider(NetworkError("The connection was refused."), "Here I am.")
+    agent = Agent(provider, project=project, data=tmp_path / "data", settings=Settings(mode="replay"))
+    async with app_over(agent).run_test(size=(120, 30)) as pilot:
+        await failed(pilot)
+        id = main_of(pilot).bridge.conversation_id or ""
+        await reopen(pilot, id)
+        await until(pilot, lambda: "The turn ended without an answer." in shown(conversation_of(pilot)))
+        await until(pilot, lambda: "Enter retry" in shown(conversation_of(pilot)))
+        await pilot.press("enter")
+        await until(pilot, lambda: "Here I am." in shown(conversation_of(pilot)))
+        assert "retry" not in shown(conversation_of(pilot))
+        await finished(pilot)
+        await reopen(pilot, id)
+        await until(pilot, lambda: "Here I am." in shown(conversation_of(pilot)))
+        assert "without an answer" not in shown(conversation_of(pilot))
+    await agent.close()
