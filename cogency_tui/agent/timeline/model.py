@@ -161,6 +161,18 @@ class Past:
         """The edits that were made later, oldest first."""
         return [each.edit for each in self.edits[bisect_right(self._placed, index) :]]
 
+    def edits_since(self, index: int) -> list[Edit]:
+        """The edits that were made since the user sent the message at a point, oldest first.
+
+        An edit is also at a point if no later one followed it.
+        """
+        sent = self.points[index].event["timestamp"]
+        return [
+            each.edit
+            for each in self.edits
+            if each.at > index or (each.at == index and each.edit.timestamp > sent)
+        ]
+
     def until(self, index: int) -> float:
         """The moment, in Unix seconds, from which on figures belong to a later cycle than the point's."""
         place = self._asked_place(index) + (not self._is_message(index))

@@ -171,15 +171,16 @@ class Timeline:
         Raises:
             UsageError: there is nothing to revert, or the conversation is about another project.
         """
-        if not past.here:
-            raise UsageError(
-                "This conversation belongs to another project.", "Open it there to restore its files."
-            )
-        later = {edit.id for edit in past.edits_after(index)}
-        recorded = await (await self._journal.edits()).in_history(self._conversation)
-        if not to_undo(recorded, later):
-            raise UsageError("Files already match this point.")
-        return await Undo(self._journal, self._conversation).of_own(later)
+        return await self._revert(past, past.edits_after(index))
+
+    async def restore_before(self, past: Past, index: int) -> Plan:
+        """Plan to restore the files as they were when the user sent the message at the point; changes by
+        others since stay.
+
+        Unlike the point before it, that includes what the user reverted, or restored, in between. Errors as
+        `restore`.
+        """
+        return await self._revert(past, past.edits_since(index))
 
     async def redo(self) -> Plan:
         """Plan to revert the last restore, or any other undo.
@@ -197,6 +198,17 @@ class Timeline:
             WorkspaceError: there is an obstacle, or a file cannot be written.
         """
         return await Undo(self._journal, self._conversation).apply(plan, for_good=True, agreed=True)
+
+    async def _revert(self, past: Past, later: Sequence[Edit]) -> Plan:
+        if not past.here:
+            raise UsageError(
+                "This conversation belongs to another project.", "Open it there to restore its files."
+            )
+        ids = {edit.id for edit in later}
+        recorded = await (await self._journal.edits()).in_history(self._conversation)
+        if not to_undo(recorded, ids):
+            raise UsageError("Files already match this point.")
+        return await Undo(self._journal, self._conversation).of_own(ids)
 
     async def _next(self, past: Past) -> Request:
         summary = await Summaries((await self._store()).database).latest(self._conversation)

@@ -36,8 +36,8 @@ class FilesBefore:
         self._past: Past | None = None
 
     async def plan(self, nth: int) -> "Plan | None":
-        """Plan to restore the files as they were before the user's `nth` message or command, from 1; None if
-        no file has changed since.
+        """Plan to restore the files as they were when the user sent the `nth` message or command, from 1;
+        None if there is nothing to restore.
 
         Raises:
             CogencyError: the store or a file cannot be read.
@@ -46,7 +46,7 @@ class FilesBefore:
         points = enumerate(self._past.points)
         messages = [index for index, point in points if point.event["type"] == "user"]
         try:
-            plan = await self._timeline.restore(self._past, messages[nth - 1] - 1)
+            plan = await self._timeline.restore_before(self._past, messages[nth - 1])
         except UsageError:
             return None
         return plan if plan.changes or plan.obstacles else None

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from time import time
 from typing import Any
 
 import pytest
@@ -264,6 +265,46 @@ async def test_files_are_restored_to_a_point_and_that_can_be_undone(
         assert (project / "b.txt").read_text() == "b\n"
         with pytest.raises(UsageError, match="Files already match this point"):
             await timeline.restore(await timeline.read(), len(past.points) - 1)
+
+
+async def test_files_go_back_to_a_message_with_what_was_reverted_before_it(
+    make_agent: MakeAgent, project: Path
+) -> None:
+    async with make_agent(write("a.txt", "one\n"), "Done.", "And on.", "And on.") as agent:
+        await say(agent, "go", "on")
+        undo = await agent.undo("c")
+        await undo.apply(await undo.of_turn())
+        await say(agent, "and on")
+        timeline = agent.timeline("c")
+        past = await timeline.read()
+
+        with pytest.raises(UsageError, match="Files already match this point"):
+            await timeline.restore_before(past, place(past, "user", 2))
+        with pytest.raises(UsageError, match="Files already match this point"):
+            await timeline.restore(past, place(past, "user", 2))
+        (planned,) = (await timeline.restore_before(past, place(past, "user", 1))).changes
+        assert planned.change.kind == "created"
+        with pytest.raises(UsageError, match="Files already match this point"):
+            await timeline.restore_before(past, place(past, "user", 0))
+
+        await undo.apply(await undo.redo())
+        past = await timeline.read()
+        (planned,) = (await timeline.restore_before(past, place(past, "user", 2))).changes
+        assert planned.change.kind == "deleted"
+
+
+async def test_files_go_back_to_a_message_that_was_not_answered(make_agent: MakeAgent, project: Path) -> None:
+    async with make_agent(write("a.txt", "one\n"), "Done.") as agent:
+        await say(agent, "go")
+        store = await agent.store()
+        await store.append("c", {"type": "user", "timestamp": time(), "content": "and?"})
+        undo = await agent.undo("c")
+        await undo.apply(await undo.of_turn())
+        timeline = agent.timeline("c")
+        past = await timeline.read()
+
+        await timeline.apply(await timeline.restore_before(past, place(past, "user", 1)))
+        assert (project / "a.txt").read_text() == "one\n"
 
 
 async def test_figures_grow_with_the_cycles(make_agent: MakeAgent) -> None:

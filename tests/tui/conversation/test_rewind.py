@@ -10,6 +10,7 @@ from textual.pilot import Pilot
 
 from cogency_tui.tui.conversation.rewind import RewindScreen
 from cogency_tui.tui.main.screen import MainScreen
+from cogency_tui.tui.undo.screen import UndoScreen
 from tests.tui.driving import (
     app_over,
     conversation_of,
@@ -91,6 +92,29 @@ async def test_the_files_go_back_and_redo_brings_them_again(project: Path) -> No
         await pilot.press("y")
         await until(pilot, lambda: (project / "b.py").exists())
         assert (project / "a.py").read_text() == "x = 2\n"
+
+
+async def test_what_was_undone_before_a_message_stays_undone(project: Path) -> None:
+    (project / "a.py").write_text("x = 1\n")
+    agent = working(project, edit("a.py", "x = 1", "x = 2"), "Changed.", "Fine.", "Thanks.")
+    async with app_over(agent).run_test(size=(110, 30), notifications=True) as pilot:
+        for message in ("change a", "is it right?"):
+            await send(pilot, message)
+            await finished(pilot)
+        await send(pilot, "/undo")
+        await until(pilot, lambda: isinstance(pilot.app.screen, UndoScreen))
+        await pilot.press("y")
+        await until(pilot, lambda: (project / "a.py").read_text() == "x = 1\n")
+        await until(pilot, lambda: pilot.app.screen is main_of(pilot))
+        await send(pilot, "thanks")
+        await finished(pilot)
+
+        screen = await opened(pilot)
+        await noted(pilot, screen, "no files change back")
+        assert [label for _key, label, _action in screen.choices()] == ["conversation", "close"]
+        await pilot.press("f")
+        assert (project / "a.py").read_text() == "x = 1\n"
+    await agent.close()
 
 
 async def test_both_go_back(project: Path) -> None:
