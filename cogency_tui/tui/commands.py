@@ -68,7 +68,7 @@ COMMANDS = (
     SlashCommand("undo", "Revert the changes of the last turn", "undo", group="Review"),
     SlashCommand("redo", "Redo what /undo reverted", "redo", group="Review"),
     SlashCommand("turns", "List the turns of this conversation and go to one", "turns"),
-    SlashCommand("rewind", "Go back to before one of your messages", "rewind"),
+    SlashCommand("rewind", "Rewind to one of your messages", "rewind"),
     SlashCommand("timeline", "Browse the conversation event by event", "timeline"),
     SlashCommand("agents", "Inspect sub-agents: prompt, cost, files", "agents"),
     SlashCommand("retry", "Retry the last turn after an error", "retry"),

@@ -1,4 +1,4 @@
-"""Going back to before one of the user's messages: with the conversation, the files, or both.
+"""Rewinding to one of the user's messages: the conversation, the files, or both.
 
 Files are restored as from the timeline: by an edit, which can itself be undone.
 """
@@ -16,16 +16,21 @@ from cogency_tui.errors import CogencyError, UsageError
 from cogency_tui.safe_text import one_line, reveal
 from cogency_tui.tui.conversation.turns import Turn, columns_of, draw_turn
 from cogency_tui.tui.kit.dialogs import Choice
-from cogency_tui.tui.kit.lines import Line, fit, wrap
+from cogency_tui.tui.kit.lines import Line, wrap
 from cogency_tui.tui.kit.list_dialog import ListDialog, Note
 from cogency_tui.tui.kit.number_format import plural
 from cogency_tui.tui.kit.select_list import SelectList, list_keys
 from cogency_tui.tui.theme_styles import ThemeStyles
 
 if TYPE_CHECKING:
-    from cogency_tui.agent.edits.undo_preview import Plan
+    from cogency_tui.agent.edits.undo_preview import Plan, Planned
     from cogency_tui.agent.timeline.model import Past
     from cogency_tui.agent.timeline.timeline import Timeline
+
+
+_NOTE_LINES = 3
+_MOST_NAMED = 12
+"""The most files that the note names; more have no room in any window."""
 
 
 class FilesBefore:
@@ -70,22 +75,20 @@ class Rewind(NamedTuple):
 
 
 class RewindScreen(ListDialog["Rewind | None", Turn]):
-    """Lists `turns`, the newest first; `plan` plans to restore the files before a turn's message."""
+    """Lists `turns`, with the newest selected; `plan` plans to restore the files before a turn's message."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "go(True, False)", "Conversation", id="rewind.conversation"),
-        Binding("f", "go(False, True)", "Files", id="rewind.files"),
-        Binding("b", "go(True, True)", "Both", id="rewind.both"),
+        Binding("enter", "go(True, False)", "Fork here", id="rewind.conversation"),
+        Binding("f", "go(False, True)", "Restore files", id="rewind.files"),
+        Binding("b", "go(True, True)", "Fork and restore files", id="rewind.both"),
         Binding("escape,q", "close", "Close", id="rewind.close"),
         *list_keys("rewind"),
     ]
 
     def __init__(self, turns: Sequence[Turn], plan: Callable[[int], Awaitable["Plan | None"]]) -> None:
         rows: SelectList[Turn] = SelectList(self._draw_row, attrgetter("unit"), id="rewind-list")
-        super().__init__(
-            "rewind", "Go back to before a message", rows, Note(self._draw_note, id="rewind-note")
-        )
-        self._turns = turns[::-1]
+        super().__init__("rewind", "Rewind to a message", rows, Note(self._draw_note, id="rewind-note"))
+        self._turns = turns
         self._plan = plan
         self._plans: dict[int, Plan | str | None] = {}
         """By unit: the plan, or the error in place of it."""
@@ -93,20 +96,20 @@ class RewindScreen(ListDialog["Rewind | None", Turn]):
         self._columns = columns_of(turns, self._now)
 
     async def on_mount(self) -> None:
-        self.rows.show(self._turns)
+        self.rows.show(self._turns, self._turns[-1].unit)
         await self.moved()
 
     def choices(self) -> list[Choice]:
-        files: list[Choice] = [("f", "files", "go(False, True)"), ("b", "both", "go(True, True)")]
+        files: list[Choice] = [("f", "restore files", "go(False, True)"), ("b", "both", "go(True, True)")]
         return [
-            ("enter", "conversation", "go(True, False)"),
+            ("enter", "fork here", "go(True, False)"),
             *(files if self._restorable() else []),
             ("escape", "close", "close"),
         ]
 
     def note_lines(self, height: int) -> int:
         del height
-        return 3
+        return _NOTE_LINES
 
     async def moved(self) -> None:
         await super().moved()
@@ -135,33 +138,55 @@ class RewindScreen(ListDialog["Rewind | None", Turn]):
     def _restorable(self) -> "Plan | None":
         """The plan for the selected message, if it can be applied without losing anything."""
         plan = self._plans.get(self.rows.row.unit) if self.rows.row else None
-        return None if plan is None or isinstance(plan, str) or plan.obstacles or plan.for_good else plan
+        return None if plan is None or isinstance(plan, str) or _obstacle(plan) else plan
 
     def _draw_row(self, turn: Turn, width: int, styles: ThemeStyles, on: str) -> Line:
         return draw_turn(turn, width, styles, on, now=self._now, columns=self._columns)
 
     def _draw_note(self, width: int, styles: ThemeStyles) -> list[Line]:
-        """Draw what will happen, and the files that it concerns."""
+        """Draw what the keys do, with as many of the files that change as there is room for."""
         if (turn := self.rows.row) is None:
             return []
-        files, paths, role = self._describe(turn.unit)
-        lines = wrap([Segment(f"Forks before this message · {files}", styles(role))], width)
-        return [*lines, *([Line([Segment(fit(paths, width), styles("dim"))])] if paths else [])]
+        files, names, role = self._describe(turn.unit)
 
-    def _describe(self, unit: int) -> tuple[str, str, str]:
-        """What happens to the files, their paths, and the role of the text."""
+        def draw(named: str) -> list[Line]:
+            text = f"Enter forks before this message; {files}{named}"
+            return wrap([Segment(text, styles(role))], width)
+
+        most = range(min(len(names), _MOST_NAMED), 0, -1)
+        drawn = (draw(f": {_listed(names, count)}") for count in most)
+        return next((lines for lines in drawn if len(lines) <= _NOTE_LINES), draw(""))
+
+    def _describe(self, unit: int) -> tuple[str, list[str], str]:
+        """What happens to the files, the names of those that change, and the role of the text."""
         if unit not in self._plans:
-            return "comparing files…", "", "text"
+            return "comparing files…", [], "text"
         plan = self._plans[unit]
         if plan is None:
-            return "no files change back", "", "text"
-        if isinstance(plan, str):
-            return f"files stay: {reveal(plan)}", "", "bad"
-        if plan.obstacles:
-            first = plan.obstacles[0]
-            return f"files stay: {one_line(first.path)}: {reveal(first.reason)}", "", "bad"
-        if plan.for_good:
-            return f"files stay: {one_line(plan.for_good[0])} is too large to be restored later", "", "bad"
-        count = len(plan.changes)
-        changes = f"{plural(count, 'file')} {'changes' if count == 1 else 'change'} back"
-        return changes, ", ".join(one_line(each.change.path) for each in plan.changes), "text"
+            return "no files to restore", [], "text"
+        if reason := _obstacle(plan):
+            return f"files cannot be restored: {reason}", [], "bad"
+        assert not isinstance(plan, str)
+        return f"f restores {plural(len(plan.changes), 'file')}", [*map(_name, plan.changes)], "text"
+
+
+def _obstacle(plan: "Plan | str") -> str:
+    """Why the files of a plan, or of the error in place of it, cannot be restored; empty if they can."""
+    if isinstance(plan, str):
+        return reveal(plan)
+    if plan.obstacles:
+        first = plan.obstacles[0]
+        return f"{one_line(first.path)}: {reveal(first.reason)}"
+    return f"{one_line(plan.for_good[0])} is too large to save, and would be lost" if plan.for_good else ""
+
+
+def _name(planned: "Planned") -> str:
+    """The path of a file, with a remark if restoring deletes it."""
+    change = planned.change
+    return one_line(change.path) + (" (deleted)" if change.kind == "deleted" else "")
+
+
+def _listed(names: Sequence[str], most: int) -> str:
+    """At most `most` of `names`, and the number of the others."""
+    left = len(names) - most
+    return ", ".join(names[:most]) + (f" and {left:,} more" if left > 0 else "")

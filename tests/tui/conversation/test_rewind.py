@@ -1,4 +1,4 @@
-"""Esc Esc: back to before one of the user's messages, with the conversation, the files, or both."""
+"""Esc Esc: rewind to one of the user's messages, with the conversation, the files, or both."""
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
@@ -64,9 +64,10 @@ async def test_the_conversation_goes_back_and_the_message_is_in_the_prompt(proje
         before = main_of(pilot).bridge.conversation_id
         screen = await opened(pilot)
         assert screen.rows.row is not None
-        assert screen.rows.row.text == "write b", "the newest first"
-        await noted(pilot, screen, "Forks before this message · 1 file changes back")
-        await pilot.press("down", "enter")
+        assert screen.rows.row.text == "write b", "the newest is selected"
+        assert [turn.text for turn in screen.rows.rows] == ["greet me", "change a", "write b"]
+        assert ("enter", "fork here", "go(True, False)") in screen.choices()
+        await pilot.press("up", "enter")
         await until(pilot, lambda: prompt_of(pilot).text == "change a")
         await until(pilot, lambda: main_of(pilot).bridge.conversation_id not in (before, None))
         await until(pilot, lambda: "change a" not in shown(conversation_of(pilot)))
@@ -78,9 +79,12 @@ async def test_the_conversation_goes_back_and_the_message_is_in_the_prompt(proje
 async def test_the_files_go_back_and_redo_brings_them_again(project: Path) -> None:
     async with talked(project) as pilot:
         screen = await opened(pilot)
-        await pilot.press("down")
-        await noted(pilot, screen, "2 files change back")
-        await noted(pilot, screen, "a.py, b.py")
+        await pilot.press("up")
+        await noted(
+            pilot,
+            screen,
+            "Enter forks before this message; f restores 2 files: a.py, b.py (deleted)",
+        )
         await pilot.press("f")
         await until(pilot, lambda: "Restored 2 files" in told(pilot))
         assert (project / "a.py").read_text() == "x = 1\n"
@@ -110,8 +114,8 @@ async def test_what_was_undone_before_a_message_stays_undone(project: Path) -> N
         await finished(pilot)
 
         screen = await opened(pilot)
-        await noted(pilot, screen, "no files change back")
-        assert [label for _key, label, _action in screen.choices()] == ["conversation", "close"]
+        await noted(pilot, screen, "no files to restore")
+        assert [label for _key, label, _action in screen.choices()] == ["fork here", "close"]
         await pilot.press("f")
         assert (project / "a.py").read_text() == "x = 1\n"
     await agent.close()
@@ -120,7 +124,7 @@ async def test_what_was_undone_before_a_message_stays_undone(project: Path) -> N
 async def test_both_go_back(project: Path) -> None:
     async with talked(project) as pilot:
         screen = await opened(pilot)
-        await noted(pilot, screen, "1 file changes back")
+        await noted(pilot, screen, "f restores 1 file: b.py (deleted)")
         await pilot.press("b")
         await until(pilot, lambda: prompt_of(pilot).text == "write b")
         assert not (project / "b.py").exists()
@@ -128,12 +132,25 @@ async def test_both_go_back(project: Path) -> None:
         await until(pilot, lambda: "Changed." in shown(conversation_of(pilot)))
 
 
+async def test_as_many_files_are_named_as_there_is_room_for(project: Path) -> None:
+    many = [write(f"src/shop/handlers/page_{number}.py", "y = 1\n") for number in range(9)]
+    agent = working(project, *many, "Written.")
+    async with app_over(agent).run_test(size=(60, 16)) as pilot:
+        await send(pilot, "write them")
+        await finished(pilot)
+        screen = await opened(pilot)
+        await noted(pilot, screen, "f restores 9")
+        note = " ".join(shown(screen.note).split()) if screen.note else ""
+        assert note.endswith("page_1.py (deleted) and 7 more")
+    await agent.close()
+
+
 async def test_files_that_cannot_go_back_are_not_offered(project: Path) -> None:
     async with talked(project) as pilot:
         (project / "b.py").write_text("y = 3\nmine = 1\n")
         screen = await opened(pilot)
-        await noted(pilot, screen, "files stay: b.py")
-        assert [label for _key, label, _action in screen.choices()] == ["conversation", "close"]
+        await noted(pilot, screen, "files cannot be restored: b.py: ")
+        assert [label for _key, label, _action in screen.choices()] == ["fork here", "close"]
         await pilot.press("f", "b")
         assert pilot.app.screen is screen
 
@@ -141,7 +158,7 @@ async def test_files_that_cannot_go_back_are_not_offered(project: Path) -> None:
 async def test_the_first_message_leaves_a_new_conversation(project: Path) -> None:
     async with talked(project) as pilot:
         await opened(pilot)
-        await pilot.press("end", "enter")
+        await pilot.press("home", "enter")
         await until(pilot, lambda: prompt_of(pilot).text == "greet me")
         assert "Your coding agent" in shown(conversation_of(pilot))
 
