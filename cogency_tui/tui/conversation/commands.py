@@ -122,6 +122,7 @@ class ConversationCommands(FeatureCommands):
         transcript = self._display.transcript
         failed = self._bridge.retryable and transcript.failure is not None and not self._bridge.working
         if failed:
+            self._display.touch(transcript.resume_turn())
             self._display.follow()
             self._bridge.retry()
         return failed

@@ -260,6 +260,18 @@ class Transcript:
         last = self._last()
         return last if last is not None and isinstance(self.units[last], Problem) else None
 
+    def resume_turn(self) -> set[int]:
+        """Continue the last turn, which failed: its end moves below what follows. Return changed units."""
+        if not self._ends or self._turn is not None:
+            return set()
+        index = self._ends.pop()
+        end = self.units[index]
+        assert isinstance(end, TurnEnd)
+        self._turn, self._streamed = end, 0
+        # An empty one takes no lines.
+        self.units[index] = TurnEnd()
+        return {index}
+
     def report_unanswered(self) -> bool:
         """Add an error if the last turn ended without an answer, which the user may retry; return whether it
         did. The error that ended it is not stored."""

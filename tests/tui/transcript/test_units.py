@@ -111,6 +111,17 @@ def test_a_call_goes_through_its_states() -> None:
     assert seen == ["writing", "writing", "queued", "waiting", "running", "done"]
 
 
+def test_a_turn_that_is_continued_has_one_end_with_all_its_figures() -> None:
+    transcript = Transcript()
+    transcript.feed([user("go"), metric({"duration": 2.0}, {}), error("It broke."), end()])
+    assert transcript.resume_turn()
+    assert not transcript.resume_turn()
+    transcript.feed([metric({"duration": 3.0}, {}), interrupt()])
+    ends = [unit for unit in transcript.units if isinstance(unit, TurnEnd) and not unit.is_empty]
+    assert [(each.seconds, each.interrupted) for each in ends] == [(5.0, True)]
+    assert transcript.units[-1] is ends[0]
+
+
 def test_a_running_call_waits_for_a_question_of_its_sub_agent_and_its_time_runs_on() -> None:
     transcript = Transcript()
     transcript.feed([call("a", "agent", name="writer"), started("a", "agent", at=2.0)])
