@@ -78,10 +78,13 @@ def line_counts(hunks: Iterable[Outline]) -> LineCounts:
 
 
 class TurnLines(NamedTuple):
-    """The agent's lines of a turn in each file, by its path then; `call` made the first of these changes."""
+    """The agent's lines of a turn in each file, by its path then; `call` made the first of these changes.
+    `is_reverted`: none of them is applied.
+    """
 
     call: str
     files: dict[str, LineCounts]
+    is_reverted: bool = False
 
 
 class ChangedLines(NamedTuple):

@@ -132,8 +132,11 @@ class Review:
         snapshot = await self._source.snapshot()
         histories = snapshot.histories_by_turn()
         files = await self._source.files(snapshot, histories)
-        by_turn = groupby(histories, key=itemgetter(0))
-        turns = {turn: await self._source.lines([each for _, each in own]) for turn, own in by_turn}
+        applied = {file.key.turn for file in files if file.applied is not None}
+        turns: dict[int, TurnLines] = {}
+        for turn, own in groupby(histories, key=itemgetter(0)):
+            lines = await self._source.lines([each for _, each in own])
+            turns[turn] = lines._replace(is_reverted=turn not in applied)
         return ChangedLines(_applied(files, snapshot.renames), turns)
 
     async def overview(self, by: Grouping = "turn") -> Overview:

@@ -132,7 +132,7 @@ class ReviewCommands(FeatureCommands):
 
 
 def _turn_changes(lines: "TurnLines") -> TurnChanges:
-    return TurnChanges(lines.call, _changes(lines.files))
+    return TurnChanges(lines.call, _changes(lines.files), lines.is_reverted)
 
 
 def _changes(lines: Mapping[str, "LineCounts"]) -> list[FileChange]:

@@ -144,10 +144,13 @@ class Summarized(msgspec.Struct):
 
 
 class TurnChanges(msgspec.Struct, frozen=True):
-    """The files that a turn changed, each once; `call` is the id of the first call that did."""
+    """The files that a turn changed, each once; `call` is the id of the first call that did.
+    `is_reverted`: none of the changes is applied.
+    """
 
     call: str
     files: list[FileChange]
+    is_reverted: bool = False
 
 
 class TurnEnd(msgspec.Struct):

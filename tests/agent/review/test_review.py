@@ -101,8 +101,18 @@ async def test_lines_that_are_reverted_do_not_count_as_applied(desk: Desk) -> No
     await review.revert(Target(1, "a", (second,)))
     await review.revert(Target(1, "b"))
     assert (await review.changed_lines()).applied == {"a": (2, 1)}
+    assert await reverted_turns(review) == set()
+    await review.revert(Target(2))
+    assert await reverted_turns(review) == {2}
+    await review.undo()
+    assert await reverted_turns(review) == set()
     await review.undo()
     assert (await review.changed_lines()).applied == {"a": (2, 1), "b": (2, 0)}
+
+
+async def reverted_turns(review: Review) -> set[int]:
+    turns = (await review.changed_lines()).turns
+    return {turn for turn, lines in turns.items() if lines.is_reverted}
 
 
 async def test_a_reverted_hunk_can_be_kept_after_all_and_an_edited_one_too(desk: Desk) -> None:

@@ -98,6 +98,22 @@ async def test_the_files_go_back_and_redo_brings_them_again(project: Path) -> No
         assert (project / "a.py").read_text() == "x = 2\n"
 
 
+async def test_a_turn_whose_changes_are_all_reverted_says_so(project: Path) -> None:
+    async with talked(project) as pilot:
+        view = conversation_of(pilot)
+        await send(pilot, "/undo")
+        await until(pilot, lambda: isinstance(pilot.app.screen, UndoScreen))
+        await pilot.press("y")
+        await until(pilot, lambda: "1 file +1, reverted" in shown(view))
+        assert "1 file +1 −1, reverted" not in shown(view)
+
+        await send(pilot, "/redo")
+        await until(pilot, lambda: isinstance(pilot.app.screen, UndoScreen))
+        await pilot.press("y")
+        await until(pilot, lambda: "reverted" not in shown(view))
+        assert "1 file +1" in shown(view)
+
+
 async def test_what_was_undone_before_a_message_stays_undone(project: Path) -> None:
     (project / "a.py").write_text("x = 1\n")
     agent = working(project, edit("a.py", "x = 1", "x = 2"), "Changed.", "Fine.", "Thanks.")
@@ -114,6 +130,7 @@ async def test_what_was_undone_before_a_message_stays_undone(project: Path) -> N
         await finished(pilot)
 
         screen = await opened(pilot)
+        assert screen.rows.rows[0].changes == "1 file +1 −1, reverted"
         await noted(pilot, screen, "no files to restore")
         assert [label for _key, label, _action in screen.choices()] == ["fork here", "close"]
         await pilot.press("f")
