@@ -1,16 +1,20 @@
-"""The lineage of a fork, and the edits in its history.
+"""The lineage of a fork, and the edits and figures in its history.
 
 Files are not forked: a conversation and its forks change the same ones. So an edit is one, wherever it is
 listed, and so is the decision about it. A fork has the edits of the calls that it begins with, and every
-conversation has the reverts of its edits, no matter which of the family made them.
+conversation has the reverts of its edits, no matter which of the family made them. Figures stay with the
+conversation that paid for them.
 """
 
 import sqlite3
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from operator import itemgetter
 
+from cogency_tui.protocol.events import Measure
 from cogency_tui.store.column_text import from_column, to_column
 from cogency_tui.store.edit_records import Edit
+from cogency_tui.store.usage import measures
 
 FAMILY = """
     WITH RECURSIVE above (id, parent, call) AS (
@@ -37,6 +41,7 @@ _SUBAGENTS = """
     SELECT id, call FROM below
 """
 _REVERTS = f"WHERE conversation IN ({FAMILY} SELECT id FROM family) AND undoes != '[]' ORDER BY id"
+_NEXT = "SELECT timestamp FROM events WHERE conversation_id = ? AND seq > ? ORDER BY seq LIMIT 1"
 _UNITS = "SELECT DISTINCT unit FROM events WHERE conversation_id = ? AND unit IS NOT NULL AND seq {} ?"
 
 Select = Callable[[sqlite3.Connection, str, tuple[object, ...]], Iterable[Edit]]
@@ -67,6 +72,18 @@ def history_of(connection: sqlite3.Connection, id: str, select: Select) -> list[
         if any(undone.edit in found for undone in edit.undoes):
             found[edit.id] = edit
     return [found[number] for number in sorted(found)]
+
+
+def inherited_measures(connection: sqlite3.Connection, id: str) -> list[tuple[float, Measure]]:
+    """Return the figures of the events that a fork begins with, as `usage.measures`."""
+    found: list[tuple[float, Measure]] = []
+    until = float("inf")
+    for ancestor in reversed(_ancestors(connection, id)[:-1]):
+        key = to_column(ancestor.id)
+        row = connection.execute(_NEXT, (key, ancestor.through)).fetchone()
+        until = min(until, ancestor.until, row[0] if row else until)
+        found += [each for each in measures(connection, ancestor.id) if each[0] < until]
+    return sorted(found, key=itemgetter(0))
 
 
 def _made_in(connection: sqlite3.Connection, id: str, select: Select) -> list[tuple[Edit, str]]:

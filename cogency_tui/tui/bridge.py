@@ -162,6 +162,7 @@ class Bridge:
         from cogency_tui.agent.compaction import with_compactions
         from cogency_tui.agent.cycle_figures import with_figures
         from cogency_tui.agent.subagent_progress import pages_with_progress
+        from cogency_tui.store.fork_lineage import inherited_measures
         from cogency_tui.store.pins import Pins
         from cogency_tui.store.summaries import Summaries
         from cogency_tui.store.usage import is_estimated, measures
@@ -169,8 +170,9 @@ class Bridge:
 
         store = await self.agent.store()
         await store.recover(conversation_id)
-        measured = await store.database.read(partial(measures, conversation_id=conversation_id))
-        pages = with_figures(pages_with_progress(store, conversation_id), measured)
+        inherited = await store.database.read(partial(inherited_measures, id=conversation_id))
+        own = await store.database.read(partial(measures, conversation_id=conversation_id))
+        pages = with_figures(pages_with_progress(store, conversation_id), [*inherited, *own])
         covered = await Summaries(store.database).covered(conversation_id)
         transcript = await read_transcript(with_compactions(pages, covered))
         transcript.pin(await Pins(store.database).places(conversation_id))

@@ -2,7 +2,7 @@
 
 from bisect import bisect_left
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from itertools import accumulate, pairwise
+from itertools import accumulate
 
 from cogency_tui.agent.edits.journal import Journal
 from cogency_tui.agent.subagent_progress import numbered_with_progress
@@ -10,6 +10,7 @@ from cogency_tui.agent.timeline.model import Asked, Figures, Past, Placed, Point
 from cogency_tui.errors import UsageError
 from cogency_tui.protocol.events import Event, begins_turn
 from cogency_tui.store import usage
+from cogency_tui.store.fork_lineage import inherited_measures
 from cogency_tui.store.requests import Frame, Request, Requests
 from cogency_tui.store.store import Store, StoredConversation
 from cogency_tui.store.summaries import Summaries, Summary
@@ -33,7 +34,7 @@ async def read_past(store: Store, journal: Journal, id: str, frame: CurrentFrame
     lineage = await _lineage(store, conversation)
     callers = [await _callers(store, each.id) for each in lineage]
     delegated = [figure for child in callers[0] for figure in await _figures(store, child)]
-    shared, inherited = await _inherited(store, lineage)
+    shared = await _shared(store, lineage)
     return Past(
         conversation,
         points,
@@ -41,7 +42,7 @@ async def read_past(store: Store, journal: Journal, id: str, frame: CurrentFrame
         await _placed(journal, conversation, callers, points, shared),
         await _figures(store, id),
         sorted(delegated, key=_moment),
-        inherited,
+        await _inherited(store, id),
         here=conversation.project == str(journal.workspace.root),
         shared=min(shared, len(points)),
     )
@@ -67,19 +68,18 @@ async def _lineage(store: Store, conversation: StoredConversation) -> list[Store
     return found
 
 
-async def _inherited(store: Store, lineage: Sequence[StoredConversation]) -> tuple[int, list[Figures]]:
-    """The number of points that a fork shares with its origin, and their figures there."""
-    shared: list[int] = []
-    found: list[Figures] = []
-    until = float("inf")
-    for child, parent in pairwise(lineage):
-        events = await store.numbered_events(parent.id)
-        number = child.forked_at or 0
-        shared.append(sum(each <= number for each, _event in events))
-        next_moment = (event["timestamp"] for each, event in events if each > number)
-        until = min(until, child.created, next(next_moment, until))
-        found += [figure for figure in await _figures(store, parent.id) if figure.moment < until]
-    return shared[0] if shared else 0, sorted(found, key=_moment)
+async def _shared(store: Store, lineage: Sequence[StoredConversation]) -> int:
+    """The number of points that a fork shares with its origin."""
+    if len(lineage) == 1:
+        return 0
+    fork, origin = lineage[:2]
+    return sum(number <= (fork.forked_at or 0) for number, _event in await store.numbered_events(origin.id))
+
+
+async def _inherited(store: Store, id: str) -> list[Figures]:
+    """The figures of the points that a fork shares with its origin."""
+    rows = await store.database.read(lambda connection: inherited_measures(connection, id))
+    return [Figures(*row) for row in rows]
 
 
 def _moment(figures: Figures) -> float:

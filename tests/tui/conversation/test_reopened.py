@@ -10,6 +10,7 @@ from cogency_tui.agent.agent import Agent
 from cogency_tui.agent.compaction import compaction_event
 from cogency_tui.agent.event_queue import EventQueue
 from cogency_tui.providers.models import ModelFacts
+from cogency_tui.store.forks import Forks
 from cogency_tui.store.store import new_conversation_id
 from cogency_tui.tui.bridge import Bridge
 from cogency_tui.tui.theme_styles import theme_styles_of
@@ -40,6 +41,10 @@ async def reopened(agent: Agent, id: str) -> Transcript:
     return transcript
 
 
+def ends_of(transcript: Transcript) -> list[TurnEnd]:
+    return [unit for unit in transcript.units if isinstance(unit, TurnEnd)]
+
+
 async def test_the_end_of_each_turn_has_its_own_figures(project: Path) -> None:
     (project / "a.py").write_text("x = 1\n")
     replies = (
@@ -57,12 +62,35 @@ async def test_the_end_of_each_turn_has_its_own_figures(project: Path) -> None:
         await agent.close()
 
     assert lines_of(again) == lines_of(seen)
-    first, second = (unit for unit in again.units if isinstance(unit, TurnEnd))
+    first, second = ends_of(again)
     assert first.changes() == [FileChange("a.py", 1, 1)]
     assert first.seconds > 0
     assert first.sent > second.sent > 0
     assert any("tokens · 1 file +1 −1" in line and line.endswith("F5 review") for line in lines_of(again))
     assert any("Read 1 file, listed 1 directory ▸" in line for line in lines_of(again))
+
+
+async def test_a_fork_has_the_figures_of_the_turns_that_it_begins_with(project: Path) -> None:
+    (project / "a.py").write_text("x = 1\n")
+    replies = (block("read", file="a.py"), "It is one.", "You are welcome.", "Bye.", "And bye.")
+    agent, id = agent_of(project, ScriptedProvider(*replies)), new_conversation_id()
+    try:
+        await live(agent, id, "what is it?", "thanks", "bye")
+        store = await agent.store()
+        forks, messages = Forks(store.database), await store.numbered_events(id)
+        last = next(number for number, event in reversed(messages) if event["type"] == "user")
+        fork = await forks.fork(id, last - 1)
+        of_fork = await forks.fork(fork.id)
+        await live(agent, of_fork.id, "and bye")
+        origin, again = ends_of(await reopened(agent, id)), ends_of(await reopened(agent, of_fork.id))
+        total = await (await agent.store()).usage(of_fork.id)
+    finally:
+        await agent.close()
+
+    assert again[:2] == origin[:2]
+    assert all(end.seconds > 0 for end in again)
+    assert len(again) == 3
+    assert total.get("output") == again[2].written, "a fork begins at zero"
 
 
 async def test_an_interrupted_turn_says_so_once(project: Path) -> None:
