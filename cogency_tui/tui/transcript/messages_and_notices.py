@@ -106,12 +106,13 @@ def describe_seconds(end: TurnEnd) -> str:
 
 
 def describe_changes(end: TurnEnd) -> str:
-    """The files and lines that a turn changed, `2 files +4 −1, reverted`; empty without any."""
+    """The files and lines that a turn changed, `2 files +4 −1, reverted`; empty without any files."""
     if not (changes := end.changes()):
         return ""
-    counts = count_lines(sum(each.added for each in changes), sum(each.removed for each in changes))
+    added, removed = sum(each.added for each in changes), sum(each.removed for each in changes)
+    counts = f" {count_lines(added, removed)}" if added or removed else ""
     is_reverted = end.recorded is not None and end.recorded.is_reverted
-    return f"{plural(len(changes), 'file')} {counts}{', reverted' if is_reverted else ''}"
+    return f"{plural(len(changes), 'file')}{counts}{', reverted' if is_reverted else ''}"
 
 
 def _facts(end: TurnEnd) -> list[str]:

@@ -89,6 +89,14 @@ def test_a_turn_has_the_figures_that_its_end_has_in_the_conversation() -> None:
     assert turn_at(turns, turns[1].unit) == turns[1]
 
 
+def test_a_turn_that_creates_an_empty_file_counts_the_file_alone() -> None:
+    transcript = Transcript()
+    transcript.feed([user("create it", at=10), *edit("a", "notes.txt", 0, 11), end()])
+
+    (turn,) = turns_of(transcript)
+    assert turn.changes == "1 file"
+
+
 async def test_the_table_of_contents_is_filtered_and_goes_to_a_turn(project: Path) -> None:
     agent = ScriptedAgent(project, [respond(ANSWER)])
     async with app_over(agent).run_test(size=(100, 30), notifications=True) as pilot:
