@@ -13,7 +13,7 @@ from rich.style import Style
 from cogency_tui.agent.user_command import NAME
 from cogency_tui.protocol.events import DECLINED
 from cogency_tui.safe_text import one_line, reveal
-from cogency_tui.tui.kit.lines import Line, cells, fit, fit_path, width_of, wrap
+from cogency_tui.tui.kit.lines import Line, cells, fit, fit_path, fit_words, width_of, wrap
 from cogency_tui.tui.kit.number_format import duration, plural, whole_seconds
 from cogency_tui.tui.theme_styles import ThemeStyles
 from cogency_tui.tui.transcript.call_unit import (
@@ -31,6 +31,9 @@ from cogency_tui.tui.transcript.pen import SPINNER, Pen
 
 NAME_COLUMN = 8
 TIME_COLUMN = 6
+_GAP = 2
+"""Cells before a column at the right."""
+
 _LEAST_SUBJECT = 12
 """Cells of a subject for which the word beside it gives way."""
 
@@ -58,13 +61,26 @@ def run_row(calls: Sequence[CallUnit], pen: Pen, *, opened: bool) -> Line:
     styles = pen.styles
     current = next((call for call in calls if not call.settled), None)
     state = "done" if current is None else current.state
-    left = [Segment(f"{_glyph(state, pen.frame)} ", styles(ROLES[state])), Segment(_tally(calls), styles())]
-    if current is not None:
-        left.append(Segment(f" · {current.name} ", styles("dim")))
-        left.append(Segment(current.subject.fit(max(0, pen.width - width_of(left) - 2)), styles("dim")))
-    left.append(Segment(" ▾" if opened else " ▸", styles("dim")))
-    seconds = sum(call.elapsed(pen.now) for call in calls)
-    return pen.apart(left, [Segment(duration(seconds).rjust(TIME_COLUMN), styles("dim"))])
+    glyph = Segment(f"{_glyph(state, pen.frame)} ", styles(ROLES[state]))
+    fold = Segment(" ▾" if opened else " ▸", styles("dim"))
+    time = duration(sum(call.elapsed(pen.now) for call in calls))
+    right = [Segment(time.rjust(TIME_COLUMN), styles("dim"))]
+    room = pen.width - width_of([glyph, fold, *right]) - _GAP
+    return pen.apart([glyph, *_run_text(calls, current, room, styles), fold], right)
+
+
+def _run_text(
+    calls: Sequence[CallUnit], current: CallUnit | None, room: int, styles: ThemeStyles
+) -> list[Segment]:
+    """The numbers of a run, and where there is room beside them, its current call."""
+    tally = fit_words(_tally(calls), room)
+    if current is None:
+        return [Segment(tally, styles())]
+    name = f" · {current.name} "
+    room -= cells(tally + name)
+    subject = current.subject.fit(max(0, room))
+    beside = name + subject if room >= min(cells(current.subject.text), _LEAST_FACT) else ""
+    return [Segment(tally, styles()), Segment(beside, styles("dim"))]
 
 
 def _tally(calls: Sequence[CallUnit]) -> str:
@@ -258,7 +274,7 @@ _NOTHING = Segment("")
 
 
 class _Columns(NamedTuple):
-    """The columns at the right of a row, each two cells after what is before it; an empty one is left out."""
+    """The columns at the right of a row, each with a gap before it; an empty one is left out."""
 
     word: Segment = _NOTHING
     time: Segment = _NOTHING
@@ -266,12 +282,12 @@ class _Columns(NamedTuple):
     def segments(self, ground: Style) -> Iterator[Segment]:
         for column in self:
             if column.text:
-                yield Segment("  ", ground)
+                yield Segment(" " * _GAP, ground)
                 yield column
 
     @property
     def size(self) -> int:
-        return sum(cells(column.text) + 2 for column in self if column.text)
+        return sum(cells(column.text) + _GAP for column in self if column.text)
 
     def fitting(self, room: int) -> "_Columns":
         """As many columns as fit into `room` cells: the word is dropped first."""

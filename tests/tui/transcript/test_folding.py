@@ -1,6 +1,7 @@
 """Calls in a row that only read are one line, which opens; short thoughts have none."""
 
 import random
+import re
 from collections.abc import Sequence
 
 import pytest
@@ -52,6 +53,18 @@ def drawn(events: Sequence[Event], width: int = 60) -> list[str]:
 
 def test_calls_that_only_read_are_one_line() -> None:
     assert drawn(RUN) == ["why?", f"✓ Read 2 files, searched once ▸{'48 ms':>27}", "So."]
+
+
+@pytest.mark.parametrize("width", [16, 24, 32, 38])
+def test_a_narrow_run_is_cut_before_its_mark_and_its_time(width: int) -> None:
+    assert re.fullmatch(r"✓ R.*… ▸ +48 ms", drawn(RUN, width)[1])
+
+
+def test_a_narrow_run_shows_its_current_call_only_where_there_is_room_for_it() -> None:
+    queued = [*RUN[:-1], call("e", "read", file="src/long_name.py")]
+
+    assert drawn(queued, 44)[1].startswith("◌ Read 3 files, searched once ▸ ")
+    assert drawn(queued, 60)[1].startswith("◌ Read 3 files, searched once · read …")
 
 
 def test_one_call_alone_stays_itself() -> None:
