@@ -139,7 +139,7 @@ class AcpSession:
         options.append(PermissionOption(option_id="no", name=no, kind="reject_once"))
         # Hidden characters of a command must be visible here, too.
         losses = "".join(f"\n{reveal(loss.sentence)}" for loss in question.losses)
-        reason = f"\nReason: {reveal(question.reason)}." if question.reason else ""
+        reason = f"\n{reveal(question.explanation)}" if question.explanation else ""
         message = [f"{reveal(question.title)}{losses}{reason}"]
         if question.detail.strip():
             message.append(fenced(reveal(question.detail)))

@@ -139,7 +139,7 @@ class SubAgents:
         if not progress.answer:
             return Outcome(f"{args.name} ended without an answer", value="", sources=sources)
         calls = f"{progress.calls} call{'' if progress.calls == 1 else 's'}"
-        return Outcome(f"{args.name} answered after {calls}", progress.answer, sources=sources)
+        return Outcome(f"answered after {calls}", progress.answer, sources=sources)
 
     async def _turn(
         self, args: AgentArgs, agent: AgentSettings, context: ToolContext

@@ -42,8 +42,8 @@ def describe_question(question: Question) -> list[str]:
     place = f" ({number} of {total})" if total > 1 else ""
     lines = [f"Permission needed{place}: {one_line(question.tool)} {deed}: {reveal(question.title)}"]
     lines += [reveal(loss.sentence) for loss in question.losses]
-    if question.reason:
-        lines.append(f"Reason: {reveal(question.reason)}.")
+    if question.explanation:
+        lines.append(reveal(question.explanation))
     if question.detail.strip():
         lines.append("Changes made:" if done else "Details:")
         shown = "".join(text for text, _note in fold_blanks(reveal(question.detail.rstrip("\n"))))

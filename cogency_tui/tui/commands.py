@@ -75,7 +75,7 @@ COMMANDS = (
     SlashCommand("fork", "Fork this conversation", "fork"),
     SlashCommand("context", "Context usage", "show_context"),
     SlashCommand("compact", "Summarize the conversation", "compact"),
-    SlashCommand("status", "Tokens, cost, speed and the settings in force", "show_status"),
+    SlashCommand("status", "Tokens, cost, speed and current settings", "show_status"),
     SlashCommand("cost", "Tokens and cost of this conversation", "show_costs", lambda: COST_CHOICES),
     SlashCommand(
         "profile", "What the agent remembers about you", "profile", lambda: PROFILE_CHOICES, group="Project"

@@ -73,7 +73,7 @@ async def test_a_tool_is_asked_for_with_all_that_it_is_given(project: Path) -> N
     assert [payload["content"] for payload in results(events)] == ["42"]
     question = person.questions[0]
     assert (question.tool, question.effect, question.pattern) == ("demo.add", "tool", "demo.add")
-    assert question.grant == "all calls of demo.add"
+    assert question.grant == "all calls to demo.add"
     assert question.reason == "the MCP server demo decides what it does"
     assert question.detail == 'demo.add {\n  "a": 40\n}'
     model = agent.provider

@@ -52,7 +52,7 @@ async def test_a_sub_agent_does_its_task_in_a_conversation_of_its_own(bench: Ben
         (call,) = [e for e in await (await agent.store()).events("c") if e["type"] == "call"]
     (result,) = results(events)
     assert result["payload"] == {
-        "outcome": "reviewer answered after 1 call",
+        "outcome": "answered after 1 call",
         "content": "It greets.",
         "error": False,
         "state": "done",
@@ -176,7 +176,7 @@ async def test_what_a_sub_agent_asks_is_asked_at_the_call_that_started_it(bench:
     agent = bench.agent(*replies, agents=agents, permissions="ask", ask=ask)
     (result,) = results(await turn(agent))
     assert [question.call_id for question in asked] == [result["id"]] * 2
-    assert asked[0].reason == "requested by the sub-agent editor"
+    assert asked[0].explanation == "Requested by the sub-agent editor."
     assert "not yet" in scripted(agent).sent[4][-1]["content"]
     assert "goodbye" in (bench.root / "greet.py").read_text()
 

@@ -67,7 +67,7 @@ async def test_no_byte_of_theirs_reaches_the_terminal(arena: Arena) -> None:
                 terminal.wait_for("Ask, @file")
                 terminal.send("go\r")
                 # The first has a control character in it, and is asked about even here.
-                text = terminal.wait_for("tell it why", timeout=60)
+                text = terminal.wait_for("say why", timeout=60)
                 assert "␛" in text
                 for _ in range(60):
                     # A yes counts after a pause in typing.

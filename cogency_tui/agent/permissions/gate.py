@@ -82,7 +82,8 @@ class Question:
 
     A question about `money` belongs to no call, whatever `call_id` is. `changed` is what a call has already
     done: a yes keeps it, a no puts it back. `reason` is empty where the effect says enough, `losses` are what
-    the call would destroy; `counts` are the lines that a change of files adds and removes.
+    the call would destroy; `counts` are the lines that a change of files adds and removes. `asker` is the
+    sub-agent that the call is of, if any.
 
     `grant` describes what a yes for the conversation would cover, `turn` one for the rest of the turn, and
     `pattern` what a rule would be for; an answer with that scope is not to be offered if it is empty.
@@ -100,12 +101,19 @@ class Question:
     turn: str = ""
     losses: tuple[Loss, ...] = ()
     counts: LineCounts | None = None
+    asker: str = ""
     round: Callable[[], Round] = field(default=Round, compare=False, repr=False)
 
     @property
     def title(self) -> str:
         """The summary with the counts: `Edit a.py (+4 −1)`."""
         return f"{self.summary} ({self.counts})" if self.counts else self.summary
+
+    @property
+    def explanation(self) -> str:
+        """The reason and the asker in sentences; empty if there is neither."""
+        reason = [f"Reason: {self.reason}."] if self.reason else []
+        return " ".join([*reason, *([f"Requested by {self.asker}."] if self.asker else [])])
 
 
 Scope = Literal["once", "turn", "conversation", "always"]
@@ -373,6 +381,7 @@ class Gate:
             turn=case.grant if case.key == PLAIN_CHANGES else "",
             losses=intent.losses,
             counts=intent.counts,
+            asker=self._asker,
             round=partial(self._round, waiting),
         )
 
@@ -553,15 +562,11 @@ class Gate:
         return ruling.pattern
 
     def _reason_shown(self, case: _Case, intent: Intent, ruling: Ruling) -> str:
-        """The reason as the question shows it: with the asker, and with problems of the rules; without what
-        the rest of the question says.
+        """The reason as the question shows it: with problems of the rules, without what the rest of the
+        question says.
         """
         routine = intent.losses or case.reason in (_CHANGES_FILES, _RUNS_COMMAND)
         reasons = [] if routine else [case.reason]
-        if self._asker:
-            reasons = [
-                f"{case.reason} (requested by {self._asker})" if reasons else f"requested by {self._asker}"
-            ]
         if (caution := self._caution(intent)) and caution != case.reason:
             reasons.append(f"Also, {caution}" if reasons else caution)
         if ruling.changed:

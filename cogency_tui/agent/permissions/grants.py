@@ -76,7 +76,7 @@ def grant_key(intent: Intent) -> tuple[Key, str]:
     if intent.effect == "network":
         return ("network", intent.goes_to), f"all requests to {intent.goes_to}"
     if intent.effect == "tool":
-        return ("tool", intent.tool), f"all calls of {intent.tool}"
+        return ("tool", intent.tool), f"all calls to {intent.tool}"
     if intent.outside or intent.protected:
         what = "reading this" if intent.effect == "read" else "changes to the same files"
         return (intent.effect, paths or intent.summary), what

@@ -58,7 +58,7 @@ Three things to try:
 - `list the files`
 - `where is "TODO" then explain README.md`
 - `replace 'old' with 'new' in notes.txt then run the tests`"""
-_MORE = "For anything beyond that choose another model with `--provider`."
+_MORE = "For anything else, connect a model: press F2 in the app, or use `--provider`."
 
 
 def plan_for(request: Request, past: Past) -> Plan:

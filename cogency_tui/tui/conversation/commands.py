@@ -87,9 +87,9 @@ class ConversationCommands(FeatureCommands):
         if choice.conversation:
             await self.fork(unit=choice.unit)
             if restored:
-                self.say(f"Forked, and restored {restored}. /redo in the original undoes the restore.")
+                self.say(f"Forked, and restored {restored}. Undo the restore with /redo in the original.")
         elif restored:
-            self.say(f"Restored {restored}. /redo undoes it.")
+            self.say(f"Restored {restored}. Undo the restore with /redo.")
 
     def list_turns(self, _argument: str = "") -> None:
         """List the turns, and go to the one that the user chooses."""

@@ -39,7 +39,7 @@ def cost_rows(report: CostReport) -> list[Row]:
     groups: tuple[tuple[str, Sequence[RequestCost | ResultCost]], ...] = (
         ("Most expensive", dearest if len(dearest) == _DEAREST else ()),
         ("Requests", report.requests),
-        ("Results carried along", report.results),
+        ("Tool results", report.results),
     )
     rows: list[Row] = []
     for group, costs in groups:
@@ -119,7 +119,7 @@ def _explain(cost: RequestCost | ResultCost) -> str:
     parts.append(f"{tokens(measure.get('output', 0))} generated")
     model = f"{measure.get('provider', '?')}/{measure.get('model', '?')}"
     mode = f", {measure['mode']} mode" if "mode" in measure else ""
-    return f"{', '.join(parts)}. {one_line(model)}{mode}. Includes the results that it carries."
+    return f"{', '.join(parts)}. {one_line(model)}{mode}. Includes earlier tool results."
 
 
 def _key_of(row: Row) -> Hashable:

@@ -58,7 +58,7 @@ MAIN_KEYS: list[BindingType] = [
         show=False,
         priority=True,
         id="resize_left",
-        tooltip="Move the pane's edge left",
+        tooltip="Move the pane edge left",
     ),
     Binding(
         "alt+right",
@@ -67,7 +67,7 @@ MAIN_KEYS: list[BindingType] = [
         show=False,
         priority=True,
         id="resize_right",
-        tooltip="Move the pane's edge right",
+        tooltip="Move the pane edge right",
     ),
     _key("ctrl+o", "cycle_mode", "Mode", "Switch the session mode: auto, resume, replay"),
     _key("ctrl+n", "new_conversation", "New", "Start a new conversation"),

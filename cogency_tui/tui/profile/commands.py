@@ -37,7 +37,7 @@ class ProfileCommands(FeatureCommands):
             if choice == "on":
                 await self._bridge.agent.remember(self._bridge.conversation_id)
                 self.say(
-                    "Profile on: it learns from this conversation and your new messages. /profile shows it."
+                    "Profile on: learning from this conversation and new messages. View it with /profile."
                 )
             elif choice == "off":
                 await self._bridge.agent.profile.turn_off()

@@ -19,20 +19,11 @@ from cogency_tui.tui.prompt.prompt import Prompt
 from cogency_tui.tui.terminal.title_and_notifications import State
 
 if TYPE_CHECKING:
-    from cogency_tui.agent.permissions.gate import Answer, Question, Scope
+    from cogency_tui.agent.permissions.gate import Answer
     from cogency_tui.tui.questions.panel import QuestionPanel
 
 _LINGER = 0.15
 """Seconds for which an answered question stays: the next one mostly follows at once, in the same place."""
-
-
-def describe_grant(question: "Question", scope: "Scope") -> str:
-    """What an answer of this scope allows for longer than the turn, as a sentence; empty if nothing."""
-    if scope == "conversation" and question.grant:
-        return f"Allowed in this conversation: {question.grant}."
-    if scope == "always" and question.pattern:
-        return f"Always allowed in this project: {question.effect} {question.pattern}."
-    return ""
 
 
 _ABOVE = "#prompt-box, #footer"
@@ -151,8 +142,10 @@ class Questions:
 
     def _answer(self, asked: Bridge.Asked, answer: "Answer") -> None:
         """Pass the answer to the waiting agent, and name what it allows from now on."""
+        from cogency_tui.tui.questions.question_lines import describe_grant
+
         if answer.allow and (granted := describe_grant(asked.question, answer.scope)):
-            app_of(self._screen).notify(f"{granted} /permissions revokes it.", markup=False)
+            app_of(self._screen).notify(f"{granted} Revoke it with /permissions.", markup=False)
         if not asked.answer.done():
             asked.answer.set_result(answer)
         self._settle(asked)

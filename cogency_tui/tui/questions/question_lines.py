@@ -8,7 +8,7 @@ import msgspec
 from rich.segment import Segment
 from textual.geometry import Size
 
-from cogency_tui.agent.permissions.gate import Question
+from cogency_tui.agent.permissions.gate import Question, Scope
 from cogency_tui.safe_text import fold_blanks, one_line, reveal
 from cogency_tui.tui.kit.dialogs import Drawing
 from cogency_tui.tui.kit.diff import draw_diff
@@ -57,8 +57,8 @@ def draw_question(
     for loss in question.losses:
         lines += wrap([Segment(reveal(loss.sentence), styles("bad", attributes="bold"))], width)
         subject = range(subject.start, len(lines))
-    if question.reason:
-        lines += wrap([Segment(f"Reason: {reveal(question.reason)}.", styles("dim"))], width)
+    if question.explanation:
+        lines += wrap([Segment(reveal(question.explanation), styles("dim"))], width)
     for answer in answers_to(question) if reaches else ():
         if answer.reach:
             lines += wrap([Segment(f"{answer.key}: {answer.reach}", styles("dim"))], width)
@@ -178,16 +178,40 @@ def _for_conversation(question: Question) -> Reply:
     if question.turn:
         return Reply("c", "All edits this conversation", action, (short,))
     grant = reveal(question.grant)
-    label, shorter = f"{short}: {grant}", (f"Conversation: {grant}", short)
-    return Reply("c", label, action, shorter, f"in this conversation, {grant}")
+    # The grant of a limit has its own span.
+    label = grant if question.effect == "money" else _in_this_conversation(grant)
+    shorter = (f"Conversation: {grant}", short)
+    return Reply("c", label[:1].upper() + label[1:], action, shorter, label)
+
+
+def _in_this_conversation(grant: str) -> str:
+    """`every command in this conversation, until …`."""
+    covered, comma, limit = grant.partition(",")
+    return f"{covered} in this conversation{comma}{limit}"
 
 
 def _always(question: Question) -> Reply:
     """The yes with a rule, as it is stored."""
-    pattern = f'"{reveal(question.pattern)}"'
-    rule = f"{question.effect} {pattern}"
-    shorter = (f"Always {pattern}", "Always")
-    return Reply("A", f"Always allow {rule}", "answer(True, 'always')", shorter, f"always allow {rule}")
+    pattern, label = reveal(question.pattern), f"Always allow {describe_rule(question)}"
+    shorter = (f"Always: {pattern}", "Always")
+    return Reply("A", label, "answer(True, 'always')", shorter, label)
+
+
+_RULES = {"write": "writing to", "network": "requests to", "tool": "calls to"}
+
+
+def describe_rule(question: Question) -> str:
+    """What the rule of an "always" allows: `writing to src/**`, `running git status`."""
+    return f"{_RULES.get(question.effect, 'running')} {reveal(question.pattern)}"
+
+
+def describe_grant(question: Question, scope: Scope) -> str:
+    """What an answer of this scope allows for longer than the turn, as a sentence; empty if nothing."""
+    if scope == "conversation" and question.grant:
+        return f"Allowed in this conversation: {question.grant}."
+    if scope == "always" and question.pattern:
+        return f"Always allowed in this project: {describe_rule(question)}."
+    return ""
 
 
 def refusals_of(question: Question) -> list[Reply]:
@@ -202,7 +226,7 @@ def answers_unread(question: Question) -> list[Reply]:
     return [Reply("down", "Scroll down", "scroll(1)", ("Scroll",)), *refusals_of(question)]
 
 
-_WHY = Reply("r", "No, tell it why", "reason", ("Tell it why",))
+_WHY = Reply("r", "No, and say why", "reason", ("Say why",))
 
 STOP = Reply("escape", "Stop", "back")
 """Stops the whole turn."""

@@ -19,6 +19,7 @@ from cogency_tui.agent.user_command import NAME
 from cogency_tui.protocol.events import (
     CallEvent,
     ErrorEvent,
+    ErrorPayload,
     Event,
     Measure,
     RanCommand,
@@ -383,9 +384,7 @@ class Transcript:
                 self._note(event, touched)
             case "error":
                 self._settle(touched)
-                payload = event["payload"]
-                hint, tool = payload.get("hint", ""), payload.get("tool", "")
-                self._append(Problem(clean(payload["error"]), clean(hint), clean(tool)), touched)
+                self._fail(event["payload"], touched)
             case "interrupt":
                 self._settle(touched, interrupted=True)
                 self._end_turn(touched, interrupted=True)
@@ -436,6 +435,17 @@ class Transcript:
             touched.add(len(self.units) - 1)
         else:
             self._append(Notice(text, due, attempt=2), touched)
+
+    def _fail(self, payload: ErrorPayload, touched: set[int]) -> None:
+        """Show an error, in place of the retry that has the same cause."""
+        hint, tool = payload.get("hint", ""), payload.get("tool", "")
+        problem = Problem(clean(payload["error"]), clean(hint), clean(tool))
+        last = self.units[-1] if self.units else None
+        if isinstance(last, Notice) and last.due and last.text == problem.error:
+            self.units[-1] = problem
+            touched.add(len(self.units) - 1)
+        else:
+            self._append(problem, touched)
 
     def _write(self, unit_id: str, thinking: bool, text: str, now: float, touched: set[int]) -> None:
         prose = self.units[self._prose] if self._prose is not None else None

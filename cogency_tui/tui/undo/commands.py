@@ -43,5 +43,5 @@ class UndoCommands(FeatureCommands):
             return
         self._changed()
         verb, back = ("Restored", "/undo reverts") if redo else ("Reverted", "/redo restores")
-        changes = f"{plural(len(done), 'change')}{f' of turn {plan.turn}' if plan.turn else ''}"
+        changes = f"{plural(len(done), 'change')}{f' from turn {plan.turn}' if plan.turn else ''}"
         self.say(f"{verb} {changes}. {back} {'it' if len(done) == 1 else 'them'}.")

@@ -93,4 +93,6 @@ class UndoScreen(ReadingScreen[bool]):
 def _describe(plan: "Plan") -> str:
     """What applying `plan` does, in a few words."""
     verb = _VERBS.get(plan.tool, plan.tool)
-    return f"{verb} the changes of turn {plan.turn}" if plan.turn else f"{verb} the changes of the last undo"
+    return (
+        f"{verb} the changes from turn {plan.turn}" if plan.turn else f"{verb} the changes of the last undo"
+    )

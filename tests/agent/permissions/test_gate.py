@@ -603,7 +603,7 @@ async def test_what_a_sub_agent_reads_counts_for_its_parent_and_the_other_way_ro
     child.tainted("a.com")
     assert not await person.lets(page_of("b.com"), NO)
     assert not await person.lets(page_of("b.com"), NO, gate=child)
-    assert person.reason.endswith("(requested by the sub-agent x)")
+    assert person.asked[-1].explanation.endswith("Requested by the sub-agent x.")
     assert await person.lets(page_of("b.com"), ALL_ALONG, gate=child)
     assert await person.lets(page_of("b.com"))
 

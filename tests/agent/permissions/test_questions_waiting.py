@@ -37,7 +37,7 @@ async def test_the_others_are_counted_while_they_wait() -> None:
     await asyncio.gather(*checks)
     assert counts == [2, 1, 0]
     assert asked[0].round()[:2] == (1, 1)
-    assert "requested by a sub-agent" in asked[2].reason
+    assert asked[2].asker == "a sub-agent"
 
 
 async def test_one_that_is_cancelled_waits_no_more() -> None:

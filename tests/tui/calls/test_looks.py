@@ -141,7 +141,7 @@ async def test_a_sub_agent_that_is_done_and_opened() -> None:
         ("shell", "make", "failed", "exit 2"),
     ]
     work = [call("a", "agent", name="reviewer"), started("a", "agent"), steps("a", "agent", *inner)]
-    done = result("a", "agent", "reviewer answered after 2 calls", "Looks good.", duration=31.0)
+    done = result("a", "agent", "answered after 2 calls", "Looks good.", duration=31.0)
     await check_looks("calls-agent-done", make(), having(*work, done, keys=("space",)), sizes=SIZES)
 
 

@@ -301,9 +301,9 @@ async def test_cost_why_lists_the_parts_and_opens_one_where_it_stands(project: P
         await talk(pilot, "read it", *["sure?"] * 8)
         screen = await opened(pilot, "/cost why", WhyScreen)
         text = await body(pilot, "#why-list")
-        for expected in ("Most expensive", "Requests", "Turn 1, step 2", "Results carried along"):
+        for expected in ("Most expensive", "Requests", "Turn 1, step 2", "Tool results"):
             assert expected in text
-        assert "carries" in await body(pilot, "#why-note")
+        assert "Includes earlier tool results" in await body(pilot, "#why-note")
 
         await pilot.press("end")
         await until(pilot, lambda: "part of 9 requests since" in shown(screen.query_one("#why-note")))

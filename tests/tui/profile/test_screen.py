@@ -85,7 +85,7 @@ async def test_it_is_offered_once_in_the_conversation_and_turned_on(project: Pat
         await until(pilot, lambda: OFFER in said(pilot))
         assert pilot.app.screen is main_of(pilot)
         await send(pilot, "/profile on")
-        await until(pilot, lambda: "it learns from this conversation" in told(pilot))
+        await until(pilot, lambda: "learning from this conversation" in told(pilot))
         assert load_settings().profile == "on"
         screen = await profile(pilot)
         await until(pilot, lambda: "Prefers short answers" in shown(screen.query_one("#profile-list")))

@@ -39,9 +39,10 @@ PATHS = Paths(
 DIFF = "--- a/src/app.py\n+++ b/src/app.py\n@@ -1,3 +1,3 @@\n import os\n-x = 1\n+x = 2\x1b[2J\n y = 3\n"
 COMMAND = Question(
     *("c", "shell", "command", "Run pytest", "pytest -x tests/checkout && echo \u202e done\x1b[2J"),
-    "it runs a command (requested by the sub-agent reviewer)",
+    "it runs a command",
     "this exact command",
     "pytest -x",
+    asker="the sub-agent reviewer",
     round=lambda: Round(1, 3),
 )
 EDIT = Question(

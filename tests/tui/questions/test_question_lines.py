@@ -302,7 +302,7 @@ async def test_a_loss_is_named_in_red_and_an_ordinary_question_is_not() -> None:
         bad = load_palette(DEFAULT).colors.bad
         assert colors_of(app, "Permanently") == {bad}
         assert app.question.styles.border_left[1].hex.lower() == bad
-        assert "y Yes   n No   r No, tell it why   Esc Stop" in shown(app.question.query_one(Answers))
+        assert "y Yes   n No   r No, and say why   Esc Stop" in shown(app.question.query_one(Answers))
         await app.ask(COMMAND)
         await pilot.pause()
         assert app.question.styles.border_left[1].hex.lower() == load_palette(DEFAULT).colors.edit
@@ -484,9 +484,13 @@ async def test_a_command_is_shown_with_what_it_hides_and_answers_say_how_far_the
         assert "Reason: it runs a command." in body_of(app)
         # The rule is shown as it is stored.
         answers = shown(app.question.query_one(Answers))
-        assert "c This conversation: this very command" in answers
-        assert 'A Always allow command "ls …"' in answers
+        assert "c This very command in this conversation" in answers
+        assert "A Always allow running ls …" in answers
         assert answers.strip().startswith("y Yes   c ")
+
+        await app.ask(replace(COMMAND, reason="", asker="the sub-agent writer"))
+        await until(pilot, lambda: "Requested by the sub-agent writer." in body_of(app))
+        assert "Reason" not in body_of(app)
 
         # One that looks like a diff is shown as a command.
         await app.ask(replace(COMMAND, detail="--- a/x || rm -r y\n+++ b/x\n@@ -1 +1 @@\n+rm -r z"))
@@ -507,7 +511,8 @@ async def test_a_command_is_shown_with_what_it_hides_and_answers_say_how_far_the
         # What a yes covers is not cut, nor a long rule.
         covers = "every command, until content from elsewhere is read"
         await app.ask(replace(COMMAND, grant=covers), (60, 16))
-        await until(pilot, lambda: f"c: in this conversation, {covers}" in " ".join(body_of(app).split()))
+        reach = "c: every command in this conversation, until content from elsewhere is read"
+        await until(pilot, lambda: reach in " ".join(body_of(app).split()))
         await app.ask(replace(COMMAND, pattern=" ".join(["word"] * 12)), (60, 16))
         await until(pilot, lambda: " ".join(["word"] * 12) in " ".join(body_of(app).split()))
 

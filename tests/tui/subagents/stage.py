@@ -183,7 +183,7 @@ async def make_agents(agent: Agent) -> str:
         *(call("c1", "agent", at=2, name="reviewer", task="Look at the price of each order"),),
         *(call("c2", "agent", at=2, name="tester", task="Run the tests"),),
         *(call("c3", "agent", at=2, name="publisher", task="Publish it"),),
-        result("c1", "agent", "reviewer answered after 2 calls", "It is right now.", duration=12.4, at=15),
+        result("c1", "agent", "answered after 2 calls", "It is right now.", duration=12.4, at=15),
         result(
             "c2", "agent", "tester did not finish: the limit of 2 cycles.", error=True, duration=3.1, at=16
         ),
@@ -194,7 +194,7 @@ async def make_agents(agent: Agent) -> str:
         *(user("Look at the price of each order", 2), respond("I read first.", "r2", 3)),
         *(call("c4", "read", at=4, file="src/app.py"), result("c4", "read", content="x = 1", at=5)),
         call("c5", "agent", at=6, name="editor", task="Double it"),
-        result("c5", "agent", "editor answered after 1 call", "Doubled.", duration=6.0, at=12),
+        result("c5", "agent", "answered after 1 call", "Doubled.", duration=6.0, at=12),
         respond("It is **right** now: see `src/app.py`.", "r3", 14),
         caller=(root, "c1"),
     )

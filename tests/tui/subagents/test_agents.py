@@ -49,7 +49,7 @@ async def test_the_messages_are_drawn_as_the_conversation_is(project: Path) -> N
         assert "2 calls" in agents.tabs
         assert "I read." in agents.messages
         assert "The price is right now." in agents.messages
-        assert "editor answered after 2 calls" in agents.messages
+        assert "answered after 2 calls" in agents.messages
         await agents.press("down")
         assert "✎ src/app.py  +1 −1" in agents.messages
         assert "It is doubled." in agents.messages
@@ -214,7 +214,7 @@ async def test_the_call_of_an_agent_is_shown_in_the_conversation(project: Path) 
         await agents.until(lambda: conversation.has_focus and conversation.cursor.place)
         place = conversation.cursor.place
         assert place is not None
-        assert conversation.transcript.call(place.unit).outcome == "reviewer answered after 2 calls"
+        assert conversation.transcript.call(place.unit).outcome == "answered after 2 calls"
 
 
 async def test_help_and_commands_of_the_palette_work_here(project: Path) -> None:

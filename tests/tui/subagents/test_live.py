@@ -59,7 +59,7 @@ async def test_a_call_of_a_running_agent_runs(project: Path) -> None:
         await agents.press("down")
         await agents.until(lambda: "running" in agents.messages)
         model.go_on.set()
-        await agents.until(lambda: "editor answered" in agents.messages)
+        await agents.until(lambda: "answered after" in agents.messages)
         assert "running" not in agents.messages
         await finished(pilot)
     await agent.close()

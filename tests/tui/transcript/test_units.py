@@ -281,6 +281,16 @@ def test_each_try_is_announced_in_the_place_of_the_one_before() -> None:
     assert transcript.units[-1] == Notice("Slow. Again in 4 s.", EPOCH + 24, attempt=2)
 
 
+def test_an_error_replaces_the_retry_with_the_same_cause() -> None:
+    slow, end_of_retries = notice("Slow.", 2), error("Slow.", "Try later.")
+
+    assert fed(user("x"), slow, end_of_retries).units[1:] == [Problem("Slow.", "Try later.")]
+    other = fed(user("x"), slow, error("Gone."))
+    assert [type(unit) for unit in other.units[1:]] == [Notice, Problem]
+    plain = fed(user("x"), notice("Slow."), end_of_retries)
+    assert [type(unit) for unit in plain.units[1:]] == [Notice, Problem]
+
+
 def test_the_wait_for_another_try_is_counted_down() -> None:
     waiting = fed(user("x"), notice("Slow. Again in 7 s.", 7))
     answered = fed(user("x"), notice("Slow. Again in 7 s.", 7), respond("Here"))

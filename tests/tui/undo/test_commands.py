@@ -59,15 +59,15 @@ async def test_a_turn_is_taken_back_and_brought_back(project: Path) -> None:
         screen = await undo_screen(pilot, "/undo")
         body = shown(screen.query_one(DialogBody))
         title = shown(screen.query_one("#undo-title"))
-        assert "Revert the changes of turn 1  2 files · go" in title
+        assert "Revert the changes from turn 1  2 files · go" in title
         assert "notes.txt" in body
         await pilot.press("y")
         await until(pilot, lambda: "Reverted" in told(pilot))
         assert (project / "notes.txt").read_text() == "one\ntwo\nthree\nfour\n5\n"
         assert not (project / "made.txt").exists()
-        assert told(pilot) == "Reverted 2 changes of turn 1. /redo restores them."
+        assert told(pilot) == "Reverted 2 changes from turn 1. /redo restores them."
         screen = await undo_screen(pilot, "/redo")
-        assert "Restore the changes of turn 1  2 files · go" in shown(screen.query_one("#undo-title"))
+        assert "Restore the changes from turn 1  2 files · go" in shown(screen.query_one("#undo-title"))
         await pilot.press("y")
         await until(pilot, lambda: "Restored" in told(pilot))
     assert (project / "notes.txt").read_text() == "one\nTWO\nthree\nfour\n5\n"
@@ -114,7 +114,7 @@ async def test_the_title_names_the_turn_also_if_later_ones_changed_nothing(proje
             await finished(pilot)
         for title in ("turn 2  1 file · Shout the⏎second", "turn 1  1 file · Shout the first"):
             screen = await undo_screen(pilot, "/undo")
-            assert f"Revert the changes of {title}" in shown(screen.query_one("#undo-title"))
+            assert f"Revert the changes from {title}" in shown(screen.query_one("#undo-title"))
             await pilot.press("y")
-            await until(pilot, lambda turn=title[:6]: f"of {turn}" in told(pilot))
+            await until(pilot, lambda turn=title[:6]: f"from {turn}" in told(pilot))
     assert (project / "notes.txt").read_text() == "one\ntwo\n"
