@@ -12,6 +12,7 @@ from cogency_tui.agent.permissions.gate import Question, Scope
 from cogency_tui.safe_text import fold_blanks, one_line, reveal
 from cogency_tui.tui.kit.dialogs import Drawing
 from cogency_tui.tui.kit.diff import draw_diff
+from cogency_tui.tui.kit.keys import draw_key
 from cogency_tui.tui.kit.lines import BLANK, Line, width_of, wrap
 from cogency_tui.tui.kit.number_format import counted
 from cogency_tui.tui.theme_styles import ThemeStyles
@@ -87,15 +88,23 @@ def _draw_head(question: Question, width: int, styles: ThemeStyles) -> list[Line
     head = [mark, Segment(what, styles("text", attributes="bold"))]
     if counts:
         head.append(Segment(f"  {counts}", styles("dim")))
+    places = _draw_places(question, styles)
+    for place in places:
+        if (space := width - width_of([*head, *place])) > 1:
+            return wrap([*head, Segment(" " * space, styles()), *place], width)
+    return [*wrap(head, width), *map(Line, places[-1:])]
+
+
+def _draw_places(question: Question, styles: ThemeStyles) -> list[list[Segment]]:
+    """Draw the place among the questions, with the keys that show the others: from long to short."""
     number, total, waiting = question.round()
-    text = f"{number} of {total}" if total > 1 else ""
-    place = Segment(f"[ {text} ]" if waiting else text, styles("dim"))
-    space = width - width_of(head) - width_of([place])
-    if place.text and space > 1:
-        head += [Segment(" " * space, styles()), place]
-    elif place.text:
-        return [*wrap(head, width), Line([place])]
-    return wrap(head, width)
+    if total < 2:
+        return []
+    place = Segment(f"{number} of {total}", styles("dim"))
+    if not waiting:
+        return [[place]]
+    keys = [Segment("  ", styles()), *draw_key("[ ]", "others", styles)]
+    return [[place, *keys], [Segment("[ ", styles("text")), place, Segment(" ]", styles("text"))]]
 
 
 def _is_named_by_head(question: Question) -> bool:
@@ -231,7 +240,10 @@ _WHY = Reply("r", "No, and say why", "reason", ("Say why",))
 STOP = Reply("escape", "Stop", "back")
 """Stops the whole turn."""
 
-LOOKING = (Reply("left_square_bracket", "Back", "look(-1)"), STOP)
+LOOKING = (
+    Reply("left_square_bracket", "Back to the first question", "look(-1)", ("First question", "Back")),
+    STOP,
+)
 """The answers while another waiting question is shown, which cannot be answered yet."""
 
 RETURN = Reply("f6", "to answer", "take_focus")
