@@ -376,6 +376,11 @@ class Conversation(TranscriptView):
         else:
             self.find.end()
 
+    def key_label(self, action: str) -> str:
+        cursor = self.cursor.place
+        is_open = action == "expand" and cursor is not None and self.document.is_open(*cursor)
+        return "collapse" if is_open else ""
+
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         cursor = self.cursor.place
         if action == "leave":
@@ -422,8 +427,14 @@ class Conversation(TranscriptView):
         self.refresh()
         place = self.cursor.place
         unit = place and self.transcript.units[place.unit]
-        expandable = place and self.document.is_expandable(place.unit)
-        offered = type(unit), self._lines.is_active, expandable, _offers_retry(unit), _is_delegated(unit)
+        offered = (
+            type(unit),
+            self._lines.is_active,
+            place and self.document.is_expandable(place.unit),
+            place and self.document.is_open(*place),
+            _offers_retry(unit),
+            _is_delegated(unit),
+        )
         if offered != self._offered:
             self._offered = offered
             self.refresh_bindings()

@@ -1,6 +1,7 @@
 """The keys that do something now, read from the bindings: the most useful first, the palette always last.
 
-A widget or screen with many keys implements `KeyHints` to tell which of them do something at present.
+A widget or screen with many keys implements `KeyHints` to tell which of them do something at present, and
+`KeyLabels` where what one does depends on its state.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -32,6 +33,16 @@ class KeyHints(Protocol):
 
     def key_hints(self) -> Hints:
         """The keys to show now. Whoever implements this calls `refresh_bindings` when they change."""
+        ...
+
+
+@runtime_checkable
+class KeyLabels(Protocol):
+    """A node with a key whose effect depends on its state."""
+
+    def key_label(self, action: str) -> str:
+        """The label for `action` at present; empty for that of its binding. Whoever implements this calls
+        `refresh_bindings` when it changes."""
         ...
 
 
@@ -87,7 +98,8 @@ def _visible(own: Iterable[ActiveBinding]) -> list[ActiveBinding]:
 
 def _part(each: ActiveBinding, screen: Screen[Any], styles: ThemeStyles) -> Part:
     binding = each.binding
-    segments = draw_key(key_name(binding.key), binding.description.lower(), styles, "background")
+    label = each.node.key_label(binding.action) if isinstance(each.node, KeyLabels) else ""
+    segments = draw_key(key_name(binding.key), label or binding.description.lower(), styles, "background")
     # The screen does not define the focused widget's own actions.
     namespace = "app." if each.node is app_of(screen) else "" if each.node is screen else "focused."
     tooltip = f"{binding.tooltip or binding.description} ({spelled_key(binding.key)})"

@@ -118,6 +118,17 @@ class Document:
             self.expanded ^= {index}
             self.touch(index)
 
+    def is_open(self, index: int, block: int = 0) -> bool:
+        """Return whether unit `index` is open, or the run that begins with it if `block` shows that."""
+        if self._folding.run(index) and block < self.own_block(index):
+            return self._folding.is_open(index)
+        return index in self.expanded
+
+    def end(self, index: int, block: int = 0) -> int:
+        """The last line, as far as known, of unit `index`, or of the run that its `block` shows."""
+        run = self._folding.run(index) if block < self.own_block(index) else ()
+        return self.top((run[-1] if run else index) + 1) - 1
+
     def unfold(self, index: int) -> None:
         """Give unit `index` lines if it has none."""
         self._refold(self._folding.open_around(index))

@@ -260,13 +260,21 @@ class TranscriptView(LineView):
             self.jump(max(0, min(y - page // 3, self.max_scroll_y)))
 
     def toggle(self, index: int, block: int = 0) -> None:
-        """Open or close unit `index`, or the run that its `block` is the line of; the lines above it do not
-        move."""
+        """Open or close unit `index`, or the run that its `block` is the line of; the lines above it
+        move only if what opens has no room below them."""
         self.document.toggle(index, block)
         self.set_following(False)
         self.settle()
+        if self.document.is_open(index, block):
+            self._reveal_opened(index, block)
         self.set_following(self.scroll_offset.y >= self.max_scroll_y)
         self.refresh()
+
+    def _reveal_opened(self, index: int, block: int) -> None:
+        """Scroll as much of an open unit or run into view as fits, from its beginning."""
+        first = self.document.number(LinePosition(index, block, 0))
+        self.reveal(min(self.document.end(index, block), first + self.page - 1))
+        self.reveal(first)
 
     def _hold_selection(self) -> Callable[[], Selection] | None:
         """Return a function that restores the selection after the lines have changed."""

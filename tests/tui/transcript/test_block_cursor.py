@@ -100,10 +100,10 @@ async def test_enter_and_space_open_and_close() -> None:
         assert "file.txt" in reader.text
 
 
-async def test_opening_keeps_what_is_above_where_it_is() -> None:
-    events = [respond("line\n\n" * 40), think("deep\n" * 50, "t2"), respond("end", "r2", at=2)]
+async def test_opening_keeps_what_is_above_where_it_is_if_there_is_room_below() -> None:
+    events = [respond("line\n\n" * 40), think("deep\n" * 5, "t2"), respond("end\n\n" * 5, "r2", at=2)]
     async with reading(events) as reader:
-        await reader.press(UP)
+        await reader.press(*[UP] * 5)
         above = [row for row in reader.rows if "line" in row]
 
         await reader.press("enter")

@@ -8,6 +8,7 @@ import pytest
 
 from cogency_tui.protocol.events import Event
 from cogency_tui.tui.conversation.view import Conversation
+from cogency_tui.tui.kit.footer import key_parts
 from cogency_tui.tui.theme_styles import theme_styles_of
 from cogency_tui.tui.transcript.document import Document, LinePosition
 from cogency_tui.tui.transcript.folding import Folding
@@ -211,6 +212,40 @@ async def test_the_cursor_steps_over_what_is_folded_and_opens_it() -> None:
         assert "b.py" not in reader.text
         await reader.press(DOWN)
         assert reader.marked == ["So."]
+
+
+async def test_enter_says_what_it_does_to_a_run_and_to_a_call() -> None:
+    async with reading(RUN) as reader:
+
+        def offered() -> str:
+            parts = key_parts(reader.app.screen, NIGHT)
+            texts = ("".join(segment.text for segment in part.segments) for part in parts)
+            return next(text for text in texts if "Enter" in text)
+
+        await reader.press(UP)
+        assert offered() == "Enter expand"
+        await reader.press("enter")
+        assert offered() == "Enter collapse"
+        await reader.press(DOWN)
+        assert offered() == "Enter expand"
+        await reader.press("space")
+        assert offered() == "Enter collapse"
+        await reader.press("enter", UP, "space")
+        assert offered() == "Enter expand"
+
+
+async def test_opening_scrolls_what_opens_into_view() -> None:
+    events = [user("why?"), respond("\n\n".join(f"Line {number}." for number in range(20))), *RUN[1:-1]]
+    async with reading(events) as reader:
+        assert "Read 2 files" in reader.rows[-1]
+        await reader.press("enter")
+        assert "Read 2 files" in reader.rows[-5]
+        assert reader.rows[-1].strip().startswith("✓ read a.py")
+
+        # One with more lines than the view begins at its top.
+        await reader.feed(call("z", "shell", command="ls"), result("z", "shell", "90", "z\n" * 90))
+        await reader.press(*[DOWN] * 5, "enter")
+        assert "✓ $ ls" in reader.rows[0]
 
 
 async def test_a_folded_run_is_copied_and_forked_from_as_a_whole() -> None:
