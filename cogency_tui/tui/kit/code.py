@@ -25,6 +25,9 @@ _PIECE = 8_192
 _LINES = 2_000
 """The size of the cache of colored lines."""
 
+_GAP = 2
+"""Cells between code and the name of its language."""
+
 _LEXERS = 64
 """The size of the lexer cache: any text may be given as a language."""
 
@@ -113,16 +116,17 @@ def _read(lexer: Any, text: str) -> Iterator[list[tuple[str, str]]]:
 class CodeLines:
     """The lines of code that grows at its end, `width` cells wide with a cell of surface left and right.
 
-    A line of surface is above and below; the one above names the language. Where a row is too long for a
-    line, its further lines have a mark in the cell on the left.
+    The language is named at the end of the first line, if it has room there. Where surfaces look the same,
+    there is a rule above, which names it, and one below. Where a row is too long for a line, its further
+    lines have a mark in the cell on the left.
     """
 
     def __init__(self, language: str, width: int, styles: ThemeStyles) -> None:
         self._lexer = _lexer(language.lower()) if language else None
         self._width = min(_PIECE, max(4, width))
         self._theme_styles = styles
-        self._above = padding(language, self._width, styles)
-        self._below = padding("", self._width, styles, joint="")
+        self._language = language
+        self._ruled = styles.palette.flat
         self._rows: list[str] = []
         self._joints: list[str] = []
         self._ends: list[int] = []
@@ -131,14 +135,14 @@ class CodeLines:
         self._whole = False
 
     def __len__(self) -> int:
-        return 2 + (self._ends[-1] if self._ends else 0)
+        return 2 * self._ruled + max(1, self._ends[-1] if self._ends else 0)
 
     def line(self, y: int) -> Line:
-        y -= 1
-        if y < 0:
-            return self._above
-        if not self._ends or y >= self._ends[-1]:
-            return self._below
+        y -= self._ruled
+        if y < 0 or not self._ends:
+            return padding(self._language, self._width, self._theme_styles)
+        if y >= self._ends[-1]:
+            return padding("", self._width, self._theme_styles, joint="")
         row = bisect_right(self._ends, y)
         first = self._ends[row - 1] if row else 0
         lines = self._drawn.get(row)
@@ -171,8 +175,8 @@ class CodeLines:
 
     def _add(self, row: str) -> None:
         row = row.expandtabs(4)
-        # Nothing joins the first row to the padding.
-        joint = "\n" if self._rows else ""
+        # Nothing joins the first row to the rule.
+        joint = "" if self._ruled and not self._rows else "\n"
         room = (self._width - 2) * (_PIECE // (self._width - 2))
         for start in range(0, max(1, len(row)), room):
             self._rows.append(row[start : start + room])
@@ -192,9 +196,9 @@ class CodeLines:
     def _paint(self, row: int) -> list[Line]:
         if not self._whole:
             segments = next(self._color(self._rows[row]), list[Segment]())
-            return self._drawn.put(row, self._frame(segments, self._joints[row]))
+            return self._drawn.put(row, self._frame(row, segments))
         painted = [
-            self._drawn.put(index, self._frame(segments, self._joints[index]))
+            self._drawn.put(index, self._frame(index, segments))
             for index, segments in enumerate(self._color("\n".join(self._rows)))
         ]
         return painted[row]
@@ -209,15 +213,21 @@ class CodeLines:
         for row in _read(self._lexer, text):
             yield [Segment(piece, styles(role, "raised")) for piece, role in row]
 
-    def _frame(self, row: list[Segment], joint: str) -> list[Line]:
-        fill = self._theme_styles("text", "raised")
+    def _frame(self, row: int, code: list[Segment]) -> list[Line]:
+        fill, dim = self._theme_styles("text", "raised"), self._theme_styles("dim", "raised")
         lines: list[Line] = []
-        for line in fold(row, self._width - 2):
+        for line in fold(code, self._width - 2):
             rest = max(0, self._width - 1 - width_of(line.segments))
-            mark = Segment(CONTINUATION, self._theme_styles("dim", "raised")) if lines else Segment(" ", fill)
-            segments = [mark, *line.segments, Segment(" " * rest, fill)]
-            lines.append(Line(segments, line.joint if lines else joint, 1))
+            name = "" if row or lines or self._ruled else self._name(rest)
+            mark = Segment(CONTINUATION, dim) if lines else Segment(" ", fill)
+            segments = [mark, *line.segments, Segment(" " * (rest - cells(name)), fill), Segment(name, dim)]
+            lines.append(Line(segments, line.joint if lines else self._joints[row], 1, len(name)))
         return lines
+
+    def _name(self, room: int) -> str:
+        """The language as the end of a line, if there is room for it and a gap before it."""
+        name = f"{self._language} " if self._language else ""
+        return name if cells(name) + _GAP <= room else ""
 
 
 def padding(name: str, width: int, styles: ThemeStyles, joint: str = "\n") -> Line:

@@ -18,7 +18,8 @@ _LANGUAGES = frozenset({"diff", "patch", "udiff"})
 class DiffCode:
     """The lines of a diff that grows at its end, in `width` cells, a cell of surface left and right.
 
-    The first line names the language, and the file if there is only one.
+    If there is only one file, the first line names it, and the language. Where surfaces look the same, the
+    language has a line in any case, and a rule is below.
     """
 
     def __init__(self, language: str, width: int, styles: ThemeStyles) -> None:
@@ -29,18 +30,21 @@ class DiffCode:
         self._partial: str | None = None
         self._closed = False
         self._layout: DiffLayout | None = None
+        self._file = ""
 
     def __len__(self) -> int:
-        return 2 + len(self._laid())
+        return self._labels + len(self._laid()) + self._theme_styles.palette.flat
 
     def line(self, y: int) -> Line:
-        if not y:
+        y -= self._labels
+        if y < 0:
             return self._draw_label()
-        if y > len(self._laid()):
+        if y >= len(self._laid()):
             return padding("", self._width, self._theme_styles, joint="")
-        line, fill = self._laid().line(y - 1), Segment(" ", self._theme_styles("text", "raised"))
+        line, fill = self._laid().line(y), Segment(" ", self._theme_styles("text", "raised"))
         # Nothing is copied of the label, not even its end.
-        return Line([fill, *line.segments, fill], line.joint if y > 1 else "", line.lead + 1)
+        joint = line.joint if y else "" if self._labels else "\n"
+        return Line([fill, *line.segments, fill], joint, line.lead + 1)
 
     def extend(self, rows: Iterable[str], partial: str | None = None) -> None:
         """Add complete rows, and the unfinished row, which the next call replaces."""
@@ -58,17 +62,28 @@ class DiffCode:
             self._layout = DiffLayout(
                 text, self._width - 2, self._theme_styles, bare=True, on="raised", growing=not self._closed
             )
+            self._file = self._name_file(self._layout)
         return self._layout
 
+    @property
+    def _labels(self) -> int:
+        """The number of lines that name the file; where surfaces look the same, there is one in any case."""
+        self._laid()
+        return int(self._theme_styles.palette.flat or bool(self._file))
+
+    def _name_file(self, layout: DiffLayout) -> str:
+        """The only file with its counts, if there is room for them."""
+        heads = [part for part in layout.parts if isinstance(part, FileHead)]
+        space = self._width - 4 - cells(self._language)
+        if len(heads) != 1 or space < _NARROWEST_PATH:
+            return ""
+        counts = counted(heads[0].added, heads[0].removed)
+        return f"{fit_path(one_line(heads[0].path), space - len(counts) - 2)}  {counts}"
+
     def _draw_label(self) -> Line:
-        heads = [part for part in self._laid().parts if isinstance(part, FileHead)]
-        room = self._width - 2
+        room, file = self._width - 2, self._file
         name = fit(self._language, room)
-        about = ""
-        if len(heads) == 1 and (space := room - cells(name) - 2) >= _NARROWEST_PATH:
-            counts = counted(heads[0].added, heads[0].removed)
-            about = f"{fit_path(one_line(heads[0].path), space - len(counts) - 2)}  {counts}"
-        text = f" {about}{' ' * (room - cells(about) - cells(name))}{name} "
+        text = f" {file}{' ' * (room - cells(file) - cells(name))}{name} "
         return Line([Segment(text, self._theme_styles("dim", "raised"))], lead=len(text))
 
 

@@ -131,20 +131,22 @@ def _head(text: str, width: int) -> str:
 
 class Line:
     """One line. `joint` separates it from the line above when copied; `lead` counts the characters of
-    decoration at its start, which are not copied.
+    decoration at its start, which are not copied, and `tail` those at its end, which are no text either.
     """
 
-    __slots__ = ("_strip", "joint", "lead", "segments")
+    __slots__ = ("_strip", "joint", "lead", "segments", "tail")
 
-    def __init__(self, segments: Segments, joint: str = "\n", lead: int = 0) -> None:
+    def __init__(self, segments: Segments, joint: str = "\n", lead: int = 0, tail: int = 0) -> None:
         self.segments = segments
         self.joint = joint
         self.lead = lead
+        self.tail = tail
         self._strip: Strip | None = None
 
     @property
     def text(self) -> str:
-        return "".join(segment.text for segment in self.segments)
+        text = "".join(segment.text for segment in self.segments)
+        return text[: len(text) - self.tail]
 
     def strip(self, width: int, ground: Style, margin: int = 0) -> Strip:
         """This line as a strip of exactly `width` cells on `ground`, after `margin` blank cells."""
@@ -160,7 +162,7 @@ class Line:
 
     def indented(self, head: Segment) -> "Line":
         """This line after `head`, which is decoration."""
-        return Line([head, *self.segments], self.joint, self.lead + len(head.text))
+        return Line([head, *self.segments], self.joint, self.lead + len(head.text), self.tail)
 
 
 BLANK = Line([])

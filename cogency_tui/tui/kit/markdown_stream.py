@@ -319,7 +319,7 @@ class MarkdownStream:
         header = f"{self._text[slice(*block.header)]}\n" if block.header else ""
         lines = self._drawer.draw(parse(header + block.source(self._text)))
         if lines and not block.gap:
-            lines[0] = Line(lines[0].segments, block.joint, lines[0].lead)
+            lines[0] = Line(lines[0].segments, block.joint, lines[0].lead, lines[0].tail)
         return Fixed(lines)
 
     def _draw_code(self, place: int, block: MarkdownBlock, fence: Fence) -> CodeLines | DiffCode:

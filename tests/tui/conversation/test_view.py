@@ -68,7 +68,7 @@ async def test_it_says_what_this_is_and_then_what_is_said_thought_called_and_ans
     assert lines[0].startswith("▌ what is in app.py?")
     assert lines[1] == "▸ Thought for 2.0 s"
     assert lines[2].split() == ["✓", "read", "src/app.py", "·", "Read", "1", "line", "12", "ms"]
-    assert lines[3:] == ["It says x.", "py", "x = 1"]
+    assert lines[3:] == ["It says x.", f"x = 1{'py':>{len(lines[-1]) - 5}}"]
 
 
 @pytest.mark.exhaustive

@@ -154,9 +154,9 @@ def test_a_code_block_of_a_diff_is_drawn_as_one() -> None:
 def test_the_last_added_line_of_a_code_block_has_its_color() -> None:
     lines = fenced("-old = 1\n+new = 1")
 
-    assert texts(lines)[1:] == ["  − old = 1", "  + new = 1", ""]
-    assert lines[-2].segments[2].style == INKS("good", "added")
-    assert INKS("good", "added", "bold underline") in [segment.style for segment in lines[-2].segments]
+    assert texts(lines) == ["  − old = 1", "  + new = 1"]
+    assert lines[-1].segments[2].style == INKS("good", "added")
+    assert INKS("good", "added", "bold underline") in [segment.style for segment in lines[-1].segments]
 
 
 def test_a_code_block_that_grows_is_the_block_of_the_whole() -> None:
@@ -173,7 +173,7 @@ def test_a_code_block_that_grows_is_the_block_of_the_whole() -> None:
         return [stream.line(0, y).text for y in range(stream.height(0))]
 
     assert rows(growing) == rows(whole)
-    assert len(rows(whole)) == 9
+    assert len(rows(whole)) == 8
 
 
 def test_a_code_block_says_what_it_is_in_few_cells() -> None:
@@ -181,4 +181,4 @@ def test_a_code_block_says_what_it_is_in_few_cells() -> None:
     code_lines.extend(["+x"])
     code_lines.close()
 
-    assert [width_of(code_lines.line(y).segments) for y in range(len(code_lines))] == [12, 12, 12]
+    assert [width_of(code_lines.line(y).segments) for y in range(len(code_lines))] == [12]

@@ -107,12 +107,10 @@ def test_every_block_is_drawn() -> None:
         "▎ a quote of some length that has to be",
         "▎ wrapped somewhere",
         "",
-        " " * 33 + "python",
         " def f(x):",
         "     '''doc",
         "     string'''",
         "     return 日本",
-        "",
         "",
         "after",
         "",
@@ -122,23 +120,39 @@ def test_every_block_is_drawn() -> None:
         "",
         "─" * WIDTH,
         "",
-        "",
         " ``` not a fence",
-        "",
         "",
         "the end",
     ]
 
 
 def test_code_lies_on_the_raised_surface_over_the_whole_width() -> None:
-    label, line, padding = draw("```python\nx = 1\n```")
+    (line,) = draw("```python\nx = 1\n```")
 
-    for drawn in (label, line, padding):
-        assert width_of(drawn.segments) == WIDTH
-        assert {segment.style.bgcolor for segment in drawn.segments if segment.style} == {
-            INKS("text", "raised").bgcolor
-        }
+    assert width_of(line.segments) == WIDTH
+    assert {segment.style.bgcolor for segment in line.segments if segment.style} == {
+        INKS("text", "raised").bgcolor
+    }
     assert INKS("number", "raised") in [segment.style for segment in line.segments]
+
+
+@pytest.mark.parametrize("step", [1, 100])
+def test_the_language_is_at_the_end_of_the_first_line_of_code_and_is_no_text(step: int) -> None:
+    first, second = draw("```python\nx = 1\ny = 2\n```", step)
+    (nested,) = draw("- ```sh\n  ls\n  ```", step)
+    (full,) = draw("```python\n" + "x" * (WIDTH - 9) + "\n```", step)
+    (empty,) = draw("```python\n```", step)
+
+    assert shown(first) == " x = 1" + " " * (WIDTH - 13) + "python "
+    assert shown(second).strip() == "y = 2"
+    assert shown(nested).endswith(" sh ")
+    assert shown(full).strip() == "x" * (WIDTH - 9)
+    assert "python" in shown(empty)
+    assert [line.text.strip() for line in (first, nested, empty)] == ["x = 1", "•  ls", ""]
+
+
+def shown(line: Line) -> str:
+    return "".join(segment.text for segment in line.segments)
 
 
 def test_settled_lines_are_never_drawn_again() -> None:
@@ -149,11 +163,11 @@ def test_settled_lines_are_never_drawn_again() -> None:
 
     text += " goes on\n\n```py\nx = 1\ny = 2\n"
     stream.show(text, closed=False)
-    code = stream.line(3, 2)
+    code = stream.line(3, 1)
     stream.show(text + "z = 3\n", closed=False)
 
     assert stream.line(0, 0) is first
-    assert stream.line(3, 2) is code
+    assert stream.line(3, 1) is code
 
 
 def test_only_what_is_looked_at_is_drawn() -> None:
@@ -228,7 +242,7 @@ def test_a_link_says_where_it_goes_and_is_opened_by_the_terminal(
 
 
 def test_code_is_cut_between_words_if_it_can_be() -> None:
-    assert texts("```\nreturn " + "x" * 30 + " + yyyyy\n```") == ["", " return " + "x" * 30, "↪+ yyyyy", ""]
+    assert texts("```\nreturn " + "x" * 30 + " + yyyyy\n```") == [" return " + "x" * 30, "↪+ yyyyy"]
 
 
 @pytest.mark.parametrize("theme", ["ansi", "mono"])
@@ -240,7 +254,7 @@ def test_code_has_rules_where_surfaces_look_the_same(theme: str) -> None:
 
 
 def test_a_row_that_continues_is_marked_in_its_margin() -> None:
-    assert texts("```\n" + "x" * (WIDTH + 8) + "\n```") == ["", " " + "x" * (WIDTH - 2), "↪" + "x" * 10, ""]
+    assert texts("```\n" + "x" * (WIDTH + 8) + "\n```") == [" " + "x" * (WIDTH - 2), "↪" + "x" * 10]
 
 
 @pytest.mark.parametrize("theme", ["night", "ansi", "mono"])
@@ -358,9 +372,7 @@ def test_what_is_loose_in_a_list_belongs_to_its_item() -> None:
         "",
         "   more",
         "",
-        " " * 37 + "sh",
         "    ls",
-        "",
         "",
         "2. two",
     ]
