@@ -43,7 +43,8 @@ class CallLayout:
     """The lines of `call`; `waits` are the ids of the actions that it waits for, `cause` the reason why it
     was skipped.
 
-    A long result is loaded at once; if `gradual`, only its beginning: `load` adds the rest.
+    A long result is loaded at once; if `gradual`, only its beginning: `load` adds the rest. What `row` says,
+    the line above, is not repeated.
     """
 
     def __init__(
@@ -56,8 +57,10 @@ class CallLayout:
         waits: Sequence[str] = (),
         cause: str = "",
         gradual: bool = False,
+        row: str = "",
     ) -> None:
         self.call = call
+        self._row = row
         self.width = width
         self.theme_styles = styles
         self.is_live = not call.settled
@@ -179,8 +182,8 @@ class CallLayout:
         call = self.call
         if not call.settled or not call.outcome or self._status or (call.state == "done" and shown):
             return []
-        if call.mode:
-            # The head says it.
+        if call.mode or f" · {one_line(call.outcome)}" in self._row:
+            # The head, or the line above, says it.
             return []
         style = self.theme_styles(ROLES[call.state])
         return [Fixed(wrap([Segment(call.outcome, style)], self.width))]
@@ -188,7 +191,7 @@ class CallLayout:
     def _arguments(self) -> list[LayoutBlock]:
         args, blocks = self.call.args, list[LayoutBlock]()
         command = args.get("command") or args.get("cmd")
-        if isinstance(command, str):
+        if isinstance(command, str) and not self._is_in_row(command):
             blocks.append(self._draw_command(command))
         replaced = self._replacement()
         hidden = {"command", "cmd", *(("old", "new") if self._diff or replaced else ())}
@@ -198,6 +201,9 @@ class CallLayout:
         for key in shown:
             blocks += self._argument(key, args[key], column)
         return [*blocks, *([Fixed([BLANK]), replaced] if replaced else [])]
+
+    def _is_in_row(self, command: str) -> bool:
+        return bool(self._row) and "\n" not in command and one_line(command) in self._row
 
     def _replacement(self) -> DiffLayout | None:
         """The text that an edit replaces, and the one in its place, before there is a diff of the file."""
@@ -252,7 +258,7 @@ class CallLayout:
         return [label, LazyLayout(lines, self.width, styles, indent=2)]
 
     def _output(self, result: Output) -> list[LayoutBlock]:
-        if self._status and not self._text:
+        if (self._status and not self._text) or (self._row and self._text == _NO_OUTPUT):
             return []
         layout = self._layout = LazyLayout(result, self.width, self.theme_styles)
         above = [_above(result.dropped, self.theme_styles)] if result.dropped else []

@@ -140,12 +140,13 @@ def draw_run(calls: Sequence[CallUnit], pen: Pen, *, opened: bool, expanded: boo
 
 def _draw_call(call: CallUnit, pen: Pen, indent: int, *, expanded: bool) -> Rows:
     within = _narrowed(pen, indent)
-    card = Fixed(draw_call(call, within, expanded=expanded))
+    card = draw_call(call, within, expanded=expanded)
     detail: Sequence[Rows] = ()
     if expanded:
-        blocks = CallLayout(call, within.width - INDENT, pen.styles, pen.now).blocks
+        row = card[0].text
+        blocks = CallLayout(call, within.width - INDENT, pen.styles, pen.now, row=row).blocks
         detail = [_Indented(rows, INDENT, pen.styles) for rows in blocks]
-    return _Indented(Stack([card, *detail]), indent, pen.styles)
+    return _Indented(Stack([Fixed(card), *detail]), indent, pen.styles)
 
 
 def _narrowed(pen: Pen, cells: int) -> Pen:

@@ -12,6 +12,8 @@ from cogency_tui.store.forks import Forks
 from cogency_tui.store.reviews import Reviews
 from cogency_tui.tui.kit.dialogs import Confirmation
 from cogency_tui.tui.kit.pane_title import PaneTitle
+from cogency_tui.tui.theme_styles import theme_styles_of
+from cogency_tui.tui.transcript.document import Document, LinePosition
 from cogency_tui.tui.transcript.units import Transcript
 from tests.tui.driving import (
     app_over,
@@ -26,12 +28,36 @@ from tests.tui.driving import (
     type_text,
     until,
 )
+from tests.tui.reading import fed
 from tests.tui.scripted import ScriptedAgent, paused, respond, user, user_command
+
+NIGHT = theme_styles_of("night")
 
 
 @pytest.fixture
 def agent(project: Path, tmp_path: Path) -> Agent:
     return Agent("offline", project=project, data=tmp_path / "data")
+
+
+def test_a_card_says_everything_once() -> None:
+    def card(command: str, outcome: str, output: str = "") -> list[str]:
+        state: CallState = "done" if outcome == "exit 0" else "failed"
+        document = Document(fed([user_command(command, outcome, output, state=state)]), 60, NIGHT)
+        document.measure(LinePosition(0, 0, 0), 100)
+        lines = [document.line(document.place(y)).text for y in range(document.height)]
+        return [" ".join(line.split()) for line in lines if line.strip()]
+
+    assert card("false", "exit 1") == ["✗ ! false · exit 1 failed 100 ms"]
+    assert card("true", "exit 0") == ["✓ ! true · exit 0 100 ms"]
+    assert card("ls", "exit 0", "a.py") == ["✓ ! ls · exit 0 100 ms", "a.py"]
+    # What the line has no room for is below it.
+    long = "echo " + "long " * 20
+    first, *below = card(long, "exit 1", "x")
+    assert first.endswith("… failed 100 ms")
+    assert below[0] == "exit 1"
+    assert " ".join(below[1:-1]).replace(" ↪", "").startswith(f"$ {long.strip()}")
+    assert below[-1] == "x"
+    assert card("ls\nfalse", "exit 1")[1:] == ["$ ls", "false"]
 
 
 @pytest.mark.exhaustive
