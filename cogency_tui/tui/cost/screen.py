@@ -19,6 +19,13 @@ _FIGURES = sum(size for _name, size in _COLUMNS)
 _LEFT_OUT = ("time", "billed", "cached")
 """Columns omitted where space is short, in this order."""
 
+_MEANINGS = {
+    "sent": "sent: to the provider",
+    "billed": "billed: as input",
+    "cached": "cached: input read from the cache, cheaper",
+    "generated": "generated: output",
+}
+
 _NAME = 20
 """Cells of a name beside its figures; with less space the name has a line of its own above them."""
 
@@ -28,10 +35,12 @@ def draw_costs(costs: list[Cost], total: Cost, saved: Saving, width: int, styles
     return [*draw_cost_table(costs, total, width, styles), *draw_remarks(total, saved, width, styles)]
 
 
-def draw_remarks(total: Cost, saved: Saving, width: int, styles: ThemeStyles) -> list[Line]:
-    """An explanation of the figures."""
+def draw_remarks(
+    total: Cost, saved: Saving, width: int, styles: ThemeStyles, name: int = _NAME
+) -> list[Line]:
+    """An explanation of the figures that `draw_cost_table` has room for."""
     lines: list[Line] = []
-    for remark in _remarks(total, saved):
+    for remark in (_explain(_columns(width, name)[0]), *_remarks(total, saved)):
         lines += [BLANK, *wrap([Segment(remark, styles("dim"))], width)]
     return lines
 
@@ -41,8 +50,7 @@ def draw_cost_table(
 ) -> list[Line]:
     """One row for each of `costs`, and the `total` if there are several. Names take `name` cells: fewer
     than a model's, and columns rather than they give way."""
-    beside = width >= name + _FIGURES or name < _NAME
-    columns = _fitting(width - name if beside else width)
+    columns, beside = _columns(width, name)
     head = "".join(title.rjust(size) for title, size in columns)
     lines = [_figures("", head, width, styles("dim"), styles)]
     for cost in costs:
@@ -74,6 +82,20 @@ def _row(
     return [above, _figures("", figures, width, styles("text"), styles)]
 
 
+def _columns(width: int, name: int) -> tuple[list[tuple[str, int]], bool]:
+    """The columns that fit, and whether the names are beside them."""
+    beside = width >= name + _FIGURES or name < _NAME
+    return _fitting(width - name if beside else width), beside
+
+
+def _explain(columns: list[tuple[str, int]]) -> str:
+    """What the columns mean."""
+    names = [name for name, _size in columns]
+    meanings = " · ".join(_MEANINGS[name] for name in names if name in _MEANINGS)
+    time = " Time includes tool calls and waiting for your answers." if "time" in names else ""
+    return f"{meanings}.{time}"
+
+
 def _fitting(width: int) -> list[tuple[str, int]]:
     """The columns that fit."""
     columns = [*_COLUMNS]
@@ -90,10 +112,6 @@ def _figures(name: str, figures: str, width: int, style: Style, styles: ThemeSty
 
 
 def _remarks(total: Cost, saved: Saving) -> Iterable[str]:
-    yield (
-        "sent: to the provider · billed: as input · cached: the part of billed read from cache, cheaper · "
-        "generated: output. Time includes tool calls and waiting for your answers."
-    )
     if total.dollars is None:
         yield "Cost unknown: no price for this model."
     elif total.unpriced:

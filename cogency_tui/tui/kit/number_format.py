@@ -6,10 +6,10 @@ _DAY = 86_400
 
 
 def duration(seconds: float) -> str:
-    """`12 ms`, `2.1 s`, `14 s`, `3 min 05 s`."""
+    """`12 ms`, `2.1 s`, `1 min 39 s`."""
     if seconds < 0.9995:
         return f"{round(seconds * 1000)} ms"
-    if seconds < 100:
+    if seconds < 59.95:
         return f"{seconds:.1f} s"
     minutes, rest = divmod(round(seconds), 60)
     return f"{minutes} min {rest:02} s"
@@ -17,7 +17,7 @@ def duration(seconds: float) -> str:
 
 def whole_seconds(seconds: float) -> str:
     """`3 s`, `2 min 05 s`: for running work, with stable digits between seconds."""
-    if seconds < 100:
+    if seconds < 60:
         return f"{max(1, int(seconds))} s"
     return duration(seconds)
 

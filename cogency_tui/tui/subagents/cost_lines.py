@@ -32,7 +32,7 @@ def draw_agent_cost(node: AgentNode, width: int, styles: ThemeStyles) -> list[Li
         total = in_all(costs)
         lines += [_heading("Requests", styles)] if lines else []
         lines += draw_cost_table(costs, total, width, styles, _NAME)
-        lines += draw_remarks(total, saving(node.measures), width, styles)
+        lines += draw_remarks(total, saving(node.measures), width, styles, _NAME)
     return [*lines, BLANK, *wrap([Segment(_COUNTED_BY, styles("dim"))], width)]
 
 

@@ -24,8 +24,8 @@ AGENTS_KEYS: list[BindingType] = [
 ]
 
 TREE_KEYS: list[BindingType] = [
-    _key("enter", "screen.enter", "Open", "open", "Go to the details of the agent", show=True),
-    _key("right,l", "screen.enter", "Open", "open_right"),
+    _key("enter", "screen.enter", "View", "open", "View the details of the agent", show=True),
+    _key("right,l", "screen.enter", "View", "open_right"),
 ]
 
 

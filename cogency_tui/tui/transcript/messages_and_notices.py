@@ -102,7 +102,7 @@ def review_link(call_id: str, pen: Pen, key: str = "") -> list[Segment]:
 def describe_seconds(end: TurnEnd) -> str:
     """The duration of a turn, in whole seconds from ten on; empty if it is not known."""
     seconds = end.seconds
-    return f"{round(seconds)} s" if 10 <= seconds < 100 else duration(seconds) if seconds else ""
+    return f"{round(seconds)} s" if 10 <= seconds < 59.5 else duration(seconds) if seconds else ""
 
 
 def describe_changes(end: TurnEnd) -> str:

@@ -1,5 +1,7 @@
 """What a conversation took: summed by model, the unknown never counted as nothing."""
 
+import pytest
+
 from cogency_tui.protocol.events import Measure
 from cogency_tui.tui.cost.screen import draw_costs
 from cogency_tui.tui.cost.usage_totals import by_model, in_all, saving
@@ -58,8 +60,8 @@ def test_the_table_has_a_line_a_model_and_one_for_all() -> None:
 
     assert head.split() == ["sent", "billed", "cached", "generated", "cost", "time"]
     assert openai.split() == ["openai/gpt-5.6-sol", "1.0k", "5.0k", "4.0k", "100", "$0.25", "2.5", "s"]
-    assert mine.split() == ["mine/m", "~300", "~300", "–", "~10", "–", "70.0", "s"]
-    assert total.split() == ["total", "~1.3k", "~5.3k", "4.0k", "~110", "~$0.25+", "72.5", "s"]
+    assert mine.split() == ["mine/m", "~300", "~300", "–", "~10", "–", "1", "min", "10", "s"]
+    assert total.split() == ["total", "~1.3k", "~5.3k", "4.0k", "~110", "~$0.25+", "1", "min", "12", "s"]
 
 
 def test_one_model_needs_no_sum() -> None:
@@ -71,6 +73,16 @@ def test_a_name_has_a_line_of_its_own_where_it_is_narrow() -> None:
 
     assert name == "openai/gpt-5.6-sol"
     assert figures.split()[0] == "1.0k"
+
+
+@pytest.mark.parametrize("width", [100, 50, 40, 30])
+def test_only_the_columns_that_are_shown_are_explained(width: int) -> None:
+    lines = drawn(RESUMED, width=width)
+    columns, text = lines[0].split(), " ".join(lines[2:]).replace("  ", " ")
+
+    for name in ("sent", "billed", "cached", "generated"):
+        assert (f"{name}:" in text) == (name in columns)
+    assert ("Time includes" in text) == ("time" in columns)
 
 
 def test_what_the_figures_mean_is_said() -> None:

@@ -200,6 +200,7 @@ async def test_one_pane_at_a_time_where_the_screen_is_narrow(project: Path) -> N
         assert (left.display, right.display) == (True, False)
         assert agents.screen.focused is agents.rows
         assert "Esc close" in shown(agents.screen.query_one("#footer"))
+        assert "Enter view" in shown(agents.screen.query_one("#footer"))
         await agents.press("4", "tab", "escape")
         assert not agents.is_open
 
