@@ -117,7 +117,7 @@ class QuestionPanel(Vertical, can_focus=True):
         Binding(
             "r",
             "reason",
-            "No, and tell the agent why",
+            "No, and say why",
             show=False,
             id="question.reason",
             tooltip="Decline and tell the agent why",
@@ -203,7 +203,7 @@ class QuestionPanel(Vertical, can_focus=True):
     def compose(self) -> ComposeResult:
         yield self._body
         yield MoreLine(self._body, id="question-more")
-        yield Input(placeholder="Why not? Enter sends it to the model", id="question-reason")
+        yield Input(placeholder="Why not? Enter sends the reason to the agent", id="question-reason")
         yield self._choices
 
     def on_mount(self) -> None:
