@@ -86,12 +86,15 @@ class Choice(msgspec.Struct, frozen=True):
 
 
 class WelcomePicker:
-    """Picks one of the shown choices from the empty prompt. `run` runs an action, `redraw` shows another
-    selection. There are no choices until they are drawn."""
+    """Picks one of the choices from the empty prompt, while `is_shown`. `run` runs an action, `redraw` shows
+    another selection. There are no choices until they are drawn."""
 
-    def __init__(self, run: Callable[[str], object], redraw: Callable[[], object]) -> None:
+    def __init__(
+        self, run: Callable[[str], object], redraw: Callable[[], object], is_shown: Callable[[], bool]
+    ) -> None:
         self._run = run
         self._redraw = redraw
+        self._is_shown = is_shown
         self._recent: Sequence[Recent] = ()
         self._choices: Sequence[Choice] = ()
         self.selected: int | None = None
@@ -115,7 +118,7 @@ class WelcomePicker:
 
     def move(self, step: int) -> bool:
         """Move the selection; return whether there was anything to move to."""
-        if not self._choices or (self.selected is None and step < 0):
+        if not (self._choices and self._is_shown()) or (self.selected is None and step < 0):
             return False
         place = 0 if self.selected is None else self.selected + step
         self.selected = None if place < 0 else min(place, len(self._choices) - 1)
@@ -124,7 +127,7 @@ class WelcomePicker:
 
     def take(self) -> bool:
         """Run the selected choice; return whether there was one."""
-        if self.selected is None or self.selected >= len(self._choices):
+        if self.selected is None or self.selected >= len(self._choices) or not self._is_shown():
             return False
         choice, self.selected = self._choices[self.selected], None
         self._redraw()

@@ -65,7 +65,9 @@ class Features:
         facts = ContextFacts(bridge.agent)
         self.updates = Surroundings(screen, bridge, facts, self._show_recent)
         self.start = WelcomePicker(
-            lambda action: screen.call_next(screen.run_action, action), self._redraw_start
+            lambda action: screen.call_next(screen.run_action, action),
+            self._redraw_start,
+            lambda: not display.transcript.units,
         )
         self.cost = CostCommands(screen, bridge, facts, display)
         self.conversations = ConversationCommands(screen, bridge, display, self._moved)
@@ -155,6 +157,7 @@ class Features:
         return [("Vim keys in the prompt", [HelpRow(*row) for row in VIM_KEYS])]
 
     def _moved(self) -> None:
+        self.start.leave()
         self.updates.refresh()
         self.review.recount()
 

@@ -447,8 +447,6 @@ class MainScreen(Screen[None]):
         self._escaped = 0.0
         if self._open:
             self._features.drafts.note_change()
-            if self.query_one(Prompt).text:
-                self._features.start.leave()
 
     def on_prompt_noted(self, event: Prompt.Noted) -> None:
         self._features.drafts.note_entry(event.written)

@@ -101,6 +101,10 @@ class Picker(Protocol):
         """Run the selected choice; return whether there was one."""
         ...
 
+    def leave(self) -> None:
+        """Select nothing."""
+        ...
+
 
 class Prompt(ChipArea):
     """A text to send. Its owner shows its completion and `queue` above it."""
@@ -230,6 +234,7 @@ class Prompt(ChipArea):
 
     def put(self, written: Written) -> None:
         super().put(written)
+        self._leave_picker()
         self.end_offers()
         if self._vim is not None:
             self._vim.start_over()
@@ -300,6 +305,11 @@ class Prompt(ChipArea):
     def pick_from(self, picker: "Picker") -> None:
         """Move and take the selection of `picker` by the keys of an empty prompt."""
         self._picker = picker
+
+    def _leave_picker(self) -> None:
+        """Select nothing beside the prompt: Enter sends its text again, whatever is typed right after it."""
+        if self._picker is not None:
+            self._picker.leave()
 
     def _picks(self, step: int) -> bool:
         """Move the selection of the picker if the prompt is empty; return whether it has one."""
@@ -408,6 +418,7 @@ class Prompt(ChipArea):
 
     def edit(self, edit: Edit) -> EditResult:
         result = super().edit(edit)
+        self._leave_picker()
         self._offer()
         return result
 

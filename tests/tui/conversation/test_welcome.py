@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from textual import events
 
 from cogency_tui.agent.agent import Agent
 from cogency_tui.config.schema import config_path
@@ -29,7 +30,7 @@ PAST = [Recent(str(number), f"Conversation {number}", "14:05") for number in ran
 
 
 def lines(agent: Agent, width: int = 200, height: int = 60, recent: Sequence[Recent] = ()) -> list[str]:
-    picker = WelcomePicker(lambda _action: None, lambda: None)
+    picker = WelcomePicker(lambda _action: None, lambda: None, lambda: True)
     picker.know(recent)
     drawn = draw_welcome(situation_of(agent), picker, width, height, theme_styles_of("night"))
     return [line.text for line in drawn]
@@ -111,6 +112,38 @@ async def test_a_recent_conversation_is_resumed(project: Path) -> None:
         await pilot.press("down", "enter")
         assert agent.asked == ["go"]
         assert main_of(pilot).bridge.conversation_id == "id1"
+
+
+async def test_only_the_start_screen_picks_a_suggestion(project: Path) -> None:
+    agent = ScriptedAgent(project, [respond("ok")])
+    past(agent, "Fix the test")
+    async with app_over(agent).run_test(size=(120, 40)) as pilot:
+        view, prompt, start = conversation_of(pilot), prompt_of(pilot), main_of(pilot)._features.start
+        await until(pilot, lambda: "Fix the test" in shown(view))
+        await pilot.press("down", "down")
+        await main_of(pilot).run_action("command('resume', 'id0')")
+        await until(pilot, lambda: "about Fix the test" in shown(view))
+        await pilot.press("enter", "down", "enter")
+        assert prompt.text == ""
+        assert start.selected is None, "nor is it selected where a new conversation shows it again"
+        await send(pilot, "go")
+        await finished(pilot)
+        await pilot.press("down", "enter")
+        assert prompt.text == ""
+        assert agent.asked == ["go"]
+
+
+async def test_text_deselects_the_suggestion_whatever_is_typed_right_after_it(project: Path) -> None:
+    agent = ScriptedAgent(project, [respond("ok")])
+    async with app_over(agent).run_test(size=(120, 40)) as pilot:
+        prompt = prompt_of(pilot)
+        await pilot.press("down", "down")
+        # The prompt handles these before the screen handles any message about them.
+        for key in ("g", "o", "enter", "enter"):
+            prompt.post_message(events.Key(key, key if len(key) == 1 else "\r"))
+        await finished(pilot)
+        await until(pilot, lambda: agent.asked == ["go"])
+        assert prompt.text == ""
 
 
 async def test_the_chips_change_model_and_permissions(project: Path) -> None:
