@@ -15,17 +15,20 @@ from textual.screen import Screen
 from cogency_tui.agent.recall.recall import Where
 from cogency_tui.errors import CogencyError
 from cogency_tui.safe_text import one_line
-from cogency_tui.tui.kit.lines import fit
+from cogency_tui.tui.kit.lines import cells, fit
 from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.recall.export import Form, directory_of, export
 from cogency_tui.tui.recall.rename_export_dialogs import ExportScreen, RenameScreen
 from cogency_tui.tui.recall.row_lines import title_of
 from cogency_tui.tui.recall.rows import RecallEntry
+from cogency_tui.workspace.protected_names import short_path
 
 if TYPE_CHECKING:
     from cogency_tui.agent.agent import Agent
 
 _NAMED = 40
+_NOTICE, _NOTICE_FRAME = 67, 5
+"""The most cells of text in a row of a notification, and those that surround it."""
 
 Deed: TypeAlias = Literal["rename", "trash", "undo", "export", "compare", "statistics"]
 """The actions available in the list."""
@@ -149,7 +152,9 @@ class Upkeep:
         except CogencyError as exc:
             self.complain(exc)
         else:
-            app_of(self._screen).notify(f"Exported {_name(entry)} to {path}.", timeout=15, markup=False)
+            app = app_of(self._screen)
+            where = _in_rows(path, app.size.width)
+            app.notify(f"Exported {_name(entry)} to\n{where}", timeout=15, markup=False)
 
     async def compare(self, entry: RecallEntry) -> None:
         """Compare a fork with its parent, or a conversation that is no fork with its latest fork."""
@@ -187,6 +192,14 @@ class Upkeep:
     def complain(self, error: CogencyError) -> None:
         """Report an error, with the next step."""
         app_of(self._screen).notify(error.advice, severity="error", markup=False)
+
+
+def _in_rows(path: Path, width: int) -> str:
+    """The path of a file in the notifications of a screen `width` cells wide: broken, if anywhere, before
+    the name of the file."""
+    shown = short_path(path)
+    directory, slash, name = shown.rpartition("/")
+    return shown if cells(shown) <= min(_NOTICE, width - _NOTICE_FRAME) else f"{directory}{slash}\n{name}"
 
 
 def _name(entry: RecallEntry) -> str:

@@ -13,6 +13,7 @@ from cogency_tui import private_files
 from cogency_tui.config.themes import DEFAULT, load_palette
 from cogency_tui.errors import ConfigError, StoreError, UsageError
 from cogency_tui.store.store import StoredConversation
+from cogency_tui.workspace.protected_names import short_path
 
 if TYPE_CHECKING:
     from cogency_tui.agent.agent import Agent
@@ -21,7 +22,7 @@ Form: TypeAlias = Literal["md", "html", "jsonl"]
 
 FORMS: Mapping[Form, tuple[str, str]] = {
     "md": ("Markdown", "readable, tool calls collapsed"),
-    "html": ("HTML", "one self-contained page in the colors of the theme"),
+    "html": ("HTML", "one self-contained page, themed"),
     "jsonl": ("JSON Lines", "everything, for `cogency-tui import`"),
 }
 """The name of each format, and its purpose."""
@@ -115,7 +116,7 @@ def _write_new(path: Path, text: str) -> Path:
     try:
         _create(path, text)
     except FileExistsError as exc:
-        raise StoreError(f"{path} exists already.", "Choose another name.") from exc
+        raise StoreError(f"{short_path(path)} exists already.", "Choose another name.") from exc
     except OSError as exc:
         raise _cannot_write(path.parent, exc) from exc
     return path
@@ -136,6 +137,6 @@ def _create(path: Path, text: str) -> None:
 def _cannot_write(directory: Path, exc: OSError) -> StoreError:
     full = exc.errno in (errno.ENOSPC, errno.EDQUOT)
     return StoreError(
-        f"Cannot write the export to {directory}: {exc.strerror or exc}.",
+        f"Cannot write the export to {short_path(directory)}: {exc.strerror or exc}.",
         "Free some space there." if full else "Choose a directory that you can write to.",
     )

@@ -14,19 +14,22 @@ from cogency_tui.tui.kit.dialogs import (
     Choice,
     Choices,
     Dialog,
-    DialogBody,
     DialogBox,
     DialogTitle,
-    ReadingScreen,
 )
-from cogency_tui.tui.kit.keys import act_in_order
-from cogency_tui.tui.kit.lines import Line, wrap
+from cogency_tui.tui.kit.keys import act_in_order, key_name
+from cogency_tui.tui.kit.lines import Line, cells, fit, wrap
+from cogency_tui.tui.kit.list_dialog import ListDialog, Note
+from cogency_tui.tui.kit.select_list import SelectList, list_keys
 from cogency_tui.tui.recall.export import FORMS, Form
 from cogency_tui.tui.theme_styles import ThemeStyles
 from cogency_tui.workspace.protected_names import short_path
 
 RECALL_STYLES = Path(__file__).parent.parent / "styles" / "recall.tcss"
 """Loaded when the recall screen is first shown."""
+
+
+_NAME_WIDTH = max(cells(name) for name, _about in FORMS.values())
 
 
 class TitleField(Input):
@@ -67,47 +70,64 @@ class RenameScreen(Dialog["str | None"]):
         self.dismiss(None if title == self._title else title)
 
 
-class ExportScreen(ReadingScreen[Form]):
+class ExportScreen(ListDialog["Form | None", Form]):
     """Returns the format in which the conversation called `title` is to be written into `directory`."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,q", "close", "Cancel", id="export.close"),
+        Binding("enter,space", "choose", "Export", id="export.choose"),
         Binding("m", "export('md')", "Markdown", id="export.markdown"),
         Binding("h", "export('html')", "HTML", id="export.html"),
         Binding("l", "export('jsonl')", "JSON Lines", id="export.lines"),
+        *list_keys("export"),
     ]
     CSS_PATH: ClassVar = [STYLES, RECALL_STYLES]
 
     def __init__(self, title: str, directory: Path) -> None:
-        super().__init__()
+        rows = SelectList(self._draw_row, str, id="export-list")
+        super().__init__("export", "Export", rows, Note(self._draw_note, id="export-note"))
         self._title = title
         self._directory = directory
 
-    def compose(self) -> ComposeResult:
-        choices: list[Choice] = [("m", "Markdown", "export('md')"), ("h", "HTML", "export('html')")]
-        choices += [("l", "JSON Lines", "export('jsonl')"), ("escape", "cancel", "close")]
-        yield DialogBox(
-            DialogTitle("Export", id="export-head"),
-            DialogBody(self._draw, id="export-body"),
-            keys=Choices(choices),
-            id="export",
-            classes="-question",
-        )
-
     def on_mount(self) -> None:
-        self.query_one(DialogTitle).state(self._title)
+        self.heading.state(self._title)
+        self.rows.show(list(FORMS))
+        self.show_selected()
+
+    def note_lines(self, height: int) -> int:
+        del height
+        return 2
+
+    async def clicked(self) -> None:
+        self.action_choose()
+
+    def action_choose(self) -> None:
+        if (form := self.rows.row) is not None:
+            self.dismiss(form)
 
     def action_export(self, form: Form) -> None:
         self.dismiss(form)
 
-    def _draw(self, width: int, styles: ThemeStyles) -> list[Line]:
-        lines: list[Line] = []
-        for name, about in FORMS.values():
-            segments = [
-                Segment(f"{name}: ", styles("text", attributes="bold")),
-                Segment(about, styles("dim")),
+    def choices(self) -> list[Choice]:
+        return [("enter", "export", "choose"), ("escape", "cancel", "close")]
+
+    def _draw_row(self, form: Form, width: int, styles: ThemeStyles, on: str) -> Line:
+        name, about = FORMS[form]
+        key = self._key_of(form)
+        gap = " " * (_NAME_WIDTH - cells(name) + 2)
+        room = width - cells(key) - _NAME_WIDTH - 4
+        return Line(
+            [
+                Segment(f"{key}  ", styles("text", on)),
+                Segment(name, styles("text", on, "bold")),
+                Segment(gap + fit(about, room), styles("dim", on)),
             ]
-            lines += wrap(segments, width)
-        return [
-            *lines,
-            *wrap([Segment(f"Saves to {short_path(self._directory)}.", styles("dim"))], width),
-        ]
+        )
+
+    def _key_of(self, form: Form) -> str:
+        """The key of a format, which the user may have remapped."""
+        bound, action = self.active_bindings, f"export({form!r})"
+        return next((key_name(key) for key, each in bound.items() if each.binding.action == action), " ")
+
+    def _draw_note(self, width: int, styles: ThemeStyles) -> list[Line]:
+        return wrap([Segment(f"Saves to {short_path(self._directory)}.", styles("dim"))], width)

@@ -10,8 +10,9 @@ from textual.pilot import Pilot
 from cogency_tui.agent.agent import Agent
 from cogency_tui.tui.recall.export import directory_of
 from cogency_tui.tui.recall.rename_export_dialogs import ExportScreen, RenameScreen, TitleField
+from cogency_tui.workspace.protected_names import short_path
 from tests.peers.scripted import ScriptedProvider
-from tests.tui.driving import at_work, finished, header_of, main_of, send, told, type_text, until
+from tests.tui.driving import at_work, finished, header_of, main_of, seen, send, told, type_text, until
 
 
 def agent_in(project: Path) -> Agent:
@@ -85,6 +86,26 @@ async def test_an_export_without_a_format_asks_for_one(project: Path) -> None:
         await until(pilot, lambda: isinstance(pilot.app.screen, ExportScreen))
         await pilot.press("h")
         await until(pilot, lambda: list(directory_of(agent).glob("*.html")))
+
+
+@pytest.mark.parametrize(
+    ("keys", "form", "columns"), [(["enter"], "md", 120), (["down", "enter"], "html", 72)]
+)
+async def test_enter_exports_in_the_selected_format_and_says_where(
+    project: Path, keys: list[str], form: str, columns: int
+) -> None:
+    agent = agent_in(project)
+    async with at_work(agent, (columns, 24)) as pilot:
+        await answered(pilot)
+        await send(pilot, "/rename A title so long that its file has a long name")
+        await send(pilot, "/export")
+        await until(pilot, lambda: isinstance(pilot.app.screen, ExportScreen))
+        await pilot.press(*keys)
+        await until(pilot, lambda: "Exported" in told(pilot))
+        (path,) = directory_of(agent).iterdir()
+        assert path.suffix == f".{form}"
+        assert short_path(path) in told(pilot).replace("\n", "")
+        await until(pilot, lambda: path.name in seen(pilot))
 
 
 @pytest.mark.parametrize("again", [False, True])
