@@ -118,19 +118,20 @@ async def test_only_the_start_screen_picks_a_suggestion(project: Path) -> None:
     agent = ScriptedAgent(project, [respond("ok")])
     past(agent, "Fix the test")
     async with app_over(agent).run_test(size=(120, 40)) as pilot:
-        view, prompt, start = conversation_of(pilot), prompt_of(pilot), main_of(pilot)._features.start
+        view, prompt = conversation_of(pilot), prompt_of(pilot)
         await until(pilot, lambda: "Fix the test" in shown(view))
         await pilot.press("down", "down")
         await main_of(pilot).run_action("command('resume', 'id0')")
         await until(pilot, lambda: "about Fix the test" in shown(view))
         await pilot.press("enter", "down", "enter")
         assert prompt.text == ""
-        assert start.selected is None, "nor is it selected where a new conversation shows it again"
         await send(pilot, "go")
         await finished(pilot)
         await pilot.press("down", "enter")
         assert prompt.text == ""
         assert agent.asked == ["go"]
+        await pilot.press("ctrl+n", "enter")
+        assert prompt.text == "", "nothing is selected where the start screen is shown again"
 
 
 async def test_text_deselects_the_suggestion_whatever_is_typed_right_after_it(project: Path) -> None:
