@@ -365,6 +365,11 @@ class CogencyApp(App[int]):
         shown = timeout or _NOTICE_SECONDS[severity]
         super().notify(clean(message), title=clean(title), severity=severity, timeout=shown, markup=False)
 
+    def clear_notifications(self) -> None:
+        """Remove the notification from every screen: what it was about is no longer shown."""
+        self._notified = WeakSet(self.screen_stack)
+        super().clear_notifications()
+
     def on_notify(self) -> None:
         """Forget the notification before, as Textual is about to add the next."""
         self._notifications.clear()

@@ -193,6 +193,7 @@ class ConversationCommands(FeatureCommands):
     def begin(self, _argument: str = "") -> None:
         """Begin a new conversation."""
         if self.idle():
+            app_of(self._screen).clear_notifications()
             self._bridge.begin()
             self._display.show(Transcript(), Measure())
             self._focus_prompt()
@@ -212,8 +213,13 @@ class ConversationCommands(FeatureCommands):
         if self.idle():
             self.open(conversation_id)
 
-    def open(self, conversation_id: str, prompt: str = "", *, then: Callable[[], None] | None = None) -> None:
-        """Switch to a past conversation, and send `prompt` in it; call `then` when it is shown."""
+    def open(self, conversation_id: str, *, then: Callable[[], None] | None = None) -> None:
+        """Switch to a past conversation; call `then` when it is shown."""
+        app_of(self._screen).clear_notifications()
+        self.show(conversation_id, then=then)
+
+    def show(self, conversation_id: str, prompt: str = "", *, then: Callable[[], None] | None = None) -> None:
+        """Show a past conversation, and send `prompt` in it; call `then` when it is shown."""
 
         async def reopen() -> None:
             try:

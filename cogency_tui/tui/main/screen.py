@@ -159,7 +159,7 @@ class MainScreen(Screen[None]):
         self._features.custom.refresh()
         prompt, conversation_id = self._first
         if conversation_id:
-            self._features.conversations.open(conversation_id, prompt)
+            self._features.conversations.show(conversation_id, prompt)
         elif prompt:
             self.bridge.send(Written(prompt))
         self._features.drafts.start(conversation_id or "")

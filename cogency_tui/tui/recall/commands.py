@@ -105,6 +105,8 @@ class RecallCommands(FeatureCommands):
                 self._screen.set_focus(conversation)
 
         self._conversations.open(destination.id, then=show)
+        if destination.trashed:
+            self.say("Still in the trash. In recall, F2 shows the trash and u restores from it.")
 
     async def _fork(self, id: str, transcript: Transcript, unit: int | None) -> None:
         fork = await Forking(self._bridge.agent).fork(id, transcript, unit)

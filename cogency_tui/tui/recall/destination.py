@@ -16,13 +16,15 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True)
 class Destination:
     """The destination: the conversation `id`, or a `fork` of it, at the event numbered `event` of `within`
-    (the conversation or a sub-agent of it), where one of `terms` occurs; 0 means its end."""
+    (the conversation or a sub-agent of it), where one of `terms` occurs; 0 means its end. `trashed` means
+    that the conversation is in the trash."""
 
     id: str
     within: str
     event: int
     terms: tuple[str, ...]
     fork: bool = False
+    trashed: bool = False
 
 
 def travel(

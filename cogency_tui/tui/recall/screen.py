@@ -224,11 +224,8 @@ class RecallScreen(AnsweringScreen[Destination | None]):
             return
         id = entry.conversation.id
         within, event = (hit.within, hit.event) if hit else (id, 0)
-        app = app_of(self)
-        self.dismiss(Destination(id, within, event, self._searching.terms, fork))
-        if entry.conversation.trashed is not None and not fork:
-            text = "Still in the trash. In recall, F2 shows the trash and u restores from it."
-            app.notify(text, markup=False)
+        trashed = entry.conversation.trashed is not None
+        self.dismiss(Destination(id, within, event, self._searching.terms, fork, trashed))
 
     def action_timeline(self) -> None:
         """Show the timeline of the selected conversation."""

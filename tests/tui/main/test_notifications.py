@@ -9,9 +9,10 @@ from textual.pilot import Pilot
 
 from cogency_tui.tui.prompt.prompt_and_queue import CommandError
 from cogency_tui.tui.settings.theme_picker import ThemePicker
-from tests.tui.driving import app_over, main_of, prompt_of, send, shown, told, until
+from tests.tui.driving import app_over, finished, main_of, prompt_of, send, shown, told, until
+from tests.tui.main.test_screen import past
 from tests.tui.review.stage import reviewing, working, write
-from tests.tui.scripted import ScriptedAgent
+from tests.tui.scripted import ScriptedAgent, respond
 
 
 def place_of(pilot: Pilot[Any]) -> Region:
@@ -50,6 +51,19 @@ async def test_in_the_review_it_covers_only_padding_or_the_keys(
         place = place_of(reviewer.pilot)
         assert place.y == (keys.y if covered == "keys" else keys.y - 1)
         assert place.y >= reviewer.view.region.bottom
+
+
+@pytest.mark.parametrize("command", ["command('new_conversation')", "command('resume', 'id0')"])
+async def test_it_goes_with_its_conversation(project: Path, command: str) -> None:
+    agent = ScriptedAgent(project, [respond("ok")])
+    past(agent, "Fix the test")
+    async with app_over(agent).run_test(size=(100, 30), notifications=True) as pilot:
+        await send(pilot, "go")
+        await finished(pilot)
+        pilot.app.notify("about this conversation", timeout=600)
+        await until(pilot, lambda: told(pilot))
+        await main_of(pilot).run_action(command)
+        await until(pilot, lambda: not told(pilot))
 
 
 async def test_it_goes_with_its_screen(project: Path) -> None:
