@@ -29,7 +29,8 @@ _NAMED = re.compile(r"/[A-Za-z][A-Za-z0-9-]*")
 
 class SlashCommand(msgspec.Struct, frozen=True):
     """A command: `handler` names the handler that receives the argument, which is one of `choices`, or any
-    text where `takes` describes it. `group` is one of `GROUPS` in `tui/action_groups.py`."""
+    text where `takes` describes it. `group` is one of `GROUPS` in `tui/action_groups.py`. Its `aliases` work
+    where it is typed, and are in no list."""
 
     name: str
     summary: str
@@ -37,6 +38,12 @@ class SlashCommand(msgspec.Struct, frozen=True):
     choices: Callable[[], tuple[str, ...]] | None = None
     takes: str = ""
     group: str = "Conversation"
+    aliases: tuple[str, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The name and the aliases."""
+        return self.name, *self.aliases
 
     def action(self, argument: str = "") -> str:
         """The action of the main screen that runs the command."""
@@ -85,13 +92,13 @@ COMMANDS = (
     SlashCommand("keys", "All keys and how to remap them", "show_keys", group="Help"),
     SlashCommand("help", "Keys and commands", "help", group="Help"),
     SlashCommand("doctor", "Check the installation", "doctor", group="Help"),
-    SlashCommand("quit", "Quit", "leave", group="Help"),
+    SlashCommand("quit", "Quit", "leave", group="Help", aliases=("exit", "q")),
 )
 
 
 def with_custom(custom: "Iterable[CustomCommand]") -> tuple[SlashCommand, ...]:
     """Add the commands defined in files to the built-in ones; none of them overrides a built-in."""
-    taken = {command.name for command in COMMANDS}
+    taken = {name for command in COMMANDS for name in command.names}
     others = [each for each in custom if each.name not in taken]
     return (
         *COMMANDS,
@@ -107,14 +114,14 @@ def _summary(command: "CustomCommand") -> str:
 
 
 def parse_command(text: str, commands: Sequence[SlashCommand] = COMMANDS) -> tuple[SlashCommand, str]:
-    """The one of `commands` that `text` (with its slash) names, and its argument.
+    """The one of `commands` that `text` (with its slash) names, also by an alias, and its argument.
 
     Raises:
         UsageError: no command has that name, or it does not accept that argument.
     """
     name, _space, argument = text.removeprefix("/").partition(" ")
     argument = argument.strip()
-    command = next((command for command in commands if command.name == name), None)
+    command = next((command for command in commands if name in command.names), None)
     if command is None:
         raise UsageError(f"Unknown command /{name}.", _suggest(name, commands))
     choices = command.choices() if command.choices else ()

@@ -5,7 +5,7 @@ for `/` at the very beginning, and a command's arguments after its name.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
@@ -78,37 +78,40 @@ def mention(path: str) -> str:
 
 
 def offer_commands(commands: Sequence[SlashCommand], query: str) -> list[Offer]:
-    """The commands that match `query` in their names, the exact one first, or else in their summaries."""
-    found = [(rank, _command_offer(each, marks)) for each in commands for rank, marks in _hit(each, query)]
+    """The commands that match `query` in their names, the exact one first, or else in an alias or in their
+    summaries."""
+    found = [(rank, offer) for each in commands for rank, offer in _command_hit(each, query)]
     found.sort(key=lambda each: each[0])
     return [offer for _rank, offer in found]
 
 
 def offer_arguments(commands: Sequence[SlashCommand], name: str, query: str) -> list[Offer]:
     """The choices of the command called `name`, the exact one first."""
-    command = next((command for command in commands if command.name == name), None)
+    command = next((command for command in commands if name in command.names), None)
     choices = command.choices() if command and command.choices else ()
     found = [(hit, choice) for choice in choices if (hit := match(query, choice))]
     found.sort(key=lambda each: each[0][0])
     return [Offer(choice, choice, marks=marks, whole=True) for (_rank, marks), choice in found]
 
 
-def _hit(command: SlashCommand, query: str) -> Iterator[tuple[int, tuple[int, ...]]]:
-    """The rank of a command and the marked characters of its name, if it matches `query`."""
+def _command_hit(command: SlashCommand, query: str) -> Iterator[tuple[int, Offer]]:
+    """The rank and the offer of a command, if it matches `query`."""
     if hit := match(query, command.name):
-        rank, marks = hit
-        yield rank, tuple(at + len("/") for at in marks)
+        yield hit[0], _command_offer(command, command.name, hit[1])
+    elif alias := next((each for each in command.aliases if each.startswith(fold(query))), ""):
+        yield Rank.PREFIX, _command_offer(command, alias, range(len(query)))
     elif len(query) >= _SHORTEST_MEANING and fold(query) in fold(command.summary):
-        yield Rank.LETTERS + 1, ()
+        yield Rank.LETTERS + 1, _command_offer(command, command.name, ())
 
 
-def _command_offer(command: SlashCommand, marks: tuple[int, ...]) -> Offer:
+def _command_offer(command: SlashCommand, name: str, marks: Iterable[int]) -> Offer:
+    """The offer of a command by one of its names; `marks` are the characters of the name that match."""
     more = bool(command.choices or command.takes)
     return Offer(
-        f"/{command.name}",
-        f"/{command.name} " if more else f"/{command.name}",
+        f"/{name}",
+        f"/{name} " if more else f"/{name}",
         command.summary,
-        marks,
+        tuple(at + len("/") for at in marks),
         goes_on=more,
         whole=not more,
     )
