@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
 
 class HelpCommands(FeatureCommands):
-    """Shows dialogs over `screen`; `commands` are the available ones, `further` the keys without bindings."""
+    """Shows dialogs over `screen`; `commands` are the available ones, `further` the keys and texts without
+    bindings."""
 
     def __init__(
         self,
@@ -56,9 +57,9 @@ class HelpCommands(FeatureCommands):
 
     def show_help(self, _argument: str = "") -> None:
         """Show the keys that work at the focus, and the commands."""
-        from cogency_tui.tui.help.screen import HelpScreen, collect_keys
+        from cogency_tui.tui.help.screen import HelpScreen, add_rows, collect_keys
 
-        groups = [*collect_keys(self._screen, self._commands()), *self._further()]
+        groups = add_rows(collect_keys(self._screen, self._commands()), self._further())
         app_of(self._screen).push_screen(HelpScreen("Help", groups))
 
     def show_keys(self, _argument: str = "") -> None:

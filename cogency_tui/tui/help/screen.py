@@ -67,6 +67,12 @@ def collect_keys(screen: Screen[Any], commands: Sequence[SlashCommand] = ()) -> 
     ]
 
 
+def add_rows(groups: Sequence[HelpGroup], further: Sequence[HelpGroup]) -> list[HelpGroup]:
+    """`groups`, with the rows of `further` first in those of the same title, or else in one at the end."""
+    others = dict(further)
+    return [*((title, [*others.pop(title, ()), *rows]) for title, rows in groups), *others.items()]
+
+
 def _row(keys: Sequence[str], meaning: str) -> HelpRow:
     return HelpRow(" ".join(dict.fromkeys(keys)), meaning)
 

@@ -31,7 +31,7 @@ from cogency_tui.tui.models.commands import ModelCommands
 from cogency_tui.tui.permissions.commands import PermissionCommands
 from cogency_tui.tui.profile.commands import ProfileCommands
 from cogency_tui.tui.prompt.history_and_drafts import PromptCommands
-from cogency_tui.tui.prompt.prompt import Prompt
+from cogency_tui.tui.prompt.prompt import PROMPT_PREFIXES, Prompt
 from cogency_tui.tui.prompt.prompt_and_queue import PromptBox
 from cogency_tui.tui.questions.presenter import Questions
 from cogency_tui.tui.recall.commands import RecallCommands
@@ -105,7 +105,7 @@ class Features:
             UndoCommands(screen, bridge, self.review.recount),
             self.review,
             ServerCommands(screen, bridge),
-            HelpCommands(screen, bridge, lambda: self.custom.known, self._vim_keys),
+            HelpCommands(screen, bridge, lambda: self.custom.known, self._prompt_help),
             self.custom,
             SettingsCommands(screen, bridge, display),
             StatusCommands(screen, bridge),
@@ -147,14 +147,16 @@ class Features:
         if not conversation.transcript.units:
             conversation.reflow()
 
-    def _vim_keys(self) -> "list[HelpGroup]":
-        """The help of Vim's keys, while they are on."""
-        if self._screen.query_one(Prompt).vim_mode is None:
-            return []
+    def _prompt_help(self) -> "list[HelpGroup]":
+        """The help of the prefixes of the prompt, and of Vim's keys while they are on."""
         from cogency_tui.tui.help.screen import HelpRow
+
+        prefixes = ("Prompt", [HelpRow(*row) for row in PROMPT_PREFIXES])
+        if self._screen.query_one(Prompt).vim_mode is None:
+            return [prefixes]
         from cogency_tui.tui.prompt.vim_keys import VIM_KEYS
 
-        return [("Vim keys in the prompt", [HelpRow(*row) for row in VIM_KEYS])]
+        return [prefixes, ("Vim keys in the prompt", [HelpRow(*row) for row in VIM_KEYS])]
 
     def _moved(self) -> None:
         self.start.leave()

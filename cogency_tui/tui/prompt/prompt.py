@@ -90,6 +90,14 @@ PROMPT_KEYS: list[BindingType] = [
 ]
 
 
+PROMPT_PREFIXES = (
+    ("!command", "Run a shell command; the agent sees its output"),
+    ("@file", "Mention a file or directory"),
+    ("/command", "Run a command"),
+)
+"""What text in the prompt can begin with, and its meaning, for the help."""
+
+
 class Picker(Protocol):
     """A list beside the prompt."""
 

@@ -57,6 +57,19 @@ async def test_what_works_just_here_stands_first_and_is_searched_by_key_command_
         await until(pilot, lambda: "No matches." in body(pilot))
 
 
+@pytest.mark.parametrize("at_prompt", [True, False])
+async def test_help_names_what_a_message_can_begin_with(project: Path, at_prompt: bool) -> None:
+    async with app_over(ScriptedAgent(project)).run_test(size=(80, 24)) as pilot:
+        (prompt_of(pilot) if at_prompt else files_of(pilot)).focus()
+        await help_of(pilot)
+        lines = [line.strip() for line in await whole_help(pilot)]
+        first = lines.index("Prompt") + 1
+        prefixes = [line.split()[0] for line in lines[first : first + 3]]
+        assert prefixes == ["!command", "@file", "/command"]
+        assert (lines[0] == "Prompt") == at_prompt
+        assert lines.count("Prompt") == 1
+
+
 async def test_help_has_the_groups_of_the_palette_in_two_columns_where_there_is_room(project: Path) -> None:
     async with app_over(ScriptedAgent(project)).run_test(size=(130, 45)) as pilot:
         lines = (await help_of(pilot)).splitlines()
