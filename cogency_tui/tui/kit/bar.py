@@ -1,7 +1,7 @@
 """Bars: lines of segments, with or without buttons. A change never triggers a new layout."""
 
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import msgspec
 from msgspec.structs import replace
@@ -102,7 +102,7 @@ class Part(msgspec.Struct, frozen=True):
     def width(self) -> int:
         return cells(self.lead) + width_of(self.segments)
 
-    def led_by(self, lead: str) -> "Part":
+    def led_by(self, lead: str) -> Self:
         """The same part after another text."""
         return replace(self, lead=lead)
 

@@ -1,4 +1,5 @@
-"""The keys that do something now, read from the bindings: the most useful first, the palette always last.
+"""The keys that do something now, read from the bindings: the most useful first, and at the end those to
+close or quit, for help and for the palette, which are dropped last where there is little room.
 
 A widget or screen with many keys implements `KeyHints` to tell which of them do something at present, and
 `KeyLabels` where what one does depends on its state.
@@ -17,7 +18,9 @@ from cogency_tui.tui.kit.keys import draw_key, key_name, spelled_key
 from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.theme_styles import ThemeStyles
 
-_PALETTE = "command_palette"
+_CLOSE, _QUIT, _INTERRUPT = (".back", ".step_back"), "leave", "step_back"
+_HELP, _PALETTE = "help", "command_palette"
+"""The ids, or their ends, of the bindings whose keys are dropped last."""
 
 
 class Hints(NamedTuple):
@@ -25,6 +28,12 @@ class Hints(NamedTuple):
 
     actions: Sequence[str]
     alone: bool = False
+
+
+class KeyPart(Part, frozen=True):
+    """A key; one that `lasts` is dropped after all others."""
+
+    lasts: bool = False
 
 
 @runtime_checkable
@@ -46,27 +55,44 @@ class KeyLabels(Protocol):
         ...
 
 
-def key_parts(screen: Screen[Any], styles: ThemeStyles) -> list[Part]:
+def key_parts(screen: Screen[Any], styles: ThemeStyles) -> list[KeyPart]:
     """The keys of `screen` at its focus as parts; none below a dialog, which shows its own."""
     if not screen.is_active:
         return []
-    return [_part(each, screen, styles) for each in _useful(screen)]
+    useful, lasting = _useful(screen)
+    return [
+        *(_part(each, screen, styles, lasts=False) for each in useful),
+        *(_part(each, screen, styles, lasts=True) for each in lasting),
+    ]
 
 
-def fit_keys(parts: Sequence[Part], width: int) -> list[Part]:
-    """As many parts as fit into `width` cells, and the last in any case."""
-    room = width - (parts[-1].width if parts else 0)
-    shown: list[Part] = []
-    for part in parts[:-1]:
-        if part.width > room:
+def fit_keys(parts: Sequence[KeyPart], width: int) -> list[KeyPart]:
+    """As many parts as fit into `width` cells, and the last in any case. Those that last are dropped from the
+    first, and only after all others, which are dropped from the last."""
+    lasting = [part for part in parts if part.lasts]
+    while len(lasting) > 1 and _width_of(lasting) > width:
+        del lasting[0]
+    shown: list[KeyPart] = []
+    for part in parts:
+        if part.lasts or _width_of([*shown, part, *lasting]) > width:
             break
-        room -= part.width
         shown.append(part)
-    return [*shown, *parts[-1:]]
+    return [*shown, *lasting]
 
 
-def _useful(screen: Screen[Any]) -> list[ActiveBinding]:
-    """The bindings in their order, without those that repeat an action under another key."""
+def reserved_width(parts: Sequence[KeyPart], width: int) -> int:
+    """The cells that keys need in a line of `width` cells, of which they have a third, or what the last one
+    takes."""
+    return _width_of(fit_keys([part for part in parts if part.lasts], width // 3))
+
+
+def _width_of(parts: Sequence[KeyPart]) -> int:
+    return sum(part.width for part in parts)
+
+
+def _useful(screen: Screen[Any]) -> tuple[list[ActiveBinding], list[ActiveBinding]]:
+    """The bindings in their order, without those that repeat an action under another key, and those that
+    last."""
     active = [each for each in screen.active_bindings.values() if each.enabled]
     focused = screen.focused
     nodes: list[DOMNode] = [*(focused.ancestors_with_self if focused else [screen]), app_of(screen)]
@@ -74,11 +100,20 @@ def _useful(screen: Screen[Any]) -> list[ActiveBinding]:
     for node in dict.fromkeys(nodes):
         hints = node.key_hints() if isinstance(node, KeyHints) else None
         own = [each for each in active if each.node is node]
-        shown += _chosen(own, hints.actions) if hints else _visible(own)
+        shown += _chosen([*own, *active], hints.actions) if hints else _visible(own)
         if hints and hints.alone:
-            return shown
-    palette = [each for each in shown if each.binding.action == _PALETTE]
-    return [*(each for each in shown if each not in palette), *palette]
+            return shown[:-1], shown[-1:]
+    lasting = _lasting(shown)
+    return [each for each in shown if each not in lasting], lasting
+
+
+def _lasting(shown: Sequence[ActiveBinding]) -> list[ActiveBinding]:
+    """The keys to close the screen (or to quit, unless Esc interrupts), for help and for the palette."""
+    by_id = {each.binding.id or "": each for each in shown}
+    closing = [id for id in by_id if id.endswith(_CLOSE)]
+    quitting = [] if closing or _INTERRUPT in by_id else [_QUIT]
+    helping = [id for id in by_id if id.endswith(_HELP)]
+    return [by_id[id] for id in (*closing, *quitting, *helping, _PALETTE) if id in by_id]
 
 
 def _chosen(own: Iterable[ActiveBinding], actions: Collection[str]) -> list[ActiveBinding]:
@@ -96,14 +131,14 @@ def _visible(own: Iterable[ActiveBinding]) -> list[ActiveBinding]:
     return list(shown.values())
 
 
-def _part(each: ActiveBinding, screen: Screen[Any], styles: ThemeStyles) -> Part:
+def _part(each: ActiveBinding, screen: Screen[Any], styles: ThemeStyles, *, lasts: bool) -> KeyPart:
     binding = each.binding
     label = each.node.key_label(binding.action) if isinstance(each.node, KeyLabels) else ""
     segments = draw_key(key_name(binding.key), label or binding.description.lower(), styles, "background")
     # The screen does not define the focused widget's own actions.
     namespace = "app." if each.node is app_of(screen) else "" if each.node is screen else "focused."
     tooltip = f"{binding.tooltip or binding.description} ({spelled_key(binding.key)})"
-    return Part(segments, tooltip, f"{namespace}{binding.action}")
+    return KeyPart(segments, tooltip, f"{namespace}{binding.action}", lasts=lasts)
 
 
 class KeyBar(ButtonBar):
@@ -117,7 +152,7 @@ class KeyBar(ButtonBar):
         # The screen counts the screens that open and close over it here.
         self.watch(screen, "stack_updates", lambda: self._update(screen), init=False)
 
-    def keys(self) -> list[Part]:
+    def keys(self) -> list[KeyPart]:
         """The keys that do something now."""
         return key_parts(self.screen, self.theme_styles) if self._known else []
 

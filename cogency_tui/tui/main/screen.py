@@ -119,8 +119,8 @@ class MainScreen(Screen[None]):
         return Hints(
             [
                 *(["step_back"] if self.bridge.working else []),
-                "command('cycle_permissions')",
                 *(["command('review')"] if transcript and transcript.changes() else []),
+                "command('cycle_permissions')",
                 "command('help')",
                 "command('choose_model')",
                 *(["command('recall')"] if not self.query_one(Prompt).claims("ctrl+r") else []),

@@ -52,6 +52,12 @@ REVIEW_KEYS: list[BindingType] = [
     _key("f5,q", "close", "Close", "close", "Back to the conversation"),
 ]
 
+REVIEW_HINTS = (
+    *("do('keep')", "do('revert')", "do('undo')", "do('edit')", "do('comment')"),
+    *("switch", "screen.filter", "enter", "do('open')", "sides", "step_back", "help"),
+)
+"""The actions whose keys the footer shows, the most useful first."""
+
 
 def filter_key(id: str) -> Binding:
     """The filter key of the list and of the diff: in the field it is an ordinary character."""
@@ -61,6 +67,7 @@ def filter_key(id: str) -> Binding:
         "Filter",
         # The text typed right after it is already meant for the field.
         priority=True,
+        show=False,
         id=id,
         tooltip="Filter the list: path, state, kind, prompt",
     )

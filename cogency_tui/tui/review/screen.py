@@ -17,7 +17,7 @@ from cogency_tui.agent.review.review import Review
 from cogency_tui.tui.kit.bar import ButtonBar, Surface
 from cogency_tui.tui.kit.dialogs import AnsweringScreen
 from cogency_tui.tui.kit.filter_line import FilterLine
-from cogency_tui.tui.kit.footer import Footer
+from cogency_tui.tui.kit.footer import Footer, Hints
 from cogency_tui.tui.kit.pane_title import PaneTitle
 from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.review.actions import Acting, Picking
@@ -25,7 +25,7 @@ from cogency_tui.tui.review.background_decisions import Deciding
 from cogency_tui.tui.review.diff_annotations import FileTitle, ReviewHeader
 from cogency_tui.tui.review.diff_view import DiffView
 from cogency_tui.tui.review.file_list import FileList
-from cogency_tui.tui.review.keys import REVIEW_KEYS
+from cogency_tui.tui.review.keys import REVIEW_HINTS, REVIEW_KEYS
 from cogency_tui.tui.review.open_file import WHOLE_FILE
 from cogency_tui.tui.review.text_editor import ReviewText, Task, TextEditor
 from cogency_tui.tui.review.widget_updates import Showing, Widgets
@@ -101,6 +101,9 @@ class ReviewScreen(AnsweringScreen[Jump | ReviewCommand | None]):
                 yield widgets.view
                 yield self._editor
         yield Footer(id="footer")
+
+    def key_hints(self) -> Hints:
+        return Hints(REVIEW_HINTS)
 
     def on_mount(self) -> None:
         size = app_of(self).size

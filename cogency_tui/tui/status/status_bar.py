@@ -14,7 +14,7 @@ from rich.segment import Segment
 from cogency_tui.config.schema import Mode, Permissions
 from cogency_tui.safe_text import one_line
 from cogency_tui.tui.kit.bar import Part
-from cogency_tui.tui.kit.footer import KeyBar, fit_keys
+from cogency_tui.tui.kit.footer import KeyBar, fit_keys, reserved_width
 from cogency_tui.tui.kit.number_format import dollars, percent, tokens
 from cogency_tui.tui.kit.permission_badge import permission_badge
 from cogency_tui.tui.theme_styles import ThemeStyles
@@ -113,8 +113,7 @@ class StatusBar(KeyBar):
 
     def segments(self, width: int) -> list[Segment]:
         keys = self.keys() if self.shares else []
-        reserved = keys[-1].width if keys else 0
-        left = self._within(width - reserved)
+        left = self._within(width - reserved_width(keys, width))
         taken = sum(part.width for part in left)
         right = fit_keys(keys, width - taken)
         if not right:

@@ -41,6 +41,9 @@ TIMELINE_KEYS: list[BindingType] = [
     _key("ctrl+t,q", "close", "Close", "close", show=False),
 ]
 
+TIMELINE_HINTS = ("fork", "restore", "open", "switch", "turn(1)", "step_back", "help")
+"""The actions whose keys the footer shows, the most useful first."""
+
 TRAVELING_KEYS: list[BindingType] = [
     _key("left,h", "screen.event(-1)", "Earlier", "earlier", "Previous event"),
     _key("right,l", "screen.event(1)", "Later", "later", "Next event"),

@@ -20,13 +20,13 @@ from cogency_tui.agent.timeline.timeline import Timeline
 from cogency_tui.errors import CogencyError, UsageError
 from cogency_tui.tui.kit.bar import ButtonBar, Surface
 from cogency_tui.tui.kit.dialogs import AnsweringScreen
-from cogency_tui.tui.kit.footer import Footer
+from cogency_tui.tui.kit.footer import Footer, Hints
 from cogency_tui.tui.kit.heading import ScreenHeading
 from cogency_tui.tui.kit.number_format import plural
 from cogency_tui.tui.kit.pane_title import PaneTitle
 from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.timeline.details import Detail, Details, Totals
-from cogency_tui.tui.timeline.keys import TIMELINE_KEYS, Read
+from cogency_tui.tui.timeline.keys import TIMELINE_HINTS, TIMELINE_KEYS, Read
 from cogency_tui.tui.timeline.past_units import Scrubbing
 from cogency_tui.tui.timeline.slider import FactLine, Slider
 from cogency_tui.tui.transcript.document import prepare
@@ -99,6 +99,9 @@ class TimelineScreen(AnsweringScreen[ChosenMoment | TimelineCommand | None]):
     def details(self) -> Details:
         """The pane beside the conversation."""
         return self._details
+
+    def key_hints(self) -> Hints:
+        return Hints(TIMELINE_HINTS)
 
     def compose(self) -> ComposeResult:
         yield self._header

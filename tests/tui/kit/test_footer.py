@@ -12,6 +12,7 @@ from cogency_tui.config.schema import Settings
 from cogency_tui.tui.help.screen import HelpScreen
 from cogency_tui.tui.kit.dialogs import Choices
 from cogency_tui.tui.kit.footer import Footer
+from cogency_tui.tui.main.screen import MainScreen
 from cogency_tui.tui.models.screen import PickerScreen
 from cogency_tui.tui.review.screen import ReviewScreen
 from cogency_tui.tui.theme_styles import theme_styles_of
@@ -28,6 +29,7 @@ from tests.tui.driving import (
     status_of,
     until,
 )
+from tests.tui.review.stage import reviewing, working, write
 from tests.tui.scripted import ScriptedAgent, call, error, paused, result
 
 
@@ -108,6 +110,26 @@ async def test_it_shares_the_line_of_the_status_on_a_screen_of_few_rows(project:
             assert "openai/gpt-5.6-sol" in shown(status_of(pilot))
         await pilot.click(status_of(pilot), offset=(status_of(pilot).size.width - 3, 0))
         await until(pilot, lambda: not main_of(pilot).is_active)
+
+
+async def test_the_keys_for_help_and_to_close_or_quit_are_dropped_last(project: Path) -> None:
+    agent = working(project, write("a.py", "x = 1\n"), write("b.py", "x = 1\n"), "done")
+    async with reviewing(agent, size=(80, 24)) as reviewer:
+        pilot = reviewer.pilot
+        await reviewer.press("n")
+        line = shown(reviewer.screen.query_one(Footer))
+        assert line.startswith("y keep   n revert   u undo")
+        assert line.endswith("Esc close   F1 help   ^P commands")
+        await pilot.press("escape")
+        await until(pilot, lambda: shown(status_of(pilot)).endswith("^Q quit   F1 help   ^P commands"))
+        assert "F5 review" in shown(status_of(pilot))
+        for key in ("ctrl+r", "ctrl+t"):
+            await pilot.press(key)
+            await until(pilot, lambda: not isinstance(pilot.app.screen, MainScreen))
+            line = pilot.app.screen.query_one(Footer)
+            await until(pilot, lambda line=line: shown(line).endswith("Esc close   F1 help   ^P commands"))
+            await pilot.press("escape")
+            await until(pilot, lambda: isinstance(pilot.app.screen, MainScreen))
 
 
 async def test_an_empty_review_offers_no_decisions(project: Path) -> None:
