@@ -18,7 +18,7 @@ from cogency_tui.tui.kit.keys import draw_key, key_name, spelled_key
 from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.theme_styles import ThemeStyles
 
-_CLOSE, _QUIT, _INTERRUPT = (".back", ".step_back"), "leave", "step_back"
+_CLOSE, _QUIT, _INTERRUPT = (".back", ".step_back", ".close"), "leave", "step_back"
 _HELP, _PALETTE = "help", "command_palette"
 """The ids, or their ends, of the bindings whose keys are dropped last."""
 

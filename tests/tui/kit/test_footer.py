@@ -23,6 +23,7 @@ from tests.tui.driving import (
     files_of,
     finished,
     main_of,
+    opened,
     prompt_of,
     send,
     shown,
@@ -130,6 +131,14 @@ async def test_the_keys_for_help_and_to_close_or_quit_are_dropped_last(project: 
             await until(pilot, lambda line=line: shown(line).endswith("Esc close   F1 help   ^P commands"))
             await pilot.press("escape")
             await until(pilot, lambda: isinstance(pilot.app.screen, MainScreen))
+
+
+async def test_a_preview_is_closed_rather_than_the_program_quit(project: Path) -> None:
+    async with app_over(ScriptedAgent(project)).run_test(size=(120, 24)) as pilot:
+        await opened(pilot)
+        files_of(pilot).focus()
+        await pilot.press("end", "enter")
+        await until(pilot, lambda: shown(status_of(pilot)).endswith("Esc close   F1 help   ^P commands"))
 
 
 async def test_an_empty_review_offers_no_decisions(project: Path) -> None:
