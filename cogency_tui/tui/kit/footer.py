@@ -5,7 +5,9 @@ A widget or screen with many keys implements `KeyHints` to tell which of them do
 `KeyLabels` where what one does depends on its state.
 """
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from rich.segment import Segment
@@ -24,10 +26,12 @@ _HELP, _PALETTE = "help", "command_palette"
 
 
 class Hints(NamedTuple):
-    """The actions whose keys do something now, the most useful first; `alone` hides those of all others."""
+    """The actions whose keys do something now, the most useful first; `alone` hides those of all others.
+    `labels` has the effects of actions that have another one now."""
 
     actions: Sequence[str]
     alone: bool = False
+    labels: Mapping[str, str] = MappingProxyType({})
 
 
 class KeyPart(Part, frozen=True):
@@ -100,7 +104,7 @@ def _useful(screen: Screen[Any]) -> tuple[list[ActiveBinding], list[ActiveBindin
     for node in dict.fromkeys(nodes):
         hints = node.key_hints() if isinstance(node, KeyHints) else None
         own = [each for each in active if each.node is node]
-        shown += _chosen([*own, *active], hints.actions) if hints else _visible(own)
+        shown += _chosen([*own, *active], hints) if hints else _visible(own)
         if hints and hints.alone:
             return shown[:-1], shown[-1:]
     lasting = _lasting(shown)
@@ -116,11 +120,16 @@ def _lasting(shown: Sequence[ActiveBinding]) -> list[ActiveBinding]:
     return [by_id[id] for id in (*closing, *quitting, *helping, _PALETTE) if id in by_id]
 
 
-def _chosen(own: Iterable[ActiveBinding], actions: Collection[str]) -> list[ActiveBinding]:
+def _chosen(active: Iterable[ActiveBinding], hints: Hints) -> list[ActiveBinding]:
     by_action: dict[str, ActiveBinding] = {}
-    for each in own:
-        by_action.setdefault(each.binding.action, each)
-    return [by_action[action] for action in actions if action in by_action]
+    for each in active:
+        by_action.setdefault(each.binding.action, _labeled(each, hints.labels))
+    return [by_action[action] for action in hints.actions if action in by_action]
+
+
+def _labeled(each: ActiveBinding, labels: Mapping[str, str]) -> ActiveBinding:
+    label = labels.get(each.binding.action)
+    return each._replace(binding=replace(each.binding, description=label, tooltip="")) if label else each
 
 
 def _visible(own: Iterable[ActiveBinding]) -> list[ActiveBinding]:

@@ -6,6 +6,7 @@ only when the number of rows changes.
 
 from collections.abc import Sequence
 from operator import attrgetter
+from typing import Literal, TypeAlias
 
 from rich.segment import Segment
 from textual.message import Message
@@ -28,6 +29,9 @@ from cogency_tui.tui.prompt.path_search import Paths
 from cogency_tui.tui.theme_styles import ThemeStyles
 
 MOST_ROWS = 8
+
+Effect: TypeAlias = Literal["accept", "run", "send"]
+"""The effect of Enter: insert the offer, run the command (with it), or send the text as it is."""
 
 _NAME = 16
 _READING = Offer("Reading the project's files …", "")
@@ -54,6 +58,7 @@ class Completion(SelectList[Offer]):
         self._room = (0, 0, 0)
         self._word: Word | None = None
         self._dismissed: Word | None = None
+        self._effect: Effect | None = None
 
     @property
     def word(self) -> Word | None:
@@ -111,6 +116,22 @@ class Completion(SelectList[Offer]):
         row = self.row if self.display else None
         return row if row is not None and row.insert else None
 
+    @property
+    def effect(self) -> Effect | None:
+        """The effect of Enter on the selected offer; None without one."""
+        word, offer = self.word, self.take()
+        if word is None or offer is None:
+            return None
+        # A directory is complete if nothing in it was chosen.
+        is_directory = word.kind == "file" and word.query.endswith("/") and not self.selected
+        if is_directory or word.text == offer.insert.strip():
+            return "send" if word.kind == "file" else "run"
+        return "run" if offer.whole else "accept"
+
+    def select(self, place: int) -> None:
+        super().select(place)
+        self._update_keys()
+
     def directory_for(self, slash: str) -> Offer | None:
         """The selected directory, if `/` after the word can only mean a path inside it."""
         word, offer = self._word, self.take()
@@ -142,6 +163,7 @@ class Completion(SelectList[Offer]):
         self._fit(min(MOST_ROWS, len(rows)))
         self._set_shown(True)
         self.show(rows)
+        self._update_keys()
 
     def _fit(self, height: int) -> None:
         """Place the list above its box, with equal width."""
@@ -172,5 +194,10 @@ class Completion(SelectList[Offer]):
     def _set_shown(self, shown: bool) -> None:
         if self.display != shown:
             self.display = shown
-            # The keys of the offers come and go with them.
+            self.refresh_bindings()
+
+    def _update_keys(self) -> None:
+        """Show the keys of the offers, whose effects may have changed."""
+        if self.effect != self._effect:
+            self._effect = self.effect
             self.refresh_bindings()

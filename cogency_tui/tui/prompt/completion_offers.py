@@ -36,11 +36,12 @@ class Offer(msgspec.Struct, frozen=True):
 
 
 class Word(msgspec.Struct, frozen=True):
-    """The word before the cursor: its kind, its column and the text to match."""
+    """The word before the cursor: its kind, its column, the text to match and the whole text of the word."""
 
     kind: str
     column: int
     query: str
+    text: str
     command: str = ""
 
 
@@ -48,11 +49,12 @@ def word_before(line: str, *, first: bool) -> Word | None:
     """The word at the end of `line`, which ends at the cursor; `first` marks the first line of the text."""
     if found := _FILE.search(line):
         quoted = found["quoted"]
-        return Word("file", found.start(), found["plain"] if quoted is None else quoted)
+        return Word("file", found.start(), found["plain"] if quoted is None else quoted, found[0])
     if first and (found := _COMMAND.match(line)):
-        return Word("command", 0, found["name"])
+        return Word("command", 0, found["name"], found[0])
     if first and (found := _ARGUMENT.match(line)):
-        return Word("argument", found.start("argument"), found["argument"], found["name"])
+        argument = found["argument"]
+        return Word("argument", found.start("argument"), argument, argument, found["name"])
     return None
 
 

@@ -411,8 +411,11 @@ class Prompt(ChipArea):
 
     def key_hints(self) -> Hints:
         """The keys of open offers, else Enter once there is something to send."""
-        if self._offered is not None:
-            return Hints(("take", "close_offers"), alone=True)
+        effect = None if self._completion is None else self._completion.effect
+        if effect is not None:
+            # Tab accepts, too.
+            actions = ("send", "close_offers") if effect == "accept" else ("send", "take", "close_offers")
+            return Hints(actions, alone=True, labels={"send": effect})
         return Hints(("send",) if self.text.strip() else ())
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
@@ -479,17 +482,10 @@ class Prompt(ChipArea):
 
     def _completes(self) -> bool:
         """Insert the selected offer, if the word is incomplete; return whether more is to be written."""
-        word, offer = self._word, self._offered
-        if self._completion is None or word is None or offer is None:
-            return False
-        if word.kind == "file" and word.query.endswith("/") and not self._completion.selected:
-            # The directory itself is complete, and nothing in it was chosen.
-            return False
-        row, column = self.cursor_location
-        if self.document.get_line(row)[word.column : column] == offer.insert.strip():
-            return False
-        self.action_take()
-        return not offer.whole
+        effect = None if self._completion is None else self._completion.effect
+        if effect in ("accept", "run"):
+            self.action_take()
+        return effect == "accept"
 
     def _walk_queue(self, place: int) -> None:
         """Put the edited message back, and edit the one at `place`, or the draft."""

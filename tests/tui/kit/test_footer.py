@@ -14,6 +14,7 @@ from cogency_tui.tui.kit.dialogs import Choices
 from cogency_tui.tui.kit.footer import Footer
 from cogency_tui.tui.main.screen import MainScreen
 from cogency_tui.tui.models.screen import PickerScreen
+from cogency_tui.tui.prompt.completion import Completion
 from cogency_tui.tui.review.screen import ReviewScreen
 from cogency_tui.tui.theme_styles import theme_styles_of
 from tests.peers.scripted import ScriptedProvider
@@ -28,6 +29,7 @@ from tests.tui.driving import (
     send,
     shown,
     status_of,
+    type_text,
     until,
 )
 from tests.tui.review.stage import reviewing, working, write
@@ -88,11 +90,34 @@ async def test_it_shows_only_keys_that_do_something_and_the_palette_last(project
 
         # A completion has keys of its own, and so has a dialog, which shows them itself.
         await pilot.press("backspace", "slash")
-        await until(pilot, lambda: shown(line) == "Tab accept   Esc close")
+        await until(pilot, lambda: shown(line) == "Enter run   Tab accept   Esc close")
         await pilot.press("escape", "backspace", "f1")
         await until(pilot, lambda: isinstance(pilot.app.screen, HelpScreen) and not shown(line))
         await pilot.press("escape")
         await until(pilot, lambda: shown(line).endswith("^P commands"))
+
+
+async def test_it_says_what_enter_does_to_the_selected_offer(project: Path) -> None:
+    async with app_over(ScriptedAgent(project)).run_test(size=(120, 40)) as pilot:
+        line = footer(pilot)
+        for typed, effect in (
+            ("@app", "Enter accept   Esc close"),
+            ("@src/", "Enter send   Tab accept   Esc close"),
+            ("/tim", "Enter run   Tab accept   Esc close"),
+            ("/permi", "Enter accept   Esc close"),
+            ("/permissions", "Enter run   Tab accept   Esc close"),
+            ("/permissions au", "Enter run   Tab accept   Esc close"),
+        ):
+            prompt_of(pilot).replace_text("")
+            # The project's files are read only now.
+            await type_text(pilot, typed)
+            await until(pilot, lambda effect=effect: shown(line) == effect)
+        prompt_of(pilot).replace_text("")
+        await type_text(pilot, "/re")
+        await until(pilot, lambda: shown(line) == "Enter accept   Esc close")
+        rows = [offer.text for offer in main_of(pilot).query_one(Completion).rows]
+        await pilot.press(*["down"] * rows.index("/redo"))
+        await until(pilot, lambda: shown(line) == "Enter run   Tab accept   Esc close")
 
 
 @pytest.mark.parametrize("width", [60, 80, 100, 160])

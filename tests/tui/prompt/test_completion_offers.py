@@ -17,20 +17,20 @@ from cogency_tui.tui.prompt.path_search import Paths
 @pytest.mark.parametrize(
     ("line", "word"),
     [
-        ("@", Word("file", 0, "")),
-        ("look at @src/a", Word("file", 8, "src/a")),
-        ("(@a", Word("file", 1, "a")),
-        ('see @"a fi', Word("file", 4, "a fi")),
+        ("@", Word("file", 0, "", "@")),
+        ("look at @src/a", Word("file", 8, "src/a", "@src/a")),
+        ("(@a", Word("file", 1, "a", "@a")),
+        ('see @"a fi', Word("file", 4, "a fi", '@"a fi')),
         ("mail me@example", None),
         ("@a b", None),
-        ("/", Word("command", 0, "")),
-        ("/mo", Word("command", 0, "mo")),
-        ("/mode ", Word("argument", 6, "", "mode")),
-        ("/mode re", Word("argument", 6, "re", "mode")),
+        ("/", Word("command", 0, "", "/")),
+        ("/mo", Word("command", 0, "mo", "/mo")),
+        ("/mode ", Word("argument", 6, "", "", "mode")),
+        ("/mode re", Word("argument", 6, "re", "re", "mode")),
         ("/etc/hosts", None),
         (" /mode", None),
         ("/mode auto now", None),
-        ("look at /etc @x", Word("file", 13, "x")),
+        ("look at /etc @x", Word("file", 13, "x", "@x")),
     ],
 )
 def test_the_word_before_the_cursor(line: str, word: Word | None) -> None:
@@ -39,7 +39,7 @@ def test_the_word_before_the_cursor(line: str, word: Word | None) -> None:
 
 def test_commands_are_offered_on_the_first_line_only() -> None:
     assert word_before("/mode", first=False) is None
-    assert word_before("@a", first=False) == Word("file", 0, "a")
+    assert word_before("@a", first=False) == Word("file", 0, "a", "@a")
 
 
 @pytest.mark.parametrize(
