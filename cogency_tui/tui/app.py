@@ -371,8 +371,13 @@ class CogencyApp(App[int]):
         super().clear_notifications()
 
     def on_notify(self) -> None:
-        """Forget the notification before, as Textual is about to add the next."""
+        """Forget the notification before, as Textual is about to add the next.
+
+        Textual removes a toast that is replaced, but not its holder, below which the next one would be shown.
+        """
         self._notifications.clear()
+        for screen in self.screen_stack:
+            screen.query("ToastHolder").remove()
 
     def _refresh_notifications(self) -> None:
         if self.screen_stack and self.screen in self._notified:

@@ -7,6 +7,7 @@ import pytest
 from textual.geometry import Region
 from textual.pilot import Pilot
 
+from cogency_tui.config.options import options
 from cogency_tui.tui.prompt.prompt_and_queue import CommandError
 from cogency_tui.tui.settings.theme_picker import ThemePicker
 from tests.tui.driving import app_over, finished, main_of, prompt_of, send, shown, told, until
@@ -51,6 +52,16 @@ async def test_in_the_review_it_covers_only_padding_or_the_keys(
         place = place_of(reviewer.pilot)
         assert place.y == (keys.y if covered == "keys" else keys.y - 1)
         assert place.y >= reviewer.view.region.bottom
+
+
+async def test_each_mode_is_explained_each_time_in_the_same_place(project: Path) -> None:
+    means = options()["permissions"].means
+    async with app_over(ScriptedAgent(project)).run_test(size=(80, 24), notifications=True) as pilot:
+        for mode in ("edits", "auto", "plan", "ask") * 3:
+            await pilot.press("shift+tab")
+            await until(pilot, lambda mode=mode: told(pilot) == f"{mode}: {means[mode]}")
+            await until(pilot, lambda: (place_of(pilot).y, place_of(pilot).height) == (0, 1))
+            assert len(pilot.app.screen.query("ToastHolder")) == 1
 
 
 @pytest.mark.parametrize("command", ["command('new_conversation')", "command('resume', 'id0')"])
