@@ -54,8 +54,13 @@ class SlashCommand(msgspec.Struct, frozen=True):
 
 COMMANDS = (
     SlashCommand("new", "Start a new conversation", "new_conversation"),
-    SlashCommand("resume", "Resume a past conversation", "recall", takes="[QUERY]"),
-    SlashCommand("recall", "Search all past conversations", "recall", takes="[QUERY]"),
+    SlashCommand(
+        "resume",
+        "Recall: search past conversations and resume one",
+        "recall",
+        takes="[QUERY]",
+        aliases=("recall",),
+    ),
     SlashCommand("rename", "Rename this conversation", "rename", takes="[TITLE]"),
     SlashCommand("export", "Export this conversation", "export", takes="[md|html|jsonl] [FILE]"),
     SlashCommand("copy", "Copy the last answer", "copy_last_answer"),

@@ -34,6 +34,15 @@ def headings(screen: Palette) -> list[str]:
     return [row.text for row in screen.rows.rows if isinstance(row, Heading) and row.text]
 
 
+async def test_what_has_one_key_is_one_entry(project: Path) -> None:
+    async with app_over(ScriptedAgent(project)).run_test(size=(120, 60)) as pilot:
+        screen = await palette(pilot)
+        entries = [row.entry for row in screen.rows.rows if isinstance(row, EntryRow)]
+        keys = [entry.key for entry in entries if entry.key]
+        assert sorted(keys) == sorted(set(keys))
+        assert [entry.command for entry in entries if entry.key == "^R"] == ["/resume"]
+
+
 async def test_it_lists_commands_and_actions_in_groups_with_their_keys(project: Path) -> None:
     async with app_over(ScriptedAgent(project)).run_test(size=(120, 60)) as pilot:
         screen = await palette(pilot)
