@@ -1,13 +1,11 @@
 """The keys that do something now, read from the bindings: the most useful first, and at the end those to
-close or quit, for help and for the palette, which are dropped last where there is little room.
+close, for help and for the palette, which are dropped last where there is little room.
 
 A widget or screen with many keys implements `KeyHints` to tell which of them do something at present, and
 `KeyLabels` where what one does depends on its state.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
-from types import MappingProxyType
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from rich.segment import Segment
@@ -20,18 +18,15 @@ from cogency_tui.tui.kit.keys import draw_key, key_name, spelled_key
 from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.theme_styles import ThemeStyles
 
-_CLOSE, _QUIT, _INTERRUPT = (".back", ".step_back", ".close"), "leave", "step_back"
-_HELP, _PALETTE = "help", "command_palette"
+_CLOSE, _HELP, _PALETTE = (".back", ".step_back", ".close"), "help", "command_palette"
 """The ids, or their ends, of the bindings whose keys are dropped last."""
 
 
 class Hints(NamedTuple):
-    """The actions whose keys do something now, the most useful first; `alone` hides those of all others.
-    `labels` has the effects of actions that have another one now."""
+    """The actions whose keys do something now, the most useful first; `alone` hides those of all others."""
 
     actions: Sequence[str]
     alone: bool = False
-    labels: Mapping[str, str] = MappingProxyType({})
 
 
 class KeyPart(Part, frozen=True):
@@ -104,7 +99,7 @@ def _useful(screen: Screen[Any]) -> tuple[list[ActiveBinding], list[ActiveBindin
     for node in dict.fromkeys(nodes):
         hints = node.key_hints() if isinstance(node, KeyHints) else None
         own = [each for each in active if each.node is node]
-        shown += _chosen([*own, *active], hints) if hints else _visible(own)
+        shown += _chosen([*own, *active], hints.actions) if hints else _visible(own)
         if hints and hints.alone:
             return shown[:-1], shown[-1:]
     lasting = _lasting(shown)
@@ -112,24 +107,18 @@ def _useful(screen: Screen[Any]) -> tuple[list[ActiveBinding], list[ActiveBindin
 
 
 def _lasting(shown: Sequence[ActiveBinding]) -> list[ActiveBinding]:
-    """The keys to close the screen (or to quit, unless Esc interrupts), for help and for the palette."""
+    """The keys to close the screen, for help and for the palette."""
     by_id = {each.binding.id or "": each for each in shown}
     closing = [id for id in by_id if id.endswith(_CLOSE)]
-    quitting = [] if closing or _INTERRUPT in by_id else [_QUIT]
     helping = [id for id in by_id if id.endswith(_HELP)]
-    return [by_id[id] for id in (*closing, *quitting, *helping, _PALETTE) if id in by_id]
+    return [by_id[id] for id in (*closing, *helping, _PALETTE) if id in by_id]
 
 
-def _chosen(active: Iterable[ActiveBinding], hints: Hints) -> list[ActiveBinding]:
+def _chosen(active: Iterable[ActiveBinding], actions: Sequence[str]) -> list[ActiveBinding]:
     by_action: dict[str, ActiveBinding] = {}
     for each in active:
-        by_action.setdefault(each.binding.action, _labeled(each, hints.labels))
-    return [by_action[action] for action in hints.actions if action in by_action]
-
-
-def _labeled(each: ActiveBinding, labels: Mapping[str, str]) -> ActiveBinding:
-    label = labels.get(each.binding.action)
-    return each._replace(binding=replace(each.binding, description=label, tooltip="")) if label else each
+        by_action.setdefault(each.binding.action, each)
+    return [by_action[action] for action in actions if action in by_action]
 
 
 def _visible(own: Iterable[ActiveBinding]) -> list[ActiveBinding]:
@@ -146,7 +135,8 @@ def _part(each: ActiveBinding, screen: Screen[Any], styles: ThemeStyles, *, last
     segments = draw_key(key_name(binding.key), label or binding.description.lower(), styles, "background")
     # The screen does not define the focused widget's own actions.
     namespace = "app." if each.node is app_of(screen) else "" if each.node is screen else "focused."
-    tooltip = f"{binding.tooltip or binding.description} ({spelled_key(binding.key)})"
+    effect = label.capitalize() or binding.tooltip or binding.description
+    tooltip = f"{effect} ({spelled_key(binding.key)})"
     return KeyPart(segments, tooltip, f"{namespace}{binding.action}", lasts=lasts)
 
 

@@ -415,8 +415,12 @@ class Prompt(ChipArea):
         if effect is not None:
             # Tab accepts, too.
             actions = ("send", "close_offers") if effect == "accept" else ("send", "take", "close_offers")
-            return Hints(actions, alone=True, labels={"send": effect})
+            return Hints(actions, alone=True)
         return Hints(("send",) if self.text.strip() else ())
+
+    def key_label(self, action: str) -> str:
+        effect = None if self._completion is None else self._completion.effect
+        return effect or "" if action == "send" else ""
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action == "take":
