@@ -37,12 +37,14 @@ APPLIED: Mapping[str, str] = {
 
 class Preference(msgspec.Struct, frozen=True):
     """An option and its configured value; `session` is in force instead, where the user has chosen that for
-    this session. The value of a table is the names of its entries.
+    this session. `own` is the value by the user's file alone. The value of a table is the names of its
+    entries.
     """
 
     option: Option
     value: Any
     origin: Origin
+    own: Any
     session: str | None = None
 
     @property
@@ -56,9 +58,9 @@ class Preference(msgspec.Struct, frozen=True):
         return shown_value(self.present)
 
     def widened_by(self, value: Any) -> Any:
-        """The value from which this one takes a protection away, out of the one in force and the configured
-        one; None if it does not."""
-        given = (self.present, self.value)
+        """The value from which this one takes a protection away, out of the one in force, the configured one
+        and that of the file; None if it does not."""
+        given = (self.present, self.value, self.own)
         return next((each for each in given if self.option.widens(value, each)), None)
 
 
@@ -175,7 +177,9 @@ def _preference(option: Option, configured: Configured, session: Mapping[str, st
     value = option.value_in(configured.settings)
     if option.kind == "table":
         value = tuple(value)
-    return Preference(option, value, configured.origin(option.key), session.get(option.key))
+    own = configured.given("user", option.key)
+    own = option.default if own is None else own
+    return Preference(option, value, configured.origin(option.key), own, session.get(option.key))
 
 
 def _keys(key: str) -> tuple[str, ...]:

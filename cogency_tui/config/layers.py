@@ -47,6 +47,11 @@ class Configured(msgspec.Struct, frozen=True):
         layer = next((each for each in reversed(self.layers) if key in each.values), None)
         return Origin() if layer is None else layer.origin(key)
 
+    def given(self, source: Source, key: str) -> Any:
+        """The value that this source gives an option; None if it gives none."""
+        layers = (each for each in self.layers if key in each.values and each.origin(key).source == source)
+        return next((each.values[key] for each in layers), None)
+
 
 def load_settings(
     path: Path | None = None,

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cogency_tui.agent.editable_options import (
     Preference,
@@ -12,6 +12,7 @@ from cogency_tui.agent.editable_options import (
     read_value,
     session_values,
 )
+from cogency_tui.config.config_file import read_settings
 from cogency_tui.config.options import Option
 from cogency_tui.errors import ConfigError
 from cogency_tui.tui.kit.choice_dialog import ChoiceRow
@@ -45,6 +46,19 @@ class SettingsDesk:
     def preferences(self) -> list[Preference]:
         """All options with their present values."""
         return preferences(self._agent.configured, session_values(self._agent))
+
+    def undoing(self) -> tuple[Preference, Any] | None:
+        """The option that `undo` restores, and the value that the user's file gives it then; None if there is
+        nothing to undo.
+
+        Raises:
+            ConfigError: the file was invalid before that change.
+        """
+        if not self._changes:
+            return None
+        option, before, _after = self._changes[-1]
+        value = option.value_in(read_settings(self.own.path, before or ""))
+        return next(each for each in self.preferences() if each.option.key == option.key), value
 
     def choices(self, preference: Preference) -> Sequence[ChoiceRow]:
         """The values of an option that accepts only a few, with their meanings."""

@@ -3,8 +3,9 @@
 A change is written into the user's file at once, and takes effect as soon as it can.
 """
 
-from collections.abc import Hashable, Sequence
-from typing import ClassVar
+from collections.abc import Awaitable, Callable, Hashable, Sequence
+from functools import partial
+from typing import Any, ClassVar
 
 from textual.binding import Binding, BindingType
 from textual.widget import Widget
@@ -145,16 +146,23 @@ class SettingsScreen(ListDialog["str | None", Row]):
         """Change an option, after a confirmation if that takes a protection away; None means its default."""
         option = preference.option
         value = option.default if text is None else text
+        await self._do_safely(preference, value, partial(self._change, option, text))
+
+    async def _do_safely(
+        self, preference: Preference, value: Any, change: Callable[[], Awaitable[None]]
+    ) -> None:
+        """Run `change`, which gives an option this value, after a confirmation if that takes a protection
+        away."""
 
         async def answered(yes: bool | None) -> None:
             if yes:
-                await self._change(option, text)
+                await change()
 
         if (before := preference.widened_by(value)) is not None:
-            question = Confirmation(describe_widening(option, before, value))
+            question = Confirmation(describe_widening(preference.option, before, value))
             app_of(self).push_screen(question, answered)
         else:
-            await self._change(option, text)
+            await change()
 
     async def action_default(self) -> None:
         row = self.rows.row
@@ -162,6 +170,15 @@ class SettingsScreen(ListDialog["str | None", Row]):
             await self._change_safely(row.preference, None)
 
     async def action_undo(self) -> None:
+        try:
+            undoing = self._desk.undoing()
+        except CogencyError as exc:
+            self._report("", exc.advice)
+            return
+        if undoing is not None:
+            await self._do_safely(*undoing, self._undo)
+
+    async def _undo(self) -> None:
         try:
             option = await self._desk.undo()
         except CogencyError as exc:

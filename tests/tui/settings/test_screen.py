@@ -155,10 +155,61 @@ async def test_a_widening_of_safety_is_confirmed_and_u_restores_the_file_to_the_
 
         for mode in ("plan", "edits", "ask"):
             await pilot.press("u")
+            if mode == "edits":
+                await confirm(pilot, "y")
             await until(pilot, lambda mode=mode: agent.permissions == mode)
         assert written() == before
         await until(pilot, lambda: "Undone: Permissions" in note(pilot))
         assert "Undo" not in shown(pilot.app.screen.query_one(Choices))
+
+
+@pytest.mark.parametrize("over", ["", "ask"])
+async def test_an_undo_that_takes_a_protection_away_is_confirmed(
+    project: Path, monkeypatch: pytest.MonkeyPatch, over: str
+) -> None:
+    """Also where the environment overrides the file, which is weaker from the next start on."""
+    before = 'permissions = "auto"\n'
+    write(before)
+    if over:
+        monkeypatch.setenv("COGENCY_PERMISSIONS", over)
+    agent = agent_in(project)
+    async with at_work(agent, (110, 40)) as pilot:
+        listed = await settings(pilot)
+        await select(pilot, listed, "permissions")
+        await pilot.press("d")
+        await until(pilot, lambda: written() == "")
+        await pilot.press("u")
+        await until(pilot, lambda: isinstance(pilot.app.screen, Confirmation))
+        await until(pilot, lambda: "ask → auto" in shown(pilot.app.screen.query_one(QuestionBody)))
+        await confirm(pilot, "n")
+        assert (agent.permissions, written()) == ("ask", "")
+        await pilot.press("u")
+        await confirm(pilot, "y")
+        await until(pilot, lambda: written() == before)
+        assert agent.permissions == (over or "auto")
+
+
+async def test_a_weaker_file_is_confirmed_though_the_environment_is_as_weak(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COGENCY_PERMISSIONS", "auto")
+    async with at_work(agent_in(project), (110, 40)) as pilot:
+        listed = await settings(pilot)
+        await select(pilot, listed, "permissions")
+        await choose(pilot, "edits")
+        await until(pilot, lambda: isinstance(pilot.app.screen, Confirmation))
+        await until(pilot, lambda: "ask → edits" in shown(pilot.app.screen.query_one(QuestionBody)))
+        await confirm(pilot, "n")
+        assert written() == ""
+
+
+async def test_undo_without_a_change_does_nothing(project: Path) -> None:
+    async with at_work(agent_in(project), (110, 40)) as pilot:
+        await settings(pilot)
+        await pilot.press("u")
+        await pilot.pause()
+        assert isinstance(pilot.app.screen, SettingsScreen)
+        assert written() == ""
 
 
 async def test_what_was_chosen_for_the_session_is_shown_as_that(project: Path) -> None:
