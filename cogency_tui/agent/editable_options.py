@@ -69,8 +69,10 @@ def preferences(configured: Configured, session: Mapping[str, str] | None = None
     return [_preference(option, configured, session or {}) for option in options().values()]
 
 
-def session_values(agent: "Agent") -> dict[str, str]:
-    """The values in force that differ from the configured ones, by the keys of options."""
+def session_values(agent: "Agent", theme: str) -> dict[str, str]:
+    """The values in force that differ from the configured ones, by the keys of options. The interface has
+    chosen `theme`.
+    """
     settings, provider = agent.settings, agent.provider
     own = (each.model for each in known_providers(settings, os.environ) if each.name == settings.provider)
     values = {
@@ -79,6 +81,7 @@ def session_values(agent: "Agent") -> dict[str, str]:
         "mode": (settings.mode, agent.mode),
         "permissions": (settings.permissions, agent.permissions),
         "dialect": (settings.dialect, agent.dialect or settings.dialect),
+        "theme": (settings.theme, theme),
     }
     return {key: present for key, (configured, present) in values.items() if present != configured}
 

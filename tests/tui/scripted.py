@@ -16,7 +16,7 @@ from cogency_tui.agent.project.trust import Trust
 from cogency_tui.agent.recall.recall import Recall
 from cogency_tui.agent.review.model import ChangedLines, Overview, TurnLines
 from cogency_tui.agent.subagent_progress import progress_payload
-from cogency_tui.config.layers import Configured
+from cogency_tui.config.layers import Configured, configure
 from cogency_tui.config.schema import Mode, Permissions, Settings
 from cogency_tui.protocol import Dialect
 from cogency_tui.protocol.events import CallState, ErrorPayload, Event, Measure, StepState
@@ -281,6 +281,11 @@ class ScriptedAgent:
 
     def instructions(self, conversation_id: str | None) -> Instructions:
         return Instructions()
+
+    def reload(self) -> None:
+        """Read the user's file, which then replaces the given settings."""
+        self.configured = configure()
+        self.settings = self.configured.settings
 
     async def open(self) -> None:
         return

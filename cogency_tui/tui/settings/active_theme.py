@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 from textual.app import App
 from textual.dom import DOMNode
 
-from cogency_tui.config.schema import config_path
 from cogency_tui.config.themes import (
     AUTO,
     COLOURLESS,
@@ -178,16 +177,3 @@ def _has_light_background(environ: "Mapping[str, str]") -> bool:
 
 def _stems(changes: "Iterable[tuple[Any, str]]") -> set[str]:
     return {Path(path).stem for _change, path in changes if path.endswith(".toml")}
-
-
-def store_theme(name: str) -> str:
-    """Write the theme into the user's configuration; return the path of the file.
-
-    Raises:
-        ConfigError: the file cannot be changed.
-    """
-    from cogency_tui.config.edit import set_key
-
-    path = config_path()
-    set_key(path, "theme", name)
-    return str(path)

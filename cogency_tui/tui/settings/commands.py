@@ -1,14 +1,17 @@
 """The commands `/settings` and `/theme`: show and change options; the main screen follows at once."""
 
+import asyncio
 from typing import Any
 
 from textual.screen import Screen
 
+from cogency_tui.errors import CogencyError
 from cogency_tui.tui.bridge import Bridge
 from cogency_tui.tui.commands_base import FeatureCommands, Handler
 from cogency_tui.tui.display_protocol import Display
 from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.prompt.prompt import Prompt
+from cogency_tui.tui.settings.active_theme import NO_COLORS, appearance_of
 from cogency_tui.workspace.protected_names import short_path
 
 
@@ -32,7 +35,7 @@ class SettingsCommands(FeatureCommands):
             if handler:
                 await self._screen.run_action(f"command({handler!r})")
 
-        desk = SettingsDesk(self._agent, self._follow)
+        desk = SettingsDesk(self._agent, appearance_of(self._screen), self._follow)
         app_of(self._screen).push_screen(SettingsScreen(desk, short_path(desk.own.path)), go_on)
 
     async def _follow(self, key: str) -> None:
@@ -56,8 +59,21 @@ class SettingsCommands(FeatureCommands):
         if name:
             await self._screen.run_action(f"app.set_theme({name!r})")
         elif app.no_color:
-            from cogency_tui.tui.settings.active_theme import NO_COLORS
-
             self.warn(NO_COLORS)
         else:
-            app.push_screen(ThemePicker())
+            app.push_screen(ThemePicker(), self._save_theme)
+
+    async def _save_theme(self, saves: bool | None) -> None:
+        """Save the theme in use in the user's configuration, if the user wants that."""
+        if not saves:
+            return
+        from cogency_tui.agent.editable_options import Preferences
+
+        own = Preferences()
+        try:
+            await asyncio.to_thread(own.set, "theme", appearance_of(self._screen).chosen)
+            await asyncio.to_thread(self._agent.reload)
+        except CogencyError as exc:
+            self.complain(exc)
+        else:
+            self.say(f"Theme saved in {short_path(own.path)}.")

@@ -16,6 +16,7 @@ from cogency_tui.config.config_file import read_settings
 from cogency_tui.config.options import Option
 from cogency_tui.errors import ConfigError
 from cogency_tui.tui.kit.choice_dialog import ChoiceRow
+from cogency_tui.tui.settings.active_theme import Appearance
 
 if TYPE_CHECKING:
     from cogency_tui.agent.agent import Agent
@@ -30,11 +31,14 @@ class _Change(NamedTuple):
 
 
 class SettingsDesk:
-    """The options of `agent`; `follow` is awaited with the key of each changed one."""
+    """The options of `agent` and `appearance`; `follow` is awaited with the key of each changed one."""
 
-    def __init__(self, agent: "Agent", follow: Callable[[str], Awaitable[None]]) -> None:
+    def __init__(
+        self, agent: "Agent", appearance: Appearance, follow: Callable[[str], Awaitable[None]]
+    ) -> None:
         self.own = Preferences()
         self._agent = agent
+        self._appearance = appearance
         self._follow = follow
         self._changes: list[_Change] = []
 
@@ -45,7 +49,7 @@ class SettingsDesk:
 
     def preferences(self) -> list[Preference]:
         """All options with their present values."""
-        return preferences(self._agent.configured, session_values(self._agent))
+        return preferences(self._agent.configured, session_values(self._agent, self._appearance.chosen))
 
     def undoing(self) -> tuple[Preference, Any] | None:
         """The option that `undo` restores, and the value that the user's file gives it then; None if there is

@@ -6,13 +6,13 @@ from rich.segment import Segment
 from textual.binding import Binding, BindingType
 
 from cogency_tui.config.themes import AUTO, Palette, load_palette, theme_choices
-from cogency_tui.errors import CogencyError, ConfigError
+from cogency_tui.errors import ConfigError
 from cogency_tui.safe_text import one_line
 from cogency_tui.tui.kit.dialogs import Choice
 from cogency_tui.tui.kit.lines import Line, fit, width_of
 from cogency_tui.tui.kit.list_dialog import ListDialog
 from cogency_tui.tui.kit.select_list import SelectList, list_keys
-from cogency_tui.tui.settings.active_theme import appearance_of, store_theme
+from cogency_tui.tui.settings.active_theme import appearance_of
 from cogency_tui.tui.theme_styles import ThemeStyles, theme_styles_of
 
 _NAME, _KIND = 9, 16
@@ -52,8 +52,8 @@ def _sample(styles: ThemeStyles) -> list[Segment]:
     return [Segment(" ", styles()), *(Segment(f"{role} ", styles(role)) for role in _SAMPLES)]
 
 
-class ThemePicker(ListDialog[None, str]):
-    """Changes the theme of the app as the cursor moves."""
+class ThemePicker(ListDialog[bool, str]):
+    """Changes the theme of the app as the cursor moves; returns True to save it."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q", "back", "Cancel", id="theme.back"),
@@ -84,21 +84,15 @@ class ThemePicker(ListDialog[None, str]):
         ]
 
     def action_use(self) -> None:
-        self.dismiss(None)
+        self.dismiss(False)
 
     def action_keep(self) -> None:
-        try:
-            path = store_theme(appearance_of(self).chosen)
-        except CogencyError as exc:
-            self.notify(exc.advice, severity="error", markup=False)
-        else:
-            self.notify(f"Theme saved in {path}.", markup=False)
-        self.dismiss(None)
+        self.dismiss(True)
 
     async def action_back(self) -> None:
         if appearance_of(self).chosen != self._before:
             await self.run_action(f"app.set_theme({self._before!r})")
-        self.dismiss(None)
+        self.dismiss(False)
 
     async def moved(self) -> None:
         """Show the selected theme; an unusable one is marked in its line."""

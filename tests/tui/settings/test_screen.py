@@ -19,7 +19,8 @@ from cogency_tui.tui.models.screen import PickerScreen
 from cogency_tui.tui.permissions.screen import PermissionsScreen
 from cogency_tui.tui.settings.rows import GroupRow, LinkRow, SettingRow
 from cogency_tui.tui.settings.screen import SettingsScreen
-from tests.tui.driving import app_over, at_work, main_of, send, shown, type_text, until
+from cogency_tui.tui.settings.theme_picker import ThemePicker
+from tests.tui.driving import app_over, at_work, main_of, send, shown, told, type_text, until
 from tests.tui.looks import check_looks
 from tests.tui.scripted import ScriptedAgent
 
@@ -232,6 +233,32 @@ async def test_what_was_chosen_for_the_session_is_shown_as_that(project: Path) -
         await choose(pilot, "plan")
         await until(pilot, lambda: agent.permissions == "plan")
         await until(pilot, lambda: "this session" not in line(listed, "permissions"))
+
+
+async def test_the_theme_in_use_is_shown_and_marked_until_it_is_saved(project: Path) -> None:
+    async with at_work(agent_in(project), (110, 40)) as pilot:
+        await send(pilot, "/theme day")
+        await until(pilot, lambda: pilot.app.theme == "day")
+        listed = await settings(pilot)
+        await select(pilot, listed, "theme")
+        assert line(listed, "theme").split() == ["Color", "theme", "this", "session", "day", "theme"]
+        await until(pilot, lambda: "this session. Configured: auto (default)." in note(pilot))
+        await pilot.press("enter")
+        await until(pilot, lambda: "● day" in shown(pilot.app.screen.query_one("#choice-list")))
+        await pilot.press("escape", "escape")
+        await until(pilot, lambda: pilot.app.screen is main_of(pilot))
+
+        await send(pilot, "/theme")
+        await until(pilot, lambda: isinstance(pilot.app.screen, ThemePicker))
+        await pilot.press("k")
+        await until(pilot, lambda: written() == 'theme = "day"\n')
+        await until(pilot, lambda: "Theme saved in" in told(pilot))
+        listed = await settings(pilot)
+        assert line(listed, "theme").split() == ["●", "Color", "theme", "day", "theme"]
+        await select(pilot, listed, "theme")
+        await pilot.press("d")
+        await until(pilot, lambda: pilot.app.theme == "night")
+        assert written() == ""
 
 
 async def test_a_return_to_more_than_the_session_has_is_confirmed(project: Path) -> None:
