@@ -58,12 +58,12 @@ def setting_rows(
     preferences: Sequence[Preference], words: str = "", unfolded: Collection[str] = ()
 ) -> list[Row]:
     """The rows of the options with all of `words`, in what is shown of them, below the names of their groups.
-    Without `words`, rare groups are folded unless they are `unfolded`."""
+    Without `words`, rare groups fold, and are folded unless they are `unfolded`."""
     requested = words.casefold().split()
     found = [each for each in preferences if _has(requested, each)]
     rows: list[Row] = []
     for group, members in groupby(found, lambda each: each.option.group):
-        rows += _group_rows(group, list(members), is_open=bool(words) or group in unfolded, before=rows)
+        rows += _group_rows(group, list(members), rows, is_open=group in unfolded, folds=not requested)
     links = [link for link in LINKS if all(word in f"{link.name} {link.meaning}" for word in requested)]
     return [*rows, *([Heading(""), Heading("Elsewhere"), *links] if links else [])]
 
@@ -77,18 +77,18 @@ def _has(words: Sequence[str], preference: Preference) -> bool:
 
 
 def _group_rows(
-    group: str, members: Sequence[Preference], *, is_open: bool, before: Sequence[Row]
+    group: str, members: Sequence[Preference], before: Sequence[Row], *, is_open: bool, folds: bool
 ) -> Iterator[Row]:
     """The rows of one group, after those `before`: a blank line, the name, and the options unless folded."""
-    is_rare = members[0].option.rare
-    if before and (is_open or not is_rare or not isinstance(before[-1], GroupRow)):
+    is_foldable = folds and members[0].option.rare
+    if before and (is_open or not is_foldable or not isinstance(before[-1], GroupRow)):
         yield Heading("")
-    if is_rare:
+    if is_foldable:
         changed = sum(each.origin.source != "default" for each in members)
         yield GroupRow(group, len(members), changed, is_open)
     else:
         yield Heading(group)
-    if is_open or not is_rare:
+    if is_open or not is_foldable:
         yield from (SettingRow(each, _OPENS.get(each.option.key, "")) for each in members)
 
 

@@ -211,7 +211,9 @@ class SettingsScreen(ListDialog["str | None", Row]):
     def catch_up(self) -> None:
         if self._filter.value != self._words:
             self._words = self._filter.value
-            self._show()
+            self._unfold_selected()
+            # The row that the filter has found is still wanted without it.
+            self._show(again=not self._words)
         row = self.rows.row
         if self._editing and isinstance(row, SettingRow):
             problem = self._desk.problem(row.preference.option, self._field.value)
@@ -246,11 +248,19 @@ class SettingsScreen(ListDialog["str | None", Row]):
             self._saved, self._problem = saved, problem
             self.show_selected()
 
+    def _unfold_selected(self) -> None:
+        """Unfold the group of the selected option, which the filter has shown unfolded."""
+        if isinstance(row := self.rows.row, SettingRow):
+            self._unfolded |= {row.preference.option.group}
+
     def _show(self, *, again: bool = False) -> None:
         """Show the options, from the first or, with `again`, at the same one."""
+        before = self.rows.key
         preferences = self._desk.preferences()
         rows = setting_rows(preferences, self._words, self._unfolded)
         (self.rows.update_rows if again else self.rows.show)(rows)
+        if self.rows.key != before:
+            self._saved = self._problem = ""
         own = sum(each.origin.source == "user" for each in preferences)
         text = f"{own} changed" if own else "nothing changed"
         self.heading.state(f"{text} · {self._path}")

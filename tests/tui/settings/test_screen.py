@@ -314,6 +314,40 @@ async def test_rare_groups_are_folded_and_no_limit_is_called_none(project: Path)
         await until(pilot, lambda: "60 s" in line(listed, "idle_timeout"))
 
 
+@pytest.mark.parametrize(("words", "key"), [("mouse", "mouse"), ("pause", "idle_timeout")])
+async def test_the_row_that_a_filter_has_found_stays_selected_without_it(
+    project: Path, words: str, key: str
+) -> None:
+    """Also one of a folded group."""
+    async with at_work(agent_in(project), (80, 24)) as pilot:
+        listed = await settings(pilot)
+        await pilot.press("slash")
+        await type_text(pilot, words)
+        await until(pilot, lambda: key_of(listed) == key)
+        await pilot.press("enter", "escape")
+        await until(pilot, lambda: len(listed.rows) > 20)
+        assert key_of(listed) == key
+        assert options()[key].label in shown(listed)
+
+
+async def test_a_remark_is_about_the_changed_row_alone(project: Path) -> None:
+    async with at_work(agent_in(project), (110, 40)) as pilot:
+        listed = await settings(pilot)
+        await pilot.press("slash")
+        await type_text(pilot, "mouse")
+        await until(pilot, lambda: key_of(listed) == "mouse")
+        await pilot.press("enter", "enter")
+        await until(pilot, lambda: "✓ Saved." in note(pilot))
+        await pilot.press("escape")
+        await until(pilot, lambda: len(listed.rows) > 20)
+        assert key_of(listed) == "mouse"
+        assert "✓ Saved." in note(pilot)
+        await pilot.press("slash")
+        await type_text(pilot, "provider")
+        await until(pilot, lambda: key_of(listed) == "provider")
+        await until(pilot, lambda: "✓" not in note(pilot))
+
+
 @pytest.mark.parametrize("size", [(110, 40), (80, 24), (60, 16)])
 async def test_the_field_covers_neither_the_help_nor_the_keys(project: Path, size: tuple[int, int]) -> None:
     async with at_work(agent_in(project), size) as pilot:
