@@ -4,7 +4,7 @@
 """
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from types import NoneType
 from typing import Annotated, Any, Literal, cast, get_args, get_origin
@@ -30,7 +30,8 @@ _SWITCH: Mapping[str, bool] = {
 class Option(msgspec.Struct, frozen=True):
     """One option; `key` is dotted, as `budget.turn.hard`. The group of a `rare` one is seldom changed.
 
-    A number is in `unit`; `unset` is the effect of zero or an empty value, `means` that of each choice.
+    A number is in `unit`, and one of those that are `allowed`, in words; `unset` is the effect of zero or an
+    empty value, `means` that of each choice.
     """
 
     key: str
@@ -43,6 +44,7 @@ class Option(msgspec.Struct, frozen=True):
     project: Giver
     unit: str
     unset: str
+    allowed: str
     default: Any
     choices: tuple[str, ...]
     means: Mapping[str, str]
@@ -77,9 +79,8 @@ class Option(msgspec.Struct, frozen=True):
                 raise ValueError(f"must be on or off, not {text!r}")
         elif self.kind == "number":
             value = _number(text, self.base)
-            if isinstance(value, str):
-                whole = "" if self.base is float else "whole "
-                raise ValueError(f"must be a {whole}number, not {text!r}")
+            if self.problem(value):
+                raise ValueError(f"must be {self.allowed}")
         if problem := self.problem(value):
             raise ValueError(problem)
         return value
@@ -171,9 +172,10 @@ def _declared(owner: type[msgspec.Struct], prefix: str = "", span: str = "") -> 
         assert get_origin(field.type) is Annotated
         base, *metas = get_args(field.type)
         metadata = next(meta for meta in metas if isinstance(meta, Meta) and meta.extra)
+        allowed = _describe_numbers(base, metas)
         key = f"{prefix}{field.name}"
         if not (isinstance(base, type) and issubclass(base, msgspec.Struct)):
-            yield _option(key, field, owner, base, metadata, span)
+            yield _option(key, field, owner, base, metadata, span, allowed)
             continue
         extra = metadata.extra or {}
         for number, option in enumerate(_declared(base, f"{key}.", metadata.description or "")):
@@ -184,7 +186,13 @@ def _declared(owner: type[msgspec.Struct], prefix: str = "", span: str = "") -> 
 
 
 def _option(
-    key: str, field: FieldInfo, owner: type[msgspec.Struct], base: Any, metadata: Meta, span: str
+    key: str,
+    field: FieldInfo,
+    owner: type[msgspec.Struct],
+    base: Any,
+    metadata: Meta,
+    span: str,
+    allowed: str,
 ) -> Option:
     extra = metadata.extra or {}
     choices: tuple[str, ...] = get_args(base) if get_origin(base) is Literal else ()
@@ -206,12 +214,27 @@ def _option(
         project=extra["project"],
         unit=extra["unit"],
         unset=extra["unset"],
+        allowed=allowed,
         default=field.default_factory() if kind == "table" else field.default,
         choices=choices,
         means=extra["means"],
         owner=owner,
         base=base if isinstance(base, type) else NoneType,
     )
+
+
+def _describe_numbers(base: Any, metas: Iterable[Meta]) -> str:
+    """The numbers between the limits in `metas`, in words."""
+    number = "a whole number" if base is int else "a number"
+    for meta in metas:
+        if meta.gt is not None:
+            return f"{number} greater than {meta.gt:,}"
+        if meta.ge is not None:
+            upper = meta.le is not None
+            return (
+                f"{number} from {meta.ge:,} to {meta.le:,}" if upper else f"{number} of at least {meta.ge:,}"
+            )
+    return number
 
 
 def _number(text: str, base: type[Any]) -> Any:

@@ -76,7 +76,8 @@ class SettingsDesk:
         try:
             read_value(option, text, self._agent.settings)
         except ConfigError as exc:
-            return exc.advice.removeprefix(f"{option.key}: ")
+            problem = exc.advice.removeprefix(f"{option.key}: ")
+            return f"{problem[:1].upper()}{problem[1:]}"
         return ""
 
     async def change(self, option: Option, text: str | None) -> str:

@@ -7,17 +7,20 @@ from collections.abc import Awaitable, Callable, Hashable, Sequence
 from functools import partial
 from typing import Any, ClassVar
 
+from rich.segment import Segment
 from textual.binding import Binding, BindingType
+from textual.containers import Horizontal
 from textual.widget import Widget
 from textual.widgets import Input
 
 from cogency_tui.agent.editable_options import Preference
 from cogency_tui.config.options import Option
 from cogency_tui.errors import CogencyError
+from cogency_tui.tui.kit.bar import Bar
 from cogency_tui.tui.kit.choice_dialog import ChoiceDialog, ChoiceRow
 from cogency_tui.tui.kit.dialogs import SHORT, Choice, Confirmation
 from cogency_tui.tui.kit.filter_line import FilterField
-from cogency_tui.tui.kit.lines import Line
+from cogency_tui.tui.kit.lines import Line, cells, fit
 from cogency_tui.tui.kit.list_dialog import ListDialog, Note
 from cogency_tui.tui.kit.select_list import Heading, SelectList, list_keys
 from cogency_tui.tui.kit.typed_app import app_of
@@ -33,6 +36,25 @@ from cogency_tui.tui.settings.rows import (
     setting_rows,
 )
 from cogency_tui.tui.theme_styles import ThemeStyles
+
+
+class EditedName(Bar):
+    """The name of the option that is edited, before its field."""
+
+    SURFACE = "raised"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._name = ""
+
+    def show(self, name: str) -> None:
+        """Show this name."""
+        self._name = f"  {name}"
+        self.styles.width = cells(self._name)
+        self.refresh()
+
+    def segments(self, width: int) -> list[Segment]:
+        return [Segment(fit(self._name, width), self.theme_styles("dim", self.SURFACE))]
 
 
 class SettingsScreen(ListDialog["str | None", Row]):
@@ -71,11 +93,13 @@ class SettingsScreen(ListDialog["str | None", Row]):
         self._filter = FilterField(id="settings-filter")
         self._field = FilterField(id="settings-field")
         self._field.placeholder = ""
-        self._filter.display = self._field.display = False
+        self._edited_name = EditedName()
+        self._editor = Horizontal(self._edited_name, self._field, id="settings-editor")
+        self._filter.display = self._editor.display = False
 
     def parts(self) -> list[Widget]:
         assert self.note is not None
-        return [self._filter, self.rows, self._field, self.note]
+        return [self._filter, self.rows, self._editor, self.note]
 
     def on_mount(self) -> None:
         self._show()
@@ -206,7 +230,7 @@ class SettingsScreen(ListDialog["str | None", Row]):
 
     @property
     def _editing(self) -> bool:
-        return self._field.display
+        return self._editor.display
 
     def catch_up(self) -> None:
         if self._filter.value != self._words:
@@ -222,14 +246,15 @@ class SettingsScreen(ListDialog["str | None", Row]):
                 self.show_selected()
 
     def _edit(self, preference: Preference) -> None:
+        self._edited_name.show(preference.option.label)
         self._field.value = str(preference.value)
-        self._field.display = True
+        self._editor.display = True
         self.set_focus(self._field)
         self.show_selected()
 
     def _leave_field(self) -> None:
         self._saved = self._problem = ""
-        self._field.display = False
+        self._editor.display = False
         self.set_focus(None)
 
     async def _change(self, option: Option, text: str | None) -> None:

@@ -18,7 +18,7 @@ from cogency_tui.tui.kit.select_list import SelectList
 from cogency_tui.tui.models.screen import PickerScreen
 from cogency_tui.tui.permissions.screen import PermissionsScreen
 from cogency_tui.tui.settings.rows import GroupRow, LinkRow, SettingRow
-from cogency_tui.tui.settings.screen import SettingsScreen
+from cogency_tui.tui.settings.screen import EditedName, SettingsScreen
 from cogency_tui.tui.settings.theme_picker import ThemePicker
 from tests.tui.driving import app_over, at_work, main_of, send, shown, told, type_text, until
 from tests.tui.looks import check_looks
@@ -360,6 +360,9 @@ async def test_the_field_covers_neither_the_help_nor_the_keys(project: Path, siz
         help_text = pilot.app.screen.query_one("#settings-note").region
         assert listed.region.bottom <= field.region.y < help_text.y < help_text.bottom <= keys.y
         assert pilot.app.screen.region.contains_region(keys)
+        name = pilot.app.screen.query_one(EditedName)
+        assert shown(name).strip() == "Maximum steps per turn"
+        assert (name.region.y, name.region.right) == (field.region.y, field.region.x)
 
 
 @pytest.mark.exhaustive
@@ -378,7 +381,7 @@ async def test_a_text_is_checked_as_it_is_typed_and_written_when_it_can_be(
         await until(pilot, lambda: field.has_focus)
         assert field.value == "5"
         await type_text(pilot, "x")
-        await until(pilot, lambda: "✗ must be a whole number, not 'x'" in note(pilot))
+        await until(pilot, lambda: "✗ Must be a whole number from 1 to 1,000." in note(pilot))
         await pilot.press("enter")
         assert "max_iterations = 5" in written()
         await pilot.press("backspace")
@@ -387,11 +390,11 @@ async def test_a_text_is_checked_as_it_is_typed_and_written_when_it_can_be(
         await pilot.press("enter")
         await until(pilot, lambda: agent.settings.max_iterations == 50)
         assert written() == f"# mine\nmax_iterations = 50 # few\n{inline}"
-        await until(pilot, lambda: not field.display)
+        await until(pilot, lambda: not field.has_focus)
         await pilot.press("enter")
         await until(pilot, lambda: field.has_focus)
         await pilot.press("9", "escape")
-        await until(pilot, lambda: not field.display)
+        await until(pilot, lambda: not field.has_focus)
         assert isinstance(pilot.app.screen, SettingsScreen)
         assert "= 50 #" in written()
 
@@ -399,11 +402,11 @@ async def test_a_text_is_checked_as_it_is_typed_and_written_when_it_can_be(
         await pilot.press("home")
         await select(pilot, listed, "budget.day.hard")
         await pilot.press("enter")
-        await until(pilot, lambda: field.display)
+        await until(pilot, lambda: field.has_focus)
         await pilot.press("5", "enter")
         await until(pilot, lambda: "has a form that cannot be edited automatically" in note(pilot))
         assert written() == f"# mine\nmax_iterations = 50 # few\n{inline}"
-        await until(pilot, lambda: not field.display)
+        await until(pilot, lambda: not field.has_focus)
 
         # What goes before the file is told.
         await pilot.press("home")
