@@ -83,6 +83,7 @@ class SettingsScreen(ListDialog["str | None", Row]):
 
     def __init__(self, desk: SettingsDesk, path: str) -> None:
         rows: SelectList[Row] = SelectList(draw_setting, _key_of, id="settings-list")
+        rows.notice = "No matching settings."
         super().__init__("settings", "Settings", rows, Note(self._draw_note, id="settings-note"))
         self._desk = desk
         self._path = path

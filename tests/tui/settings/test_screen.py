@@ -330,6 +330,18 @@ async def test_the_row_that_a_filter_has_found_stays_selected_without_it(
         assert options()[key].label in shown(listed)
 
 
+async def test_a_filter_without_a_match_says_so(project: Path) -> None:
+    async with at_work(agent_in(project), (110, 40)) as pilot:
+        listed = await settings(pilot)
+        await pilot.press("slash")
+        await type_text(pilot, "nonesuch")
+        await until(pilot, lambda: shown(listed).strip() == "No matching settings.")
+        await pilot.press("enter", "enter", "d")
+        assert isinstance(pilot.app.screen, SettingsScreen)
+        await pilot.press("escape")
+        await until(pilot, lambda: key_of(listed) == "provider")
+
+
 async def test_a_remark_is_about_the_changed_row_alone(project: Path) -> None:
     async with at_work(agent_in(project), (110, 40)) as pilot:
         listed = await settings(pilot)
