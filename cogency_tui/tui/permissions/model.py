@@ -121,7 +121,8 @@ class Ledger:
 def list_rows(mode: Permissions, grants: Sequence[Grant], rules: Sequence[Rule], project: str) -> list[Row]:
     """The modes, then the grants and rules, the narrowest first."""
     rows: list[Row] = [ModeRow(each, each == mode) for each in PERMISSIONS]
-    rows += [Heading(""), Heading("Allowed in this conversation", "until you quit"), *map(GrantRow, grants)]
+    until = "until you quit" if grants else "none"
+    rows += [Heading(""), Heading("Allowed in this conversation", until), *map(GrantRow, grants)]
     groups = (
         ("Always in this project", [rule for rule in rules if rule.project == project]),
         ("Always in every project", [rule for rule in rules if not rule.project]),
@@ -130,5 +131,6 @@ def list_rows(mode: Permissions, grants: Sequence[Grant], rules: Sequence[Rule],
     for title, found in groups:
         elsewhere = title == groups[-1][0]
         if found or title == groups[0][0]:
-            rows += [Heading(""), Heading(title), *(RuleRow(rule, elsewhere) for rule in found)]
+            aside = "" if found else "none"
+            rows += [Heading(""), Heading(title, aside), *(RuleRow(rule, elsewhere) for rule in found)]
     return rows

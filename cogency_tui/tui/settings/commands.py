@@ -31,12 +31,11 @@ class SettingsCommands(FeatureCommands):
         from cogency_tui.tui.settings.model import SettingsDesk
         from cogency_tui.tui.settings.screen import SettingsScreen
 
-        async def go_on(handler: str | None) -> None:
-            if handler:
-                await self._screen.run_action(f"command({handler!r})")
+        async def open_screen(handler: str) -> None:
+            await self._screen.run_action(f"command({handler!r})")
 
         desk = SettingsDesk(self._agent, appearance_of(self._screen), self._follow)
-        app_of(self._screen).push_screen(SettingsScreen(desk, short_path(desk.own.path)), go_on)
+        app_of(self._screen).push_screen(SettingsScreen(desk, short_path(desk.own.path), open_screen))
 
     async def _follow(self, key: str) -> None:
         """Apply the changed option to the screen."""

@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any, ClassVar
 
 from rich.segment import Segment
+from textual import events
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
 from textual.widget import Widget
@@ -57,8 +58,8 @@ class EditedName(Bar):
         return [Segment(fit(self._name, width), self.theme_styles("dim", self.SURFACE))]
 
 
-class SettingsScreen(ListDialog["str | None", Row]):
-    """Shows the options of `desk`; returns the handler of another screen's command, to open that."""
+class SettingsScreen(ListDialog[None, Row]):
+    """Shows the options of `desk`; `open_screen` opens the screen of another command over it, by handler."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "close", "Close", id="settings.close"),
@@ -81,12 +82,15 @@ class SettingsScreen(ListDialog["str | None", Row]):
         *list_keys("settings"),
     ]
 
-    def __init__(self, desk: SettingsDesk, path: str) -> None:
+    def __init__(
+        self, desk: SettingsDesk, path: str, open_screen: Callable[[str], Awaitable[object]]
+    ) -> None:
         rows: SelectList[Row] = SelectList(draw_setting, _key_of, id="settings-list")
         rows.notice = "No matching settings."
         super().__init__("settings", "Settings", rows, Note(self._draw_note, id="settings-note"))
         self._desk = desk
         self._path = path
+        self._open_screen = open_screen
         self._words = ""
         self._unfolded: frozenset[str] = frozenset()
         self._problem = ""
@@ -104,6 +108,15 @@ class SettingsScreen(ListDialog["str | None", Row]):
 
     def on_mount(self) -> None:
         self._show()
+
+    def on_screen_resume(self, _event: events.ScreenResume) -> None:
+        # The screen that was over this one is about to apply its answer.
+        self.call_later(self._refresh)
+
+    def _refresh(self) -> None:
+        """Show the options as another screen may have changed them."""
+        if self.is_attached and self.rows.rows:
+            self._show(again=True)
 
     def note_lines(self, height: int) -> int:
         return 4 if height < SHORT else 5
@@ -135,7 +148,7 @@ class SettingsScreen(ListDialog["str | None", Row]):
             return
         match self.rows.row:
             case LinkRow(opens=opens):
-                self.dismiss(opens)
+                await self._open_screen(opens)
             case GroupRow(name=name):
                 self._unfolded ^= {name}
                 self._show(again=True)
@@ -147,7 +160,7 @@ class SettingsScreen(ListDialog["str | None", Row]):
     async def _open_option(self, row: SettingRow) -> None:
         preference, option = row.preference, row.preference.option
         if row.opens:
-            self.dismiss(row.opens)
+            await self._open_screen(row.opens)
         elif self._editing:
             if not self._problem:
                 await self._change(option, self._field.value)

@@ -67,6 +67,8 @@ async def test_a_mode_is_shown_with_its_meaning_and_chosen(project: Path) -> Non
         listed = await permissions(pilot)
         text = shown(listed)
         assert "● ask" in text
+        assert "Allowed in this conversation  none" in text
+        assert "Always in this project  none" in text
         assert "edits project files; asks before commands and web access" in text
         assert isinstance(listed.row, ModeRow)
         assert listed.row.current

@@ -459,10 +459,31 @@ async def test_theme_and_footer_are_seen_at_once_and_the_list_leads_to_the_other
         await until(pilot, lambda: "Enter open" in shown(pilot.app.screen.query_one(Choices)))
         await pilot.press("enter")
         await until(pilot, lambda: isinstance(pilot.app.screen, PermissionsScreen))
-        await pilot.press("escape")
+
+
+async def test_esc_in_another_screen_returns_to_the_settings_which_show_its_changes(project: Path) -> None:
+    write('[providers.mine]\nbase_url = "http://127.0.0.1:9"\nmodel = "m"\n')
+    agent = agent_in(project)
+    async with at_work(agent, (110, 40)) as pilot:
         listed = await settings(pilot)
+        await pilot.press("end", "up", "up", "enter")
+        await until(pilot, lambda: isinstance(pilot.app.screen, PermissionsScreen))
+        await until(pilot, lambda: "● ask" in shown(pilot.app.screen.query_one("#permissions-list")))
+        await pilot.press("up", "enter", "escape")
+        await until(pilot, lambda: isinstance(pilot.app.screen, SettingsScreen))
+        assert agent.permissions == "plan"
+        assert isinstance(listed.row, LinkRow)
+        await pilot.press("home")
+        await until(pilot, lambda: line(listed, "permissions").split()[1:4] == ["this", "session", "plan"])
+
         await pilot.press("enter")
         await until(pilot, lambda: isinstance(pilot.app.screen, PickerScreen))
+        await type_text(pilot, "mine")
+        await pilot.press("enter", "enter")
+        await until(pilot, lambda: isinstance(pilot.app.screen, SettingsScreen))
+        await until(pilot, lambda: "this session  mine" in line(listed, "provider"))
+        await pilot.press("escape")
+        await until(pilot, lambda: pilot.app.screen is main_of(pilot))
 
 
 async def pages_and_ends_are_reached_by_their_keys(pilot: Pilot[Any], listed: SelectList[Any]) -> None:
