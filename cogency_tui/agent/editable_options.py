@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 
 APPLIED: Mapping[str, str] = {
     "now": "immediately",
-    "turn": "from the next message on",
+    "turn": "with the next message",
     "conversation": "in the next conversation",
-    "start": "at the next start",
+    "start": "after a restart",
 }
 """When a change of an option applies."""
 

@@ -143,21 +143,26 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """All options. Field names are the keys of the configuration file."""
 
     provider: Annotated[
-        str, _option("Provider: offline, a vendor, or a [providers] table", "Provider", group="Model")
+        str,
+        _option(
+            "Service that runs the model: a vendor, a custom endpoint, or offline, the built-in demo",
+            "Provider",
+            group="Model",
+        ),
     ] = "offline"
     model: Annotated[
-        str, _option("Model; empty: the provider's default", "Model", unset="provider's default")
+        str,
+        _option("Name of the model (empty = the provider's default)", "Model", unset="provider's default"),
     ] = ""
     mode: Annotated[
         Mode,
         _option(
-            "Session mode: one session (resume), separate requests (replay), or whichever the provider "
-            "supports",
+            "How the conversation reaches the model: in one session, or in separate requests",
             "Session mode",
             project="any",
             means={
-                "auto": "one session where the provider supports it, else separate requests",
-                "resume": "one session with the provider, which sends only what is new",
+                "auto": "one session if the provider supports it, otherwise separate requests",
+                "resume": "one session with the provider, in which only new messages are sent",
                 "replay": "separate requests, each with the whole conversation",
             },
         ),
@@ -165,57 +170,62 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     dialect: Annotated[
         Dialect,
         _option(
-            "Tool-call format",
+            "How the model writes its tool calls",
             "Tool-call format",
             when="conversation",
             project="any",
             means={
                 "xml": "tags around a list of calls, which run together",
-                "delimiter": "lines that begin with a delimiter; the calls run together",
-                "action": "a tag for each call, which runs as soon as it is written",
+                "delimiter": "calls on lines that begin with a delimiter, which run together",
+                "action": "one tag for each call, which runs as soon as it is written",
             },
         ),
     ] = "xml"
     permissions: Annotated[
         Permissions,
         _option(
-            "Actions allowed without asking",
+            "What the agent may do without asking",
             "Permissions",
             group="Safety",
             project="earlier",
             means={
-                "plan": "read-only: the agent proposes, but changes and runs nothing",
+                "plan": "read-only; the agent only proposes changes and commands",
                 "ask": "asks before file changes, commands and web access",
                 "edits": "edits project files; asks before commands and web access",
-                "auto": "runs everything in the project; asks before anything outside",
+                "auto": "works in the project without asking; asks before anything outside it",
             },
         ),
     ] = "ask"
     sandbox: Annotated[
         Literal["off", "auto", "require"],
         _option(
-            "Run commands without network access, with write access to the project only",
+            "Sandbox for commands: no network access, and write access to the project only",
             "Command sandbox",
             when="start",
             project="later",
             means={
-                "off": "commands have your network and your files",
-                "auto": "commands run in a sandbox where the system has one",
-                "require": "commands run in a sandbox or not at all",
+                "off": "commands run with your full permissions",
+                "auto": "commands run in the sandbox if the system supports it",
+                "require": "commands run in the sandbox or not at all",
             },
         ),
     ] = "off"
     max_iterations: Annotated[
         int,
         Meta(ge=1, le=1000),
-        _option("Maximum steps per turn", "Maximum steps per turn", when="turn", project="less"),
+        _option(
+            "Requests to the model after which a turn stops",
+            "Maximum steps per turn",
+            when="turn",
+            project="less",
+        ),
     ] = 50
     budget: Annotated[BudgetSettings, _option("", group="Budget", rare=True)] = BudgetSettings()
     history_window: Annotated[
         int,
         Meta(ge=0),
         _option(
-            "Messages sent to the model; 0: all",
+            "Number of latest messages sent to the model (0 = all)",
             "Messages sent to the model",
             group="Context",
             rare=True,
@@ -228,7 +238,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         float,
         Meta(ge=0, le=0.95),
         _option(
-            "Context share that triggers summarizing; 0: never",
+            "Share of the context window at which older messages are summarized (0 = never)",
             "Summarize at context share",
             when="turn",
             project="any",
@@ -268,48 +278,56 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     titles: Annotated[
         bool,
         _option(
-            "Name conversations with one short request to the model; off: their first words",
-            "Titles by the model",
+            "Name each conversation with a short request to the model (off = its first words)",
+            "Titles written by the model",
         ),
     ] = True
     profile: Annotated[
         Literal["ask", "off", "on"],
         _option(
-            "Remember your preferences from your messages; ask: off, but offered once",
+            "Learn from your messages how you like to work",
             "Remember your preferences",
             group="Profile",
             means={
-                "ask": "off, and offered once",
+                "ask": "off until you accept; you are asked once",
                 "off": "nothing is remembered",
-                "on": "learned from your messages, and sent with the first one of a conversation",
+                "on": "learned from your messages; sent with the first one of a conversation",
             },
         ),
     ] = "ask"
     profile_every: Annotated[
         int,
         Meta(ge=1, le=20),
-        _option("Messages between profile updates", "Messages between profile updates"),
+        _option("How often your preferences are updated", "Messages between profile updates"),
     ] = 5
     theme: Annotated[
-        str, _option("Color theme; auto: night or day, as the terminal", "Color theme", group="Interface")
+        str,
+        _option(
+            "Colors of the interface; auto follows the terminal's background",
+            "Color theme",
+            group="Interface",
+        ),
     ] = "auto"
-    footer: Annotated[bool, _option("Footer with key bindings", "Footer with keys")] = True
-    vim: Annotated[bool, _option("Vim keys in the prompt", "Vim keys")] = False
-    mouse: Annotated[
-        bool, _option("Mouse support; off: leave the mouse to the terminal", "Mouse", when="start")
+    footer: Annotated[
+        bool, _option("Show useful keys at the bottom of the screen", "Key hints in the footer")
     ] = True
-    animation: Annotated[bool, _option("Animation", "Animation")] = True
+    vim: Annotated[bool, _option("Edit the prompt with Vim keys", "Vim keys")] = False
+    mouse: Annotated[
+        bool,
+        _option("Click and scroll with the mouse (off = the terminal handles it)", "Mouse", when="start"),
+    ] = True
+    animation: Annotated[bool, _option("Animate scrolling and other changes", "Animation")] = True
     notify: Annotated[
         Literal["auto", "off", "bell", "osc9"],
         _option(
-            "Notification when the agent waits and the terminal is in the background",
+            "Alert you when the agent is waiting for you and the terminal is in the background",
             "Notifications",
             when="start",
             means={
-                "auto": "by the terminal where it can, else the bell",
-                "off": "none",
-                "bell": "the bell of the terminal",
-                "osc9": "by the terminal (OSC 9)",
+                "auto": "terminal notification if supported, otherwise the bell",
+                "off": "no notifications",
+                "bell": "terminal bell",
+                "osc9": "terminal notification (OSC 9)",
             },
         ),
     ] = "auto"
@@ -317,8 +335,8 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         float,
         Meta(gt=0),
         _option(
-            "Maximum seconds to a model's first byte",
-            "Wait for an answer to begin",
+            "Seconds to wait for the first byte of an answer",
+            "Longest wait for an answer",
             group="Network",
             rare=True,
             when="start",
@@ -328,30 +346,46 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     idle_timeout: Annotated[
         float,
         Meta(gt=0),
-        _option("Maximum seconds of silence after it", "Longest pause in an answer", when="start", unit="s"),
+        _option(
+            "Seconds of silence to allow within an answer",
+            "Longest pause in an answer",
+            when="start",
+            unit="s",
+        ),
     ] = 60.0
     providers: Annotated[
         dict[str, ProviderSettings],
         _option(
-            "Custom endpoints", "Custom endpoints", group="Tables", rare=True, when="start", unset="none"
+            "Endpoints and local servers besides the built-in providers",
+            "Custom endpoints",
+            group="Customization",
+            rare=True,
+            when="start",
+            unset="none",
         ),
     ] = {}
     keys: Annotated[
         dict[str, str],
-        _option("Custom key bindings, by the id shown in /keys", "Custom key bindings", unset="none"),
+        _option("Keys of your choice, by the ids shown in /keys", "Custom key bindings", unset="none"),
     ] = {}
     agents: Annotated[
         dict[str, AgentSettings],
-        _option("Sub-agents", "Sub-agents", when="start", project="any", unset="none"),
+        _option(
+            "Agents that the agent can delegate tasks to",
+            "Sub-agents",
+            when="start",
+            project="any",
+            unset="none",
+        ),
     ] = {}
     workflows: Annotated[
         dict[str, WorkflowSettings],
-        _option("Named sequences of actions", "Workflows", when="start", project="any", unset="none"),
+        _option("Named sequences of steps", "Workflows", when="start", project="any", unset="none"),
     ] = {}
     mcp: Annotated[
         dict[str, McpSettings],
         _option(
-            "MCP (Model Context Protocol) servers",
+            "Servers that provide tools through the Model Context Protocol",
             "MCP servers",
             when="start",
             project="any",

@@ -305,12 +305,14 @@ class Confirmation(Dialog[bool]):
     AUTO_FOCUS = ""
     CSS_PATH = STYLES
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, *, yes: str = "yes", no: str = "no") -> None:
         super().__init__()
         self._text = text
+        self._labels = yes, no
 
     def compose(self) -> ComposeResult:
-        keys = Choices([("y", "yes", "answer(True)"), ("n", "no", "answer(False)")])
+        yes, no = self._labels
+        keys = Choices([("y", yes, "answer(True)"), ("n", no, "answer(False)")])
         body = QuestionBody(self._draw, id="confirmation-body")
         yield DialogBox(body, keys=keys, id="confirmation", classes="-question")
 

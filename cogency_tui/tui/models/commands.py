@@ -67,7 +67,7 @@ class ModelCommands(FeatureCommands):
         chosen: list[Dialect] = [each for each in DIALECTS if each == dialect]
         if chosen:
             agent.dialect = chosen[0]
-            self.say(f"Tool-call format: {agent.dialect}, from the next message on.")
+            self.say(f"Tool-call format: {agent.dialect}. Takes effect with the next message.")
 
     def _offer(self, key: str, current: str, choose: Callable[[str], None]) -> None:
         """List the choices of the option `key`, and pass the chosen one to `choose`."""

@@ -43,15 +43,15 @@ def draw_provider(
 def draw_provider_note(provider: KnownProvider, width: int, styles: ThemeStyles) -> list[Line]:
     """Draw a provider's address, and its key: whether and where it was found, or the next step."""
     if not provider.base_url:
-        return wrap([Segment("Built in: no key, no network, no real model.", styles("text"))], width)
+        return wrap([Segment("Built-in demo model. Needs no key and no network.", styles("text"))], width)
     lines = wrap([Segment(f"Endpoint {one_line(without_user(provider.base_url))}", styles("text"))], width)
     variable = one_line(provider.key_source)
     if not variable:
-        text = "No API key needed; its server must be running · Ctrl+T test"
+        text = "No key needed. Its server must be running."
     elif provider.key_found:
-        text = f"API key: ${variable} · Ctrl+T test"
+        text = f"Key found in {variable}."
     else:
-        text = f"Set {variable} in the environment (export {variable}=…) and restart."
+        text = f"Key not set. Run export {variable}=… in your shell, then restart."
     return [*lines, *wrap([Segment(text, styles("dim"))], width)]
 
 

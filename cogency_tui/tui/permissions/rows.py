@@ -99,7 +99,7 @@ def _describe(row: RuleRow) -> str:
     pattern = _quoted(rule.pattern)
     what = {
         "command": f"Simple commands that begin with {pattern} run",
-        "write": f"Files matching {pattern} are changed",
+        "write": f"Files matching {pattern} can be changed",
         "network": f"Requests to {pattern} run",
         "tool": f"Calls to {pattern} run",
     }[rule.effect]

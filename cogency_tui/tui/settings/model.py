@@ -103,7 +103,7 @@ class SettingsDesk:
         await self._follow(option.key)
         if overridden:
             return f"Saved. {origin.where} overrides it until you quit."
-        return "Saved. Takes effect at the next start." if option.when == "start" else "Saved."
+        return "Saved. Takes effect after a restart." if option.when == "start" else "Saved."
 
     async def undo(self) -> Option:
         """Put the file back as it was before the last change; return the changed option.

@@ -48,9 +48,9 @@ Row: TypeAlias = Heading | SettingRow | GroupRow | LinkRow
 _OPENS = {"provider": "choose_model", "model": "choose_model", "keys": "show_keys"}
 
 LINKS = (
-    LinkRow("/permissions", "permissions", "permission mode, and rules that allow calls without asking"),
+    LinkRow("/permissions", "permissions", "permission mode and rules for calls that run without asking"),
     LinkRow("/trust", "trust", "review and trust this project's .cogency files"),
-    LinkRow("/theme", "set_theme", "all themes with their colors"),
+    LinkRow("/theme", "set_theme", "preview all themes"),
 )
 
 
@@ -65,7 +65,7 @@ def setting_rows(
     for group, members in groupby(found, lambda each: each.option.group):
         rows += _group_rows(group, list(members), rows, is_open=group in unfolded, folds=not requested)
     links = [link for link in LINKS if all(word in f"{link.name} {link.meaning}" for word in requested)]
-    return [*rows, *([Heading(""), Heading("Elsewhere"), *links] if links else [])]
+    return [*rows, *([Heading(""), Heading("More settings"), *links] if links else [])]
 
 
 def _has(words: Sequence[str], preference: Preference) -> bool:
@@ -182,7 +182,7 @@ def _draw_option_note(
     if saved:
         lines += wrap([Segment(f"✓ {one_line(saved)}", styles("good"))], width)
     if preference.option.kind == "table" and not _OPENS.get(preference.option.key):
-        table = f"Edit [{preference.option.key}.NAME] tables in the file."
+        table = f"Edit the [{preference.option.key}.NAME] tables in the file."
         lines += wrap([Segment(table, styles("dim"))], width)
     return [*lines, *wrap([Segment(f"{_describe_source(preference)}.", styles("dim"))], width)]
 
@@ -191,7 +191,7 @@ def describe_widening(option: Option, before: Any, value: Any) -> str:
     """Ask whether to give an option a value that takes a protection away, which `before` gives."""
     means = option.means.get(value, "")
     effect = f"{means[:1].upper()}{means[1:]}.\n\n" if means else ""
-    return f"{option.label}: {shown_value(before)} → {value}\n\n{effect}Change it for all conversations?"
+    return f"{option.label}: {shown_value(before)} → {value}\n\n{effect}Save this for all conversations?"
 
 
 def _sentence(preference: Preference) -> str:
@@ -208,7 +208,7 @@ def _describe_source(preference: Preference) -> str:
     if preference.session is None:
         return origin
     configured = one_line(_read(preference.option, preference.value))
-    return f"Chosen for this session. Configured: {configured} ({origin[0].lower()}{origin[1:]})"
+    return f"In use for this session only. Configured: {configured} ({origin[0].lower()}{origin[1:]})"
 
 
 def _describe_origin(origin: Origin) -> str:

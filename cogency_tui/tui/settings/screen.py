@@ -73,7 +73,7 @@ class SettingsScreen(ListDialog[None, Row]):
         Binding(
             "d,delete",
             "default",
-            "Default",
+            "Reset",
             id="settings.default",
             tooltip="Reset to the default: remove it from your file",
         ),
@@ -197,7 +197,8 @@ class SettingsScreen(ListDialog[None, Row]):
                 await change()
 
         if (before := preference.widened_by(value)) is not None:
-            question = Confirmation(describe_widening(preference.option, before, value))
+            text = describe_widening(preference.option, before, value)
+            question = Confirmation(text, yes="save", no="cancel")
             app_of(self).push_screen(question, answered)
         else:
             await change()
@@ -315,7 +316,7 @@ class SettingsScreen(ListDialog[None, Row]):
         if row is not None and (verb := _verb_of(row)):
             choices.append(("enter", verb, "open"))
         if isinstance(row, SettingRow) and _can_reset(row):
-            choices.append(("d", "default", "default"))
+            choices.append(("d", "reset", "default"))
         if self._desk.can_undo:
             choices.append(("u", "undo", "undo"))
         return [*choices, ("/", "filter", "filter"), ("escape", "close", "close")]

@@ -15,7 +15,7 @@ from cogency_tui.tui.kit.select_list import SelectList, list_keys
 from cogency_tui.tui.settings.active_theme import appearance_of
 from cogency_tui.tui.theme_styles import ThemeStyles, theme_styles_of
 
-_NAME, _KIND = 9, 16
+_NAME, _KIND = 9, 21
 _SAMPLES = ("accent", "edit", "good", "bad", "branch", "dim")
 
 
@@ -26,14 +26,14 @@ def draw_theme(name: str, width: int, styles: ThemeStyles, on: str) -> Line:
         palette = load_palette(name)
     except ConfigError as exc:
         return Line([head, Segment(f"✗ {fit(one_line(str(exc)), width - _NAME - 3)}", styles("bad", on))])
-    described = "as the terminal" if name == AUTO else describe_theme(palette)
-    kind = Segment(described.ljust(_KIND), styles("dim", on))
+    kind = Segment(_describe(name, palette).ljust(_KIND), styles("dim", on))
     line = [head, kind, *_sample(theme_styles_of(name))]
     return Line(line if width_of(line) <= width else line[:2])
 
 
-def describe_theme(palette: Palette) -> str:
-    """Describe a theme in a few words."""
+def _describe(name: str, palette: Palette) -> str:
+    if name == AUTO:
+        return "follows the terminal"
     if palette.ansi:
         return "terminal colors" if palette.colors.accent != palette.colors.text else "no colors"
     return "dark" if palette.dark else "light"
@@ -42,7 +42,7 @@ def describe_theme(palette: Palette) -> str:
 def describe_theme_called(name: str) -> str:
     """Describe the theme of this name, or its problem, in a few words."""
     try:
-        return describe_theme(load_palette(name))
+        return _describe(name, load_palette(name))
     except ConfigError as exc:
         return f"✗ {one_line(str(exc))}"
 

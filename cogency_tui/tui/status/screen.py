@@ -31,7 +31,7 @@ class Fact(NamedTuple):
 def settings_of(status: Status) -> list[Fact]:
     """The settings in force."""
     why = f" ({status.why})" if status.why else ""
-    automatic = f"automatic, now {status.used_mode}{why}" if status.used_mode else "automatic"
+    automatic = f"automatic → {status.used_mode}{why}" if status.used_mode else "automatic"
     facts = [
         Fact("Model", f"{one_line(status.provider)}/{one_line(status.model)}"),
         Fact("Permissions", f"{status.permissions}: {options()['permissions'].means[status.permissions]}"),

@@ -208,8 +208,11 @@ def describe_sandbox(sandbox: str) -> str:
     """Describe what confines commands, in a sentence without its full stop; empty if unknown."""
     state, _colon, reason = one_line(sandbox).partition(": ")
     if state == "sandboxed":
-        return "Commands run without network access and can write only in the project and /tmp"
-    return f"Commands run with all your permissions ({reason})" if state else ""
+        return "On: commands run without network access and can write only in the project and /tmp"
+    if reason == "not tried yet":
+        return "Starts with the first command"
+    off = "Off" if reason == "switched off" else f"Off ({reason})"
+    return f"{off}: commands run with your full permissions" if state else ""
 
 
 def _sandbox(status: Status, styles: ThemeStyles) -> list[Part]:
@@ -219,7 +222,9 @@ def _sandbox(status: Status, styles: ThemeStyles) -> list[Part]:
         return []
     setting = 'Set `sandbox` in the configuration to "off", "auto" or "require"'
     shown = Segment("no sandbox", styles("edit", "background"))
-    return [Part([shown], f"{describe_sandbox(status.sandbox)}. {setting}", _FIGURES)]
+    return [
+        Part([shown], f"No sandbox ({reason}): commands run with your full permissions. {setting}", _FIGURES)
+    ]
 
 
 def _mode(status: Status, styles: ThemeStyles) -> list[Part]:

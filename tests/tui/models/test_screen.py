@@ -168,10 +168,10 @@ async def test_an_endpoint_is_noted_tested_and_asked_and_escape_goes_back_one_st
         await until(pilot, lambda: isinstance(pilot.app.screen, PickerScreen))
         screen = pilot.app.screen
         assert isinstance(screen, PickerScreen)
-        await until(pilot, lambda: "no real model" in note_in(screen))
+        await until(pilot, lambda: "Built-in demo model" in note_in(screen))
         await pilot.press("down")
         await until(pilot, lambda: "Endpoint https://api.openai.com/v1" in note_in(screen))
-        assert "Set OPENAI_API_KEY in the environment" in note_in(screen)
+        assert "Key not set. Run export OPENAI_API_KEY=…" in note_in(screen)
 
         await type_text(pilot, "mine")
         await until(pilot, lambda: f"Endpoint {peer.base_url}" in note_in(screen))

@@ -200,6 +200,8 @@ async def test_a_weaker_file_is_confirmed_though_the_environment_is_as_weak(
         await choose(pilot, "edits")
         await until(pilot, lambda: isinstance(pilot.app.screen, Confirmation))
         await until(pilot, lambda: "ask → edits" in shown(pilot.app.screen.query_one(QuestionBody)))
+        assert "Save this for all conversations?" in shown(pilot.app.screen.query_one(QuestionBody))
+        assert "n cancel" in shown(pilot.app.screen.query_one(Choices))
         await confirm(pilot, "n")
         assert written() == ""
 
@@ -221,7 +223,7 @@ async def test_what_was_chosen_for_the_session_is_shown_as_that(project: Path) -
         listed = await settings(pilot)
         await select(pilot, listed, "mode")
         assert line(listed, "mode").split() == ["Session", "mode", "this", "session", "replay", "mode"]
-        await until(pilot, lambda: "Chosen for this session. Configured: auto (default)." in note(pilot))
+        await until(pilot, lambda: "In use for this session only. Configured: auto (default)." in note(pilot))
         await select(pilot, listed, "permissions")
         assert line(listed, "permissions").split()[1:-1] == ["Permissions", "this", "session", "edits"]
         await until(pilot, lambda: "Configured: plan (set in ~/" in note(pilot))
@@ -242,7 +244,7 @@ async def test_the_theme_in_use_is_shown_and_marked_until_it_is_saved(project: P
         listed = await settings(pilot)
         await select(pilot, listed, "theme")
         assert line(listed, "theme").split() == ["Color", "theme", "this", "session", "day", "theme"]
-        await until(pilot, lambda: "this session. Configured: auto (default)." in note(pilot))
+        await until(pilot, lambda: "this session only. Configured: auto (default)." in note(pilot))
         await pilot.press("enter")
         await until(pilot, lambda: "● day" in shown(pilot.app.screen.query_one("#choice-list")))
         await pilot.press("escape", "escape")
@@ -256,6 +258,7 @@ async def test_the_theme_in_use_is_shown_and_marked_until_it_is_saved(project: P
         listed = await settings(pilot)
         assert line(listed, "theme").split() == ["●", "Color", "theme", "day", "theme"]
         await select(pilot, listed, "theme")
+        await until(pilot, lambda: "d reset" in shown(pilot.app.screen.query_one(Choices)))
         await pilot.press("d")
         await until(pilot, lambda: pilot.app.theme == "night")
         assert written() == ""
@@ -449,7 +452,7 @@ async def test_theme_and_footer_are_seen_at_once_and_the_list_leads_to_the_other
         await until(pilot, lambda: main_of(pilot).has_class("-no-footer"))
         await select(pilot, listed, "mouse")
         await pilot.press("enter")
-        await until(pilot, lambda: "Takes effect at the next start" in note(pilot))
+        await until(pilot, lambda: "Takes effect after a restart" in note(pilot))
 
         await pilot.press("slash")
         await type_text(pilot, "rules")
@@ -492,7 +495,7 @@ async def pages_and_ends_are_reached_by_their_keys(pilot: Pilot[Any], listed: Se
     assert page > 10
     await pilot.press("end")
     assert isinstance(listed.row, LinkRow)
-    assert "Elsewhere" in shown(listed)
+    assert "More settings" in shown(listed)
     await pilot.press("pageup")
     assert listed.selected < len(listed.rows) - 10
     await pilot.press("home")

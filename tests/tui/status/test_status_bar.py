@@ -12,7 +12,7 @@ from cogency_tui.config.options import options
 from cogency_tui.config.schema import PERMISSIONS, Settings
 from cogency_tui.protocol.events import Measure
 from cogency_tui.tui.status.screen import StatusScreen, draw_status
-from cogency_tui.tui.status.status_bar import Status
+from cogency_tui.tui.status.status_bar import Status, describe_sandbox
 from cogency_tui.tui.theme_styles import theme_styles_of
 from tests.tui.driving import app_over, finished, main_of, send, shown, status_of, told, until
 from tests.tui.scripted import ScriptedAgent, metric
@@ -144,8 +144,8 @@ def test_the_dialog_labels_every_figure() -> None:
     for label, value in (
         ("Model", "openai/gpt"),
         ("Permissions", "ask: asks before"),
-        ("Session mode", "automatic, now replay (no sessions)"),
-        ("Sandbox", "Commands run without network"),
+        ("Session mode", "automatic → replay (no sessions)"),
+        ("Sandbox", "On: commands run without network"),
         ("Context used", "23%       46.0k of 200k tokens"),
         ("Tokens sent", "~12.4k"),
         ("Tokens generated", "~1.8k"),
@@ -157,6 +157,19 @@ def test_the_dialog_labels_every_figure() -> None:
         ("Saved by sessions", "~6.1×"),
     ):
         assert f"{label:<20}{value}" in text
+
+
+@pytest.mark.parametrize(
+    ("state", "described"),
+    [
+        ("", ""),
+        ("not sandboxed: switched off", "Off: commands run with your full permissions"),
+        ("not sandboxed: no bwrap", "Off (no bwrap): commands run with your full permissions"),
+        ("not sandboxed: not tried yet", "Starts with the first command"),
+    ],
+)
+def test_the_sandbox_is_described_as_it_is_now(state: str, described: str) -> None:
+    assert describe_sandbox(state) == described
 
 
 async def test_a_click_beside_the_parts_shows_all_figures(project: Path) -> None:
