@@ -10,9 +10,12 @@ from cogency_tui.tui.models.model import ModelRow, without_user
 from cogency_tui.tui.theme_styles import ThemeStyles
 
 _NAME = 14
-_KEY = 31
+_KEY, _SHORT_KEY = 31, 15
+"""Cells of the state of a key, with and without its origin, which the note names as well."""
+
 _MODES = 14
 _SHORTEST = 12
+"""Cells of the default model below which other columns give way to it."""
 
 
 def draw_provider(
@@ -20,24 +23,39 @@ def draw_provider(
 ) -> Line:
     """Draw its name and default model; on the right its modes, and the state and origin of its key."""
     name = fit(one_line(provider.name), _NAME)
-    if not provider.key_source:
-        mark, role, key = "✓", "good", "no key needed"
-    elif provider.key_found:
-        mark, role, key = "✓", "good", f"key in {one_line(provider.key_source)}"
-    else:
-        mark, role, key = "✗", "bad", f"{one_line(provider.key_source)} not set"
-    modes = modes_of(provider.resumes)
-    room = width - 2 - _NAME - _MODES - _KEY - 6
-    model = fit(one_line(provider.model), room) if room >= _SHORTEST else ""
+    room, has_modes, key_width = _columns(width)
+    modes = f"{modes_of(provider.resumes).ljust(_MODES)}  " if has_modes else ""
+    model = _padded(fit(one_line(provider.model), room), room)
     return Line(
         [
             _current(current, styles, on),
             Segment(name.ljust(_NAME), styles("text", on, "bold")),
-            Segment(f"  {_padded(model, max(0, room))}  {modes.ljust(_MODES)}  ", styles("dim", on)),
-            Segment(f"{mark} ", styles(role, on)),
-            Segment(fit(key, _KEY - 2), styles("dim", on)),
+            Segment(f"  {model}  {modes}", styles("dim", on)),
+            *_draw_key(provider, key_width, styles, on),
         ]
     )
+
+
+def _columns(width: int) -> tuple[int, bool, int]:
+    """The cells of the default model, whether the modes fit beside it, and the cells of the key."""
+    rest = width - 2 - _NAME - 4
+    for modes, key in ((_MODES + 2, _KEY), (_MODES + 2, _SHORT_KEY), (0, _SHORT_KEY)):
+        if rest - modes - key >= _SHORTEST:
+            return rest - modes - key, bool(modes), key
+    return max(0, rest - _SHORT_KEY), False, _SHORT_KEY
+
+
+def _draw_key(provider: KnownProvider, width: int, styles: ThemeStyles, on: str) -> list[Segment]:
+    """Draw the state of a provider's key, and its origin where there is room."""
+    source = one_line(provider.key_source)
+    if not source:
+        mark, role, short, full = " ", "dim", "no key needed", "no key needed"
+    elif provider.key_found:
+        mark, role, short, full = "✓", "good", "key set", f"key in {source}"
+    else:
+        mark, role, short, full = "✗", "bad", "key not set", f"{source} not set"
+    key = full if width == _KEY else short
+    return [Segment(f"{mark} ", styles(role, on)), Segment(fit(key, width - 2), styles("dim", on))]
 
 
 def draw_provider_note(provider: KnownProvider, width: int, styles: ThemeStyles) -> list[Line]:

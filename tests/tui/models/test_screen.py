@@ -113,7 +113,10 @@ async def test_providers_say_what_they_support_and_where_their_key_is(
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     async with ChatPeer() as peer, at_work(agent_at(peer.base_url, project), (160, 45)) as pilot:
-        for size in ((160, 45), (80, 24)):
+        for size, set_, unset in (
+            ((160, 45), "key in OPENAI_API_KEY", "ANTHROPIC_API_KEY not set"),
+            ((80, 24), "key set", "key not set"),
+        ):
             await pilot.resize_terminal(*size)
             await until(pilot, lambda size=size: pilot.app.screen.size == size)
             screen = await picker(pilot)
@@ -122,12 +125,22 @@ async def test_providers_say_what_they_support_and_where_their_key_is(
                 for line in providers_in(screen).replace("● ", "●").splitlines()
                 if line
             }
-            assert "resume, replay  ✓ key in OPENAI_API_KEY" in rows["openai"]
-            assert " replay          ✗ ANTHROPIC_API_KEY not set" in rows["anthropic"]
-            assert " replay          ✓ no key needed" in rows["mine"]
+            assert f"resume, replay  ✓ {set_}" in rows["openai"]
+            assert f" replay          ✗ {unset}" in rows["anthropic"]
+            assert " replay            no key needed" in rows["mine"]
+            assert "mine            house" in rows["mine"]
             assert "●offline" in rows["offline"]
             assert KEY not in "".join(rows.values())
             await escape(pilot)
+
+
+@pytest.mark.parametrize("size", [(80, 24), (60, 16)])
+async def test_the_default_model_is_shown_on_a_narrow_screen(project: Path, size: tuple[int, int]) -> None:
+    async with at_work(agent_at("http://127.0.0.1:9", project), size) as pilot:
+        screen = await picker(pilot)
+        await until(pilot, lambda: "offline-1" in providers_in(screen))
+        assert "no key needed" in providers_in(screen)
+        assert "key not set" in providers_in(screen)
 
 
 @pytest.mark.exhaustive
