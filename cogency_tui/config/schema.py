@@ -192,7 +192,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
                 "plan": "read-only; the agent only proposes changes and commands",
                 "ask": "asks before file changes, commands and web access",
                 "edits": "edits project files; asks before commands and web access",
-                "auto": "works in the project without asking; asks before anything outside it",
+                "auto": "runs everything in the project; asks before anything outside",
             },
         ),
     ] = "ask"
