@@ -22,7 +22,7 @@ from cogency_tui.tui.kit.bar import Bar, end_to_end
 from cogency_tui.tui.kit.code import read_code
 from cogency_tui.tui.kit.dialogs import Confirmation
 from cogency_tui.tui.kit.file_text import language_of
-from cogency_tui.tui.kit.keys import act_in_order, draw_key
+from cogency_tui.tui.kit.keys import act_in_order, draw_key, key_name
 from cogency_tui.tui.kit.lines import fit, width_of
 from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.theme_styles import theme_styles_of
@@ -77,9 +77,9 @@ class EditorTitle(Bar):
         )
 
     def _keys(self, *, line: bool) -> list[Segment]:
-        save = "Enter" if self._current.short else "Ctrl+S"
-        keys = [(save, self._current.verb), *([("Ctrl+J", "new line")] if line else []), ("Esc", "cancel")]
-        drawn = (draw_key(key, f"{verb}  ", self.theme_styles, "raised") for key, verb in keys)
+        save = "enter" if self._current.short else "ctrl+s"
+        keys = [(save, self._current.verb), *([("ctrl+j", "new line")] if line else []), ("escape", "cancel")]
+        drawn = (draw_key(key_name(key), f"{verb}  ", self.theme_styles, "raised") for key, verb in keys)
         return [segment for pair in drawn for segment in pair]
 
 

@@ -102,7 +102,7 @@ async def test_home_and_end_go_to_the_ends_of_a_line_of_code_however_it_is_wrapp
 
 async def test_the_field_stays_below_its_hunk_when_the_terminal_becomes_small(one: Reviewer) -> None:
     await one.press("c", *"why")
-    assert "Ctrl+J new line" in shown(one.screen.query_one("#writing-title"))
+    assert "^J new line" in shown(one.screen.query_one("#writing-title"))
     for size in ((80, 24), (60, 16), (140, 40)):
         await one.pilot.resize_terminal(*size)
         await one.until(lambda: one.view.region.contains_region(one.editor.region))
