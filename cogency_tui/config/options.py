@@ -205,7 +205,7 @@ def _option(
         kind = "text"
     return Option(
         key=key,
-        label=extra["label"].format(span=span.partition(",")[0]),
+        label=extra["label"].format(span=span.partition(" (")[0]),
         meaning=(metadata.description or "").format(span=span),
         group=extra["group"],
         rare=extra["rare"],

@@ -89,7 +89,7 @@ class SpanLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         float,
         Meta(ge=0),
         _option(
-            "Spending warning {span} in USD (0 = none)",
+            "Warn at this cost {span}, in USD (0 = never)",
             "Spending warning {span}",
             project="less",
             unit="USD",
@@ -100,7 +100,7 @@ class SpanLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         float,
         Meta(ge=0),
         _option(
-            "Spending limit {span} in USD; asks before exceeding it (0 = no limit)",
+            "Ask before exceeding this cost {span}, in USD (0 = no limit)",
             "Spending limit {span}",
             project="less",
             unit="USD",
@@ -111,7 +111,7 @@ class SpanLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         int,
         Meta(ge=0),
         _option(
-            "Token warning {span}, for a model without a known price (0 = none)",
+            "Warn at this many tokens {span}, if the model has no known price (0 = never)",
             "Token warning {span}",
             project="less",
             unit="tokens",
@@ -122,7 +122,7 @@ class SpanLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         int,
         Meta(ge=0),
         _option(
-            "Token limit {span}, for a model without a known price; asks before exceeding it (0 = no limit)",
+            "Ask before exceeding this many tokens {span}, if the model has no known price (0 = no limit)",
             "Token limit {span}",
             project="less",
             unit="tokens",
@@ -136,7 +136,7 @@ class BudgetSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     turn: Annotated[SpanLimits, _option("per turn")] = SpanLimits()
     conversation: Annotated[SpanLimits, _option("per conversation")] = SpanLimits()
-    day: Annotated[SpanLimits, _option("per day, in local time")] = SpanLimits()
+    day: Annotated[SpanLimits, _option("per day (local time)")] = SpanLimits()
 
 
 class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

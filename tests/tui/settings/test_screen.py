@@ -111,6 +111,14 @@ async def test_every_option_is_there_with_its_meaning_and_origin(project: Path) 
         await until(pilot, lambda: note(pilot).endswith("Default."))
 
 
+def test_no_description_repeats_its_label() -> None:
+    for key, option in options().items():
+        assert not option.meaning.casefold().startswith(option.label.casefold()), key
+    day = options()["budget.day.hard"]
+    assert day.label == "Spending limit per day"
+    assert day.meaning.startswith("Ask before exceeding this cost per day (local time), in USD")
+
+
 async def test_choices_are_listed_with_their_meanings_and_escape_changes_nothing(project: Path) -> None:
     agent = agent_in(project)
     async with at_work(agent, (110, 40)) as pilot:
@@ -515,6 +523,6 @@ async def test_looks(project: Path, size: tuple[int, int], theme: str) -> None:
     async def prepare(pilot: Pilot[Any]) -> None:
         listed = await settings(pilot)
         await select(pilot, listed, "budget.turn.hard")
-        await until(pilot, lambda: "Spending limit per" in note(pilot))
+        await until(pilot, lambda: "exceeding this cost per turn" in note(pilot))
 
     await check_looks("settings", make, prepare, sizes=[size], themes=[theme])
