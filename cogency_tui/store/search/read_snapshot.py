@@ -35,6 +35,9 @@ _TAIL = 4000
 _CACHED = 4_000_000
 """Characters of documents that are cached: consecutive searches read the same ones."""
 
+_STEPS = 20_000
+"""Steps of SQLite's machine, about a millisecond, between two checks whether the search was cancelled."""
+
 _SLICES = (
     "SELECT number, sources FROM recall.slices"
     " WHERE member = (SELECT number FROM recall.members WHERE id = ?) ORDER BY number DESC"
@@ -62,6 +65,12 @@ class View:
         self._distrusted: tuple[int, int] | None = None
         self._cache: dict[int, Document] = {}
         self._cached = 0
+        self._stops = True
+        # Interrupting the connection would also stop the statements after this search.
+        connection.set_progress_handler(self._is_stopped, _STEPS)
+
+    def _is_stopped(self) -> bool:
+        return self._stops and self.cancelled()
 
     def begin(self) -> None:
         """Begin a transaction on the present state, and read the extent of the index."""
@@ -95,9 +104,13 @@ class View:
         self._distrusted = None
 
     def end(self) -> None:
-        """End the transaction, if `begin` came that far."""
+        """End the transaction, if `begin` came that far, even of a cancelled search."""
         if self.connection.in_transaction:
-            self.connection.execute("ROLLBACK")
+            self._stops = False
+            try:
+                self.connection.execute("ROLLBACK")
+            finally:
+                self._stops = True
 
     def last_event(self) -> int:
         """Return the number of the last event."""

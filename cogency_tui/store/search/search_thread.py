@@ -1,7 +1,7 @@
 """Searches in the background: a thread and a connection of its own, cancelled at once.
 
 Appending never waits for a search, nor a search for the index. Cancelling the task that awaits an answer
-stops the query, too, as further typing does.
+stops the query, too, as further typing does. It stops that query only: the next one is answered.
 """
 
 import asyncio
@@ -12,6 +12,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
+from traceback import clear_frames
 from typing import TypeVar
 
 from cogency_tui.errors import StoreError
@@ -22,6 +23,8 @@ from cogency_tui.store.search.read_snapshot import CancelledError
 from cogency_tui.store.search.searcher import Searcher
 
 T = TypeVar("T")
+
+_CANCELLED = "The search was cancelled."
 
 
 class SearchService:
@@ -34,8 +37,8 @@ class SearchService:
         self._directory = directory
         self._thread = ThreadPoolExecutor(1, "search")
         self._searcher: Searcher | None = None
-        self._lock = threading.Lock()
-        self._current: object = None
+        self._running: threading.Event | None = None
+        """Cancels the search that is running."""
 
     async def run(self, work: Callable[[Searcher], T]) -> T:
         """Return the result of `work` on the searcher. Cancelling it stops a running query.
@@ -49,16 +52,12 @@ class SearchService:
             return await asyncio.wrap_future(task)
         except asyncio.CancelledError:
             cancelled.set()
-            with self._lock:
-                if self._current is cancelled and self._searcher is not None:
-                    self._searcher.view.connection.interrupt()
             raise
 
     async def close(self) -> None:
         """Close the connection and end the thread. Repeated calls are allowed."""
-        with self._lock:
-            if self._searcher is not None and self._current is not None:
-                self._searcher.view.connection.interrupt()
+        if (running := self._running) is not None:
+            running.set()
         if self._searcher is not None:
             await asyncio.wrap_future(self._thread.submit(self._searcher.view.connection.close))
             self._searcher = None
@@ -66,21 +65,20 @@ class SearchService:
 
     def _run(self, work: Callable[[Searcher], T], cancelled: threading.Event) -> T:
         if cancelled.is_set():
-            raise StoreError("The search was cancelled.")
+            raise StoreError(_CANCELLED)
+        self._running = cancelled
         try:
             searcher = self._opened()
             searcher.view.cancelled = cancelled.is_set
-            with self._lock:
-                self._current = cancelled
-            try:
-                return self._answer(work, searcher)
-            finally:
-                with self._lock:
-                    self._current = None
-        except CancelledError as exc:
-            raise StoreError("The search was cancelled.") from exc
-        except (OSError, sqlite3.Error) as exc:
+            return self._answer(work, searcher)
+        except (CancelledError, OSError, sqlite3.Error) as exc:
+            # Their cursors would stay open, and with them what the next search must not see.
+            clear_frames(exc.__traceback__)
+            if cancelled.is_set() or isinstance(exc, CancelledError):
+                raise StoreError(_CANCELLED) from exc
             raise store_error(exc, self._directory / FILE) from exc
+        finally:
+            self._running = None
 
     def _answer(self, work: Callable[[Searcher], T], searcher: Searcher) -> T:
         """Answer with the index, or from the store alone where the index is damaged."""
