@@ -41,8 +41,8 @@ class FileList(SelectList[ListRow]):
     BINDING_GROUP_TITLE = "Changed files"
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("up", "move(-1)", "Previous file", show=False, id="review.list.up"),
-        Binding("down", "move(1)", "Next file", show=False, id="review.list.down"),
+        Binding("up,k", "move(-1)", "Previous file", show=False, id="review.list.up"),
+        Binding("down,j", "move(1)", "Next file", show=False, id="review.list.down"),
         Binding("pageup", "page(-1)", "Page up", show=False, id="review.list.page_up"),
         Binding("pagedown", "page(1)", "Page down", show=False, id="review.list.page_down"),
         Binding("home", "end(-1)", "First file", show=False, id="review.list.home"),

@@ -1,9 +1,10 @@
 """The review: changed files on the left, the diff of one on the right, and a key for every decision.
 
 It composes, and passes keys on: `widget_updates` updates the widgets, `actions` decides. The agent may work
-meanwhile: `reload` refreshes the screen.
+meanwhile: `reload` refreshes the screen. Keys typed ahead of a diff that is loading wait for it, in order.
 """
 
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import ClassVar
 
 from textual import events
 from textual.app import ComposeResult
+from textual.binding import ActiveBinding
 from textual.containers import Horizontal
 
 from cogency_tui.agent.review.review import Review
@@ -37,6 +39,13 @@ REVIEW_STYLES = Path(__file__).parent.parent / "styles" / "review.tcss"
 
 _ROOMY = 120
 """Cells from which the list may be wider than a third."""
+
+_CLOSING = ("step_back", "close")
+_ON_LIST = (*_CLOSING, "file(1)", "file(-1)", "switch", "to_list", "group", "help")
+"""Actions that need no diff."""
+
+_ON_FILE = ("do('keep')", "do('revert')", "do('revert_file')", "do('revert_turn')")
+"""Actions that affect the selected file while the list has the focus."""
 
 _LIST = 30
 """The least width of the list beside the diff."""
@@ -77,7 +86,10 @@ class ReviewScreen(AnsweringScreen[Jump | ReviewCommand | None]):
             DiffView(id="review-diff"),
         )
         self._files, self._view = self._widgets.files, self._widgets.view
-        self._showing = Showing(self, review, self._widgets, call, self.fit_list)
+        self._showing = Showing(
+            self, review, self._widgets, call, fit_list=self.fit_list, caught_up=self._act_in_order
+        )
+        self._typed: deque[str] = deque()
         self._picking = Picking(self._view)
         deciding = Deciding(self, review, self._showing.decided)
         self._editor = TextEditor(self._fit_editor, self._close_editor, id="writing")
@@ -129,6 +141,36 @@ class ReviewScreen(AnsweringScreen[Jump | ReviewCommand | None]):
         self._widgets.list_title.light(not in_diff)
         self.set_class(in_diff, "-diff")
 
+    def on_key(self, event: events.Key) -> None:
+        """Queue the key behind those before it. Closing, pressed again, does not wait for the diff."""
+        event.stop()
+        bound = self.active_bindings.get(event.key)
+        if bound is not None and bound.binding.action in _CLOSING and event.key in self._typed:
+            self._typed.clear()
+        self._typed.append(event.key)
+        self._act_in_order()
+
+    def _act_in_order(self) -> None:
+        if self._typed:
+            app_of(self).call_next(self._act)
+
+    async def _act(self) -> None:
+        """Run the queued keys, up to one that acts on a diff that is still loading."""
+        while self._typed:
+            bound = self.active_bindings.get(self._typed[0]) if self.is_active else None
+            if bound is not None and self._waits(bound):
+                return
+            key = self._typed.popleft()
+            if bound is not None:
+                # A binding may pass its key on to the next one: Textual has no public way to it.
+                await app_of(self)._check_bindings(key)  # pyright: ignore[reportPrivateUsage]
+
+    def _waits(self, bound: ActiveBinding) -> bool:
+        """True if the key acts on the diff of the selected file, and that is not shown yet."""
+        action = bound.binding.action
+        on_diff = bound.node in (self, self._view) and action not in _ON_LIST
+        return on_diff and self._showing.is_behind and not (self._files.has_focus and action in _ON_FILE)
+
     def on_select_list_selected(self) -> None:
         self._showing.show_selected()
 
@@ -170,9 +212,6 @@ class ReviewScreen(AnsweringScreen[Jump | ReviewCommand | None]):
     def action_hunk(self, step: int) -> None:
         """Go to another hunk; after the last one of a file, to the next file's first."""
         self.set_focus(self._view)
-        if self._showing.is_behind:
-            # It would skip a file that was never shown.
-            return
         file, place = self._view.file, self._view.place
         if file is None or place is None or not 0 <= place + step < len(file.hunks):
             self._showing.leave(step)

@@ -47,10 +47,18 @@ class Widgets:
 
 
 class Showing:
-    """Shows `review` on a screen; the changes of `call` come first. `fit_list` is called with a new list."""
+    """Shows `review` on a screen; the changes of `call` come first. `fit_list` is called with a new list,
+    `caught_up` when the diff of the selected file is shown."""
 
     def __init__(
-        self, screen: Screen[Any], review: Review, widgets: Widgets, call: str, fit_list: Callable[[], None]
+        self,
+        screen: Screen[Any],
+        review: Review,
+        widgets: Widgets,
+        call: str,
+        *,
+        fit_list: Callable[[], None],
+        caught_up: Callable[[], None],
     ) -> None:
         self.reading = Reading(screen, self, review)
         self._screen = screen
@@ -64,6 +72,8 @@ class Showing:
         self._entry = 0
         self._conflicts = False
         self._fit_list = fit_list
+        self._caught_up = caught_up
+        self._loading = True
 
     def show_overview(self, overview: Overview) -> None:
         """Show the present list."""
@@ -91,6 +101,7 @@ class Showing:
         file, shown = self._files.file, self._view.file
         if file is None:
             self.reading.cancel()
+            self._end_loading()
             nothing = not (self._overview and self._overview.groups)
             self._view.say(_NOTHING if nothing else _NO_MATCH)
             if nothing:
@@ -100,6 +111,7 @@ class Showing:
             self._view.renew()
             self.reading.add_to(shown)
         else:
+            self._loading = True
             self.reading.open(file, again=shown is not None and shown.file.key == file.key)
         self._screen.refresh_bindings()
         self.show_title()
@@ -116,6 +128,7 @@ class Showing:
             self._view.open(file, self._first_hunk(file))
         self.reading.add_to(file)
         self.show_title()
+        self._end_loading()
 
     def show_more(self) -> None:
         """Refresh the shown file after more facts were read."""
@@ -135,6 +148,11 @@ class Showing:
     def show_problem(self, error: CogencyError) -> None:
         """Show a read error."""
         self._view.say(error.advice)
+        self._end_loading()
+
+    def _end_loading(self) -> None:
+        self._loading = False
+        self._caught_up()
 
     def leave(self, way: int) -> None:
         """Go to the next file and its first hunk, or to the previous one and its last."""
@@ -146,9 +164,11 @@ class Showing:
 
     @property
     def is_behind(self) -> bool:
-        """True while the diff of the selected file is loading and another file is shown."""
+        """True while the diff of the selected file is loading, and another file or none is shown."""
         file, shown = self._files.file, self._view.file
-        return file is not None and shown is not None and shown.file.key != file.key
+        if shown is None:
+            return self._loading
+        return file is not None and shown.file.key != file.key
 
     def show_title(self) -> None:
         """Show the state of the selected file."""

@@ -3,7 +3,9 @@
 from pathlib import Path
 
 import pytest
+from textual import events
 
+from cogency_tui.agent.agent import Agent
 from cogency_tui.tui.kit.filter_line import FilterText
 from cogency_tui.tui.main.screen import MainScreen
 from cogency_tui.tui.review.screen import ReviewScreen
@@ -126,3 +128,38 @@ async def test_what_is_picked_stays_when_the_agent_goes_on_with_the_file(project
         await reviewer.press("n")
         await reviewer.until(lambda: "line_30 = 30" in (project / "notes.py").read_text())
         assert reviewer.states == ("new", "new", "reverted")
+
+
+def many_files(project: Path, count: int) -> Agent:
+    """An agent that has changed one line in each of so many files."""
+    for number in range(count):
+        (project / f"file_{number:02}.py").write_text(LINES)
+    lines = (edit(f"file_{number:02}.py", "line_5 = 5\n", "line_5 = 'agent'\n") for number in range(count))
+    return working(project, *lines, "Done.")
+
+
+def type_fast(reviewer: Reviewer, *keys: str) -> None:
+    """Type keys as fast as can be."""
+    for key in keys:
+        reviewer.app.post_message(events.Key(key, key if len(key) == 1 else None))
+
+
+async def test_no_key_is_lost_that_is_typed_before_the_next_diff_is_loaded(project: Path) -> None:
+    async with reviewing(many_files(project, 12)) as reviewer:
+        type_fast(reviewer, *"jjjjjjjjjj")
+        await reviewer.until(lambda: reviewer.path == "file_10.py")
+        type_fast(reviewer, *"kk")
+        await reviewer.until(lambda: reviewer.path == "file_08.py")
+        type_fast(reviewer, *"jyjn")
+        await reviewer.until(lambda: (project / "file_10.py").read_text() == LINES)
+        await reviewer.settled()
+        assert (reviewer.path, reviewer.states) == ("file_10.py", ("reverted",))
+        await reviewer.press("k")
+        assert (reviewer.path, reviewer.states) == ("file_09.py", ("kept",))
+
+
+async def test_letters_move_through_the_list_as_the_arrows_do(project: Path) -> None:
+    async with reviewing(many_files(project, 4)) as reviewer:
+        await reviewer.press("left", "j", "j", "k")
+        assert reviewer.files.has_focus
+        assert (reviewer.path, reviewer.files.selected) == ("file_01.py", 2)
