@@ -30,6 +30,8 @@ class ReviewCommands(FeatureCommands):
         self._reviews: dict[str, Review] = {}
         self._shown: ReviewScreen | None = None
         self._uncounted = False
+        self._counted = 0
+        """The turns whose changes are counted."""
 
     def handlers(self) -> dict[str, Handler]:
         return {"review": self.open}
@@ -55,20 +57,21 @@ class ReviewCommands(FeatureCommands):
     def work(self) -> None:
         """Update an open review when a turn begins or ends; else count the changes of one that has ended."""
         working, shown = self._bridge.working, self._shown
-        if self._uncounted and not working:
+        if not working and (self._uncounted or self._display.transcript.turns > self._counted + 1):
+            # The turn of a queued message began before the one before it was counted.
             self.recount()
         if shown is not None:
             self._screen.call_after_refresh(partial(shown.work, working))
             self.refresh()
-        elif not working and self._called and (conversation_id := self._bridge.conversation_id) is not None:
-            work = partial(self._count_last_turn, conversation_id)
+        elif not working and (conversation_id := self._bridge.conversation_id) is not None:
+            work = partial(self._count_last_turn, conversation_id, self._display.transcript.turns)
             self._screen.run_worker(work, group="review", exclusive=True)
 
     def recount(self) -> None:
         """Mark the files that the agent's lines are in: commands report none, and some may have been
         reverted."""
         # While a turn runs, its results count themselves.
-        self._uncounted = self._bridge.working
+        self._uncounted, self._counted = self._bridge.working, 0
         conversation_id = self._bridge.conversation_id
         if not self._uncounted and conversation_id is not None and self._display.transcript.calls:
             work = partial(self._recount, conversation_id)
@@ -83,23 +86,21 @@ class ReviewCommands(FeatureCommands):
         if self._bridge.working:
             self._uncounted = True
         elif self._bridge.conversation_id == conversation_id:
+            self._counted = self._display.transcript.turns
             turns = {turn: _turn_changes(made) for turn, made in lines.turns.items()}
             self._display.show_changes(_changes(lines.applied), turns)
 
-    async def _count_last_turn(self, conversation_id: str) -> None:
+    async def _count_last_turn(self, conversation_id: str, ended: int) -> None:
         try:
             turn, lines = await self._review_of(conversation_id).lines_of_last_turn()
         except CogencyError:
             # The error is reported when the user opens the review.
             return
-        if lines.files and self._bridge.conversation_id == conversation_id:
-            self._display.show_turn_changes(turn, _turn_changes(lines))
-
-    @property
-    def _called(self) -> bool:
-        """True if the last turn called any tool."""
-        calls, begun = self._display.transcript.calls, self._display.transcript.turn_start
-        return bool(calls) and calls[-1] >= begun
+        # The next turn may have begun since: then the whole conversation is counted at its end.
+        if self._bridge.conversation_id == conversation_id and turn == ended:
+            self._counted = turn
+            if lines.files:
+                self._display.show_turn_changes(turn, _turn_changes(lines))
 
     def _review_of(self, conversation_id: str) -> "Review":
         """The conversation's review, whose results are cached."""
