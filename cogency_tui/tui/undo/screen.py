@@ -28,6 +28,7 @@ class UndoScreen(ReadingScreen[bool]):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("y", "accept", "Apply", id="undo.yes"),
+        Binding("enter", "read_on", "Scroll, then apply", id="undo.read_on"),
         Binding("n", "close", "Cancel", id="undo.no"),
     ]
 
@@ -55,6 +56,16 @@ class UndoScreen(ReadingScreen[bool]):
 
     def action_accept(self) -> None:
         self.dismiss(True)
+
+    def action_read_on(self) -> None:
+        """Scroll on; apply the plan where its end is visible. One that cannot be applied is closed."""
+        body = self.query_one(DialogBody)
+        if body.scroll_offset.y < body.max_scroll_y:
+            self.action_scroll(max(1, body.page - 1))
+        elif self._plan.obstacles:
+            self.action_close()
+        else:
+            self.action_accept()
 
     def _choices(self) -> list[Choice]:
         if self._plan.obstacles:

@@ -118,3 +118,29 @@ async def test_the_title_names_the_turn_also_if_later_ones_changed_nothing(proje
             await pilot.press("y")
             await until(pilot, lambda turn=title[:6]: f"from {turn}" in told(pilot))
     assert (project / "notes.txt").read_text() == "one\ntwo\n"
+
+
+async def test_enter_applies_a_plan_once_its_end_is_visible_and_closes_one_that_cannot_be_applied(
+    project: Path,
+) -> None:
+    text = "".join(f"line {number}\n" for number in range(60))
+    (project / "notes.txt").write_text(text)
+    edit = block("shell", command="sed -i s/line/LINE/ notes.txt")
+    async with working(project, edit, "Done.") as pilot:
+        await send(pilot, "go")
+        await finished(pilot)
+        screen = await undo_screen(pilot, "/undo")
+        body = screen.query_one(DialogBody)
+        assert body.max_scroll_y > 0
+        await pilot.press("enter")
+        assert 0 < body.scroll_offset.y < body.max_scroll_y
+        assert (project / "notes.txt").read_text() == text.upper()
+        await pilot.press("end", "enter")
+        await until(pilot, lambda: "Reverted" in told(pilot))
+        assert (project / "notes.txt").read_text() == text
+
+        (project / "notes.txt").write_text("mine\n")
+        await undo_screen(pilot, "/redo")
+        await pilot.press("end", "enter")
+        await until(pilot, lambda: not isinstance(pilot.app.screen, UndoScreen))
+        assert (project / "notes.txt").read_text() == "mine\n"
