@@ -225,7 +225,7 @@ def _shortened(title: str) -> str:
 def _declined(payload: ResultPayload) -> str:
     """The label of a call that the user has declined, or that their permission mode does not allow."""
     mode = payload.get("mode")
-    return f"Not in {mode} mode" if mode else "Declined"
+    return f"Blocked by {mode} mode" if mode else "Declined"
 
 
 def _output(outcome: str, content: Any) -> str:

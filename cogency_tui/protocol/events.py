@@ -160,7 +160,7 @@ DECLINED = "You declined."
 def outcome_shown(payload: ResultPayload) -> str:
     """The outcome for the user; of a call that they have declined, with their words."""
     if mode := payload.get("mode"):
-        return f"Not in {mode} mode."
+        return f"Blocked by {mode} mode."
     if payload["state"] != "declined":
         return payload.get("brief", payload["outcome"])
     words = payload.get("words")

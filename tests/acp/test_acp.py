@@ -176,8 +176,8 @@ async def test_what_the_mode_does_not_allow_is_no_plain_failure(project: Path, d
         await connection.prompt(session_id=session.session_id, prompt=[acp.text_block(REPLACE)])
     assert not editor.asked
     (declined,) = [updates[-1] for updates in editor.calls().values() if updates[-1].raw_output]
-    assert (declined.status, declined.title) == ("failed", "Not in plan mode: edit greet.py")
-    assert declined.content[0].content.text.strip("`\n") == "Not in plan mode."
+    assert (declined.status, declined.title) == ("failed", "Blocked by plan mode: edit greet.py")
+    assert declined.content[0].content.text.strip("`\n") == "Blocked by plan mode."
 
 
 async def test_a_mode_changes_what_is_asked(project: Path, data: Path) -> None:

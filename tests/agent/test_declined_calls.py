@@ -94,16 +94,16 @@ async def test_a_call_that_the_mode_does_not_allow_is_no_failure(tmp_path: Path)
     (unit,) = [unit for unit in transcript.units if isinstance(unit, CallUnit)]
     styles = theme_styles_of(DEFAULT)
     (line,) = draw_call(unit, Pen(60, styles))
-    assert line.text.split() == ["⊘", "write", "a.py", "not", "in", "plan", "mode"]
+    assert line.text.split() == ["⊘", "write", "a.py", "blocked", "by", "plan", "mode"]
     assert not [part for part in line.segments if part.style and part.style.color == styles("bad").color]
     detail = CallLayout(unit, 60, styles, 0.0)
-    assert "".join(part.text for part in detail.head).startswith("write  ⊘ not in plan mode  ")
+    assert "".join(part.text for part in detail.head).startswith("write  ⊘ blocked by plan mode  ")
     texts = [detail.line(y).text.strip() for y in range(len(detail))]
     assert texts[texts.index("Sent to the model") + 1].startswith("Not allowed: plan mode neither")
 
     announcer = Announcer()
     said = [line for event in events for line in announcer.feed(event)]
-    assert "Tool write (a.py) did not run. Not in plan mode." in said
+    assert "Tool write (a.py) did not run. Blocked by plan mode." in said
     store = await agent.store()
     found = await store.database.read(lambda connection: statistics(connection, None, None, None))
     assert [(use.tool, use.calls, use.failed) for use in found.tools] == [("write", 1, 0)]

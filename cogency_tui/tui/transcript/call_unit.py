@@ -222,7 +222,7 @@ class CallUnit(msgspec.Struct):
     @property
     def word(self) -> str:
         """Its state in a word or two."""
-        return f"not in {self.mode} mode" if self.mode else self.state
+        return f"blocked by {self.mode} mode" if self.mode else self.state
 
     @property
     def settled(self) -> bool:
