@@ -300,6 +300,8 @@ class Cycle:
             result["duration"] = max(0.0, self._scheduler.running_time(call["id"]))
             if not self._scheduler.begun(call["id"]):
                 Sources().record(result["payload"])
+                if state == "interrupted":
+                    result["payload"]["not_run"] = True
             await self.result(result)
         self._close_previews(why, state)
 
@@ -439,7 +441,10 @@ class Cycle:
         stored.
         """
         for id, tool in self._unwritten.items():
-            self._recorder.preview(brief_result(id, tool or "unknown", why, self._clock(), state))
+            result = brief_result(id, tool or "unknown", why, self._clock(), state)
+            if state == "interrupted":
+                result["payload"]["not_run"] = True
+            self._recorder.preview(result)
         self._unwritten.clear()
 
     async def _emit(self, event: Event) -> None:

@@ -128,7 +128,8 @@ class ResultPayload(TypedDict):
     """`outcome` is one line for the user, `content` any JSON value for the model; `error` states whether the
     model receives it as a failure, `state` how the call ended.
 
-    `brief` is the line for the user of a failure whose `outcome` is worded for the model.
+    `brief` is the line for the user of a failure whose `outcome` is worded for the model. `not_run` marks an
+    interrupted call that had not begun: it has done nothing.
 
     `refused` is the reason why permissions did not allow the call; if the user declined it, `words` are what
     they wrote to that; if it was the permission mode, `mode` is its name. A result in place of a call that
@@ -143,6 +144,7 @@ class ResultPayload(TypedDict):
     error: bool
     state: CallState
     brief: NotRequired[str]
+    not_run: NotRequired[bool]
     refused: NotRequired[str]
     words: NotRequired[str]
     mode: NotRequired[str]
@@ -161,6 +163,8 @@ def outcome_shown(payload: ResultPayload) -> str:
     """The outcome for the user; of a call that they have declined, with their words."""
     if mode := payload.get("mode"):
         return f"Blocked by {mode} mode."
+    if payload.get("not_run"):
+        return "Interrupted before it ran."
     if payload["state"] != "declined":
         return payload.get("brief", payload["outcome"])
     words = payload.get("words")
@@ -178,7 +182,8 @@ _MARKS: dict[CallState, str] = {
 
 def mark_of(payload: ResultPayload) -> str:
     """The glyph for the end of a call."""
-    return _MARKS.get(payload["state"], "✗")
+    state: CallState = "skipped" if payload.get("not_run") else payload["state"]
+    return _MARKS.get(state, "✗")
 
 
 class ResultEvent(TypedDict):

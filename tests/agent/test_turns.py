@@ -194,6 +194,7 @@ async def test_interrupting_a_command_answers_it_at_once_and_ends_its_processes(
     assert [event["payload"]["outcome"] for event in results(events)] == ["interrupted", "interrupted"]
     assert [event["payload"]["state"] for event in results(events)] == ["interrupted", "interrupted"]
     # The first has run, the second has not.
+    assert [event["payload"].get("not_run", False) for event in results(events)] == [False, True]
     assert [event["duration"] > 0 for event in results(events)] == [True, False]
     assert types(events)[-1] == "interrupt"
     assert not (project / "b").exists()

@@ -27,7 +27,7 @@ _LATEST = 5
 _NEAR = 100
 """Calls that another one may depend on: no turn writes more before it waits for one."""
 
-_FAILED: frozenset[State] = frozenset({"failed", "skipped", "interrupted"})
+_FAILED: frozenset[State] = frozenset({"failed", "skipped", "interrupted", "not run"})
 
 Key = int | str
 """The key of a row: the number of a call's unit, or the id of a background command."""
@@ -248,6 +248,7 @@ _FAILED_MARK = {
     "declined": "was declined",
     "skipped": "was skipped",
     "interrupted": "was interrupted",
+    "not run": "did not run",
 }
 
 

@@ -39,8 +39,8 @@ _LEAST_SUBJECT = 12
 
 _LEAST_FACT = 6
 _TIMED: frozenset[State] = frozenset({"running", "done", "failed", "interrupted"})
-_QUIET: frozenset[State] = frozenset({"queued", "declined", "skipped"})
-_OBVIOUS = OPEN | frozenset[State](("done", "interrupted"))
+_QUIET: frozenset[State] = frozenset({"queued", "declined", "skipped", "not run"})
+_OBVIOUS = OPEN | frozenset[State](("done", "interrupted", "not run"))
 """States that need no reason."""
 
 _TAIL = 3

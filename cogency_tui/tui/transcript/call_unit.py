@@ -30,6 +30,7 @@ State = Literal[
     "declined",
     "skipped",
     "interrupted",
+    "not run",
 ]
 
 GLYPHS: dict[State, str] = {
@@ -42,6 +43,7 @@ GLYPHS: dict[State, str] = {
     "declined": "⊘",
     "skipped": "⊘",
     "interrupted": "■",
+    "not run": "⊘",
 }
 ROLES: dict[State, str] = {
     "writing": "running",
@@ -53,6 +55,7 @@ ROLES: dict[State, str] = {
     "declined": "dim",
     "skipped": "dim",
     "interrupted": "edit",
+    "not run": "dim",
 }
 OPEN: frozenset[State] = frozenset({"writing", "queued", "waiting", "running"})
 
@@ -198,7 +201,7 @@ class CallUnit(msgspec.Struct):
         self.content = packed_texts(payload["content"])
         self.arguments = packed_texts(self.args)
         self._pieces.clear()
-        self.state = payload["state"]
+        self.state = "not run" if payload.get("not_run") else payload["state"]
         if self.content is not None:
             self.output = None
         elif self.output:

@@ -481,7 +481,7 @@ class Transcript:
         done = (unit for unit in reversed(self.units) if isinstance(unit, Prose | CallUnit | UserMessage))
         last = next(done, None)
         return (isinstance(last, Prose) and last.interrupted) or (
-            isinstance(last, CallUnit) and last.state == "interrupted"
+            isinstance(last, CallUnit) and last.state in ("interrupted", "not run")
         )
 
     def _append(self, unit: Unit, touched: set[int]) -> int:
