@@ -1,7 +1,7 @@
 """The keys of the review that decide: their targets, and the dialogs that precede a decision."""
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
@@ -95,17 +95,9 @@ class Picking:
             self._view.renew()
 
 
-def next_undecided(file: OpenFile, place: int | None, but: Sequence[str]) -> int | None:
-    """The first hunk after `place` that is undecided and not among `but`."""
-    hunks = enumerate(file.hunks)
-    return next(
-        (
-            index
-            for index, hunk in hunks
-            if place is not None and index > place and hunk.state == "new" and hunk.id not in but
-        ),
-        None,
-    )
+def undecided(file: OpenFile, but: Collection[str]) -> list[int]:
+    """The hunks that are undecided and not among `but`."""
+    return [at for at, hunk in enumerate(file.hunks) if hunk.state == "new" and hunk.id not in but]
 
 
 OpenEditor = Callable[[Task, str, Callable[[str], None]], None]
@@ -132,6 +124,8 @@ class Acting:
         self._picking = picking
         self._deciding = deciding
         self._open_editor = open_editor
+        self._decided: tuple[FileKey | None, set[str]] = None, set()
+        """Hunks of a file that were just decided: their states follow."""
         self.handlers: Mapping[str, Callable[[], None]] = {
             "keep": self.keep,
             "revert": self.revert,
@@ -139,7 +133,7 @@ class Acting:
             "revert_turn": self.revert_turn,
             "edit": self.edit,
             "comment": self.comment,
-            "undo": deciding.undo,
+            "undo": self.undo,
             "redo": deciding.redo,
             "settle_ours": partial(self.settle, "ours"),
             "settle_theirs": partial(self.settle, "theirs"),
@@ -168,6 +162,11 @@ class Acting:
         """Revert all changes of the turn."""
         if file := self._files.file:
             self._deciding.revert(Target(file.key.turn), report=True)
+
+    def undo(self) -> None:
+        """Undo the last decision."""
+        self._decided = None, set()
+        self._deciding.undo()
 
     def edit(self) -> None:
         """Edit the lines of the hunk, or those of its conflict."""
@@ -298,14 +297,19 @@ class Acting:
         return self._picking.target() if self._shown is not None else None
 
     def _go_on(self, target: Target) -> None:
-        """Go to the next undecided hunk after a decision, if there is one."""
+        """After a decision, go to the next undecided hunk; from a file without any, to a later file's."""
         file = self._shown
         self._picking.clear()
         if file is None or not target.hunks:
             return
-        place = next_undecided(file, self._view.place, target.hunks)
-        if place is not None:
-            self._view.go_to(place)
+        key, decided = self._decided
+        decided = {*target.hunks, *(decided if key == file.file.key else ())}
+        self._decided = file.file.key, decided
+        left, place = undecided(file, decided), self._view.place
+        if not left:
+            self._files.select_undecided()
+        elif place is not None and left[-1] > place:
+            self._view.go_to(next(at for at in left if at > place))
 
     def _warn(self, text: str) -> None:
         self._screen.notify(text, severity="warning", markup=False)

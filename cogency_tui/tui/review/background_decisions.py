@@ -39,9 +39,10 @@ Work = Callable[[], Awaitable[Outcome | None]]
 
 
 class Deciding:
-    """Acts on `review` for `screen`; `after` receives the outcome of each action."""
+    """Acts on `review` for `screen`; `after` receives the outcome of each action, and whether the user is to
+    be led to what it affected."""
 
-    def __init__(self, screen: Screen[Any], review: Review, after: Callable[[Outcome], None]) -> None:
+    def __init__(self, screen: Screen[Any], review: Review, after: Callable[[Outcome, bool], None]) -> None:
         self._screen = screen
         self._review = review
         self._after = after
@@ -110,7 +111,7 @@ class Deciding:
             self._report(f"{text} (U redo)")
             return outcome
 
-        self._do(work)
+        self._do(work, follow=True)
 
     def redo(self) -> None:
         """Redo what was undone."""
@@ -121,19 +122,19 @@ class Deciding:
             self._report(f"{text} (u undo)")
             return outcome
 
-        self._do(work)
+        self._do(work, follow=True)
 
-    def _do(self, work: Work) -> None:
-        app_of(self._screen).run_worker(partial(self._carry_out, work), group="review-decide")
+    def _do(self, work: Work, *, follow: bool = False) -> None:
+        app_of(self._screen).run_worker(partial(self._carry_out, work, follow), group="review-decide")
 
-    async def _carry_out(self, work: Work) -> None:
+    async def _carry_out(self, work: Work, follow: bool) -> None:
         try:
             outcome = await work()
         except CogencyError as exc:
             self._warn(exc.advice)
             outcome = None
         if self._screen.is_attached:
-            self._after(outcome or Outcome())
+            self._after(outcome or Outcome(), follow)
 
     async def _confirm(self, question: str) -> bool:
         return bool(await app_of(self._screen).push_screen_wait(Confirmation(f"{question} Continue?")))

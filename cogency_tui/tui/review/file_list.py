@@ -69,6 +69,12 @@ class FileList(SelectList[ListRow]):
             2 * self.MARGIN + _LEFT + columns.name + columns.counts + max(_STATE, columns.glyphs) + 2 * _SPACE
         )
 
+    def select_undecided(self) -> None:
+        """Select the next file with an undecided hunk, if there is one."""
+        below = enumerate(self.rows[self.selected + 1 :], self.selected + 1)
+        undecided = (y for y, row in below if isinstance(row, FileRow) and "new" in row.file.states)
+        self.select(next(undecided, self.selected))
+
     def show_rows(self, rows: Sequence[ListRow], selected: int) -> None:
         """Show other rows at the same scroll position, with the one at a place selected."""
         self.rows = rows

@@ -178,10 +178,12 @@ class Showing:
         way = "" if self._view.way == "auto" else self._view.way
         self._widgets.file_title.show(file, opened, picked or way)
 
-    def decided(self, outcome: Outcome) -> None:
-        """Refresh after a decision, and select the file that it affected, if that is another."""
+    def decided(self, outcome: Outcome, follow: bool) -> None:
+        """Refresh after a decision; `follow` selects the file that it affected, if that is another. A
+        conflict is shown anyway."""
         file = self._files.file
-        paths = {edit.path for edit in outcome.edits}
+        paths = {edit.path for edit in outcome.edits} if follow else set[str]()
+        paths |= {conflict.path for conflict in outcome.conflicts}
         if file is not None and paths and not paths & {file.path, file.old_path}:
             keys = (row.file.key for row in self._rows if isinstance(row, FileRow) and row.file.path in paths)
             self._goal = next(keys, None)

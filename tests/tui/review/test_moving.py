@@ -150,11 +150,11 @@ async def test_no_key_is_lost_that_is_typed_before_the_next_diff_is_loaded(proje
         await reviewer.until(lambda: reviewer.path == "file_10.py")
         type_fast(reviewer, *"kk")
         await reviewer.until(lambda: reviewer.path == "file_08.py")
-        type_fast(reviewer, *"jyjn")
-        await reviewer.until(lambda: (project / "file_10.py").read_text() == LINES)
+        type_fast(reviewer, *"jykjjn")
+        await reviewer.until(lambda: (project / "file_11.py").read_text() == LINES)
         await reviewer.settled()
-        assert (reviewer.path, reviewer.states) == ("file_10.py", ("reverted",))
-        await reviewer.press("k")
+        assert (reviewer.path, reviewer.states) == ("file_11.py", ("reverted",))
+        await reviewer.press("k", "k")
         assert (reviewer.path, reviewer.states) == ("file_09.py", ("kept",))
 
 
@@ -163,3 +163,41 @@ async def test_letters_move_through_the_list_as_the_arrows_do(project: Path) -> 
         await reviewer.press("left", "j", "j", "k")
         assert reviewer.files.has_focus
         assert (reviewer.path, reviewer.files.selected) == ("file_01.py", 2)
+
+
+async def test_a_decision_leads_to_the_next_undecided_hunk_of_a_later_file(project: Path) -> None:
+    async with reviewing(many_files(project, 4)) as reviewer:
+        await reviewer.press("J", "y", "K", "K", "n")
+        # The second file is decided.
+        assert reviewer.path == "file_02.py"
+        type_fast(reviewer, *"yn")
+        await reviewer.until(lambda: (project / "file_03.py").read_text() == LINES)
+        await reviewer.settled()
+        # There is no other.
+        assert (reviewer.path, reviewer.states) == ("file_03.py", ("reverted",))
+        # An undo leads back to the lines that it restores.
+        await reviewer.press("k")
+        await reviewer.press("u")
+        assert (reviewer.path, reviewer.states) == ("file_03.py", ("new",))
+
+
+async def test_a_file_is_left_only_when_all_its_hunks_are_decided_however_fast(project: Path) -> None:
+    (project / "notes.py").write_text(LINES)
+    agent = working(project, *edited(5, 20, 35), write("pad.py", "pad = 1\n"), "Done.")
+    async with reviewing(agent) as reviewer:
+        await reviewer.press("j", "n", "n")
+        assert (reviewer.path, reviewer.states) == ("notes.py", ("new", "reverted", "reverted"))
+        await reviewer.press("u", "u", "k", "k")
+        type_fast(reviewer, *"yyyy")
+        await reviewer.until(lambda: reviewer.path == "pad.py")
+        await reviewer.settled()
+        assert reviewer.states == ("kept",)
+        await reviewer.press("K")
+        assert reviewer.states == ("kept", "kept", "kept")
+
+
+async def test_a_conflict_is_shown_though_the_decision_led_on(project: Path) -> None:
+    async with reviewing(many_files(project, 2)) as reviewer:
+        (project / "file_00.py").write_text(LINES.replace("line_5 = 5", "line_5 = 'mine'"))
+        await reviewer.press("n")
+        await reviewer.until(lambda: (reviewer.path, reviewer.states) == ("file_00.py", ("conflict",)))
