@@ -11,6 +11,7 @@ from cogency_tui.tui.prompt.vim.commands import REDO
 from cogency_tui.tui.prompt.vim.editor import Editor, VimMode
 from cogency_tui.tui.prompt.vim.text_objects import Span
 from cogency_tui.tui.prompt.vim.undo_steps import UndoSteps
+from cogency_tui.tui.terminal.input import AltKey
 
 if TYPE_CHECKING:
     from cogency_tui.tui.prompt.prompt import Prompt
@@ -83,17 +84,24 @@ class VimKeys:
     async def take(self, event: events.Key) -> bool:
         """Handle a key; return whether it is Vim's."""
         mode = self.mode
-        taken = self._leave_insert(event) if mode == "insert" else await self._take(event)
+        taken = await (self._take_inserting(event) if mode == "insert" else self._take(event))
         if self.mode != mode:
             self._prompt.show_mode()
         return taken
 
-    def _leave_insert(self, event: events.Key) -> bool:
+    async def _take_inserting(self, event: events.Key) -> bool:
+        """Handle a key in insert mode: Esc, which may have come in one piece with the key after it."""
+        if isinstance(event, AltKey) and event.typed.isprintable():
+            self._leave_insert()
+            return await self._take(events.Key(event.typed, event.typed))
         if event.key != "escape":
             return False
+        self._leave_insert()
+        return True
+
+    def _leave_insert(self) -> None:
         self._editor.leave_insert()
         self._prompt.end_offers()
-        return True
 
     async def _take(self, event: events.Key) -> bool:
         """Handle a key in normal mode."""
@@ -105,7 +113,8 @@ class VimKeys:
             return event.key == "escape" and bool(pending)
         if not self._editor.pending and key in "/@!" and not self._prompt.text:
             self.append()
-            return False
+            self._prompt.insert(key)
+            return True
         if self._editor.pending or not await self._takes_whole(key):
             self._editor.type(key)
         return True

@@ -91,6 +91,23 @@ _INTRODUCED = {
 }
 
 
+class AltKey(events.Key):
+    """A key of Alt that the terminal reports as ESC and a character, as it does Esc with `typed` right after.
+
+    It has no text, unless keyboards have a character of their own there.
+    """
+
+    __slots__ = ["typed"]
+
+    def __init__(self, key: str, character: str | None, typed: str) -> None:
+        super().__init__(key, character)
+        self.typed = typed
+
+
+# Widgets handle it as any key.
+AltKey.handler_name = events.Key.handler_name
+
+
 class BackgroundReport(Message):
     """The terminal's answer to `ASK_BACKGROUND`."""
 
@@ -143,6 +160,8 @@ class TerminalInput:
             return
         if self._state is _State.ESCAPE:
             yield events.Key("escape", "\x1b")
+        elif self._state in _INTRODUCED.values() and len(self._sequence) == len(_ESCAPE) + 1:
+            yield from self._with_alt(self._sequence[1:].decode())
         self._state = _State.TEXT
 
     @property
@@ -205,15 +224,15 @@ class TerminalInput:
 
     def _with_alt(self, character: str) -> Iterator[Message]:
         known = f"\x1b{character}"
-        if known in ANSI_SEQUENCES_KEYS:
-            yield from self._parser.feed(known)
-            return
-        for event in self._parser.feed(character):
-            if isinstance(event, events.Key) and len(event.key) == 1:
-                shift = "shift+" if event.key.isupper() else ""
-                yield events.Key(f"alt+{shift}{event.key.lower()}", event.character)
-            else:
+        is_known = known in ANSI_SEQUENCES_KEYS
+        for event in self._parser.feed(known if is_known else character):
+            if not isinstance(event, events.Key) or not (character.isprintable() or character == "\r"):
                 yield event
+            elif is_known:
+                yield AltKey(event.key, event.character, character)
+            else:
+                shift = "shift+" if character.isupper() else ""
+                yield AltKey(f"alt+{shift}{event.key.lower()}", None, character)
 
     def _read_sequence(self, data: bytes) -> "_Reading":
         end = _end(_PARAMETERS, data)
@@ -242,6 +261,7 @@ class TerminalInput:
         self._state = _State.TEXT
         sequence = (self._sequence + data[:1]).decode("ascii", "replace")
         if sequence not in ANSI_SEQUENCES_KEYS:
+            yield from self._with_alt("O")
             return data
         yield from self._parser.feed(sequence)
         return data[1:]

@@ -99,6 +99,9 @@ def test_vims_keys_need_no_pause_after_esc(project: Path, tmp_path: Path) -> Non
         terminal.wait_for("NORMAL")
         terminal.send("0dwix" + ESCAPE)
         terminal.wait_for(lambda text: "xtwo three" in text and "NORMAL" in text)
+        # In one piece, as over a slow connection, it is no key of Alt.
+        terminal.send("A four" + ESCAPE + "0x")
+        terminal.wait_for(lambda text: "two three four" in text and "xtwo" not in text and "NORMAL" in text)
 
 
 def _editor(tmp_path: Path, script: str) -> str:

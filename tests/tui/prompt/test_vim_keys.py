@@ -15,6 +15,7 @@ from cogency_tui.tui.help.screen import HelpScreen
 from cogency_tui.tui.main.screen import MainScreen
 from cogency_tui.tui.palette import Palette
 from cogency_tui.tui.recall.screen import RecallScreen
+from cogency_tui.tui.terminal.input import TerminalInput
 from tests.tui.driving import (
     app_over,
     asked,
@@ -78,6 +79,32 @@ async def test_esc_keeps_a_text_and_twice_in_the_empty_prompt_goes_back(
         assert (prompt_of(pilot).text, prompt_of(pilot).vim_mode) == ("next", "normal")
         await type_keys(pilot, "dd⟨escape⟩⟨escape⟩")
         await until(pilot, lambda: isinstance(pilot.app.screen, RewindScreen))
+
+
+@pytest.mark.parametrize(
+    ("keys", "text"),
+    [
+        ("\x1b0X", "|one two"),
+        ("\x1b0x", "|ne two"),
+        ("\x1bk", "earlie|r"),
+        ("\x1bfe", "one tw|o"),
+        ("\x1bbD", "one| "),
+        ("\x1bdd", "|"),
+        ("\x1bOhey", "hey|\none two"),
+        ("\x1b[D\x1b[D!", "one t!|wo"),
+        ("\x1bOD!", "one tw!|o"),
+        ("\x1b[200~!\x1b[201~", "one two!|"),
+        ("\x1b[100;3u!", "one two!|"),
+    ],
+)
+async def test_esc_and_the_next_key_may_come_in_one_piece(project: Path, keys: str, text: str) -> None:
+    async with app_over(agent_in(project)).run_test(size=(100, 30)) as pilot:
+        prompt_of(pilot).remember([Written("earlier")])
+        await type_text(pilot, "one two")
+        for event in TerminalInput().feed(keys.encode()):
+            pilot.app.post_message(event)
+        await pilot.pause()
+        assert marked(pilot) == text
 
 
 async def test_j_and_k_go_through_the_history_at_the_ends_of_the_text(project: Path) -> None:

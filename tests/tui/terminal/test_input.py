@@ -9,7 +9,7 @@ from textual.message import Message
 from textual.messages import InBandWindowResize, TerminalSupportsSynchronizedOutput
 
 from cogency_tui.tui.terminal import input as terminal_input
-from cogency_tui.tui.terminal.input import QUICK_ESCAPE, STALL, BackgroundReport, TerminalInput
+from cogency_tui.tui.terminal.input import QUICK_ESCAPE, STALL, AltKey, BackgroundReport, TerminalInput
 
 MESSAGES = (
     events.Key,
@@ -63,6 +63,10 @@ def keys(messages: Iterable[Message]) -> list[str]:
         (b"\x1b[99;5u", ["ctrl+c"]),
         (b"\x1bx", ["alt+x"]),
         (b"\x1bX", []),
+        (b"\x1bD", ["alt+shift+d"]),
+        (b"\x1b.", ["alt+full_stop"]),
+        (b"\x1b\r", ["alt+enter"]),
+        (b"\x1bOh", ["alt+shift+o", "h"]),
         (b"\x1b\x1b[A", ["escape", "up"]),
         (b"\x1bf", ["ctrl+right"]),
     ],
@@ -106,7 +110,7 @@ OPEN = {
 def test_what_is_no_key_is_dropped_and_what_follows_is_read(data: bytes) -> None:
     typing = Typing()
     assert typing.feed(data) == []
-    assert typing.wait() == []
+    assert not [event for event in typing.wait() if not isinstance(event, AltKey) or event.character]
     assert keys(typing.feed(b"n")) == ["n"]
 
 
@@ -134,6 +138,15 @@ def test_an_escape_alone_is_the_key() -> None:
     typing = Typing()
     assert typing.feed(b"\x1b") == []
     assert keys(typing.wait()) == ["escape"]
+
+
+@pytest.mark.parametrize("typed", "0kdfbOP[]X^_/.")
+def test_a_key_of_alt_says_what_was_typed_if_it_was_esc_and_a_key(typed: str) -> None:
+    typing = Typing()
+    (key,) = [*typing.feed(b"\x1b", typed.encode()), *typing.wait()]
+    assert isinstance(key, AltKey)
+    assert key.typed == typed
+    assert typing.feed(b"") == typing.wait() == []
 
 
 def test_a_window_that_does_not_know_its_pixels_has_a_size() -> None:
