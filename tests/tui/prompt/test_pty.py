@@ -104,6 +104,76 @@ def test_vims_keys_need_no_pause_after_esc(project: Path, tmp_path: Path) -> Non
         terminal.wait_for(lambda text: "two three four" in text and "xtwo" not in text and "NORMAL" in text)
 
 
+HOME = "\x01"
+EDITS = [
+    # What is sent after a text, and what is left of it, with the character typed then.
+    (HOME, "|one two three"),
+    (HOME + "\x05", "one two three|"),
+    (HOME + "⟨alt+d⟩", "| two three"),
+    (HOME + "⟨alt+f⟩", "one| two three"),
+    (HOME + "\x1b[1;5C", "one| two three"),
+    ("⟨alt+b⟩", "one two |three"),
+    ("\x1b[1;5D", "one two |three"),
+    ("\x17", "one two |"),
+    ("\x1b\x7f", "one two |"),
+    ("\x15", "|"),
+    (HOME + "⟨alt+f⟩\x0b", "one|"),
+    (HOME + "⟨alt+f⟩\x0b\x1f", "one| two three"),
+    (HOME + "⟨alt+x⟩⟨alt+o⟩", "|one two three"),
+]
+BREAKS = ["\n", "\x1b\r", "\x1b[13;3u", "\x1b[13;2u"]
+
+
+@pytest.mark.parametrize("vim", [False, True], ids=["plain", "vim"])
+def test_the_keys_of_the_prompt_reach_it(project: Path, tmp_path: Path, vim: bool) -> None:
+    config = tmp_path / "config.toml"
+    config.write_text(f"vim = {str(vim).lower()}\n")
+    environ = {"COGENCY_CONFIG": str(config)}
+    with Terminal(cwd=project, data=tmp_path / "data", environ=environ) as terminal:
+        terminal.wait_for("INSERT" if vim else "offline")
+        for keys, left in EDITS:
+            terminal.send("one two three" + _with_alt(keys, extended=vim) + "|")
+            terminal.wait_for(lambda text, left=left: left in _prompt_rows(text))
+            assert "INSERT" in terminal.text or not vim
+            terminal.send("\x05\x15\x15")
+            terminal.wait_for("Ask, @file")
+        for number, key in enumerate(BREAKS):
+            terminal.send(f"{key}line{number}")
+            terminal.wait_for(lambda text, number=number: f"line{number}" in _prompt_rows(text))
+        terminal.send("\x1b[200~" + "pasted\n" * 50 + "\x1b[201~")
+        terminal.wait_for("[pasted 50 lines]")
+        terminal.send(_with_alt("⟨alt+o⟩", extended=vim))
+        terminal.wait_for(lambda text: "pasted" in _prompt_rows(text))
+
+
+def test_the_keys_of_the_queue_reach_the_prompt(project: Path, tmp_path: Path) -> None:
+    with Terminal("--permissions", "auto", cwd=project, data=tmp_path / "data") as terminal:
+        terminal.wait_for("offline")
+        terminal.send("run `sleep 60`" + ENTER)
+        terminal.wait_for("Running shell")
+        terminal.send("first" + ENTER + "second" + ENTER)
+        terminal.wait_for("2 second")
+        terminal.send(UP + "\x1b[1;3A")
+        terminal.wait_for("2 first")
+        terminal.send("\x1b[1;3B")
+        terminal.wait_for("1 first")
+        terminal.send("\x1bx")
+        terminal.wait_for(lambda text: "second" not in text and "1 first" in text)
+
+
+def _with_alt(keys: str, *, extended: bool) -> str:
+    """Write keys of Alt as the terminal does: by ESC, or (`extended`) by the code of their character."""
+    for letter in "bdfox":
+        sent = f"\x1b[{ord(letter)};3u" if extended else f"\x1b{letter}"
+        keys = keys.replace(f"⟨alt+{letter}⟩", sent)
+    return keys
+
+
+def _prompt_rows(text: str) -> list[str]:
+    """The rows of the prompt, without the bar beside them."""
+    return [line.strip(" ▌") for line in text.splitlines() if line.startswith((" ▌", "▌"))]
+
+
 def _editor(tmp_path: Path, script: str) -> str:
     path = tmp_path / "editor.sh"
     path.write_text(f"#!/bin/sh\n{script}\n")
