@@ -133,11 +133,13 @@ class ChipArea(TextArea):
                 return row, start if column - start < end - column else end
         return location
 
+    def pasted(self, event: events.Paste) -> str:
+        """The text to insert for a paste: a chip for a big one."""
+        text = clean(event.text)
+        self.hides = self.hides or text != event.text.replace("\r\n", "\n").replace("\r", "\n")
+        return self.fold(text) if is_big(text) else text
+
     async def _on_paste(self, event: events.Paste) -> None:
         event.stop()
         event.prevent_default()
-        text = clean(event.text)
-        self.hides = self.hides or text != event.text.replace("\r\n", "\n").replace("\r", "\n")
-        self.replace(
-            self.fold(text) if is_big(text) else text, *self.selection, maintain_selection_offset=False
-        )
+        self.replace(self.pasted(event), *self.selection, maintain_selection_offset=False)

@@ -520,8 +520,11 @@ class Prompt(ChipArea):
             self._vim.append()
 
     async def _on_paste(self, event: events.Paste) -> None:
-        # Textual calls the handler of the base class after this one.
-        self._append()
+        """Paste after Vim's cursor; otherwise Textual calls the handler of the base class after this one."""
+        if self._vim is not None and self._vim.mode == "normal":
+            event.stop()
+            event.prevent_default()
+            self._vim.paste(self.pasted(event))
 
     async def _on_key(self, event: events.Key) -> None:
         """Handle the prompt's own keys here, in the order in which they were typed.

@@ -81,6 +81,11 @@ class VimKeys:
             self._editor.append()
             self._prompt.show_mode()
 
+    def paste(self, text: str) -> None:
+        """Insert a paste after the cursor of normal mode, as a step for undo."""
+        self._steps.mark()
+        self._editor.paste(text)
+
     async def take(self, event: events.Key) -> bool:
         """Handle a key; return whether it is Vim's."""
         mode = self.mode

@@ -129,9 +129,9 @@ async def test_a_chip_is_one_character(project: Path) -> None:
     async with app_over(agent_in(project)).run_test(size=(100, 30)) as pilot:
         await begin(pilot, "a|b")
         await paste(pilot, BIG)
-        assert prompt_of(pilot).vim_mode == "insert"
-        assert marked(pilot) == f"ab{CHIP}|"
-        await type_keys(pilot, "!⟨escape⟩h")
+        assert prompt_of(pilot).vim_mode == "normal"
+        assert marked(pilot) == f"ab|{CHIP}"
+        await type_keys(pilot, "a!⟨escape⟩h")
         assert marked(pilot) == f"ab|{CHIP}!"
         await pilot.press("x")
         assert marked(pilot) == "ab|!"
@@ -139,6 +139,27 @@ async def test_a_chip_is_one_character(project: Path) -> None:
         assert prompt_of(pilot).text == "ab!"
         await pilot.press("P")
         assert prompt_of(pilot).written.full == f"ab{BIG}!"
+
+
+@pytest.mark.parametrize(
+    ("before", "pasted", "after"),
+    [
+        ("on|e two", "X Y", "oneX |Y two"),
+        ("|", "one\ntwo", "one\ntw|o"),
+        ("o|ne", "two\n", "ontw|o\ne"),
+        ("o|ne", BIG, f"on|{CHIP}e"),
+    ],
+)
+async def test_a_paste_in_normal_mode_goes_after_the_cursor_and_is_undone_at_once(
+    project: Path, before: str, pasted: str, after: str
+) -> None:
+    async with app_over(agent_in(project)).run_test(size=(100, 30)) as pilot:
+        await begin(pilot, before)
+        await type_keys(pilot, "2d")
+        await paste(pilot, pasted)
+        assert (marked(pilot), prompt_of(pilot).vim_mode) == (after, "normal")
+        await pilot.press("u")
+        assert marked(pilot) == before
 
 
 @pytest.mark.parametrize(

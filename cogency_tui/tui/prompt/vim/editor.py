@@ -72,6 +72,15 @@ class Editor:
         command = Command(span.end - span.start, operator=operator, motion="l")
         self._operate(command, Target(span, span.start))
 
+    def paste(self, text: str) -> None:
+        """Insert `text` after the cursor, which is then on its last character; ends an incomplete command."""
+        self.pending = ""
+        before = self._buffer.text
+        place = changes.insertion_place("a", before, self._buffer.at)
+        self._buffer.apply(Replacement(place, place, text, place))
+        # Only now a chip in it is a single character.
+        self._buffer.move(place + max(0, len(self._buffer.text) - len(before) - 1))
+
     def _run(self, command: Command) -> None:
         if command.motion[:1] in ("f", "F", "t", "T"):
             self._find = Find(command.motion[0], command.argument)
