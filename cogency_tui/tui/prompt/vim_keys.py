@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 from textual import events
 from textual.document._document import Selection
 
+from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.prompt.vim.buffer import Buffer
-from cogency_tui.tui.prompt.vim.commands import REDO
+from cogency_tui.tui.prompt.vim.commands import BLOCK, REDO, missing
 from cogency_tui.tui.prompt.vim.editor import Editor, VimMode
 from cogency_tui.tui.prompt.vim.text_objects import Span
 from cogency_tui.tui.prompt.vim.undo_steps import UndoSteps
@@ -32,6 +33,7 @@ VIM_KEYS = (
     ("u Ctrl+R .", "Undo, redo, repeat"),
     ("/ @ !", "In the empty prompt: command, mention, shell"),
     (": ?", "Command palette, help"),
+    ("v R m q /", "Missing: visual, replace, marks, macros, search"),
 )
 """The keys and their meanings, for the help."""
 
@@ -43,6 +45,7 @@ _KEYS: Mapping[str, str] = {
     "delete": "x",
     "backspace": "\b",
     "ctrl+r": REDO,
+    "ctrl+v": BLOCK,
 }
 _AFTER_OPERATOR: Mapping[str, str] = {"up": "k", "down": "j"}
 """Keys that otherwise are the prompt's."""
@@ -121,8 +124,14 @@ class VimKeys:
             self._prompt.insert(key)
             return True
         if self._editor.pending or not await self._takes_whole(key):
-            self._editor.type(key)
+            self._type(key)
         return True
+
+    def _type(self, key: str) -> None:
+        """Pass a key to the editor, and report what it begins in vain."""
+        if not self._editor.pending and (feature := missing(key)):
+            app_of(self._prompt).notify(f"No {feature} in the prompt", markup=False)
+        self._editor.type(key)
 
     async def _takes_whole(self, key: str) -> bool:
         """Handle a key that is more than a command to the editor; return whether it is one."""

@@ -28,6 +28,7 @@ from tests.tui.driving import (
     send,
     shown,
     status_of,
+    told,
     type_text,
     until,
 )
@@ -172,6 +173,20 @@ async def test_operators_work_on_what_the_mouse_selected(project: Path, keys: st
         prompt_of(pilot).selection = Selection((0, 8), (0, 0))
         await type_keys(pilot, keys)
         assert marked(pilot) == (text if "P" not in keys else "one two| one two three")
+
+
+async def test_a_command_that_is_missing_says_so(project: Path) -> None:
+    async with app_over(agent_in(project)).run_test(size=(100, 30), notifications=True) as pilot:
+        await begin(pilot, "|one")
+        for keys, feature in (
+            ("viwd", "visual mode"),
+            ("ma", "marks"),
+            ("qaq", "macros"),
+            ("R", "replace mode"),
+        ):
+            await type_keys(pilot, keys)
+            await until(pilot, lambda: f"No {feature} in the prompt" in told(pilot))  # noqa: B023
+        assert marked(pilot) == "|one"
 
 
 async def test_ctrl_r_redoes_in_normal_mode_and_recalls_otherwise(project: Path) -> None:

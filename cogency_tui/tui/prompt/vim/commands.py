@@ -1,4 +1,9 @@
-"""The grammar of the keys: what a sequence of them commands."""
+"""The grammar of the keys: what a sequence of them commands.
+
+A command that the prompt does not have is `unknown` only with its last key, so that none of its keys commands
+something else: an operator with its motion or object, a mark with its letter, a selection with the operator
+that ends it, replace mode and a search up to Esc.
+"""
 
 import re
 from dataclasses import dataclass
@@ -10,17 +15,43 @@ from cogency_tui.tui.prompt.vim.motions import MOTIONS
 REDO = "\x12"
 """Ctrl+R."""
 
+BLOCK = "\x16"
+"""Ctrl+V."""
+
 _COUNT = r"[1-9]\d*(?!\d)"
 _KEYS = re.escape("".join(key for key in MOTIONS if len(key) == 1))
 _MOTION = rf"gg|[{_KEYS}]|[fFtT]."
 _OBJECT = r"[ia][wWp\"'`()b\[\]{}B<>]"
+_REGISTER = r"\"."
+"""The name of a register, of which there is one, whatever it is called."""
+
 _COMMAND = re.compile(
-    rf"(?P<count>{_COUNT})?(?:(?P<motion>{_MOTION})|(?P<operator>[dcy<>])(?P<second>{_COUNT})?"
+    rf"(?P<count>{_COUNT})?(?:{_REGISTER}(?P<repeated>{_COUNT})?)?"
+    rf"(?:(?P<motion>{_MOTION})|(?P<operator>[dcy<>])(?P<second>{_COUNT})?"
     rf"(?:(?P<target>{_MOTION})|(?P<object>{_OBJECT})|(?P<lines>(?P=operator)))"
     rf"|(?P<command>[xXDCYsSJpP~oOaAiIu.{REDO}]|r.))",
     re.DOTALL,
 )
-_BEGUN = re.compile(r"(?:[1-9]\d*)?(?:[dcy<>](?:[1-9]\d*)?[iagfFtT]?|[rgfFtT])?")
+_WAY = rf"[vV{BLOCK}]"
+_SELECTION = rf"(?P<way>{_WAY})(?:\d|{_MOTION}|{_OBJECT}|{_REGISTER}|[oO]|(?!(?P=way)){_WAY})*"
+_OPERATED = r"(?:[dcy<>=!]|g[uU~?qw])(?:[1-9]\d*)?(?:[iagfFtT'`\[\]z]|/.*)?"
+_TYPED = r"(?:c(?:[ia][st]|['`\[\]].|[nN*#HML()])|g?R|/).*"
+"""What text, or a pattern, follows up to Esc."""
+
+_BEGUN = re.compile(
+    r"(?:[1-9]\d*)?(?:\"(?:.(?:[1-9]\d*)?)?)?"
+    rf"(?:{_OPERATED}|{_TYPED}|g?r|[gfFtTm'`@qzZ\[\]]|g['`]|{_SELECTION}(?:[iagfFtTr\"]|[cCsSRIA:/].*)?)?",
+    re.DOTALL,
+)
+
+_MISSING = {
+    **dict.fromkeys(("v", "V", BLOCK), "visual mode"),
+    **dict.fromkeys("m'`", "marks"),
+    **dict.fromkeys("q@", "macros"),
+    "R": "replace mode",
+    "/": "search",
+}
+"""What Vim has and the prompt does not, by the key that begins it."""
 
 _SHORT = {
     "x": ("d", "l"),
@@ -67,7 +98,7 @@ def parse(keys: str) -> Command | Literal["begun", "unknown"]:
     if found is None:
         return "begun" if _BEGUN.fullmatch(keys) else "unknown"
     given = {name: text for name, text in found.groupdict().items() if text}
-    count = _product([int(given[name]) for name in ("count", "second") if name in given])
+    count = _product([int(given[name]) for name in ("count", "repeated", "second") if name in given])
     if short := _SHORT.get(given.get("command", "")):
         operator, motion = short
         return Command(count, operator=operator, motion=motion, lines=not motion)
@@ -79,6 +110,11 @@ def parse(keys: str) -> Command | Literal["begun", "unknown"]:
         given.get("object", ""),
         "lines" in given,
     )
+
+
+def missing(key: str) -> str:
+    """What the prompt does not have of that which `key` begins in Vim; empty if it has that."""
+    return _MISSING.get(key, "")
 
 
 def _product(counts: list[int]) -> int:

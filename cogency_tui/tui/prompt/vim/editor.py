@@ -35,6 +35,7 @@ class Editor:
         self._find: Find | None = None
         self._register = Register()
         self._last: LastChange | None = None
+        self._recording = False
         self._begin_insertion()
 
     def start_over(self) -> None:
@@ -62,9 +63,17 @@ class Editor:
 
     def type(self, key: str) -> None:
         """Handle a key in normal mode."""
-        command = parse(self.pending + key)
-        self.pending = self.pending + key if command == "begun" else ""
-        if isinstance(command, Command):
+        if key == "q" and not self.pending and self._recording:
+            self._recording = False
+            return
+        keys, self.pending = self.pending + key, ""
+        command = parse(keys)
+        if command == "begun":
+            self.pending = keys
+        elif command == "unknown":
+            # The next `q` ends a macro: it has no name after it.
+            self._recording = keys[:-1] == "q"
+        else:
             self._run(command)
 
     def operate(self, operator: str, span: Span) -> None:

@@ -22,6 +22,8 @@ from cogency_tui.tui.prompt.vim.commands import Command, parse
         ("S", Command(operator="c", lines=True)),
         ("2rx", Command(2, "rx")),
         ("4.", Command(4, ".")),
+        ('"ap', Command(command="p")),
+        ('2"a3dd', Command(6, operator="d", lines=True)),
     ],
 )
 def test_keys_make_a_command_only_when_complete(keys: str, command: Command) -> None:
@@ -29,9 +31,14 @@ def test_keys_make_a_command_only_when_complete(keys: str, command: Command) -> 
     assert parse(keys) == command
 
 
-@pytest.mark.parametrize("keys", ["gx", "dx", "cd", "dg0", "diq", "3v", "d\x12", "m"])
+@pytest.mark.parametrize("keys", ["gx", "dx", "cd", "dg0", "diq", "d\x12", "ma", '"aQ', "3vd", "guiw", "zz"])
 def test_other_keys_are_unknown(keys: str) -> None:
     assert parse(keys) == "unknown"
+
+
+@pytest.mark.parametrize("keys", ["viw2jf", "Rany text", "cit<b>", "vjc\nnew", "/a pattern", "g~i", "d'"])
+def test_keys_of_a_missing_command_are_swallowed_to_its_end(keys: str) -> None:
+    assert {parse(keys[:end]) for end in range(1, len(keys) + 1)} == {"begun"}
 
 
 def test_a_count_has_a_limit() -> None:

@@ -143,10 +143,37 @@ KEYS: Cases = [
 ]
 
 
+MISSING: Cases = [
+    ("one |two", "viwdx", "one |wo"),
+    ("one |two", "vfod0x", "|ne two"),
+    ("one |two", "v⟨escape⟩x", "one |wo"),
+    ("one |two", "vvx", "one |wo"),
+    ("one |two", "vrax", "one |wo"),
+    ("|one\ntwo", "Vjdx", "|ne\ntwo"),
+    ("|one\ntwo", "vVggd⟨ctrl+v⟩2jIx⟨escape⟩x", "|ne\ntwo"),
+    ("|one\ntwo", "vecnew⟨escape⟩citnew⟨escape⟩x", "|ne\ntwo"),
+    ("|one\ntwo", "vggyx", "|ne\ntwo"),
+    ("o|ne\ntwo", '"ayyjp', "one\ntwo\n|one"),
+    ("|one two", '"+dw"+P', "one| two"),
+    ("|one two three four five six seven", '2"a3dw', "|seven"),
+    ("|one two", '"_d⟨escape⟩x', "|ne two"),
+    ("|one two", "majd'ax", "|ne two"),
+    ("|one two", "`ay`ax", "|ne two"),
+    ("|one two", "qaxq@ax", "|e two"),
+    ("|one two", "Rab⟨escape⟩x", "|ne two"),
+    ("|one two", "guiwx", "|ne two"),
+    ("|one two", "g~iwgUUg?2fox", "|ne two"),
+    ("|one two", "==>>=ipx", "    |ne two"),
+    ("|one two", "zzZ[[(dsx", "|ne two"),
+    ("|one two", "/two⟨escape⟩d/two⟨escape⟩x", "|ne two"),
+    ("|one two", "ditgix", "|ne two"),
+]
+
+
 @pytest.mark.parametrize(
     "cases",
-    [MOTIONS, OPERATORS, OBJECTS, CHANGES, REPETITION, UNDO, KEYS],
-    ids=["motions", "operators", "objects", "changes", "repetition", "undo", "keys"],
+    [MOTIONS, OPERATORS, OBJECTS, CHANGES, REPETITION, UNDO, KEYS, MISSING],
+    ids=["motions", "operators", "objects", "changes", "repetition", "undo", "keys", "missing"],
 )
 async def test_keys_edit_as_in_vim(project: Path, cases: Cases) -> None:
     async with app_over(agent_in(project)).run_test(size=(100, 30)) as pilot:
