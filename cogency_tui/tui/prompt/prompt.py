@@ -234,7 +234,10 @@ class Prompt(ChipArea):
         return self._vim is not None and self._vim.claims(key)
 
     def walk(self, step: int) -> None:
-        """Go to a later or earlier message; where there is none, the cursor stays."""
+        """Go on in the text, or to a later or earlier message; where there is none, the cursor stays."""
+        if self._goes_within(step):
+            (self.action_cursor_down if step > 0 else self.action_cursor_up)()
+            return
         at, text = self.cursor_location, self.text
         (self.action_later if step > 0 else self.action_earlier)()
         if self.text == text:
@@ -329,7 +332,7 @@ class Prompt(ChipArea):
             return
         if self._completion is not None and self._word is not None:
             self._completion.move(-1)
-        elif self.cursor_location[0]:
+        elif self._goes_within(-1):
             self.action_cursor_up()
         elif self._queue.held is not None:
             self._walk_queue(self._queue.held - 1)
@@ -349,7 +352,7 @@ class Prompt(ChipArea):
             return
         if self._completion is not None and self._word is not None:
             self._completion.move(1)
-        elif not self.cursor_at_last_line:
+        elif self._goes_within(1):
             self.action_cursor_down()
         elif self._queue.held is not None:
             self._walk_queue(self._queue.held + 1)
@@ -473,6 +476,13 @@ class Prompt(ChipArea):
         """Return whether there is a line, as it is wrapped, above or below the cursor."""
         wrapped = self.wrapped_document
         return 0 <= wrapped.location_to_offset(self.cursor_location).y + step < wrapped.height
+
+    def _goes_within(self, step: int) -> bool:
+        """Return whether the cursor goes up or down in the text; in a message of the history by lines, not
+        by the rows into which they are wrapped."""
+        if self._place < len(self._history) and self.written == self._history[self._place]:
+            return not (self.cursor_at_last_line if step > 0 else self.cursor_at_first_line)
+        return self._has_line(step)
 
     def _offer(self) -> None:
         if self._completion is not None and self.vim_mode in (None, "insert"):

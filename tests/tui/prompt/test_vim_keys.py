@@ -126,6 +126,47 @@ async def test_j_and_k_go_through_the_history_at_the_ends_of_the_text(project: P
         assert prompt.vim_mode == "normal"
 
 
+async def test_rows_of_a_wrapped_line_are_gone_through_before_the_history(project: Path) -> None:
+    async with app_over(agent_in(project)).run_test(size=(60, 30)) as pilot:
+        prompt = prompt_of(pilot)
+        prompt.remember([Written("oldest"), Written("old " * 40)])
+        draft = "word " * 30 + "end"
+        await begin(pilot, f"{draft}|")
+        second, *_, last = prompt.wrapped_document.get_offsets(0)
+        for keys, column in (
+            ("g0", last),
+            ("gkg$", last - 1),
+            ("5gkg$", second - 1),
+            ("0gj", second),
+            ("gk3l2gj", prompt.wrapped_document.get_offsets(0)[1] + 3),
+            ("9gj", last + 3),
+        ):
+            await type_keys(pilot, keys)
+            assert prompt.cursor_location == (0, column), keys
+        await pilot.press("$")
+        for _row in prompt.wrapped_document.get_offsets(0):
+            await pilot.press("k")
+            assert prompt.text == draft
+        await pilot.press("k")
+        assert prompt.text == "old " * 40
+        await pilot.press("k")
+        assert prompt.text == "oldest"
+        await type_keys(pilot, "jj")
+        assert prompt.text == draft
+        await pilot.press("i", "up")
+        assert prompt.text == draft
+        await pilot.press(*["up"] * len(prompt.wrapped_document.get_offsets(0)))
+        assert prompt.text == "old " * 40
+
+
+async def test_a_row_may_begin_in_a_chip(project: Path) -> None:
+    async with app_over(agent_in(project)).run_test(size=(60, 30)) as pilot:
+        await begin(pilot, "word " * 9 + "an|")
+        await paste(pilot, BIG)
+        await type_keys(pilot, "x0gjP")
+        assert prompt_of(pilot).written.full.count(BIG) == 1
+
+
 async def test_a_chip_is_one_character(project: Path) -> None:
     async with app_over(agent_in(project)).run_test(size=(100, 30)) as pilot:
         await begin(pilot, "a|b")
@@ -213,7 +254,7 @@ async def test_keys_of_the_screen_work_in_normal_mode(project: Path) -> None:
         await pilot.press("escape", "question_mark")
         await until(pilot, lambda: isinstance(pilot.app.screen, HelpScreen))
         await type_text(pilot, "vim")
-        await until(pilot, lambda: "Next word, previous word, end of word" in seen(pilot))
+        await until(pilot, lambda: "Next word, previous word, ends of words" in seen(pilot))
         await pilot.press("escape")
         await pilot.press("escape")
         assert (marked(pilot), prompt_of(pilot).vim_mode) == ("|one", "normal")

@@ -70,6 +70,22 @@ class Buffer:
         """The width of `text`."""
         return cells(self.unfolded(text).expandtabs(TAB))
 
+    def rows(self) -> list[int]:
+        """The places where the rows of the screen begin, into which long lines are wrapped."""
+        starts: list[int] = []
+        start = 0
+        for number, line in enumerate(self._area.document.lines):
+            columns = 0, *self._area.wrapped_document.get_offsets(number)
+            starts += (start + self._place_in(line, column) for column in columns)
+            start += len(self._folded(line)) + 1
+        return starts
+
+    def _place_in(self, line: str, column: int) -> int:
+        """The place of a column in its line; in a chip that of the chip."""
+        chips = chips_in(line, self._area.written.pastes)
+        outside = next((start for start, end in chips if start < column < end), column)
+        return len(self._folded(line[:outside]))
+
     def _location(self, text: str, place: int) -> Location:
         return row_of(text, place), len(self.unfolded(text[line_start(text, place) : place]))
 

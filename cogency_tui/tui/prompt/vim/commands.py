@@ -20,7 +20,8 @@ BLOCK = "\x16"
 
 _COUNT = r"[1-9]\d*(?!\d)"
 _KEYS = re.escape("".join(key for key in MOTIONS if len(key) == 1))
-_MOTION = rf"gg|[{_KEYS}]|[fFtT]."
+_LONG = "|".join(re.escape(key) for key in MOTIONS if len(key) > 1)
+_MOTION = rf"{_LONG}|[{_KEYS}]|[fFtT]."
 _OBJECT = r"[ia][wWp\"'`()b\[\]{}B<>]"
 _REGISTER = r"\"."
 """The name of a register, of which there is one, whatever it is called."""

@@ -107,7 +107,7 @@ class Editor:
         text, at = buffer.text, buffer.at
         column = buffer.cells(text[line_start(text, at) : at])
         want = self._aim.column if self._aim and self._aim.at == at else column
-        return Origin(text, at, buffer.cells, want, command.count, command.operator, self._find)
+        return Origin(text, at, buffer.cells, buffer.rows, want, command.count, command.operator, self._find)
 
     def _move(self, command: Command) -> None:
         move = move_of(command.motion, self._origin(command))

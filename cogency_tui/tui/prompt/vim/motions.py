@@ -3,7 +3,8 @@
 A motion returns None where it cannot move: an operator then does nothing.
 """
 
-from collections.abc import Callable, Iterator
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Literal, NamedTuple, TypeAlias
@@ -74,12 +75,14 @@ class Origin:
     """Where a motion starts, and what is known there.
 
     `count` is 0 if none was typed; `want` is the column, in cells, that `j` and `k` aim at; `find` is the
-    last search, and `operator` the waiting operator.
+    last search, and `operator` the waiting operator. `rows` returns the places where the rows of the screen
+    begin.
     """
 
     text: str
     at: int
     cells: Callable[[str], int]
+    rows: Callable[[], Sequence[int]]
     want: float
     count: int = 0
     operator: str = ""
@@ -186,18 +189,76 @@ def _vertical(origin: Origin, direction: int) -> Move | None:
     target = min(max(0, row + direction * origin.times), last)
     if target == row:
         return None
-    place = _place_in_row(origin, row_start(text, target))
+    start = row_start(text, target)
+    place = _place_at_column(origin, start, last_place(text, start), origin.want)
     return Move(place, "lines", want=origin.want)
 
 
-def _place_in_row(origin: Origin, start: int) -> int:
-    """The place in the line that begins at `start` that is nearest to the wanted column."""
-    text = origin.text
-    last = last_place(text, start)
+def _place_at_column(origin: Origin, start: int, last: int, column: float) -> int:
+    """The place from `start` to `last` that is nearest to a column, in cells, from `start`."""
     place = start
-    while place < last and origin.cells(text[start : place + 1]) <= origin.want:
+    while place < last and origin.cells(origin.text[start : place + 1]) <= column:
         place += 1
     return place
+
+
+def _column(origin: Origin) -> Move:
+    start = line_start(origin.text, origin.at)
+    column = origin.times - 1
+    place = _place_at_column(origin, start, last_place(origin.text, start), column)
+    return Move(place, want=column)
+
+
+def _screen_row(origin: Origin) -> tuple[Sequence[int], int]:
+    """The rows of the screen, and the number of that of the cursor."""
+    rows = origin.rows()
+    return rows, bisect_right(rows, origin.at) - 1
+
+
+def _row_last(text: str, rows: Sequence[int], row: int) -> int:
+    """The last place of a row of the screen."""
+    last = last_place(text, rows[row])
+    return min(last, rows[row + 1] - 1) if row + 1 < len(rows) else last
+
+
+def _vertical_on_screen(origin: Origin, direction: int) -> Move | None:
+    text = origin.text
+    rows, row = _screen_row(origin)
+    target = min(max(0, row + direction * origin.times), len(rows) - 1)
+    if target == row:
+        return None
+    column = origin.want - origin.cells(text[line_start(text, origin.at) : rows[row]])
+    start = rows[target]
+    place = _place_at_column(origin, start, _row_last(text, rows, target), column)
+    return Move(place, want=column + origin.cells(text[line_start(text, start) : start]))
+
+
+def _first_on_screen(origin: Origin) -> Move:
+    rows, row = _screen_row(origin)
+    return Move(rows[row])
+
+
+def _last_on_screen(origin: Origin) -> Move:
+    rows, row = _screen_row(origin)
+    return Move(_row_last(origin.text, rows, row), "inclusive", want=END_OF_LINE)
+
+
+def _line_away(origin: Origin, rows: int) -> Move | None:
+    """The first word of the line so many lines below, or (negative) above."""
+    row, last = row_of(origin.text, origin.at), origin.text.count("\n")
+    target = min(max(0, row + rows), last)
+    if rows and target == row:
+        return None
+    return Move(first_word(origin.text, row_start(origin.text, target)), "lines")
+
+
+def _last_word_of_line(origin: Origin) -> Move:
+    """The last character of the line that is not blank."""
+    text = origin.text
+    there = row_start(text, row_of(text, origin.at) + origin.times - 1)
+    start = line_start(text, there)
+    body = text[start : line_end(text, there)].rstrip(" \t")
+    return Move(start + max(0, len(body) - 1), "inclusive")
 
 
 def _row(origin: Origin, default: int) -> Move:
@@ -255,6 +316,16 @@ def _word_end(origin: Origin, *, big: bool) -> Move | None:
     if at == len(text):
         at = last_place(text, at)
     return Move(at, "inclusive") if at != origin.at or origin.operator else None
+
+
+def _previous_end(origin: Origin, *, big: bool) -> Move | None:
+    """The end of the word before; an empty line is a word."""
+    text, at = origin.text, origin.at
+    for _ in range(origin.times):
+        places = range(at - 1, -1, -1)
+        ends = (place for place in places if ends_word(text, place, big=big) or is_empty_line(text, place))
+        at = next(ends, 0)
+    return Move(at, "inclusive") if at != origin.at else None
 
 
 def _word_start(origin: Origin, *, big: bool) -> Move | None:
@@ -365,6 +436,17 @@ MOTIONS: dict[str, Motion] = {
     "0": _first_column,
     "^": _first_word,
     "$": _line_end,
+    "|": _column,
+    "gj": partial(_vertical_on_screen, direction=1),
+    "gk": partial(_vertical_on_screen, direction=-1),
+    "g0": _first_on_screen,
+    "g$": _last_on_screen,
+    "g_": _last_word_of_line,
+    "+": lambda origin: _line_away(origin, origin.times),
+    "-": lambda origin: _line_away(origin, -origin.times),
+    "_": lambda origin: _line_away(origin, origin.times - 1),
+    "ge": partial(_previous_end, big=False),
+    "gE": partial(_previous_end, big=True),
     "gg": _first_row,
     "G": _last_row,
     "w": partial(_word, big=False),

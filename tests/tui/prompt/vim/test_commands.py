@@ -31,7 +31,7 @@ def test_keys_make_a_command_only_when_complete(keys: str, command: Command) -> 
     assert parse(keys) == command
 
 
-@pytest.mark.parametrize("keys", ["gx", "dx", "cd", "dg0", "diq", "d\x12", "ma", '"aQ', "3vd", "guiw", "zz"])
+@pytest.mark.parametrize("keys", ["gx", "dx", "cd", "dgx", "diq", "d\x12", "ma", '"aQ', "3vd", "guiw", "zz"])
 def test_other_keys_are_unknown(keys: str) -> None:
     assert parse(keys) == "unknown"
 

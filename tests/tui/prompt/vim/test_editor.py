@@ -41,6 +41,25 @@ MOTIONS: Cases = [
     ("漢字|かな", "b", "|漢字かな"),
 ]
 
+MORE_MOTIONS: Cases = [
+    ("o|ne\n  two\nthree", "+", "one\n  |two\nthree"),
+    ("one\n  two\nth|ree", "2-", "|one\n  two\nthree"),
+    ("  one tw|o", "_", "  |one two"),
+    ("o|ne\ntwo\nthree", "d+", "|three"),
+    ("|one two  ", "g_", "one tw|o  "),
+    ("|one two  ", "dg_", "|  "),
+    ("one, tw|o", "ge", "one|, two"),
+    ("one, tw|o", "gE", "one|, two"),
+    ("on|e", "ge", "|one"),
+    ("one\n\ntw|o", "2ge", "on|e\n\ntwo"),
+    ("one tw|o x", "dge", "on| x"),
+    ("one tw|o", "3|", "on|e two"),
+    ("one tw|o", "d|", "|o"),
+    ("one\nt|wo", "gk", "o|ne\ntwo"),
+    ("one\nt|wo", "g0x", "one\n|wo"),
+    ("o|ne\ntwo", "dgj", "o|wo"),
+]
+
 OPERATORS: Cases = [
     ("one |two three", "dw", "one |three"),
     ("one |two", "dw", "one| "),
@@ -172,8 +191,18 @@ MISSING: Cases = [
 
 @pytest.mark.parametrize(
     "cases",
-    [MOTIONS, OPERATORS, OBJECTS, CHANGES, REPETITION, UNDO, KEYS, MISSING],
-    ids=["motions", "operators", "objects", "changes", "repetition", "undo", "keys", "missing"],
+    [MOTIONS, MORE_MOTIONS, OPERATORS, OBJECTS, CHANGES, REPETITION, UNDO, KEYS, MISSING],
+    ids=[
+        "motions",
+        "more motions",
+        "operators",
+        "objects",
+        "changes",
+        "repetition",
+        "undo",
+        "keys",
+        "missing",
+    ],
 )
 async def test_keys_edit_as_in_vim(project: Path, cases: Cases) -> None:
     async with app_over(agent_in(project)).run_test(size=(100, 30)) as pilot:
