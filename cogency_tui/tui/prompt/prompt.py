@@ -172,6 +172,8 @@ class Prompt(ChipArea):
         self._history: list[Written] = []
         self._place = 0
         self._draft = Written("")
+        self._edited: dict[int, Written] = {}
+        """Messages of the history as they were edited since the last one was sent, by their places."""
 
     @property
     def unsent(self) -> Written:
@@ -188,7 +190,9 @@ class Prompt(ChipArea):
         """Insert `history`, the oldest first, before the entries since, with which it may overlap."""
         known = len(self._history)
         self._history = following(history, self._history)
-        self._place += len(self._history) - known
+        added = len(self._history) - known
+        self._place += added
+        self._edited = {place + added: written for place, written in self._edited.items()}
 
     def recall(self, texts: Sequence[str]) -> None:
         """Append the messages of a resumed conversation to the history."""
@@ -197,6 +201,7 @@ class Prompt(ChipArea):
         others = [entry for entry in self._history if entry.full not in entries]
         self._history = [*others, *({**entries, **known}).values()]
         self._place = len(self._history)
+        self._edited = {}
 
     def note(self, written: Written) -> None:
         """Append `written` to the history."""
@@ -306,6 +311,7 @@ class Prompt(ChipArea):
             return
         hides, self.hides = self.hides or reveal(written.full) != written.full, False
         self.note(written)
+        self._edited = {}
         self._start_over()
         self.post_message(self.Sent(written, hides=hides))
 
@@ -340,10 +346,7 @@ class Prompt(ChipArea):
             self._draft = self.written
             self.put(self._queue.hold(len(self._queue) - 1))
         elif self._place:
-            if self._place == len(self._history):
-                self._draft = self.written
-            self._place -= 1
-            self.put(self._history[self._place])
+            self._visit(self._place - 1)
         else:
             self.action_cursor_up()
 
@@ -357,11 +360,19 @@ class Prompt(ChipArea):
         elif self._queue.held is not None:
             self._walk_queue(self._queue.held + 1)
         elif self._place < len(self._history):
-            self._place += 1
-            at_draft = self._place == len(self._history)
-            self.put(self._draft if at_draft else self._history[self._place])
+            self._visit(self._place + 1)
         else:
             self.action_cursor_down()
+
+    def _visit(self, place: int) -> None:
+        """Go to another message of the history, or to the draft; each stays as it was edited."""
+        if self._place == len(self._history):
+            self._draft = self.written
+        else:
+            self._edited[self._place] = self.written
+        self._place = place
+        at_draft = place == len(self._history)
+        self.put(self._draft if at_draft else self._edited.get(place, self._history[place]))
 
     def action_browse(self, action: str) -> None:
         self.post_message(self.Browsed(action))

@@ -220,3 +220,22 @@ async def test_a_draft_scrolls_too_and_its_lines_can_still_be_selected(project: 
         assert prompt.selected_text == prompt.text
         assert view.scroll_offset.y == end
         assert prompt.text == "one\ntwo\nthree"
+
+
+async def test_an_edited_message_of_the_history_stays_edited_until_one_is_sent(project: Path) -> None:
+    async with app_over(ScriptedAgent(project, [respond("Hello")])).run_test(size=(100, 30)) as pilot:
+        prompt = prompt_of(pilot)
+        prompt.remember([Written("older"), Written("old")])
+        await type_text(pilot, "draft")
+        await pilot.press("up", "!", "up", "?", "down")
+        assert prompt.text == "old!"
+        prompt.remember([Written("oldest"), Written("older"), Written("old")])
+        await pilot.press("up")
+        assert prompt.text == "older?"
+        await pilot.press("down", "down")
+        assert prompt.text == "draft"
+        await pilot.press("up", "enter")
+        await finished(pilot)
+        assert [entry.text for entry in prompt.entries] == ["oldest", "older", "old", "old!"]
+        await pilot.press("up", "up", "up")
+        assert prompt.text == "older"
