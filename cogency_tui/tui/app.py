@@ -300,7 +300,7 @@ class CogencyApp(App[int]):
     def on_prompt_vim_mode_changed(self, event: "Prompt.VimModeChanged") -> None:
         """Take Esc for a key sooner: with Vim's keys another one often follows at once, and is not Alt's."""
         if isinstance(self._driver, TerminalDriver):
-            self._driver.escape_delay = QUICK_ESCAPE if event.mode else constants.ESCAPE_DELAY
+            self._driver.escape_delay = QUICK_ESCAPE if event.status else constants.ESCAPE_DELAY
 
     def on_background_report(self, event: BackgroundReport) -> None:
         self.appearance.suit(light=event.light)

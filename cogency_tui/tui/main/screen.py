@@ -452,7 +452,7 @@ class MainScreen(Screen[None]):
         self._features.drafts.note_entry(event.written)
 
     def on_prompt_vim_mode_changed(self, event: Prompt.VimModeChanged) -> None:
-        self.query_one(StatusBar).show_vim_mode(event.mode)
+        self.query_one(StatusBar).show_vim_status(event.status)
 
     def on_prompt_editor_requested(self) -> None:
         self._features.drafts.edit_outside()

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from cogency_tui.tui.prompt.completion import Completion
     from cogency_tui.tui.prompt.completion_offers import Offer, Word
     from cogency_tui.tui.prompt.vim.editor import VimMode
-    from cogency_tui.tui.prompt.vim_keys import VimKeys
+    from cogency_tui.tui.prompt.vim_keys import VimKeys, VimStatus
 
 
 def _quiet(key: str, action: str, description: str, name: str, tooltip: str = "") -> Binding:
@@ -155,10 +155,10 @@ class Prompt(ChipArea):
         """The user asks for an external editor."""
 
     class VimModeChanged(Message):
-        """Vim's mode is another one, or (None) Vim's keys are off."""
+        """The mode of Vim's keys or their incomplete command changed, or (None) the keys are off."""
 
-        def __init__(self, mode: "VimMode | None") -> None:
-            self.mode: VimMode | None = mode
+        def __init__(self, status: "VimStatus | None") -> None:
+            self.status: VimStatus | None = status
             super().__init__()
 
     _vim: "VimKeys | None" = None
@@ -225,14 +225,14 @@ class Prompt(ChipArea):
         self.show_mode()
 
     def show_mode(self) -> None:
-        """Show Vim's mode by the cursor, and to the owner."""
+        """Show Vim's mode by the cursor, and with an incomplete command to the owner."""
         self.set_class(self.vim_mode == "normal", "-normal-mode")
         self.refresh_bindings()
         # In the prompt's own task: a message that the app's begins would not reach the app.
         self.call_later(self._report_mode)
 
     def _report_mode(self) -> None:
-        self.post_message(self.VimModeChanged(self.vim_mode))
+        self.post_message(self.VimModeChanged(None if self._vim is None else self._vim.status))
 
     def claims(self, key: str) -> bool:
         """Return whether a key of the screen is the prompt's now."""
@@ -465,8 +465,14 @@ class Prompt(ChipArea):
         if self._word is not None:
             self._offer()
 
+    def on_focus(self) -> None:
+        if self._vim is not None:
+            self.show_mode()
+
     def on_blur(self) -> None:
         self.end_offers()
+        if self._vim is not None:
+            self.show_mode()
 
     def complete_with(self, completion: "Completion") -> None:
         """Offer completions from now on, also for the present text."""

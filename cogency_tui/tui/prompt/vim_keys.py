@@ -1,7 +1,7 @@
 """Vim's keys in the prompt: passes the keys of normal mode to the editor; in insert mode the prompt edits."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from textual import events
 from textual.document._document import Selection
@@ -58,6 +58,14 @@ _ON_SELECTION: Mapping[str, str] = {"d": "d", "x": "d", "c": "c", "s": "c", "y":
 _ACTIONS: Mapping[str, str] = {":": "app.command_palette", "?": "screen.command('help')"}
 
 
+class VimStatus(NamedTuple):
+    """The mode, the keys of an incomplete command, and whether keys go to the prompt (`focused`)."""
+
+    mode: VimMode
+    pending: str
+    focused: bool
+
+
 class VimKeys:
     """Vim's keys for `prompt`, which begins in insert mode."""
 
@@ -71,13 +79,20 @@ class VimKeys:
     def mode(self) -> VimMode:
         return self._editor.mode
 
+    @property
+    def status(self) -> VimStatus:
+        return VimStatus(self.mode, self._editor.pending, self._prompt.has_focus)
+
     def claims(self, key: str) -> bool:
         """Return whether a key that means something else everywhere is Vim's now."""
         return key == "ctrl+r" and self.mode == "normal"
 
     def start_over(self) -> None:
         """Begin with the text that the prompt has now."""
+        pending = self._editor.pending
         self._editor.start_over()
+        if pending:
+            self._prompt.show_mode()
 
     def append(self) -> None:
         """Enter insert mode after the cursor."""
@@ -90,12 +105,13 @@ class VimKeys:
         """Insert a paste after the cursor of normal mode, as a step for undo."""
         self._steps.mark()
         self._editor.paste(text)
+        self._prompt.show_mode()
 
     async def take(self, event: events.Key) -> bool:
         """Handle a key; return whether it is Vim's."""
-        mode = self.mode
-        taken = await (self._take_inserting(event) if mode == "insert" else self._take(event))
-        if self.mode != mode:
+        before = self.status
+        taken = await (self._take_inserting(event) if self.mode == "insert" else self._take(event))
+        if self.status != before:
             self._prompt.show_mode()
         return taken
 

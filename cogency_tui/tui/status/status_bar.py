@@ -22,7 +22,10 @@ from cogency_tui.tui.theme_styles import ThemeStyles
 if TYPE_CHECKING:
     from cogency_tui.agent.agent import Agent
     from cogency_tui.protocol.events import Measure
-    from cogency_tui.tui.prompt.vim.editor import VimMode
+    from cogency_tui.tui.prompt.vim_keys import VimStatus
+
+_PENDING = 6
+"""The last characters of an incomplete command of Vim's keys that are shown."""
 
 _FIGURES = "command('show_status')"
 
@@ -89,7 +92,7 @@ class StatusBar(KeyBar):
         super().__init__(id=id)
         self.status = status
         self.shares = False
-        self._vim_mode: VimMode | None = None
+        self._vim: VimStatus | None = None
         self._rooms: dict[str, int] = {}
 
     def share(self, with_keys: bool) -> None:
@@ -98,10 +101,11 @@ class StatusBar(KeyBar):
             self.shares = with_keys
             self.refresh()
 
-    def show_vim_mode(self, mode: "VimMode | None") -> None:
-        """Show the mode of Vim's keys in the prompt; None while they are off."""
-        self._vim_mode = mode
-        self.refresh()
+    def show_vim_status(self, vim: "VimStatus | None") -> None:
+        """Show the state of Vim's keys in the prompt; None while they are off."""
+        if vim != self._vim:
+            self._vim = vim
+            self.refresh()
 
     def report(self, status: Status) -> None:
         """Show other figures."""
@@ -134,7 +138,7 @@ class StatusBar(KeyBar):
 
     def _fitted(self, width: int) -> list[Part]:
         """The parts in order; spare ones only where all others fit."""
-        parts = [self._steadied(part) for part in _parts(self.status, self._vim_mode, self.theme_styles)]
+        parts = [self._steadied(part) for part in _parts(self.status, self._vim, self.theme_styles)]
         room = width - sum(part.width for part in parts if not part.spare)
         shown: list[Part] = []
         for part in parts:
@@ -153,11 +157,11 @@ class StatusBar(KeyBar):
         return replace(part, segments=[*part.segments, blank])
 
 
-def _parts(status: Status, vim: "VimMode | None", styles: ThemeStyles) -> list[Part]:
+def _parts(status: Status, vim: "VimStatus | None", styles: ThemeStyles) -> list[Part]:
     model = Segment(f"{one_line(status.provider)}/{one_line(status.model)}", styles("text", "background"))
     return [
         _badge(status.permissions, styles),
-        *_vim_mode(vim, styles),
+        *_vim_status(vim, styles),
         Part([model], "Model. Click or press F2 to choose another", "command('choose_model')"),
         *_context(status, styles),
         *_cost(status, styles),
@@ -172,12 +176,19 @@ def _badge(permissions: Permissions, styles: ThemeStyles) -> Part:
     return Part([chip], tooltip, "command('cycle_permissions')", "")
 
 
-def _vim_mode(mode: "VimMode | None", styles: ThemeStyles) -> list[Part]:
-    """The mode of Vim's keys; normal mode stands out, for there letters are no text."""
-    if mode is None:
+def _vim_status(vim: "VimStatus | None", styles: ThemeStyles) -> list[Part]:
+    """The mode of Vim's keys, with an incomplete command; normal mode stands out, for there letters are no
+    text. While keys go elsewhere it is in small letters."""
+    if vim is None:
         return []
-    style = styles("accent", "background", "bold") if mode == "normal" else styles("dim", "background")
-    return [Part([Segment(mode.upper(), style)], "Mode of the Vim keys in the prompt. F1 lists them")]
+    stands_out = vim.focused and vim.mode == "normal"
+    style = styles("accent", "background", "bold") if stands_out else styles("dim", "background")
+    pending = one_line(vim.pending)[-_PENDING:]
+    segments = [Segment(vim.mode.upper() if vim.focused else vim.mode, style)]
+    if pending:
+        segments.append(Segment(f" {pending}", styles("text", "background")))
+    tooltip = "Mode of the Vim keys in the prompt, and the keys of an incomplete command. F1 lists them"
+    return [Part(segments, tooltip, steady="vim")]
 
 
 def _context(status: Status, styles: ThemeStyles) -> list[Part]:

@@ -240,6 +240,29 @@ async def test_ctrl_r_redoes_in_normal_mode_and_recalls_otherwise(project: Path)
         await until(pilot, lambda: isinstance(pilot.app.screen, RecallScreen))
 
 
+async def test_the_status_line_shows_an_incomplete_command_and_whether_keys_reach_it(project: Path) -> None:
+    async with app_over(agent_in(project)).run_test(size=(160, 30)) as pilot:
+        await begin(pilot, "|one two")
+        for keys, pending in (
+            ('"a2d', '"a2d'),
+            ("⟨escape⟩", ""),
+            ("ci", "ci"),
+            ("w⟨escape⟩", ""),
+            ("Rtyped", "Rtyped"),
+            ("!⟨ctrl+v⟩", "yped!␖"),
+        ):
+            await type_keys(pilot, keys)
+            await until(pilot, lambda: f"NORMAL {pending}  " in shown(status_of(pilot)))  # noqa: B023
+        await paste(pilot, "pasted")
+        await until(pilot, lambda: "NORMAL   " in shown(status_of(pilot)))
+        conversation_of(pilot).focus()
+        await until(pilot, lambda: "normal   " in shown(status_of(pilot)))
+        await type_keys(pilot, "⟨escape⟩2")
+        await until(pilot, lambda: "NORMAL 2 " in shown(status_of(pilot)))
+        await type_keys(pilot, "⟨escape⟩i")
+        await until(pilot, lambda: "INSERT  " in shown(status_of(pilot)))
+
+
 async def test_keys_of_the_screen_work_in_normal_mode(project: Path) -> None:
     async with app_over(agent_in(project)).run_test(size=(160, 30)) as pilot:
         main = main_of(pilot)
