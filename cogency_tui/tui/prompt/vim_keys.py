@@ -49,8 +49,8 @@ _KEYS: Mapping[str, str] = {
     "ctrl+r": REDO,
     "ctrl+v": BLOCK,
 }
-_AFTER_OPERATOR: Mapping[str, str] = {"up": "k", "down": "j"}
-"""Keys that otherwise are the prompt's."""
+_IN_COMMAND: Mapping[str, str] = {"up": "k", "down": "j", "enter": "\n"}
+"""Keys of an incomplete command that otherwise are the prompt's."""
 
 _ON_SELECTION: Mapping[str, str] = {"d": "d", "x": "d", "c": "c", "s": "c", "y": "y"}
 """The operators of keys that work on a selection, as the mouse makes one."""
@@ -177,8 +177,8 @@ class VimKeys:
         """The character that stands for a key in the editor; empty if there is none."""
         if event.is_printable:
             return event.character or ""
-        after_operator = _AFTER_OPERATOR.get(event.key, "") if self._editor.pending else ""
-        return _KEYS.get(event.key, after_operator)
+        in_command = _IN_COMMAND.get(event.key, "") if self._editor.pending else ""
+        return _KEYS.get(event.key, in_command)
 
     def clamp(self, selection: Selection) -> Selection:
         """The selection, with a cursor of normal mode on a character."""

@@ -186,7 +186,7 @@ def _vim_status(vim: "VimStatus | None", styles: ThemeStyles) -> list[Part]:
     pending = one_line(vim.pending)[-_PENDING:]
     segments = [Segment(vim.mode.upper() if vim.focused else vim.mode, style)]
     if pending:
-        segments.append(Segment(f" {pending}", styles("text", "background")))
+        segments.append(Segment(f" {pending}", styles("text" if vim.focused else "dim", "background")))
     tooltip = "Mode of the Vim keys in the prompt, and the keys of an incomplete command. F1 lists them"
     return [Part(segments, tooltip, steady="vim")]
 

@@ -39,10 +39,12 @@ def swap_case(text: str, at: int, times: int) -> Replacement | None:
 
 
 def replace(text: str, at: int, times: int, character: str) -> Replacement | None:
-    """Replace characters by this one; None if there are fewer."""
+    """Replace characters by this one, or all by a single newline; None if there are fewer."""
     end = at + times
     if end > line_end(text, at):
         return None
+    if character == "\n":
+        return Replacement(at, end, character, at + 1)
     return Replacement(at, end, character * times, end - 1)
 
 

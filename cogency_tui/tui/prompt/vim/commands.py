@@ -2,7 +2,7 @@
 
 A command that the prompt does not have is `unknown` only with its last key, so that none of its keys commands
 something else: an operator with its motion or object, a mark with its letter, a selection with the operator
-that ends it, replace mode and a search up to Esc.
+that ends it, a search up to Enter, replace mode up to Esc.
 """
 
 import re
@@ -33,15 +33,20 @@ _COMMAND = re.compile(
     rf"|(?P<command>[xXDCYsSJpP~oOaAiIu.{REDO}]|r.))",
     re.DOTALL,
 )
+_SEARCH = r"/[^\n]*"
+_OPERATED = rf"(?:[dcy<>=!]|g[uU~?qw])(?:[1-9]\d*)?(?:[iagfFtT'`\[\]z]|{_SEARCH})?"
+_WITH_ARGUMENT = r"g?r|[gfFtTm'`@qzZ\[\]]|g['`]"
+_TYPED = r"(?:c(?:[ia][st]|['`\[\]].|[nN*#HML()])|g?R).*"
+"""What text follows up to Esc."""
+
 _WAY = rf"[vV{BLOCK}]"
-_SELECTION = rf"(?P<way>{_WAY})(?:\d|{_MOTION}|{_OBJECT}|{_REGISTER}|[oO]|(?!(?P=way)){_WAY})*"
-_OPERATED = r"(?:[dcy<>=!]|g[uU~?qw])(?:[1-9]\d*)?(?:[iagfFtT'`\[\]z]|/.*)?"
-_TYPED = r"(?:c(?:[ia][st]|['`\[\]].|[nN*#HML()])|g?R|/).*"
-"""What text, or a pattern, follows up to Esc."""
+_EXTENDED = rf"\d|{_MOTION}|{_OBJECT}|{_REGISTER}|{_SEARCH}\n|[oO]|(?!(?P=way)){_WAY}"
+_SELECTION = rf"(?P<way>{_WAY})(?:{_EXTENDED})*(?:[iagfFtTr\"]|[cCsSRIA].*|[:/][^\n]*)?"
+"""Visual mode up to the operator that ends it, with the text that this one inserts."""
 
 _BEGUN = re.compile(
     r"(?:[1-9]\d*)?(?:\"(?:.(?:[1-9]\d*)?)?)?"
-    rf"(?:{_OPERATED}|{_TYPED}|g?r|[gfFtTm'`@qzZ\[\]]|g['`]|{_SELECTION}(?:[iagfFtTr\"]|[cCsSRIA:/].*)?)?",
+    rf"(?:{_OPERATED}|{_WITH_ARGUMENT}|{_SEARCH}|{_TYPED}|{_SELECTION})?",
     re.DOTALL,
 )
 

@@ -186,6 +186,9 @@ MISSING: Cases = [
     ("|one two", "zzZ[[(dsx", "|ne two"),
     ("|one two", "/two⟨escape⟩d/two⟨escape⟩x", "|ne two"),
     ("|one two", "ditgix", "|ne two"),
+    ("|one two", "/two⟨enter⟩xd/two⟨enter⟩xv/two⟨enter⟩dx", "| two"),
+    ("|one two", "Rone⟨enter⟩two⟨escape⟩d⟨enter⟩x", "|ne two"),
+    ("one| two", "r⟨enter⟩x", "one\n|wo"),
 ]
 
 
