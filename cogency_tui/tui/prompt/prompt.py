@@ -292,7 +292,7 @@ class Prompt(ChipArea):
         if isinstance(event, events.Paste):
             return self.post_message(events.Paste(event.text))
         is_vim = event.key == "escape" and self.vim_mode == "insert"
-        is_own = is_vim or event.is_printable or bool(self._binds(event.key))
+        is_own = is_vim or event.is_printable or bool(self.binds(event.key))
         if self._vim is not None and event.is_printable and as_text:
             self.call_later(self._vim.append)
         return is_own and self.post_message(events.Key(event.key, event.character))
@@ -573,12 +573,12 @@ class Prompt(ChipArea):
                 event.prevent_default()
                 self.action_take()
             return
-        if action := self._binds(event.key):
+        if action := self.binds(event.key):
             event.stop()
             event.prevent_default()
             await self.run_action(action)
 
-    def _binds(self, key: str) -> str:
+    def binds(self, key: str) -> str:
         """The prompt's own action bound to `key`, also while a question has the focus; empty without one."""
         if not self.has_focus:
             return self._binds_unfocused(key)

@@ -117,9 +117,9 @@ class VimKeys:
 
     async def _take_inserting(self, event: events.Key) -> bool:
         """Handle a key in insert mode: Esc, which may have come in one piece with the key after it."""
-        if isinstance(event, AltKey) and event.typed.isprintable():
+        if typed := _typed_after_escape(event):
             self._leave_insert()
-            return await self._take(events.Key(event.typed, event.typed))
+            return await self._take(typed)
         if event.key != "escape":
             return False
         self._leave_insert()
@@ -132,6 +132,9 @@ class VimKeys:
     async def _take(self, event: events.Key) -> bool:
         """Handle a key in normal mode."""
         self._steps.mark()
+        typed = _typed_after_escape(event)
+        if typed and (self._editor.pending or not self._prompt.binds(event.key)):
+            self._editor.pending, event = "", typed
         key = self._key_of(event)
         if not key:
             # An incomplete command ends here; Esc has then done its work.
@@ -183,3 +186,10 @@ class VimKeys:
     def clamp(self, selection: Selection) -> Selection:
         """The selection, with a cursor of normal mode on a character."""
         return self._buffer.clamp(selection) if self.mode == "normal" else selection
+
+
+def _typed_after_escape(event: events.Key) -> events.Key | None:
+    """The key that was typed after Esc, if both came in one piece."""
+    if isinstance(event, AltKey) and event.typed.isprintable():
+        return events.Key(event.typed, event.typed)
+    return None
