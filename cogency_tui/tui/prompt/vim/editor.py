@@ -72,7 +72,7 @@ class Editor:
             self.pending = keys
         elif command == "unknown":
             # The next `q` ends a macro: it has no name after it.
-            self._recording = keys[:-1] == "q"
+            self._recording = self._recording or keys[:-1] == "q"
         else:
             self._run(command)
 

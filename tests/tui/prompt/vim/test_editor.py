@@ -179,6 +179,7 @@ MISSING: Cases = [
     ("|one two", "majd'ax", "|ne two"),
     ("|one two", "`ay`ax", "|ne two"),
     ("|one two", "qaxq@ax", "|e two"),
+    ("|one two", "qazzqx", "|ne two"),
     ("|one two", "Rab⟨escape⟩x", "|ne two"),
     ("|one two", "guiwx", "|ne two"),
     ("|one two", "g~iwgUUg?2fox", "|ne two"),
