@@ -55,15 +55,18 @@ async def check_series_in_each_size(make: Callable[[], App[Any]], *steps: Step) 
 
 
 async def check_series_from_each_size(
-    make: Callable[[], Awaitable[App[Any]]], *steps: Step, sizes: Sequence[tuple[int, int]] = SIZES
+    make: Callable[[], Awaitable[App[Any]]],
+    *steps: Step,
+    sizes: Sequence[tuple[int, int]] = SIZES,
+    themes: Sequence[str] = (),
 ) -> None:
     """As `check_series`, where what is shown depends on the size that the app started in: it starts in each. The
-    quick run takes the first."""
+    quick run takes the first. `themes` are those of `check_looks`."""
     for size in sizes[:1] if is_quick() else sizes:
         app = await make()
         async with app.run_test(size=size) as pilot:
             for name, prepare in steps:
-                await _check(pilot, name, prepare, sizes=[size])
+                await _check(pilot, name, prepare, sizes=[size], themes=themes)
 
 
 async def _go_back(pilot: Pilot[Any], size: tuple[int, int]) -> None:

@@ -221,6 +221,6 @@ def test_keys_reach_the_messages_before_and_two_escapes_go_back_to_one(project: 
             lambda text: "list files 1" in text and "list files 0" not in text.split("\n", 1)[1]
         )
         terminal.send(ESCAPE + ESCAPE)
-        terminal.wait_for("Forks before this message")
+        terminal.wait_for("Enter forks before this message")
         terminal.send(ENTER)
         terminal.wait_for(lambda text: "list files 2" in text and "2 turns" in text)

@@ -277,7 +277,7 @@ async def test_a_choice_is_written_when_the_person_says_so(project: Path) -> Non
 async def test_looks(project: Path, size: tuple[int, int], theme: str) -> None:
     async def prepare(pilot: Pilot[Any]) -> None:
         screen = await picker(pilot)
-        await until(pilot, lambda: "Set OPENAI_API_KEY in the environment" in note_in(screen))
+        await until(pilot, lambda: "Run export OPENAI_API_KEY" in note_in(screen))
 
     def make() -> CogencyApp:
         return app_over(ScriptedAgent(project))
