@@ -183,7 +183,8 @@ def _server(rate: int) -> Generator[IO[str]]:
 def _at_server(server: IO[str], place: Path) -> Generator[Driven]:
     config = place / "config.toml"
     url = f"http://127.0.0.1:{int(server.readline())}/v1"
-    config.write_text(f'[providers.local]\nbase_url = "{url}"\nmodel = "m"\n')
+    # The server would answer the request for a title with as many tokens.
+    config.write_text(f'titles = false\n[providers.local]\nbase_url = "{url}"\nmodel = "m"\n')
     arguments = ("--provider", "local", "--mode", "replay")
     with _started(OURS, place, *arguments, COGENCY_CONFIG=str(config)) as driven:
         yield driven

@@ -43,7 +43,8 @@ class ShownRows:
     """What the terminal shows, as far as it was drawn here."""
 
     def __init__(self) -> None:
-        self._rows: dict[int, list[Piece]] = {}
+        self._rows: dict[int, dict[int, Piece]] = {}
+        """The pieces of each row, by the column that they begin in."""
 
     def forget(self) -> None:
         """Have everything drawn that comes next: the terminal shows something else."""
@@ -51,10 +52,17 @@ class ShownRows:
 
     def take(self, piece: Piece) -> Piece | None:
         """Note that `piece` is shown from now on; return the part of it that differs from what was."""
-        row = self._rows.setdefault(piece.y, [])
-        before = next((each for each in row if (each.x, each.end) == (piece.x, piece.end)), None)
-        row[:] = [each for each in row if each.end <= piece.x or each.x >= piece.end]
-        row.append(piece)
+        if piece.x == piece.end:
+            # It would overlap no other piece, and so never go.
+            return None
+        row = self._rows.setdefault(piece.y, {})
+        before = row.get(piece.x)
+        if before is None or before.end != piece.end:
+            before = None
+            self._rows[piece.y] = row = {
+                x: each for x, each in row.items() if each.end <= piece.x or x >= piece.end
+            }
+        row[piece.x] = piece
         return piece if before is None else _difference(before, piece)
 
 
@@ -107,7 +115,10 @@ def _count_same(pairs: Iterable[tuple[Segment, Segment]]) -> int:
 
 
 def _looks_same(one: Segment, other: Segment) -> bool:
-    return one.text == other.text and (one.style == other.style or _look(one.style) == _look(other.style))
+    if one.text != other.text:
+        return False
+    # Comparing styles takes much longer.
+    return one.style is other.style or one.style == other.style or _look(one.style) == _look(other.style)
 
 
 @lru_cache(1024)

@@ -12,7 +12,7 @@ from textual._compositor import ChopsUpdate, LayoutUpdate
 from textual.geometry import Region
 from textual.strip import Strip
 
-from cogency_tui.tui.terminal.frames import Changes, ShownRows
+from cogency_tui.tui.terminal.frames import Changes, Piece, ShownRows
 
 WIDTH, HEIGHT = 12, 2
 CONSOLE = Console(file=io.StringIO(), color_system="truecolor", force_terminal=True)
@@ -69,6 +69,15 @@ def test_only_what_changes_is_written() -> None:
     assert written.count("\x1b[1;3H") == written.count("H") == 1
     assert "x" not in written
     assert "calm" not in written
+
+
+def test_pieces_without_cells_do_not_pile_up() -> None:
+    shown = ShownRows()
+    row = Strip([Segment("calm", STYLES[0])])
+    for _ in range(3):
+        for x, strip in ((0, Strip.blank(0)), (0, row), (4, Strip.blank(0)), (4, row)):
+            shown.take(Piece(0, x, strip))
+    assert sum(map(len, shown._rows.values())) == 2  # pyright: ignore[reportPrivateUsage]
 
 
 def test_a_layout_and_what_follows_a_loss_are_written_completely() -> None:
