@@ -220,6 +220,7 @@ class MarkdownStream:
         self._drawn: OrderedDict[int, Drawn] = OrderedDict()
         self._heights = Heights()
         self._code: CodeLines | DiffCode | None = None
+        """The code of the last fence, if that is open and drawn; its text is in it up to `_fed`."""
         self._fed = 0
 
     def __len__(self) -> int:
@@ -288,7 +289,7 @@ class MarkdownStream:
             return
         before, self._blocks[place] = self._blocks[place], block
         if block.fence and self._code and place == len(self._blocks) - 1:
-            self._write(self._code, block, settled=settled)
+            self._fed = self._write(self._code, block, self._fed, settled=settled)
             self._heights.set(place, len(self._code) + self._gap(place))
             self._code = None if settled else self._code
         elif (before.start, before.stop) != (block.start, block.stop) or before.fence != block.fence:
@@ -324,29 +325,32 @@ class MarkdownStream:
 
     def _draw_code(self, place: int, block: MarkdownBlock, fence: Fence) -> CodeLines | DiffCode:
         code = code_block(fence.language, self._width, self._theme_styles)
-        settled, self._fed = place < self._settled, 0
-        self._write(code, block, settled=settled)
-        self._code = self._code if settled else code
+        settled = place < self._settled
+        fed = self._write(code, block, 0, settled=settled)
+        if not settled:
+            self._code, self._fed = code, fed
         return code
 
-    def _write(self, code: CodeLines | DiffCode, block: MarkdownBlock, *, settled: bool) -> None:
-        """Add to `code` the new rows of its fence."""
+    def _write(self, code: CodeLines | DiffCode, block: MarkdownBlock, fed: int, *, settled: bool) -> int:
+        """Add to `code` the rows of its fence from the place `fed` of the text on, 0 for all of them; return
+        the place after them."""
         text, stop, fence = self._text, block.stop, block.fence
         assert fence is not None
-        self._fed = self._fed or text.find("\n", block.start, stop) + 1
+        fed = fed or text.find("\n", block.start, stop) + 1
         rows: list[str] = []
         partial: str | None = None
-        if self._fed:
-            while (end := text.find("\n", self._fed, stop)) >= 0:
-                rows.append(fence.body(text[self._fed : end]))
-                self._fed = end + 1
-            partial = text[self._fed : stop]
+        if fed:
+            while (end := text.find("\n", fed, stop)) >= 0:
+                rows.append(fence.body(text[fed:end]))
+                fed = end + 1
+            partial = text[fed:stop]
         if settled and partial is not None:
             rows += [] if fence.closes(partial) else [fence.body(partial)]
             partial = None
         code.extend(rows, None if partial is None else fence.body(partial))
         if settled:
             code.close()
+        return fed
 
     def _estimate(self, place: int) -> int:
         block = self._blocks[place]

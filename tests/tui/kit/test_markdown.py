@@ -180,6 +180,16 @@ def test_only_what_is_looked_at_is_drawn() -> None:
     assert stream.count == 501
 
 
+def test_code_that_is_drawn_for_the_first_time_takes_nothing_from_the_code_that_grows() -> None:
+    source = "```\na\n```\n\n```\nb\n"
+    stream = MarkdownStream(WIDTH, INKS)
+    stream.show(source, closed=False)
+    for block in (1, 0):
+        stream.height(block)
+    stream.show(f"{source}c\n", closed=False)
+    assert [line.text.strip() for line in lines_of(stream)] == ["a", "", "b", "c"]
+
+
 def test_a_block_knows_its_source() -> None:
     source = "# Title\npara\n\n- a\n\n- b\n\n\n```py\nx\n\ny\n```\nend"
     stream = MarkdownStream(WIDTH, INKS)
