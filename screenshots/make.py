@@ -18,7 +18,7 @@ from cogency_tui.agent.agent import Agent
 from cogency_tui.config.schema import Settings
 from cogency_tui.tui.app import CogencyApp
 from cogency_tui.tui.main.screen import MainScreen
-from cogency_tui.tui.questions.answer_lines import Answers
+from cogency_tui.tui.questions.panel import QuestionPanel
 
 Drive = Callable[[Pilot[int]], Awaitable[None]]
 
@@ -75,8 +75,10 @@ async def _work(pilot: "Pilot[int]") -> None:
 async def _question(pilot: "Pilot[int]") -> None:
     """A change that waits for an answer."""
     await _say(pilot, "replace 'range(3)' with 'range(5)' in src/checkout/retry.py")
-    # Dim as long as no key is heard yet.
-    while not (found := pilot.app.screen.query(Answers)) or found.first().deaf:
+    # The answers are dim until keys count.
+    while not any(
+        each.check_action("answer", (True, "once")) for each in pilot.app.screen.query(QuestionPanel)
+    ):
         await pilot.pause(0.05)
 
 
@@ -91,7 +93,7 @@ async def _timeline(pilot: "Pilot[int]") -> None:
     """The conversation as it was a few events ago."""
     await _work(pilot)
     await pilot.press("ctrl+t")
-    await _shown(pilot, "explain src/checkout/retry.py")
+    await _shown(pilot, "1 Event")
     await pilot.press(*["left"] * 4)
     await pilot.pause(0.5)
 
@@ -104,7 +106,7 @@ async def _recall(pilot: "Pilot[int]") -> None:
         await pilot.press("ctrl+n")
         await pilot.pause(0.2)
     await pilot.press("ctrl+r")
-    await _shown(pilot, "list the files")
+    await _shown(pilot, "List the files")
     await pilot.press(*"interval")
     await pilot.pause(1)
 
