@@ -159,7 +159,6 @@ class Bridge:
         Raises:
             CogencyError: the conversation cannot be read.
         """
-        from cogency_tui.agent.compaction import with_compactions
         from cogency_tui.agent.cycle_figures import with_figures
         from cogency_tui.agent.subagent_progress import pages_with_progress
         from cogency_tui.store.fork_lineage import inherited_measures
@@ -173,8 +172,11 @@ class Bridge:
         inherited = await store.database.read(partial(inherited_measures, id=conversation_id))
         own = await store.database.read(partial(measures, conversation_id=conversation_id))
         pages = with_figures(pages_with_progress(store, conversation_id), [*inherited, *own])
-        covered = await Summaries(store.database).covered(conversation_id)
-        transcript = await read_transcript(with_compactions(pages, covered))
+        if covered := await Summaries(store.database).covered(conversation_id):
+            from cogency_tui.agent.compaction import with_compactions
+
+            pages = with_compactions(pages, covered)
+        transcript = await read_transcript(pages)
         transcript.pin(await Pins(store.database).places(conversation_id))
         if (known := await store.conversation(conversation_id)) is not None:
             transcript.entitle(known.title)

@@ -15,7 +15,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.geometry import Region, Size
 from textual.message import Message
-from textual.screen import ModalScreen, Screen
+from textual.screen import ModalScreen
 from textual.strip import Strip
 from textual.widget import Widget
 
@@ -25,13 +25,14 @@ from cogency_tui.tui.kit.lazy_text_layout import Fixed, LayoutBlock
 from cogency_tui.tui.kit.line_view import LineView
 from cogency_tui.tui.kit.lines import Line, width_of, wrap
 from cogency_tui.tui.kit.pane_title import PaneTitle
+from cogency_tui.tui.kit.partial_screen import PartialScreen
 from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.theme_styles import ThemeStyles
 
 Result = TypeVar("Result")
 
 
-class AnsweringScreen(Screen[Result]):
+class AnsweringScreen(PartialScreen[Result]):
     """Accepts the first answer, and ignores all input after it.
 
     Textual's `dismiss` closes the topmost screen, whichever it is: an answer given beneath another screen

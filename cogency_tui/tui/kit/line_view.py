@@ -15,12 +15,14 @@ from textual.geometry import Offset, Region, Size
 from textual.reactive import Reactive
 from textual.screen import Screen
 from textual.scroll_view import ScrollView
+from textual.scrollbar import ScrollBar
 from textual.selection import Selection
 from textual.strip import Strip
 from textual.widget import Widget
 
 from cogency_tui.tui.kit.bar import filtered
 from cogency_tui.tui.kit.lines import Line, cells
+from cogency_tui.tui.kit.scroll_bar import ColumnScrollBar
 from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.theme_styles import ThemeStyles, theme_styles_of
 
@@ -71,6 +73,16 @@ class LineView(ScrollView, can_focus=True):
     @property
     def theme_styles(self) -> ThemeStyles:
         return theme_styles_of(app_of(self).theme)
+
+    @property
+    def vertical_scrollbar(self) -> ScrollBar:
+        if self._vertical_scrollbar is None:
+            self._vertical_scrollbar = bar = ColumnScrollBar(thickness=self.scrollbar_size_vertical)
+            bar.display = False
+            # Textual leaves the parameter of `App` open.
+            app: Any = app_of(self)
+            app._start_widget(self, bar)
+        return self._vertical_scrollbar
 
     @property
     def text_width(self) -> int:
@@ -147,14 +159,17 @@ class LineView(ScrollView, can_focus=True):
 
     def strip_at(self, y: int, context: DrawContext) -> Strip:
         """Line `y` as it is shown."""
-        ground = context.theme_styles("text", self.surface_at(y))
-        line = self.line_at(y)
+        line, surface = self.line_at(y), self.surface_at(y)
         if line is None:
-            return Strip.blank(context.width, ground)
-        strip = line.strip(context.width, ground, self.MARGIN)
+            return Strip.blank(context.width, context.theme_styles("text", surface))
+        return self.strip_of(line, surface, self.address_of(y) if context.selection else y, context)
+
+    def strip_of(self, line: Line, surface: str, address: int, context: DrawContext) -> Strip:
+        """`line`, which has this address, as it is shown on `surface`."""
+        strip = line.strip(context.width, context.theme_styles("text", surface), self.MARGIN)
         if context.selection is None:
             return strip
-        return self._mark_selected(strip, context.selection, self.address_of(y), len(line.text))
+        return self._mark_selected(strip, context.selection, address, len(line.text))
 
     def _mark_selected(self, strip: Strip, selection: Selection, address: int, length: int) -> Strip:
         span = selection.get_span(address)

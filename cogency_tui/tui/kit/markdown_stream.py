@@ -205,6 +205,9 @@ _LINES = 512
 _BLOCKS = 4
 """Blocks that are cached however long they are."""
 
+_OFTEN = 16
+"""Drawings between two checks of the cache's size: a check takes longer than a drawing."""
+
 
 class MarkdownStream:
     """The lines and blocks of a Markdown text that grows at its end."""
@@ -218,6 +221,7 @@ class MarkdownStream:
         self._blocks: list[MarkdownBlock] = []
         self._settled = 0
         self._drawn: OrderedDict[int, Drawn] = OrderedDict()
+        self._drawings = 0
         self._heights = Heights()
         self._code: CodeLines | DiffCode | None = None
         """The code of the last fence, if that is open and drawn; its text is in it up to `_fed`."""
@@ -230,7 +234,7 @@ class MarkdownStream:
     @property
     def laid(self) -> int:
         """The approximate number of cached lines."""
-        return sum(min(len(drawn), MOST_LAID) for drawn in self._drawn.values())
+        return sum(map(_laid, self._drawn.values()))
 
     @property
     def count(self) -> int:
@@ -307,11 +311,17 @@ class MarkdownStream:
         if drawn is None:
             drawn = self._drawn[place] = self._draw(place)
             self._heights.set(place, len(drawn) + self._gap(place))
-            while len(self._drawn) > _BLOCKS and self.laid > _LINES:
-                self._drawn.popitem(last=False)
+            self._drawings += 1
+            if not self._drawings % _OFTEN:
+                self._forget_oldest()
         else:
             self._drawn.move_to_end(place)
         return drawn
+
+    def _forget_oldest(self) -> None:
+        laid = self.laid
+        while len(self._drawn) > _BLOCKS and laid > _LINES:
+            laid -= _laid(self._drawn.popitem(last=False)[1])
 
     def _draw(self, place: int) -> Drawn:
         block = self._blocks[place]
@@ -357,3 +367,7 @@ class MarkdownStream:
         rows = self._text.count("\n", block.start, block.stop)
         wrapped = 0 if block.fence else (block.stop - block.start) // max(8, self._width)
         return max(1, rows, wrapped) + self._gap(place)
+
+
+def _laid(drawn: Drawn) -> int:
+    return min(len(drawn), MOST_LAID)

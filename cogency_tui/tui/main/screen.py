@@ -24,6 +24,7 @@ from cogency_tui.store.prompt_text import Written
 from cogency_tui.tui.bridge import Bridge
 from cogency_tui.tui.kit.bar import ButtonBar
 from cogency_tui.tui.kit.footer import Footer, Hints
+from cogency_tui.tui.kit.partial_screen import PartialScreen
 from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.main.keys import MAIN_KEYS
 from cogency_tui.tui.main.panes import Panes, Side
@@ -58,7 +59,7 @@ _STAYING = frozenset({"help", "find"})
 """Commands about the pane that has the focus, which therefore stays there."""
 
 
-class MainScreen(Screen[None]):
+class MainScreen(PartialScreen[None]):
     """One conversation in one project."""
 
     BINDINGS = MAIN_KEYS

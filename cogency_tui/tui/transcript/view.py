@@ -163,11 +163,6 @@ class TranscriptView(LineView):
         self._painting = [each for each in self.overlays if each.begin_frame()]
         return super().render_lines(crop)
 
-    def surface_at(self, y: int) -> str:
-        if not self.transcript.units or y >= self.document.height:
-            return "surface"
-        return self.surface_of(self.document.place(y))
-
     def surface_of(self, place: LinePosition) -> str:
         """The surface of the line at `place`: a message of the user has one as wide as the view."""
         is_message = place.line >= 0 and isinstance(self.transcript.units[place.unit], UserMessage)
@@ -179,12 +174,12 @@ class TranscriptView(LineView):
         margin = Line([Segment(mark.ljust(self.MARGIN), style)]).strip(self.MARGIN, style)
         return Strip.join([margin, strip.crop(self.MARGIN, strip.cell_length)])
 
-    def _mark_message(self, strip: Strip, place: LinePosition) -> Strip:
+    def _mark_message(self, strip: Strip, line: Line, place: LinePosition) -> Strip:
         """Add the bar of a message, and on its first line its time, which no copy has."""
         message = self.transcript.units[place.unit]
         time = time_of(message, self._clock()) if isinstance(message, UserMessage) else ""
         end = self.MARGIN + self.text_width
-        room = self.text_width - width_of(self.document.line(place).segments)
+        room = self.text_width - width_of(line.segments)
         if not place.line and room >= len(time) + 2:
             style = self.theme_styles("dim", "raised")
             shown = Line([Segment(time, style)]).strip(len(time), style)
@@ -192,13 +187,16 @@ class TranscriptView(LineView):
         return self.in_margin(strip, "▌", "raised")
 
     def strip_at(self, y: int, context: DrawContext) -> Strip:
-        strip = super().strip_at(y, context)
-        if self.surface_at(y) == "raised":
-            strip = self._mark_message(strip, self.document.place(y))
-        if self._painting and y < self.document.height:
-            place = self.document.place(y)
-            for overlay in self._painting:
-                strip = overlay.paint(strip, place, context)
+        document = self.document
+        if not self.transcript.units or y >= document.height:
+            return super().strip_at(y, context)
+        place = document.place(y)
+        line, surface = document.line(place), self.surface_of(place)
+        strip = self.strip_of(line, surface, address(place), context)
+        if surface == "raised":
+            strip = self._mark_message(strip, line, place)
+        for overlay in self._painting:
+            strip = overlay.paint(strip, place, context)
         return strip
 
     def address_of(self, y: int) -> int:

@@ -17,6 +17,7 @@ from cogency_tui.config.schema import Settings
 from cogency_tui.tui.conversation.links_dialog import LinksScreen
 from cogency_tui.tui.help.screen import HelpScreen
 from cogency_tui.tui.kit.dialogs import AnsweringScreen, Confirmation
+from cogency_tui.tui.kit.partial_screen import PartialScreen
 from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.main.screen import MainScreen
 from cogency_tui.tui.palette import Palette
@@ -36,12 +37,13 @@ HELD = ("escape",) * 5
 
 
 def answering_screens() -> Iterator[type[Screen[Any]]]:
-    """All screens of ours but the main ones."""
+    """All screens of ours but the main ones and the base of all."""
     package = cogency_tui.tui
     for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
         for value in vars(importlib.import_module(module.name)).values():
             ours = isinstance(value, type) and issubclass(value, Screen)
-            if ours and value.__module__ == module.name and not issubclass(value, MainScreen):
+            is_own = ours and value.__module__ == module.name
+            if is_own and not issubclass(value, MainScreen) and value is not PartialScreen:
                 yield value
 
 

@@ -1,0 +1,81 @@
+"""What is drawn of a screen when a part of it changes."""
+
+from rich.segment import Segment
+from textual.app import App, ComposeResult
+from textual.containers import Horizontal, VerticalScroll
+from textual.geometry import Region
+from textual.pilot import Pilot
+from textual.strip import Strip
+from textual.widget import Widget
+
+from cogency_tui.tui.kit.partial_screen import PartialScreen
+from tests.tui.driving import until
+
+
+class Field(Widget):
+    """Shows its name and a number, and records the regions that are drawn."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(id=name)
+        self.number = 0
+        self.drawn: list[Region] = []
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        self.drawn.append(crop)
+        shown = Strip([Segment(f"{self.id} {self.number}")]).extend_cell_length(self.size.width)
+        return [shown.crop(crop.x, crop.right)] * crop.height
+
+
+class Fields(PartialScreen[None]):
+    CSS = "Field { height: 6; width: 1fr; } #deep { height: 30; } VerticalScroll { height: 8; }"
+
+    def compose(self) -> ComposeResult:
+        yield Field("head")
+        with Horizontal():
+            yield Field("left")
+            yield Field("right")
+        with VerticalScroll():
+            yield Field("deep")
+
+
+class Form(App[None]):
+    def on_mount(self) -> None:
+        self.push_screen(Fields())
+
+
+async def opened(pilot: Pilot[None]) -> dict[str, Field]:
+    await until(pilot, lambda: len(pilot.app.screen.query(Field)) == 4)
+    await until(pilot, lambda: all(each.drawn for each in pilot.app.screen.query(Field)))
+    # What the mounting and the size still ask for is drawn.
+    await pilot.pause()
+    return {str(each.id): each for each in pilot.app.screen.query(Field)}
+
+
+async def test_only_the_widgets_and_rows_that_a_change_touches_are_drawn() -> None:
+    async with Form().run_test(size=(40, 30)) as pilot:
+        fields = await opened(pilot)
+        for field in fields.values():
+            field.drawn.clear()
+        fields["right"].refresh(Region(0, 2, 20, 1))
+        await until(pilot, lambda: bool(fields["right"].drawn))
+        assert fields["right"].drawn == [Region(0, 2, 20, 1)]
+        assert [field.drawn for name, field in fields.items() if name != "right"] == [[], [], []]
+
+
+async def test_a_partial_update_shows_what_a_complete_one_would() -> None:
+    async with Form().run_test(size=(40, 30)) as pilot:
+        fields = await opened(pilot)
+        compositor = pilot.app.screen._compositor  # pyright: ignore[reportPrivateUsage]
+        pilot.app.screen.query_one(VerticalScroll).scroll_to(y=3, animate=False)
+        await pilot.pause()
+        for changed in (["head"], ["left", "deep"], ["right"], ["head", "deep"]):
+            for name in changed:
+                fields[name].number += 1
+                fields[name].refresh()
+            compositor.update_widgets({fields[name] for name in changed})
+            update = compositor.render_partial_update()
+            assert update is not None
+            complete = compositor.render_strips()
+            for y, left, right in update.spans:
+                drawn = {x: strip for x, strip in update.chops[y].items() if left <= x < right}
+                assert "".join(strip.text for strip in drawn.values()) == complete[y].text[left:right]
