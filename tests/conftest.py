@@ -9,6 +9,7 @@ from collections.abc import Generator
 from itertools import count
 from pathlib import Path
 
+import hypothesis
 import pytest
 
 from cogency_tui import search_paths
@@ -25,6 +26,10 @@ _OURS = ("COGENCY_", "XDG_", "GOOGLE_", *(f"{vendor}_" for vendor in _VENDORS))
 # Each interpreter that a test starts would compile all of its modules.
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+# A busy machine takes any time for an example.
+hypothesis.settings.register_profile("untimed", deadline=None)
+hypothesis.settings.load_profile("untimed")
 
 settle_surely()
 share_styles()

@@ -361,7 +361,7 @@ async def gone_through(project: Path, text: list[str]) -> None:
 
 
 @pytest.mark.exhaustive
-@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=8, suppress_health_check=[HealthCheck.too_slow])
 @given(HEADS, st.lists(EVENTS, max_size=4), st.lists(EDITS, max_size=3), st.lists(MARKS, max_size=2))
 def test_nothing_that_was_accepted_makes_anything_fail(
     head: Record, events: list[Record], edits: list[Record], marks: list[tuple[Any, ...]]

@@ -1119,7 +1119,7 @@ def _places(log: list[str], *entries: str) -> list[int]:
 
 
 @pytest.mark.exhaustive
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(
     _graphs(-1, -2, -3) | _graphs(-1, -2, -3, -1, -2, 1, 2) | _graphs(-1, -2, -3, 1, 0, 9),
     st.integers(0, 1 << 16),

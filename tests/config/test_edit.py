@@ -218,7 +218,7 @@ def is_in_order(lines: list[str], text: list[str]) -> bool:
 
 
 @pytest.mark.exhaustive
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(
     lists(TOP),
     st.lists(st.tuples(st.sampled_from(HEADERS), lists(INSIDE)), max_size=5, unique_by=lambda each: each[0]),

@@ -190,7 +190,7 @@ def test_the_events_given_stay_as_they_are() -> None:
 
 
 @pytest.mark.exhaustive
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(streams(), st.lists(st.integers(0, 4), max_size=20))
 def test_a_consumer_that_lags_gets_the_same_in_fewer_pieces(events: list[Event], takes: list[int]) -> None:
     async def play() -> list[Event]:

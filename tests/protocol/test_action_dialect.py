@@ -171,7 +171,7 @@ WORDS = st.sampled_from(
 )
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.lists(WORDS | st.text(max_size=3), max_size=25).map("".join))
 def test_every_cut_gives_the_same_events(text: str) -> None:
     events_of(text, "action")

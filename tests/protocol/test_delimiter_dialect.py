@@ -147,14 +147,14 @@ WORDS = st.sampled_from(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(WORDS | st.text(max_size=3), max_size=25).map("".join))
 def test_every_cut_gives_the_same_events(text: str) -> None:
     events_of(text, "delimiter")
 
 
 @pytest.mark.exhaustive
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(st.text().filter(lambda text: "§" not in text and "[SYSTEM:" not in text))
 def test_without_delimiters_nothing_is_lost(text: str) -> None:
     assert coalesce(parse([text], "delimiter")) == ([("respond", text.strip())] if text.strip() else [])

@@ -141,7 +141,7 @@ ARGS = st.dictionaries(
 )
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     st.lists(st.tuples(st.just("think"), PLAIN) | st.tuples(st.just("respond"), PLAIN), max_size=5),
     st.lists(ARGS, max_size=3),
@@ -171,7 +171,7 @@ def _plain(unit: Unit) -> Unit:
 
 
 @pytest.mark.exhaustive
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.lists(st.tuples(CONTENT, CONTENT, ARGS, CONTENT), min_size=1, max_size=5))
 def test_a_longer_history_begins_with_the_bytes_of_a_shorter(
     cycles: list[tuple[str, str, dict[str, Any], str]],
@@ -204,7 +204,7 @@ WIRE: dict[Dialect, st.SearchStrategy[str]] = {
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.data())
 def test_what_a_model_wrote_comes_back_through_rendering(dialect: Dialect, data: st.DataObject) -> None:
     wire = data.draw(WIRE[dialect]).replace(JOINER, "")
@@ -232,7 +232,7 @@ def test_a_tag_that_was_not_finished_takes_none_after_it_with_it() -> None:
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("dialect", DIALECTS)
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.data())
 def test_calls_and_malformed_calls_are_rendered_byte_for_byte(dialect: Dialect, data: st.DataObject) -> None:
     wire = data.draw(WIRE[dialect]).replace(JOINER, "")
@@ -248,7 +248,7 @@ def test_calls_and_malformed_calls_are_rendered_byte_for_byte(dialect: Dialect, 
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.data())
 def test_malformed_and_foreign_text_keeps_the_prefix_and_the_roles(
     dialect: Dialect, data: st.DataObject

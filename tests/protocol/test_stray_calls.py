@@ -421,7 +421,7 @@ def unit(kind: str, content: str) -> Unit:
     return {"type": "respond", "timestamp": 0.0, "id": "u", "content": content}
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     st.lists(st.tuples(st.sampled_from(("think", "respond")), written), max_size=4), st.sampled_from(DIALECTS)
 )
@@ -447,7 +447,7 @@ COMPLETE = (
 )
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.lists(st.sampled_from(COMPLETE), max_size=5), st.sampled_from(DIALECTS))
 def test_a_sentence_after_them_makes_examples(parts: list[str], dialect: Dialect) -> None:
     answer = "\n".join(parts)
@@ -455,13 +455,13 @@ def test_a_sentence_after_them_makes_examples(parts: list[str], dialect: Dialect
 
 
 @pytest.mark.exhaustive
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.text(alphabet=st.characters(exclude_characters="<`~{["), max_size=200))
 def test_text_without_syntax_is_an_answer(text: str) -> None:
     assert find_slip([unit("respond", f"{text}.")], "action", TOOLS) is None
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.text(max_size=80), st.sampled_from(("```", "~~~~")))
 def test_a_block_in_a_fence_whatever_it_writes(content: str, fence: str) -> None:
     call = json.dumps([{"name": "write", "args": {"file": "a", "content": content}}])

@@ -296,13 +296,13 @@ WORDS = st.sampled_from(
 TEXT = st.lists(WORDS | st.text(max_size=5), max_size=30).map("".join)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(TEXT)
 def test_every_cut_gives_the_same_events(text: str) -> None:
     events_of(text)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(TEXT.filter(lambda text: "<" not in text))
 def test_without_markers_nothing_is_lost(text: str) -> None:
     expected = [("respond", text.strip())] if text.strip() else []
@@ -310,7 +310,7 @@ def test_without_markers_nothing_is_lost(text: str) -> None:
 
 
 @pytest.mark.exhaustive
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(
     st.recursive(
         st.none()
@@ -331,7 +331,7 @@ def test_every_json_value_arrives_as_it_is(value: Any) -> None:
 
 
 @pytest.mark.exhaustive
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.lists(st.sampled_from(list('{}[]",:\\ntrue1e-. \n')), max_size=25).map("".join))
 def test_only_json_is_taken_for_json(text: str) -> None:
     def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

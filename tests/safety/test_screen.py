@@ -165,7 +165,7 @@ def test_markup_is_shown_as_it_is(name: str) -> None:
 
 
 @pytest.mark.exhaustive
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(
     st.text(
         st.one_of(st.characters(), st.sampled_from("\x1b[]m0;JHK\x07\x9b\x9d\r\n\t\u202e\u200b")), max_size=40

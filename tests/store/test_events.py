@@ -49,7 +49,7 @@ persisted: st.SearchStrategy[Any] = st.one_of(
 )
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(written=st.lists(persisted, max_size=5))
 async def test_every_persisted_event_comes_back_as_it_was(store: Store, written: list[Any]) -> None:
     made = await store.create_conversation("/p", dialect="xml", provider="offline", model="m")

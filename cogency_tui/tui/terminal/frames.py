@@ -10,7 +10,6 @@ guess damages these cells only.
 import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
-from itertools import takewhile
 from typing import NamedTuple
 
 from rich.color import ColorSystem
@@ -100,18 +99,25 @@ def _of_chops(update: ChopsUpdate) -> Iterator[Piece]:
 def _difference(before: Piece, after: Piece) -> Piece | None:
     """The segments of `after` from the first that differs from `before` to the last; None without any."""
     old, new = [*before.strip], [*after.strip]
-    first = _count_same(zip(old, new, strict=False))
+    first = _count_same(old, new)
     if first == len(new):
         return None
     most = min(len(old), len(new)) - first
-    last = min(most, _count_same(zip(reversed(old), reversed(new), strict=False)))
+    last = min(most, _count_same(reversed(old), reversed(new)))
+    if not (first or last):
+        return after
     middle = new[first : len(new) - last]
     return Piece(after.y, after.x + width_of(new[:first]), Strip(middle))
 
 
-def _count_same(pairs: Iterable[tuple[Segment, Segment]]) -> int:
-    """The number of pairs at the beginning that look the same."""
-    return sum(1 for _ in takewhile(lambda pair: _looks_same(*pair), pairs))
+def _count_same(some: Iterable[Segment], others: Iterable[Segment]) -> int:
+    """The number of segments at the beginning that look the same."""
+    count = 0
+    for one, other in zip(some, others, strict=False):
+        if not _looks_same(one, other):
+            break
+        count += 1
+    return count
 
 
 def _looks_same(one: Segment, other: Segment) -> bool:

@@ -124,7 +124,7 @@ async def histories_of(desk: Desk, steps: Steps) -> list[Tree]:
     return [*trees, files(desk)]
 
 
-@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=12, suppress_health_check=[HealthCheck.too_slow])
 @given(steps=STEPS, point=st.integers(0, 99), by_undo=st.booleans())
 async def test_undo_review_timeline_and_patch_agree_on_the_net_change(
     tmp_path_factory: pytest.TempPathFactory, steps: Steps, point: int, by_undo: bool

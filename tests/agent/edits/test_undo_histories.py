@@ -90,7 +90,7 @@ STEPS = st.lists(
 )
 
 
-@settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps=STEPS)
 async def test_no_line_of_the_persons_is_ever_lost(
     tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[str, str, int]]
@@ -124,7 +124,7 @@ async def test_no_line_of_the_persons_is_ever_lost(
         assert set(desk.tree()) == {"a", "b"}
 
 
-@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     turns=st.lists(
         st.lists(

@@ -115,7 +115,7 @@ def person_edits(desk: Desk, number: int, step: int) -> str:
     return own
 
 
-@settings(max_examples=16, deadline=None, suppress_health_check=SLOW)
+@settings(max_examples=16, suppress_health_check=SLOW)
 @given(steps=STEPS)
 async def test_no_line_of_the_persons_is_ever_lost(
     tmp_path_factory: pytest.TempPathFactory, steps: Steps
@@ -142,7 +142,7 @@ async def test_no_line_of_the_persons_is_ever_lost(
         assert not list(desk.root.rglob(".cogency-*"))
 
 
-@settings(max_examples=12, deadline=None, suppress_health_check=SLOW)
+@settings(max_examples=12, suppress_health_check=SLOW)
 @given(steps=STEPS, ending=st.sampled_from(["\n", "\r\n"]), final=st.booleans())
 async def test_reverting_everything_gives_the_first_bytes_and_modes(
     tmp_path_factory: pytest.TempPathFactory, steps: Steps, ending: str, final: bool
@@ -186,7 +186,7 @@ async def some_edit(desk: Desk, number: int, step: int) -> None:
         await desk.run(command.get(kind, f"printf '\\0{step}' > {name}"))
 
 
-@settings(max_examples=12, deadline=None, suppress_health_check=SLOW)
+@settings(max_examples=12, suppress_health_check=SLOW)
 @given(
     before=STEPS,
     actions=st.lists(st.tuples(st.sampled_from(ACTIONS[:-1]), st.integers(0, 99)), min_size=1, max_size=6),
@@ -249,7 +249,7 @@ def git_apply(directory: Path, patch: bytes) -> subprocess.CompletedProcess[byte
     return subprocess.run(command, cwd=directory, input=patch, capture_output=True, check=False)
 
 
-@settings(max_examples=12, deadline=None, suppress_health_check=SLOW)
+@settings(max_examples=12, suppress_health_check=SLOW)
 @given(steps=STEPS)
 async def test_the_kept_patch_applies_to_the_files_before_and_gives_those_after(
     tmp_path_factory: pytest.TempPathFactory, steps: Steps

@@ -158,7 +158,7 @@ async def check(plans: list[Planned], asked: list[list[str]], indexed: int, tool
                 await service.close()
 
 
-examples = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+examples = settings(suppress_health_check=[HealthCheck.too_slow])
 given_queries = given(
     plans=st.lists(planned, min_size=1, max_size=6),
     asked=st.lists(words, min_size=1, max_size=8),

@@ -77,5 +77,5 @@ async def test_a_partial_update_shows_what_a_complete_one_would() -> None:
             assert update is not None
             complete = compositor.render_strips()
             for y, left, right in update.spans:
-                drawn = {x: strip for x, strip in update.chops[y].items() if left <= x < right}
-                assert "".join(strip.text for strip in drawn.values()) == complete[y].text[left:right]
+                drawn = [strip for x, strip in update.chops[y].items() if strip and left <= x < right]
+                assert Strip.join(drawn).text == complete[y].text[left:right]

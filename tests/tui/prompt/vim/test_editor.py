@@ -232,7 +232,7 @@ SLOW = [HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
 TEXTS = st.text("ab c.(\"'\n漢\t", max_size=30)
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=SLOW)
+@settings(max_examples=15, suppress_health_check=SLOW)
 @given(sequences=st.lists(st.tuples(TEXTS, ANY_KEYS), min_size=4, max_size=8))
 async def test_any_keys_can_be_undone_to_the_first_text(
     project: Path, sequences: list[tuple[str, list[str]]]
