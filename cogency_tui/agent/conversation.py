@@ -14,7 +14,13 @@ from cogency_tui.agent.call_graph import TurnActions
 from cogency_tui.agent.context_window import History
 from cogency_tui.agent.cycle_metrics import Calibration
 from cogency_tui.agent.engine import Engine
-from cogency_tui.agent.model_channels import AutoChannel, Channel, ReplayChannel, ResumeChannel
+from cogency_tui.agent.model_channels import (
+    AutoChannel,
+    Channel,
+    LastAnswers,
+    ReplayChannel,
+    ResumeChannel,
+)
 from cogency_tui.agent.permissions.gate import Gate
 from cogency_tui.agent.permissions.stored_taint import sources_of
 from cogency_tui.agent.profile.profile import ProfileText
@@ -96,6 +102,7 @@ class Conversation:
         )
         self.calibration = Calibration()
         self._log = MessageLog()
+        self._last_answers = LastAnswers()
         self._channel: Channel | None = None
         self._channel_key: tuple[Mode, Provider] | None = None
         self._settling: asyncio.Task[None] | None = None
@@ -256,7 +263,7 @@ class Conversation:
         key = (self.engine.mode(), self.provider())
         if self._channel is None or self._channel_key != key:
             await self._close_channel()
-            self._channel = _create_channel(*key)
+            self._channel = _create_channel(*key, self._last_answers)
             self._channel_key = key
         return self._channel
 
@@ -266,9 +273,9 @@ class Conversation:
             await channel.close()
 
 
-def _create_channel(mode: Mode, provider: Provider) -> Channel:
+def _create_channel(mode: Mode, provider: Provider, answers: LastAnswers) -> Channel:
     if mode == "resume":
-        return ResumeChannel(provider, "chosen")
+        return ResumeChannel(provider, "chosen", answers=answers)
     if mode == "replay":
-        return ReplayChannel(provider, "chosen")
-    return AutoChannel(provider)
+        return ReplayChannel(provider, "chosen", answers=answers)
+    return AutoChannel(provider, answers=answers)

@@ -43,6 +43,10 @@ def measure_usage(usage: Usage, prices: Prices | None) -> Measure:
     step: Measure = {"input": usage.input, "output": usage.output}
     if usage.cached is not None:
         step["cached"] = usage.cached
+    if usage.cache_written is not None:
+        step["cache_written"] = usage.cache_written
+    if usage.cache_miss is not None:
+        step["cache_miss"] = usage.cache_miss
     if usage.billed_input is not None:
         step["billed_input"] = usage.billed_input
     if usage.estimated:

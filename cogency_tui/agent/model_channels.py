@@ -20,8 +20,34 @@ from cogency_tui.errors import (
     SessionRefusedError,
 )
 from cogency_tui.protocol.events import Message
-from cogency_tui.providers.base import Chunk, Notice, Provider, ProviderSession, ReasoningDelta, TextDelta
+from cogency_tui.providers.base import (
+    Chunk,
+    Notice,
+    Provider,
+    ProviderSession,
+    ReasoningDelta,
+    TextDelta,
+    Usage,
+)
 from cogency_tui.providers.http_transport import ATTEMPTS, Wait, with_retries
+
+
+class LastAnswers:
+    """The last answer of each provider to one conversation, by the provider's own id: it compares the next
+    request with the one before, to state why its cache missed. Outlives channels: what replaces a channel
+    often changes the request, too."""
+
+    def __init__(self) -> None:
+        self._ids: dict[str, str] = {}
+
+    def of(self, provider: Provider) -> str:
+        """The id of the provider's last answer; empty before the first."""
+        return self._ids.get(provider.name, "")
+
+    def note(self, provider: Provider, chunk: Chunk) -> None:
+        """Record the id of an answer, if `chunk` has it."""
+        if isinstance(chunk, Usage) and chunk.answer:
+            self._ids[provider.name] = chunk.answer
 
 
 class Channel(Protocol):
@@ -55,15 +81,20 @@ class Channel(Protocol):
 class ReplayChannel:
     """Sends the whole history with each request."""
 
-    def __init__(self, provider: Provider, reason: str = "") -> None:
+    def __init__(self, provider: Provider, reason: str = "", *, answers: LastAnswers | None = None) -> None:
         self.mode = "replay"
         self.reason = reason
         self.sent = 0
         self._provider = provider
+        self._answers = answers or LastAnswers()
 
-    def generate(self, messages: Sequence[Message]) -> AsyncGenerator[Chunk, None]:
+    async def generate(self, messages: Sequence[Message]) -> AsyncGenerator[Chunk, None]:
         self.sent = sum(len(message["content"]) for message in messages)
-        return self._provider.stream(messages)
+        previous = self._answers.of(self._provider)
+        async with aclosing(self._provider.stream(messages, previous)) as chunks:
+            async for chunk in chunks:
+                self._answers.note(self._provider, chunk)
+                yield chunk
 
     async def close(self) -> None:
         """Do nothing: no connection outlives a cycle."""
@@ -82,6 +113,7 @@ class ResumeChannel:
         provider: Provider,
         reason: str = "",
         *,
+        answers: LastAnswers | None = None,
         attempts: int = ATTEMPTS,
         wait: Wait = asyncio.sleep,
         jitter: Callable[[], float] = random.random,
@@ -90,6 +122,7 @@ class ResumeChannel:
         self.reason = reason
         self.sent = 0
         self._provider = provider
+        self._answers = answers or LastAnswers()
         self._attempts = attempts
         self._wait = wait
         self._jitter = jitter
@@ -130,7 +163,8 @@ class ResumeChannel:
         await self.close()
         if lost:
             yield Notice(f"{lost} A new session continues the conversation.")
-        session = self._session = await self._provider.connect(messages[:-1])
+        previous = self._answers.of(self._provider)
+        session = self._session = await self._provider.connect(messages[:-1], previous)
         self.sent += sum(len(message["content"]) for message in messages[:-1])
         async with aclosing(self._round(session, messages[-1:], messages)) as chunks:
             async for chunk in chunks:
@@ -145,6 +179,7 @@ class ResumeChannel:
             await session.send(fresh)
             async with aclosing(session.receive()) as chunks:
                 async for chunk in chunks:
+                    self._answers.note(self._provider, chunk)
                     yield chunk
         except ProviderError:
             # How much of this round the session has is unknown.
@@ -185,11 +220,19 @@ class AutoChannel:
     repeated.
     """
 
-    def __init__(self, provider: Provider, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        provider: Provider,
+        clock: Callable[[], float] = time.monotonic,
+        *,
+        answers: LastAnswers | None = None,
+    ) -> None:
         self._provider = provider
         self._clock = clock
-        self._resume = ResumeChannel(provider, f"auto: {provider.name} supports sessions", attempts=1)
-        self._replay = ReplayChannel(provider, f"auto: {provider.name} has no sessions")
+        self._answers = answers or LastAnswers()
+        resumes = f"auto: {provider.name} supports sessions"
+        self._resume = ResumeChannel(provider, resumes, answers=self._answers, attempts=1)
+        self._replay = self._replay_for(f"auto: {provider.name} has no sessions")
         self._channel = self._resume if provider.resumes else self._replay
         self._again: float | None = None
         self._breaks = 0
@@ -238,8 +281,11 @@ class AutoChannel:
         await self._resume.close()
         self._breaks = 0
         self._again = None if isinstance(cause, SessionRefusedError) else self._clock() + PAUSE
-        self._replay = ReplayChannel(self._provider, f"auto: no session ({cause})")
+        self._replay = self._replay_for(f"auto: no session ({cause})")
         self._channel = self._replay
+
+    def _replay_for(self, reason: str) -> ReplayChannel:
+        return ReplayChannel(self._provider, reason, answers=self._answers)
 
     async def close(self) -> None:
         await self._resume.close()

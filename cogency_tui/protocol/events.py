@@ -230,18 +230,31 @@ class EndEvent(TypedDict):
     conversation: NotRequired[str]
 
 
+class CacheMiss(TypedDict):
+    """The provider's own diagnosis of its prompt cache: why it could not reuse all of the request before.
+
+    `reason` is the provider's code, `tokens` the number of tokens that it says were missed.
+    """
+
+    reason: str
+    tokens: NotRequired[int]
+
+
 class Measure(TypedDict, total=False):
     """Figures of one cycle or of a conversation.
 
-    Tokens for `input` (sent), `output` (generated), `cached`, `billed_input` and `replay_input` (the input
-    of replay mode); seconds for `duration` (tools and questions included), `ttft` and `writing` (from the
-    first token to the last); USD for `cost`.
+    Tokens for `input` (sent), `output` (generated), `cached` and `cache_written` (read from the
+    provider's cache, and written to it), `billed_input` and `replay_input` (the input of replay mode);
+    seconds for `duration` (tools and questions included), `ttft` and `writing` (from the first token to
+    the last); USD for `cost`.
     """
 
     input: int
     output: int
     duration: float
     cached: int
+    cache_written: int
+    cache_miss: CacheMiss
     billed_input: int
     replay_input: int
     ttft: float

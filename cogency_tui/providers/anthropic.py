@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
-from cogency_tui.protocol.events import Message
+from cogency_tui.protocol.events import CacheMiss, Message
 from cogency_tui.providers import failures
 from cogency_tui.providers.base import Usage
 from cogency_tui.providers.endpoint import Endpoint
@@ -18,6 +18,7 @@ from cogency_tui.providers.surrogates import whole_text
 from cogency_tui.providers.wire_protocol import (
     Finish,
     Frame,
+    cache_miss_of,
     count_of,
     malformed,
     names_in,
@@ -60,12 +61,14 @@ _Role: TypeAlias = Literal["user", "assistant"]
 
 class AnthropicWire:
     """`POST /v1/messages` with one endpoint. `max_output` is the limit of the model's tokens in one answer;
-    0 where it is not known."""
+    0 where it is not known. `diagnoses` requests the vendor's cache diagnostics, which other servers of this
+    wire do not have."""
 
     label = "Anthropic Messages"
 
-    def __init__(self, endpoint: Endpoint, max_output: int = 0) -> None:
+    def __init__(self, endpoint: Endpoint, max_output: int = 0, *, diagnoses: bool = False) -> None:
         self._endpoint = endpoint
+        self._diagnoses = diagnoses
         self._max_output = max_output or DEFAULT_OUTPUT
         # The vendor's own address has no version, but some tools want one there, and users copy it.
         root = "" if endpoint.base_url.rstrip("/").endswith("/v1") else "/v1"
@@ -77,7 +80,9 @@ class AnthropicWire:
         key = {"x-api-key": self._endpoint.key} if self._endpoint.key else {}
         return {"anthropic-version": _VERSION} | key
 
-    def encode(self, messages: Sequence[Message], refused: Iterable[str]) -> bytes:
+    def encode(
+        self, messages: Sequence[Message], refused: Iterable[str], previous: str | None = None
+    ) -> bytes:
         """Encode the body of a request, without what the vendor would refuse: messages of white space only,
         and an assistant's message at either end of the history."""
         system, turns = _arranged(messages)
@@ -86,6 +91,9 @@ class AnthropicWire:
             "max_tokens": self._max_output,
             "stream": True,
         }
+        if self._diagnoses and previous is not None:
+            # The vendor compares only requests that have this field, so the first has it too.
+            body["diagnostics"] = {"previous_message_id": previous or None}
         if system:
             body["system"] = _blocks(system, marked=True)
         asked = [index for index, turn in enumerate(turns) if turn.role == "user"]
@@ -101,7 +109,7 @@ class AnthropicWire:
 
     def reader(self) -> "MessagesReader":
         """Create a reader, which sums the usage of one answer."""
-        return MessagesReader(self._endpoint, self.label)
+        return MessagesReader(self._endpoint, self.label, names_answers=self._diagnoses)
 
     def models(self, body: Mapping[str, Any]) -> list[str]:
         """Return the ids in `data`."""
@@ -110,12 +118,15 @@ class AnthropicWire:
 
 class MessagesReader:
     """Reads the events of one answer. Usage arrives in parts: the input at the start, the output at the
-    end, each figure cumulative."""
+    end, each figure cumulative. With `names_answers` it has the id of the answer."""
 
-    def __init__(self, endpoint: Endpoint, label: str) -> None:
+    def __init__(self, endpoint: Endpoint, label: str, *, names_answers: bool = False) -> None:
         self._endpoint = endpoint
         self._label = label
+        self._names_answers = names_answers
         self._counts: dict[str, int] = {}
+        self._answer = ""
+        self._cache_miss: CacheMiss | None = None
 
     def read(self, name: str, data: str) -> Frame:
         """Read one event; its type is in its data.
@@ -133,7 +144,7 @@ class MessagesReader:
             raise malformed(self._endpoint, self._label, data)
         part = table(event.get(member)) if member else {}
         if kind == "message_start":
-            self._add(table(part.get("usage")), _INPUTS)
+            self._begin(part)
         elif kind in ("content_block_start", "content_block_delta"):
             return _piece(part)
         elif kind == "message_delta":
@@ -145,6 +156,15 @@ class MessagesReader:
                 usage=self._usage(),
             )
         return Frame(complete=kind == "message_stop")
+
+    def _begin(self, message: Mapping[str, Any]) -> None:
+        self._add(table(message.get("usage")), _INPUTS)
+        self._answer = text_of(message.get("id")) if self._names_answers else ""
+        # Without a reason, the comparison was not done in time.
+        reason = table(table(message.get("diagnostics")).get("cache_miss_reason"))
+        self._cache_miss = cache_miss_of(
+            self._endpoint, reason.get("type"), reason.get("cache_missed_input_tokens")
+        )
 
     def _add(self, usage: Mapping[str, Any], names: Iterable[str]) -> None:
         for name in names:
@@ -162,6 +182,8 @@ class MessagesReader:
             counts["output_tokens"],
             cached=counts.get("cache_read_input_tokens"),
             cache_written=counts.get("cache_creation_input_tokens"),
+            cache_miss=self._cache_miss,
+            answer=self._answer,
         )
 
 

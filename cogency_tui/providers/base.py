@@ -13,7 +13,7 @@ import msgspec
 from cogency_tui.providers.models import ModelFacts
 
 if TYPE_CHECKING:
-    from cogency_tui.protocol.events import Message
+    from cogency_tui.protocol.events import CacheMiss, Message
 
 
 class TextDelta(msgspec.Struct, frozen=True):
@@ -35,6 +35,9 @@ class Usage(msgspec.Struct, frozen=True):
     that differs (a session that bills its whole context). `cached` is the part of the billed input that was
     served from the endpoint's cache, `cache_written` the part that was written to it at a price of its own.
     `output` counts generated tokens, reasoning included.
+
+    `cache_miss` is the endpoint's diagnosis of its cache; `answer` is its id of this answer, where the next
+    request can be compared with it for that.
     """
 
     input: int
@@ -43,6 +46,8 @@ class Usage(msgspec.Struct, frozen=True):
     billed_input: int | None = None
     cache_written: int | None = None
     estimated: bool = False
+    cache_miss: "CacheMiss | None" = None
+    answer: str = ""
 
 
 class Retrying(msgspec.Struct, frozen=True):
@@ -112,16 +117,22 @@ class Provider(Protocol):
         """True if `connect` can be expected to work."""
         ...
 
-    def stream(self, messages: Sequence["Message"]) -> AsyncGenerator[Chunk, None]:
+    def stream(
+        self, messages: Sequence["Message"], previous: str | None = None
+    ) -> AsyncGenerator[Chunk, None]:
         """Answer `messages`. Closing the iterator early stops the generation.
+
+        `previous` is the `answer` to the conversation's last request, empty for its first: the endpoint
+        compares the two, if it can, and states why its cache missed.
 
         Raises:
             ProviderError: the endpoint refused, failed or broke off.
         """
         ...
 
-    async def connect(self, messages: Sequence["Message"]) -> ProviderSession:
+    async def connect(self, messages: Sequence["Message"], previous: str = "") -> ProviderSession:
         """Open a session seeded with `messages` (system prompt and history); nothing is generated yet.
+        `previous` as for `stream`.
 
         Raises:
             SessionRefusedError: this model has no sessions here; a retry is useless.

@@ -142,7 +142,8 @@ def _assemble(
     if table.api == "responses":
         from cogency_tui.providers.openai_responses import ResponsesWire
 
-        wire = ResponsesWire(endpoint, summaries=facts.reasoning)
+        diagnoses = facts.cache_diagnostics and is_vendors_own(endpoint, "openai")
+        wire = ResponsesWire(endpoint, summaries=facts.reasoning, diagnoses=diagnoses)
         if facts.realtime:
             from cogency_tui.providers.openai_realtime import realtime_sessions
 
@@ -150,11 +151,11 @@ def _assemble(
         elif table.resume:
             from cogency_tui.providers.openai_responses import responses_sessions
 
-            sessions = responses_sessions(endpoint, timeouts, summaries=facts.reasoning)
+            sessions = responses_sessions(endpoint, timeouts, summaries=facts.reasoning, diagnoses=diagnoses)
     elif table.api == "anthropic":
         from cogency_tui.providers.anthropic import AnthropicWire
 
-        wire = AnthropicWire(endpoint, facts.max_output)
+        wire = AnthropicWire(endpoint, facts.max_output, diagnoses=is_vendors_own(endpoint, "anthropic"))
     elif table.api == "gemini":
         from cogency_tui.providers.gemini import GeminiWire
 
@@ -168,6 +169,11 @@ def _assemble(
 
         wire = ChatWire(endpoint)
     return HttpProvider(endpoint, wire, sessions=sessions, facts=facts, timeouts=timeouts)
+
+
+def is_vendors_own(endpoint: "Endpoint", vendor: str) -> bool:
+    """Return whether an endpoint is the vendor's, and no server that speaks its wire protocol."""
+    return endpoint.host == urlsplit(PRESETS[vendor].base_url).netloc
 
 
 def _facts(endpoint: "Endpoint", table: ProviderSettings, environ: Mapping[str, str]) -> ModelFacts:

@@ -64,7 +64,7 @@ _NO_THINKING = re.compile(
 )
 _EVENT_DATA = re.compile(r"^data: ?(\{.+)$", re.MULTILINE)
 _HTML = re.compile(r"\s*(<!doctype html|<html|<head|<body)", re.IGNORECASE)
-_OPTIONAL = ("stream_options", "reasoning")
+_OPTIONAL = ("stream_options", "reasoning", "diagnostics", "prompt_cache_options")
 """Optional parameters: an endpoint that refuses one is asked again without it."""
 
 _STATUS_OF_NAME = (
@@ -243,8 +243,8 @@ def _refused(message: str, reported: Reported) -> BadRequestError:
         return UnsupportedParameterError(message, hint, THINKING)
     refused = _REFUSAL.search(reported.message) or "unsupported" in reported.code
     for param in _OPTIONAL:
-        # In quotes, because any message may contain the word "reasoning".
-        named = reported.param.startswith(param) or re.search(rf"[\"'`]{param}\b", reported.message)
+        # In quotes or at the start, because any message may contain the word "reasoning".
+        named = reported.param.startswith(param) or re.search(rf"([\"'`]|^){param}\b", reported.message)
         if named and refused:
             return UnsupportedParameterError(message, hint, param)
     return BadRequestError(message, hint)

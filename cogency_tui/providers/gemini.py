@@ -79,8 +79,11 @@ class GeminiWire:
         """Return the key in Google's own header."""
         return key_header(self._endpoint)
 
-    def encode(self, messages: Sequence[Message], refused: Iterable[str]) -> bytes:
+    def encode(
+        self, messages: Sequence[Message], refused: Iterable[str], previous: str | None = None
+    ) -> bytes:
         """Encode the body of a request; the part that grows between requests is at its end."""
+        del previous
         config: dict[str, Any] = {}
         if self._thoughts and failures.THINKING not in refused:
             config["thinkingConfig"] = {"includeThoughts": True}

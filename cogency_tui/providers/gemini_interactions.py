@@ -74,9 +74,12 @@ class InteractionsWire:
         """Return the key in Google's own header."""
         return key_header(self._endpoint)
 
-    def encode(self, messages: Sequence[Message], refused: Iterable[str]) -> bytes:
+    def encode(
+        self, messages: Sequence[Message], refused: Iterable[str], previous: str | None = None
+    ) -> bytes:
         """Encode the body of a request. The system prompt applies to one interaction only, and has to be in
         each request."""
+        del previous
         system = [whole_text(each["content"]) for each in messages if each["role"] == "system"]
         config: dict[str, Any] = {}
         if self._thoughts and failures.THINKING not in refused:
@@ -199,7 +202,8 @@ def interaction_sessions(
     """Return a function that opens sessions with one model. Nothing is sent before the first answer is
     requested."""
 
-    async def open_session(messages: Sequence[Message]) -> ProviderSession:
+    async def open_session(messages: Sequence[Message], previous: str = "") -> ProviderSession:
+        del previous
         wire = InteractionsWire(endpoint, version=version, thoughts=thoughts)
         return InteractionsSession(endpoint, wire, messages, timeouts, wait=wait, jitter=jitter)
 

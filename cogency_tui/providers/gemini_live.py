@@ -176,7 +176,8 @@ _REASONS: Mapping[str, Finish] = {
 def live_sessions(endpoint: Endpoint, timeouts: Timeouts | None = None, *, version: str = VERSION) -> Opener:
     """Return a function that opens sessions with one model. `version` as for `live_url`."""
 
-    async def open_session(messages: Sequence[Message]) -> ProviderSession:
+    async def open_session(messages: Sequence[Message], previous: str = "") -> ProviderSession:
+        del previous
         return await LiveSession.open(endpoint, live_url(endpoint.base_url, version), messages, timeouts)
 
     return open_session

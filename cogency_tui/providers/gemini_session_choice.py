@@ -40,7 +40,8 @@ def gemini_sessions(
     lives = live_sessions(endpoint, timeouts, version=version)
     refusals: list[SessionRefusedError] = []
 
-    async def open_session(messages: Sequence[Message]) -> ProviderSession:
+    async def open_session(messages: Sequence[Message], previous: str = "") -> ProviderSession:
+        del previous
         if refusals:
             return await interactions(messages)
 

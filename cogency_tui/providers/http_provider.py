@@ -9,7 +9,7 @@ import asyncio
 import random
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import aclosing
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Protocol
 
 from cogency_tui.errors import NetworkError, ProviderError, SessionRefusedError
 from cogency_tui.protocol.events import Message
@@ -53,7 +53,9 @@ class EndpointRequests:
         """Close the connections."""
         await self._transport.close()
 
-    async def stream(self, messages: Sequence[Message]) -> AsyncGenerator[Chunk, None]:
+    async def stream(
+        self, messages: Sequence[Message], previous: str | None = None
+    ) -> AsyncGenerator[Chunk, None]:
         """Request an answer, again for each optional parameter that the model turns out to refuse. Closing
         the iterator early closes the response.
 
@@ -62,7 +64,7 @@ class EndpointRequests:
         """
         while True:
             answer = _Answer(self._endpoint, self._wire.reader())
-            body = self._wire.encode(messages, self._refused)
+            body = self._wire.encode(messages, self._refused, previous)
             try:
                 async with aclosing(self._transport.events(self._wire.path, body)) as events:
                     async with aclosing(answer.read(events)) as chunks:
@@ -144,8 +146,10 @@ def _estimate(messages: Sequence[Message], written: int) -> Usage:
     return Usage(sent, tokens_of(written), estimated=True)
 
 
-Opener: TypeAlias = Callable[[Sequence[Message]], Awaitable[ProviderSession]]
-"""Opens a session seeded with messages."""
+class Opener(Protocol):
+    """Opens a session seeded with messages; `previous` as for `Provider.connect`."""
+
+    def __call__(self, messages: Sequence[Message], previous: str = "") -> Awaitable[ProviderSession]: ...
 
 
 class HttpProvider:
@@ -176,18 +180,22 @@ class HttpProvider:
         """True if sessions can be opened."""
         return self._sessions is not None
 
-    async def stream(self, messages: Sequence[Message]) -> AsyncGenerator[Chunk, None]:
+    async def stream(
+        self, messages: Sequence[Message], previous: str | None = None
+    ) -> AsyncGenerator[Chunk, None]:
         """Answer `messages`, with retries where these may help.
 
         Raises:
             ProviderError: the endpoint refused, failed or broke off.
         """
-        attempts = with_retries(lambda: self._answers.stream(messages), wait=self._wait, jitter=self._jitter)
+        attempts = with_retries(
+            lambda: self._answers.stream(messages, previous), wait=self._wait, jitter=self._jitter
+        )
         async with aclosing(attempts) as chunks:
             async for chunk in chunks:
                 yield chunk
 
-    async def connect(self, messages: Sequence[Message]) -> ProviderSession:
+    async def connect(self, messages: Sequence[Message], previous: str = "") -> ProviderSession:
         """Open a session seeded with `messages`.
 
         Raises:
@@ -198,7 +206,7 @@ class HttpProvider:
             raise SessionRefusedError(
                 f"{self.name} uses {self._label}, which has no sessions.", "Use replay mode."
             )
-        return await self._sessions(messages)
+        return await self._sessions(messages, previous)
 
     async def models(self) -> list[str]:
         """List the endpoint's models.

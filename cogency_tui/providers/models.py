@@ -64,7 +64,8 @@ class ModelFacts(msgspec.Struct, frozen=True):
 
     `context_size` counts input and output together, 0 where unknown, as is `max_output`. `realtime` marks a
     model of OpenAI's Realtime API, `live_text` a model of Gemini's Live API that can write text,
-    `reasoning` a model that reasons before it answers.
+    `reasoning` a model that reasons before it answers, `cache_diagnostics` one for which OpenAI states why
+    its prompt cache missed.
     """
 
     context_size: int = 0
@@ -73,6 +74,7 @@ class ModelFacts(msgspec.Struct, frozen=True):
     realtime: bool = False
     live_text: bool = False
     reasoning: bool = False
+    cache_diagnostics: bool = False
 
 
 class Models:
@@ -168,6 +170,7 @@ class _Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     realtime: bool = False
     live_text: bool = False
     reasoning: bool = False
+    cache_diagnostics: bool = False
 
 
 def _is_snapshot(model: str, family: str) -> bool:
@@ -207,6 +210,7 @@ def _facts(given: dict[str, Any], today: date) -> ModelFacts:
         realtime=table.realtime,
         live_text=table.live_text,
         reasoning=table.reasoning,
+        cache_diagnostics=table.cache_diagnostics,
     )
 
 

@@ -43,8 +43,11 @@ class ChatWire:
         """Return the key as a bearer token."""
         return bearer(self._endpoint)
 
-    def encode(self, messages: Sequence[Message], refused: Iterable[str]) -> bytes:
+    def encode(
+        self, messages: Sequence[Message], refused: Iterable[str], previous: str | None = None
+    ) -> bytes:
         """Encode the body of a request; it requests the usage, which is not sent otherwise."""
+        del previous
         body: dict[str, Any] = {
             "model": self._endpoint.model,
             "messages": [{"role": each["role"], "content": whole_text(each["content"])} for each in messages],

@@ -166,7 +166,8 @@ _REMEMBERED = 64
 def realtime_sessions(endpoint: Endpoint, timeouts: Timeouts | None = None) -> Opener:
     """Return a function that opens sessions of `endpoint`, whose model has to be one of the Realtime API."""
 
-    async def open_seeded(messages: Sequence[Message]) -> ProviderSession:
+    async def open_seeded(messages: Sequence[Message], previous: str = "") -> ProviderSession:
+        del previous
         url = socket_url(endpoint.base_url, "/realtime", query=urlencode({"model": endpoint.model}))
         socket = await Socket.open(endpoint, LABEL, url, bearer(endpoint), timeouts)
         session = RealtimeSession(endpoint, socket)

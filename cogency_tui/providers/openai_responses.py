@@ -16,7 +16,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from cogency_tui.errors import NetworkError, ProviderError, SessionLostError
-from cogency_tui.protocol.events import Message
+from cogency_tui.protocol.events import CacheMiss, Message
 from cogency_tui.providers import failures
 from cogency_tui.providers.base import Chunk, ProviderSession, ReasoningDelta, TextDelta, Usage, unanswered
 from cogency_tui.providers.ending_checks import check_ending, check_memory
@@ -31,6 +31,7 @@ from cogency_tui.providers.wire_protocol import (
     Finish,
     Frame,
     bearer,
+    cache_miss_of,
     count_of,
     malformed,
     names_in,
@@ -112,38 +113,46 @@ _BREAK = "\n\n"
 
 class ResponsesWire:
     """`POST /responses` with one endpoint. `summaries` requests summaries of the model's reasoning, for
-    models that reason: others refuse it, which costs a request each time the program runs."""
+    models that reason: others refuse it, which costs a request each time the program runs. `diagnoses`
+    requests the vendor's cache diagnostics, for models that have them."""
 
     label = LABEL
     path = "/responses"
     models_path = "/models"
 
-    def __init__(self, endpoint: Endpoint, *, summaries: bool = False) -> None:
+    def __init__(self, endpoint: Endpoint, *, summaries: bool = False, diagnoses: bool = False) -> None:
         self._endpoint = endpoint
         self._summaries = summaries
+        self._diagnoses = diagnoses
 
     def headers(self) -> Mapping[str, str]:
         """Return the key as a bearer token."""
         return bearer(self._endpoint)
 
-    def encode(self, messages: Sequence[Message], refused: Iterable[str]) -> bytes:
+    def encode(
+        self, messages: Sequence[Message], refused: Iterable[str], previous: str | None = None
+    ) -> bytes:
         """Encode the body of a request."""
         system = [whole_text(each["content"]) for each in messages if each["role"] == "system"]
         items = [item_of(each) for each in messages if each["role"] != "system"]
         instructions = {"instructions": _BREAK.join(system)} if system else {}
-        return json.dumps({"stream": True, **instructions, **self.body(items, refused)}).encode()
+        return json.dumps({"stream": True, **instructions, **self.body(items, refused, previous)}).encode()
 
-    def body(self, items: Sequence[Mapping[str, Any]], refused: Iterable[str]) -> dict[str, Any]:
+    def body(
+        self, items: Sequence[Mapping[str, Any]], refused: Iterable[str], previous: str | None
+    ) -> dict[str, Any]:
         """Build the body of a request over either transport. Nothing is stored at the endpoint."""
         body: dict[str, Any] = {"model": self._endpoint.model, "store": False}
         if self._summaries and "reasoning" not in refused:
             body["reasoning"] = {"summary": "auto"}
+        if self._diagnoses and previous and "prompt_cache_options" not in refused:
+            body["prompt_cache_options"] = {"comparison_response_id": previous}
         body["input"] = items
         return body
 
     def reader(self) -> "ResponsesReader":
         """Create a reader for one answer."""
-        return ResponsesReader(self._endpoint)
+        return ResponsesReader(self._endpoint, names_answers=self._diagnoses)
 
     def models(self, body: Mapping[str, Any]) -> list[str]:
         """Return the ids in `data`."""
@@ -152,10 +161,12 @@ class ResponsesWire:
 
 class ResponsesReader:
     """Reads the events of one answer. Once it has ended, `response_id` names it, and `retained` is the number
-    of its tokens that a later answer in the same chain still sees."""
+    of its tokens that a later answer in the same chain still sees. With `names_answers` the usage has the
+    id, too."""
 
-    def __init__(self, endpoint: Endpoint) -> None:
+    def __init__(self, endpoint: Endpoint, *, names_answers: bool = False) -> None:
         self.response_id = ""
+        self._names_answers = names_answers
         self.retained = 0
         self._endpoint = endpoint
         self._text_at: tuple[object, ...] = ()
@@ -227,11 +238,22 @@ class ResponsesReader:
             # Reasoning is dropped at the next message of a user, unless the model keeps all of it.
             forgets = table(response.get("reasoning")).get("context") != "all_turns"
             self.retained = max(0, usage.output - reasoning) if forgets else usage.output
+            answer = self.response_id if self._names_answers else ""
+            usage = replace(usage, cache_miss=self._cache_miss(response), answer=answer)
         finish: Finish = "stop"
         if event.get("type") == "response.incomplete":
             reason = text_of(table(response.get("incomplete_details")).get("reason"))
             finish = _REASONS.get(reason, "other")
         return Frame(finish=finish, usage=usage, complete=True)
+
+    def _cache_miss(self, response: Mapping[str, Any]) -> CacheMiss | None:
+        diagnostics = table(response.get("prompt_cache_diagnostics"))
+        outcome = diagnostics.get("type")
+        if outcome == "cache_hit":
+            return None
+        # Only a miss has a reason; other outcomes are their own.
+        reason = diagnostics.get("reason") or outcome
+        return cache_miss_of(self._endpoint, reason, diagnostics.get("cache_missed_tokens"))
 
     def _malformed(self, event: Mapping[str, Any]) -> ProviderError:
         return malformed(self._endpoint, LABEL, json.dumps(event))
@@ -271,23 +293,28 @@ _GONE: Mapping[str, str] = {
 
 
 def responses_sessions(
-    endpoint: Endpoint, timeouts: Timeouts | None = None, *, summaries: bool = False
+    endpoint: Endpoint,
+    timeouts: Timeouts | None = None,
+    *,
+    summaries: bool = False,
+    diagnoses: bool = False,
 ) -> Opener:
-    """Return a function that opens sessions with one model. `summaries` as for `ResponsesWire`."""
-    wire = ResponsesWire(endpoint, summaries=summaries)
+    """Return a function that opens sessions with one model. `summaries` and `diagnoses` as for
+    `ResponsesWire`."""
+    wire = ResponsesWire(endpoint, summaries=summaries, diagnoses=diagnoses)
     refused: set[str] = set()
 
-    async def open_session(messages: Sequence[Message]) -> ProviderSession:
+    async def open_session(messages: Sequence[Message], previous: str = "") -> ProviderSession:
         url = socket_url(endpoint.base_url, wire.path)
         socket = await Socket.open(endpoint, f"{LABEL} WebSocket", url, wire.headers(), timeouts)
-        return ResponsesSession(endpoint, wire, socket, messages, refused)
+        return ResponsesSession(endpoint, wire, socket, messages, refused, compared=previous)
 
     return open_session
 
 
 class ResponsesSession:
     """One connection. `refused` are optional parameters that the model does not accept; newly refused ones
-    are added."""
+    are added. `compared` is the answer of an earlier session with which the first one is compared."""
 
     def __init__(
         self,
@@ -296,9 +323,12 @@ class ResponsesSession:
         socket: Socket,
         seed: Sequence[Message],
         refused: set[str],
+        *,
+        compared: str = "",
     ) -> None:
         self._endpoint = endpoint
         self._wire = wire
+        self._compared = compared
         self._socket = socket
         self._refused = refused
         self._usage = SessionUsage()
@@ -380,7 +410,8 @@ class ResponsesSession:
         self._items += [item_of(each) for each in messages]
 
     def _request(self) -> dict[str, Any]:
-        request = {"type": "response.create", **self._wire.body(self._items, self._refused)}
+        compared = self._previous or self._compared
+        request = {"type": "response.create", **self._wire.body(self._items, self._refused, compared)}
         if self._previous:
             request["previous_response_id"] = self._previous
         return request
@@ -402,7 +433,12 @@ class ResponsesSession:
         usage = self._usage.reported(
             billed.input, billed.output, cached=billed.cached, retained=reader.retained
         )
-        return replace(usage, cache_written=billed.cache_written)
+        return replace(
+            usage,
+            cache_written=billed.cache_written,
+            cache_miss=billed.cache_miss,
+            answer=billed.answer,
+        )
 
     def _continue_from(self, finish: Finish, reader: ResponsesReader) -> None:
         """Continue from this answer, if the endpoint is known to have it: whole, with an id."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, Protocol, TypeAlias, cast
 
 from cogency_tui.errors import ProviderProtocolError
-from cogency_tui.protocol.events import Message
+from cogency_tui.protocol.events import CacheMiss, Message
 from cogency_tui.providers.base import Usage
 from cogency_tui.providers.endpoint import Endpoint
 
@@ -65,9 +65,12 @@ class Wire(Protocol):
         """Return the key, as this wire sends it, and other headers of each request."""
         ...
 
-    def encode(self, messages: Sequence[Message], refused: Iterable[str]) -> bytes:
+    def encode(
+        self, messages: Sequence[Message], refused: Iterable[str], previous: str | None = None
+    ) -> bytes:
         """Encode the body of a request, without the optional parameters that were `refused` before. The
-        same messages always give the same bytes."""
+        same arguments always give the same bytes. `previous` as for `Provider.stream`; ignored by wires
+        without cache diagnostics."""
         ...
 
     def reader(self) -> Reader:
@@ -125,6 +128,16 @@ def text_of(value: object) -> str:
 def count_of(value: object) -> int | None:
     """Return `value` if it is a count of tokens, else None."""
     return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+
+
+def cache_miss_of(endpoint: Endpoint, reason: object, tokens: object) -> CacheMiss | None:
+    """Return the endpoint's diagnosis of its cache; None where it names no reason."""
+    if not (code := endpoint.quote(text_of(reason))):
+        return None
+    missed: CacheMiss = {"reason": code}
+    if (count := count_of(tokens)) is not None:
+        missed["tokens"] = count
+    return missed
 
 
 def names_in(models: object, key: str = "id") -> list[str]:

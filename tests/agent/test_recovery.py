@@ -145,10 +145,14 @@ class Line:
         self.opening = list(opening)
         self.sessions: list[LineSession] = []
 
-    async def stream(self, messages: Sequence[Message]) -> AsyncGenerator[Chunk, None]:
+    async def stream(
+        self, messages: Sequence[Message], previous: str | None = None
+    ) -> AsyncGenerator[Chunk, None]:
+        del previous
         yield TextDelta(f"request of {len(messages)}")
 
-    async def connect(self, messages: Sequence[Message]) -> "LineSession":
+    async def connect(self, messages: Sequence[Message], previous: str = "") -> "LineSession":
+        del previous
         failure = self.opening.pop(0) if self.opening else None
         if failure is not None:
             raise failure

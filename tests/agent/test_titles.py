@@ -25,13 +25,15 @@ class Titling(ScriptedProvider):
         self.requests: list[Sequence[Message]] = []
         self._title = title
 
-    async def stream(self, messages: Sequence[Message]) -> AsyncGenerator[Chunk, None]:
+    async def stream(
+        self, messages: Sequence[Message], previous: str | None = None
+    ) -> AsyncGenerator[Chunk, None]:
         if messages[0]["content"].startswith("Task: title"):
             self.requests.append(messages)
             if isinstance(self._title, ProviderError):
                 raise self._title
             self.title = self._title
-        async for chunk in super().stream(messages):
+        async for chunk in super().stream(messages, previous):
             yield chunk
 
 

@@ -4,6 +4,9 @@ It keeps to the vendor's wire format in all that a client can see: event names a
 shapes and words of errors, usage in parts. Its prompt cache is the vendor's: entries are written at marks
 only, each for the whole prefix of blocks up to it, and looked for at the marks and some blocks before each;
 what lies between the longest entry found and the last mark is written, the rest is billed as it is.
+
+Its cache diagnostics compare a request with the one that it names, as both were sent: whether anything was
+cached has no part in it.
 """
 
 import hashlib
@@ -11,6 +14,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import takewhile
 from typing import Any
 from urllib.parse import parse_qs
 
@@ -48,6 +52,8 @@ class AnthropicPeer(Peer):
     context_size = 200_000
     others: Sequence[str] = ()
     """Models that are listed beside its own."""
+    compares_late = False
+    """True if no comparison is done before its answer begins."""
 
     @cached_property
     def bills(self) -> list[Bill]:
@@ -57,6 +63,11 @@ class AnthropicPeer(Peer):
     @cached_property
     def _entries(self) -> set[str]:
         return set()
+
+    @cached_property
+    def _compared(self) -> dict[str, list[_Block]]:
+        """The requests that can be compared with, by the ids of their answers."""
+        return {}
 
     def forget(self) -> None:
         """Let all cache entries expire."""
@@ -155,8 +166,9 @@ class AnthropicPeer(Peer):
         bill = self._bill(request.body)
         self.bills.append(bill)
         exchange.cached = bill.read
+        answer = f"msg_{len(self.requests):024d}"
         start: dict[str, Any] = {
-            "id": f"msg_{len(self.requests):024d}",
+            "id": answer,
             "type": "message",
             "role": "assistant",
             "model": request.body["model"],
@@ -164,6 +176,7 @@ class AnthropicPeer(Peer):
             "stop_reason": None,
             "stop_sequence": None,
             "stop_details": None,
+            "diagnostics": self._diagnose(request.body, answer),
             "usage": {
                 **_input(bill),
                 "cache_creation": {
@@ -202,6 +215,26 @@ class AnthropicPeer(Peer):
         self._entries.update(prefixes[mark] for mark in kept)
         written = max(0, sizes[kept[-1]] - read) if kept else 0
         return Bill(_tokens(blocks) - written - read, written, read)
+
+    def _diagnose(self, body: dict[str, Any], answer: str) -> dict[str, Any] | None:
+        """Compare a request with the one that it names; None where it names none, or continues that one."""
+        if "diagnostics" not in body:
+            return None
+        blocks, previous = _blocks(body), body["diagnostics"]["previous_message_id"]
+        before = self._compared.get(previous or "")
+        self._compared[answer] = blocks
+        if not previous:
+            return None
+        if self.compares_late:
+            return {"cache_miss_reason": None}
+        if before is None:
+            return {"cache_miss_reason": {"type": "previous_message_not_found"}}
+        same = _same(before, blocks)
+        if same == len(before):
+            return None
+        kind = "system_changed" if before[same].role == "system" else "messages_changed"
+        missed = _tokens(before[same:])
+        return {"cache_miss_reason": {"type": kind, "cache_missed_input_tokens": missed}}
 
     def _model(self, name: str) -> dict[str, Any]:
         return {
@@ -273,6 +306,13 @@ def _blocks(body: dict[str, Any]) -> list[_Block]:
         for message in messages
         for block in _listed(message["content"])
     ]
+
+
+def _same(before: Sequence[_Block], blocks: Sequence[_Block]) -> int:
+    """How many blocks two requests begin with alike; the marks are no part of it."""
+    pairs = zip(before, blocks, strict=False)
+    alike = ((one.role, one.text) == (other.role, other.text) for one, other in pairs)
+    return sum(1 for _block in takewhile(bool, alike))
 
 
 def _listed(content: str | list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -2,12 +2,15 @@
 
 It keeps to the vendor's wire format in all that a client can see: event names and their order, ids,
 sequence numbers, usage, the shapes of errors. Nothing is stored: over HTTP no earlier answer is known, and
-a socket knows its latest one alone, until a request fails or the connection's time is up.
+a socket knows its latest one alone, until a request fails or the connection's time is up. Its prompt cache
+diagnostics compare a request with any earlier one, over either transport.
 """
 
 import asyncio
 import json
 from collections.abc import Collection, Sequence
+from itertools import takewhile
+from operator import eq
 from typing import Any, cast
 
 from tests.peers.responses_events import KNOWN, answer_events
@@ -49,6 +52,8 @@ class ResponsesPeer(Peer):
         self._evicts = evicts
         self._context_size = context_size
         self._created = 0
+        self._compared: dict[str, Context] = {}
+        """The requests that can be compared with, by the ids of their answers."""
 
     # HTTP
 
@@ -188,8 +193,32 @@ class ResponsesPeer(Peer):
 
     def _events(self, body: dict[str, Any], exchange: Exchange, fault: Fault) -> list[dict[str, Any]]:
         return answer_events(
-            self._response_id, body, exchange, fault, model=self.model, keeps_reasoning=self.keeps_reasoning
+            self._response_id,
+            body,
+            exchange,
+            fault,
+            model=self.model,
+            keeps_reasoning=self.keeps_reasoning,
+            diagnostics=self._diagnose(body, exchange.context),
         )
+
+    def _diagnose(self, body: dict[str, Any], context: Context) -> dict[str, Any] | None:
+        """Compare a request with the one that it names; None where it names none."""
+        self._compared[self._response_id] = context
+        named = body.get("prompt_cache_options", {}).get("comparison_response_id")
+        if not named:
+            return None
+        if (before := self._compared.get(named)) is None:
+            return {"type": "comparison_response_not_found"}
+        same = sum(1 for _message in takewhile(bool, map(eq, before, context)))
+        if same == len(before):
+            return {"type": "cache_hit"}
+        return {
+            "type": "cache_miss",
+            "reason": "input_changed",
+            "cache_missed_tokens": count(before[same:]),
+            "comparison_reusable_tokens": count(before[:same]) if same else 0,
+        }
 
 
 def error(message: str, code: str | None = None, param: str | None = None) -> dict[str, Any]:

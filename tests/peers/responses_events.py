@@ -12,6 +12,7 @@ KNOWN = frozenset(
             "parallel_tool_calls",
             "previous_response_id",
             "prompt_cache_key",
+            "prompt_cache_options",
             "reasoning",
             "safety_identifier",
         ),
@@ -32,8 +33,9 @@ def answer_events(
     *,
     model: str,
     keeps_reasoning: bool,
+    diagnostics: Event | None = None,
 ) -> list[Event]:
-    """The events of one answer to `body`, numbered."""
+    """The events of one answer to `body`, numbered; its end has the cache's `diagnostics`."""
     response = _response(response_id, body, model, keeps_reasoning)
     status = {"stop": "completed", "failed": "failed"}.get(fault.finish, "incomplete")
     events: list[Event] = [
@@ -51,7 +53,7 @@ def answer_events(
         ended = "completed" if status == "completed" else "incomplete"
         events += _message(f"msg_{number}", exchange, ended, output)
     if not fault.no_finish:
-        end = response | {"status": status, "output": output}
+        end = response | {"status": status, "output": output, "prompt_cache_diagnostics": diagnostics}
         if status == "completed":
             end["completed_at"] = 1_700_000_001
         elif status == "failed":
@@ -86,6 +88,7 @@ def _response(response_id: str, body: dict[str, Any], model: str, keeps_reasonin
         "previous_response_id": body.get("previous_response_id"),
         "prompt_cache_key": None,
         "prompt_cache_retention": None,
+        "prompt_cache_options": {"mode": "implicit", "ttl": "30m"} | body.get("prompt_cache_options", {}),
         "reasoning": {"context": context, "effort": "medium", "summary": summary},
         "safety_identifier": None,
         "service_tier": "default",

@@ -44,7 +44,10 @@ class ScriptedProvider:
         self._pause = pause
         self._refuse_sessions = refuse_sessions
 
-    async def stream(self, messages: Sequence[Message]) -> AsyncGenerator[Chunk, None]:
+    async def stream(
+        self, messages: Sequence[Message], previous: str | None = None
+    ) -> AsyncGenerator[Chunk, None]:
+        del previous
         if is_title_task(messages):
             # Asked beside the turns, whose requests `sent` and `replies` are about.
             yield TextDelta(self.title)
@@ -74,7 +77,8 @@ class ScriptedProvider:
             await asyncio.Event().wait()
         yield Usage(estimate_tokens(m["content"] for m in messages), estimate_tokens([text]))
 
-    async def connect(self, messages: Sequence[Message]) -> "ScriptedSession":
+    async def connect(self, messages: Sequence[Message], previous: str = "") -> "ScriptedSession":
+        del previous
         if self._refuse_sessions:
             raise NetworkError("no sessions today")
         self.seeds.append(list(messages))

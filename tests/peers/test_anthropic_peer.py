@@ -7,7 +7,13 @@ from typing import Any
 
 import anthropic
 import pytest
-from anthropic.types import Message, MessageParam, TextBlockParam
+from anthropic.types import (
+    CacheMissPreviousMessageNotFound,
+    CacheMissSystemChanged,
+    Message,
+    MessageParam,
+    TextBlockParam,
+)
 
 from tests.peers.anthropic import AnthropicPeer, Bill, error_event, error_object
 from tests.peers.server import Fault
@@ -294,6 +300,32 @@ async def test_an_error_in_mid_stream_is_an_event() -> None:
         with pytest.raises(anthropic.APIStatusError, match="Overloaded") as caught:
             await answer(peer)
     assert caught.value.type == "overloaded_error"
+
+
+async def test_diagnostics_name_the_first_difference_to_the_request_before() -> None:
+    async with AnthropicPeer() as peer:
+        first = await answer(peer, system=[block("Be brief.")], diagnostics={"previous_message_id": None})
+        before = {"previous_message_id": first.id}
+        grown: list[MessageParam] = [
+            *QUESTION,
+            {"role": "assistant", "content": "Hello."},
+            {"role": "user", "content": "So?"},
+        ]
+        same = await answer(peer, grown, system=[block("Be brief.")], diagnostics=before)
+        changed = await answer(peer, system=[block("Be long.")], diagnostics=before)
+        gone = await answer(peer, diagnostics={"previous_message_id": "msg_gone"})
+        peer.compares_late = True
+        late = await answer(peer, diagnostics=before)
+    assert (first.diagnostics, same.diagnostics) == (None, None)
+    assert changed.diagnostics is not None
+    assert isinstance(changed.diagnostics.cache_miss_reason, CacheMissSystemChanged)
+    assert changed.diagnostics.cache_miss_reason.cache_missed_input_tokens == 3
+    assert gone.diagnostics is not None
+    assert isinstance(gone.diagnostics.cache_miss_reason, CacheMissPreviousMessageNotFound)
+    assert late.diagnostics is not None
+    assert late.diagnostics.cache_miss_reason is None
+    for message in (changed, gone, late):
+        type(message).model_validate_json(message.to_json(), strict=True)
 
 
 async def test_models_are_listed_in_pages() -> None:

@@ -15,6 +15,11 @@ from openai.types.responses import (
     ResponseInputItemParam,
     ResponseStreamEvent,
 )
+from openai.types.responses.response import (
+    PromptCacheDiagnosticsCacheHit,
+    PromptCacheDiagnosticsCacheMiss,
+    PromptCacheDiagnosticsComparisonResponseNotFound,
+)
 from openai.types.responses.responses_server_event import (
     ResponsesServerEvent,
     ResponseTextWsDelta,
@@ -189,6 +194,39 @@ async def test_rate_limits_carry_their_wait() -> None:
             await streamed(peer)
     assert caught.value.code == "rate_limit_exceeded"
     assert caught.value.response.headers["retry-after"] == "7"
+
+
+async def test_diagnostics_compare_with_the_response_that_the_request_names() -> None:
+    async with ResponsesPeer() as peer, client_of(peer) as client:
+
+        async def asked(text: str, previous: str | None = None) -> Response:
+            stream = await client.responses.create(
+                model="test-model",
+                instructions=text,
+                input=QUESTION,
+                stream=True,
+                prompt_cache_options={"comparison_response_id": previous},
+            )
+            events = [event async for event in stream]
+            for event in events:
+                whole(event)
+            assert isinstance(events[-1], ResponseCompletedEvent)
+            return events[-1].response
+
+        first = await asked("Be brief.")
+        answers = [
+            await asked("Be brief.", first.id),
+            await asked("Be long.", first.id),
+            await asked("", "resp_x"),
+        ]
+    assert first.prompt_cache_diagnostics is None
+    hit, miss, gone = (each.prompt_cache_diagnostics for each in answers)
+    assert isinstance(hit, PromptCacheDiagnosticsCacheHit)
+    assert isinstance(miss, PromptCacheDiagnosticsCacheMiss)
+    assert (miss.reason, miss.cache_missed_tokens, miss.comparison_reusable_tokens) == ("input_changed", 6, 0)
+    assert isinstance(gone, PromptCacheDiagnosticsComparisonResponseNotFound)
+    assert answers[1].prompt_cache_options is not None
+    assert answers[1].prompt_cache_options.comparison_response_id == first.id
 
 
 async def test_models_are_listed() -> None:

@@ -57,14 +57,18 @@ class OfflineProvider:
         """`delay` is the number of seconds between tokens; default: that of the environment."""
         self._delay = offline_delay(os.environ) if delay is None else delay
 
-    async def stream(self, messages: Sequence["Message"]) -> AsyncGenerator[Chunk, None]:
+    async def stream(
+        self, messages: Sequence["Message"], previous: str | None = None
+    ) -> AsyncGenerator[Chunk, None]:
+        del previous
         sent = estimate_tokens(each["content"] for each in messages)
         async with aclosing(generate(messages, sent, self._delay)) as chunks:
             async for chunk in chunks:
                 yield chunk
 
-    async def connect(self, messages: Sequence["Message"]) -> "OfflineSession":
+    async def connect(self, messages: Sequence["Message"], previous: str = "") -> "OfflineSession":
         """Open a session with `messages` as its context."""
+        del previous
         return OfflineSession(messages, self._delay)
 
     async def models(self) -> list[str]:

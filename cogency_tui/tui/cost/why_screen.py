@@ -11,6 +11,7 @@ from textual.binding import Binding, BindingType
 from cogency_tui.agent.timeline.costs import CostReport, RequestCost, ResultCost
 from cogency_tui.agent.timeline.model import Point
 from cogency_tui.safe_text import one_line
+from cogency_tui.tui.cost.cache_misses import draw_cache_miss, missed_cache
 from cogency_tui.tui.cost.usage_totals import cost_of, in_all
 from cogency_tui.tui.kit.dialogs import Choice
 from cogency_tui.tui.kit.lines import Line, cells, fit, wrap
@@ -75,6 +76,8 @@ def draw_cost_note(row: Row | None, report: CostReport, width: int, styles: Them
     """Explain the figures of the selected row, and what the list leaves out."""
     text = _explain(row.cost) if isinstance(row, CostRow) else "No request has been answered yet."
     lines = wrap([Segment(text, styles("text"))], width)
+    if isinstance(row, CostRow) and isinstance(row.cost, RequestCost):
+        lines += draw_cache_miss(row.cost.measure, width, styles)
     if report.beside:
         beside = in_all([cost_of(measure, "") for measure in report.beside])
         paid = "" if beside.dollars is None else f", {dollars(beside.dollars)}"
@@ -102,8 +105,9 @@ def _detail(cost: RequestCost | ResultCost) -> str:
         return f"{tokens(cost.size)} × {plural(cost.requests, 'request')}"
     cached = cost.measure.get("cached")
     share = f" · {percent(cached / cost.billed)} cached" if cached and cost.billed else ""
+    missed = " · cache missed" if missed_cache(cost.measure) else ""
     generated = tokens(cost.measure.get("output", 0))
-    return f"{tokens(cost.billed)} in{share} · {generated} out"
+    return f"{tokens(cost.billed)} in{share}{missed} · {generated} out"
 
 
 def _explain(cost: RequestCost | ResultCost) -> str:
@@ -116,6 +120,8 @@ def _explain(cost: RequestCost | ResultCost) -> str:
     sent, cached = measure.get("input", 0), measure.get("cached")
     parts = [f"{tokens(sent)} tokens sent", f"{tokens(cost.billed)} billed as input"]
     parts += [f"{tokens(cached)} of them read from the provider's cache"] if cached is not None else []
+    if written := measure.get("cache_written"):
+        parts.append(f"{tokens(written)} written to it")
     parts.append(f"{tokens(measure.get('output', 0))} generated")
     model = f"{measure.get('provider', '?')}/{measure.get('model', '?')}"
     mode = f", {measure['mode']} mode" if "mode" in measure else ""

@@ -16,6 +16,7 @@ from cogency_tui.agent.timeline.timeline import Timeline
 from cogency_tui.errors import CogencyError
 from cogency_tui.protocol.events import Measure
 from cogency_tui.safe_text import reveal
+from cogency_tui.tui.cost.cache_misses import draw_cache_miss
 from cogency_tui.tui.cost.screen import draw_costs
 from cogency_tui.tui.cost.usage_totals import Cost, by_model, in_all, running_totals, saving
 from cogency_tui.tui.kit.bar import Surface
@@ -76,6 +77,8 @@ def _draw_step(step: Measure, width: int, styles: ThemeStyles) -> list[Line]:
     facts.append(f"↓ {about}{tokens(step.get('output', 0))}")
     if step.get("cached"):
         facts.append(f"cached {tokens(step.get('cached', 0))}")
+    if written := step.get("cache_written"):
+        facts.append(f"cache write {tokens(written)}")
     if "cost" in step:
         facts.append(dollars(step["cost"]))
     if "ttft" in step:
@@ -86,7 +89,7 @@ def _draw_step(step: Measure, width: int, styles: ThemeStyles) -> list[Line]:
         Segment("This cycle  ", styles("text", attributes="bold")),
         Segment(" · ".join(fact for fact in facts if fact), styles("text")),
     ]
-    return [*wrap(head, width), BLANK]
+    return [*wrap(head, width), *draw_cache_miss(step, width, styles), BLANK]
 
 
 Detail = Literal["event", "messages", "files", "costs"]

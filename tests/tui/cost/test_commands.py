@@ -11,14 +11,22 @@ from textual.widgets import TextArea
 from cogency_tui.agent.agent import Agent
 from cogency_tui.config.schema import Settings
 from cogency_tui.errors import NetworkError
+from cogency_tui.protocol.events import CacheMiss
+from cogency_tui.providers.anthropic import AnthropicWire
+from cogency_tui.providers.endpoint import Endpoint
+from cogency_tui.providers.http_provider import HttpProvider
 from cogency_tui.providers.models import ModelFacts, Prices
 from cogency_tui.store.prompt_text import Written
+from cogency_tui.tui.cost.cache_misses import draw_cache_miss, missed_cache
 from cogency_tui.tui.cost.compaction_screen import CompactDialog
 from cogency_tui.tui.cost.context_screen import ContextScreen, SummaryScreen
 from cogency_tui.tui.cost.screen import CostScreen
 from cogency_tui.tui.cost.why_screen import WhyScreen
 from cogency_tui.tui.kit.dialogs import Choices, Confirmation
+from cogency_tui.tui.theme_styles import theme_styles_of
+from cogency_tui.tui.timeline.screen import TimelineScreen
 from cogency_tui.tui.transcript.call_unit import CallUnit
+from tests.peers.anthropic import AnthropicPeer
 from tests.peers.scripted import Reply, ScriptedProvider
 from tests.tui.driving import (
     at_work,
@@ -313,3 +321,58 @@ async def test_cost_why_lists_the_parts_and_opens_one_where_it_stands(project: P
         place = conversation_of(pilot).cursor.place
         assert place is not None
         assert isinstance(conversation_of(pilot).transcript.units[place.unit], CallUnit)
+
+
+async def test_the_providers_diagnosis_of_its_cache_is_shown_where_it_has_one(project: Path) -> None:
+    async with AnthropicPeer(["One.", "Two.", "Three."]) as peer:
+        endpoint = Endpoint("anthropic", peer.base_url, "test-model", "K", "sk-key")
+        provider = HttpProvider(endpoint, AnthropicWire(endpoint, diagnoses=True))
+        data = project.parent / "data"
+        agent = Agent(provider, project=project, data=data, settings=Settings(titles=False))
+        async with at_work(agent, (100, 40)) as pilot:
+            await talk(pilot, "first", "second")
+            # Instructions are a part of the system prompt.
+            (project / "AGENTS.md").write_text("Answer in one word.\n")
+            await talk(pilot, "third")
+            screen = await opened(pilot, "/cost why", WhyScreen)
+            requests = (await body(pilot, "#why-list")).splitlines()
+            missed = [line.strip()[:14] for line in requests if "cache missed" in line]
+            assert missed == ["Turn 3, step 1"]
+            assert "Cache" not in await body(pilot, "#why-note")
+            await pilot.press("end")
+            note = "Cache missed: the system prompt changed (about"
+            await until(pilot, lambda: note in shown(screen.query_one("#why-note")))
+            text = " ".join(shown(screen.query_one("#why-note")).split())
+            assert "system_changed" in text
+            assert "0 of them read from the provider's cache, 1.7k written to it" in text
+            await pilot.press("escape")
+
+            # The same for the cycle at a point of the timeline.
+            await until(pilot, lambda: pilot.app.screen is main_of(pilot))
+            await pilot.press("ctrl+t")
+            await until(pilot, lambda: isinstance(pilot.app.screen, TimelineScreen))
+            await pilot.press("4")
+            costs = "#timeline-costs"
+            await until(pilot, lambda: note in " ".join(shown(pilot.app.screen.query_one(costs)).split()))
+            await pilot.press("home", "right")
+            await until(pilot, lambda: "This cycle" in shown(pilot.app.screen.query_one(costs)))
+            await until(pilot, lambda: "Cache missed" not in shown(pilot.app.screen.query_one(costs)))
+
+
+@pytest.mark.parametrize(
+    ("miss", "text"),
+    [
+        ({"reason": "tools_changed", "tokens": 4200}, "Cache missed: the tools changed (about 4.2k tokens)."),
+        ({"reason": "input_changed"}, "Cache missed: the system prompt or an earlier message changed."),
+        ({"reason": "of_next_year", "tokens": 10}, "Cache missed (about 10 tokens)."),
+        (
+            {"reason": "comparison_response_not_found"},
+            "Cache not diagnosed: the provider no longer has the previous request.",
+        ),
+    ],
+)
+def test_a_diagnosis_is_words_with_the_providers_code(miss: CacheMiss, text: str) -> None:
+    [line] = draw_cache_miss({"cache_miss": miss}, 120, theme_styles_of("night"))
+    assert line.text.strip() == f"{text}  {miss['reason']}"
+    assert missed_cache({"cache_miss": miss}) == text.startswith("Cache missed")
+    assert draw_cache_miss({}, 120, theme_styles_of("night")) == []
