@@ -314,9 +314,9 @@ def _in_the_way(plan: Plan, verb: str) -> WorkspaceError:
     if plan.tool == RESTORE:
         hint = "Look for another version with `cogency-tui edits list`."
     elif others:
-        named = " ".join(f"--path {shlex.quote(name_of(path))}" for path in others[:_MOST_NAMED])
-        also = " …" if len(others) > _MOST_NAMED else ""
-        hint = f"Revert the others with {named}{also}, or choose its content in the interface."
+        named = " ".join(f"--path {shlex.quote(name_of(path))}" for path in others)
+        named = named if len(others) <= _MOST_NAMED else "--path"
+        hint = f"Revert the others with {named}, or choose its content in the interface."
     else:
         hint = "Choose its content in the interface, or change it by hand."
     return WorkspaceError(f"Nothing {verb} changed. {name_of(first.path)}: {first.reason}{more}.", hint)

@@ -133,16 +133,19 @@ class Reversal:
             insort(self._moving, moved, key=lambda each: each.step.renamed)
             plan.then, plan.source = ABSENT, ""
 
-    def restore(self, path: str, version: Version, made: str = "") -> None:
-        """Restore this version of a path, whatever its current state; `made` as in `FileChange`."""
+    def restore(self, path: str, version: Version, made: str = "", undoes: Sequence[Undone] = ()) -> None:
+        """Restore this version of a path, whatever its current state; `made` and `undoes` as in
+        `FileChange`.
+        """
         try:
             plan = self._plan_of(path)
             _require_stored(version, plan.now)
         except (_Blocked, WorkspaceError) as error:
-            self._obstruct(self._obstacle(path, (), (version, ABSENT, version), error), path)
+            self._obstruct(self._obstacle(path, undoes, (version, ABSENT, version), error), path)
         else:
             plan.then = version
             plan.made = made
+            plan.undoes += undoes
 
     def former(self, path: str) -> tuple[str, ...]:
         """The names under which the file at a path was changed, if it was renamed since."""

@@ -1,8 +1,8 @@
 """Undo and redo: planned and shown first, then applied as a whole or not at all, and recorded like any
 edit.
 
-Invariant: an undo reverts the agent's changes and leaves all later ones; if both touched the same lines,
-nothing is written before the user has decided. An undo needs no git, and can be undone.
+Invariant: an undo reverts the agent's changes and leaves all later ones; if both touched the same lines, the
+file is not written before the user has decided. An undo needs no git, and can be undone.
 """
 
 import secrets
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from cogency_tui.agent.edits.change_attribution import named_conversations
 from cogency_tui.agent.edits.file_history import GUARD, REDO, RESTORE, UNDO
+from cogency_tui.agent.edits.overwriting import Goal, goals, goals_before, obstructed, with_deviations
 from cogency_tui.agent.edits.prior_contents import Contents
 from cogency_tui.agent.edits.reverse import Obstacle, Reversal
 from cogency_tui.agent.edits.undo_preview import Plan, Planned, difference, left_out, plan_of, planned
@@ -27,7 +28,7 @@ from cogency_tui.agent.edits.undo_selection import (
 )
 from cogency_tui.errors import ConsentError, LossError, UsageError, WorkspaceError
 from cogency_tui.store.blobs import Blobs
-from cogency_tui.store.edit_records import ABSENT, Edit, FileChange
+from cogency_tui.store.edit_records import ABSENT, Edit, FileChange, Version
 from cogency_tui.store.edits import Also
 from cogency_tui.store.intents import ending
 from cogency_tui.store.reviews import Reviews
@@ -91,11 +92,48 @@ class Undo:
         if turn is None:
             raise UsageError("Nothing to undo: no edit of this conversation is applied.")
         here = [edit for edit in edits if path is None or path in (edit.path, edit.old_path)]
-        return replace(await self.of_own(made_in(here, turn)), turn=turn)
+        plan = replace(await self.of_own(made_in(here, turn)), turn=turn)
+        left = {edit.id for edit in plan.left}
+        chosen = [edit for edit in to_undo(edits, made_in(here, turn)) if edit.id not in left]
+        return await self._with_deviations(plan, obstructed(goals_before(chosen, edits), plan))
 
     async def back_to(self, turn: int) -> Plan:
         """Plan to restore the files as they were after a turn, 0 for the beginning; errors as `of_edits`."""
         return await self.of_own({edit.id for edit in await self._edits() if edit.origin.turn > turn})
+
+    async def before(self, ids: Collection[int]) -> Plan:
+        """Plan to restore the files as they were before these edits; changes by others since stay, or are
+        lost by the plan that overwrites files in conflict.
+
+        Raises:
+            UsageError: there is nothing to revert.
+        """
+        edits = await self._edits()
+        plan = await self._reverting_own(ids)
+        return await self._reaching(plan, obstructed(goals_before(to_undo(edits, ids), edits), plan))
+
+    async def to_state(self, ids: Collection[int], files: Iterable[tuple[str, str, Version]]) -> Plan:
+        """Plan to restore these versions of files, each given by its path and its path today, by reverting
+        edits; changes by others since stay, or are lost by the plan that overwrites them.
+
+        Raises:
+            UsageError: the files are in that state.
+        """
+        plan = await self._reverting_own(ids)
+        return await self._reaching(
+            plan, goals(files, to_undo(await self._edits(), ids), await self._edits())
+        )
+
+    async def _reverting_own(self, ids: Collection[int]) -> Plan:
+        edits = await self._edits()
+        left = {edit.id for edit in left_in(to_undo(edits, ids))}
+        return await self._plan(UNDO, steps(to_undo(edits, set(ids) - left), edits))
+
+    async def _reaching(self, plan: Plan, goals: Sequence[Goal]) -> Plan:
+        plan = await self._with_deviations(plan, goals)
+        if not (plan.changes or plan.deviations):
+            raise UsageError("Files already match this point.")
+        return plan
 
     async def redo(self) -> Plan:
         """Plan to revert the last undo.
@@ -107,7 +145,9 @@ class Undo:
         chosen = to_undo(edits, latest_undo(edits))
         if not chosen:
             raise UsageError("Nothing to redo: no undo of this conversation is applied.")
-        return replace(await self._plan(REDO, steps(chosen, edits)), turn=turn_reverted_by(chosen, edits))
+        plan = replace(await self._plan(REDO, steps(chosen, edits)), turn=turn_reverted_by(chosen, edits))
+        # Overwriting is not offered: no undo would bring back what it overwrites.
+        return await self._with_deviations(plan, ())
 
     async def restore(self, edits: Iterable[Edit], *, before: bool = False) -> Plan:
         """Plan to restore files as these edits left them, or as they were `before`, whatever their state
@@ -249,6 +289,11 @@ class Undo:
 
     async def _edits(self) -> list[Edit]:
         return await (await self._journal.edits()).in_history(self._conversation)
+
+    async def _with_deviations(self, plan: Plan, goals: Sequence[Goal]) -> Plan:
+        return await self._journal.reading(
+            lambda contents, blobs: with_deviations(plan, goals, contents, blobs)
+        )
 
     async def _plan(self, tool: str, chosen: Iterable[ReversalStep]) -> Plan:
         return await self._journal.reading(lambda contents, blobs: plan_of(tool, chosen, contents, blobs))

@@ -12,6 +12,7 @@ from cogency_tui.errors import StoreError, WorkspaceError
 from cogency_tui.store.blobs import Blobs
 from cogency_tui.store.edit_records import Edit, FileChange, Version
 from cogency_tui.workspace import diff
+from cogency_tui.workspace.diff import LineCounts
 from cogency_tui.workspace.protected_names import shown
 from cogency_tui.workspace.text_files import decode
 
@@ -31,6 +32,20 @@ class Planned:
 
 
 @dataclass(frozen=True, slots=True)
+class Deviation:
+    """A file that a plan leaves in another state than the one to restore, and the `reason`.
+
+    `lost` counts the lines that others changed in it since the conversation's last edit. `is_restorable`: the
+    state can be restored at the cost of these.
+    """
+
+    path: str
+    reason: str
+    lost: LineCounts
+    is_restorable: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Plan:
     """The changes that an undo would make, recorded under the name of `tool`; it can be applied once no
     `obstacles` are left.
@@ -40,6 +55,9 @@ class Plan:
     remote, and the user did not choose them. `former` are the names under which files were changed that
     were renamed since, by their current paths. `turn` is the turn whose edits are reverted or restored; 0
     if it is not one turn, or only hunks of it.
+
+    `deviations` are the files that are not restored to the letter, because that would overwrite changes by
+    others; `overwriting` is the plan that does so, in place of this one.
     """
 
     tool: str
@@ -49,6 +67,13 @@ class Plan:
     left: tuple[Edit, ...] = ()
     former: Mapping[str, Collection[str]] = field(default_factory=dict[str, Collection[str]])
     turn: int = 0
+    deviations: tuple[Deviation, ...] = ()
+    overwriting: "Plan | None" = None
+
+    @property
+    def unobstructed(self) -> "Plan":
+        """The part of the plan that can be applied: without the paths of its obstacles."""
+        return self.without({each.path for each in self.obstacles})
 
     @property
     def for_good(self) -> tuple[str, ...]:
@@ -97,8 +122,9 @@ def _names(edits: Collection[Edit]) -> str:
 
 
 def _reverting(edits: Collection[Edit]) -> str:
-    numbers = " ".join([str(edit.id) for edit in edits][:_MOST_NUMBERS])
-    numbers += " …" if len(edits) > _MOST_NUMBERS else ""
+    if len(edits) > _MOST_NUMBERS:
+        return "`cogency-tui edits revert` with the numbers of these edits reverts them anyway."
+    numbers = " ".join(str(edit.id) for edit in edits)
     return f"`cogency-tui edits revert {numbers}` reverts it anyway."
 
 

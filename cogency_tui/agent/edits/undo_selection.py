@@ -12,7 +12,16 @@ from dataclasses import dataclass, replace
 from functools import reduce
 from pathlib import PurePosixPath
 
-from cogency_tui.agent.edits.file_history import REVIEW, UNDO, by_file, change_of, joined, renames, unbroken
+from cogency_tui.agent.edits.file_history import (
+    REDO,
+    REVIEW,
+    UNDO,
+    by_file,
+    change_of,
+    joined,
+    renames,
+    unbroken,
+)
 from cogency_tui.store.edit_records import Edit, FileChange, Undone
 from cogency_tui.workspace.protected_names import shown
 
@@ -219,5 +228,8 @@ def _is_to_be_undone(edit: Edit, requested: Collection[int]) -> bool:
 
 
 def _is_passive(edit: Edit) -> bool:
-    """Return whether an edit is no change of the agent's: an undo, or a snapshot."""
-    return bool(edit.undoes) or edit.kind == "snapshot"
+    """Return whether an edit is no change of the agent's: an undo, or a snapshot.
+
+    An undo reverts no edit where it only overwrote a change by others.
+    """
+    return bool(edit.undoes) or edit.tool in (UNDO, REDO) or edit.kind == "snapshot"

@@ -16,7 +16,6 @@ from cogency_tui.agent.edits.journal import Journal
 from cogency_tui.agent.edits.prior_contents import Contents
 from cogency_tui.agent.edits.undo import Undo
 from cogency_tui.agent.edits.undo_preview import Plan, difference
-from cogency_tui.agent.edits.undo_selection import to_undo
 from cogency_tui.agent.request_messages import messages_of
 from cogency_tui.agent.timeline.loader import CurrentFrame, read_past
 from cogency_tui.agent.timeline.model import Asked, Exchange, Past, PastFile
@@ -166,21 +165,23 @@ class Timeline:
 
     async def restore(self, past: Past, index: int) -> Plan:
         """Plan to restore the files as they were at the point: the edits after it are reverted, changes by
-        others since stay.
+        others since stay, or are lost by the plan that overwrites them.
 
         Raises:
-            UsageError: there is nothing to revert, or the conversation is about another project.
+            UsageError: the files are as they were, or the conversation is about another project.
         """
-        return await self._revert(past, past.edits_after(index))
+        undo = self._undo_of(past)
+        files = [(file.path, file.path_today, file.then) for file in files_at(past, index)]
+        return await undo.to_state({edit.id for edit in past.edits_after(index)}, files)
 
     async def restore_before(self, past: Past, index: int) -> Plan:
-        """Plan to restore the files as they were when the user sent the message at the point; changes by
-        others since stay.
+        """Plan to restore the files that were edited since the user sent the message at the point, as they
+        were then.
 
         Unlike the point before it, that includes what the user reverted, or restored, in between. Errors as
         `restore`.
         """
-        return await self._revert(past, past.edits_since(index))
+        return await self._undo_of(past).before({edit.id for edit in past.edits_since(index)})
 
     async def redo(self) -> Plan:
         """Plan to revert the last restore, or any other undo.
@@ -199,16 +200,12 @@ class Timeline:
         """
         return await Undo(self._journal, self._conversation).apply(plan, for_good=True, agreed=True)
 
-    async def _revert(self, past: Past, later: Sequence[Edit]) -> Plan:
+    def _undo_of(self, past: Past) -> Undo:
         if not past.here:
             raise UsageError(
                 "This conversation belongs to another project.", "Open it there to restore its files."
             )
-        ids = {edit.id for edit in later}
-        recorded = await (await self._journal.edits()).in_history(self._conversation)
-        if not to_undo(recorded, ids):
-            raise UsageError("Files already match this point.")
-        return await Undo(self._journal, self._conversation).of_own(ids)
+        return Undo(self._journal, self._conversation)
 
     async def _next(self, past: Past) -> Request:
         summary = await Summaries((await self._store()).database).latest(self._conversation)

@@ -1,6 +1,6 @@
 """Commands that switch the conversation of the main screen: to a new one, a past one, or a fork."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from functools import partial
 from time import time
 from typing import TYPE_CHECKING, Any
@@ -24,6 +24,7 @@ from cogency_tui.tui.transcript.unit_text import answers_of_turn
 from cogency_tui.tui.transcript.units import Transcript, UserMessage
 
 if TYPE_CHECKING:
+    from cogency_tui.agent.edits.undo_preview import Plan
     from cogency_tui.tui.conversation.rewind import FilesBefore, Rewind
 
 
@@ -36,11 +37,14 @@ class ConversationCommands(FeatureCommands):
         bridge: Bridge,
         display: Display,
         moved: Callable[[], None],
+        preview: "Callable[[Plan, str], Awaitable[Plan | None]]",
     ) -> None:
-        """`moved` is called when another conversation is shown."""
+        """`moved` is called when another conversation is shown. `preview` previews a change of files under a
+        title, and returns what of it the user confirms."""
         super().__init__(screen, bridge)
         self._display = display
         self._moved = moved
+        self._preview = preview
 
     def handlers(self) -> dict[str, Handler]:
         return {
@@ -77,19 +81,27 @@ class ConversationCommands(FeatureCommands):
         """Restore the files first: the edits after the message belong to the conversation that is left."""
         restored = ""
         if choice.plan is not None:
+            if (plan := await self._confirmed(choice.plan)) is None:
+                return
             try:
-                await files.restore(choice.plan)
+                await files.restore(plan)
             except CogencyError as exc:
                 self.complain(exc)
                 return
             self._moved()
-            restored = plural(len(choice.plan.changes), "file")
+            restored = plural(len(plan.changes), "file")
         if choice.conversation:
             await self.fork(unit=choice.unit)
             if restored:
                 self.say(f"Forked, and restored {restored}. Undo the restore with /redo in the original.")
         elif restored:
             self.say(f"Restored {restored}. Undo the restore with /redo.")
+
+    async def _confirmed(self, plan: "Plan") -> "Plan | None":
+        """The plan to apply: one that does not restore every file is shown to the user first."""
+        if not plan.deviations:
+            return plan
+        return await self._preview(plan, "Restore the files to before this message")
 
     def list_turns(self, _argument: str = "") -> None:
         """List the turns, and go to the one that the user chooses."""

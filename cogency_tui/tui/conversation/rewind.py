@@ -51,10 +51,9 @@ class FilesBefore:
         points = enumerate(self._past.points)
         messages = [index for index, point in points if point.event["type"] == "user"]
         try:
-            plan = await self._timeline.restore_before(self._past, messages[nth - 1])
+            return await self._timeline.restore_before(self._past, messages[nth - 1])
         except UsageError:
             return None
-        return plan if plan.changes or plan.obstacles else None
 
     async def restore(self, plan: "Plan") -> None:
         """Apply a plan.
@@ -136,9 +135,9 @@ class RewindScreen(ListDialog["Rewind | None", Turn]):
         self.show_selected()
 
     def _restorable(self) -> "Plan | None":
-        """The plan for the selected message, if it can be applied without losing anything."""
+        """The plan for the selected message, if any of it can be applied without a permanent loss."""
         plan = self._plans.get(self.rows.row.unit) if self.rows.row else None
-        return None if plan is None or isinstance(plan, str) or _obstacle(plan) else plan
+        return None if plan is None or isinstance(plan, str) or _blocked(plan) else plan
 
     def _draw_row(self, turn: Turn, width: int, styles: ThemeStyles, on: str) -> Line:
         return draw_turn(turn, width, styles, on, now=self._now, columns=self._columns)
@@ -164,20 +163,31 @@ class RewindScreen(ListDialog["Rewind | None", Turn]):
         plan = self._plans[unit]
         if plan is None:
             return "no files to restore", [], "text"
-        if reason := _obstacle(plan):
+        if reason := _blocked(plan):
             return f"files cannot be restored: {reason}", [], "bad"
         assert not isinstance(plan, str)
-        return f"f restores {plural(len(plan.changes), 'file')}", [*map(_name, plan.changes)], "text"
+        if not plan.changes:
+            count = plural(len(plan.deviations), "file")
+            return (
+                f"f previews {count} that changed since",
+                [one_line(each.path) for each in plan.deviations],
+                "edit",
+            )
+        differing = len(plan.deviations)
+        also = f", and previews {differing} that changed since" if differing else ""
+        return f"f restores {plural(len(plan.changes), 'file')}{also}", [*map(_name, plan.changes)], "text"
 
 
-def _obstacle(plan: "Plan | str") -> str:
-    """Why the files of a plan, or of the error in place of it, cannot be restored; empty if they can."""
+def _blocked(plan: "Plan | str") -> str:
+    """Why none of the files of a plan, or of the error in place of it, can be restored; empty if some can."""
     if isinstance(plan, str):
         return reveal(plan)
-    if plan.obstacles:
-        first = plan.obstacles[0]
-        return f"{one_line(first.path)}: {reveal(first.reason)}"
-    return f"{one_line(plan.for_good[0])} is too large to save, and would be lost" if plan.for_good else ""
+    if plan.for_good:
+        return f"{one_line(plan.for_good[0])} is too large to save, and would be lost"
+    if plan.changes or plan.overwriting:
+        return ""
+    first = plan.deviations[0]
+    return f"{one_line(first.path)}: {reveal(first.reason)}"
 
 
 def _name(planned: "Planned") -> str:

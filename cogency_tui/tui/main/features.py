@@ -3,6 +3,7 @@
 This module is the boundary of the start: it imports everything that the first frame does not need.
 """
 
+from functools import partial
 from pathlib import Path
 from time import time
 from typing import TYPE_CHECKING
@@ -45,7 +46,7 @@ from cogency_tui.tui.timeline.commands import TimelineCommands
 from cogency_tui.tui.transcript.units import Transcript
 from cogency_tui.tui.trust.bar import TrustBar
 from cogency_tui.tui.trust.commands import TrustCommands
-from cogency_tui.tui.undo.commands import UndoCommands
+from cogency_tui.tui.undo.commands import UndoCommands, preview
 
 if TYPE_CHECKING:
     from cogency_tui.store.store import StoredConversation
@@ -70,7 +71,9 @@ class Features:
             lambda: not display.transcript.units,
         )
         self.cost = CostCommands(screen, bridge, facts, display)
-        self.conversations = ConversationCommands(screen, bridge, display, self._moved)
+        self.conversations = ConversationCommands(
+            screen, bridge, display, self._moved, partial(preview, screen)
+        )
         self.drafts = PromptCommands(screen, bridge)
         self.background = BackgroundCommands(screen, bridge)
         self.files = FileCommands(screen, bridge, display)

@@ -220,8 +220,8 @@ class TimelineScreen(AnsweringScreen[ChosenMoment | TimelineCommand | None]):
     def _do(self, planned: Callable[[], Awaitable[Plan]], title: str, message: str) -> None:
         async def work() -> None:
             try:
-                plan = await planned()
-                if not await app_of(self).push_screen_wait(UndoScreen(plan, title)):
+                plan = await app_of(self).push_screen_wait(UndoScreen(await planned(), title))
+                if plan is None:
                     return
                 done = await self._timeline.apply(plan)
             except CogencyError as exc:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from textual.screen import Screen
 
@@ -11,6 +11,18 @@ from cogency_tui.tui.bridge import Bridge
 from cogency_tui.tui.commands_base import FeatureCommands, Handler
 from cogency_tui.tui.kit.number_format import plural
 from cogency_tui.tui.kit.typed_app import app_of
+
+if TYPE_CHECKING:
+    from cogency_tui.agent.edits.undo_preview import Plan
+
+
+async def preview(screen: Screen[Any], plan: "Plan", title: str = "", prompt: str = "") -> "Plan | None":
+    """Preview a plan under a title, or one that names its turn, begun by `prompt`; return what the user
+    confirms, or None.
+    """
+    from cogency_tui.tui.undo.screen import UndoScreen
+
+    return await app_of(screen).push_screen_wait(UndoScreen(plan, title, prompt))
 
 
 class UndoCommands(FeatureCommands):
@@ -29,15 +41,13 @@ class UndoCommands(FeatureCommands):
             self._screen.run_worker(self._ask(conversation_id, redo=redo), group="undo")
 
     async def _ask(self, conversation_id: str, *, redo: bool) -> None:
-        from cogency_tui.tui.undo.screen import UndoScreen
-
         try:
             undo = await self._bridge.agent.undo(conversation_id)
             plan = await (undo.redo() if redo else undo.of_turn())
-            screen = UndoScreen(plan, prompt=await undo.prompt(plan.turn))
-            if not await app_of(self._screen).push_screen_wait(screen):
+            chosen = await preview(self._screen, plan, prompt=await undo.prompt(plan.turn))
+            if chosen is None:
                 return
-            done = await undo.apply(plan, for_good=True, agreed=True)
+            done = await undo.apply(chosen, for_good=True, agreed=True)
         except CogencyError as exc:
             self.complain(exc)
             return

@@ -7,27 +7,38 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
 from cogency_tui.safe_text import one_line, reveal
-from cogency_tui.tui.kit.dialogs import Choice, Choices, DialogBody, DialogBox, DialogTitle, ReadingScreen
+from cogency_tui.tui.kit.dialogs import (
+    Choice,
+    Choices,
+    Confirmation,
+    DialogBody,
+    DialogBox,
+    DialogTitle,
+    ReadingScreen,
+)
 from cogency_tui.tui.kit.diff import DiffLayout
 from cogency_tui.tui.kit.lazy_text_layout import Fixed, LayoutBlock, Stack
 from cogency_tui.tui.kit.lines import BLANK, Line, wrap
 from cogency_tui.tui.kit.number_format import plural
+from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.theme_styles import ThemeStyles
 
 if TYPE_CHECKING:
-    from cogency_tui.agent.edits.undo_preview import Plan
+    from cogency_tui.agent.edits.undo_preview import Deviation, Plan
 
 _VERBS = {"undo": "Revert", "redo": "Restore"}
 
 
-class UndoScreen(ReadingScreen[bool]):
+class UndoScreen(ReadingScreen["Plan"]):
     """Shows the changes of `plan`, under `title`, or one that names its turn, begun by `prompt`.
 
-    Returns True on confirmation.
+    Returns the plan to apply: without its obstacles, or, once the user has confirmed that, the one that
+    overwrites the changes of others.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("y", "accept", "Apply", id="undo.yes"),
+        Binding("o", "overwrite", "Overwrite", id="undo.overwrite"),
         Binding("enter", "read_on", "Scroll, then apply", id="undo.read_on"),
         Binding("n", "close", "Cancel", id="undo.no"),
     ]
@@ -52,33 +63,81 @@ class UndoScreen(ReadingScreen[bool]):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         del parameters
-        return action != "accept" or not self._plan.obstacles
+        if action == "overwrite":
+            return self._plan.overwriting is not None
+        return action != "accept" or self._is_applicable
+
+    @property
+    def _is_applicable(self) -> bool:
+        """True if the plan does anything without overwriting."""
+        plan = self._plan.unobstructed
+        return bool(plan.changes or plan.unchanged)
 
     def action_accept(self) -> None:
-        self.dismiss(True)
+        self.dismiss(self._plan.unobstructed)
+
+    def action_overwrite(self) -> None:
+        """Apply the plan that overwrites the changes of others, once the user has confirmed it."""
+        files = plural(len(self._overwritten), "file")
+        question = Confirmation(self._question(), yes=f"overwrite {files}", no="cancel")
+        app_of(self).push_screen(question, self._overwrite)
+
+    def _overwrite(self, confirmed: bool | None) -> None:
+        if confirmed:
+            self.dismiss(self._plan.overwriting)
 
     def action_read_on(self) -> None:
         """Scroll on; apply the plan where its end is visible. One that cannot be applied is closed."""
         body = self.query_one(DialogBody)
         if body.scroll_offset.y < body.max_scroll_y:
             self.action_scroll(max(1, body.page - 1))
-        elif self._plan.obstacles:
-            self.action_close()
-        else:
+        elif self._is_applicable:
             self.action_accept()
+        else:
+            self.action_close()
+
+    @property
+    def _overwritten(self) -> "list[Deviation]":
+        return [each for each in self._plan.deviations if each.is_restorable]
 
     def _choices(self) -> list[Choice]:
-        if self._plan.obstacles:
-            return [("escape", "close", "close")]
-        return [("y", "apply", "accept"), ("n", "cancel", "close")]
+        choices: list[Choice] = []
+        if self._is_applicable:
+            choices.append(("y", self._accept_label(), "accept"))
+        if self._overwritten:
+            also = "also " if self._is_applicable else ""
+            choices.append(("o", f"{also}overwrite {plural(len(self._overwritten), 'file')}", "overwrite"))
+        label = "cancel" if choices else "close"
+        return [*choices, ("n" if choices else "escape", label, "close")]
+
+    def _accept_label(self) -> str:
+        """The label of applying the plan, with the number of files if that is not all."""
+        if not self._plan.obstacles:
+            return "apply"
+        verb = _VERBS.get(self._plan.tool, "apply").lower()
+        return f"{verb} {plural(len(self._plan.changes), 'file')}"
+
+    def _question(self) -> str:
+        """The question before overwriting, which names what is lost."""
+        return (
+            f"Overwrite {', '.join(map(_with_lost, self._overwritten))}? The changes were made outside this "
+            "conversation. /redo restores them."
+        )
 
     def _draw(self, width: int, styles: ThemeStyles) -> LayoutBlock:
-        diff = "".join(planned.diff for planned in self._plan.changes)
         summary = self._draw_summary(width, styles)
         blocks: list[LayoutBlock] = [Fixed(summary[1:])]
-        if diff:
+        if diff := "".join(planned.diff for planned in self._plan.changes):
             blocks += [Fixed([BLANK] if summary else []), DiffLayout(diff, width, styles, headed=True)]
+        if diff := self._overwriting_diff():
+            label = wrap([Segment("Changes if overwritten:", styles("dim"))], width)
+            blocks += [Fixed([BLANK, *label, BLANK]), DiffLayout(diff, width, styles, headed=True)]
         return Stack(blocks)
+
+    def _overwriting_diff(self) -> str:
+        overwriting, paths = self._plan.overwriting, {each.path for each in self._overwritten}
+        changes = overwriting.changes if overwriting else ()
+        return "".join(planned.diff for planned in changes if planned.change.path in paths)
 
     def _draw_summary(self, width: int, styles: ThemeStyles) -> list[Line]:
         """Draw what the changes leave out, each below a blank line."""
@@ -86,19 +145,33 @@ class UndoScreen(ReadingScreen[bool]):
         from cogency_tui.agent.edits.undo_preview import left_out
 
         plan = self._plan
+        merged = {each.change.path for each in plan.changes}
         lines: list[Line] = []
-        for obstacle in plan.obstacles:
-            text = f"✗ {one_line(obstacle.path)}: {reveal(obstacle.reason)}"
-            lines += [BLANK, *wrap([Segment(text, styles("bad"))], width)]
-        if plan.obstacles:
-            message = "Nothing was changed. `cogency-tui edits revert --path …` reverts the other files."
-            lines += [BLANK, *wrap([Segment(message, styles("dim"))], width)]
+        for each in plan.deviations:
+            role, text = ("edit", _staying(each)) if each.path in merged else ("bad", _blocked(each))
+            lines += [BLANK, *wrap([Segment(text, styles(role))], width)]
         for path in plan.for_good:
             text = f"{one_line(path)} is too large to store: its current content cannot be restored."
             lines += [BLANK, *wrap([Segment(text, styles("bad"))], width)]
         if plan.left:
             lines += [BLANK, *wrap([Segment(reveal(left_out(plan.left)), styles("dim"))], width)]
         return lines
+
+
+def _staying(file: "Deviation") -> str:
+    """Why a file is restored only in part."""
+    return f"≠ {_with_lost(file)}: {reveal(file.reason)}; that change stays."
+
+
+def _blocked(file: "Deviation") -> str:
+    """Why a file is not restored, and what overwriting it would lose."""
+    loses = f" Overwriting loses {file.lost}." if file.is_restorable and any(file.lost) else ""
+    return f"✗ {one_line(file.path)}: {reveal(file.reason)}.{loses}"
+
+
+def _with_lost(file: "Deviation") -> str:
+    """The path of a file, and the number of lines that others changed in it."""
+    return one_line(file.path) + (f" ({file.lost})" if any(file.lost) else "")
 
 
 def _describe(plan: "Plan") -> str:

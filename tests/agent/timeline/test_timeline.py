@@ -267,6 +267,110 @@ async def test_files_are_restored_to_a_point_and_that_can_be_undone(
             await timeline.restore(await timeline.read(), len(past.points) - 1)
 
 
+async def test_a_file_that_only_the_user_has_changed_since_is_restored_by_overwriting_it(
+    make_agent: MakeAgent, project: Path
+) -> None:
+    async with make_agent(write("a.txt", "one\n"), "Done.") as agent:
+        await say(agent, "go")
+        (project / "a.txt").write_text("one\nmine\n")
+        timeline = agent.timeline("c")
+        past = await timeline.read()
+        end = len(past.points) - 1
+        assert (await files_of(timeline, past, end))["a.txt"][1] is False
+
+        plan = await timeline.restore(past, end)
+        assert not plan.changes
+        (file,) = plan.deviations
+        assert (file.path, str(file.lost), file.is_restorable) == ("a.txt", "+1 −0", True)
+        assert plan.overwriting is not None
+        await timeline.apply(plan.overwriting)
+        assert (project / "a.txt").read_text() == "one\n"
+        with pytest.raises(UsageError, match="Files already match this point"):
+            await timeline.restore(await timeline.read(), end)
+
+        await timeline.apply(await timeline.redo())
+        assert (project / "a.txt").read_text() == "one\nmine\n"
+        # What the user overwrote is no change of the agent's.
+        undo = await agent.undo("c")
+        await undo.apply((await undo.of_turn()).overwriting or await undo.of_turn())
+        assert not (project / "a.txt").exists()
+
+
+async def test_the_files_beside_one_in_conflict_are_restored_and_that_one_on_demand(
+    make_agent: MakeAgent, project: Path
+) -> None:
+    (project / "a.txt").write_text("one\n")
+    (project / "c.txt").write_text("".join(f"{line}\n" for line in range(20)))
+    edits = [
+        block("edit", file="a.txt", old="one", new="two"),
+        write("b.txt", "b\n"),
+        block("edit", file="c.txt", old="10", new="ten"),
+    ]
+    async with make_agent(*edits, "Done.") as agent:
+        await say(agent, "go")
+        (project / "a.txt").write_text("mine\n")
+        (project / "c.txt").write_text((project / "c.txt").read_text() + "end\n")
+        timeline = agent.timeline("c")
+        past = await timeline.read()
+        plan = await timeline.restore(past, 0)
+        found = {each.path: (str(each.lost), each.is_restorable) for each in plan.deviations}
+        assert found == {"a.txt": ("+1 −1", True), "c.txt": ("+1 −0", True)}
+
+        await timeline.apply(plan.unobstructed)
+        assert (project / "a.txt").read_text() == "mine\n"
+        assert not (project / "b.txt").exists()
+        assert (
+            (project / "c.txt")
+            .read_text()
+            .endswith("\n10\n" + "".join(f"{line}\n" for line in range(11, 20)) + "end\n")
+        )
+
+        await timeline.apply(await timeline.redo())
+        past = await timeline.read()
+        overwriting = (await timeline.restore(past, 0)).overwriting
+        assert overwriting is not None
+        await timeline.apply(overwriting)
+        assert (project / "a.txt").read_text() == "one\n"
+        assert not (project / "c.txt").read_text().endswith("end\n")
+        await timeline.apply(await timeline.redo())
+        assert (project / "a.txt").read_text() == "mine\n"
+        assert (project / "c.txt").read_text().endswith("end\n")
+
+
+async def test_back_to_a_message_changes_of_the_user_stay_unless_they_are_in_conflict(
+    make_agent: MakeAgent, project: Path
+) -> None:
+    (project / "c.txt").write_text("".join(f"{line}\n" for line in range(20)))
+    change = block("edit", file="c.txt", old="10", new="ten")
+    async with make_agent(change, "Done.", "And on.") as agent:
+        await say(agent, "go", "on")
+        (project / "c.txt").write_text((project / "c.txt").read_text() + "end\n")
+        timeline = agent.timeline("c")
+        past = await timeline.read()
+        plan = await timeline.restore_before(past, 0)
+        assert (len(plan.changes), plan.deviations, plan.overwriting) == (1, (), None)
+        with pytest.raises(UsageError, match="Files already match this point"):
+            await timeline.restore_before(past, place(past, "user", 1))
+
+
+async def test_a_renamed_file_is_restored_under_its_name_then(make_agent: MakeAgent, project: Path) -> None:
+    (project / "a.txt").write_text("one\n" * 9)
+    async with make_agent(block("shell", command="mv a.txt b.txt"), "Done.") as agent:
+        await say(agent, "go")
+        (project / "b.txt").write_text("mine\n" + "one\n" * 9)
+        timeline = agent.timeline("c")
+        past = await timeline.read()
+        plan = await timeline.restore(past, 0)
+        assert [each.path for each in plan.deviations] == ["a.txt"]
+        assert plan.overwriting is not None
+        await timeline.apply(plan.overwriting)
+        assert (project / "a.txt").read_text() == "one\n" * 9
+        assert not (project / "b.txt").exists()
+        await timeline.apply(await timeline.redo())
+        assert (project / "b.txt").read_text() == "mine\n" + "one\n" * 9
+        assert not (project / "a.txt").exists()
+
+
 async def test_files_go_back_to_a_message_with_what_was_reverted_before_it(
     make_agent: MakeAgent, project: Path
 ) -> None:

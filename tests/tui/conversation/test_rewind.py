@@ -9,6 +9,7 @@ import pytest
 from textual.pilot import Pilot
 
 from cogency_tui.tui.conversation.rewind import RewindScreen
+from cogency_tui.tui.kit.dialogs import DialogBody
 from cogency_tui.tui.main.screen import MainScreen
 from cogency_tui.tui.undo.screen import UndoScreen
 from tests.tui.driving import (
@@ -162,11 +163,46 @@ async def test_as_many_files_are_named_as_there_is_room_for(project: Path) -> No
     await agent.close()
 
 
-async def test_files_that_cannot_go_back_are_not_offered(project: Path) -> None:
+async def test_a_file_changed_since_is_previewed_and_does_not_block_the_others(project: Path) -> None:
     async with talked(project) as pilot:
         (project / "b.py").write_text("y = 3\nmine = 1\n")
         screen = await opened(pilot)
-        await noted(pilot, screen, "files cannot be restored: b.py: ")
+        await noted(pilot, screen, "f previews 1 file that changed since: b.py")
+        await pilot.press("up")
+        await noted(pilot, screen, "f restores 1 file, and previews 1 that changed since: a.py")
+        await pilot.press("f")
+        await until(pilot, lambda: isinstance(pilot.app.screen, UndoScreen))
+        preview = pilot.app.screen
+        await until(pilot, lambda: "✗ b.py" in shown(preview.query_one(DialogBody)))
+        await pilot.press("y")
+        await until(pilot, lambda: "Restored 1 file." in told(pilot))
+        assert (project / "a.py").read_text() == "x = 1\n"
+        assert (project / "b.py").read_text() == "y = 3\nmine = 1\n"
+
+
+async def test_nothing_goes_back_if_the_preview_is_canceled(project: Path) -> None:
+    async with talked(project) as pilot:
+        before = main_of(pilot).bridge.conversation_id
+        (project / "b.py").write_text("mine = 1\n")
+        screen = await opened(pilot)
+        await noted(pilot, screen, "f previews 1 file")
+        await pilot.press("b")
+        await until(pilot, lambda: isinstance(pilot.app.screen, UndoScreen))
+        await pilot.press("escape")
+        await until(pilot, lambda: pilot.app.screen is main_of(pilot))
+        assert main_of(pilot).bridge.conversation_id == before
+        assert (project / "b.py").read_text() == "mine = 1\n"
+
+
+async def test_files_that_cannot_go_back_are_not_offered(project: Path) -> None:
+    async with talked(project) as pilot:
+        for name in ("a.py", "b.py"):
+            (project / name).unlink()
+        (project / "a.py").mkdir()
+        (project / "a.py/mine").touch()
+        screen = await opened(pilot)
+        await pilot.press("up")
+        await noted(pilot, screen, "files cannot be restored: a.py: ")
         assert [label for _key, label, _action in screen.choices()] == ["fork here", "close"]
         await pilot.press("f", "b")
         assert pilot.app.screen is screen

@@ -6,6 +6,7 @@ import pytest
 
 from cogency_tui.agent.agent import Agent
 from cogency_tui.store.prompt_text import Written
+from cogency_tui.tui.kit.dialogs import Confirmation, DialogBody
 from cogency_tui.tui.timeline.files_view import FileRows
 from cogency_tui.tui.timeline.screen import TimelineScreen
 from cogency_tui.tui.timeline.sent_messages_view import ExchangeView
@@ -131,6 +132,27 @@ async def test_r_restores_the_files_after_it_was_shown_and_u_takes_that_back(
         await timeline.press("y")
         await timeline.until(lambda: here(project, "x = 2\n"))
         assert (project / "notes.md").exists()
+
+
+async def test_r_agrees_with_the_files_about_a_change_from_outside(agent: Agent, project: Path) -> None:
+    async with travelling(agent, *QUERIES, size=(160, 40)) as timeline:
+        (project / "src/app.py").write_text("x = 1\n")
+        await timeline.press("3")
+        await timeline.until(lambda: "changed since" in timeline.files)
+        await timeline.pilot.press("r")
+        await timeline.until(lambda: isinstance(timeline.app.screen, UndoScreen))
+        preview = timeline.app.screen
+        await timeline.until(
+            lambda: (
+                "✗ src/app.py: changed outside this conversation since. Overwriting loses +1 −1."
+                in " ".join(shown(preview.query_one(DialogBody)).split())
+            )
+        )
+        await timeline.pilot.press("o")
+        await timeline.until(lambda: isinstance(timeline.app.screen, Confirmation))
+        await timeline.pilot.press("y")
+        await timeline.until(lambda: here(project, "x = 2\n"))
+        await timeline.until(lambda: "changed since" not in timeline.files)
 
 
 async def test_files_are_shown_as_they_were_and_f_forks_from_a_moment(agent: Agent, project: Path) -> None:

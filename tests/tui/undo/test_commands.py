@@ -10,7 +10,7 @@ from textual.pilot import Pilot
 
 from cogency_tui.agent.agent import Agent
 from cogency_tui.config.schema import Settings
-from cogency_tui.tui.kit.dialogs import Choices, DialogBody
+from cogency_tui.tui.kit.dialogs import Choices, Confirmation, DialogBody
 from cogency_tui.tui.undo.screen import UndoScreen
 from tests.peers.scripted import ScriptedProvider
 from tests.tui.driving import at_work, files_of, finished, main_of, send, shown, told, until
@@ -94,15 +94,50 @@ async def test_the_file_tree_marks_what_is_applied_and_what_both_changed_is_left
         await pilot.press("y")
         await until(pilot, lambda: "● notes.txt" in shown(tree) and "1 changed" in shown(title))
 
-        # Where both changed the same line nothing is done, and it is said.
+        # Where both changed the same line nothing is done without a further question.
         (project / "notes.txt").write_text("one\nmine\n")
         screen = await undo_screen(pilot, "/undo")
-        assert "Nothing was changed" in shown(screen.query_one(DialogBody))
+        body = " ".join(shown(screen.query_one(DialogBody)).split())
+        assert "✗ notes.txt: the same lines have changed since (line 2). Overwriting loses +1 −1." in body
+        assert "…" not in body
         assert "apply" not in shown(screen.query_one(Choices))
         await pilot.press("y")
         await pilot.press("escape")
         await until(pilot, lambda: not isinstance(pilot.app.screen, UndoScreen))
     assert (project / "notes.txt").read_text() == "one\nmine\n"
+
+
+async def test_a_conflict_does_not_block_the_other_files_and_can_be_overwritten(project: Path) -> None:
+    (project / "notes.txt").write_text("one\ntwo\n")
+    edit = block("edit", file="notes.txt", old="two", new="TWO")
+    async with working(project, edit, block("write", file="new.txt", content="new\n"), "Done.") as pilot:
+        await send(pilot, "go")
+        await finished(pilot)
+        (project / "notes.txt").write_text("one\nmine\n")
+        screen = await undo_screen(pilot, "/undo")
+        choices = " ".join(shown(screen.query_one(Choices)).split())
+        assert choices == "y revert 1 file o also overwrite 1 file n cancel"
+        await pilot.press("y")
+        await until(pilot, lambda: not (project / "new.txt").exists())
+        assert (project / "notes.txt").read_text() == "one\nmine\n"
+
+        await until(pilot, lambda: pilot.app.screen is main_of(pilot))
+        screen = await undo_screen(pilot, "/undo")
+        await pilot.press("o")
+        await until(pilot, lambda: isinstance(pilot.app.screen, Confirmation))
+        question = pilot.app.screen
+        await until(pilot, lambda: "Overwrite notes.txt (+1 −1)?" in shown(question.query_one(DialogBody)))
+        await pilot.press("n")
+        await until(pilot, lambda: pilot.app.screen is screen)
+        await pilot.press("o")
+        await until(pilot, lambda: isinstance(pilot.app.screen, Confirmation))
+        await pilot.press("y")
+        await until(pilot, lambda: (project / "notes.txt").read_text() == "one\ntwo\n")
+
+        await until(pilot, lambda: pilot.app.screen is main_of(pilot))
+        await undo_screen(pilot, "/redo")
+        await pilot.press("y")
+        await until(pilot, lambda: (project / "notes.txt").read_text() == "one\nmine\n")
 
 
 async def test_the_title_names_the_turn_also_if_later_ones_changed_nothing(project: Path) -> None:
