@@ -30,13 +30,9 @@ class Display(Protocol):
         """Show new totals, and the `context` tokens that the next request takes."""
         ...
 
-    def show_changes(self, applied: Iterable[FileChange], turns: Mapping[int, TurnChanges]) -> None:
-        """Mark the `applied` changes in the file tree, and those of turns at their ends, in place of those
-        known so far."""
-        ...
-
-    def show_turn_changes(self, turn: int, changes: TurnChanges) -> None:
-        """Mark the changes of the turn of this number, beside those known so far."""
+    def show_changes(self, net: Iterable[FileChange], turns: Mapping[int, TurnChanges]) -> None:
+        """Mark the `net` changes in the file tree, in place of those known so far, and the changes of these
+        turns at their ends."""
         ...
 
     def follow(self) -> None:

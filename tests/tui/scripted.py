@@ -23,6 +23,7 @@ from cogency_tui.protocol.events import CallState, ErrorPayload, Event, Measure,
 from cogency_tui.protocol.events import Step as StepFields
 from cogency_tui.providers.models import ModelFacts
 from cogency_tui.store.store import StoredConversation
+from cogency_tui.workspace.diff import LineCounts
 from cogency_tui.workspace.paths import Workspace
 
 EPOCH = 1_790_000_000.0
@@ -231,6 +232,9 @@ class NothingToReview:
 
     async def lines_of_last_turn(self) -> tuple[int, TurnLines]:
         return 1, TurnLines("", {})
+
+    async def net_lines(self) -> dict[str, LineCounts]:
+        return {}
 
     async def changed_lines(self) -> ChangedLines:
         return ChangedLines({}, {})

@@ -88,10 +88,11 @@ class TurnLines(NamedTuple):
 
 
 class ChangedLines(NamedTuple):
-    """The agent's lines: `applied`, those that are not reverted, in each file that has any, by its current
-    path; and `turns`, all of each turn by its number, reverted or not."""
+    """The lines of a conversation: `net`, the difference now from before the agent's first edit in each file
+    with changes that are not reverted, by its current path; and `turns`, the agent's of each turn by its
+    number, reverted or not."""
 
-    applied: dict[str, LineCounts]
+    net: dict[str, LineCounts]
     turns: dict[int, TurnLines]
 
 

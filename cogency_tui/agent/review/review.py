@@ -13,13 +13,13 @@ event loop is never blocked.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterator, Sequence
 from functools import partial
 from itertools import groupby
 from operator import itemgetter
 from typing import Literal
 
-from cogency_tui.agent.edits.file_history import REDO, UNDO, Renames, path_today
+from cogency_tui.agent.edits.file_history import REDO, UNDO, FileHistory, Renames, path_today
 from cogency_tui.agent.edits.journal import Journal
 from cogency_tui.agent.edits.prior_contents import Contents
 from cogency_tui.agent.edits.reverse import Obstacle
@@ -40,6 +40,7 @@ from cogency_tui.agent.review.model import (
     Target,
     TurnLines,
 )
+from cogency_tui.agent.review.net_lines import NetLines
 from cogency_tui.agent.review.patch_export import Patch, patch_of
 from cogency_tui.agent.review.snapshot import ReviewSnapshot, ReviewSource, stoppable
 from cogency_tui.agent.review.survival import fates_of
@@ -48,6 +49,7 @@ from cogency_tui.store.blobs import Blobs
 from cogency_tui.store.edit_records import Edit
 from cogency_tui.store.reviews import Action, ActionKind, NewAction
 from cogency_tui.store.store import Store
+from cogency_tui.tools.worker_threads import in_thread
 from cogency_tui.workspace.diff import LineCounts
 
 
@@ -113,6 +115,7 @@ class Review:
     def __init__(self, journal: Journal, store: Callable[[], Awaitable[Store]], conversation: str) -> None:
         self._source = ReviewSource(journal, store, conversation)
         self._decisions = Decisions(self._source)
+        self._net = NetLines(journal)
         self._lock = asyncio.Lock()
 
     def ask_with(self, confirm: Callable[[str], Awaitable[bool]]) -> None:
@@ -125,7 +128,15 @@ class Review:
         """Count the agent's lines of the last turn, whose number is returned, too; the cost depends on its
         new edits. The list's hunks of it are then known."""
         turn, histories = await self._source.last_turn()
+        self._net.add(histories)
         return turn, await self._source.lines(histories)
+
+    async def net_lines(self) -> dict[str, LineCounts]:
+        """Count the lines in which files that the agent changed differ, on the disk, from before: those
+        known from `changed_lines`, and from `lines_of_last_turn` since. The cost depends on the files that
+        have changed since the last time.
+        """
+        return await self._net.read()
 
     async def changed_lines(self) -> ChangedLines:
         """Count the agent's lines in the whole conversation."""
@@ -137,7 +148,9 @@ class Review:
         for turn, own in groupby(histories, key=itemgetter(0)):
             lines = await self._source.lines([each for _, each in own])
             turns[turn] = lines._replace(is_reverted=turn not in applied)
-        return ChangedLines(_applied(files, snapshot.renames), turns)
+        applied_paths = _applied(files, snapshot.renames)
+        self._net.begin(await in_thread(lambda: [*_with_paths_today(snapshot, applied_paths)]))
+        return ChangedLines(await self._net.read(), turns)
 
     async def overview(self, by: Grouping = "turn") -> Overview:
         """All changed files: by turn, the latest first, or by file, by path and then the latest turn first.
@@ -282,15 +295,21 @@ class Review:
         return await stoppable(lambda _check: patch_of(pairs, blobs))
 
 
-def _applied(files: Sequence[ChangedFile], renames: dict[int, Renames]) -> dict[str, LineCounts]:
-    counts: dict[str, LineCounts] = {}
-    for file in files:
-        own = file.applied
-        if own is not None and not file.key.replaced:
-            path = path_today(file.path, renames, file.last.id)
-            added, removed = counts.get(path, (0, 0))
-            counts[path] = LineCounts(added + own.added, removed + own.removed)
-    return counts
+def _applied(files: Sequence[ChangedFile], renames: dict[int, Renames]) -> set[str]:
+    """The current paths of the files with changes that are not reverted."""
+    return {
+        path_today(file.path, renames, file.last.id)
+        for file in files
+        if file.applied is not None and not file.key.replaced
+    }
+
+
+def _with_paths_today(snapshot: ReviewSnapshot, paths: Collection[str]) -> Iterator[tuple[str, FileHistory]]:
+    """The histories of the files at these current paths."""
+    for history in snapshot.histories(None):
+        path = path_today(history.change.path, snapshot.renames, history.edits[-1].id)
+        if path in paths and not history.is_replaced:
+            yield path, history
 
 
 def _by_turn(files: Sequence[ChangedFile], prompts: Sequence[str]) -> list[Group]:

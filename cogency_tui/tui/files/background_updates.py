@@ -6,6 +6,7 @@ once, and at most about once a second.
 
 import asyncio
 import os
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -32,10 +33,13 @@ _BETWEEN = 1.0
 
 
 class FileCommands(FeatureCommands):
-    """Serves the files pane of `screen`."""
+    """Serves the files pane of `screen`. `changed` is called when files in shown directories have changed."""
 
-    def __init__(self, screen: Screen[Any], bridge: Bridge, display: Display) -> None:
+    def __init__(
+        self, screen: Screen[Any], bridge: Bridge, display: Display, changed: Callable[[], None]
+    ) -> None:
         super().__init__(screen, bridge)
+        self._changed = changed
         self._display = display
         self._workspace = bridge.agent.workspace
         self._project = ProjectFiles(self._workspace)
@@ -123,6 +127,7 @@ class FileCommands(FeatureCommands):
             ):
                 await self._preview(self._previewed, again=True)
             self.refresh()
+            self._changed()
 
     async def _store_marks(self) -> None:
         while True:
@@ -185,6 +190,7 @@ class FileCommands(FeatureCommands):
         if self._previewed == path:
             await self._preview(path, again=True)
         self.refresh()
+        self._changed()
 
 
 def _concerns(changed: Changed, path: str) -> bool:

@@ -76,11 +76,11 @@ class Features:
         )
         self.drafts = PromptCommands(screen, bridge)
         self.background = BackgroundCommands(screen, bridge)
-        self.files = FileCommands(screen, bridge, display)
+        self.review = ReviewCommands(screen, bridge, display)
+        self.files = FileCommands(screen, bridge, display, self.review.compare)
         self.questions = Questions(
             screen, display, screen.report_state, screen.take_typed, screen.action_step_back
         )
-        self.review = ReviewCommands(screen, bridge, display)
         self.trust = TrustCommands(screen, bridge)
         self.custom = CustomCommands(screen, bridge, screen.send)
         self.profile = ProfileCommands(screen, bridge, display)

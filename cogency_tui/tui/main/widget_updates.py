@@ -71,14 +71,9 @@ class MainDisplay(Display):
         if any(self.transcript.call(index).settled for index in calls):
             self._mark_changes()
 
-    def show_changes(self, applied: Iterable[FileChange], turns: Mapping[int, TurnChanges]) -> None:
-        self.transcript.set_changes(applied)
+    def show_changes(self, net: Iterable[FileChange], turns: Mapping[int, TurnChanges]) -> None:
+        self.transcript.set_changes(net)
         self.touch(self.transcript.record(turns))
-        self._mark_changes()
-
-    def show_turn_changes(self, turn: int, changes: TurnChanges) -> None:
-        self.transcript.add_changes(changes.files)
-        self.touch(self.transcript.record({turn: changes}))
         self._mark_changes()
 
     def hold(self, unit: int | None) -> None:

@@ -32,6 +32,8 @@ class ReviewCommands(FeatureCommands):
         self._uncounted = False
         self._counted = 0
         """The turns whose changes are counted."""
+        self._net: Mapping[str, LineCounts] = {}
+        """The differences on the disk that are shown."""
 
     def handlers(self) -> dict[str, Handler]:
         return {"review": self.open}
@@ -88,11 +90,13 @@ class ReviewCommands(FeatureCommands):
         elif self._bridge.conversation_id == conversation_id:
             self._counted = self._display.transcript.turns
             turns = {turn: _turn_changes(made) for turn, made in lines.turns.items()}
-            self._display.show_changes(_changes(lines.applied), turns)
+            self._show(lines.net, turns)
 
     async def _count_last_turn(self, conversation_id: str, ended: int) -> None:
+        review = self._review_of(conversation_id)
         try:
-            turn, lines = await self._review_of(conversation_id).lines_of_last_turn()
+            turn, lines = await review.lines_of_last_turn()
+            net = await review.net_lines() if lines.files else {}
         except CogencyError:
             # The error is reported when the user opens the review.
             return
@@ -100,7 +104,30 @@ class ReviewCommands(FeatureCommands):
         if self._bridge.conversation_id == conversation_id and turn == ended:
             self._counted = turn
             if lines.files:
-                self._display.show_turn_changes(turn, _turn_changes(lines))
+                self._show(net, {turn: _turn_changes(lines)})
+
+    def compare(self) -> None:
+        """Compare the agent's files with the disk, where others have changed files."""
+        conversation_id = self._bridge.conversation_id
+        # While a turn runs, its results count themselves.
+        if not self._bridge.working and conversation_id is not None and conversation_id in self._reviews:
+            self._screen.run_worker(
+                partial(self._compare, conversation_id), group="changed-files-on-disk", exclusive=True
+            )
+
+    async def _compare(self, conversation_id: str) -> None:
+        try:
+            net = await self._review_of(conversation_id).net_lines()
+        except CogencyError:
+            # The error is reported when the user opens the review.
+            return
+        is_current = self._bridge.conversation_id == conversation_id and not self._bridge.working
+        if is_current and net != self._net:
+            self._show(net, {})
+
+    def _show(self, net: "Mapping[str, LineCounts]", turns: Mapping[int, TurnChanges]) -> None:
+        self._net = net
+        self._display.show_changes(_changes(net), turns)
 
     def _review_of(self, conversation_id: str) -> "Review":
         """The conversation's review, whose results are cached."""

@@ -327,13 +327,9 @@ class Transcript:
         self.total = {**total, "estimated": True} if estimated else total
 
     def set_changes(self, changes: Iterable[FileChange]) -> None:
-        """Replace what the results so far come to: some may have been reverted since."""
+        """Replace what the results so far come to: some may have been reverted or overwritten since."""
         self._changes = {change.path: change for change in changes}
         self._uncounted.clear()
-
-    def add_changes(self, changes: Iterable[FileChange]) -> None:
-        """Add the changes of files of which no result reports any: commands report none."""
-        self._changes = {change.path: change for change in changes} | self.changes()
 
     def record(self, turns: Mapping[int, TurnChanges]) -> set[int]:
         """Record all changes of turns, by their numbers from 1; return the ends of turns that are new."""

@@ -52,7 +52,7 @@ async def test_a_revert_in_the_fork_is_one_in_the_original(desk: Desk) -> None:
     assert text(desk) == swapped((20, SECOND))
     for review in (original, fork):
         assert await states(review) == ("reverted", "kept")
-        assert (await review.changed_lines()).applied["a"] == (1, 1)
+        assert (await review.changed_lines()).net["a"] == (1, 1)
 
 
 async def test_each_review_undoes_its_own_actions(desk: Desk) -> None:

@@ -96,18 +96,18 @@ async def test_lines_that_are_reverted_do_not_count_as_applied(desk: Desk) -> No
     await desk.say()
     await desk.write(("a", swapped((2, "agent 2\nmore\n"), (20, "agent 20\n"))))
     review = review_of(desk)
-    assert (await review.changed_lines()).applied == {"a": (3, 2), "b": (2, 0)}
+    assert (await review.changed_lines()).net == {"a": (3, 2), "b": (2, 0)}
     _, second = await hunk_ids(desk)
     await review.revert(Target(1, "a", (second,)))
     await review.revert(Target(1, "b"))
-    assert (await review.changed_lines()).applied == {"a": (2, 1)}
+    assert (await review.changed_lines()).net == {"a": (2, 1)}
     assert await reverted_turns(review) == set()
     await review.revert(Target(2))
     assert await reverted_turns(review) == {2}
     await review.undo()
     assert await reverted_turns(review) == set()
     await review.undo()
-    assert (await review.changed_lines()).applied == {"a": (2, 1), "b": (2, 0)}
+    assert (await review.changed_lines()).net == {"a": (2, 1), "b": (2, 0)}
 
 
 async def reverted_turns(review: Review) -> set[int]:

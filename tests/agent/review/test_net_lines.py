@@ -1,0 +1,58 @@
+"""The net difference of the agent's files on the disk."""
+
+from tests.agent.journaling import Desk
+from tests.agent.review.conftest import LINES, review_of, swapped
+
+
+async def test_successive_changes_and_those_of_the_user_count_once(desk: Desk) -> None:
+    desk.put("a", LINES)
+    await desk.write(("a", swapped((2, "agent\n"))))
+    await desk.say()
+    await desk.write(("a", swapped((2, "agent again\n"))))
+    review = review_of(desk)
+    assert (await review.changed_lines()).net == {"a": (1, 1)}
+    desk.put("a", swapped((2, "agent again\n"), (9, "mine\n")))
+    assert await review.net_lines() == {"a": (2, 2)}
+    desk.put("a", LINES)
+    assert await review.net_lines() == {}
+
+
+async def test_the_last_turn_adds_its_files_to_those_known(desk: Desk) -> None:
+    desk.put("a", LINES)
+    await desk.write(("a", swapped((2, "agent\n"))))
+    review = review_of(desk)
+    for _ in range(2):
+        await review.lines_of_last_turn()
+    assert await review.net_lines() == {"a": (1, 1)}
+    await desk.say()
+    await desk.write(("a", swapped((2, "agent again\n"))), ("b", "new\n"))
+    await review.lines_of_last_turn()
+    assert (
+        await review.net_lines() == (await review_of(desk).changed_lines()).net == {"a": (1, 1), "b": (1, 0)}
+    )
+    (desk.root / "b").unlink()
+    assert await review.net_lines() == {"a": (1, 1)}
+
+
+async def test_a_renamed_file_one_of_another_mode_and_one_without_lines_differ(desk: Desk) -> None:
+    for name in ("old", "run", "image"):
+        desk.put(name, LINES)
+    await desk.run(r"mv old new; chmod 755 run; printf '\0\1' > image")
+    review = review_of(desk)
+    expected = {"new": (0, 0), "run": (0, 0), "image": (0, 0)}
+    assert (await review.changed_lines()).net == expected
+    other = review_of(desk)
+    for _ in range(2):
+        await other.lines_of_last_turn()
+    assert await other.net_lines() == expected
+
+
+async def test_a_deleted_file_and_a_link_in_its_place(desk: Desk) -> None:
+    desk.put("a", LINES)
+    await desk.write(("a", swapped((2, "agent\n"))))
+    review = review_of(desk)
+    await review.changed_lines()
+    (desk.root / "a").unlink()
+    assert await review.net_lines() == {"a": (0, 30)}
+    (desk.root / "a").symlink_to("elsewhere")
+    assert await review.net_lines() == {"a": (0, 0)}
