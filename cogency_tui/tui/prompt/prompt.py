@@ -19,6 +19,7 @@ from textual.widgets.text_area import EditResult
 from cogency_tui.safe_text import reveal
 from cogency_tui.store.prompt_text import Written
 from cogency_tui.tui.kit.footer import Hints
+from cogency_tui.tui.kit.lines import fit_words
 from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.message_queue import MessageQueue, given_back, is_own_command
 from cogency_tui.tui.paste_chips import following
@@ -30,6 +31,9 @@ if TYPE_CHECKING:
     from cogency_tui.tui.prompt.completion_offers import Offer, Word
     from cogency_tui.tui.prompt.vim.editor import VimMode
     from cogency_tui.tui.prompt.vim_keys import VimKeys, VimStatus
+
+
+PLACEHOLDER = "Ask, @file, /command, !shell"
 
 
 def _quiet(key: str, action: str, description: str, name: str, tooltip: str = "") -> Binding:
@@ -165,8 +169,9 @@ class Prompt(ChipArea):
     """Vim's keys, while they are on. The constructor of Textual already asks for them."""
 
     def __init__(self, queue: MessageQueue, *, id: str | None = None) -> None:
-        super().__init__(id=id, placeholder="Ask, @file, /command, !shell")
+        super().__init__(id=id, placeholder=PLACEHOLDER)
         self._completion: Completion | None = None
+        self._is_typed_into = False
         self._picker: Picker | None = None
         self._queue = queue
         self._history: list[Written] = []
@@ -296,6 +301,18 @@ class Prompt(ChipArea):
         if self._vim is not None and event.is_printable and as_text:
             self.call_later(self._vim.append)
         return is_own and self.post_message(events.Key(event.key, event.character))
+
+    def show_typing(self, *, on: bool) -> None:
+        """Show the cursor although a question has the focus: what is typed comes here."""
+        if on != self._is_typed_into:
+            self._is_typed_into = on
+            # Textual expects the cursor to change only with the focus.
+            self._line_cache.clear()
+            self.refresh()
+
+    @property
+    def _draw_cursor(self) -> bool:
+        return self._is_typed_into or super()._draw_cursor
 
     def action_send(self) -> None:
         if self._completes():
@@ -464,6 +481,9 @@ class Prompt(ChipArea):
     def on_text_area_selection_changed(self) -> None:
         if self._word is not None:
             self._offer()
+
+    def on_resize(self) -> None:
+        self.placeholder = fit_words(PLACEHOLDER, self.content_size.width)
 
     def on_focus(self) -> None:
         if self._vim is not None:

@@ -12,12 +12,12 @@ from cogency_tui.tui.kit.keys import key_name
 from cogency_tui.tui.kit.line_view import LineView
 from cogency_tui.tui.kit.lines import Line, cells, fit
 from cogency_tui.tui.kit.number_format import plural
-from cogency_tui.tui.questions.question_lines import Reply
+from cogency_tui.tui.questions.question_lines import SHORTEST, TIGHT_GAP, Reply
 
 _GAP = 3
+_ELLIPSIS = Reply("…", "", "")
 _MOST_ROWS = 2
 """Rows that the answers may take with labels that are not the shortest."""
-_SHORTEST = 2
 
 
 class _Span(NamedTuple):
@@ -32,7 +32,8 @@ class _Span(NamedTuple):
 class Answers(LineView):
     """Offers the answers by key, by selection and by click. While `deaf` they are dim: keys are ignored.
 
-    A hint, a key that makes them be accepted, may be in front of them.
+    A hint, a key that makes them be accepted, may be in front of them. In a `tight` window they take one row
+    if they can.
     """
 
     ALLOW_SELECT = False
@@ -48,6 +49,7 @@ class Answers(LineView):
         super().__init__(id=id)
         self.can_focus = False
         self.deaf = False
+        self.tight = False
         self._hint: Reply | None = None
         self._answers = answers
         self._selected: str | None = None
@@ -92,14 +94,18 @@ class Answers(LineView):
         return len(self._laid(width))
 
     def _laid(self, width: int) -> "list[list[_Span]]":
-        return _lay([*([self._hint] if self._hint else ()), *self._answers], width)[1]
+        shown = [*([self._hint] if self._hint else ()), *self._answers]
+        return _rows_at(SHORTEST, shown, width, TIGHT_GAP) if self.tight else _lay(shown, width)[1]
 
     def surface_at(self, y: int) -> str:
         return "raised"
 
     def line_at(self, y: int) -> Line | None:
         rows = self._laid(self.text_width)
-        return Line(list(self._draw(rows[y]))) if y < len(rows) else None
+        if y >= len(rows):
+            return None
+        is_cut = y + 1 == self.size.height < len(rows)
+        return Line(list(self._draw(_with_ellipsis(rows[y], self.text_width) if is_cut else rows[y])))
 
     def _draw(self, row: Sequence[_Span]) -> Iterator[Segment]:
         styles = self.theme_styles
@@ -129,19 +135,26 @@ def rows_of(answers: Sequence[Reply], width: int) -> tuple[int, bool]:
     they reach.
     """
     level, rows = _lay(answers, width)
-    return len(rows), level == _SHORTEST
+    return len(rows), level == SHORTEST
 
 
 def _lay(answers: Sequence[Reply], width: int) -> tuple[int, list[list[_Span]]]:
     """The rows of answers with the longest labels that fit, and the level of these labels."""
-    for level in range(_SHORTEST):
-        rows = _rows_at(level, answers, width)
+    for level in range(SHORTEST):
+        rows = _rows_at(level, answers, width, _GAP)
         if len(rows) <= _MOST_ROWS:
             return level, rows
-    return _SHORTEST, _rows_at(_SHORTEST, answers, width)
+    return SHORTEST, _rows_at(SHORTEST, answers, width, _GAP)
 
 
-def _rows_at(level: int, answers: Sequence[Reply], width: int) -> list[list[_Span]]:
+def _with_ellipsis(row: Sequence[_Span], width: int) -> list[_Span]:
+    """A row after which there are more, in `width` cells."""
+    kept = [span for span in row if span.end + 2 <= width]
+    at = kept[-1].end + 1 if kept else 0
+    return [*kept, _Span(at, at + 1, _ELLIPSIS, "")]
+
+
+def _rows_at(level: int, answers: Sequence[Reply], width: int, gap: int) -> list[list[_Span]]:
     """The rows of answers with their labels at a level; one that is wider than a row is cut."""
     rows: list[list[_Span]] = [[]]
     at = 0
@@ -149,9 +162,9 @@ def _rows_at(level: int, answers: Sequence[Reply], width: int) -> list[list[_Spa
         key = cells(key_name(answer.key)) + 1
         label = fit(answer.labelled(level), max(1, width - key))
         size = key + cells(label)
-        if rows[-1] and at + _GAP + size > width:
+        if rows[-1] and at + gap + size > width:
             rows.append([])
-        start = at + _GAP if rows[-1] else 0
+        start = at + gap if rows[-1] else 0
         at = start + size
         rows[-1].append(_Span(start, at, answer, label))
     return rows

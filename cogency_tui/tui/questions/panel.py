@@ -5,9 +5,14 @@ Invariants: a yes counts only after its whole subject was visible in the window 
 terminal has taken the frame; no key counts within `PAUSE` after the panel appears, or after a key that is not
 the question's, nor while the prompt has text, unless the user has entered the question; a panel answers once.
 Only the key for a reason, which decides nothing yet, counts at once in a question that follows an answer.
+In a low window the answers have two pages: only a key on the page that is shown counts.
 
-A key that does not count goes to the prompt. Those of answers, to this or any question, go there only with
-another key after them: alone they were an answer, and not the beginning of a text.
+A key that does not count goes to the prompt, which has the cursor as long as none does. Those of answers, to
+this or any question, go there only with another key after them: alone they were an answer, and not the
+beginning of a text.
+
+On a screen whose own letters mean something, the panel is one line until the user enters it with F6; then
+its keys alone count, until it is answered or left with F6.
 """
 
 import asyncio
@@ -27,7 +32,9 @@ from textual.widgets import Input
 
 from cogency_tui.agent.permissions.gate import Answer, Question, Scope
 from cogency_tui.tui.kit.dialogs import Drawing, QuestionBody
+from cogency_tui.tui.kit.footer import Hints
 from cogency_tui.tui.kit.typed_app import app_of
+from cogency_tui.tui.questions.announcement import Announcement
 from cogency_tui.tui.questions.answer_lines import Answers, MoreLine, rows_of
 from cogency_tui.tui.questions.question_lines import (
     ENTER,
@@ -40,7 +47,9 @@ from cogency_tui.tui.questions.question_lines import (
     answers_unread,
     draw_question,
     draw_too_small,
+    first_page,
     refusals_of,
+    second_page,
 )
 from cogency_tui.tui.terminal.driver import is_read
 from cogency_tui.tui.theme_styles import ThemeStyles
@@ -52,13 +61,17 @@ _SCROLLING = frozenset(f"scroll({lines})" for lines in (-10, -1, 1, 10))
 _ENTERING = _SCROLLING | {"select(1)", "select(-1)"}
 
 _LOW, _NARROW = 14, 40
-"""Lines and cells of a window below which the panel takes all of it; of others it takes half the lines."""
+"""Lines and cells of a window below which the panel takes all of it but the row of the prompt; of others it
+takes half the lines."""
 
 _TIGHT = 30
 """Lines of a window below which the prompt beside the panel has no space around it."""
 
 _BESIDE = 7
 """Cells of a window's width that are not for the panel's text: its margins and its bar."""
+
+_BELOW = "#prompt-box, #footer"
+"""What keeps a row below a panel that takes the rest of the window."""
 
 _ANSWER_KEYS = frozenset("yacAnr")
 
@@ -68,15 +81,16 @@ _SCOPES: Mapping[str, Scope] = {"turn": "turn", "conversation": "conversation", 
 @dataclass(frozen=True)
 class Hands:
     """Functions that a panel calls: with the answer, with input that is not meant for it, and where the user
-    stops the turn. `is_drafting` returns whether that input has begun a text, and `leaves_insert` whether Esc
-    is Vim's in it.
+    stops the turn. `is_drafting` returns whether that input has begun a text, and `has_escape` whether this
+    has a use for Esc. `show_cursor` shows whether input goes there.
     """
 
     answered: Callable[[Answer], object]
     typed: Callable[[events.Key | events.Paste], object] = lambda _event: None
     stopped: Callable[[], object] = lambda: None
     is_drafting: Callable[[], bool] = lambda: False
-    leaves_insert: Callable[[], bool] = lambda: False
+    has_escape: Callable[[], bool] = lambda: False
+    show_cursor: Callable[[bool], object] = lambda _shown: None
 
 
 class QuestionPanel(Vertical, can_focus=True):
@@ -159,6 +173,21 @@ class QuestionPanel(Vertical, can_focus=True):
             id="question.look_previous",
             tooltip="Look at the previous waiting question",
         ),
+        Binding(
+            "question_mark",
+            "turn_page",
+            "Other answers",
+            show=False,
+            id="question.more",
+            tooltip="Show the other answers, where there is no room for all",
+        ),
+        Binding(
+            "f6",
+            "leave",
+            "Back",
+            id="question.leave",
+            tooltip="Go back to the screen; the question waits",
+        ),
     ]
 
     def __init__(
@@ -167,8 +196,10 @@ class QuestionPanel(Vertical, can_focus=True):
         hands: Hands,
         *,
         follows: bool = False,
+        away: bool = False,
         clock: Callable[[], float] = monotonic,
     ) -> None:
+        """`follows`: the user has just answered another question. `away`: the screen has keys of its own."""
         super().__init__(classes="question")
         self.question = question
         self._hands = hands
@@ -176,7 +207,11 @@ class QuestionPanel(Vertical, can_focus=True):
         self._body = QuestionBody(self._draw, id="question-body")
         self._choices = Answers(answers_to(question), id="answers")
         self._follows = follows
-        """True if the user has just answered the question before."""
+        self._away = away
+        self.origin: Widget | None = None
+        """The widget from which the user entered the question."""
+        self._second_page = False
+        """True while the other answers are shown, where there is no room for all."""
         self._looked_at = 0
         """The number of the waiting question that is shown instead; 0 for none."""
         self._rows = 0
@@ -201,9 +236,10 @@ class QuestionPanel(Vertical, can_focus=True):
         """True if input went to the prompt since the question last began to accept keys."""
 
     def compose(self) -> ComposeResult:
+        yield Announcement(self.question, id="question-line")
         yield self._body
         yield MoreLine(self._body, id="question-more")
-        yield Input(placeholder="Why not? Enter sends the reason to the agent", id="question-reason")
+        yield Input(placeholder="Why not?", id="question-reason")
         yield self._choices
 
     def on_mount(self) -> None:
@@ -222,7 +258,7 @@ class QuestionPanel(Vertical, can_focus=True):
         screen.screen_layout_refresh_signal.subscribe(self, self._follow_window)
 
     def on_unmount(self) -> None:
-        self.screen.remove_class("-question-alone", "-question-tight")
+        self.screen.remove_class("-question-alone", "-question-tight", "-question-foot")
 
     def _follow_window(self, screen: Screen[Any]) -> None:
         if screen.size != self._window:
@@ -245,13 +281,25 @@ class QuestionPanel(Vertical, can_focus=True):
         if self._reasoning:
             answers.offer(REASONING)
         elif answers.deaf and not (self._is_too_small or self._looked_at):
-            answers.offer(answers_to(self.question))
+            answers.offer(self._page(answers_to(self.question)))
         else:
             answers.offer(self._answers)
         self._fit()
 
     @property
     def _answers(self) -> Sequence[Reply]:
+        """The answers that can be given now, and are shown."""
+        return self._page(self._possible)
+
+    def _page(self, answers: Sequence[Reply]) -> Sequence[Reply]:
+        """The answers for which the window has room."""
+        if not self._is_low or self._is_too_small:
+            return answers
+        first = first_page(answers, self._width)
+        return second_page(answers) if self._second_page and first is not answers else first
+
+    @property
+    def _possible(self) -> Sequence[Reply]:
         if self._looked_at:
             return LOOKING
         if self._body.is_seen:
@@ -263,20 +311,48 @@ class QuestionPanel(Vertical, can_focus=True):
         window = self.screen.size
         return window.width < SMALLEST.width or window.height < SMALLEST.height
 
+    @property
+    def _is_low(self) -> bool:
+        return self.screen.size.height < _LOW
+
+    @property
+    def _is_alone(self) -> bool:
+        return self._is_low or self.screen.size.width < _NARROW
+
+    @property
+    def _width(self) -> int:
+        """The cells of a line of the panel."""
+        return max(8, self.screen.size.width - _BESIDE)
+
+    @property
+    def _most(self) -> int:
+        """The lines that the panel may take."""
+        height = self.screen.size.height
+        if not self._is_alone:
+            return height // 2 + 1
+        return height if self._is_too_small else height - bool(self.screen.query(_BELOW))
+
+    def _announce(self) -> bool:
+        """Show the question in one line where the user has not entered it; return whether it is."""
+        announced = self._away and self._is_left
+        self.set_class(announced, "-announced")
+        self.screen.set_class(self._is_alone and not announced, "-question-alone")
+        self.screen.set_class(self._away and not self._is_too_small, "-question-foot")
+        self.screen.set_class(self.screen.size.height < _TIGHT, "-question-tight")
+        return announced
+
     def _fit(self) -> None:
         """Divide the rows that the panel may take between the question and its answers."""
-        window = self.screen.size
-        alone = window.height < _LOW or window.width < _NARROW
-        self.screen.set_class(alone, "-question-alone")
-        self.screen.set_class(window.height < _TIGHT, "-question-tight")
-        body, answers = self._body, self._choices
-        width = max(8, window.width - _BESIDE)
-        most = window.height if alone else window.height // 2 + 1
-        needed, self._omits_reach = rows_of(answers_to(self.question), width)
-        # What is drawn depends only on the window, not on the answers that are offered at the moment.
-        self._rows = most - needed
+        if self._announce():
+            return
+        body, answers, width, most = self._body, self._choices, self._width, self._most
+        needed, omits_reach = rows_of(answers_to(self.question), width)
+        self._omits_reach = omits_reach and (not self._is_low or self._second_page)
+        # What is drawn depends on the window and the page, not on the answers that are offered at the moment.
+        self._rows = most - (1 if self._is_low else needed)
+        answers.tight = self._is_low
         # In the smallest window the last answers are out of sight, not the question.
-        rows = min(answers.rows(width), most - 2)
+        rows = 1 if self._is_low and not self._second_page else min(answers.rows(width), most - 2)
         room = most - rows - self._reasoning
         lines = body.prepare(width)
         more = lines > room > 2
@@ -291,11 +367,21 @@ class QuestionPanel(Vertical, can_focus=True):
         """
         self._accepts_from = self.clock() + PAUSE
         self._entered = False
-        answers = self._choices
-        answers.unselect()
-        if not answers.deaf:
-            answers.accept_keys(deaf=True)
+        self._choices.unselect()
+        if not self._choices.deaf:
+            self._show_deaf(True)
             self._end_deaf_in(PAUSE)
+
+    def _show_deaf(self, deaf: bool) -> None:
+        """Show whether keys are answers, or go to the prompt."""
+        self._choices.accept_keys(deaf=deaf)
+        self._show_cursor()
+
+    def _show_cursor(self) -> None:
+        self._hands.show_cursor(self.has_focus and self._choices.deaf and not self.answered)
+
+    def _watch_has_focus(self, _focus: bool) -> None:
+        self._show_cursor()
 
     def _end_deaf_in(self, seconds: float) -> None:
         # A timer of Textual's that is late before it starts never fires.
@@ -317,7 +403,7 @@ class QuestionPanel(Vertical, can_focus=True):
         """Show that keys are accepted."""
         self._early.clear()
         self._passed_on = self._scrolls = False
-        self._choices.accept_keys(deaf=False)
+        self._show_deaf(False)
         # By now other calls of the same answer may wait as well.
         self._offer()
 
@@ -336,8 +422,10 @@ class QuestionPanel(Vertical, can_focus=True):
         return self._shown
 
     def on_focus(self) -> None:
-        self._is_left = False
+        was_announced, self._is_left = self._away and self._is_left, False
         self._show_hint()
+        if was_announced:
+            self.begin_anew()
         self._fit()
 
     def _show_hint(self) -> None:
@@ -359,7 +447,7 @@ class QuestionPanel(Vertical, can_focus=True):
         found = self.screen.active_bindings.get(event.key)
         active = found if found is not None and found.enabled else None
         action = active.binding.action if active is not None and active.node is self else ""
-        if action == "back" and (self._entered or not self._hands.leaves_insert()):
+        if action == "leave" or (action == "back" and (self._entered or not self._hands.has_escape())):
             return
         if action in _ENTERING and not event.is_printable:
             self._enter()
@@ -415,6 +503,8 @@ class QuestionPanel(Vertical, can_focus=True):
     def _is_available(self, action: str, parameters: tuple[object, ...]) -> bool:
         if action == "back":
             return not self.answered
+        if action == "leave":
+            return self._away
         if action == "look":
             return self._accepts_keys and bool(self.question.round().waiting)
         if action == "select":
@@ -422,9 +512,9 @@ class QuestionPanel(Vertical, can_focus=True):
             return not self.answered and (self._accepts_keys or self._may_be_entered)
         if action == "choose":
             return not self.answered and self._accepts_keys and self._choices.selected is not None
-        if action not in ("answer", "reason"):
+        if action not in ("answer", "reason", "turn_page"):
             return True
-        expected = action if action == "reason" else f"answer({parameters[0]}, '{parameters[1]}')"
+        expected = f"answer({parameters[0]}, '{parameters[1]}')" if action == "answer" else action
         offered = {answer.action for answer in self._answers}
         in_time = self._accepts_keys or (action == "reason" and self._follows and not self._takes_text)
         return expected in offered and in_time and not self.answered
@@ -439,7 +529,7 @@ class QuestionPanel(Vertical, can_focus=True):
     def _give(self, answer: Answer) -> None:
         if not self.answered:
             self.answered = True
-            self._choices.accept_keys(deaf=True)
+            self._show_deaf(True)
             self._hands.answered(answer)
 
     def action_back(self) -> None:
@@ -467,7 +557,30 @@ class QuestionPanel(Vertical, can_focus=True):
         self._offer()
 
     def action_take_focus(self) -> None:
+        """Enter the question."""
+        self.origin = self.screen.focused
         self.screen.set_focus(self)
+
+    def action_leave(self) -> None:
+        """Go back to where the user entered the question from."""
+        origin = self.origin
+        self.screen.set_focus(origin if origin is not None and origin.is_attached else None)
+
+    def action_turn_page(self) -> None:
+        self._second_page = not self._second_page
+        self._choices.unselect()
+        self._body.jump(0)
+        # How far the answers reach is drawn only on their page, and to be seen before they are offered.
+        self._fit()
+        self._offer()
+
+    def key_hints(self) -> Hints:
+        """On a screen with keys of its own, only the way back: those of the screen do nothing."""
+        return Hints(["leave"] if self._away else [], alone=self._away)
+
+    def on_announcement_pressed(self, event: Announcement.Pressed) -> None:
+        event.stop()
+        self.action_take_focus()
 
     def action_look(self, step: int) -> None:
         """Show another waiting question, or the asked one again."""

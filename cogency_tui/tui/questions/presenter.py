@@ -1,8 +1,9 @@
 """Permission questions: docked on the screen that the user has before them, and marked at their call.
 
-A question is on whatever full screen is on top: there it takes rows from what it is about. Under a dialog it
-waits until that is closed, and a notification says so. On the main screen it takes the focus; on any other it
-is entered with F6, since there letters mean something else.
+A question is on whatever full screen is on top. On the main screen it takes the focus, and rows from what it
+is about. On any other, where letters mean something else, it is one line: `? Edit app.py   F6 to answer`, and
+all keys are the screen's. F6 opens it there; then all keys are the question's, until it is answered or F6
+closes it again. Under a dialog it waits until that is closed, and a notification says so.
 """
 
 from collections.abc import Callable
@@ -95,7 +96,7 @@ class Questions:
             return False
         if panel.has_focus_within:
             return False
-        panel.screen.set_focus(panel)
+        panel.action_take_focus()
         return True
 
     def _replace(self, top: Screen[Any], asked: Bridge.Asked | None) -> None:
@@ -112,20 +113,25 @@ class Questions:
                     self._type,
                     self._stop,
                     self._is_drafting,
-                    self._leaves_insert,
+                    self._has_escape,
+                    self._show_cursor if top is self._screen else lambda _shown: None,
                 )
-                follows = old is not None and old.answered
-                self._panel = panel = QuestionPanel(asked.question, hands, follows=follows)
-                self._mount(panel, top)
+                follows, away = old is not None and old.answered, top is not self._screen
+                self._panel = panel = QuestionPanel(asked.question, hands, follows=follows, away=away)
+                self._mount(panel, top, after=old)
             if old is not None:
                 # Only once it is in no frame any more: Textual would draw it without a screen.
                 old.display = False
                 old.screen.call_after_refresh(old.remove)
 
-    def _mount(self, panel: "QuestionPanel", top: Screen[Any]) -> None:
+    def _mount(self, panel: "QuestionPanel", top: Screen[Any], *, after: "QuestionPanel | None") -> None:
+        """Mount a question; it has the focus on the main screen, and where the user has just answered one."""
         top.mount(panel, before=top.query(_ABOVE).first())
         if top is self._screen:
             self._remember(top.focused)
+            top.set_focus(panel)
+        elif after is not None and after.screen is top and after.has_focus_within:
+            panel.origin = after.origin
             top.set_focus(panel)
 
     def _remember(self, focused: Widget | None) -> None:
@@ -137,7 +143,7 @@ class Questions:
 
     def _give_focus_back(self, panel: "QuestionPanel") -> None:
         if panel.has_focus_within:
-            origin = self._origin if panel.screen is self._screen else None
+            origin = self._origin if panel.screen is self._screen else panel.origin
             panel.screen.set_focus(origin if origin and origin.is_attached else None)
 
     def _answer(self, asked: Bridge.Asked, answer: "Answer") -> None:
@@ -169,9 +175,13 @@ class Questions:
         """Return whether the prompt has text, to which letters therefore belong."""
         return self._screen.is_active and bool(self._screen.query_one(Prompt).text)
 
-    def _leaves_insert(self) -> bool:
-        """Return whether Esc leads a text in the prompt from Vim's insert to its normal mode."""
-        return self._is_drafting() and self._screen.query_one(Prompt).vim_mode == "insert"
+    def _has_escape(self) -> bool:
+        """Return whether a text in the prompt has a use for Esc: Vim's insert mode, or open suggestions."""
+        prompt = self._screen.query_one(Prompt)
+        return self._is_drafting() and (prompt.vim_mode == "insert" or bool(prompt.binds("escape")))
+
+    def _show_cursor(self, shown: bool) -> None:
+        self._screen.query_one(Prompt).show_typing(on=shown)
 
     def _type(self, event: events.Key | events.Paste) -> None:
         """Take input for the prompt; on other screens there is none."""

@@ -3,6 +3,7 @@ hidden characters.
 """
 
 import re
+from collections.abc import Sequence
 
 import msgspec
 from rich.segment import Segment
@@ -12,8 +13,8 @@ from cogency_tui.agent.permissions.gate import Question, Scope
 from cogency_tui.safe_text import fold_blanks, one_line, reveal
 from cogency_tui.tui.kit.dialogs import Drawing
 from cogency_tui.tui.kit.diff import draw_diff
-from cogency_tui.tui.kit.keys import draw_key
-from cogency_tui.tui.kit.lines import BLANK, Line, width_of, wrap
+from cogency_tui.tui.kit.keys import draw_key, key_name
+from cogency_tui.tui.kit.lines import BLANK, Line, cells, width_of, wrap
 from cogency_tui.tui.kit.number_format import counted
 from cogency_tui.tui.theme_styles import ThemeStyles
 
@@ -22,6 +23,10 @@ _TALL, _END = 16, 3
 
 _HUNKS = re.compile(r"^(?=@@ )", re.MULTILINE)
 _HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@(.*)", re.DOTALL)
+
+
+SHORTEST = 2
+"""The level of the shortest labels."""
 
 
 class Reply(msgspec.Struct, frozen=True):
@@ -88,11 +93,12 @@ def _draw_head(question: Question, width: int, styles: ThemeStyles) -> list[Line
     head = [mark, Segment(what, styles("text", attributes="bold"))]
     if counts:
         head.append(Segment(f"  {counts}", styles("dim")))
+    *lines, last = wrap(head, width)
     places = _draw_places(question, styles)
     for place in places:
-        if (space := width - width_of([*head, *place])) > 1:
-            return wrap([*head, Segment(" " * space, styles()), *place], width)
-    return [*wrap(head, width), *map(Line, places[-1:])]
+        if (space := width - width_of([*last.segments, *place])) > 1:
+            return [*lines, Line([*last.segments, Segment(" " * space, styles()), *place], last.joint)]
+    return [*lines, last, *map(Line, places[-1:])]
 
 
 def _draw_places(question: Question, styles: ThemeStyles) -> list[list[Segment]]:
@@ -121,6 +127,12 @@ def _what(question: Question) -> tuple[str, str]:
     if question.effect == "changed":
         return f"{one_line(question.tool)} changed files. {summary}", ""
     return summary, counted(*question.counts) if question.counts else ""
+
+
+def one_line_of(question: Question) -> str:
+    """What would be done, in one line: of a command as much as there is room for."""
+    detail = "" if _is_named_by_head(question) else question.detail
+    return one_line(reveal(f"{_what(question)[0]} {detail}").strip())
 
 
 def _without_far_context(diff: str) -> str:
@@ -232,7 +244,7 @@ def refusals_of(question: Question) -> list[Reply]:
 
 def answers_unread(question: Question) -> list[Reply]:
     """The answers in a window that has not yet shown the whole subject of a yes."""
-    return [Reply("down", "Scroll down", "scroll(1)", ("Scroll",)), *refusals_of(question)]
+    return [Reply("down", "Scroll down", _SCROLLING, ("Scroll",)), *refusals_of(question)]
 
 
 _WHY = Reply("r", "No, and say why", "reason", ("Say why",))
@@ -241,16 +253,48 @@ STOP = Reply("escape", "Stop", "back")
 """Stops the whole turn."""
 
 LOOKING = (
-    Reply("left_square_bracket", "Back to the first question", "look(-1)", ("First question", "Back")),
+    Reply("left_square_bracket", "Previous question", "look(-1)", ("Previous", "Previous")),
     STOP,
 )
 """The answers while another waiting question is shown, which cannot be answered yet."""
 
-RETURN = Reply("f6", "to answer", "take_focus")
+RETURN = Reply("f6", "to answer", "take_focus", ("to answer", "answer"))
 """The hint while the focus is elsewhere."""
 
-ENTER = Reply("tab", "to answer", "select(1)")
+ENTER = Reply("tab", "to answer", "select(1)", ("to answer", "answer"))
 """The hint while letters go to a text in the prompt."""
 
-REASONING = (Reply("enter", "Decline with this reason", "refuse"), Reply("escape", "Back", "back"))
+REASONING = (
+    Reply("enter", "Decline with this reason", "refuse", ("Decline", "Decline")),
+    Reply("escape", "Back", "back"),
+)
 """The answers while the user writes a reason for a no."""
+
+_MORE = Reply("question_mark", "more", "turn_page")
+_BACK = Reply("question_mark", "back", "turn_page")
+_SCROLLING = "scroll(1)"
+_NEAREST = frozenset({_SCROLLING, "answer(True, 'once')", "answer(False, 'once')"})
+
+
+def first_page(answers: Sequence[Reply], width: int) -> Sequence[Reply]:
+    """The answers in one row of `width` cells: all, or those to this one call and the key to the others."""
+    near = [answer for answer in answers if answer.action in _NEAREST]
+    for page in (answers, [*near, STOP, _MORE]):
+        if tight_width(page) <= width:
+            return page
+    return [*near, _MORE]
+
+
+def second_page(answers: Sequence[Reply]) -> Sequence[Reply]:
+    """The answers that the first page leaves out, and the key back to that."""
+    return [*(answer for answer in answers if answer.action not in _NEAREST - {_SCROLLING}), _BACK]
+
+
+TIGHT_GAP = 2
+"""Cells between two answers where all are in one row."""
+
+
+def tight_width(answers: Sequence[Reply]) -> int:
+    """The cells of the answers in one row, with their shortest labels."""
+    sizes = [cells(f"{key_name(answer.key)} {answer.labelled(SHORTEST)}") for answer in answers]
+    return sum(sizes) + TIGHT_GAP * (len(sizes) - 1)

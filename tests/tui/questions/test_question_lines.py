@@ -5,6 +5,7 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
+from time import monotonic
 from typing import Any, ClassVar
 
 import pytest
@@ -21,7 +22,10 @@ from cogency_tui.tools.loss import Loss, LostPath
 from cogency_tui.tui.help.screen import HelpScreen
 from cogency_tui.tui.kit.bar import Surface
 from cogency_tui.tui.kit.dialogs import Confirmation, DialogBody
+from cogency_tui.tui.kit.footer import Footer
 from cogency_tui.tui.main.features import PANES_STYLES
+from cogency_tui.tui.prompt.completion import Completion
+from cogency_tui.tui.questions.announcement import Announcement
 from cogency_tui.tui.questions.answer_lines import Answers, MoreLine
 from cogency_tui.tui.questions.panel import PAUSE, Hands, QuestionPanel
 from cogency_tui.tui.recall.screen import RecallScreen
@@ -38,6 +42,7 @@ from tests.tui.driving import (
     opened,
     prompt_of,
     question_of,
+    seen,
     send,
     shown,
     told,
@@ -63,8 +68,8 @@ SIZES = ((160, 45), (100, 30), (80, 24), (60, 16))
 class Clock:
     """A clock that stands until it is moved."""
 
-    def __init__(self) -> None:
-        self.now = 100.0
+    def __init__(self, now: float = 100.0) -> None:
+        self.now = now
 
     def __call__(self) -> float:
         return self.now
@@ -247,7 +252,7 @@ async def test_other_waiting_questions_are_looked_at_and_not_answered() -> None:
             await until(pilot, lambda: "Edit other.py  +1 −1" in body_of(app))
             assert "3 of 3" in body_of(app)
             assert "+ y = 3" in body_of(app)
-            assert "[ Back to the first question   Esc Stop" in shown(app.question.query_one(Answers))
+            assert "[ Previous question   Esc Stop" in shown(app.question.query_one(Answers))
             clock.now += 1
             await pilot.press(key)
             assert app.answers == []
@@ -708,6 +713,88 @@ async def test_letters_belong_to_a_text_in_the_prompt_until_the_question_is_ente
         assert prompt_of(pilot).text == "mayyan"
 
 
+async def test_the_prompt_has_the_cursor_as_long_as_letters_go_there(project: Path) -> None:
+    agent = ScriptedAgent(project, [asks(COMMAND), respond("on")])
+    async with app_over(agent).run_test(size=(100, 30)) as pilot:
+        await opened(pilot)
+        await send(pilot, "go")
+        panel = await asked(pilot)
+        clock = panel.clock = Clock(monotonic())
+        answers = panel.query_one(Answers)
+        await until(pilot, lambda: answers.deaf and has_cursor(pilot))
+        clock.now += 10 * PAUSE
+        await until(pilot, lambda: not answers.deaf and not has_cursor(pilot))
+        await pilot.press("w")
+        await until(pilot, lambda: prompt_of(pilot).text == "w" and has_cursor(pilot))
+        clock.now += 10 * PAUSE
+        await until(pilot, lambda: "Tab to answer" in shown(answers))
+        assert has_cursor(pilot)
+        await pilot.press("tab")
+        await until(pilot, lambda: not has_cursor(pilot))
+
+
+def has_cursor(pilot: Pilot[Any]) -> bool:
+    """Whether a cell of the prompt is drawn as the cursor."""
+    prompt = prompt_of(pilot)
+    text = prompt.styles.color.hex.lower()
+    strips = prompt.render_lines(Region(0, 0, *prompt.size))
+    styles = [segment.style for strip in strips for segment in strip if segment.style]
+    return any(style.reverse or (style.bgcolor and style.bgcolor.name == text) for style in styles)
+
+
+async def test_escape_closes_the_suggestions_for_a_text_beside_a_question(project: Path) -> None:
+    agent = ScriptedAgent(project, [asks(COMMAND), respond("on")])
+    async with app_over(agent).run_test(size=(100, 30)) as pilot:
+        await opened(pilot)
+        await send(pilot, "go")
+        panel = await asked(pilot)
+        await pilot.press(*"/mod")
+        completion = main_of(pilot).query_one(Completion)
+        await until(pilot, lambda: completion.display)
+        await pilot.press("escape")
+        await until(pilot, lambda: not completion.display)
+        assert question_of(pilot) is panel
+        await pilot.press("escape")
+        await finished(pilot)
+
+
+@pytest.mark.parametrize("size", [(40, 12), (30, 8)])
+async def test_a_low_window_shows_the_prompt_below_the_question_and_the_nearest_answers(
+    project: Path, size: tuple[int, int]
+) -> None:
+    agent = ScriptedAgent(project, [asks(replace(EDIT, pattern="src/**"))])
+    async with app_over(agent).run_test(size=size) as pilot:
+        await send(pilot, "go")
+        panel = await asked(pilot)
+        clock = panel.clock = Clock(monotonic())
+        clock.now += 10 * PAUSE
+        answers = panel.query_one(Answers)
+        await until(pilot, lambda: not answers.deaf)
+        assert prompt_of(pilot).region.bottom == size[1]
+        assert answers.region.height == 1
+        lines = shown(panel.query_one(DialogBody)).splitlines()
+        assert lines[0].strip() == "? Edit app.py  +1 −1"
+        assert sum("x = " in line for line in lines) == 2
+        words = shown(answers)
+        assert words.strip().startswith("y Yes  n No  ")
+        assert words.endswith("? more")
+
+        # Only an answer that is shown can be given.
+        await pilot.press("A")
+        assert agent.answers == []
+        clock.now += 10 * PAUSE
+        await until(pilot, lambda: not answers.deaf)
+        await pilot.press("question_mark")
+        await until(pilot, lambda: "A Always" in shown(answers))
+        assert "Always allow writing" in " ".join(shown(panel.query_one(DialogBody)).split())
+        await pilot.press("y")
+        assert agent.answers == []
+        clock.now += 10 * PAUSE
+        await until(pilot, lambda: not answers.deaf)
+        await pilot.press("A")
+        await until(pilot, lambda: agent.answers == [Answer(allow=True, scope="always")])
+
+
 async def test_escape_at_a_question_interrupts_the_turn(project: Path) -> None:
     agent = ScriptedAgent(
         project, [call("c", "shell", command="ls"), execute(), asks(COMMAND), respond("on")]
@@ -744,13 +831,23 @@ async def test_a_question_is_on_whatever_screen_is_on_top(project: Path) -> None
         await until(pilot, lambda: isinstance(pilot.app.screen, RecallScreen))
         agent.gate.set()
         question = await asked(pilot)
-        # It takes no focus from a screen on which letters mean something else.
+        # It takes no focus from a screen on which letters mean something else, and one line.
         assert not question.has_focus
-        await until(pilot, lambda: "F6 to answer" in shown(question.query_one(Answers)))
+        line = question.query_one(Announcement)
+        await until(pilot, lambda: shown(line).strip().startswith("? Run this command? ls"))
+        assert shown(line).endswith("F6 to answer")
+        assert question.region.height == 1
         await pilot.press("y")
         assert agent.answers == []
+        # Entered, only its keys are live, and shown.
+        focused = pilot.app.screen.focused
         await pilot.press("f6")
-        await until(pilot, lambda: question.has_focus)
+        await until(pilot, lambda: question.has_focus and "y Yes" in seen(pilot))
+        assert shown(pilot.app.screen.query_one(Footer)).split() == ["F6", "back"]
+        await pilot.press("f6")
+        await until(pilot, lambda: question.region.height == 1 and "y Yes" not in seen(pilot))
+        assert pilot.app.screen.focused is focused
+        await pilot.press("f6")
         await answer(pilot, "y")
         await until(pilot, lambda: agent.answers == [Answer(allow=True)])
         await until(pilot, lambda: not pilot.app.screen.query(QuestionPanel))
@@ -799,6 +896,9 @@ async def test_the_help_lists_all_keys_of_a_question(project: Path, pause: bool)
         listed = " ".join(shown(pilot.app.screen.query_one("#help-body")).split())
         for binding in QuestionPanel.BINDINGS:
             assert isinstance(binding, Binding)
+            if binding.action == "leave":
+                # Here F6 goes to the other panes.
+                continue
             assert (binding.tooltip or binding.description) in listed
         await pilot.press("escape")
         await until(pilot, lambda: pilot.app.screen is main_of(pilot))
