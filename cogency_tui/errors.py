@@ -36,8 +36,11 @@ A message names the problem and its place; `hint` is the next step, and may be e
 class CogencyError(Exception):
     """Base of all errors that the program reports by itself.
 
-    `str(error)` is one line for the user; `hint` is the next step (may be empty).
+    `str(error)` is one line for the user; `hint` is the next step (may be empty). `kind` names the failure in
+    a word or two, in the store, too: it never changes.
     """
+
+    kind = "turn"
 
     def __init__(self, message: str, hint: str = "") -> None:
         super().__init__(message)
@@ -52,6 +55,8 @@ class CogencyError(Exception):
 class UserFacingError(CogencyError):
     """The user's input cannot be used."""
 
+    kind = "usage"
+
 
 class UsageError(UserFacingError):
     """A command or argument that cannot be carried out (exit status 2 on the command line)."""
@@ -64,24 +69,32 @@ class ConfigError(UserFacingError):
 class ProviderError(CogencyError):
     """A model endpoint failed. `retryable`: another attempt may succeed."""
 
+    kind = "provider"
     retryable = False
 
 
 class AuthenticationError(ProviderError):
     """No key, or one that the endpoint rejects."""
 
+    kind = "authentication"
+
 
 class PermissionDeniedError(ProviderError):
     """The key is valid, but lacks the permission."""
+
+    kind = "permission"
 
 
 class ModelNotFoundError(ProviderError):
     """The endpoint does not have this model."""
 
+    kind = "model"
+
 
 class RateLimitError(ProviderError):
     """Too many requests or tokens. `retry_after` is the requested wait in seconds, if any."""
 
+    kind = "rate limit"
     retryable = True
 
     def __init__(self, message: str, hint: str = "", retry_after: float | None = None) -> None:
@@ -92,6 +105,7 @@ class RateLimitError(ProviderError):
 class OverloadedError(ProviderError):
     """The endpoint is up but cannot serve now (HTTP 5xx, 529). `retry_after` as for rate limits."""
 
+    kind = "overload"
     retryable = True
 
     def __init__(self, message: str, hint: str = "", retry_after: float | None = None) -> None:
@@ -102,14 +116,19 @@ class OverloadedError(ProviderError):
 class ContextTooLongError(ProviderError):
     """The conversation does not fit the model's context."""
 
+    kind = "context"
+
 
 class BadRequestError(ProviderError):
     """The endpoint refused the request; its own words are in the message."""
+
+    kind = "request"
 
 
 class NetworkError(ProviderError):
     """No connection, or one that broke."""
 
+    kind = "network"
     retryable = True
 
 
@@ -120,25 +139,34 @@ class SessionLostError(NetworkError):
 class SessionRefusedError(ProviderError):
     """The endpoint has no sessions for this model; requests may work."""
 
+    kind = "session"
+
 
 class ProviderTimeoutError(ProviderError):
     """The endpoint did not answer in time."""
 
+    kind = "timeout"
     retryable = True
 
 
 class ProviderProtocolError(ProviderError):
     """The endpoint sent something that its protocol does not allow; the message describes it."""
 
+    kind = "protocol"
+
 
 class BudgetError(CogencyError):
     """A request would pass a limit of the budget, and the user did not allow that. It was not sent."""
+
+    kind = "budget"
 
 
 class ToolError(CogencyError):
     """A tool could not do what was asked. The text goes to the model as a failed result; `brief` is one line
     for the user: the message, unless that is worded for the model.
     """
+
+    kind = "tool"
 
     def __init__(self, message: str, hint: str = "", *, brief: str = "") -> None:
         super().__init__(message, hint)
@@ -195,3 +223,5 @@ class ConsentError(WorkspaceError):
 
 class StoreError(CogencyError):
     """The data directory or the database cannot be used."""
+
+    kind = "store"

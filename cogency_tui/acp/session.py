@@ -9,11 +9,11 @@ import acp
 from acp.schema import AllowedOutcome, PermissionOption, SessionMode, SessionModeState, ToolCallUpdate
 
 from cogency_tui.acp.prompt_blocks import fenced
-from cogency_tui.acp.updates import Changes, Updates, error_text, kind_of
+from cogency_tui.acp.updates import Changes, Updates, kind_of
 from cogency_tui.agent.agent import Agent
 from cogency_tui.agent.permissions.gate import Answer, Question
 from cogency_tui.config.schema import PERMISSIONS, Permissions
-from cogency_tui.protocol.events import notice_event
+from cogency_tui.protocol.events import error_text, notice_event
 from cogency_tui.safe_text import reveal
 
 StopReason = Literal["end_turn", "max_turn_requests", "cancelled"]

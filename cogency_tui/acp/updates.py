@@ -16,11 +16,10 @@ from cogency_tui.agent.relic_tool import Relic
 from cogency_tui.errors import StoreError, WorkspaceError
 from cogency_tui.protocol.events import (
     CallEvent,
-    ErrorPayload,
     Event,
     ResultEvent,
     ResultPayload,
-    describe_error,
+    error_text,
     outcome_shown,
 )
 from cogency_tui.protocol.transcript import as_tool_call, call_record, user_text
@@ -128,10 +127,11 @@ class Updates:
             case "result":
                 return list(self._result(event, diffs))
             case "error":
-                # An error that ends the turn is the answer to the prompt.
-                notice = event["payload"].get("notice")
-                message = f"\n{_sound(error_text(event['payload']))}\n"
-                return [acp.update_agent_thought_text(message)] if notice else []
+                # An error that ends the turn is the answer to the prompt; a stored one has had its prompt.
+                payload = event["payload"]
+                is_shown = payload.get("notice") or "failure" in payload
+                message = f"\n{_sound(error_text(payload))}\n"
+                return [acp.update_agent_thought_text(message)] if is_shown else []
             case _:
                 return []
 
@@ -202,11 +202,6 @@ class Updates:
 def kind_of(tool: str) -> ToolKind:
     """The editor's kind of a tool."""
     return _KINDS.get(tool, "other")
-
-
-def error_text(payload: ErrorPayload) -> str:
-    """An error with its next step."""
-    return f"{describe_error(payload)} {payload.get('hint', '')}".strip()
 
 
 def _table(args: Any) -> Mapping[str, Any]:

@@ -133,7 +133,7 @@ def _rows(events: Sequence[tuple[int, Event]]) -> list[_Row]:
         nth += event["type"] == "user"
         if event["type"] == "call":
             rows.append(_Row(number, event, results.get(event["id"]), nth))
-        elif event["type"] != "result" or event["id"] not in calls:
+        elif event["type"] != "error" and (event["type"] != "result" or event["id"] not in calls):
             rows.append(_Row(number, event, None, nth))
     return rows
 

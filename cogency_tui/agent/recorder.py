@@ -12,7 +12,14 @@ from contextlib import suppress
 from cogency_tui.agent.event_queue import EventQueue
 from cogency_tui.errors import StoreError
 from cogency_tui.protocol.accumulator import Accumulator
-from cogency_tui.protocol.events import PERSISTED, Event, RespondEvent, ResultEvent, ThinkEvent
+from cogency_tui.protocol.events import (
+    PERSISTED,
+    ErrorEvent,
+    Event,
+    RespondEvent,
+    ResultEvent,
+    ThinkEvent,
+)
 from cogency_tui.store.store import Store
 
 _CHECKPOINT = 0.4
@@ -62,6 +69,15 @@ class Recorder:
         if self._chunks:
             self._deliver(event)
         self._require_stored()
+
+    async def fail(self, error: ErrorEvent, kind: str) -> None:
+        """Store the error that ends the turn as a failure of this kind, and deliver it."""
+        if self.unstored is None:
+            stored: ErrorEvent = {**error, "payload": {**error["payload"], "failure": kind}}
+            with suppress(StoreError):
+                # The error that is delivered matters more.
+                await self._store.append(self._conversation_id, stored)
+        await self.emit(error)
 
     async def sync(self) -> None:
         """Sync the calls that are about to run to the disk, all of a block at once.

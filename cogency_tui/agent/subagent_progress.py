@@ -9,7 +9,15 @@ from contextlib import suppress
 from typing import Any, cast
 
 from cogency_tui.protocol.accumulator import Accumulator
-from cogency_tui.protocol.events import Event, ResultEvent, ResultPayload, Step, StepState, outcome_shown
+from cogency_tui.protocol.events import (
+    Event,
+    ResultEvent,
+    ResultPayload,
+    Step,
+    StepState,
+    error_text,
+    outcome_shown,
+)
 from cogency_tui.protocol.transcript import as_tool_call, call_record
 from cogency_tui.store.store import Store
 from cogency_tui.workspace.protected_names import shown
@@ -50,8 +58,7 @@ class SubagentProgress:
             self.answer = "\n\n".join(self._answers)
             self._answers.clear()
         elif event["type"] == "error" and not event["payload"].get("notice"):
-            payload = event["payload"]
-            self.problem = f"{payload['error']} {payload.get('hint', '')}".strip()
+            self.problem = error_text(event["payload"])
             self._report(_step("", "problem", subject=first_line(self.problem)))
         elif event["type"] == "interrupt":
             self.problem = "interrupted"

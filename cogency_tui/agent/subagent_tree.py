@@ -262,6 +262,9 @@ class SubagentTree:
         """The user's agent."""
         seconds = sum(measure.get("duration", 0.0) for measure in stored.measures)
         call = _Call("", "Conversation", "", stored.conversation.created)
+        state, outcome = _end_of(stored)
+        if state == "failed" and not working:
+            return self._agent(stored, call, state, seconds, outcome)
         return self._agent(stored, call, "running" if working else "done", seconds)
 
     def _agent(
@@ -315,13 +318,20 @@ class SubagentTree:
         return self._agent(child, call, state, seconds, outcome)
 
     def _step(self, stored: _Stored, child: _Stored, *, working: bool) -> AgentNode:
-        """The agent of a workflow's step: whether it answered is all that is stored of its end."""
-        answered = child.last is not None and child.last["type"] == "respond"
-        state: AgentState = "done" if answered else "interrupted"
-        if working and stored.recent and not answered:
+        """The agent of a workflow's step, whose state is that of its conversation."""
+        state, outcome = _end_of(child)
+        if working and stored.recent and state == "interrupted":
             state = "running"
         call = _Call(child.conversation.call or "", _UNNAMED, "", child.conversation.created)
-        return self._agent(child, call, state, _until_last(child))
+        return self._agent(child, call, state, _until_last(child), outcome)
+
+
+def _end_of(stored: _Stored) -> tuple[AgentState, str]:
+    """The state in which a conversation is left, with the error that ended its last turn."""
+    if stored.last is not None and stored.last["type"] == "error":
+        return "failed", stored.last["payload"]["error"]
+    answered = stored.last is not None and stored.last["type"] == "respond"
+    return "done" if answered else "interrupted", ""
 
 
 def _moment(placed: tuple[float, AgentNode]) -> float:

@@ -35,6 +35,7 @@ from cogency_tui.protocol.events import (
     notice_event,
 )
 from cogency_tui.protocol.transcript import INTERRUPTED
+from cogency_tui.redaction import Redactor
 from cogency_tui.store.requests import Requests
 from cogency_tui.store.store import Store
 
@@ -130,8 +131,7 @@ class Turn:
             await self._close(_BROKEN_OFF, "failed")
             if (unstored := self._recorder.unstored) and unstored is not exc:
                 await self._report(unstored)
-            await self._report(exc)
-            await self._end()
+            await self._fail(exc)
         finally:
             ended()
             if self._cycle is not None:
@@ -338,7 +338,13 @@ class Turn:
     async def _error(self, message: str, hint: str = "") -> None:
         """End the turn with an error."""
         await self._notices()
-        await self._report(CogencyError(message, hint))
+        await self._fail(CogencyError(message, hint))
+
+    async def _fail(self, error: CogencyError) -> None:
+        """Report the error that ends the turn, which the store keeps."""
+        redact = Redactor(self._conversation.engine.secrets).text
+        shown = CogencyError(redact(str(error)), redact(error.hint))
+        await self._recorder.fail(error_event(shown, self._clock()), error.kind)
         await self._end()
 
     async def _report(self, error: CogencyError) -> None:

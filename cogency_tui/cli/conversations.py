@@ -12,7 +12,7 @@ from cogency_tui.agent.export import as_markdown, as_page
 from cogency_tui.agent.recall.recall import ForkTree, Recall
 from cogency_tui.cli.standard_streams import print_json, print_json_line, print_text, standard_input, talk
 from cogency_tui.errors import UsageError
-from cogency_tui.protocol.events import Event, mark_of, outcome_shown
+from cogency_tui.protocol.events import Event, error_text, mark_of, outcome_shown
 from cogency_tui.protocol.transcript import call_record, user_text
 from cogency_tui.safe_text import one_line
 from cogency_tui.store.store import Store, StoredConversation
@@ -184,4 +184,6 @@ def _text(event: Event) -> str:
     if event["type"] == "result":
         payload = event["payload"]
         return f"{mark_of(payload)} {event['tool']}: {outcome_shown(payload)}"
+    if event["type"] == "error":
+        return f"✗ {error_text(event['payload'])}"
     return ""

@@ -51,7 +51,7 @@ class Announcer:
             case "result":
                 lines += self._report(event)
             case "error":
-                lines.append(_describe_error(event["payload"]))
+                lines.append(spoken_error(event["payload"]))
             case "interrupt":
                 lines.append("Interrupted.")
             case "end" if not failed:
@@ -108,7 +108,8 @@ class Announcer:
         return [f"Tool {tool} {how} {spoken(event['duration'])}{text}"]
 
 
-def _describe_error(payload: ErrorPayload) -> str:
+def spoken_error(payload: ErrorPayload) -> str:
+    """An error or a notice, with its next step."""
     notice = payload.get("notice")
     text = f"{'Note' if notice else 'Error'}: {describe_error(payload)}"
     if hint := payload.get("hint"):

@@ -15,7 +15,7 @@ from cogency_tui.cli.run import DONE, FAILED, status_after
 from cogency_tui.cli.standard_streams import print_text
 from cogency_tui.cli.trust import print_unused
 from cogency_tui.errors import CogencyError
-from cogency_tui.linear.announcer import Announcer
+from cogency_tui.linear.announcer import Announcer, spoken_error
 from cogency_tui.linear.commands import run_command
 from cogency_tui.linear.input import InputLines
 from cogency_tui.linear.questions import Questions
@@ -167,8 +167,8 @@ class LinearSession:
 
 
 def _last_exchange(events: list[Event]) -> list[str]:
-    """The last message of the user, and the answers to it."""
-    message = [event for event in events if event["type"] in ("user", "respond")]
+    """The last message of the user, and the answers to it, or the error that ended the turn."""
+    message = [event for event in events if event["type"] in ("user", "respond", "error")]
     asked = next(
         (at for at in range(len(message) - 1, -1, -1) if message[at]["type"] == "user"), len(message)
     )
@@ -178,4 +178,6 @@ def _last_exchange(events: list[Event]) -> list[str]:
             lines.append(f"You: {user_text(event)}")
         elif event["type"] == "respond":
             lines.append(f"Answer: {event['content']}")
+        elif event["type"] == "error":
+            lines.append(spoken_error(event["payload"]))
     return lines

@@ -294,6 +294,8 @@ class ErrorPayload(TypedDict):
     In place of a call, `call` is the id that this call would have had, `action` the model's id of it, and
     `raw` the model's text. A `notice` is a decision, not a failure; with `retry` the request is repeated
     after that number of seconds, for the `attempt` of that number; with `compaction` a summary was made.
+
+    A stored one ended its turn; `failure` is the kind of that error.
     """
 
     error: str
@@ -306,6 +308,7 @@ class ErrorPayload(TypedDict):
     retry: NotRequired[float]
     attempt: NotRequired[int]
     compaction: NotRequired[CompactionFigures]
+    failure: NotRequired[str]
 
 
 def describe_error(payload: ErrorPayload) -> str:
@@ -316,8 +319,13 @@ def describe_error(payload: ErrorPayload) -> str:
     return f"{payload['error']} Retrying in {payload['retry']:.0f} s{attempt}."
 
 
+def error_text(payload: ErrorPayload) -> str:
+    """The error as `describe_error` has it, with its next step."""
+    return f"{describe_error(payload)} {payload.get('hint', '')}".strip()
+
+
 class ErrorEvent(TypedDict):
-    """An error that is no tool's result."""
+    """An error that is no tool's result. The model never receives it."""
 
     type: Literal["error"]
     timestamp: float
@@ -358,7 +366,13 @@ Event: TypeAlias = (
 )
 
 PERSISTED = frozenset({"user", "think", "call", "result", "respond"})
-"""Types of stored events; the others can be derived or are transient."""
+"""Types of stored events, of which all are stored; the others can be derived or are transient, but for the
+error that ends a turn."""
+
+
+def is_persisted(event: Event) -> bool:
+    """Return whether an event is stored, apart from partial ones."""
+    return event["type"] in PERSISTED or (event["type"] == "error" and "failure" in event["payload"])
 
 
 def begins_turn(event: Event) -> bool:

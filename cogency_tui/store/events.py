@@ -15,12 +15,14 @@ from cogency_tui.errors import StoreError
 from cogency_tui.protocol.events import (
     PERSISTED,
     CallEvent,
+    ErrorEvent,
     Event,
     RespondEvent,
     ResultEvent,
     ThinkEvent,
     UserEvent,
     begins_turn,
+    is_persisted,
 )
 from cogency_tui.store.column_text import from_column, to_column
 
@@ -40,6 +42,7 @@ _SHAPES: dict[str, type[Event]] = {
     "call": CallEvent,
     "result": ResultEvent,
     "respond": RespondEvent,
+    "error": ErrorEvent,
 }
 
 
@@ -49,8 +52,9 @@ def check_persisted(event: Event) -> None:
     Raises:
         ValueError: a transient event, or a partial one.
     """
-    if event["type"] not in PERSISTED or event.get("partial"):
-        raise ValueError(f"Only complete events of {sorted(PERSISTED)} are stored, not {event['type']!r}.")
+    if not is_persisted(event) or event.get("partial"):
+        types = f"{sorted(PERSISTED)}, and errors that end a turn,"
+        raise ValueError(f"Only complete events of {types} are stored, not {event['type']!r}.")
 
 
 def append(connection: sqlite3.Connection, conversation_id: str, event: Event) -> int:

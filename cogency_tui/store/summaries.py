@@ -17,7 +17,8 @@ from cogency_tui.store.events import missing
 COLUMNS = "through, text, model, created, edited, tokens_before, tokens_after, unread, result_limit"
 
 _COVERED = (
-    "SELECT count(*) FROM events WHERE conversation_id = ? AND seq > ? AND seq <= ? AND type != 'result'"
+    "SELECT count(*) FROM events WHERE conversation_id = ? AND seq > ? AND seq <= ?"
+    " AND type NOT IN ('result', 'error')"
 )
 
 

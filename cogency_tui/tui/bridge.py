@@ -186,7 +186,7 @@ class Bridge:
         if await store.database.read(partial(is_estimated, conversation_id=conversation_id)):
             total["estimated"] = True
         self.conversation_id = conversation_id
-        self.retryable = transcript.report_unanswered()
+        self.retryable = transcript.report_failure()
         return transcript, total
 
     async def is_imported(self) -> bool:

@@ -40,7 +40,7 @@ async def test_a_message_that_was_not_answered_is_sent_again_and_stored_once(
     events = await retry(agent)
     assert "user" not in types(events)
     assert types(events)[-1] == "end"
-    assert await stored(agent) == ["user hello?", "respond Here I am."]
+    assert await stored(agent) == ["user hello?", "error", "respond Here I am."]
     sent = provider_of(agent).sent
     assert sum("hello?" in message["content"] for message in sent[-1]) == 1
 
@@ -52,7 +52,7 @@ async def test_after_a_batch_the_retry_sends_its_results(make_agent: MakeAgent, 
 
     await retry(agent)
     kinds = [each.split()[0] for each in await stored(agent)]
-    assert kinds == ["user", "call", "result", "respond"]
+    assert kinds == ["user", "call", "result", "error", "respond"]
     assert "hello" in provider_of(agent).sent[-1][-1]["content"]
 
 

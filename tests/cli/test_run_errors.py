@@ -34,6 +34,11 @@ async def test_a_wrong_key(run: Run, way: Way, tmp_path: Path) -> None:
     assert "_API_KEY to a valid key" in done.stderr
     for text in (done.stderr, as_json.stdout, as_json.stderr):
         assert KEY not in text
+    [stored] = [json.loads(line) for line in run("conversations", "list", "--json").stdout.splitlines()][:1]
+    shown = run("conversations", "show", stored["id"]).stdout
+    assert f"✗ {line.removeprefix('Error: ')}" in shown
+    # The stream of events is as it was, without what only the store needs.
+    assert '"failure"' not in as_json.stdout
     assert all(
         KEY.encode() not in path.read_bytes() for path in (tmp_path / "data").rglob("*") if path.is_file()
     )

@@ -46,6 +46,14 @@ def test_a_piped_session_asks_changes_and_takes_back(project: Path) -> None:
     assert (project / "greet.py").read_text() == 'print("hello")\n'
 
 
+def test_a_conversation_that_failed_says_so_when_it_is_continued(project: Path) -> None:
+    openai = ("--provider", "openai", "--model", "m")
+    [problem] = [line for line in piped(project, "hello\n", *openai).stdout.splitlines() if "Error" in line]
+    assert problem.startswith("Error: openai needs an API key, and $OPENAI_API_KEY is not set. Next step: ")
+    said = piped(project, "", "-c", *openai).stdout.splitlines()
+    assert said[-2:] == ["You: hello", problem]
+
+
 def test_a_command_in_a_file_is_sent(project: Path) -> None:
     commands = Path.home() / ".config" / "cogency-tui" / "commands"
     commands.mkdir(parents=True)

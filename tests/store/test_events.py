@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from cogency_tui.errors import StoreError
-from cogency_tui.protocol.events import PERSISTED, Event
+from cogency_tui.protocol.events import PERSISTED, ErrorPayload, Event
 from cogency_tui.store import events
 from cogency_tui.store.database import FILE
 from cogency_tui.store.store import Store, StoredConversation
@@ -103,7 +103,8 @@ def _is_stored(kind: str) -> bool:
 @pytest.mark.parametrize(
     "event",
     [
-        *({"type": kind, "timestamp": 1.0} for kind in ("execute", "end", "metric", "error", "interrupt")),
+        *({"type": kind, "timestamp": 1.0} for kind in ("execute", "end", "metric", "interrupt")),
+        {"type": "error", "timestamp": 1.0, "payload": {"error": "A call cannot be read."}},
         {"type": "call", "timestamp": 1.0, "id": "c", "content": "{", "partial": True},
         {"type": "result", "timestamp": 1.0, "id": "c", "tool": "t", "duration": 0.0, "partial": True},
     ],
@@ -115,6 +116,15 @@ async def test_events_of_the_moment_are_refused(
         await store.append(conversation.id, event)
 
     assert await store.events(conversation.id) == []
+
+
+async def test_the_error_that_ends_a_turn_is_stored(store: Store, conversation: StoredConversation) -> None:
+    payload: ErrorPayload = {"error": "No connection.", "hint": "Start the server.", "failure": "network"}
+    event: Event = {"type": "error", "timestamp": 1.0, "payload": payload}
+    await store.append(conversation.id, event)
+
+    assert await store.events(conversation.id) == [event]
+    assert events.checked(event) == event
 
 
 async def test_an_event_of_no_conversation_is_refused(store: Store) -> None:

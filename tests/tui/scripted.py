@@ -145,6 +145,12 @@ def error(text: str, hint: str = "") -> Event:
     return {"type": "error", "timestamp": EPOCH, "payload": {"error": text, "hint": hint}}
 
 
+def failure(text: str, hint: str = "", kind: str = "network", at: float = 0.0) -> Event:
+    """The error that ended a turn, as it is stored."""
+    payload: ErrorPayload = {"error": text, "hint": hint, "failure": kind}
+    return {"type": "error", "timestamp": EPOCH + at, "payload": payload}
+
+
 def notice(text: str, retry: float | None = None, at: float = 0.0) -> Event:
     payload: ErrorPayload = {"error": text, "notice": True}
     if retry is not None:

@@ -16,7 +16,7 @@ from typing import Any, Literal, cast
 import msgspec
 
 from cogency_tui.config.themes import load_palette
-from cogency_tui.protocol.events import Event, ResultEvent, outcome_shown
+from cogency_tui.protocol.events import Event, ResultEvent, error_text, outcome_shown
 from cogency_tui.protocol.transcript import as_tool_call, call_record, user_text
 from cogency_tui.redaction import Redactor
 from cogency_tui.safe_text import clean
@@ -25,9 +25,9 @@ from cogency_tui.store.store import StoredConversation
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """A prompt of the user's, or a thought or an answer of the model's."""
+    """A prompt of the user's, a thought or an answer of the model's, or the error that ended a turn."""
 
-    kind: Literal["prompt", "thought", "answer"]
+    kind: Literal["prompt", "thought", "answer", "failure"]
     text: str
     interrupted: bool = False
 
@@ -63,6 +63,8 @@ def exchange(events: Sequence[Event]) -> Iterator[Message | Done]:
             yield Message("answer", event["content"], event.get("interrupted", False))
         elif event["type"] == "call":
             yield _is_done(as_tool_call(call_record(event)), results.get(event["id"]))
+        elif event["type"] == "error":
+            yield Message("failure", error_text(event["payload"]))
 
 
 def title_of(conversation: StoredConversation) -> str:
@@ -121,6 +123,8 @@ def _markdown_of_message(message: Message) -> str:
         return message.text + ("\n\n*(interrupted)*" if message.interrupted else "")
     if message.kind == "prompt":
         return "---\n\n" + _quoted(message.text)
+    if message.kind == "failure":
+        return f"*✗ The turn failed: {_plain(message.text)}*"
     return f"<details><summary>Thought</summary>\n\n{fenced(message.text)}\n\n</details>"
 
 
@@ -167,7 +171,7 @@ details{margin:.35rem 0;background:%(surface)s;border-radius:.4rem;font-size:.9r
 summary{cursor:pointer;padding:.4rem .75rem;color:%(dim)s;overflow-wrap:anywhere}
 summary:focus-visible{outline:2px solid %(accent)s}
 summary b{color:%(text)s;font-weight:600}
-summary .done{color:%(good)s}summary .failed{color:%(bad)s}summary .interrupted{color:%(edit)s}
+summary .done{color:%(good)s}.failed{color:%(bad)s}summary .interrupted{color:%(edit)s}
 details>div{padding:.1rem .75rem .75rem}
 pre,code{font-family:ui-monospace,"SF Mono",Menlo,Consolas,monospace;font-size:.85rem}
 pre{background:%(raised)s;border-radius:.4rem;padding:.75rem;margin:.5rem 0;overflow:auto;max-height:32rem}
@@ -204,6 +208,8 @@ def as_page(conversation: StoredConversation, events: Sequence[Event], theme: st
 def _message_html(message: Message) -> str:
     if message.kind == "prompt":
         return f'<div class="prompt">{_escaped(message.text)}</div>'
+    if message.kind == "failure":
+        return f'<p class="failed">✗ The turn failed: {_escaped(message.text)}</p>'
     if message.kind == "thought":
         return (
             f'<details><summary>Thought</summary><div class="wrap">{_escaped(message.text)}</div></details>'

@@ -148,6 +148,8 @@ def _line(event: Event) -> str:
         payload = event["payload"]
         content = "" if payload["content"] is None else f" {_cut(str(payload['content']))}"
         return f"output of {event['tool']}: {_cut(payload['outcome'])}{content}"
+    if event["type"] == "error":
+        return f"the turn failed: {_cut(event['payload']['error'])}"
     return event["type"]
 
 

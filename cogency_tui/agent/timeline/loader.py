@@ -125,7 +125,11 @@ def _cycles(points: Sequence[Point]) -> Iterator[int]:
     """The points at which the model started to write, as far as events show."""
     for index in range(1, len(points)):
         before = points[index - 1].event["type"]
-        if before in ("user", "result") and points[index].event["type"] in ("think", "call", "respond"):
+        if before in ("user", "result", "error") and points[index].event["type"] in (
+            "think",
+            "call",
+            "respond",
+        ):
             yield index
 
 

@@ -2,11 +2,21 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from cogency_tui.protocol.events import Event
+from cogency_tui.safe_text import clean
 from cogency_tui.tui.transcript.call_unit import CallUnit
-from cogency_tui.tui.transcript.units import Prose, Transcript, Unit, UserMessage, is_from_user, is_stored
+from cogency_tui.tui.transcript.units import (
+    Problem,
+    Prose,
+    Transcript,
+    Unit,
+    UserMessage,
+    is_from_user,
+    is_stored,
+)
 
 if TYPE_CHECKING:
     from cogency_tui.agent.agent import Agent
@@ -67,7 +77,9 @@ def last_event(transcript: Transcript, unit: int, stored: Sequence[tuple[int, Ev
     units = transcript.units
     if isinstance(units[unit], UserMessage):
         return _message(ordinal(units, unit), stored)[0]
-    # Units that are not stored (errors, notices) belong to the unit above them.
+    if isinstance(problem := units[unit], Problem) and (failure := _failure(units, unit, problem, stored)):
+        return failure
+    # Units that are not stored (errors on the way, notices) belong to the unit above them.
     while unit >= 0 and not is_stored(units[unit]):
         unit -= 1
     if unit < 0 or is_from_user(units[unit]):
@@ -90,6 +102,19 @@ def last_event(transcript: Transcript, unit: int, stored: Sequence[tuple[int, Ev
         if passed and not waiting:
             return number
     return last
+
+
+def _failure(
+    units: Sequence[Unit], unit: int, problem: Problem, stored: Sequence[tuple[int, Event]]
+) -> int | None:
+    """The number of the stored error that is the unit `problem`; None if it did not end its turn."""
+    before = sum(isinstance(each, Problem) and each.error == problem.error for each in units[:unit])
+    alike = (number for number, event in stored if _shows(problem, event))
+    return next(islice(alike, before, None), None)
+
+
+def _shows(problem: Problem, event: Event) -> bool:
+    return event["type"] == "error" and clean(event["payload"]["error"]) == problem.error
 
 
 def _ends(unit: Unit, event: Event) -> bool:

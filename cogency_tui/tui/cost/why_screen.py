@@ -75,9 +75,10 @@ def draw_cost_row(
 def draw_cost_note(row: Row | None, report: CostReport, width: int, styles: ThemeStyles) -> list[Line]:
     """Explain the figures of the selected row, and what the list leaves out."""
     text = _explain(row.cost) if isinstance(row, CostRow) else "No request has been answered yet."
-    lines = wrap([Segment(text, styles("text"))], width)
+    lines: list[Line] = []
     if isinstance(row, CostRow) and isinstance(row.cost, RequestCost):
         lines += draw_cache_miss(row.cost.measure, width, styles)
+    lines += wrap([Segment(text, styles("text"))], width)
     if report.beside:
         beside = in_all([cost_of(measure, "") for measure in report.beside])
         paid = "" if beside.dollars is None else f", {dollars(beside.dollars)}"
@@ -105,7 +106,7 @@ def _detail(cost: RequestCost | ResultCost) -> str:
         return f"{tokens(cost.size)} × {plural(cost.requests, 'request')}"
     cached = cost.measure.get("cached")
     share = f" · {percent(cached / cost.billed)} cached" if cached and cost.billed else ""
-    missed = " · cache missed" if missed_cache(cost.measure) else ""
+    missed = " · cache miss" if missed_cache(cost.measure) else ""
     generated = tokens(cost.measure.get("output", 0))
     return f"{tokens(cost.billed)} in{share}{missed} · {generated} out"
 

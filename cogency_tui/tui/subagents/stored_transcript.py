@@ -26,11 +26,10 @@ class StoredTranscript:
         """The times of the calls without a result."""
         self._last = 0.0
         """The time of the last event."""
-        self._is_failed = False
 
     async def read(self, store: Store, *, running: bool, failure: str = "") -> None:
         """Add what is stored by now. While the agent is `running`, a call without a result runs, too; when it
-        has ended with a `failure`, that follows.
+        has ended with a `failure`, that follows, unless the error is stored.
 
         Raises:
             StoreError: it cannot be read.
@@ -49,9 +48,9 @@ class StoredTranscript:
             self._end(failure)
 
     def _end(self, failure: str) -> None:
-        problem = [error_event(CogencyError(failure), self._last)] if failure and not self._is_failed else []
-        self._is_failed = bool(failure)
-        self.touched |= self.transcript.feed((*self._figures.rest(), *problem))
+        self.touched |= self.transcript.feed(self._figures.rest())
+        if failure and self.transcript.failure is None:
+            self.touched |= self.transcript.feed([error_event(CogencyError(failure), self._last)])
         self.touched |= self.transcript.close()
 
     def _note_call(self, event: Event) -> None:

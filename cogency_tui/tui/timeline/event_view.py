@@ -13,7 +13,14 @@ from cogency_tui.tui.theme_styles import ThemeStyles
 from cogency_tui.tui.transcript.call_detail import CallLayout
 from cogency_tui.tui.transcript.call_unit import CallUnit
 
-KINDS = {"user": "message", "think": "thought", "respond": "answer", "call": "call", "result": "result"}
+KINDS = {
+    "user": "message",
+    "think": "thought",
+    "respond": "answer",
+    "call": "call",
+    "result": "result",
+    "error": "failure",
+}
 """The word for each type of stored event."""
 
 
@@ -55,5 +62,10 @@ def _texts_of(event: Event) -> Iterator[tuple[str, str]]:
             yield "Thought", event["content"]
         case "respond":
             yield "Answer", event["content"]
+        case "error":
+            payload = event["payload"]
+            yield f"Turn failed ({payload.get('failure', 'turn')})", payload["error"]
+            if hint := payload.get("hint"):
+                yield "Next step", hint
         case _:
             return

@@ -154,6 +154,8 @@ def describe(event: Event) -> str:
         case "result":
             outcome = one_line(outcome_shown(event["payload"])[:_LONGEST])
             return f"{mark_of(event['payload'])} {one_line(event['tool'])}: {outcome}"
+        case "error":
+            return f"✗ Turn failed: {one_line(event['payload']['error'][:_LONGEST])}"
         case _:
             return event["type"]
 

@@ -276,15 +276,15 @@ class Transcript:
         self.units[index] = TurnEnd()
         return {index}
 
-    def report_unanswered(self) -> bool:
-        """Add an error if the last turn ended without an answer, which the user may retry; return whether it
-        did. The error that ended it is not stored."""
+    def report_failure(self) -> bool:
+        """Offer to retry the last turn if it failed; return whether it did. One that ended without an answer
+        or an error, as when the program is killed, gets an error."""
         last = self._last()
         unit = None if last is None else self.units[last]
-        unanswered = isinstance(unit, UserMessage) or (isinstance(unit, CallUnit) and not is_own(unit))
-        if unanswered:
-            self.units.append(Problem(UNANSWERED, retry=True))
-        return unanswered
+        if isinstance(unit, UserMessage) or (isinstance(unit, CallUnit) and not is_own(unit)):
+            self.units.append(Problem(UNANSWERED))
+        self.offer_retry(True)
+        return self.failure is not None
 
     def _last(self) -> int | None:
         """The last unit that is no notice and no figures."""

@@ -11,7 +11,7 @@ from cogency_tui.tui.status.header import Header
 from cogency_tui.tui.transcript.units import UserMessage
 from tests.tui.driving import at_work, conversation_of, finished, main_of, prompt_of, send, shown, until
 from tests.tui.reading import fed
-from tests.tui.scripted import call, error, respond, result, think, user, user_command
+from tests.tui.scripted import call, error, failure, respond, result, think, user, user_command
 
 EVENTS: list[Event] = [
     user("one"),
@@ -53,6 +53,14 @@ def test_what_is_not_stored_belongs_to_what_is_above_it() -> None:
 
     assert last_event(fed(shown_events), 5, STORED) == 106
     assert last_event(fed(shown_events), 8, STORED) == 107
+
+
+def test_a_fork_at_an_error_that_ended_its_turn_has_it() -> None:
+    refused = failure("No connection.")
+    events = [user("one"), refused, error("on the way"), refused, respond("first", "r1"), user("two")]
+    stored = [event for event in events if event["type"] != "error" or event is refused]
+    ends = [last_event(fed(events), unit, list(enumerate(stored, 100))) for unit in range(5)]
+    assert ends == [None, 101, 100, 102, 103]
 
 
 @pytest.mark.parametrize(

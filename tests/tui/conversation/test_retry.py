@@ -21,7 +21,7 @@ from tests.tui.driving import (
     told,
     until,
 )
-from tests.tui.scripted import ScriptedAgent, error, notice, paused, respond
+from tests.tui.scripted import ScriptedAgent, error, notice, paused, respond, user
 
 REFUSED = error("Nothing is listening on 127.0.0.1:1.", "Start the server.")
 
@@ -101,7 +101,7 @@ async def test_a_real_agent_answers_the_message_that_failed(project: Path, tmp_p
         await pilot.press("enter")
         await until(pilot, lambda: "Here I am." in shown(conversation_of(pilot)))
         stored = await (await agent.store()).events(main_of(pilot).bridge.conversation_id or "")
-        assert [event["type"] for event in stored] == ["user", "respond"]
+        assert [event["type"] for event in stored] == ["user", "error", "respond"]
     await agent.close()
 
 
@@ -111,22 +111,53 @@ async def reopen(pilot: Pilot[Any], id: str) -> None:
     main_of(pilot)._features.conversations.open(id)  # pyright: ignore[reportPrivateUsage]
 
 
-async def test_a_turn_without_an_answer_is_retried_when_the_conversation_is_opened_again(
+def problem_in(pilot: Pilot[Any]) -> list[str]:
+    """The lines of the error on the screen, with its next step and the offer to retry."""
+    lines = [line.strip() for line in shown(conversation_of(pilot)).splitlines()]
+    return lines[next(at for at, line in enumerate(lines) if line.startswith("✗")) :][:3]
+
+
+async def test_a_failed_turn_looks_the_same_and_is_retried_when_the_conversation_is_opened_again(
     project: Path, tmp_path: Path
 ) -> None:
-    provider = ScriptedProvider(NetworkError("The connection was refused."), "Here I am.")
+    refused = NetworkError("The connection was refused.", "Start the server.")
+    provider = ScriptedProvider(refused, "Here I am.")
     agent = Agent(provider, project=project, data=tmp_path / "data", settings=Settings(mode="replay"))
     async with app_over(agent).run_test(size=(120, 30)) as pilot:
         await failed(pilot)
+        live = problem_in(pilot)
+        assert live == ["✗ The connection was refused.", "→ Start the server.", "Enter retry"]
         id = main_of(pilot).bridge.conversation_id or ""
         await reopen(pilot, id)
-        await until(pilot, lambda: "The turn ended without an answer." in shown(conversation_of(pilot)))
         await until(pilot, lambda: "Enter retry" in shown(conversation_of(pilot)))
+        assert problem_in(pilot) == live
         await pilot.press("enter")
         await until(pilot, lambda: "Here I am." in shown(conversation_of(pilot)))
         assert "retry" not in shown(conversation_of(pilot))
         await finished(pilot)
         await reopen(pilot, id)
         await until(pilot, lambda: "Here I am." in shown(conversation_of(pilot)))
-        assert "without an answer" not in shown(conversation_of(pilot))
+        assert problem_in(pilot)[:2] == live[:2]
+        assert "retry" not in shown(conversation_of(pilot))
+    await agent.close()
+
+
+async def test_a_turn_whose_program_was_killed_is_retried_when_the_conversation_is_opened_again(
+    project: Path, tmp_path: Path
+) -> None:
+    agent = Agent(
+        ScriptedProvider("Here I am."),
+        project=project,
+        data=tmp_path / "data",
+        settings=Settings(mode="replay"),
+    )
+    store = await agent.store()
+    made = await store.create_conversation(str(project), dialect="xml", provider="scripted", model="m")
+    await store.append(made.id, user("fix it"))
+    async with app_over(agent, conversation_id=made.id).run_test(size=(120, 30)) as pilot:
+        await until(pilot, lambda: "The turn ended without an answer." in shown(conversation_of(pilot)))
+        await until(pilot, lambda: "Enter retry" in shown(conversation_of(pilot)))
+        await pilot.press("enter")
+        await until(pilot, lambda: "Here I am." in shown(conversation_of(pilot)))
+        assert "retry" not in shown(conversation_of(pilot))
     await agent.close()

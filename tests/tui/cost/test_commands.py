@@ -336,7 +336,7 @@ async def test_the_providers_diagnosis_of_its_cache_is_shown_where_it_has_one(pr
             await talk(pilot, "third")
             screen = await opened(pilot, "/cost why", WhyScreen)
             requests = (await body(pilot, "#why-list")).splitlines()
-            missed = [line.strip()[:14] for line in requests if "cache missed" in line]
+            missed = [line.strip()[:14] for line in requests if "cache miss" in line]
             assert missed == ["Turn 3, step 1"]
             assert "Cache" not in await body(pilot, "#why-note")
             await pilot.press("end")
@@ -345,6 +345,9 @@ async def test_the_providers_diagnosis_of_its_cache_is_shown_where_it_has_one(pr
             text = " ".join(shown(screen.query_one("#why-note")).split())
             assert "system_changed" in text
             assert "0 of them read from the provider's cache, 1.7k written to it" in text
+            await pilot.resize_terminal(60, 16)
+            await until(pilot, lambda: note[:30] in shown(screen.query_one("#why-note")))
+            await pilot.resize_terminal(100, 40)
             await pilot.press("escape")
 
             # The same for the cycle at a point of the timeline.

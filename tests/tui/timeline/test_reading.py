@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from cogency_tui.agent.agent import Agent
+from cogency_tui.errors import AuthenticationError
 from cogency_tui.tui.help.screen import HelpScreen
 from cogency_tui.tui.kit.line_view import LineView
 from cogency_tui.tui.settings.screen import SettingsScreen
@@ -12,8 +13,9 @@ from cogency_tui.tui.timeline.files_view import FileRows
 from cogency_tui.tui.timeline.screen import TimelineScreen
 from cogency_tui.tui.timeline.sent_messages_view import ExchangeView
 from cogency_tui.tui.timeline.slider import Slider
+from tests.peers.scripted import ScriptedProvider
 from tests.tui.driving import conversation_of, prompt_of, shown
-from tests.tui.review.stage import block, edit, working, write
+from tests.tui.review.stage import agent_of, block, edit, working, write
 from tests.tui.timeline.stage import Traveller, travelling
 
 LONG = "".join(f"row {number}\n" for number in range(200))
@@ -67,6 +69,32 @@ async def test_the_event_is_shown_first_and_as_text(agent: Agent) -> None:
         await timeline.press("G")
         pane = timeline.screen.query_one("#timeline-event", LineView)
         assert 0 < pane.scroll_offset.y == pane.max_scroll_y
+
+
+async def test_a_failed_turn_is_an_event_and_a_fork_there_offers_to_retry_it(project: Path) -> None:
+    refused = AuthenticationError("The key is wrong.", "Set another.")
+    model = ScriptedProvider(refused, "Here I am.", resumes=False)
+    async with travelling(agent_of(project, model), "hello?") as timeline:
+        assert "event 2 of 2" in timeline.facts
+        assert "✗ Turn failed: The key is wrong." in timeline.facts
+        assert "✗ The key is wrong." in timeline.then
+        assert timeline.event.split("\n")[0] == "  Turn failed (authentication)"
+        for text in ("The key is wrong.", "Next step", "Set another."):
+            assert text in timeline.event
+        assert "failure" in timeline.detail
+        await timeline.press("2")
+        assert "hello?" in timeline.messages
+        assert "wrong" not in timeline.messages
+        await timeline.press("left")
+        assert "✗" not in timeline.then
+
+        await timeline.press("right", "f")
+        view = conversation_of(timeline.pilot)
+        await timeline.until(lambda: "Enter retry" in shown(view))
+        assert "✗ The key is wrong." in shown(view)
+        await timeline.pilot.press("enter")
+        await timeline.until(lambda: "Here I am." in shown(view))
+        assert not any("wrong" in message["content"] for message in model.sent[-1])
 
 
 async def test_messages_are_scrolled_and_opened_by_keys_and_by_mouse(agent: Agent) -> None:
