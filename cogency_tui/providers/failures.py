@@ -243,8 +243,10 @@ def _refused(message: str, reported: Reported) -> BadRequestError:
         return UnsupportedParameterError(message, hint, THINKING)
     refused = _REFUSAL.search(reported.message) or "unsupported" in reported.code
     for param in _OPTIONAL:
-        # In quotes or at the start, because any message may contain the word "reasoning".
-        named = reported.param.startswith(param) or re.search(rf"([\"'`]|^){param}\b", reported.message)
+        # In quotes or as a heading, because any message may contain the word "reasoning".
+        named = reported.param.startswith(param) or re.search(
+            rf"[\"'`]{param}\b|^{param}[.:]", reported.message
+        )
         if named and refused:
             return UnsupportedParameterError(message, hint, param)
     return BadRequestError(message, hint)

@@ -284,6 +284,26 @@ async def test_a_socket_goes_on_from_its_latest_answer_alone() -> None:
     assert third.output_text == "Three."
 
 
+async def test_diagnostics_come_over_a_socket_too() -> None:
+    async with connection_to(ResponsesPeer(["One.", "Two.", "Three."])) as connection:
+        await ask(connection, "First?")
+        first = await answer_on(connection)
+        answers: list[Response] = []
+        for previous in (first.id, None):
+            await connection.response.create(
+                model="test-model",
+                store=False,
+                input="Second?",
+                previous_response_id=previous,
+                prompt_cache_options={"comparison_response_id": first.id},
+            )
+            answers.append(await answer_on(connection))
+    hit, miss = (each.prompt_cache_diagnostics for each in answers)
+    assert isinstance(hit, PromptCacheDiagnosticsCacheHit)
+    assert isinstance(miss, PromptCacheDiagnosticsCacheMiss)
+    assert miss.reason == "input_changed"
+
+
 async def test_instructions_are_no_part_of_what_a_socket_remembers() -> None:
     peer = ResponsesPeer(["One.", "Two."])
     async with connection_to(peer) as connection:
