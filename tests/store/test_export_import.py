@@ -29,6 +29,10 @@ STORED: list[Event] = [
     },  # pyright: ignore[reportAssignmentType]
     {"type": "respond", "timestamp": 5.0, "id": "r", "content": "done"},
     {
+        **{"type": "error", "timestamp": 5.5},
+        "payload": {"error": "Lost \ud800.", "hint": "Try again.", "failure": "network"},
+    },  # pyright: ignore[reportAssignmentType]
+    {
         **{"type": "user", "timestamp": 6.0, "content": "! make"},
         "ran": {
             **{"command": "make", "state": "failed", "outcome": "exit 2 after 0.5 s"},
