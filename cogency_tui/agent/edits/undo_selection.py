@@ -14,6 +14,7 @@ from pathlib import PurePosixPath
 
 from cogency_tui.agent.edits.file_history import (
     REDO,
+    RESTORE,
     REVIEW,
     UNDO,
     by_file,
@@ -41,6 +42,40 @@ class ReversalStep:
     former: tuple[str, ...] = ()
     blocked: str = ""
     renamed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class UndoRecord:
+    """An undo, redo or restore of the user's (`tool`), which changed so many `files` after the turn `after`.
+
+    `turn` is the turn whose edits it reverted or restored; 0 if it is not one turn.
+    """
+
+    tool: str
+    after: int
+    turn: int
+    files: int
+
+
+def undo_records(edits: Sequence[Edit], without: Collection[int] = ()) -> list[UndoRecord]:
+    """The user's undos, redos and restores among all edits of a conversation, oldest first; not those of the
+    edits `without`.
+    """
+    calls: dict[str, list[Edit]] = {}
+    for edit in edits:
+        if edit.tool in (UNDO, REDO, RESTORE) and edit.id not in without:
+            calls.setdefault(edit.call, []).append(edit)
+    return [_record(own, edits) for own in calls.values()]
+
+
+def _record(own: Sequence[Edit], edits: Sequence[Edit]) -> UndoRecord:
+    last = own[-1]
+    undos: Sequence[Edit] = own
+    if last.tool == REDO:
+        redone = {target.edit for edit in own for target in edit.undoes}
+        undos = [edit for edit in edits if edit.id in redone]
+    changed = sum(edit.kind != "snapshot" for edit in own)
+    return UndoRecord(last.tool, last.origin.turn, turn_reverted_by(undos, edits), changed)
 
 
 def undone_edits(edits: Sequence[Edit]) -> set[int]:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from cogency_tui.agent.edits.reverse import Obstacle
+from cogency_tui.agent.edits.undo_selection import UndoRecord
 from cogency_tui.store.edit_records import Edit, Kind, State
 from cogency_tui.store.reviews import Part
 from cogency_tui.workspace.diff import Difference, LineCounts
@@ -90,10 +91,11 @@ class TurnLines(NamedTuple):
 class ChangedLines(NamedTuple):
     """The lines of a conversation: `net`, the difference now from before the agent's first edit in each file
     with changes that are not reverted, by its current path; and `turns`, the agent's of each turn by its
-    number, reverted or not."""
+    number, reverted or not. `undos` are the user's undos outside the review, oldest first."""
 
     net: dict[str, LineCounts]
     turns: dict[int, TurnLines]
+    undos: Sequence[UndoRecord] = ()
 
 
 @dataclass(frozen=True, slots=True)

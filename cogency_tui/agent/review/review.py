@@ -24,6 +24,7 @@ from cogency_tui.agent.edits.journal import Journal
 from cogency_tui.agent.edits.prior_contents import Contents
 from cogency_tui.agent.edits.reverse import Obstacle
 from cogency_tui.agent.edits.undo_preview import plan_of
+from cogency_tui.agent.edits.undo_selection import undo_records
 from cogency_tui.agent.review import conflicts
 from cogency_tui.agent.review.conflicts import Choice
 from cogency_tui.agent.review.current_decisions import counted
@@ -150,7 +151,8 @@ class Review:
             turns[turn] = lines._replace(is_reverted=turn not in applied)
         applied_paths = _applied(files, snapshot.renames)
         self._net.begin(await in_thread(lambda: [*_with_paths_today(snapshot, applied_paths)]))
-        return ChangedLines(await self._net.read(), turns)
+        undos = undo_records(snapshot.edits, snapshot.kinds.keys())
+        return ChangedLines(await self._net.read(), turns, undos)
 
     async def overview(self, by: Grouping = "turn") -> Overview:
         """All changed files: by turn, the latest first, or by file, by path and then the latest turn first.

@@ -4,18 +4,21 @@ from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 from textual.screen import Screen
 
 from cogency_tui.errors import CogencyError
 from cogency_tui.tui.bridge import Bridge
 from cogency_tui.tui.commands_base import FeatureCommands, Handler
 from cogency_tui.tui.display_protocol import Display
+from cogency_tui.tui.kit.number_format import plural
 from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.transcript.call_unit import FileChange
 from cogency_tui.tui.transcript.units import TurnChanges, UserMessage
 
 if TYPE_CHECKING:
-    from cogency_tui.agent.review.model import TurnLines
+    from cogency_tui.agent.edits.undo_selection import UndoRecord
+    from cogency_tui.agent.review.model import ChangedLines, TurnLines
     from cogency_tui.agent.review.review import Review
     from cogency_tui.tui.review.screen import Jump, ReviewCommand, ReviewScreen
     from cogency_tui.workspace.diff import LineCounts
@@ -89,8 +92,7 @@ class ReviewCommands(FeatureCommands):
             self._uncounted = True
         elif self._bridge.conversation_id == conversation_id:
             self._counted = self._display.transcript.turns
-            turns = {turn: _turn_changes(made) for turn, made in lines.turns.items()}
-            self._show(lines.net, turns)
+            self._show(lines.net, _changes_by_turn(lines))
 
     async def _count_last_turn(self, conversation_id: str, ended: int) -> None:
         review = self._review_of(conversation_id)
@@ -157,6 +159,25 @@ class ReviewCommands(FeatureCommands):
             self.warn("That turn is not shown in the conversation.")
             return
         self._display.go_to_unit(unit)
+
+
+def _changes_by_turn(lines: "ChangedLines") -> dict[int, TurnChanges]:
+    undos: dict[int, list[str]] = {}
+    for undo in lines.undos:
+        undos.setdefault(undo.after, []).append(describe_undo(undo))
+    nothing = TurnChanges("", [])
+    made = {turn: _turn_changes(own) for turn, own in lines.turns.items()}
+    return made | {
+        turn: msgspec.structs.replace(made.get(turn, nothing), undos=texts) for turn, texts in undos.items()
+    }
+
+
+def describe_undo(undo: "UndoRecord") -> str:
+    """`↶ Undid turn 3: 2 files restored`."""
+    files = plural(undo.files, "file")
+    if undo.tool == "redo":
+        return f"↷ Redid turn {undo.turn}: {files} changed" if undo.turn else f"↷ Undid a restore of {files}"
+    return f"↶ Undid turn {undo.turn}: {files} restored" if undo.turn else f"↶ Restored {files}"
 
 
 def _turn_changes(lines: "TurnLines") -> TurnChanges:

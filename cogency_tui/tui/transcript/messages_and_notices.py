@@ -50,7 +50,14 @@ def draw_thought(thought: Prose, pen: Pen, *, expanded: bool) -> list[Line]:
 
 
 def draw_turn_end(end: TurnEnd, pen: Pen) -> list[Line]:
-    """Draw the figures of a turn on one line, and the link to the review of its changes."""
+    """Draw the figures of a turn on one line, with the link to the review of its changes, and below them
+    what the user undid after it."""
+    undos = [line for text in end.undos for line in wrap([Segment(text, pen.styles("dim"))], pen.width)]
+    figures = _facts(end) or end.interrupted
+    return [*([_draw_figures(end, pen)] if figures or not undos else []), *undos]
+
+
+def _draw_figures(end: TurnEnd, pen: Pen) -> Line:
     styles = pen.styles
     link = review_link(end.changing_call, pen, pen.review_key or "") if end.changes() else []
     facts = _facts(end)
@@ -59,7 +66,7 @@ def draw_turn_end(end: TurnEnd, pen: Pen) -> list[Line]:
     while len(facts) > 1 and cells(" · ".join(["", *facts])) > room:
         del facts[1]
     rest = " · ".join([*([""] if head and facts else []), *facts])
-    return [pen.apart([*head, Segment(fit(rest, room), styles("dim"))], link)]
+    return pen.apart([*head, Segment(fit(rest, room), styles("dim"))], link)
 
 
 def draw_summarized(summarized: Summarized, pen: Pen) -> Line:
@@ -85,8 +92,9 @@ def describe_summarized(summarized: Summarized) -> str:
 
 
 def describe_turn_end(end: TurnEnd) -> str:
-    """The figures of a turn in one line."""
-    return " · ".join([*(["Interrupted"] if end.interrupted else []), *_facts(end)])
+    """The figures of a turn in one line, and what the user undid after it in further ones."""
+    figures = " · ".join([*(["Interrupted"] if end.interrupted else []), *_facts(end)])
+    return "\n".join(filter(None, [figures, *end.undos]))
 
 
 def review_link(call_id: str, pen: Pen, key: str = "") -> list[Segment]:

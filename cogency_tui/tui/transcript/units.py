@@ -146,12 +146,14 @@ class Summarized(msgspec.Struct):
 
 class TurnChanges(msgspec.Struct, frozen=True):
     """The files that a turn changed, each once; `call` is the id of the first call that did.
-    `is_reverted`: none of the changes is applied.
+    `is_reverted`: none of the changes is applied. `undos` describe what the user undid, redid or restored
+    after the turn.
     """
 
     call: str
     files: list[FileChange]
     is_reverted: bool = False
+    undos: Sequence[str] = ()
 
 
 class TurnEnd(msgspec.Struct):
@@ -181,7 +183,13 @@ class TurnEnd(msgspec.Struct):
     @property
     def is_empty(self) -> bool:
         """True if nothing is known of the turn."""
-        return not (self.seconds or self.sent or self.written or self.interrupted or self.changes())
+        known = self.seconds or self.sent or self.written or self.interrupted or self.changes()
+        return not (known or self.undos)
+
+    @property
+    def undos(self) -> Sequence[str]:
+        """What the user undid, redid or restored after the turn."""
+        return self.recorded.undos if self.recorded else ()
 
     @property
     def changing_call(self) -> str:

@@ -13,7 +13,18 @@ from cogency_tui.config.schema import Settings
 from cogency_tui.tui.kit.dialogs import Choices, Confirmation, DialogBody
 from cogency_tui.tui.undo.screen import UndoScreen
 from tests.peers.scripted import ScriptedProvider
-from tests.tui.driving import at_work, files_of, finished, main_of, send, shown, told, until
+from tests.tui.driving import (
+    app_over,
+    at_work,
+    conversation_of,
+    files_of,
+    finished,
+    main_of,
+    send,
+    shown,
+    told,
+    until,
+)
 
 pytestmark = pytest.mark.exhaustive
 
@@ -179,3 +190,35 @@ async def test_enter_applies_a_plan_once_its_end_is_visible_and_closes_one_that_
         await pilot.press("end", "enter")
         await until(pilot, lambda: not isinstance(pilot.app.screen, UndoScreen))
         assert (project / "notes.txt").read_text() == "mine\n"
+
+
+async def test_what_was_undone_and_redone_is_in_the_conversation_also_when_it_is_reopened(
+    project: Path,
+) -> None:
+    (project / "notes.txt").write_text("one\ntwo\n")
+    replies = [block("edit", file="notes.txt", old="two", new="TWO"), "Done.", "Fine.", "Bye."]
+    undone, redone = "↶ Undid turn 1: 1 file restored", "↷ Redid turn 1: 1 file changed"
+    async with working(project, *replies) as pilot:
+        view = conversation_of(pilot)
+        for prompt in ("go", "and?"):
+            await send(pilot, prompt)
+            await finished(pilot)
+        await undo_screen(pilot, "/undo")
+        await pilot.press("y")
+        await until(pilot, lambda: undone in shown(view))
+        await until(pilot, lambda: pilot.app.screen is main_of(pilot))
+        await send(pilot, "bye")
+        await finished(pilot)
+        await undo_screen(pilot, "/redo")
+        await pilot.press("y")
+        await until(pilot, lambda: redone in shown(view))
+        text = shown(view)
+        assert text.index("Fine.") < text.index(undone) < text.index("Bye.") < text.index(redone)
+        id = main_of(pilot).bridge.conversation_id
+
+    agent = Agent(ScriptedProvider(), project=project, data=project.parent / "data", settings=Settings())
+    async with app_over(agent, conversation_id=id).run_test(size=(120, 36)) as pilot:
+        await until(pilot, lambda: redone in shown(conversation_of(pilot)))
+        again = shown(conversation_of(pilot))
+        assert again.index("Fine.") < again.index(undone) < again.index("Bye.")
+    await agent.close()
