@@ -14,7 +14,7 @@ from cogency_tui.agent.edits.file_history import REVIEW, UNDO
 from cogency_tui.agent.edits.prior_contents import Contents
 from cogency_tui.agent.edits.undo import Undo
 from cogency_tui.agent.edits.undo_preview import Plan, plan_of
-from cogency_tui.agent.edits.undo_selection import ReversalStep
+from cogency_tui.agent.edits.undo_selection import ReversalStep, undone_edits
 from cogency_tui.agent.review.decision_target import Selection, selections_of
 from cogency_tui.agent.review.hunk_transitions import Replaced, undone
 from cogency_tui.agent.review.model import Target
@@ -44,33 +44,35 @@ class Decisions:
         self._source = source
 
     async def keep(self, target: Target) -> list[Edit]:
-        """Mark new or conflicting parts as kept; a named hunk that was reverted or edited is restored as
-        the agent wrote it.
+        """Mark new or conflicting parts as kept. What was reverted is restored as the agent wrote it: named
+        hunks, also edited ones, or if nothing else of the target is undecided, all of it.
         """
         snapshot = await self._source.snapshot()
         selections = await selections_of(self._source, snapshot, target)
-        decisions = snapshot.decisions
-        if not target.hunks:
-            open_parts = [
-                part
-                for selection in selections
-                for part in selection.parts
-                if decisions.part(part) in ("new", "conflict")
-            ]
-            if not open_parts:
-                raise _nothing_to_keep(snapshot, selections)
+        if target.hunks:
+            (selection,) = selections
+            open_parts = [] if _restorable(selection, edited=True) else selection.parts
+        else:
+            parts = [part for selection in selections for part in selection.parts]
+            open_parts = [part for part in parts if snapshot.decisions.part(part) in ("new", "conflict")]
+        if open_parts:
             return await self._mark(snapshot, target, selections, open_parts)
-        (selection,) = selections
-        back = [each for each in selection.chosen if decisions.hunk(each) in ("reverted", "edited")]
-        if not back:
-            return await self._mark(snapshot, target, selections, selection.parts)
-        if not selection.is_lines or any(outline.mixed for outline in back):
-            raise UsageError(f"{shown(selection.path)} was reverted as a whole.", _UNDO_THE_REVERT)
+        return await self._restore(snapshot, target, selections)
+
+    async def _restore(
+        self, snapshot: ReviewSnapshot, target: Target, selections: Sequence[Selection]
+    ) -> list[Edit]:
+        by_file = [(each, _restorable(each, edited=bool(target.hunks))) for each in selections]
+        if not any(parts for _, parts in by_file):
+            raise UsageError(_UNCHANGED["keep"])
 
         def plan(_contents: Contents, blobs: Blobs) -> _Trial:
-            undoes = [Undone(*part) for outline in back for part in outline.parts]
-            made = selection.patcher(blobs).steps([Replaced(outline) for outline in back], undoes)
-            return _Trial(made, dict.fromkeys(selection.parts, "kept"))
+            trial = _Trial()
+            for selection, parts in by_file:
+                if parts:
+                    trial.steps += _restoring(selection, parts, blobs)
+                    trial.marks |= dict.fromkeys(parts, "kept")
+            return trial
 
         trial = await self._source.journal.reading(plan)
         return await self._carry_out(NewAction("keep", target.path), snapshot, selections, REVIEW, trial)
@@ -201,14 +203,45 @@ def reverse(marks: Iterable[MarkChange]) -> tuple[MarkChange, ...]:
     return tuple(MarkChange(mark.part, mark.after, mark.before) for mark in marks)
 
 
-def _nothing_to_keep(snapshot: ReviewSnapshot, selections: Sequence[Selection]) -> UsageError:
-    """The error of keeping a file or a turn in which everything is decided."""
-    parts = [part for selection in selections for part in selection.parts]
-    if "reverted" not in map(snapshot.decisions.part, parts):
-        return UsageError(_UNCHANGED["keep"])
-    by_hunk = all(selection.is_lines for selection in selections)
-    hint = "Keep its hunks one by one to restore them." if by_hunk else _UNDO_THE_REVERT
-    return UsageError("It is reverted: there is nothing to keep.", hint)
+def _restorable(selection: Selection, *, edited: bool) -> list[Part]:
+    """The parts to mark when what was reverted (or also `edited`) of a selection is restored; none if nothing
+    was.
+    """
+    decisions, states = selection.snapshot.decisions, ("reverted", "edited") if edited else ("reverted",)
+    outlines = selection.outlines.hunks
+    if not outlines:
+        return [part for part in selection.parts if decisions.part(part) in states]
+    found = [each for each in selection.chosen if decisions.hunk(each) in states]
+    # Of what is no change of lines alone, the hunks come back together.
+    restored = found if selection.is_lines or not found else outlines
+    return [part for outline in restored for part in outline.parts]
+
+
+def _restoring(selection: Selection, parts: Sequence[Part], blobs: Blobs) -> list[ReversalStep]:
+    """The steps that restore these parts: lines by their hunks, all else by undoing its revert."""
+    back = [outline for outline in selection.chosen if not set(parts).isdisjoint(outline.parts)]
+    if selection.is_lines and not any(outline.mixed for outline in back):
+        undoes = [Undone(*part) for outline in back for part in outline.parts]
+        return selection.patcher(blobs).steps([Replaced(outline) for outline in back], undoes)
+    return selection.snapshot.steps(_reverts_of(selection))
+
+
+def _reverts_of(selection: Selection) -> set[int]:
+    """The edits that revert a file as a whole.
+
+    Raises:
+        UsageError: there are none, or they revert other changes, too.
+    """
+    edits, own = selection.snapshot.edits, set(selection.edits)
+    undone_ids = undone_edits(edits)
+    reverts = [
+        edit
+        for edit in edits
+        if edit.id not in undone_ids and any(each.edit in own and not each.hunk for each in edit.undoes)
+    ]
+    if not reverts or any(each.edit not in own for edit in reverts for each in edit.undoes):
+        raise UsageError(f"{shown(selection.path)} was reverted together with others.", _UNDO_THE_REVERT)
+    return {edit.id for edit in reverts}
 
 
 def _is_whole(selection: Selection) -> bool:

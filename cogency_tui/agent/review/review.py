@@ -206,7 +206,7 @@ class Review:
 
     async def keep(self, target: Target) -> Outcome:
         """Mark new or conflicting parts as kept. Named hunks that were reverted or edited are restored as
-        the agent wrote them.
+        the agent wrote them, and so is a file, or a turn, of which nothing is undecided.
 
         Raises:
             UsageError: there is no such change or hunk, or all of it already has this state.

@@ -54,7 +54,8 @@ class Deciding:
         async def work() -> Outcome:
             outcome = await self._review.keep(target)
             if outcome.edits:
-                self._report("Restored the agent's lines, and kept them (u undo)")
+                what = _restored(outcome, "Restored as the agent left it")
+                self._report(f"{what}, and marked as kept (u undo)")
             return outcome
 
         self._do(work)
@@ -108,6 +109,7 @@ class Deciding:
         async def work() -> Outcome:
             kind, outcome = await self._review.undo()
             text = "Your version is back" if kind == "keep" and outcome.edits else _UNDONE[kind]
+            text = _restored(outcome, text) if kind == "revert" else text
             self._report(f"{text} (U redo)")
             return outcome
 
@@ -118,7 +120,8 @@ class Deciding:
 
         async def work() -> Outcome:
             kind, outcome = await self._review.redo()
-            text = "Restored again" if kind == "keep" and outcome.edits else _REDONE[kind]
+            is_restored = kind == "keep" and outcome.edits
+            text = _restored(outcome, "Restored again") if is_restored else _REDONE[kind]
             self._report(f"{text} (u undo)")
             return outcome
 
@@ -146,3 +149,8 @@ class Deciding:
 
     def _warn(self, text: str) -> None:
         app_of(self._screen).notify(text, severity="warning", markup=False)
+
+
+def _restored(outcome: Outcome, text: str) -> str:
+    """`text` for the restoring of changes, unless that deleted files."""
+    return "Deleted again" if {edit.kind for edit in outcome.edits} == {"deleted"} else text

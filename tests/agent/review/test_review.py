@@ -5,6 +5,7 @@ from typing import Literal
 
 import pytest
 
+from cogency_tui.agent.edits.undo import Undo
 from cogency_tui.agent.review.conflicts import Text
 from cogency_tui.agent.review.model import ChangedFile, FileKey, Target
 from cogency_tui.agent.review.review import Review
@@ -438,9 +439,38 @@ async def test_what_is_not_there_is_said(desk: Desk) -> None:
     await review.revert(Target(1))
     with pytest.raises(UsageError, match="already reverted"):
         await review.revert(Target(1))
-    with pytest.raises(UsageError, match="nothing to keep") as refused:
+    await review.keep(Target(1))
+    with pytest.raises(UsageError, match="already kept"):
         await review.keep(Target(1))
-    assert "one by one" in refused.value.hint
+
+
+async def test_keeping_what_was_reverted_as_a_whole_restores_it(desk: Desk) -> None:
+    desk.put("old", LINES)
+    desk.put("gone", "gone\n")
+    await two_hunks(desk)
+    await desk.run("mv old new; rm gone")
+    before = desk.tree()
+    review = review_of(desk)
+    await review.revert(Target(1))
+    assert desk.tree() != before
+    await review.keep(Target(1))
+    assert desk.tree() == before
+    assert {state for file in await files(review) for state in file.states} == {"kept"}
+    await review.undo()
+    assert {state for file in await files(review) for state in file.states} == {"reverted"}
+    for name in ("a", "new", "gone"):
+        await review.keep(Target(1, name))
+    assert desk.tree() == before
+
+
+async def test_a_file_reverted_together_with_another_turn_is_restored_by_that_undo(desk: Desk) -> None:
+    await desk.write(("a", "one\n"))
+    await desk.say()
+    await desk.write(("a", "one\ntwo\n"))
+    undo = Undo(desk.journal, desk.conversation)
+    await undo.apply(await undo.back_to(0))
+    with pytest.raises(UsageError, match="reverted together with others"):
+        await review_of(desk).keep(Target(1, "a"))
 
 
 async def test_fates_say_where_a_hunk_is_today(desk: Desk) -> None:

@@ -85,7 +85,7 @@ async def test_a_hunk_is_reverted_and_comes_back_and_kept_and_the_next_one_comes
 async def test_keeping_what_is_reverted_restores_it_and_says_so(three: Reviewer, project: Path) -> None:
     await three.press("n", "k", "y")
     assert (read(project), three.states) == (changed(5, 20, 35), ("kept", "new", "new"))
-    assert told(three.pilot) == "Restored the agent's lines, and kept them (u undo)"
+    assert told(three.pilot) == "Restored as the agent left it, and marked as kept (u undo)"
     await three.press("u")
     assert (read(project), three.states) == (changed(20, 35), ("reverted", "new", "new"))
     assert told(three.pilot) == "Your version is back (U redo)"
@@ -94,14 +94,38 @@ async def test_keeping_what_is_reverted_restores_it_and_says_so(three: Reviewer,
     assert told(three.pilot) == "Restored again (u undo)"
 
 
-async def test_what_is_reverted_as_a_whole_is_restored_by_an_undo(three: Reviewer, project: Path) -> None:
-    await three.press("J", "n", "y")
-    assert three.path == "pad.py"
-    assert told(three.pilot) == "pad.py was reverted as a whole. Undo the revert to restore it."
+async def test_a_file_reverted_as_a_whole_is_restored_by_keeping_it(three: Reviewer, project: Path) -> None:
+    await three.press("N")
+    assert read(project) == LINES
     await three.press("tab", "y")
-    assert told(three.pilot) == "It is reverted: there is nothing to keep. Undo the revert to restore it."
+    assert (read(project), three.states) == (changed(5, 20, 35), ("kept",) * 3)
     await three.press("u")
+    assert (read(project), three.states) == (LINES, ("reverted",) * 3)
+
+    # A new file, by its hunk and from the list.
+    await three.press("tab", "J", "n")
+    assert (three.path, (project / "pad.py").exists()) == ("pad.py", False)
+    await three.press("y")
     assert read(project, "pad.py") == "pad = 1\n"
+    assert told(three.pilot) == "Restored as the agent left it, and marked as kept (u undo)"
+    await three.press("u")
+    assert not (project / "pad.py").exists()
+    await three.press("tab", "y")
+    assert read(project, "pad.py") == "pad = 1\n"
+
+
+async def test_a_deleted_file_is_said_to_be_deleted_again(project: Path) -> None:
+    (project / "old.py").write_text("old = 1\n")
+    agent = working(project, shell("python3 -c 'import os; os.remove(\"old.py\")'"), "Done.")
+    async with reviewing(agent) as reviewer:
+        await reviewer.press("n")
+        assert (project / "old.py").exists()
+        await reviewer.press("u")
+        assert not (project / "old.py").exists()
+        assert told(reviewer.pilot) == "Deleted again (U redo)"
+        await reviewer.press("U", "y")
+        assert not (project / "old.py").exists()
+        assert told(reviewer.pilot) == "Deleted again, and marked as kept (u undo)"
 
 
 @pytest.mark.exhaustive
