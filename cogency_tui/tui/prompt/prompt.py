@@ -306,8 +306,8 @@ class Prompt(ChipArea):
         """Show the cursor although a question has the focus: what is typed comes here."""
         if on != self._is_typed_into:
             self._is_typed_into = on
-            # Textual expects the cursor to change only with the focus.
-            self._line_cache.clear()
+            # Textual expects the cursor to change only with the focus, which restyles.
+            self.notify_style_update()
             self.refresh()
 
     @property
