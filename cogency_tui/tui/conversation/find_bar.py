@@ -17,7 +17,7 @@ from cogency_tui.tui.kit.lines import fit
 def _step(key: str, step: int, id: str, *, show: bool = True) -> Binding:
     """A key to another match; of two keys for the same the footer shows one."""
     name = "Next" if step > 0 else "Previous"
-    return Binding(key, f"step({step})", name, show=show, id=id, tooltip=f"{name} match")
+    return Binding(key, f"step({step})", name, show=show, id=id, tooltip=f"{name} match, and stay there")
 
 
 class FindField(Input):
@@ -30,13 +30,12 @@ class FindField(Input):
         _step("down", 1, "find.next_down", show=False),
         _step("up", -1, "find.previous"),
         _step("shift+enter", -1, "find.previous_enter", show=False),
-        Binding("tab", "stay", "Stay", id="find.stay", tooltip="Go to the conversation, at this match"),
         Binding(
             "escape",
             "close",
-            "Back",
+            "Close",
             id="find.cancel",
-            tooltip="Close, and return to where the search began",
+            tooltip="Close; before any step, return to where the search began",
         ),
     ]
 
@@ -47,9 +46,6 @@ class FindField(Input):
             self.step = step
             super().__init__()
 
-    class Stayed(Message):
-        """The user accepts the present match as the position."""
-
     class Closed(Message):
         """The user ends the search."""
 
@@ -59,9 +55,6 @@ class FindField(Input):
 
     def action_step(self, step: int) -> None:
         self.post_message(self.Stepped(step))
-
-    def action_stay(self) -> None:
-        self.post_message(self.Stayed())
 
     def action_close(self) -> None:
         self.post_message(self.Closed())

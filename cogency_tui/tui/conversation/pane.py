@@ -51,11 +51,8 @@ class ConversationPane(Surface):
 
     def on_find_field_stepped(self, event: FindField.Stepped) -> None:
         event.stop()
+        self._conversation.find.accept()
         self._conversation.find.step(event.step)
-
-    def on_find_field_stayed(self, event: FindField.Stayed) -> None:
-        event.stop()
-        self.screen.set_focus(self._conversation)
 
     def on_find_field_closed(self, event: FindField.Closed) -> None:
         event.stop()
@@ -71,12 +68,8 @@ class ConversationPane(Surface):
         self._show_field(False)
 
     def on_descendant_blur(self, event: events.DescendantBlur) -> None:
-        if not isinstance(event.widget, FindField):
-            return
-        if not self.query_one(FindBar).query_text:
+        if isinstance(event.widget, FindField) and not self.query_one(FindBar).query_text:
             self._conversation.find.end()
-        elif self._conversation.has_focus:
-            self._conversation.find.accept()
 
     def _show_field(self, shown: bool) -> None:
         self.query_one(FindBar).display = shown

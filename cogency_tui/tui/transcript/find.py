@@ -85,37 +85,33 @@ class Find:
         """The line and the character at which the current find begins."""
         self._opened: int | None = None
         self._origin: tuple[bool, Anchor] | None = None
-        """Where the view was when the search began: whether it followed, and its first line."""
-        self._base: tuple[bool, Anchor] | None = None
-        """Where a changed query is searched from: the origin, or the last find that was stepped to."""
 
     @property
     def is_active(self) -> bool:
         return self._finder is not None
 
     def begin(self, query: str) -> None:
-        """Search for `query`, from where the search began or was stepped to."""
+        """Search for `query`, from where the search began."""
         view = self._view
         if not view.transcript.units:
             return
         if self._finder is None:
             self._finder = Finder(view.transcript)
-        if self._base is None:
+        if self._origin is None:
             top = view.document.place(view.scroll_offset.y)
-            self._base = view.following, view.document.anchor(top)
-            self._origin = self._origin or self._base
+            self._origin = view.following, view.document.anchor(top)
         search = partial(self._run_search, self._finder, query)
         self._search = view.run_worker(search, group="find", exclusive=True)
 
     def accept(self) -> None:
-        """Accept the present position: the end of the search does not return from it."""
-        self._origin = self._base = None
+        """Accept the present position as the new one."""
+        self._origin = None
 
     def end(self) -> None:
         """End the search; return to where it began, unless the position was accepted."""
         if self._origin is not None:
             self._close_opened()
-            self._return_to(self._origin)
+            self._return()
         self.forget()
         self._changed()
         self._view.refresh_bindings()
@@ -126,13 +122,12 @@ class Find:
             if self._search:
                 self._search.cancel()
             self._view.post_message(self.Ended())
-        self._finder = self._current = self._place = self._origin = self._base = self._opened = None
+        self._finder = self._current = self._place = self._origin = self._opened = None
 
     def step(self, step: int) -> None:
         """Go to the next find, or with -1 to the previous one."""
         if self._finder is None:
             return
-        self._base = None
         if self._current is None:
             cursor = self._cursor.place or BlockPlace(0, 0)
             target = self._finder.nearest(cursor.unit)
@@ -156,8 +151,7 @@ class Find:
         await finder.search(query)
         self._current = self._place = None
         self._close_opened()
-        if self._base is not None:
-            self._return_to(self._base)
+        self._return(retain=True)
         top = self._view.document.place(self._view.scroll_offset.y)
         if target := finder.nearest(top.unit, self._first_from(top)):
             self._go_to(target)
@@ -242,12 +236,16 @@ class Find:
             self._view.document.touch(self._opened)
             self._opened = None
 
-    def _return_to(self, position: tuple[bool, Anchor]) -> None:
-        """Return to an earlier position of the view."""
-        (following, anchor), view = position, self._view
+    def _return(self, *, retain: bool = False) -> None:
+        """Return to where the search began."""
+        if self._origin is None:
+            return
+        (following, anchor), view = self._origin, self._view
         if following:
             view.follow()
         else:
             view.set_following(False)
             view.start_at(view.document.find(anchor)[0])
             view.settle()
+        if not retain:
+            self._origin = None
