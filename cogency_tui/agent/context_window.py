@@ -274,7 +274,7 @@ class History:
         )
         after = self._calibration.tokens(characters_in((await self.prepare()).messages))
         await self._summaries.measure(id, whole, after)
-        messages = sum(event["type"] not in ("result", "error") for _number, event in old)
+        _summary, messages = (await self.covered())[0]
         return CompactionFigures(summary=id, messages=messages, before=whole, after=after)
 
     async def _summary_text(self, summary: Summary | None) -> str:

@@ -16,10 +16,15 @@ from cogency_tui.store.events import missing
 
 COLUMNS = "through, text, model, created, edited, tokens_before, tokens_after, unread, result_limit"
 
-_COVERED = (
-    "SELECT count(*) FROM events WHERE conversation_id = ? AND seq > ? AND seq <= ?"
-    " AND type NOT IN ('result', 'error')"
-)
+_COVERED = """
+    SELECT count(*) FROM events WHERE conversation_id = ?1 AND seq > ?2 AND seq <= ?3
+    AND type != 'error' AND (
+        type != 'result'
+        OR unit NOT IN (SELECT unit FROM events WHERE conversation_id = ?1 AND type = 'call')
+    )
+"""
+"""Counts messages and calls. A result belongs to its call, but that of a malformed call has none; an error that
+ended a turn is in no context."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -137,7 +137,7 @@ async def test_a_conversation_is_summarised_and_the_summary_seen(project: Path, 
                 idle = f"{project.name} · cogency"
                 terminal.wait_for(lambda text: "Hello there." in text and terminal.title == idle)
                 _command(terminal, "/compact")
-                terminal.wait_for("A summary replaces 1 of 2 messages.")
+                terminal.wait_for("Summarizes 2 messages, of which 1 stays verbatim.")
                 terminal.send(ENTER)
                 terminal.wait_for("Summarized ")
                 _command(terminal, "/context")

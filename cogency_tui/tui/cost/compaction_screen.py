@@ -248,7 +248,8 @@ class CompactDialog(ListDialog[bool, Row]):
 
     def _draw_note(self, width: int, styles: ThemeStyles) -> list[Line]:
         parts = self._plan.parts
-        replaced = sum(part.fate != "verbatim" for part in parts)
-        text = f"A summary replaces {replaced} of {plural(len(parts), 'message')}."
+        verbatim = sum(part.fate == "verbatim" for part in parts)
+        stays = f", of which {verbatim} stay{'s' * (verbatim == 1)} verbatim" if verbatim else ""
+        text = f"Summarizes {plural(len(parts), 'message')}{stays}."
         rest = "All remain here, and the agent can recall them."
         return wrap([Segment(f"{text} {rest}", styles("dim"))], width)

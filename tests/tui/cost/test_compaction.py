@@ -76,7 +76,7 @@ async def test_the_plan_of_a_summary_comes_first_and_costs_nothing(project: Path
             "Answer: It says x = 1. Nothing else is in it. summarized",
         ]
         note = " ".join((await body(pilot, "#compact-note")).split())
-        assert "A summary replaces 2 of 3 messages." in note
+        assert "Summarizes 3 messages, of which 1 stays verbatim." in note
         assert "→" in shown(pilot.app.screen.query_one("#compact-title"))
         await pilot.press("escape")
         await closed(pilot)
@@ -88,7 +88,7 @@ async def test_the_plan_of_a_summary_comes_first_and_costs_nothing(project: Path
         await pilot.press("end", "p")
         await until(pilot, lambda: f"{PIN} Answer" in shown(pilot.app.screen.query_one("#compact-list")))
         note = pilot.app.screen.query_one("#compact-note")
-        await until(pilot, lambda: "A summary replaces 1 of 3" in shown(note))
+        await until(pilot, lambda: "of which 2 stay verbatim" in shown(note))
         await until(pilot, lambda: "p unpin" in shown(pilot.app.screen.query_one(Choices)))
         await pilot.press("enter")
         await until(pilot, lambda: isinstance(conversation_of(pilot).transcript.units[-1], Summarized))
@@ -97,6 +97,23 @@ async def test_the_plan_of_a_summary_comes_first_and_costs_nothing(project: Path
         first = words(sent_by(pilot)[-1][1]["content"])
     assert f"1. read it\n\n2. [pinned: your answer]\n\n```\n{LONG}\n```" in first
     assert first.endswith(SUMMARY)
+
+
+async def test_the_plan_its_result_and_the_line_after_reopening_count_alike(project: Path) -> None:
+    malformed = "<execute>[{</execute>"
+    async with working(project, READ, malformed, LONG, SUMMARY) as pilot:
+        await talk(pilot, "read it")
+        await opened(pilot, "/compact", CompactDialog)
+        planned = len(rows_of(await body(pilot, "#compact-list")))
+        assert f"Summarizes {planned} messages" in " ".join((await body(pilot, "#compact-note")).split())
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(conversation_of(pilot).transcript.units[-1], Summarized))
+        assert f"◇ Summarized {planned} messages" in shown(conversation_of(pilot))
+        conversation_id = main_of(pilot).bridge.conversation_id
+        assert conversation_id is not None
+        history = await main_of(pilot).agent.history(conversation_id)
+        [(_summary, messages)] = await history.covered()
+        assert messages == planned
 
 
 async def test_nothing_to_summarize_is_an_error_and_no_dialog(project: Path) -> None:
