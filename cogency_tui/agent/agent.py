@@ -397,6 +397,13 @@ class Agent:
         conversation = self._conversations.known(conversation_id or "")
         return None if conversation is None else conversation.gate
 
+    def allows_edits(self, conversation_id: str | None, *, in_turn: bool) -> bool:
+        """Return whether the user has allowed all changes of files for a conversation, or, `in_turn`, for its
+        present turn.
+        """
+        gate = self.gate(conversation_id)
+        return gate is not None and gate.allows_edits(in_turn=in_turn)
+
     def instructions(self, conversation_id: str | None) -> "Instructions":
         """The instruction files, as they were when the conversation's last turn began."""
         from cogency_tui.agent.project.instructions import Instructions

@@ -291,6 +291,16 @@ class Bridge:
             self._screen.post_message(self.QueueChanged())
         self._screen.post_message(self.TurnChanged())
 
+    @property
+    def allows_edits(self) -> bool:
+        """True if the user has allowed all changes of files, in the conversation or in its running turn."""
+        return self.agent.allows_edits(self.conversation_id, in_turn=self.working)
+
+    def ask_about_edits(self) -> None:
+        """Ask about changes of files again in the open conversation."""
+        if gate := self.agent.gate(self.conversation_id):
+            gate.ask_about_edits()
+
     async def _ask(self, question: "Question") -> "Answer":
         self._pacer.flush()
         answer: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()

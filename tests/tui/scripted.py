@@ -285,6 +285,9 @@ class ScriptedAgent:
         self._scripts = list(scripts)
         self._interrupted = asyncio.Event()
 
+    def allows_edits(self, conversation_id: str | None, *, in_turn: bool) -> bool:
+        return False
+
     @property
     def project(self) -> Path:
         return self.workspace.root

@@ -246,6 +246,18 @@ class Gate:
         """The calls that were not allowed because no user could be asked."""
         return tuple(self._state.refusals)
 
+    def allows_edits(self, *, in_turn: bool) -> bool:
+        """Return whether the user has allowed all changes of files for this conversation, or, `in_turn`, for
+        the present turn.
+        """
+        plain = (grant for grant in self._state.granted if grant.key == PLAIN_CHANGES)
+        return any(grant.turn is None or in_turn for grant in plain)
+
+    def ask_about_edits(self) -> None:
+        """Withdraw the permission for all changes of files."""
+        for grant in [grant for grant in self._state.granted if grant.key == PLAIN_CHANGES]:
+            self._state.granted.withdraw(grant)
+
     @property
     def granted(self) -> Grants:
         """The user's grants for this conversation."""

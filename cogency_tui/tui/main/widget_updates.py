@@ -53,7 +53,8 @@ class MainDisplay(Display):
 
     def take(self, arrived: list[Event]) -> None:
         self.touch(self.transcript.feed(arrived))
-        if any(event["type"] in ("metric", "user") for event in arrived):
+        is_changed = self._screen.query_one(StatusBar).status.allows_edits != self._bridge.allows_edits
+        if is_changed or any(event["type"] in ("metric", "user") for event in arrived):
             self.show_state()
 
     def measure(self, total: Measure, context: int) -> None:
@@ -142,11 +143,13 @@ class MainDisplay(Display):
 
     def show_state(self) -> None:
         find = self._screen.query_one
-        find(StatusBar).report(status_of(self._bridge.agent, self.transcript.step, self.transcript.total))
+        bridge, transcript = self._bridge, self.transcript
+        status = status_of(bridge.agent, transcript.step, transcript.total, allows_edits=bridge.allows_edits)
+        find(StatusBar).report(status)
         if not self.transcript.units:
             # The start shows the model and the permissions, too.
             find(Conversation).reflow()
-        find(PromptBox).show_permissions(self._bridge.agent.permissions)
+        find(PromptBox).show_permissions(status.in_effect)
         header = find(Header)
         header.move(replace(header.place, title=self.transcript.title))
         turns = self.transcript.turns

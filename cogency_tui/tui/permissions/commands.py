@@ -22,17 +22,27 @@ class PermissionCommands(FeatureCommands):
         return {"permissions": self.permissions, "cycle_permissions": self.cycle_permissions}
 
     def cycle_permissions(self, _argument: str = "") -> None:
-        """Switch to the next mode, and say what it means."""
-        place = PERMISSIONS.index(self._bridge.agent.permissions)
-        self._set(PERMISSIONS[(place + 1) % len(PERMISSIONS)])
+        """Switch to the next mode, and say what it means; where all edits were allowed, ask about them again
+        first.
+        """
+        mode = self._bridge.agent.permissions
+        asks_again = mode == "ask" and self._bridge.allows_edits
+        step = 0 if asks_again else 1
+        self._set(PERMISSIONS[(PERMISSIONS.index(mode) + step) % len(PERMISSIONS)])
 
     def _set(self, mode: str) -> None:
         from cogency_tui.config.options import options
 
-        self._choose(mode)
+        self._apply(mode)
         now: Permissions = self._bridge.agent.permissions
         report = self.warn if now == "auto" else self.say
         report(f"{now}: {options()['permissions'].means[now]}")
+
+    def _apply(self, mode: str) -> None:
+        """Switch to the mode. `ask` asks about edits again where all were allowed."""
+        if mode == "ask" and self._bridge.allows_edits:
+            self._bridge.ask_about_edits()
+        self._choose(mode)
 
     def permissions(self, mode: str = "") -> None:
         """Switch to this mode, or show the permissions."""
@@ -43,4 +53,8 @@ class PermissionCommands(FeatureCommands):
             self._set(mode)
             return
         ledger = Ledger(self._bridge.agent, self._bridge.conversation_id)
-        app_of(self._screen).push_screen(PermissionsScreen(ledger, self._choose))
+        app_of(self._screen).push_screen(PermissionsScreen(ledger, self._apply), self._closed)
+
+    def _closed(self, _answer: None) -> None:
+        """Show the mode again: the permission for all edits may have been revoked or restored."""
+        self._choose(self._bridge.agent.permissions)

@@ -34,11 +34,18 @@ def settings_of(status: Status) -> list[Fact]:
     automatic = f"automatic → {status.used_mode}{why}" if status.used_mode else "automatic"
     facts = [
         Fact("Model", f"{one_line(status.provider)}/{one_line(status.model)}"),
-        Fact("Permissions", f"{status.permissions}: {options()['permissions'].means[status.permissions]}"),
+        Fact("Permissions", _permissions(status)),
         Fact("Session mode", automatic if status.mode == "auto" else status.mode),
     ]
     sandbox = describe_sandbox(status.sandbox)
     return [*facts, Fact("Sandbox", sandbox)] if sandbox else facts
+
+
+def _permissions(status: Status) -> str:
+    """The permission mode with its meaning, or with what is allowed beyond it."""
+    if status.in_effect != status.permissions:
+        return f"{status.permissions}, but all edits are allowed in this conversation"
+    return f"{status.permissions}: {options()['permissions'].means[status.permissions]}"
 
 
 def figures_of(status: Status) -> Iterable[Fact]:

@@ -33,7 +33,8 @@ _FIGURES = "command('show_status')"
 class Status(msgspec.Struct, frozen=True):
     """The settings in force, and the figures of the last cycle and of all.
 
-    `sandbox` is `sandboxed`, or `not sandboxed: ` and the reason.
+    `sandbox` is `sandboxed`, or `not sandboxed: ` and the reason. `allows_edits`: the user has allowed all
+    changes of files in the conversation.
     """
 
     mode: Mode
@@ -43,6 +44,12 @@ class Status(msgspec.Struct, frozen=True):
     sandbox: str = ""
     step: "Measure" = {}
     total: "Measure" = {}
+    allows_edits: bool = False
+
+    @property
+    def in_effect(self) -> Permissions:
+        """The permission mode that the calls have: asking about changes ends where all are allowed."""
+        return "edits" if self.permissions == "ask" and self.allows_edits else self.permissions
 
     @property
     def used_mode(self) -> str:
@@ -66,7 +73,13 @@ class Status(msgspec.Struct, frozen=True):
         return min(1.0, used / size) if size else 0.0
 
 
-def status_of(agent: "Agent", step: "Measure | None" = None, total: "Measure | None" = None) -> Status:
+def status_of(
+    agent: "Agent",
+    step: "Measure | None" = None,
+    total: "Measure | None" = None,
+    *,
+    allows_edits: bool = False,
+) -> Status:
     """The status of `agent`, with the figures of the last cycle and of all."""
     return Status(
         mode=agent.mode,
@@ -77,6 +90,7 @@ def status_of(agent: "Agent", step: "Measure | None" = None, total: "Measure | N
         # The context size is that of the model that comes next, not that of the last cycle.
         step={**(step or {}), "context_size": agent.provider.facts.context_size},
         total=total or {},
+        allows_edits=allows_edits,
     )
 
 
@@ -160,7 +174,7 @@ class StatusBar(KeyBar):
 def _parts(status: Status, vim: "VimStatus | None", styles: ThemeStyles) -> list[Part]:
     model = Segment(f"{one_line(status.provider)}/{one_line(status.model)}", styles("text", "background"))
     return [
-        _badge(status.permissions, styles),
+        _badge(status, styles),
         *_vim_status(vim, styles),
         Part([model], "Model. Click or press F2 to choose another", "command('choose_model')"),
         *_context(status, styles),
@@ -170,9 +184,11 @@ def _parts(status: Status, vim: "VimStatus | None", styles: ThemeStyles) -> list
     ]
 
 
-def _badge(permissions: Permissions, styles: ThemeStyles) -> Part:
-    chip = permission_badge(permissions, styles, "background")
+def _badge(status: Status, styles: ThemeStyles) -> Part:
+    chip = permission_badge(status.in_effect, styles, "background")
     tooltip = "Permissions: what the agent may do without asking. Click or press Shift+Tab for the next mode"
+    if status.in_effect != status.permissions:
+        tooltip = "You allowed all edits in this conversation. Click or press Shift+Tab to be asked again"
     return Part([chip], tooltip, "command('cycle_permissions')", "")
 
 
