@@ -44,8 +44,8 @@ class DiffView(LineView):
     BINDING_GROUP_TITLE = "Diff"
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("up", "line(-1)", "Line up", show=False, id="review.diff.up"),
-        Binding("down", "line(1)", "Line down", show=False, id="review.diff.down"),
+        Binding("up", "screen.line(-1)", "Line up", show=False, id="review.diff.up"),
+        Binding("down", "screen.line(1)", "Line down", show=False, id="review.diff.down"),
         Binding("pageup", "page(-1)", "Page up", show=False, id="review.diff.page_up"),
         Binding("pagedown", "page(1)", "Page down", show=False, id="review.diff.page_down"),
         Binding("home", "end(-1)", "Beginning", show=False, id="review.diff.home"),
@@ -252,7 +252,13 @@ class DiffView(LineView):
             if self.fold is not None:
                 self.unfold(self.fold)
 
-    def action_line(self, step: int) -> None:
+    def is_at_end(self, way: int) -> bool:
+        """Return whether the cursor is on the last line (`way` 1), or on the first (-1); so also without any
+        lines."""
+        return self._layout is None or not 0 <= self._cursor + way < self._layout.height
+
+    def move_cursor(self, step: int) -> None:
+        """Move the cursor by lines, at most to the first or the last."""
         if self._layout is None:
             return
         self._put(max(0, min(self._cursor + step, self._layout.height - 1)))
@@ -261,10 +267,10 @@ class DiffView(LineView):
     def action_page(self, way: int) -> None:
         step = way * max(1, self.page - 2)
         self.scroll_lines(step)
-        self.action_line(step)
+        self.move_cursor(step)
 
     def action_end(self, way: int) -> None:
-        self.action_line(way * self.virtual_size.height)
+        self.move_cursor(way * self.virtual_size.height)
 
     def _put(self, y: int) -> None:
         before = self.place

@@ -218,6 +218,13 @@ class ReviewScreen(AnsweringScreen[Jump | ReviewCommand | None]):
         else:
             self._view.go_to(place + step)
 
+    def action_line(self, step: int) -> None:
+        """Move the cursor of the diff by a line; from the last one of a file, to the next file."""
+        if self._view.is_at_end(step):
+            self._showing.leave(step)
+        else:
+            self._view.move_cursor(step)
+
     def action_file(self, step: int) -> None:
         self._files.move(step)
 

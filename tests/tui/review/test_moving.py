@@ -33,6 +33,25 @@ def row_of(text: str, wanted: str) -> int:
     return next(y for y, line in enumerate(text.splitlines()) if wanted in line)
 
 
+async def test_the_arrows_go_on_to_the_next_file_and_back(project: Path) -> None:
+    (project / "a.py").write_text(LINES)
+    (project / "b.py").write_text(LINES)
+    replies = [edit(name, "line_5 = 5", "line_5 = 0") for name in ("a.py", "b.py")]
+    async with reviewing(working(project, *replies, "Done.")) as reviewer:
+        assert reviewer.path == "a.py"
+        await reviewer.press("up")
+        assert reviewer.path == "a.py"
+        await reviewer.press("end")
+        assert reviewer.path == "a.py"
+        # A key typed right after it acts on the next file.
+        await reviewer.press("down", "y")
+        assert (reviewer.path, reviewer.states) == ("b.py", ("kept",))
+        await reviewer.press("end", "down", "down")
+        assert reviewer.path == "b.py"
+        await reviewer.press("home", "up")
+        assert (reviewer.path, reviewer.states) == ("a.py", ("new",))
+
+
 async def test_a_file_is_found_by_mouse_and_the_list_by_more_than_one_key(project: Path) -> None:
     (project / "notes.py").write_text(LINES)
     agent = working(project, *edited(5), write("pad.py", "pad = 1\n"), write("b.txt", "b\n"), "Done.")
