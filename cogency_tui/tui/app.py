@@ -375,13 +375,24 @@ class CogencyApp(App[int]):
 
         Textual removes a toast that is replaced, but not its holder, below which the next one would be shown.
         """
+        from cogency_tui.tui.toast_placement import reset_toasts
+
         self._notifications.clear()
         for screen in self.screen_stack:
             screen.query("ToastHolder").remove()
+            reset_toasts(screen)
 
     def _refresh_notifications(self) -> None:
         if self.screen_stack and self.screen in self._notified:
             super()._refresh_notifications()
+            self.call_later(self._place_toasts)
+
+    def _place_toasts(self) -> None:
+        """Keep the notification off what the user works with."""
+        from cogency_tui.tui.toast_placement import place_toasts
+
+        if self.screen_stack and self._notifications:
+            place_toasts(self.screen)
 
     def _screens_in_view(self) -> Iterator[Screen[Any]]:
         """The dialogs on top, and the screen below them."""
@@ -411,6 +422,9 @@ class CogencyApp(App[int]):
         ):
             return
         await super().on_event(event)
+        if isinstance(event, events.InputEvent) and self._notifications:
+            # A selected row may have moved below it.
+            self.call_after_refresh(self._place_toasts)
 
     def exit(self, result: int | None = None, return_code: int = 0, message: Any = None) -> None:
         """Leave, regardless of queued keys and running work."""

@@ -1,5 +1,6 @@
 """Notifications: the newest only, in the conversation; the error of a typed command, at the prompt."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -8,17 +9,34 @@ from textual.geometry import Region
 from textual.pilot import Pilot
 
 from cogency_tui.config.options import options
+from cogency_tui.tui.kit.select_list import SelectList
+from cogency_tui.tui.palette import Palette
 from cogency_tui.tui.prompt.prompt_and_queue import CommandError
 from cogency_tui.tui.settings.theme_picker import ThemePicker
-from tests.tui.driving import app_over, finished, main_of, prompt_of, send, shown, told, until
+from tests.tui.driving import (
+    app_over,
+    asked,
+    finished,
+    main_of,
+    opened,
+    prompt_of,
+    seen,
+    send,
+    shown,
+    told,
+    until,
+)
 from tests.tui.main.test_screen import past
+from tests.tui.questions.test_question_lines import DIFF, EDIT, asks
 from tests.tui.review.stage import reviewing, working, write
 from tests.tui.scripted import ScriptedAgent, respond
 
 
 def place_of(pilot: Pilot[Any]) -> Region:
+    """The visible part of the notification."""
     [toast] = pilot.app.screen.query("Toast")
-    return toast.region
+    region = toast.region
+    return region.crop_size((region.width, int(0.4 * pilot.app.size.height)))
 
 
 @pytest.mark.parametrize("size", [(160, 45), (100, 30), (80, 24), (60, 16)])
@@ -37,6 +55,41 @@ async def test_only_the_newest_is_shown_and_never_over_the_prompt(
 
         await pilot.click("Toast")
         await until(pilot, lambda: not told(pilot))
+
+
+@pytest.mark.parametrize("size", [(80, 24), (60, 16)])
+async def test_it_makes_way_for_the_selected_row_and_the_field_of_a_list(
+    project: Path, size: tuple[int, int]
+) -> None:
+    async with app_over(ScriptedAgent(project)).run_test(size=size, notifications=True) as pilot:
+        await opened(pilot)
+        await pilot.press("ctrl+p")
+        await until(pilot, lambda: isinstance(pilot.app.screen, Palette))
+        entries = pilot.app.screen.query_one(SelectList)
+        pilot.app.notify("three " * 40, timeout=600)
+        for _ in range(6):
+            await pilot.press("down")
+            await until(pilot, lambda: place_of(pilot) and place_of(pilot).y >= 0)
+            row = entries.region.y + entries.selected - entries.scroll_offset.y
+            assert row not in place_of(pilot).line_range
+            assert not place_of(pilot).overlaps(pilot.app.screen.query_one("#palette-filter").region)
+
+
+@pytest.mark.parametrize("size", [(60, 16), (40, 12)])
+async def test_it_is_never_over_a_question(project: Path, size: tuple[int, int]) -> None:
+    agent = ScriptedAgent(project, [asks(replace(EDIT, detail=DIFF * 9))])
+    async with app_over(agent).run_test(size=size, notifications=True) as pilot:
+        await opened(pilot)
+        await send(pilot, "go")
+        panel = await asked(pilot)
+        pilot.app.notify("three " * 60, timeout=600)
+        await until(pilot, lambda: told(pilot))
+        await pilot.pause()
+        # The first line of `seen` names the screen.
+        covered = {y - 1 for y, line in enumerate(seen(pilot).splitlines()) if "three" in line}
+        assert covered.isdisjoint(panel.region.line_range)
+        assert covered.isdisjoint(prompt_of(pilot).region.line_range)
+        assert covered or size == (40, 12)
 
 
 @pytest.mark.parametrize(("size", "covered"), [((100, 30), "padding"), ((60, 16), "keys")])
