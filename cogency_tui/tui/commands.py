@@ -93,7 +93,7 @@ COMMANDS = (
         "profile", "What the agent remembers about you", "profile", lambda: PROFILE_CHOICES, group="Project"
     ),
     SlashCommand("theme", "Choose a color theme", "set_theme", lambda: tuple(theme_choices()), group="View"),
-    SlashCommand("settings", "View and change all settings", "settings", group="View"),
+    SlashCommand("settings", "View and change all settings", "settings", takes="[OPTION]", group="View"),
     SlashCommand("keys", "All keys and how to remap them", "show_keys", group="Help"),
     SlashCommand("help", "Keys and commands", "help", group="Help"),
     SlashCommand("doctor", "Check the installation", "doctor", group="Help"),

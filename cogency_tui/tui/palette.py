@@ -1,11 +1,12 @@
-"""The command palette: every command and every action that works here, with its key, found by typing.
+"""The command palette: every command and every action that works here, with its key, found by typing. The
+options are found, too, by label or key, and open the settings there.
 
 The actions are the bindings that are active on the screen below: those of the screen, the app and the focused
 pane. The entries used last come first.
 """
 
 import asyncio
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, TypeAlias, cast
 
@@ -18,6 +19,7 @@ from textual.widget import Widget
 from textual.widgets import Input, TextArea
 
 from cogency_tui import private_files
+from cogency_tui.config.options import options
 from cogency_tui.safe_text import one_line
 from cogency_tui.tui.action_groups import group_of, in_order
 from cogency_tui.tui.commands import SlashCommand
@@ -35,7 +37,8 @@ _FILE_NAME = "recent-actions.json"
 
 
 class Entry(msgspec.Struct, frozen=True):
-    """An action of `node`, with the key that runs it; `command` is its name with the slash, if it has one."""
+    """An action of `node`, with the key that runs it. `command` is its name with the slash, if it has one; of
+    an option, which only the filter finds, it is the option's key."""
 
     id: str
     title: str
@@ -44,6 +47,7 @@ class Entry(msgspec.Struct, frozen=True):
     node: "App[object] | Widget"
     key: str = ""
     command: str = ""
+    is_option: bool = False
 
 
 class EntryRow(msgspec.Struct, frozen=True):
@@ -69,7 +73,21 @@ def entries_of(screen: Screen[Any], commands: Sequence[SlashCommand]) -> list[En
             taken.add(each.binding.action)
             entries.append(_action_entry(each, screen))
     order = in_order([each.group for each in entries])
-    return sorted(entries, key=lambda each: order.index(each.group))
+    ordered = sorted(entries, key=lambda each: order.index(each.group))
+    settings = next((command for command in commands if command.handler == "settings"), None)
+    return [*ordered, *(_option_entries(settings, screen) if settings else ())]
+
+
+_OPTION = "Settings: "
+
+
+def _option_entries(settings: SlashCommand, screen: Screen[Any]) -> Iterator[Entry]:
+    """An entry for each option, which opens the settings there."""
+    for each in options().values():
+        title = f"{_OPTION}{each.label}"
+        action = settings.action(each.key)
+        id = f"option.{each.key}"
+        yield Entry(id, title, settings.group, action, screen, command=each.key, is_option=True)
 
 
 def _actions_of(command: SlashCommand) -> tuple[str, str]:
@@ -106,6 +124,8 @@ def list_rows(entries: Sequence[Entry], recent: Sequence[str]) -> list[Row]:
     rows: list[Row] = [Heading("Recent"), *last] if last else []
     group = ""
     for entry in entries:
+        if entry.is_option:
+            continue
         if entry.group != group:
             group = entry.group
             rows += [*([Heading("")] if rows else []), Heading(group)]
@@ -121,14 +141,31 @@ def find_rows(entries: Sequence[Entry], query: str) -> list[Row]:
     return [row for _rank, row in found]
 
 
-def _hit(entry: Entry, query: str) -> tuple[tuple[int, bool], EntryRow] | None:
-    """The rank of an entry, if it matches; a command matches better than a title."""
+_Rank: TypeAlias = tuple[int, bool, bool]
+
+
+def _hit(entry: Entry, query: str) -> tuple[_Rank, EntryRow] | None:
+    """The rank of an entry, if it matches; a command matches better than a title, and both than an option."""
+    if entry.is_option:
+        return _hit_option(entry, query)
     by_command = match(query, entry.command[1:]) if entry.command else None
     by_title = _compact(match(query, entry.title))
     if by_command and (not by_title or by_command[0] <= by_title[0]):
         rank, marks = by_command
-        return (rank, False), EntryRow(entry, tuple(at + 1 for at in marks), in_command=True)
-    return ((by_title[0], True), EntryRow(entry, by_title[1])) if by_title else None
+        return (rank, False, False), EntryRow(entry, tuple(at + 1 for at in marks), in_command=True)
+    return ((by_title[0], True, False), EntryRow(entry, by_title[1])) if by_title else None
+
+
+def _hit_option(entry: Entry, query: str) -> tuple[_Rank, EntryRow] | None:
+    """The rank of an option, by its label or its key, as a whole."""
+    by_label = match(query, entry.title.removeprefix(_OPTION))
+    if by_label and by_label[0] is not Rank.LETTERS:
+        marks = tuple(at + len(_OPTION) for at in by_label[1])
+        return (by_label[0], True, True), EntryRow(entry, marks)
+    by_key = match(query, entry.command)
+    if by_key and by_key[0] is not Rank.LETTERS:
+        return (by_key[0], True, True), EntryRow(entry, by_key[1], in_command=True)
+    return None
 
 
 _DENSE = 3

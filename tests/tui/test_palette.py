@@ -13,6 +13,7 @@ from cogency_tui.tui.kit.lines import cells
 from cogency_tui.tui.kit.select_list import Heading
 from cogency_tui.tui.palette import EntryRow, Palette, draw_row, entries_of
 from cogency_tui.tui.recall.screen import RecallScreen
+from cogency_tui.tui.settings.screen import SettingsScreen
 from tests.tui.driving import app_over, files_of, main_of, prompt_of, send, shown, until
 from tests.tui.scripted import ScriptedAgent
 
@@ -146,3 +147,47 @@ async def test_a_command_that_the_filter_found_is_shown_on_a_narrow_screen(proje
         await until(pilot, lambda: len(titles(screen)) == 1)
         (line,) = (each for each in shown(screen.rows).splitlines() if "/timeline" in each)
         assert "Browse the conversation …" in line
+
+
+@pytest.mark.parametrize(
+    ("typed", "first", "option"),
+    [
+        ("vim", "Settings: Vim keys", "vim"),
+        ("spending limit per tu", "Settings: Spending limit per turn", "budget.turn.hard"),
+        ("budget.turn.hard", "Settings: Spending limit per turn", "budget.turn.hard"),
+    ],
+)
+async def test_an_option_is_found_by_label_or_key_and_opens_the_settings_there(
+    project: Path, typed: str, first: str, option: str
+) -> None:
+    async with app_over(ScriptedAgent(project)).run_test(size=(120, 40)) as pilot:
+        screen = await palette(pilot)
+        assert not any(title.startswith("Settings:") for title in titles(screen))
+        await pilot.press(*(key if key != " " else "space" for key in typed))
+        await until(pilot, lambda: titles(screen)[:1] == [first])
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(pilot.app.screen, SettingsScreen))
+        settings = pilot.app.screen
+        assert isinstance(settings, SettingsScreen)
+        await until(pilot, lambda: settings.rows.key == option)
+
+
+async def test_an_exact_command_comes_before_the_option_of_that_name(project: Path) -> None:
+    async with app_over(ScriptedAgent(project)).run_test(size=(120, 40)) as pilot:
+        screen = await palette(pilot)
+        await pilot.press(*"theme")
+        await until(pilot, lambda: "Settings: Color theme" in titles(screen))
+        assert titles(screen)[0] == "Choose a color theme"
+
+
+async def test_settings_with_other_words_are_filtered_by_them(project: Path) -> None:
+    async with app_over(ScriptedAgent(project)).run_test(size=(120, 40)) as pilot:
+        await send(pilot, "/settings vim")
+        await until(pilot, lambda: isinstance(pilot.app.screen, SettingsScreen))
+        await pilot.press("escape")
+        await until(pilot, lambda: pilot.app.screen is main_of(pilot))
+        await send(pilot, "/settings spending")
+        await until(pilot, lambda: isinstance(pilot.app.screen, SettingsScreen))
+        settings = pilot.app.screen
+        assert isinstance(settings, SettingsScreen)
+        assert settings.query_one("#settings-filter", FilterField).value == "spending"

@@ -26,8 +26,8 @@ class SettingsCommands(FeatureCommands):
     def handlers(self) -> dict[str, Handler]:
         return {"settings": self.show_settings, "set_theme": self.choose_theme}
 
-    def show_settings(self, _argument: str = "") -> None:
-        """Show all options, with links to the screens of other settings."""
+    def show_settings(self, option: str = "") -> None:
+        """Show all options, from this one, with links to the screens of other settings."""
         from cogency_tui.tui.settings.model import SettingsDesk
         from cogency_tui.tui.settings.screen import SettingsScreen
 
@@ -35,7 +35,8 @@ class SettingsCommands(FeatureCommands):
             await self._screen.run_action(f"command({handler!r})")
 
         desk = SettingsDesk(self._agent, appearance_of(self._screen), self._follow)
-        app_of(self._screen).push_screen(SettingsScreen(desk, short_path(desk.own.path), open_screen))
+        path = short_path(desk.own.path)
+        app_of(self._screen).push_screen(SettingsScreen(desk, path, open_screen, option=option))
 
     async def _follow(self, key: str) -> None:
         """Apply the changed option to the screen."""

@@ -15,7 +15,7 @@ from textual.widget import Widget
 from textual.widgets import Input
 
 from cogency_tui.agent.editable_options import Preference
-from cogency_tui.config.options import Option
+from cogency_tui.config.options import Option, options
 from cogency_tui.errors import CogencyError
 from cogency_tui.tui.kit.bar import Bar
 from cogency_tui.tui.kit.choice_dialog import ChoiceDialog, ChoiceRow
@@ -83,14 +83,21 @@ class SettingsScreen(ListDialog[None, Row]):
     ]
 
     def __init__(
-        self, desk: SettingsDesk, path: str, open_screen: Callable[[str], Awaitable[object]]
+        self,
+        desk: SettingsDesk,
+        path: str,
+        open_screen: Callable[[str], Awaitable[object]],
+        *,
+        option: str = "",
     ) -> None:
+        """`option` is the key of the one to select, or else words to filter by."""
         rows: SelectList[Row] = SelectList(draw_setting, _key_of, id="settings-list")
         rows.notice = "No matching settings."
         super().__init__("settings", "Settings", rows, Note(self._draw_note, id="settings-note"))
         self._desk = desk
         self._path = path
         self._open_screen = open_screen
+        self._option = option
         self._words = ""
         self._unfolded: frozenset[str] = frozenset()
         self._problem = ""
@@ -107,7 +114,20 @@ class SettingsScreen(ListDialog[None, Row]):
         return [self._filter, self.rows, self._editor, self.note]
 
     def on_mount(self) -> None:
+        known = options().get(self._option)
+        if known is None and self._option:
+            self._filter.value = self._option
+            self._filter.display = True
+        elif known is not None:
+            self._unfolded = frozenset({known.group})
         self._show()
+        if known is not None:
+            self._select(known.key)
+
+    def _select(self, key: str) -> None:
+        if (place := self.rows.place_of(key)) is not None:
+            self.rows.select(place)
+            self.show_selected()
 
     def on_screen_resume(self, _event: events.ScreenResume) -> None:
         # The screen that was over this one is about to apply its answer.
@@ -283,8 +303,8 @@ class SettingsScreen(ListDialog[None, Row]):
         if self.is_attached:
             self._leave_field()
             self._show(again=True)
-            if key and (place := self.rows.place_of(key)) is not None:
-                self.rows.select(place)
+            if key:
+                self._select(key)
             self._saved, self._problem = saved, problem
             self.show_selected()
 
