@@ -194,7 +194,7 @@ class CogencyApp(App[int]):
             "Answer",
             show=False,
             id="focus_question",
-            tooltip="Focus the agent's question",
+            tooltip="Go to the agent's question, or back from it",
         ),
         Binding(
             "ctrl+l",
@@ -496,7 +496,11 @@ class CogencyApp(App[int]):
         self._main.place_question()
 
     def action_focus_question(self) -> None:
-        self._main.focus_question()
+        self._main.enter_or_leave_question()
+
+    def key_label(self, action: str) -> str:
+        """The key to a question leads back from it; the keys on the screen show it only there."""
+        return "back" if action == "focus_question" else ""
 
     def refresh_css(self, animate: bool = True) -> None:
         """Restyle everything; Textual calls this when the theme has changed."""

@@ -316,6 +316,10 @@ class MainScreen(PartialScreen[None]):
         """Focus a waiting question; return whether there is one that has no focus yet."""
         return self._features.questions.focus()
 
+    def enter_or_leave_question(self) -> None:
+        """Focus a waiting question on the screen on top, or go back from it."""
+        self._features.questions.enter_or_leave()
+
     def on_transcript_view_followed(self, event: "TranscriptView.Followed") -> None:
         self._display.show_following(event.following, event.new)
 

@@ -181,13 +181,6 @@ class QuestionPanel(Vertical, can_focus=True):
             id="question.more",
             tooltip="Show the other answers, where there is no room for all",
         ),
-        Binding(
-            "f6",
-            "leave",
-            "Back",
-            id="question.leave",
-            tooltip="Go back to the screen; the question waits",
-        ),
     ]
 
     def __init__(
@@ -447,7 +440,9 @@ class QuestionPanel(Vertical, can_focus=True):
         found = self.screen.active_bindings.get(event.key)
         active = found if found is not None and found.enabled else None
         action = active.binding.action if active is not None and active.node is self else ""
-        if action == "leave" or (action == "back" and (self._entered or not self._hands.has_escape())):
+        if active is not None and active.node is app_of(self):
+            return
+        if action == "back" and (self._entered or not self._hands.has_escape()):
             return
         if action in _ENTERING and not event.is_printable:
             self._enter()
@@ -503,8 +498,6 @@ class QuestionPanel(Vertical, can_focus=True):
     def _is_available(self, action: str, parameters: tuple[object, ...]) -> bool:
         if action == "back":
             return not self.answered
-        if action == "leave":
-            return self._away
         if action == "look":
             return self._accepts_keys and bool(self.question.round().waiting)
         if action == "select":
@@ -561,8 +554,10 @@ class QuestionPanel(Vertical, can_focus=True):
         self.origin = self.screen.focused
         self.screen.set_focus(self)
 
-    def action_leave(self) -> None:
-        """Go back to where the user entered the question from."""
+    def leave(self) -> None:
+        """Go back to where the user entered the question from; on the main screen, panes have that key."""
+        if not self._away:
+            return
         origin = self.origin
         self.screen.set_focus(origin if origin is not None and origin.is_attached else None)
 
@@ -576,7 +571,7 @@ class QuestionPanel(Vertical, can_focus=True):
 
     def key_hints(self) -> Hints:
         """On a screen with keys of its own, only the way back: those of the screen do nothing."""
-        return Hints(["leave"] if self._away else [], alone=self._away)
+        return Hints(["focus_question"] if self._away else [], alone=self._away)
 
     def on_announcement_pressed(self, event: Announcement.Pressed) -> None:
         event.stop()

@@ -99,6 +99,11 @@ class Questions:
         panel.action_take_focus()
         return True
 
+    def enter_or_leave(self) -> None:
+        """Focus the question on the screen on top, or go back from it to that screen."""
+        if not self.focus() and self._panel is not None:
+            self._panel.leave()
+
     def _replace(self, top: Screen[Any], asked: Bridge.Asked | None) -> None:
         """Mount the question on `top` in place of the one before."""
         from cogency_tui.tui.questions.panel import Hands, QuestionPanel
