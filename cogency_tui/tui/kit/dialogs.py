@@ -79,8 +79,9 @@ STYLES = Path(__file__).parent.parent / "styles" / "dialogs.tcss"
 SHORT, LOW = 24, 30
 """Lines of a screen below which a dialog takes all of it, and below which its foot is one line."""
 
-SLIM = 104
-"""Columns of a screen below which a dialog has its full width."""
+SLIM, NARROW_FOR_WIDE = 112, 156
+"""Columns of a screen below which a dialog, and a wide one, has its full width: beside it would be less than
+eight."""
 
 Choice: TypeAlias = tuple[str, str, str]
 """A key as it is bound (or symbols for several), the label of its answer, and its action."""
@@ -190,6 +191,7 @@ class Dialog(ModalScreen[Result], AnsweringScreen[Result]):
         self.set_class(event.size.height < SHORT, "-short")
         self.set_class(event.size.height < LOW, "-low")
         self.set_class(event.size.width < SLIM, "-slim")
+        self.set_class(event.size.width < NARROW_FOR_WIDE, "-slim-for-wide")
 
     def on_choices_chosen(self, event: Choices.Chosen) -> None:
         event.stop()

@@ -4,6 +4,7 @@ from typing import ClassVar
 
 from rich.segment import Segment
 from textual.binding import Binding, BindingType
+from textual.screen import ModalScreen
 
 from cogency_tui.config.themes import AUTO, Palette, load_palette, theme_choices
 from cogency_tui.errors import ConfigError
@@ -12,6 +13,7 @@ from cogency_tui.tui.kit.dialogs import Choice
 from cogency_tui.tui.kit.lines import Line, fit, width_of
 from cogency_tui.tui.kit.list_dialog import ListDialog
 from cogency_tui.tui.kit.select_list import SelectList, list_keys
+from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.settings.active_theme import appearance_of
 from cogency_tui.tui.theme_styles import ThemeStyles, theme_styles_of
 
@@ -73,8 +75,18 @@ class ThemePicker(ListDialog[bool, str]):
         self._before = appearance_of(self).chosen
 
     def on_mount(self) -> None:
+        self._show_conversation(True)
         self.rows.show(theme_choices(), self._before)
         self.show_selected()
+
+    def on_unmount(self) -> None:
+        self._show_conversation(False)
+
+    def _show_conversation(self, shown: bool) -> None:
+        """Hide the dialogs from which this one was opened: the conversation shows the theme."""
+        for screen in app_of(self).screen_stack:
+            if isinstance(screen, ModalScreen) and screen is not self:
+                screen.set_class(shown, "-under-preview")
 
     def choices(self) -> list[Choice]:
         return [

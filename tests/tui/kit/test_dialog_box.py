@@ -8,7 +8,9 @@ from textual.pilot import Pilot
 from cogency_tui.tui.app import CogencyApp
 from cogency_tui.tui.kit.dialogs import Choices, DialogBox
 from cogency_tui.tui.models.screen import PickerScreen
-from tests.tui.driving import app_over, send, until
+from cogency_tui.tui.settings.screen import SettingsScreen
+from cogency_tui.tui.settings.theme_picker import ThemePicker
+from tests.tui.driving import app_over, seen, send, until
 from tests.tui.scripted import ScriptedAgent
 
 
@@ -57,13 +59,15 @@ async def test_it_takes_the_whole_of_a_short_screen(project: Path) -> None:
 
 
 @pytest.mark.parametrize("command", ["/settings", "/model", "/help", "/theme"])
-@pytest.mark.parametrize("size", [(103, 45), (80, 24)])
-async def test_no_slivers_of_the_conversation_are_beside_it(
-    project: Path, command: str, size: tuple[int, int]
-) -> None:
-    async with app_in(project).run_test(size=size) as pilot:
+async def test_no_slivers_of_the_conversation_are_beside_it(project: Path, command: str) -> None:
+    async with app_in(project).run_test(size=(60, 45)) as pilot:
         box = await opened(pilot, command)
-        assert (box.region.x, box.region.width) == (0, size[0])
+        for width in range(60, 210, 10):
+            await pilot.resize_terminal(width, 45)
+            await until(pilot, lambda width=width: pilot.app.size.width == width)
+            await pilot.pause()
+            beside = pilot.app.size.width - box.region.width
+            assert beside == 0 or box.region.x >= 7
 
 
 async def test_themes_are_previewed_above_their_list(project: Path) -> None:
@@ -71,3 +75,19 @@ async def test_themes_are_previewed_above_their_list(project: Path) -> None:
         box = await opened(pilot, "/theme")
         assert (box.region.x, box.region.width, box.region.bottom) == (0, 120, 40)
         assert box.region.y > 15
+
+
+async def test_themes_are_previewed_in_the_conversation_also_from_the_settings(project: Path) -> None:
+    async with app_in(project).run_test(size=(120, 45)) as pilot:
+        await opened(pilot, "/settings")
+        settings = pilot.app.screen
+        assert isinstance(settings, SettingsScreen)
+        before = seen(pilot)
+        assert "explain what this project does" not in before
+        # The last row is /theme.
+        await pilot.press("end", "enter")
+        await until(pilot, lambda: isinstance(pilot.app.screen, ThemePicker))
+        await until(pilot, lambda: "explain what this project does" in seen(pilot))
+        assert "nothing changed" not in seen(pilot)
+        await pilot.press("escape")
+        await until(pilot, lambda: pilot.app.screen is settings and "nothing changed" in seen(pilot))
