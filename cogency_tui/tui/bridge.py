@@ -178,7 +178,8 @@ class Bridge:
             pages = with_compactions(pages, covered)
         transcript = await read_transcript(pages)
         transcript.pin(await Pins(store.database).places(conversation_id))
-        if (known := await store.conversation(conversation_id)) is not None:
+        known = await store.conversation(conversation_id)
+        if known is not None:
             transcript.entitle(known.title)
             parent = await store.conversation(known.parent) if known.parent and not known.call else None
             transcript.inherits_title = parent is not None and parent.title == known.title
@@ -186,7 +187,8 @@ class Bridge:
         if await store.database.read(partial(is_estimated, conversation_id=conversation_id)):
             total["estimated"] = True
         self.conversation_id = conversation_id
-        self.retryable = transcript.report_failure()
+        is_new_fork = known is not None and known.forked_after is not None
+        self.retryable = transcript.report_failure(is_new_fork=is_new_fork)
         return transcript, total
 
     async def is_imported(self) -> bool:

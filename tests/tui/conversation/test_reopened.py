@@ -110,6 +110,31 @@ async def test_an_interrupted_turn_says_so_once(project: Path) -> None:
     assert mark.startswith("■ Interrupted · ")
 
 
+async def test_an_interrupted_call_and_a_fork_within_a_turn_are_no_failures(project: Path) -> None:
+    sleep, again = block("shell", command="sleep 60"), block("list", path=".")
+    provider = ScriptedProvider(again, sleep)
+    agent, id = agent_of(project, provider), new_conversation_id()
+    agent.permissions = "auto"
+    try:
+        async for event in agent.stream("go", conversation_id=id):
+            if event["type"] == "execute" and len(provider.sent) == 2:
+                agent.interrupt(id)
+        store = await agent.store()
+        interrupted = await reopened(agent, id)
+        listed = next(
+            number for number, event in await store.numbered_events(id) if event["type"] == "result"
+        )
+        fork = await Forks(store.database).fork(id, listed)
+        forked = await reopened(agent, fork.id)
+    finally:
+        await agent.close()
+
+    assert isinstance(interrupted.units[-1], TurnEnd)
+    assert interrupted.failure is None
+    assert isinstance(forked.units[1], CallUnit)
+    assert forked.failure is None
+
+
 async def test_each_summary_has_its_line_where_it_was_made(project: Path) -> None:
     provider = ScriptedProvider("Hello.", "They greeted.", "Bye.", "They parted.")
     agent, id = agent_of(project, provider), new_conversation_id()
