@@ -23,8 +23,8 @@ _COVERED = """
         OR unit NOT IN (SELECT unit FROM events WHERE conversation_id = ?1 AND type = 'call')
     )
 """
-"""Counts messages and calls. A result belongs to its call, but that of a malformed call has none; an error that
-ended a turn is in no context."""
+"""Counts messages and calls. A result belongs to its call, but that of a malformed call has none. The error
+that ended a turn is in no context."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from functools import partial
 from time import time
 from typing import TYPE_CHECKING, Any
 
+from textual import events
 from textual.screen import Screen
 
 from cogency_tui.errors import CogencyError
@@ -138,6 +139,21 @@ class ConversationCommands(FeatureCommands):
             self._display.follow()
             self._bridge.retry()
         return failed
+
+    def confirm_fork(self, unit: int, letter: str) -> None:
+        """Fork after `unit` once the user confirms it. A text that `letter` has begun goes to the prompt."""
+        from cogency_tui.tui.conversation.fork_dialog import ForkDialog
+
+        async def answered(answer: bool | str | None) -> None:
+            if isinstance(answer, str):
+                prompt = self._screen.query_one(Prompt)
+                self._screen.set_focus(prompt)
+                prompt.take(events.Paste(answer))
+            elif answer:
+                await self.fork(unit=unit)
+
+        if self.idle() and self.begun():
+            app_of(self._screen).push_screen(ForkDialog(letter), answered)
 
     async def fork(self, _argument: str = "", *, unit: int | None = None) -> None:
         """Switch to a fork that ends with `unit`, by default with the whole conversation. A fork at a

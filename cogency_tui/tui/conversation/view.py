@@ -121,10 +121,11 @@ class Conversation(TranscriptView):
             super().__init__()
 
     class ForkRequested(Message):
-        """The user asks to continue from unit `unit` in a fork."""
+        """The user asks to continue from unit `unit` in a fork, with the key `letter` if that is one."""
 
-        def __init__(self, unit: int) -> None:
+        def __init__(self, unit: int, letter: str = "") -> None:
             self.unit = unit
+            self.letter = letter
             super().__init__()
 
     class ReviewRequested(Message):
@@ -321,12 +322,19 @@ class Conversation(TranscriptView):
 
     def action_fork(self) -> None:
         """Request a fork that ends with the unit of the block."""
-        if (cursor := self.cursor.place) is not None:
-            self.post_message(self.ForkRequested(self.document.shown_in(*cursor)[-1]))
+        self._request_fork("fork")
 
     def action_edit(self) -> None:
         """Request a fork before the user's message at the cursor, with its text in the prompt."""
-        self.action_fork()
+        self._request_fork("edit")
+
+    def _request_fork(self, action: str) -> None:
+        if (cursor := self.cursor.place) is None:
+            return
+        bound = self.screen.active_bindings.items()
+        keys = (key for key, each in bound if each.node is self and each.binding.action == action)
+        letter = next((key for key in keys if len(key) == 1), "")
+        self.post_message(self.ForkRequested(self.document.shown_in(*cursor)[-1], letter))
 
     def action_review(self) -> None:
         """Request the review of the changes made by the call of the block."""

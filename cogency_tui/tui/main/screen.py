@@ -327,7 +327,7 @@ class MainScreen(PartialScreen[None]):
         self._display.select_call(event.unit)
 
     async def on_conversation_fork_requested(self, event: "Conversation.ForkRequested") -> None:
-        await self._features.conversations.fork(unit=event.unit)
+        self._features.conversations.confirm_fork(event.unit, event.letter)
 
     def on_conversation_review_requested(self, event: "Conversation.ReviewRequested") -> None:
         self._features.review.open(call=event.call)

@@ -1,17 +1,30 @@
 """Where a fork ends, and the fork itself: in a real store."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
+from textual.pilot import Pilot
 
 from cogency_tui.agent.agent import Agent
 from cogency_tui.protocol.events import Event
 from cogency_tui.tui.conversation.fork import last_event
+from cogency_tui.tui.conversation.fork_dialog import ForkDialog
 from cogency_tui.tui.status.header import Header
 from cogency_tui.tui.transcript.units import UserMessage
-from tests.tui.driving import at_work, conversation_of, finished, main_of, prompt_of, send, shown, until
+from tests.tui.driving import (
+    app_over,
+    at_work,
+    conversation_of,
+    finished,
+    main_of,
+    prompt_of,
+    send,
+    shown,
+    until,
+)
 from tests.tui.reading import fed
-from tests.tui.scripted import call, error, failure, respond, result, think, user, user_command
+from tests.tui.scripted import ScriptedAgent, call, error, failure, respond, result, think, user, user_command
 
 EVENTS: list[Event] = [
     user("one"),
@@ -86,6 +99,30 @@ def test_a_fork_after_the_users_commands_loses_no_turn(unit: int, ends: int) -> 
     assert last_event(fed(events), unit, list(enumerate(events, 100))) == ends
 
 
+async def confirm_fork(pilot: Pilot[Any], key: str) -> None:
+    await pilot.press(key)
+    await until(pilot, lambda: isinstance(pilot.app.screen, ForkDialog))
+    await pilot.press("enter")
+
+
+@pytest.mark.parametrize("key", ["f", "e"])
+async def test_a_text_that_begins_with_the_key_goes_to_the_prompt(project: Path, key: str) -> None:
+    async with app_over(ScriptedAgent(project, [respond("Done.")])).run_test() as pilot:
+        await send(pilot, "go")
+        await finished(pilot)
+        view, bridge = conversation_of(pilot), main_of(pilot).bridge
+        before = bridge.conversation_id
+        view.focus()
+        view.go_to_unit(0)
+        await pilot.press(key)
+        await until(pilot, lambda: isinstance(pilot.app.screen, ForkDialog))
+        await pilot.press("i")
+        await until(pilot, lambda: prompt_of(pilot).text == f"{key}i")
+        await pilot.press("x")
+        await until(pilot, lambda: prompt_of(pilot).text == f"{key}ix")
+        assert bridge.conversation_id == before
+
+
 @pytest.mark.exhaustive
 async def test_f_goes_on_in_a_fork_up_to_the_block(project: Path) -> None:
     agent = Agent("offline", project=project, data=project.parent / "data", permissions="auto")
@@ -104,7 +141,7 @@ async def test_f_goes_on_in_a_fork_up_to_the_block(project: Path) -> None:
         view.focus()
         view.go_to_unit(second - 1)
 
-        await pilot.press("f")
+        await confirm_fork(pilot, "f")
         await until(pilot, lambda: bridge.conversation_id != first)
         await until(pilot, lambda: len(view.transcript.units) == second)
         assert "list the files again" not in shown(view)
@@ -129,7 +166,7 @@ async def test_f_goes_on_in_a_fork_up_to_the_block(project: Path) -> None:
         fork_id = bridge.conversation_id
         view.focus()
         view.go_to_unit(0)
-        await pilot.press("f")
+        await confirm_fork(pilot, "f")
         await until(pilot, lambda: bridge.conversation_id != fork_id)
         await until(pilot, lambda: prompt_of(pilot).text == "list the files")
         assert prompt_of(pilot).has_focus
