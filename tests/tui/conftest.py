@@ -22,3 +22,4 @@ def project() -> Path:
 def short_pause(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the clock of the test alone say how long a question takes no answer."""
     monkeypatch.setattr(question_panel, "PAUSE", 0.01)
+    monkeypatch.setattr(question_panel, "FOLLOWING_PAUSE", 0.01)

@@ -2,9 +2,10 @@
 takes the answer.
 
 Invariants: a yes counts only after its whole subject was visible in the window at its present size, and the
-terminal has taken the frame; no key counts within `PAUSE` after the panel appears, or after a key that is not
-the question's, nor while the prompt has text, unless the user has entered the question; a panel answers once.
-Only the key for a reason, which decides nothing yet, counts at once in a question that follows an answer.
+terminal has taken the frame; no key counts within `PAUSE` (`FOLLOWING_PAUSE` in a question that follows an
+answer) after the panel appears, or after a key that is not the question's, nor while the prompt has text,
+unless the user has entered the question; a panel answers once. Only the key for a reason, which decides nothing
+yet, counts at once in a question that follows an answer.
 In a low window the answers have two pages: only a key on the page that is shown counts.
 
 A key that does not count goes to the prompt, which has the cursor as long as none does. Those of answers, to
@@ -56,6 +57,9 @@ from cogency_tui.tui.theme_styles import ThemeStyles
 
 PAUSE = 0.8
 """Seconds without a key before a question accepts one: earlier keys are meant for the prompt."""
+
+FOLLOWING_PAUSE = 0.35
+"""The same after an answer to another question: a key that is pressed twice, or repeats, is no second one."""
 
 _SCROLLING = frozenset(f"scroll({lines})" for lines in (-10, -1, 1, 10))
 _ENTERING = _SCROLLING | {"select(1)", "select(-1)"}
@@ -200,6 +204,8 @@ class QuestionPanel(Vertical, can_focus=True):
         self._body = QuestionBody(self._draw, id="question-body")
         self._choices = Answers(answers_to(question), id="answers")
         self._follows = follows
+        self._passed_on = False
+        """True if input went to the prompt since the question last began to accept keys."""
         self._away = away
         self.origin: Widget | None = None
         """The widget from which the user entered the question."""
@@ -214,7 +220,7 @@ class QuestionPanel(Vertical, can_focus=True):
         """True if the terminal has taken the question: one that was never shown cannot be answered."""
         self.answered = False
         self.clock = clock
-        self._accepts_from = clock() + PAUSE
+        self._accepts_from = clock() + self._pause
         self._entered = False
         """True if the user has entered the question, so that its keys need no pause."""
         self._is_left = False
@@ -225,8 +231,6 @@ class QuestionPanel(Vertical, can_focus=True):
         """Keys of answers that do not count: not passed to the prompt yet."""
         self._scrolls = False
         """True after a letter that scrolled, until another key or a pause: the next one scrolls, too."""
-        self._passed_on = False
-        """True if input went to the prompt since the question last began to accept keys."""
 
     def compose(self) -> ComposeResult:
         yield Announcement(self.question, id="question-line")
@@ -358,12 +362,16 @@ class QuestionPanel(Vertical, can_focus=True):
 
         This also covers the click that brings the terminal to the front.
         """
-        self._accepts_from = self.clock() + PAUSE
+        self._accepts_from = self.clock() + self._pause
         self._entered = False
         self._choices.unselect()
         if not self._choices.deaf:
             self._show_deaf(True)
-            self._end_deaf_in(PAUSE)
+            self._end_deaf_in(self._pause)
+
+    @property
+    def _pause(self) -> float:
+        return FOLLOWING_PAUSE if self._follows and not self._passed_on else PAUSE
 
     def _show_deaf(self, deaf: bool) -> None:
         """Show whether keys are answers, or go to the prompt."""
@@ -384,7 +392,7 @@ class QuestionPanel(Vertical, can_focus=True):
         if self.answered or not self.is_attached:
             return
         if not self._is_shown():
-            self._accepts_from = self.clock() + PAUSE
+            self._accepts_from = self.clock() + self._pause
         self._show_hint()
         if not self._accepts_keys:
             wait = self._accepts_from - self.clock()

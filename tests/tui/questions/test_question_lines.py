@@ -25,6 +25,7 @@ from cogency_tui.tui.kit.dialogs import Confirmation, DialogBody
 from cogency_tui.tui.kit.footer import Footer
 from cogency_tui.tui.main.features import PANES_STYLES
 from cogency_tui.tui.prompt.completion import Completion
+from cogency_tui.tui.questions import panel as question_panel
 from cogency_tui.tui.questions.announcement import Announcement
 from cogency_tui.tui.questions.answer_lines import Answers, MoreLine
 from cogency_tui.tui.questions.panel import PAUSE, Hands, QuestionPanel
@@ -711,6 +712,24 @@ async def test_letters_belong_to_a_text_in_the_prompt_until_the_question_is_ente
         await pilot.press("y")
         await until(pilot, lambda: [answer.allow for answer in agent.answers] == [True])
         assert prompt_of(pilot).text == "mayyan"
+
+
+async def test_a_question_that_follows_an_answer_accepts_keys_sooner(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    agent = ScriptedAgent(project, [asks(COMMAND), asks(EDIT), respond("on")])
+    async with app_over(agent).run_test(size=(100, 30)) as pilot:
+        await opened(pilot)
+        await send(pilot, "go")
+        first = await asked(pilot)
+        await until(pilot, lambda: not first.query_one(Answers).deaf)
+        monkeypatch.setattr(question_panel, "PAUSE", 1_000)
+        await pilot.press("y")
+        await until(pilot, lambda: question_of(pilot) not in (None, first))
+        second = await asked(pilot)
+        await until(pilot, lambda: not second.query_one(Answers).deaf)
+        await pilot.press("n")
+        await until(pilot, lambda: [answer.allow for answer in agent.answers] == [True, False])
 
 
 async def test_the_prompt_has_the_cursor_as_long_as_letters_go_there(project: Path) -> None:
