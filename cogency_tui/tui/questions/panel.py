@@ -4,8 +4,8 @@ takes the answer.
 Invariants: a yes counts only after its whole subject was visible in the window at its present size, and the
 terminal has taken the frame; no key counts within `PAUSE` (`FOLLOWING_PAUSE` in a question that follows an
 answer) after the panel appears, or after a key that is not the question's, nor while the prompt has text,
-unless the user has entered the question; a panel answers once. Only the key for a reason, which decides nothing
-yet, counts at once in a question that follows an answer.
+unless the user has entered the question; a panel answers once. Only the key for a reason, which decides
+nothing yet, counts at once in a question that follows an answer.
 In a low window the answers have two pages: only a key on the page that is shown counts.
 
 A key that does not count goes to the prompt, which has the cursor as long as none does. Those of answers, to
