@@ -80,6 +80,14 @@ def change_of(edit: Edit) -> FileChange:
     return FileChange(edit.path, edit.before, edit.after, edit.old_path, edit.made)
 
 
+def is_moved(one: FileChange, other: FileChange) -> bool:
+    """Return whether the content that was at the path of `one` before came to that of `other`: reverting that
+    alone removes it.
+    """
+    before = one.before
+    return before.size > 0 and before.holds(other.after) and not before.holds(other.before)
+
+
 def histories(edits: Iterable[Edit], undone: Collection[int] = ()) -> list[FileHistory]:
     """The histories of all files, given edits oldest first.
 

@@ -9,7 +9,7 @@ from bisect import insort
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from cogency_tui.agent.edits.file_history import topmost
+from cogency_tui.agent.edits.file_history import is_moved, topmost
 from cogency_tui.agent.edits.prior_contents import Contents
 from cogency_tui.agent.edits.undo_selection import ReversalStep
 from cogency_tui.errors import WorkspaceError
@@ -92,6 +92,7 @@ class Reversal:
         self._former: dict[str, tuple[str, ...]] = {}
         self._blocked: dict[str, str] = {}
         """Paths that stay as they are, each with the path of its obstacle."""
+        self._steps: list[ReversalStep] = []
 
     def take_back(self, step: ReversalStep) -> None:
         """Revert a change. Steps are given last one first.
@@ -100,6 +101,7 @@ class Reversal:
             StoreError: a stored content cannot be read.
         """
         change = step.change
+        self._steps.append(step)
         if step.former:
             known = self._former.get(change.path, ())
             self._former[change.path] = tuple(dict.fromkeys((*step.former, *known)))
@@ -147,6 +149,20 @@ class Reversal:
             plan.made = made
             plan.undoes += undoes
 
+    def hold_back(self) -> None:
+        """Leave the files that content of an obstructed path was moved to: reverted alone, they would lose
+        it.
+        """
+        self._settle()
+        obstructed = [step for step in self._steps if step.change.path in self._blocked]
+        while obstructed:
+            change = obstructed.pop().change
+            for step in self._steps:
+                if step.change.path not in self._blocked and is_moved(change, step.change):
+                    reason = f"it has the content of {shown(change.path)}, which cannot be reverted"
+                    self._block(step, self._plan_of(step.change.path).now, _Blocked(reason))
+                    obstructed.append(step)
+
     def former(self, path: str) -> tuple[str, ...]:
         """The names under which the file at a path was changed, if it was renamed since."""
         return self._former.get(path, ())
@@ -157,8 +173,7 @@ class Reversal:
         A change that undoes edits without changing a file is among the changes: these edits count as
         reverted.
         """
-        self._place_moving(0)
-        self._block_waiting()
+        self._settle()
         removed = {path for path, plan in self._plans.items() if plan.then.kind == "absent"}
         for path, plan in list(self._plans.items()):
             below = self._contents.below(path) if plan.now.kind == "absent" != plan.then.kind else None
@@ -171,6 +186,11 @@ class Reversal:
         changes = [self._change(path) for path in paths]
         changes = [change for change in changes if change.kind != "snapshot" or change.undoes]
         return changes, sorted(self._obstacles.values(), key=lambda obstacle: obstacle.path)
+
+    def _settle(self) -> None:
+        """Place the files that are still on their way, or block them."""
+        self._place_moving(0)
+        self._block_waiting()
 
     def _change(self, path: str) -> FileChange:
         plan = self._plans[path]

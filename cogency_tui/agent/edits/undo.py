@@ -296,7 +296,11 @@ class Undo:
         )
 
     async def _plan(self, tool: str, chosen: Iterable[ReversalStep]) -> Plan:
-        return await self._journal.reading(lambda contents, blobs: plan_of(tool, chosen, contents, blobs))
+        # A guard reverts each protected file that it can.
+        together = tool != GUARD
+        return await self._journal.reading(
+            lambda contents, blobs: plan_of(tool, chosen, contents, blobs, together=together)
+        )
 
 
 def _named(paths: Sequence[str]) -> str:

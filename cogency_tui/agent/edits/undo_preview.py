@@ -128,11 +128,17 @@ def _reverting(edits: Collection[Edit]) -> str:
     return f"`cogency-tui edits revert {numbers}` reverts it anyway."
 
 
-def plan_of(tool: str, steps: Iterable[ReversalStep], contents: Contents, blobs: Blobs) -> Plan:
-    """The plan of reverting these steps, last one first. Errors as `planned`. Blocks."""
+def plan_of(
+    tool: str, steps: Iterable[ReversalStep], contents: Contents, blobs: Blobs, *, together: bool = False
+) -> Plan:
+    """The plan of reverting these steps, last one first. With `together`, an obstacle holds back what was
+    moved with it. Errors as `planned`. Blocks.
+    """
     reversal = Reversal(contents, blobs)
     for step in steps:
         reversal.take_back(step)
+    if together:
+        reversal.hold_back()
     return planned(tool, reversal, blobs)
 
 

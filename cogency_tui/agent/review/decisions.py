@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from cogency_tui.agent.edits.file_history import REVIEW, UNDO
+from cogency_tui.agent.edits.file_history import REVIEW, UNDO, is_moved
 from cogency_tui.agent.edits.prior_contents import Contents
 from cogency_tui.agent.edits.undo import Undo
 from cogency_tui.agent.edits.undo_preview import Plan, plan_of
@@ -77,8 +77,10 @@ class Decisions:
         trial = await self._source.journal.reading(plan)
         return await self._carry_out(NewAction("keep", target.path), snapshot, selections, REVIEW, trial)
 
-    async def revert(self, target: Target, *, for_good: bool = False) -> list[Edit]:
-        """Revert the agent's lines; those that were changed since are marked as in conflict."""
+    async def revert(self, target: Target, *, for_good: bool = False) -> tuple[list[Edit], list[str]]:
+        """Revert the agent's lines; those that were changed since are marked as in conflict. Return the edits
+        that this made, and the paths that were left because content of one in conflict was moved there.
+        """
         snapshot = await self._source.snapshot()
         selections = await selections_of(self._source, snapshot, target)
         whole = [
@@ -87,11 +89,11 @@ class Decisions:
             if _is_whole(selection) and not snapshot.reverted.issuperset(selection.edits)
         ]
 
-        def plan(contents: Contents, blobs: Blobs) -> _Trial:
+        def attempt(chosen: Sequence[Selection], contents: Contents, blobs: Blobs) -> _Trial:
             trial = _Trial()
-            ids = {id for selection in whole for id in selection.edits}
+            ids = {id for selection in chosen if selection in whole for id in selection.edits}
             trial.steps += snapshot.steps(ids)
-            for selection in selections:
+            for selection in chosen:
                 if selection in whole:
                     # Without the hunks: a redo of whole edits leaves their marks as they are.
                     trial.marks |= dict.fromkeys(map(Part, selection.edits), "reverted")
@@ -99,9 +101,20 @@ class Decisions:
                     _revert_lines(selection, contents, blobs, trial)
             return trial
 
-        trial = await self._source.journal.reading(plan)
+        def plan(contents: Contents, blobs: Blobs) -> tuple[_Trial, list[Selection]]:
+            chosen = list(selections)
+            while True:
+                trial = attempt(chosen, contents, blobs)
+                obstructed = _obstructed(chosen, trial, plan_of(UNDO, trial.steps, contents, blobs))
+                free = [each for each in chosen if each in obstructed or not _has_moved(obstructed, each)]
+                if free == chosen:
+                    return trial, chosen
+                chosen = free
+
+        trial, chosen = await self._source.journal.reading(plan)
         action = NewAction("revert", target.path)
-        return await self._carry_out(action, snapshot, selections, UNDO, trial, for_good=for_good)
+        made = await self._carry_out(action, snapshot, chosen, UNDO, trial, for_good=for_good)
+        return made, [each.path for each in selections if each not in chosen]
 
     async def edit(self, target: Target, text: str) -> list[Edit]:
         """Replace the lines of one hunk with the user's, and mark it as edited."""
@@ -265,6 +278,18 @@ def _revert_lines(selection: Selection, contents: Contents, blobs: Blobs, trial:
     for each in reversals:
         if each not in good:
             trial.marks |= dict.fromkeys(each.outline.parts, "conflict")
+
+
+def _obstructed(selections: Sequence[Selection], trial: _Trial, plan: Plan) -> list[Selection]:
+    """The selections that cannot be reverted, or only in part."""
+    failed = {each.edit for obstacle in plan.obstacles for each in obstacle.undoes}
+    failed |= {part.edit for part, state in trial.marks.items() if state == "conflict"}
+    return [each for each in selections if not failed.isdisjoint(each.edits)]
+
+
+def _has_moved(obstructed: Iterable[Selection], selection: Selection) -> bool:
+    """Return whether content of an obstructed file was moved to that of a selection."""
+    return any(is_moved(each.history.change, selection.history.change) for each in obstructed)
 
 
 def _pairs(undoes: Iterable[Undone]) -> Iterable[tuple[int, str]]:

@@ -218,11 +218,13 @@ class Target:
 class Outcome:
     """The outcome of an action: the edits that it made, and the conflicts left for the user to decide.
 
-    `conflicts` were left as they are, and are marked so; everything else was done.
+    `conflicts` were left as they are, and are marked so; `held` are the paths that were left with them, since
+    content was moved between them. Everything else was done.
     """
 
     edits: tuple[Edit, ...] = ()
     conflicts: tuple[Obstacle, ...] = ()
+    held: tuple[str, ...] = ()
 
 
 Fate = Literal["still there", "changed since", "moved", "gone", "unknown"]

@@ -220,13 +220,14 @@ class Review:
         """Revert the agent's lines; those of others stay.
 
         Hunks whose lines were changed since are left as they are, marked as in conflict, and returned as
-        `Outcome.conflicts`; all others are reverted together. `for_good` consents to the loss of contents
-        that are too large to be stored. Errors as `keep`.
+        `Outcome.conflicts`; so is, undecided, a file that content of theirs was moved to (`Outcome.held`).
+        All others are reverted together. `for_good` consents to the loss of contents that are too large to be
+        stored. Errors as `keep`.
         """
         async with self._lock:
-            made = await self._decisions.revert(target, for_good=for_good)
+            made, held = await self._decisions.revert(target, for_good=for_good)
             left = await conflicts.conflicts(self._source, target)
-        return Outcome(tuple(made), tuple(left))
+        return Outcome(tuple(made), tuple(left), tuple(held))
 
     async def edit(self, target: Target, text: str) -> Outcome:
         """Replace the lines of one hunk, in any state, with the user's; it counts as edited.

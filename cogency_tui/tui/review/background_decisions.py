@@ -72,13 +72,7 @@ class Deciding:
                     return None
                 outcome = await self._review.revert(target, for_good=True)
             if outcome.conflicts:
-                paths = ", ".join(one_line(each.path) for each in outcome.conflicts[:3])
-                if all(each.merged for each in outcome.conflicts):
-                    self._warn(
-                        f"The same lines were changed since: {paths}. Both versions are shown there (≠)."
-                    )
-                else:
-                    self._warn(f"Not everything could be reverted: {paths}. The reasons are shown there (≠).")
+                self._warn(_describe_conflicts(outcome))
             elif report:
                 files = {edit.path for edit in outcome.edits}
                 self._report(f"Reverted {plural(len(files), 'file')} (u undo)")
@@ -149,6 +143,16 @@ class Deciding:
 
     def _warn(self, text: str) -> None:
         app_of(self._screen).notify(text, severity="warning", markup=False)
+
+
+def _describe_conflicts(outcome: Outcome) -> str:
+    """The files that were not reverted."""
+    paths = ", ".join(one_line(each.path) for each in outcome.conflicts[:3])
+    held = ", ".join(map(one_line, outcome.held[:3]))
+    left = f" Left with it, because content was moved between them: {held}." if held else ""
+    if all(each.merged for each in outcome.conflicts):
+        return f"The same lines were changed since: {paths}. Both versions are shown there (≠).{left}"
+    return f"Not everything could be reverted: {paths}. The reasons are shown there (≠).{left}"
 
 
 def _restored(outcome: Outcome, text: str) -> str:
