@@ -176,8 +176,11 @@ def describe_undo(undo: "UndoRecord") -> str:
     """`↶ Undid turn 3: 2 files restored`."""
     files = plural(undo.files, "file")
     if undo.tool == "redo":
-        return f"↷ Redid turn {undo.turn}: {files} changed" if undo.turn else f"↷ Undid a restore of {files}"
-    return f"↶ Undid turn {undo.turn}: {files} restored" if undo.turn else f"↶ Restored {files}"
+        what = f"Redid turn {undo.turn}" if undo.turn else "Undid a restore"
+        return f"↷ {what}: {files if undo.files else 'no file'} changed"
+    if not undo.turn:
+        return f"↶ Restored {files}"
+    return f"↶ Undid turn {undo.turn}: {f'{files} restored' if undo.files else 'no file changed'}"
 
 
 def _turn_changes(lines: "TurnLines") -> TurnChanges:

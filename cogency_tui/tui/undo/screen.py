@@ -19,7 +19,7 @@ from cogency_tui.tui.kit.dialogs import (
 from cogency_tui.tui.kit.diff import DiffLayout
 from cogency_tui.tui.kit.lazy_text_layout import Fixed, LayoutBlock, Stack
 from cogency_tui.tui.kit.lines import BLANK, Line, wrap
-from cogency_tui.tui.kit.number_format import plural
+from cogency_tui.tui.kit.number_format import counted, plural
 from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.theme_styles import ThemeStyles
 
@@ -58,7 +58,8 @@ class UndoScreen(ReadingScreen["Plan"]):
         )
 
     def on_mount(self) -> None:
-        facts = [plural(len(self._plan.changes), "file"), one_line(self._prompt)]
+        count = len(self._plan.changes)
+        facts = [plural(count, "file") if count else "", one_line(self._prompt)]
         self.query_one(DialogTitle).state(" · ".join(filter(None, facts)))
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
@@ -119,10 +120,8 @@ class UndoScreen(ReadingScreen["Plan"]):
 
     def _question(self) -> str:
         """The question before overwriting, which names what is lost."""
-        return (
-            f"Overwrite {', '.join(map(_with_lost, self._overwritten))}? The changes were made outside this "
-            "conversation. /redo restores them."
-        )
+        files = ", ".join(map(_with_lost, self._overwritten))
+        return f"Overwrite {files}? /redo restores the current contents."
 
     def _draw(self, width: int, styles: ThemeStyles) -> LayoutBlock:
         summary = self._draw_summary(width, styles)
@@ -146,10 +145,13 @@ class UndoScreen(ReadingScreen["Plan"]):
 
         plan = self._plan
         merged = {each.change.path for each in plan.changes}
-        lines: list[Line] = []
+        lines: list[Line] = [BLANK] if plan.deviations else []
         for each in plan.deviations:
             role, text = ("edit", _staying(each)) if each.path in merged else ("bad", _blocked(each))
-            lines += [BLANK, *wrap([Segment(text, styles(role))], width)]
+            lines += wrap([Segment(text, styles(role))], width)
+        for change in plan.unchanged:
+            text = f"{one_line(change.path)}: these changes are no longer in the file."
+            lines += [BLANK, *wrap([Segment(text, styles("dim"))], width)]
         for path in plan.for_good:
             text = f"{one_line(path)} is too large to store: its current content cannot be restored."
             lines += [BLANK, *wrap([Segment(text, styles("bad"))], width)]
@@ -165,13 +167,13 @@ def _staying(file: "Deviation") -> str:
 
 def _blocked(file: "Deviation") -> str:
     """Why a file is not restored, and what overwriting it would lose."""
-    loses = f" Overwriting loses {file.lost}." if file.is_restorable and any(file.lost) else ""
+    loses = f" Overwriting loses {counted(*file.lost)}." if file.is_restorable and any(file.lost) else ""
     return f"✗ {one_line(file.path)}: {reveal(file.reason)}.{loses}"
 
 
 def _with_lost(file: "Deviation") -> str:
     """The path of a file, and the number of lines that others changed in it."""
-    return one_line(file.path) + (f" ({file.lost})" if any(file.lost) else "")
+    return one_line(file.path) + (f" ({counted(*file.lost)})" if any(file.lost) else "")
 
 
 def _describe(plan: "Plan") -> str:

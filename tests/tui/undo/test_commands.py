@@ -151,6 +151,20 @@ async def test_a_conflict_does_not_block_the_other_files_and_can_be_overwritten(
         await until(pilot, lambda: (project / "notes.txt").read_text() == "one\nmine\n")
 
 
+async def test_a_change_that_is_gone_is_said_to_be(project: Path) -> None:
+    (project / "notes.txt").write_text("one\ntwo\n")
+    edit = block("edit", file="notes.txt", old="two", new="TWO")
+    async with working(project, edit, "Done.") as pilot:
+        await send(pilot, "go")
+        await finished(pilot)
+        (project / "notes.txt").write_text("one\ntwo\n")
+        screen = await undo_screen(pilot, "/undo")
+        body = shown(screen.query_one(DialogBody))
+        assert "notes.txt: these changes are no longer in the file." in body
+        await pilot.press("y")
+        await until(pilot, lambda: "↶ Undid turn 1: no file changed" in shown(conversation_of(pilot)))
+
+
 async def test_the_title_names_the_turn_also_if_later_ones_changed_nothing(project: Path) -> None:
     (project / "notes.txt").write_text("one\ntwo\n")
     edits = [block("edit", file="notes.txt", old=old, new=old.upper()) for old in ("one", "two")]
