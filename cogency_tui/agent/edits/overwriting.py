@@ -108,14 +108,18 @@ def with_deviations(plan: Plan, goals: Sequence[Goal], contents: Contents, blobs
         StoreError: a stored content cannot be read.
     """
     exact = _exact(plan.tool, goals, contents, blobs)
-    lasting = {each.change.path for each in exact.changes}.difference(exact.for_good)
-    deviations = tuple(_deviations(plan, goals, lasting, contents, blobs))
+    deviations = tuple(_deviations(plan, exact, goals, contents, blobs))
     if not any(each.is_restorable for each in deviations):
         return replace(plan, deviations=deviations)
-    exact = exact.without({*exact.for_good, *(each.path for each in exact.obstacles)})
-    reached = {path for goal in goals for path in (goal.path, goal.today)}
-    others = tuple(each for each in plan.changes if each.change.path not in reached)
-    overwriting = replace(exact, changes=(*exact.changes, *others), turn=plan.turn, left=plan.left)
+    exact = exact.without(exact.for_good).unobstructed
+    others = plan.without({path for goal in goals for path in (goal.path, goal.today)})
+    overwriting = replace(
+        exact,
+        changes=(*exact.changes, *others.changes),
+        unchanged=(*exact.unchanged, *others.unchanged),
+        left=plan.left,
+        turn=plan.turn,
+    )
     return replace(plan, deviations=deviations, overwriting=overwriting)
 
 
@@ -130,9 +134,11 @@ def _exact(tool: str, goals: Sequence[Goal], contents: Contents, blobs: Blobs) -
 
 
 def _deviations(
-    plan: Plan, goals: Sequence[Goal], lasting: Collection[str], contents: Contents, blobs: Blobs
+    plan: Plan, exact: Plan, goals: Sequence[Goal], contents: Contents, blobs: Blobs
 ) -> Iterator[Deviation]:
     obstacles = {each.path: each.reason for each in plan.obstacles}
+    unreachable = {each.path: each.reason for each in exact.obstacles}
+    lasting = {each.change.path for each in exact.changes}.difference(exact.for_good)
     results = _results(plan)
     for goal in goals:
         reason = obstacles.pop(goal.today, "") or obstacles.pop(goal.path, "")
@@ -142,10 +148,12 @@ def _deviations(
         except WorkspaceError as error:
             yield Deviation(goal.path, reason or str(error), LineCounts(0, 0), is_restorable=False)
             continue
-        if there.equals(goal.then):
+        # Of an unknown version it cannot be said that the file has another.
+        if there.equals(goal.then) or not (goal.then.known or reason):
             continue
         lost = count(difference(FileChange(goal.today, goal.left, now), blobs))
-        yield Deviation(goal.path, reason or goal.reason or _CHANGED, lost, goal.path in lasting)
+        reason = reason or goal.reason or unreachable.get(goal.path) or _CHANGED
+        yield Deviation(goal.path, reason, lost, goal.path in lasting)
     for path, reason in obstacles.items():
         yield Deviation(path, reason, LineCounts(0, 0), is_restorable=False)
 

@@ -109,8 +109,9 @@ class Undo:
             UsageError: there is nothing to revert.
         """
         edits = await self._edits()
-        plan = await self._reverting_own(ids)
-        return await self._reaching(plan, obstructed(goals_before(to_undo(edits, ids), edits), plan))
+        chosen = to_undo(edits, ids)
+        plan = replace(await self._reverting_own(ids), left=tuple(left_in(chosen)))
+        return await self._reaching(plan, obstructed(goals_before(chosen, edits), plan))
 
     async def to_state(self, ids: Collection[int], files: Iterable[tuple[str, str, Version]]) -> Plan:
         """Plan to restore these versions of files, each given by its path and its path today, by reverting

@@ -353,6 +353,28 @@ async def test_back_to_a_message_changes_of_the_user_stay_unless_they_are_in_con
             await timeline.restore_before(past, place(past, "user", 1))
 
 
+async def test_a_version_that_was_not_saved_is_named_and_not_offered(
+    make_agent: MakeAgent, project: Path
+) -> None:
+    (project / "a.txt").write_text("one\n")
+    change = block("edit", file="a.txt", old="one", new="two")
+    async with make_agent(change, write("b.txt", "b\n"), "Done.") as agent:
+        await say(agent, "go")
+        store = await agent.store()
+        await store.database.write(
+            lambda connection: connection.execute("UPDATE edits SET before_kept = 0 WHERE path = 'a.txt'")
+        )
+        timeline = agent.timeline("c")
+        past = await timeline.read()
+        plan = await timeline.restore(past, 0)
+        (file,) = plan.deviations
+        assert (file.path, file.is_restorable) == ("a.txt", False)
+        assert "was not saved" in file.reason
+        await timeline.apply(plan.unobstructed)
+        assert (project / "a.txt").read_text() == "two\n"
+        assert not (project / "b.txt").exists()
+
+
 async def test_a_renamed_file_is_restored_under_its_name_then(make_agent: MakeAgent, project: Path) -> None:
     (project / "a.txt").write_text("one\n" * 9)
     async with make_agent(block("shell", command="mv a.txt b.txt"), "Done.") as agent:
