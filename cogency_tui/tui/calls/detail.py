@@ -187,7 +187,7 @@ class CallDetail(LineView):
     def _load_later(self) -> None:
         if isinstance(self._text_layout, CallLayout) and self._text_layout.loading and not self._loading:
             self._loading = True
-            self.call_later(self._load)
+            self.call_between(self._load)
 
     def _load(self) -> None:
         self._loading = False

@@ -6,7 +6,7 @@ on request, and the most recent are cached. A sheet follows a text that grows: `
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, Protocol, TypeVar, runtime_checkable
 
 from rich.segment import Segment
 from rich.style import Style
@@ -142,6 +142,20 @@ class LayoutBlock(Protocol):
     def __len__(self) -> int: ...
 
     def line(self, y: int) -> Line: ...
+
+
+@runtime_checkable
+class GradualBlock(LayoutBlock, Protocol):
+    """A block that has only its beginning at first: a megabyte at once would cause a noticeable delay."""
+
+    @property
+    def loading(self) -> bool:
+        """True if part of it is missing."""
+        ...
+
+    def load(self) -> None:
+        """Add a piece."""
+        ...
 
 
 class Fixed:

@@ -5,7 +5,8 @@ scrolling is immediate. Text can be selected: a position is a character and the 
 stays the same when lines above come or go.
 """
 
-from collections.abc import Iterable
+import asyncio
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple, cast
 
 from rich.segment import Segment
@@ -116,6 +117,10 @@ class LineView(ScrollView, can_focus=True):
             size = Size(self.size.width, height)
             self.set_reactive(cast("Reactive[Size]", Widget.virtual_size), size)
             self._scroll_update(self.virtual_size)
+
+    def call_between(self, work: Callable[[], object]) -> None:
+        """Call `work` after what waits in the loop now: Textual makes all queued calls of a widget at once."""
+        asyncio.get_running_loop().call_soon(self.call_next, work)
 
     def jump(self, y: int) -> None:
         """Scroll at once, so that line `y` is the first."""

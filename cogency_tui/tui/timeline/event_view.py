@@ -30,11 +30,27 @@ class ProseLayout(LazyLayout):
     HANG = 0
 
 
+class CallEventLayout(Stack):
+    """A call in its state at the time of an event, below its head."""
+
+    def __init__(self, layout: CallLayout) -> None:
+        super().__init__([Fixed([Line(layout.head), BLANK]), layout])
+        self._layout = layout
+
+    @property
+    def loading(self) -> bool:
+        """True if part of a long result is missing."""
+        return self._layout.loading
+
+    def load(self) -> None:
+        """Add a piece of the result."""
+        self._layout.load()
+
+
 def draw_event(event: Event, call: CallUnit | None, width: int, styles: ThemeStyles) -> LayoutBlock:
     """Draw an event, or the `call` that it belongs to, in its state then."""
     if call is not None:
-        layout = CallLayout(call, width, styles, event["timestamp"])
-        return Stack([Fixed([Line(layout.head), BLANK]), layout])
+        return CallEventLayout(CallLayout(call, width, styles, event["timestamp"], gradual=True))
     blocks: list[LayoutBlock] = []
     for label, text in _texts_of(event):
         head = Line([Segment(label, styles("text", attributes="bold"))])

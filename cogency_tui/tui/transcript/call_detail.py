@@ -28,7 +28,7 @@ _WIDEST_KEY = 12
 _NARROWEST_VALUE = 16
 """Cells below which a long value is shown below its key."""
 
-_PIECE = 1 << 16
+_PIECE = 1 << 14
 """Characters of a result that are processed at once."""
 
 _COMMANDS = frozenset({"shell"})

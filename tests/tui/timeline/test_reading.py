@@ -7,15 +7,22 @@ import pytest
 from cogency_tui.agent.agent import Agent
 from cogency_tui.errors import AuthenticationError
 from cogency_tui.tui.help.screen import HelpScreen
+from cogency_tui.tui.kit.lazy_text_layout import GradualBlock
 from cogency_tui.tui.kit.line_view import LineView
 from cogency_tui.tui.settings.screen import SettingsScreen
+from cogency_tui.tui.theme_styles import theme_styles_of
+from cogency_tui.tui.timeline.event_view import draw_event
 from cogency_tui.tui.timeline.files_view import FileRows
+from cogency_tui.tui.timeline.lines_pane import BlockPane
 from cogency_tui.tui.timeline.screen import TimelineScreen
 from cogency_tui.tui.timeline.sent_messages_view import ExchangeView
 from cogency_tui.tui.timeline.slider import Slider
 from tests.peers.scripted import ScriptedProvider
 from tests.tui.driving import conversation_of, prompt_of, shown
 from tests.tui.review.stage import agent_of, block, edit, working, write
+from tests.tui.reading import fed
+from tests.tui.review.stage import block, edit, shell, working, write
+from tests.tui.scripted import call, result
 from tests.tui.timeline.stage import Traveller, travelling
 
 LONG = "".join(f"row {number}\n" for number in range(200))
@@ -41,6 +48,33 @@ def exchange(timeline: Traveller) -> ExchangeView:
 
 def text(timeline: Traveller) -> LineView:
     return timeline.screen.query_one("#timeline-file-text", LineView)
+
+
+async def test_a_long_result_is_shown_from_its_beginning_and_loaded_piece_by_piece(project: Path) -> None:
+    agent = working(project, shell("seq 1 40000"), "done")
+    async with travelling(agent, "count") as timeline:
+        pane = timeline.screen.query_one("#timeline-event", BlockPane)
+        await timeline.press("left")
+        await timeline.until(lambda: "shell  ✓ done" in timeline.event)
+        await timeline.until(lambda: pane.virtual_size.height > 40_000)
+        assert timeline.event.splitlines()[4].strip() == "1"
+        pane.jump(pane.max_scroll_y)
+        await timeline.until(lambda: "40000" in timeline.event)
+
+
+def test_a_call_of_the_past_is_laid_out_in_pieces() -> None:
+    text = "".join(f"row {number}\n" for number in range(40_000))
+    events = [call("c", "shell", command="seq"), result("c", "shell", "exit 0", text)]
+    found = fed(events).call_with("c")
+    assert found is not None
+    layout = draw_event(events[1], found[1], 60, theme_styles_of("night"))
+    assert isinstance(layout, GradualBlock)
+    assert len(layout) < 5_000
+    while layout.loading:
+        before = len(layout)
+        layout.load()
+        assert 0 < len(layout) - before < 5_000
+    assert len(layout) > 40_000
 
 
 async def test_the_event_is_shown_first_and_as_text(agent: Agent) -> None:
