@@ -1,6 +1,7 @@
 """The usage of a conversation as a table in a dialog: a row for each model, then the savings."""
 
 from collections.abc import Iterable
+from typing import NamedTuple
 
 from rich.segment import Segment
 from rich.style import Style
@@ -26,8 +27,17 @@ _MEANINGS = {
     "generated": "generated: output",
 }
 
-_NAME = 20
-"""Cells of a name beside its figures; with less space the name has a line of its own above them."""
+
+class NameColumn(NamedTuple):
+    """The names of the rows, in so many `cells` beside the figures. Where space is short, a name has a line
+    of its own above its figures; a `fixed` column stays beside them, and columns of figures give way.
+    """
+
+    cells: int
+    fixed: bool = False
+
+
+_MODELS = NameColumn(20)
 
 
 def draw_costs(costs: list[Cost], total: Cost, saved: Saving, width: int, styles: ThemeStyles) -> list[Line]:
@@ -36,21 +46,20 @@ def draw_costs(costs: list[Cost], total: Cost, saved: Saving, width: int, styles
 
 
 def draw_remarks(
-    total: Cost, saved: Saving, width: int, styles: ThemeStyles, name: int = _NAME
+    total: Cost, saved: Saving, width: int, styles: ThemeStyles, names: NameColumn = _MODELS
 ) -> list[Line]:
     """An explanation of the figures that `draw_cost_table` has room for."""
     lines: list[Line] = []
-    for remark in (_explain(_columns(width, name)[0]), *_remarks(total, saved)):
+    for remark in (_explain(_columns(width, names)[0]), *_remarks(total, saved)):
         lines += [BLANK, *wrap([Segment(remark, styles("dim"))], width)]
     return lines
 
 
 def draw_cost_table(
-    costs: list[Cost], total: Cost, width: int, styles: ThemeStyles, name: int = _NAME
+    costs: list[Cost], total: Cost, width: int, styles: ThemeStyles, names: NameColumn = _MODELS
 ) -> list[Line]:
-    """One row for each of `costs`, and the `total` if there are several. Names take `name` cells: fewer
-    than a model's, and columns rather than they give way."""
-    columns, beside = _columns(width, name)
+    """One row for each of `costs`, and the `total` if there are several."""
+    columns, beside = _columns(width, names)
     head = "".join(title.rjust(size) for title, size in columns)
     lines = [_figures("", head, width, styles("dim"), styles)]
     for cost in costs:
@@ -82,10 +91,10 @@ def _row(
     return [above, _figures("", figures, width, styles("text"), styles)]
 
 
-def _columns(width: int, name: int) -> tuple[list[tuple[str, int]], bool]:
+def _columns(width: int, names: NameColumn) -> tuple[list[tuple[str, int]], bool]:
     """The columns that fit, and whether the names are beside them."""
-    beside = width >= name + _FIGURES or name < _NAME
-    return _fitting(width - name if beside else width), beside
+    beside = names.fixed or width >= names.cells + _FIGURES
+    return _fitting(width - names.cells if beside else width), beside
 
 
 def _explain(columns: list[tuple[str, int]]) -> str:

@@ -119,7 +119,7 @@ class LineView(ScrollView, can_focus=True):
             self._scroll_update(self.virtual_size)
 
     def call_between(self, work: Callable[[], object]) -> None:
-        """Call `work` after what waits in the loop now: Textual makes all queued calls of a widget at once."""
+        """Call `work` after what waits in the loop now: Textual makes queued calls of a widget at once."""
         asyncio.get_running_loop().call_soon(self.call_next, work)
 
     def jump(self, y: int) -> None:

@@ -7,14 +7,14 @@ from rich.segment import Segment
 
 from cogency_tui.agent.subagent_tree import AgentNode
 from cogency_tui.protocol.events import Measure
-from cogency_tui.tui.cost.screen import draw_cost_table, draw_remarks
+from cogency_tui.tui.cost.screen import NameColumn, draw_cost_table, draw_remarks
 from cogency_tui.tui.cost.usage_totals import Cost, cost_of, in_all, saving
 from cogency_tui.tui.kit.lines import BLANK, Line, wrap
 from cogency_tui.tui.subagents.tree import cost_of_agent
 from cogency_tui.tui.theme_styles import ThemeStyles
 
-_NAME = 14
-"""Cells of the name of a request or an agent."""
+_NAMES = NameColumn(14, fixed=True)
+"""The names of requests and agents."""
 
 _NO_USAGE = "No usage yet."
 _COUNTED_BY = (
@@ -31,8 +31,8 @@ def draw_agent_cost(node: AgentNode, width: int, styles: ThemeStyles) -> list[Li
         costs = [*_requests(node.measures)]
         total = in_all(costs)
         lines += [_heading("Requests", styles)] if lines else []
-        lines += draw_cost_table(costs, total, width, styles, _NAME)
-        lines += draw_remarks(total, saving(node.measures), width, styles, _NAME)
+        lines += draw_cost_table(costs, total, width, styles, _NAMES)
+        lines += draw_remarks(total, saving(node.measures), width, styles, _NAMES)
     return [*lines, BLANK, *wrap([Segment(_COUNTED_BY, styles("dim"))], width)]
 
 
@@ -50,7 +50,7 @@ def _family(node: AgentNode, width: int, styles: ThemeStyles) -> list[Line]:
     costs = [replace(cost, name=each.name) for each, cost in agents]
     if len(costs) < 2:
         return []
-    table = draw_cost_table(costs, in_all(costs), width, styles, _NAME)
+    table = draw_cost_table(costs, in_all(costs), width, styles, _NAMES)
     return [_heading("With sub-agents", styles), *table, BLANK]
 
 

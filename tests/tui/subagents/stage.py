@@ -1,24 +1,18 @@
 """The agents of a conversation on the screen: a model that delegates, keys pressed, and what is shown."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
-
-from textual.pilot import Pilot
 
 from cogency_tui.agent.agent import Agent
 from cogency_tui.config.schema import AgentSettings, Permissions, Settings
 from cogency_tui.protocol.events import Event, Measure, Message
 from cogency_tui.providers.base import Chunk
-from cogency_tui.store.blobs import Blobs
 from cogency_tui.store.edit_records import FileChange
 from cogency_tui.store.edits import Edits
-from cogency_tui.store.requests import Frame, Requests
+from cogency_tui.store.requests import Frame
 from cogency_tui.store.store import Store
-from cogency_tui.tui.app import CogencyApp
-from cogency_tui.tui.kit.tab_bar import TabBar
 from cogency_tui.tui.subagents.details import AgentFiles, AgentMessages, CostPane, PromptView
 from cogency_tui.tui.subagents.screen import AgentsScreen
 from cogency_tui.tui.subagents.tree import AgentList
@@ -27,8 +21,9 @@ from tests.peers.scripted import ScriptedProvider
 from tests.tui.driving import app_over, conversation_of, send, shown, until
 from tests.tui.recall.past import date
 from tests.tui.review.stage import answered
+from tests.tui.screen_user import ScreenUser
 from tests.tui.scripted import EPOCH, call, respond, result, user
-from tests.tui.timeline.stage import kept
+from tests.tui.stored_past import blobs_of, record_request, version_of
 
 AGENTS = {
     "reviewer": AgentSettings(instructions="Be strict."),
@@ -80,24 +75,11 @@ def delegating(
     )
 
 
-class Watcher:
+class Watcher(ScreenUser[AgentsScreen]):
     """Presses keys on the agents screen, and reads it."""
 
-    def __init__(self, pilot: Pilot[Any]) -> None:
-        self.pilot = pilot
-
-    @property
-    def app(self) -> CogencyApp:
-        app: Any = self.pilot.app
-        return app
-
-    @property
-    def screen(self) -> AgentsScreen:
-        return next(each for each in self.app.screen_stack if isinstance(each, AgentsScreen))
-
-    @property
-    def is_open(self) -> bool:
-        return isinstance(self.app.screen, AgentsScreen)
+    SCREEN = AgentsScreen
+    GROUP = "agents"
 
     @property
     def rows(self) -> AgentList:
@@ -107,10 +89,6 @@ class Watcher:
     def tree(self) -> list[str]:
         """The lines of the tree."""
         return [line.strip() for line in shown(self.rows).splitlines() if line.strip()]
-
-    @property
-    def tabs(self) -> str:
-        return shown(self.screen.query_one(TabBar))
 
     @property
     def messages(self) -> str:
@@ -133,22 +111,6 @@ class Watcher:
         await send(self.pilot, "/agents")
         await self.until(lambda: self.is_open and self.tree)
         await self.settled()
-
-    async def press(self, *keys: str) -> None:
-        """Press keys, and wait after each until what it leads to is shown."""
-        for key in keys:
-            await self.pilot.press(key)
-            await self.settled()
-
-    async def settled(self) -> None:
-        """Return when nothing is read."""
-        await self.pilot.pause()
-        workers: Any = self.app.workers
-        await self.until(lambda: all(each.is_finished for each in workers if each.group.startswith("agents")))
-        await self.pilot.pause()
-
-    async def until(self, condition: Callable[[], object]) -> None:
-        await until(self.pilot, condition)
 
 
 @asynccontextmanager
@@ -246,14 +208,11 @@ class _Past:
             parent=parent or None,
             call=started_by or None,
         )
-        requests = Requests(store.database)
         for event in events:
             number = await store.append(made.id, event)
             if event["type"] in ("user", "result"):
-                await requests.settle(await requests.add(made.id, 0, number, _FRAME, ""), "replay", 1)
-                step: Measure = {"input": 2400, "output": 90, "duration": 2.0, "cost": 0.02}
-                step |= {"provider": "openai", "model": model, "mode": "replay"}
-                await store.record_usage(made.id, step)
+                figures: Measure = {"input": 2400, "cost": 0.02, "model": model}
+                await record_request(store, made.id, number, _FRAME, figures)
         await date(store, made, events[0]["timestamp"])
         return made.id
 
@@ -261,6 +220,6 @@ class _Past:
         """Have a call of this conversation change a file."""
         database = self._store.database
         edits = Edits(database, lambda: EPOCH + 7.5)
-        blobs = Blobs(database.path.parent / "blobs", limit=1 << 20, quota=1 << 30)
-        change = FileChange("src/app.py", kept(blobs, b"x = 1\n"), kept(blobs, b"x = 2\ny = 3\n"))
+        blobs = blobs_of(self._store)
+        change = FileChange("src/app.py", version_of(blobs, b"x = 1\n"), version_of(blobs, b"x = 2\ny = 3\n"))
         await edits.add(await edits.origin(conversation), call_id, "edit", [change])

@@ -79,7 +79,7 @@ def test_a_call_of_the_past_is_laid_out_in_pieces() -> None:
 
 async def test_the_event_is_shown_first_and_as_text(agent: Agent) -> None:
     async with travelling(agent, *QUERIES) as timeline:
-        assert "1 Event  2 Messages  3 Files  4 Costs   answer" in timeline.detail
+        assert "1 Event  2 Messages  3 Files  4 Costs   answer" in timeline.tabs
         assert [line.strip() for line in timeline.event.splitlines() if line.strip()] == ["Answer", "Noted."]
         await timeline.press("home")
         lines = [line.strip() for line in timeline.event.splitlines()]
@@ -90,7 +90,7 @@ async def test_the_event_is_shown_first_and_as_text(agent: Agent) -> None:
         assert "event 4 of" in timeline.facts
         assert "edit  ◌ queued" in timeline.event
         assert "− row 0" in timeline.event
-        assert "call" in timeline.detail
+        assert "call" in timeline.tabs
         await timeline.press("right")
         assert "edit  ✓ done" in timeline.event
         assert "+ row zero" in timeline.event

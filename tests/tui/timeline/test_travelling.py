@@ -86,11 +86,11 @@ async def test_the_messages_are_those_that_were_sent_and_the_last_one_is_open(pr
     model = ScriptedProvider(block("read", file="src/app.py"), "It is x.", "Bye.", "Three.", resumes=False)
     async with travelling(agent_of(project, model), "what is it?", "thanks") as timeline:
         await timeline.press("home", "2")
-        assert "2 messages" in timeline.detail
+        assert "2 messages" in timeline.tabs
         assert "what is it?" in timeline.messages
 
         await timeline.press("end")
-        assert "6 messages" in timeline.detail
+        assert "6 messages" in timeline.tabs
         await timeline.press("p", "p", "enter")
         assert "<results>" in timeline.messages
         assert model.sent[2][3]["content"].splitlines()[0] in timeline.messages
@@ -158,13 +158,13 @@ async def test_r_agrees_with_the_files_about_a_change_from_outside(agent: Agent,
 async def test_files_are_shown_as_they_were_and_f_forks_from_a_moment(agent: Agent, project: Path) -> None:
     async with travelling(agent, *QUERIES, size=(160, 40)) as timeline:
         await timeline.press("3", "home")
-        assert "0 files changed · 2 later" in timeline.detail
+        assert "0 files changed · 2 later" in timeline.tabs
         assert "notes.md" in timeline.files
         assert "not created yet" in timeline.files
 
         (project / "src" / "app.py").write_text("x = 3\n")
         await timeline.press("shift+right")
-        assert "1 file changed · 1 later" in timeline.detail
+        assert "1 file changed · 1 later" in timeline.tabs
         assert "changed since" in timeline.files
         await timeline.press("up")
         assert "− x = 2" in timeline.text
@@ -259,4 +259,4 @@ async def test_the_list_of_files_leaves_room_for_the_text_when_the_terminal_gets
         assert rows.size.height == 9
         await timeline.pilot.resize_terminal(120, 20)
         await timeline.until(lambda: rows.size.height == 5)
-        assert "9 files changed" in timeline.detail
+        assert "9 files changed" in timeline.tabs
