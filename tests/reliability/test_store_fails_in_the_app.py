@@ -87,7 +87,7 @@ def drive(project: Path, data: Path, environ: dict[str, str], fault: str) -> Non
     with Terminal(
         *arguments, "--mode", WAY.mode, cwd=project, data=data, environ=environ, columns=150, rows=60
     ) as terminal:
-        terminal.wait_for("⏵⏵ auto")
+        terminal.wait_for("» auto")
         terminal.send("go 1" + ENTER)
         wait_for_file(project / "at1")
         mend = fail(terminal.process.pid, data)

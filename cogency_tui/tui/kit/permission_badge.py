@@ -6,7 +6,8 @@ from cogency_tui.config.schema import Permissions
 from cogency_tui.tui.theme_styles import ThemeStyles
 
 _ROLES: dict[Permissions, str] = {"plan": "accent", "ask": "dim", "edits": "edit", "auto": "bad"}
-_GLYPHS: dict[Permissions, str] = {"auto": "⏵⏵ "}
+_GLYPHS: dict[Permissions, str] = {"auto": "» "}
+"""In every terminal font; ⏵ is in none of DejaVu, Liberation, Noto, JetBrains Mono, Fira Code and Hack."""
 
 
 def permission_badge(permissions: Permissions, styles: ThemeStyles, on: str) -> Segment:

@@ -89,7 +89,7 @@ async def test_each_permission_mode_has_its_color_on_the_badge_and_on_the_prompt
             assert tint.hex.lower() == expected[agent.permissions]
         agent.permissions = "auto"
         main_of(pilot).on_bridge_queue_changed()
-        assert shown(status_of(pilot)).startswith(" ⏵⏵ auto ")
+        assert shown(status_of(pilot)).startswith(" » auto ")
 
 
 async def test_a_sandbox_is_mentioned_only_if_it_is_wanted_and_missing(project: Path) -> None:
