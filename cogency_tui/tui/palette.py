@@ -194,7 +194,8 @@ def draw_row(row: Row, width: int, styles: ThemeStyles, on: str) -> Line:
     key = entry.key.rjust(_KEY) if entry.key else ""
     room = width - max(_KEY, cells(key)) - _COMMAND
     title, command = one_line(entry.title), ""
-    if entry.command and (row.in_command or cells(title) + 2 <= room):
+    has_room = not entry.is_option and cells(title) + 2 <= room
+    if entry.command and (row.in_command or has_room):
         title, command = fit_words(title, room - 2), fit(entry.command, _COMMAND - 2)
     else:
         title = fit_words(title, width - cells(key) - 2)

@@ -70,11 +70,13 @@ async def test_no_slivers_of_the_conversation_are_beside_it(project: Path, comma
             assert beside == 0 or box.region.x >= 7
 
 
-async def test_themes_are_previewed_above_their_list(project: Path) -> None:
-    async with app_in(project).run_test(size=(120, 40)) as pilot:
+@pytest.mark.parametrize("size", [(120, 40), (80, 24), (60, 16), (40, 12)])
+async def test_themes_are_previewed_above_their_list(project: Path, size: tuple[int, int]) -> None:
+    async with app_in(project).run_test(size=size) as pilot:
         box = await opened(pilot, "/theme")
-        assert (box.region.x, box.region.width, box.region.bottom) == (0, 120, 40)
-        assert box.region.y > 15
+        assert (box.region.x, box.region.width, box.region.bottom) == (0, *size)
+        assert box.region.y > size[1] // 3
+        assert box.query_one(Choices).region.bottom <= size[1]
 
 
 async def test_themes_are_previewed_in_the_conversation_also_from_the_settings(project: Path) -> None:
