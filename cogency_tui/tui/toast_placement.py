@@ -18,7 +18,7 @@ from cogency_tui.tui.kit.select_list import SelectList
 _WATCHED = "-watched"
 _OUT_OF_SIGHT = -500
 """The offset of notifications in the style sheet."""
-_PROTECTED = "#prompt-box, #status-bar, .question"
+_PROTECTED = "#prompt-box, #status-bar, .question, #dialog-question"
 
 
 def reset_toasts(screen: Screen[Any]) -> None:

@@ -1,4 +1,4 @@
-"""A question in one line, on a screen with keys of its own: what is asked, and the key that leads to it."""
+"""A question in one line, on a screen with keys of its own: what is asked, and how to get to it."""
 
 from rich.segment import Segment
 from textual.message import Message
@@ -9,27 +9,31 @@ from cogency_tui.tui.kit.keys import key_name
 from cogency_tui.tui.kit.lines import fit, width_of
 from cogency_tui.tui.questions.question_lines import RETURN, one_line_of
 
+_FIRST = "Close this to answer"
+
 
 class Announcement(Bar):
-    """Names the question and its key, which is never cut."""
+    """Names the question, and the key that leads to it or, in a dialog, what to do first: never cut."""
 
     SURFACE = "surface"
 
     class Pressed(Message):
         """The line was clicked."""
 
-    def __init__(self, question: Question, *, id: str | None = None) -> None:
+    def __init__(self, question: Question, *, in_dialog: bool = False, id: str | None = None) -> None:
         super().__init__(id=id)
-        self._question = question
+        self.question = question
+        self._in_dialog = in_dialog
 
     def segments(self, width: int) -> list[Segment]:
         styles = self.theme_styles
-        key = [
-            Segment(f"   {key_name(RETURN.key)}", styles("text", attributes="bold")),
-            Segment(f" {RETURN.label}", styles("edit")),
+        key, label = ("", _FIRST) if self._in_dialog else (key_name(RETURN.key), RETURN.label)
+        way = [
+            Segment(f"   {key}", styles("text", attributes="bold")),
+            Segment(f" {label}" if key else label, styles("edit")),
         ]
-        text = fit(f"  ? {one_line_of(self._question)}", width - width_of(key))
-        return [Segment(text, styles("edit", attributes="bold")), *key]
+        text = fit(f"  ? {one_line_of(self.question)}", width - width_of(way))
+        return [Segment(text, styles("edit", attributes="bold")), *way]
 
     def on_click(self) -> None:
         self.post_message(self.Pressed())

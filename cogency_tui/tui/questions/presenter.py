@@ -3,7 +3,7 @@
 A question is on whatever full screen is on top. On the main screen it takes the focus, and rows from what it
 is about. On any other, where letters mean something else, it is one line: `? Edit app.py   F6 to answer`, and
 all keys are the screen's. F6 opens it there; then all keys are the question's, until it is answered or F6
-closes it again. Under a dialog it waits until that is closed, and a notification says so.
+closes it again. Under a dialog, it is one line there, and waits until the dialog is closed.
 """
 
 from collections.abc import Callable
@@ -21,6 +21,7 @@ from cogency_tui.tui.terminal.title_and_notifications import State
 
 if TYPE_CHECKING:
     from cogency_tui.agent.permissions.gate import Answer
+    from cogency_tui.tui.questions.announcement import Announcement
     from cogency_tui.tui.questions.panel import QuestionPanel
 
 _LINGER = 0.15
@@ -53,6 +54,8 @@ class Questions:
         self._stop = stop
         self._asked: list[Bridge.Asked] = []
         self._panel: QuestionPanel | None = None
+        self._line: Announcement | None = None
+        """The question in a dialog."""
         self._origin: Widget | None = None
 
     def ask(self, asked: Bridge.Asked) -> None:
@@ -66,10 +69,6 @@ class Questions:
             self._display.hold(found[0])
         self._changed("waiting")
         self.place()
-        top = app_of(self._screen).screen
-        if isinstance(top, ModalScreen):
-            text = "The agent has a question. Close this dialog to answer it."
-            app_of(self._screen).notify(text, markup=False)
 
     def withdraw(self) -> None:
         """Remove the questions whose answers are no longer needed."""
@@ -78,16 +77,31 @@ class Questions:
         self.place()
 
     def place(self) -> None:
-        """Show the first question on the screen on top, unless that is a dialog; remove it from any other."""
+        """Show the first question on the screen on top, in a dialog as one line; remove it from any other."""
         top = app_of(self._screen).screen
+        asked = self._asked[0] if self._asked else None
+        self._announce(top if isinstance(top, ModalScreen) else None, asked)
         if isinstance(top, ModalScreen):
             return
-        asked = self._asked[0] if self._asked else None
         panel = self._panel
         if panel is None or asked is None or panel.screen is not top or panel.question is not asked.question:
             self._replace(top, asked)
         else:
             panel.begin_anew()
+
+    def _announce(self, dialog: Screen[Any] | None, asked: Bridge.Asked | None) -> None:
+        """Show the question as one line in `dialog`, if there are both; remove it from any other."""
+        from cogency_tui.tui.questions.announcement import Announcement
+
+        line, self._line = self._line, None
+        if line is not None and line.is_attached:
+            if asked is not None and line.question is asked.question and line.screen is dialog:
+                self._line = line
+                return
+            line.remove()
+        if dialog is not None and asked is not None:
+            self._line = Announcement(asked.question, in_dialog=True, id="dialog-question")
+            dialog.mount(self._line)
 
     def focus(self) -> bool:
         """Focus the question on the screen on top; return whether there is one that has no focus yet."""

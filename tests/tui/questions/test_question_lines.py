@@ -30,6 +30,7 @@ from cogency_tui.tui.questions.announcement import Announcement
 from cogency_tui.tui.questions.answer_lines import Answers, MoreLine
 from cogency_tui.tui.questions.panel import PAUSE, Hands, QuestionPanel
 from cogency_tui.tui.recall.screen import RecallScreen
+from cogency_tui.tui.settings.screen import SettingsScreen
 from cogency_tui.tui.theme_styles import variables
 from cogency_tui.workspace.diff import LineCounts
 from tests.tui.driving import (
@@ -46,7 +47,6 @@ from tests.tui.driving import (
     seen,
     send,
     shown,
-    told,
     until,
 )
 from tests.tui.scripted import ScriptedAgent, call, execute, paused, respond
@@ -882,7 +882,7 @@ async def test_a_question_goes_along_from_screen_to_screen_and_waits_below_a_dia
         await pilot.press("f1")
         await until(pilot, lambda: isinstance(pilot.app.screen, HelpScreen))
         agent.gate.set()
-        await until(pilot, lambda: "The agent has a question." in told(pilot))
+        await until(pilot, lambda: "Close this to answer" in shown(pilot.app.screen.query_one(Announcement)))
         assert question_of(pilot) is None
         await pilot.press("escape")
         first = await asked(pilot)
@@ -930,7 +930,18 @@ async def test_a_question_under_a_dialog_appears_when_that_is_closed(project: Pa
         await send(pilot, "/settings")
         await until(pilot, lambda: pilot.app.screen is not main_of(pilot))
         agent.gate.set()
-        await until(pilot, lambda: "Close this dialog" in told(pilot))
+        await until(pilot, lambda: pilot.app.screen.query(Announcement))
+        line = pilot.app.screen.query_one(Announcement)
+        await until(pilot, lambda: shown(line).endswith("   Close this to answer"))
+        assert "? Run this command? ls" in shown(line)
+        assert line.region.bottom == 16
+        # It goes along with the dialogs, whatever is over which.
+        await pilot.press("enter")
+        await until(pilot, lambda: not isinstance(pilot.app.screen, SettingsScreen))
+        await until(pilot, lambda: pilot.app.screen.query_one(Announcement).region.bottom == 16)
+        await pilot.press("escape")
+        await until(pilot, lambda: isinstance(pilot.app.screen, SettingsScreen))
+        await until(pilot, lambda: pilot.app.screen.query_one(Announcement).region)
         await pilot.press("escape")
         await asked(pilot)
         await answer(pilot, "n")
