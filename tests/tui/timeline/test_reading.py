@@ -19,9 +19,8 @@ from cogency_tui.tui.timeline.sent_messages_view import ExchangeView
 from cogency_tui.tui.timeline.slider import Slider
 from tests.peers.scripted import ScriptedProvider
 from tests.tui.driving import conversation_of, prompt_of, shown
-from tests.tui.review.stage import agent_of, block, edit, working, write
 from tests.tui.reading import fed
-from tests.tui.review.stage import block, edit, shell, working, write
+from tests.tui.review.stage import agent_of, block, edit, shell, working, write
 from tests.tui.scripted import call, result
 from tests.tui.timeline.stage import Traveller, travelling
 
@@ -115,7 +114,7 @@ async def test_a_failed_turn_is_an_event_and_a_fork_there_offers_to_retry_it(pro
         assert timeline.event.split("\n")[0] == "  Turn failed (authentication)"
         for text in ("The key is wrong.", "Next step", "Set another."):
             assert text in timeline.event
-        assert "failure" in timeline.detail
+        assert "failure" in timeline.tabs
         await timeline.press("2")
         assert "hello?" in timeline.messages
         assert "wrong" not in timeline.messages
