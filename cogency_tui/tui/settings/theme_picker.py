@@ -1,18 +1,21 @@
-"""The theme picker: shows each theme as soon as it is selected; Esc restores the former one."""
+"""The theme picker: shows each theme as soon as it is selected or typed; Esc restores the former one."""
 
 from typing import ClassVar
 
 from rich.segment import Segment
 from textual.binding import Binding, BindingType
 from textual.screen import ModalScreen
+from textual.widget import Widget
+from textual.widgets import Input
 
 from cogency_tui.config.themes import AUTO, Palette, load_palette, theme_choices
 from cogency_tui.errors import ConfigError
 from cogency_tui.safe_text import one_line
 from cogency_tui.tui.kit.dialogs import Choice
+from cogency_tui.tui.kit.filter_line import FilterField
 from cogency_tui.tui.kit.lines import Line, fit, width_of
 from cogency_tui.tui.kit.list_dialog import ListDialog
-from cogency_tui.tui.kit.select_list import SelectList, list_keys
+from cogency_tui.tui.kit.select_list import LETTERS, SelectList, list_keys
 from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.settings.active_theme import appearance_of
 from cogency_tui.tui.theme_styles import ThemeStyles, theme_styles_of
@@ -58,21 +61,30 @@ class ThemePicker(ListDialog[bool, str]):
     """Changes the theme of the app as the cursor moves; returns True to save it."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,q", "back", "Cancel", id="theme.back"),
-        Binding("enter", "use", "Use", id="theme.use", tooltip="Use this theme until you quit"),
+        Binding("escape", "back", "Cancel", id="theme.back"),
+        Binding("enter", "open", "Use", id="theme.use", tooltip="Use this theme until you quit"),
         Binding(
-            "k",
+            "ctrl+s",
             "keep",
             "Use and save as default",
             id="theme.keep",
             tooltip="Use this theme and save it in the configuration",
         ),
-        *list_keys("theme", without="k"),
+        *list_keys("theme", without=LETTERS),
+        Binding("ctrl+home", "end(-1)", "First", show=False, id="theme.first"),
+        Binding("ctrl+end", "end(1)", "Last", show=False, id="theme.last"),
     ]
+    AUTO_FOCUS = "FilterField"
 
     def __init__(self) -> None:
-        super().__init__("themes", "Theme", SelectList(draw_theme, str, id="themes-list"))
-        self._before = appearance_of(self).chosen
+        rows: SelectList[str] = SelectList(self._draw_row, str, id="themes-list")
+        rows.notice = "No matching themes."
+        super().__init__("themes", "Theme", rows)
+        self._field = FilterField(id="themes-filter")
+        self._filtered = ""
+
+    def parts(self) -> list[Widget]:
+        return [self._field, self.rows]
 
     def on_mount(self) -> None:
         self._show_conversation(True)
@@ -90,21 +102,42 @@ class ThemePicker(ListDialog[bool, str]):
 
     def choices(self) -> list[Choice]:
         return [
-            ("enter", "use", "use"),
-            ("k", "use and save as default", "keep"),
+            ("enter", "use", "open"),
+            ("ctrl+s", "use and save as default", "keep"),
             ("escape", "cancel", "back"),
         ]
 
-    def action_use(self) -> None:
-        self.dismiss(False)
+    async def on_input_changed(self, event: Input.Changed) -> None:
+        event.stop()
+        self.catch_up()
+        await self.moved()
 
-    def action_keep(self) -> None:
-        self.dismiss(True)
+    def catch_up(self) -> None:
+        if self._filtered != self._field.value:
+            self._filtered = self._field.value
+            word = self._filtered.strip().casefold()
+            self.rows.show([name for name in theme_choices() if word in name.casefold()], self.rows.key)
+
+    async def action_open(self) -> None:
+        await self._close(keep=False)
+
+    async def action_keep(self) -> None:
+        await self._close(keep=True)
+
+    async def _close(self, *, keep: bool) -> None:
+        self.catch_up()
+        await self.moved()
+        if self.rows.row is not None:
+            self.dismiss(keep)
 
     async def action_back(self) -> None:
         if appearance_of(self).chosen != self._before:
             await self.run_action(f"app.set_theme({self._before!r})")
         self.dismiss(False)
+
+    def _draw_row(self, name: str, width: int, styles: ThemeStyles, on: str) -> Line:
+        mark = Segment("● " if name == self._before else "  ", styles("accent", on))
+        return draw_theme(name, width - 2, styles, on).indented(mark)
 
     async def moved(self) -> None:
         """Show the selected theme; an unusable one is marked in its line."""

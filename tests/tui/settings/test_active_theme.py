@@ -85,7 +85,7 @@ async def test_the_picker_shows_each_theme_at_once_and_keeps_one_only_if_the_per
         assert "terminal colors" in listed
         # One that is broken says so, and is not shown.
         assert "✗ The theme" in listed
-        await pilot.press("end")
+        await pilot.press("ctrl+end")
         assert app.theme == "night"
         await pilot.press("escape")
 
@@ -93,7 +93,7 @@ async def test_the_picker_shows_each_theme_at_once_and_keeps_one_only_if_the_per
         await pilot.press("down")
         assert app.theme == "tritone"
         await until(pilot, lambda: "#0c0f16" in colours_of(pilot))
-        await pilot.press("home", "down")
+        await pilot.press("ctrl+home", "down")
         assert app.theme == "ansi"
         # The former comes back.
         await pilot.press("escape")
@@ -105,19 +105,29 @@ async def test_the_picker_shows_each_theme_at_once_and_keeps_one_only_if_the_per
         assert app.theme == "mono"
         assert config.read_text() == "# mine\nmode = 'auto'\n"
         await open_picker(pilot)
-        await pilot.press("home", "k")
+        await pilot.press("ctrl+home", "ctrl+s")
         await until(pilot, lambda: not isinstance(app.screen, ThemePicker))
         assert load_settings(config).theme == "auto"
         await open_picker(pilot)
-        await pilot.press("home", "down", "down", "k")
+        await pilot.press("ctrl+home", "down", "down", "ctrl+s")
         await until(pilot, lambda: not isinstance(app.screen, ThemePicker))
         assert load_settings(config).theme == "chalk"
         assert config.read_text().startswith("# mine\n")
 
+        # A name that is typed selects its theme, and saves nothing.
+        await open_picker(pilot)
+        assert "● chalk" in shown(app.screen.query_one("#themes-list"))
+        await pilot.press(*"kday", *["backspace"] * 4, *"day")
+        await until(pilot, lambda: app.theme == "day")
+        await pilot.press("enter")
+        await until(pilot, lambda: not isinstance(app.screen, ThemePicker))
+        assert app.theme == "day"
+        assert load_settings(config).theme == "chalk"
+
         # The text keeps its place under another theme.
         before = shown(conversation_of(pilot))
-        await send(pilot, "/theme day")
-        await until(pilot, lambda: app.theme == "day")
+        await send(pilot, "/theme ember")
+        await until(pilot, lambda: app.theme == "ember")
         assert shown(conversation_of(pilot)) == before
 
 

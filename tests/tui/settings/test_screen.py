@@ -260,7 +260,7 @@ async def test_the_theme_in_use_is_shown_and_marked_until_it_is_saved(project: P
 
         await send(pilot, "/theme")
         await until(pilot, lambda: isinstance(pilot.app.screen, ThemePicker))
-        await pilot.press("k")
+        await pilot.press("ctrl+s")
         await until(pilot, lambda: written() == 'theme = "day"\n')
         await until(pilot, lambda: "Theme saved in" in told(pilot))
         listed = await settings(pilot)
