@@ -82,6 +82,7 @@ class ThemePicker(ListDialog[bool, str]):
         super().__init__("themes", "Theme", rows)
         self._field = FilterField(id="themes-filter")
         self._filtered = ""
+        self._before = appearance_of(self).chosen
 
     def parts(self) -> list[Widget]:
         return [self._field, self.rows]
@@ -119,12 +120,12 @@ class ThemePicker(ListDialog[bool, str]):
             self.rows.show([name for name in theme_choices() if word in name.casefold()], self.rows.key)
 
     async def action_open(self) -> None:
-        await self._close(keep=False)
+        await self._choose(keep=False)
 
     async def action_keep(self) -> None:
-        await self._close(keep=True)
+        await self._choose(keep=True)
 
-    async def _close(self, *, keep: bool) -> None:
+    async def _choose(self, *, keep: bool) -> None:
         self.catch_up()
         await self.moved()
         if self.rows.row is not None:

@@ -151,8 +151,11 @@ class Find:
         await finder.search(query)
         self._current = self._place = None
         self._close_opened()
-        self._return(retain=True)
         top = self._view.document.place(self._view.scroll_offset.y)
+        if self._origin is not None:
+            self._return(retain=True)
+            # The field itself may have taken the first row from the view.
+            top = self._view.document.find(self._origin[1])[0]
         if target := finder.nearest(top.unit, self._first_from(top)):
             self._go_to(target)
         self._report()

@@ -1,13 +1,17 @@
 """Finding in the conversation: what is counted, where one is led to, and back."""
 
+from pathlib import Path
+
 import pytest
 from rich.segment import Segment
 
+from cogency_tui.tui.conversation.find_bar import FindCount
 from cogency_tui.tui.kit.lines import wrap
 from cogency_tui.tui.theme_styles import theme_styles_of
 from cogency_tui.tui.transcript.text_finder import Finder, Span, finds_on, occurrences
+from tests.tui.driving import app_over, conversation_of, finished, main_of, send, shown, until
 from tests.tui.reading import fed, reading
-from tests.tui.scripted import call, respond, result, think, user
+from tests.tui.scripted import ScriptedAgent, call, respond, result, think, user
 
 INKS = theme_styles_of("night")
 
@@ -154,6 +158,21 @@ async def test_escape_returns_to_where_one_was_and_after_enter_stays() -> None:
         await reader.press("enter", "escape")
         assert reader.count == ""
         assert "paragraph 7 needle" in reader.text
+
+
+async def test_the_first_find_may_be_in_the_row_that_the_field_takes_from_the_view(project: Path) -> None:
+    answer = "\n\n".join(f"Paragraph {number} with a needle." for number in range(18))
+    agent = ScriptedAgent(project, [respond(answer)])
+    async with app_over(agent).run_test(size=(80, 24)) as pilot:
+        await send(pilot, "where?")
+        await finished(pilot)
+        view = conversation_of(pilot)
+        await until(pilot, lambda: "Paragraph 17" in shown(view))
+        first = int(shown(view).split("Paragraph ")[1].split()[0])
+        await pilot.press("ctrl+f", *"needle")
+        count = main_of(pilot).query_one(FindCount)
+        await until(pilot, lambda: f"{first + 1} of 18" in shown(count))
+        assert f"Paragraph {first} " in shown(view)
 
 
 @pytest.mark.exhaustive

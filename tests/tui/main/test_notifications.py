@@ -9,7 +9,6 @@ from textual.geometry import Region
 from textual.pilot import Pilot
 
 from cogency_tui.config.options import options
-from cogency_tui.tui.kit.select_list import SelectList
 from cogency_tui.tui.palette import Palette
 from cogency_tui.tui.prompt.prompt_and_queue import CommandError
 from cogency_tui.tui.settings.theme_picker import ThemePicker
@@ -65,7 +64,8 @@ async def test_it_makes_way_for_the_selected_row_and_the_field_of_a_list(
         await opened(pilot)
         await pilot.press("ctrl+p")
         await until(pilot, lambda: isinstance(pilot.app.screen, Palette))
-        entries = pilot.app.screen.query_one(SelectList)
+        screen: Any = pilot.app.screen
+        entries = screen.rows
         pilot.app.notify("three " * 40, timeout=600)
         for _ in range(6):
             await pilot.press("down")
