@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from textual.pilot import Pilot
 
+from cogency_tui.tui.conversation.fork_dialog import ForkDialog
 from cogency_tui.tui.conversation.rewind import RewindScreen
 from cogency_tui.tui.kit.dialogs import DialogBody
 from cogency_tui.tui.main.screen import MainScreen
@@ -222,6 +223,8 @@ async def test_e_edits_the_message_at_the_cursor(project: Path) -> None:
         view.focus()
         view.go_to_unit(next(at for at, unit in enumerate(view.transcript.units) if "change a" in str(unit)))
         await pilot.press("e")
+        await until(pilot, lambda: isinstance(pilot.app.screen, ForkDialog))
+        await pilot.press("enter")
         await until(pilot, lambda: prompt_of(pilot).text == "change a")
         await until(pilot, lambda: "change a" not in shown(view))
 

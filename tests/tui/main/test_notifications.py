@@ -151,7 +151,7 @@ async def test_it_outlives_a_dialog(project: Path) -> None:
     async with app_over(ScriptedAgent(project)).run_test(notifications=True) as pilot:
         await send(pilot, "/theme")
         await until(pilot, lambda: isinstance(pilot.app.screen, ThemePicker))
-        await pilot.press("k")
+        await pilot.press("ctrl+s")
         await until(pilot, lambda: told(pilot).startswith("Theme saved"))
         assert pilot.app.screen is main_of(pilot)
 
