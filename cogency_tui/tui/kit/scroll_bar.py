@@ -1,5 +1,6 @@
 """The scroll bar of a column of lines, which is drawn anew with every line that comes in."""
 
+from rich.segment import Segment
 from textual.geometry import Region
 from textual.scrollbar import ScrollBar
 from textual.strip import Strip
@@ -14,7 +15,7 @@ class ColumnScrollBar(ScrollBar):
     def render_lines(self, crop: Region) -> list[Strip]:
         console, (width, height) = app_of(self).console, self.size
         options = console.options.update(width=width, height=height)
-        drawn = console.render(self.render(), options)
+        drawn = Segment.apply_style(console.render(self.render(), options), self.rich_style)
         strips = [Strip([segment], width) for segment in drawn if segment.text != "\n"]
         strips = [strip.crop(crop.x, crop.right) for strip in strips[crop.y : crop.bottom]]
         return filtered(self, strips)
