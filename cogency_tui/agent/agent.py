@@ -8,6 +8,7 @@ import asyncio
 import os
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from contextlib import aclosing
+from copy import copy
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -19,7 +20,15 @@ from cogency_tui.agent.store_fallback import StoreOpener
 from cogency_tui.child_environment import withhold_from_children, without_secrets
 from cogency_tui.config.layers import Configured, Layer, configure, load_settings
 from cogency_tui.config.mcp import McpSettings
-from cogency_tui.config.schema import Mode, Permissions, Settings, config_directory, config_path, data_path
+from cogency_tui.config.schema import (
+    PERMISSIONS,
+    Mode,
+    Permissions,
+    Settings,
+    config_directory,
+    config_path,
+    data_path,
+)
 from cogency_tui.errors import ConfigError
 from cogency_tui.protocol import Dialect
 from cogency_tui.providers.base import Provider
@@ -168,20 +177,52 @@ class Agent:
 
     def reload(self) -> None:
         """Read the configuration again and apply it; what a turn reads at its start applies from the next
-        turn. A choice made since the start remains unless the configuration now differs. `choose_model`
-        sets the provider.
+        turn. A choice made since the start remains unless the configuration now differs; of the permissions
+        the agents `beside` this one follow only what narrows them. `choose_model` sets the provider.
 
         Raises:
             ConfigError: the configuration cannot be used; nothing has changed.
         """
-        before, self.configured = self.settings, self._configure()
-        if self.settings.mode != before.mode:
-            self.mode = self.settings.mode
-        if self.settings.permissions != before.permissions:
-            self.permissions = self.settings.permissions
+        before, configured = self.settings, self._configure()
+        for each in self._conversations.agents:
+            each._follow(configured, self._from_project, widens=each is self)
         if self._profile is not None:
             self._profile.follow(before, self.settings)
         self._conversations.use(self.settings)
+
+    def _follow(self, configured: Configured, from_project: Mapping[str, Any], *, widens: bool) -> None:
+        before, now = self.settings, configured.settings
+        self.configured, self._from_project = configured, from_project
+        if now.mode != before.mode:
+            self.mode = now.mode
+        if now.permissions != before.permissions:
+            self.permissions = now.permissions if widens else self._narrowed(now.permissions)
+
+    def _narrowed(self, permissions: Permissions) -> Permissions:
+        """These permissions or the present ones, whichever allow less."""
+        return min(self.permissions, permissions, key=PERMISSIONS.index)
+
+    def beside(self) -> "Agent":
+        """Create an agent for a conversation that runs at the same time as those of this one: of the same
+        store, engine and configuration.
+
+        Its mode, dialect and model begin as these; its permissions do, too, but are no wider than configured.
+        It is closed with this one, or ends with `leave`.
+        """
+        # Created on first use, and shared from now on.
+        _ = (self.rules, self.project_settings, self.profile, self.recall)
+        other = copy(self)
+        other.ask = other.titled = other.progressed = None
+        other.permissions = self._narrowed(self.settings.permissions)
+        self._conversations.join(other)
+        return other
+
+    async def leave(self, conversation_id: str | None) -> None:
+        """Stop what runs in this conversation, the last one of this agent, wait until its end is recorded,
+        and close its session and background commands. The agents `beside` this one go on.
+        """
+        await self._conversations.leave(self, conversation_id)
+        self.ask = self.titled = self.progressed = None
 
     def use_configured(self, key: str) -> None:
         """Replace the mode, permissions or dialect chosen since the start by the configured value."""
@@ -290,7 +331,7 @@ class Agent:
             UsageError: a turn is already running in this conversation.
         """
         work = partial(self._conversations.turn, query, chunks=chunks, typed=typed)
-        async with aclosing(self._conversations.events(conversation_id, work)) as events:
+        async with aclosing(self._conversations.events(conversation_id, work, self)) as events:
             async for event in events:
                 yield event
 
@@ -299,13 +340,13 @@ class Agent:
     ) -> None:
         """Run one turn as `stream` does, for a consumer that takes the events from `queue` itself."""
         work = partial(self._conversations.turn, query, chunks=True, typed=typed)
-        await self._conversations.run(conversation_id, work, queue)
+        await self._conversations.run(conversation_id, work, queue, self)
 
     async def retry_turn(self, queue: "EventQueue", *, conversation_id: str) -> None:
         """Continue the last turn of a conversation, which failed, from what is stored of it: as `run_turn`,
         without another message."""
         work = partial(self._conversations.turn, None, chunks=True)
-        await self._conversations.run(conversation_id, work, queue)
+        await self._conversations.run(conversation_id, work, queue, self)
 
     async def run_command(self, command: str, queue: "EventQueue", *, conversation_id: str) -> None:
         """Run a command of the user's. Put into `queue` previews of a call while it runs, then the user
@@ -316,7 +357,7 @@ class Agent:
             UsageError: a turn is already running in this conversation.
         """
         work = partial(self._conversations.user_command, command)
-        await self._conversations.run(conversation_id, work, queue)
+        await self._conversations.run(conversation_id, work, queue, self)
 
     async def choose_model(self, provider: str, model: str) -> None:
         """Switch to another model from the next cycle on; an empty `model` selects the provider's default.
@@ -346,7 +387,7 @@ class Agent:
             UsageError: a turn is running, or there is nothing to summarise.
             ProviderError: the request to the model failed.
         """
-        with self._conversations.conversation(conversation_id).working():
+        with self._conversations.conversation(conversation_id, self).working():
             return await (await self.history(conversation_id)).compact(retain=False)
 
     @property
@@ -414,7 +455,7 @@ class Agent:
     async def history(self, conversation_id: str) -> "History":
         """The conversation as its model receives it: the context and its summary."""
         store = await self.store()
-        conversation = self._conversations.conversation(conversation_id)
+        conversation = self._conversations.conversation(conversation_id, self)
         await conversation.begin(store)
         return conversation.history(store, await self._conversations.dialect_of(store, conversation_id))
 

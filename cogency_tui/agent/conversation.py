@@ -61,6 +61,7 @@ class Conversation:
         id: str,
         gate: Gate,
         provider: Callable[[], Provider],
+        mode: Callable[[], Mode],
         assemble: "Callable[[Conversation], Registry]",
         *,
         settings: Settings | None = None,
@@ -72,6 +73,7 @@ class Conversation:
         self.id = id
         self.gate = gate
         self.provider = provider
+        self.mode = mode
         self.depth = depth
         self._settings = settings
         self.budget = budget or Budget(id, gate, lambda: engine.settings.budget, engine.store)
@@ -260,7 +262,7 @@ class Conversation:
         return [*store.new_notices(), *self.engine.servers.new_notices()]
 
     async def channel(self) -> Channel:
-        key = (self.engine.mode(), self.provider())
+        key = (self.mode(), self.provider())
         if self._channel is None or self._channel_key != key:
             await self._close_channel()
             self._channel = _create_channel(*key, self._last_answers)

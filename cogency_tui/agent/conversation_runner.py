@@ -40,8 +40,11 @@ _NOT_LASTING = "the store is unavailable: file changes cannot be reverted after 
 
 
 class Conversations:
-    """The conversations of `agent` and their engine, with the user's `tools` and `mcp` servers. Private to
-    the agent.
+    """The conversations of `agent`, and of those `beside` it, and their engine, with the user's `tools` and
+    `mcp` servers. Private to the agents.
+
+    Each conversation follows the choices (mode, permissions, dialect, model, whom to ask) of one of them: the
+    one that worked in it last.
 
     `held`: what one turn opens stays open for the next. `patient`: turns wait for MCP servers for their
     whole start-up limit. `released` is awaited when everything is closed.
@@ -59,13 +62,16 @@ class Conversations:
         self.patient = False
         self.engine: Engine | None = None
         self._agent = agent
+        self._agents = [agent]
+        self._followed: dict[str, Agent] = {}
+        """The agents whose choices the conversations follow, by the id of the conversation."""
         self._tools = tuple(tools)
         self._environ = environ
         self._released = released
         self._mcp = mcp
         self._others: dict[tuple[str, str], Provider] = {}
         self._warming: asyncio.Task[None] | None = None
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks: dict[asyncio.Task[None], Conversation] = {}
         self._known: dict[str, Conversation] = {}
         self._learning: Learner | None = None
         self._titling: Titles | None = None
@@ -86,6 +92,29 @@ class Conversations:
             await self._titling.close()
         await self._release()
 
+    @property
+    def agents(self) -> "Sequence[Agent]":
+        """The agents that are in use."""
+        return self._agents
+
+    def join(self, agent: "Agent") -> None:
+        """Note that `agent` is in use."""
+        self._agents.append(agent)
+
+    async def leave(self, agent: "Agent", id: str | None) -> None:
+        """Note that `agent` is no longer in use: end the conversation with this id, and nothing else."""
+        conversation = self._known.get(id or "")
+        if conversation is not None:
+            conversation.interrupt()
+            if tasks := [task for task, other in self._tasks.items() if other is conversation]:
+                await asyncio.wait(tasks)
+            self._known.pop(conversation.id, None)
+            await conversation.close()
+        if agent is not self._agent:
+            self._agents.remove(agent)
+            self.adopt(agent.provider)
+            self._followed = {each: other for each, other in self._followed.items() if other is not agent}
+
     def interrupt(self, conversation_id: str | None = None) -> None:
         """Stop what runs in this conversation, or in all."""
         for conversation in self._known.values():
@@ -93,16 +122,21 @@ class Conversations:
                 conversation.interrupt()
 
     async def run(
-        self, id: str, work: "Callable[[Conversation, EventQueue], Awaitable[None]]", queue: "EventQueue"
+        self,
+        id: str,
+        work: "Callable[[Conversation, EventQueue], Awaitable[None]]",
+        queue: "EventQueue",
+        agent: "Agent",
     ) -> None:
-        """Do `work`, which is `turn` or `user_command`, in the conversation, and nothing else meanwhile; its
-        events are put into `queue`. If this is cancelled, the work is interrupted and its end recorded.
+        """Do `work`, which is `turn` or `user_command`, in the conversation by the choices of `agent`, and
+        nothing else meanwhile; its events are put into `queue`. If this is cancelled, the work is interrupted
+        and its end recorded.
 
         Raises:
             StoreError: the store cannot be opened.
             UsageError: a turn is already running in this conversation, or another process has it open.
         """
-        conversation = self.conversation(id)
+        conversation = self.conversation(id, agent)
         try:
             with conversation.working():
                 await self._follow(asyncio.create_task(self._do(conversation, work, queue)), conversation)
@@ -110,14 +144,14 @@ class Conversations:
             queue.close()
 
     async def _follow(self, task: asyncio.Task[None], conversation: "Conversation") -> None:
-        self._tasks.add(task)
+        self._tasks[task] = conversation
         try:
             await asyncio.wait([task])
         finally:
             if not task.done():
                 conversation.interrupt()
                 await asyncio.wait([task])
-            self._tasks.discard(task)
+            del self._tasks[task]
             if not self.held and not self._tasks:
                 await self._release()
         task.result()
@@ -132,7 +166,10 @@ class Conversations:
             await work(conversation, queue)
 
     async def events(
-        self, id: str | None, work: "Callable[[Conversation, EventQueue], Awaitable[None]]"
+        self,
+        id: str | None,
+        work: "Callable[[Conversation, EventQueue], Awaitable[None]]",
+        agent: "Agent",
     ) -> AsyncGenerator["Event", None]:
         """The events of `work`, as `run`, in this conversation or a new one. A consumer that leaves early
         interrupts the work.
@@ -141,7 +178,7 @@ class Conversations:
         from cogency_tui.store.store import new_conversation_id
 
         queue = EventQueue()
-        running = asyncio.create_task(self.run(id or new_conversation_id(), work, queue))
+        running = asyncio.create_task(self.run(id or new_conversation_id(), work, queue, agent))
         try:
             async for event in queue:
                 yield event
@@ -173,7 +210,7 @@ class Conversations:
         await conversation.gather_tools(_PATIENCE if self.held and not self.patient else None)
         with suppress(CogencyError):
             # The user may be editing the file: the previous options remain in force.
-            await asyncio.to_thread(self._agent.follow_project)
+            await asyncio.to_thread(self._agent_of(conversation.id).follow_project)
         if self.held and self._warming is None:
             self._warming = asyncio.create_task(self._warm())
         turn = Turn(conversation, store, dialect, Recorder(store, conversation.id, queue, chunks=chunks))
@@ -184,8 +221,9 @@ class Conversations:
                 await self.learner().note(store, conversation.id, query, typed)
         with suppress(CogencyError):
             # The first words of the conversation remain its title.
-            if self.held and self._agent.titled is not None and self._agent.settings.titles:
-                await self.titles(self._agent.titled).note(store, conversation.id)
+            agent = self._agent_of(conversation.id)
+            if self.held and agent.titled is not None and agent.settings.titles:
+                await self.titles().note(store, conversation.id)
         with suppress(CogencyError):
             # A failure here is retried with the next command.
             await conversation.engine.journal.end_turn(conversation.id)
@@ -213,13 +251,13 @@ class Conversations:
             self._learning = Learner(agent.profile, lambda: agent.provider, own)
         return self._learning
 
-    def titles(self, named: Callable[[str, str], None]) -> "Titles":
-        """Names the conversations, and reports their names."""
+    def titles(self) -> "Titles":
+        """Names the conversations, and reports their names to the agents."""
         from cogency_tui.agent.titles import Titles
 
         if self._titling is None:
-            agent, own = self._agent, secrets(self._agent.settings, self._environ)
-            self._titling = Titles(lambda: agent.provider, own, named)
+            own = secrets(self._agent.settings, self._environ)
+            self._titling = Titles(lambda id: self._agent_of(id).provider, own, self._titled)
         return self._titling
 
     async def settle(self) -> None:
@@ -249,8 +287,10 @@ class Conversations:
         await asyncio.to_thread(settings.refresh)
         self.shared().servers.configure(settings.now.mcp)
 
-    def conversation(self, id: str) -> "Conversation":
-        """The conversation, created on first use."""
+    def conversation(self, id: str, agent: "Agent | None" = None) -> "Conversation":
+        """The conversation, created on first use; from now on it follows `agent`, if one is given."""
+        if agent is not None:
+            self._followed[id] = agent
         if id not in self._known:
             self._known[id] = self._create(id)
         return self._known[id]
@@ -268,7 +308,7 @@ class Conversations:
         """The dialect of the conversation, which is created if it is new, and recovered if it broke off."""
         from cogency_tui.workspace.git.branch import branch_of
 
-        agent = self._agent
+        agent = self._agent_of(conversation)
         known = await store.conversation(conversation)
         dialect: Dialect = agent.dialect or agent.settings.dialect
         if known is None:
@@ -333,7 +373,6 @@ class Conversations:
                 secrets=keys,
                 tools=[as_tool(tool) for tool in self._tools],
                 store=agent.store,
-                mode=lambda: agent.mode,
                 named=self.named,
                 host_of=lambda name: host_of(name, agent.settings, self._environ),
                 journal=Journal(agent.workspace, agent.store),
@@ -351,17 +390,31 @@ class Conversations:
         return self.engine
 
     def _progressed(self, id: str) -> None:
-        if self._agent.progressed is not None:
-            self._agent.progressed(id)
+        for agent in self._agents:
+            if agent.progressed is not None:
+                agent.progressed(id)
+
+    def _titled(self, id: str, title: str) -> None:
+        for agent in self._agents:
+            if agent.titled is not None:
+                agent.titled(id, title)
+
+    def _agent_of(self, id: str) -> "Agent":
+        """The agent whose choices the conversation follows."""
+        return self._followed.get(id, self._agent)
 
     def _create(self, id: str) -> "Conversation":
         from cogency_tui.agent.conversation import Conversation
         from cogency_tui.agent.permissions.gate import Gate
         from cogency_tui.agent.subagents import assemble
 
-        agent = self._agent
-        gate = Gate(lambda: agent.permissions, lambda: agent.ask, agent.rules)
-        return Conversation(self.shared(), id, gate, lambda: agent.provider, assemble)
+        def followed() -> "Agent":
+            return self._agent_of(id)
+
+        gate = Gate(lambda: followed().permissions, lambda: followed().ask, self._agent.rules)
+        return Conversation(
+            self.shared(), id, gate, lambda: followed().provider, lambda: followed().mode, assemble
+        )
 
     async def _warm(self) -> None:
         """Scan the project while the model is asked, so that the first command need not wait for it."""
@@ -384,6 +437,6 @@ class Conversations:
             await conversation.close()
         if self.engine is not None:
             await self.engine.close()
-        for provider in {self._agent.provider, *self._others.values()}:
+        for provider in {*(agent.provider for agent in self._agents), *self._others.values()}:
             await provider.close()
         await self._released()

@@ -10,7 +10,7 @@ from cogency_tui.agent.edits.journal import Journal
 from cogency_tui.agent.profile.profile import Profile
 from cogency_tui.agent.project.settings import ProjectSettings
 from cogency_tui.agent.recall.recall import Recall
-from cogency_tui.config.schema import Mode, Settings
+from cogency_tui.config.schema import Settings
 from cogency_tui.providers.base import Provider
 from cogency_tui.store.store import Store
 from cogency_tui.tools.base import Tool
@@ -36,7 +36,6 @@ class Engine:
     secrets: Mapping[str, str]
     tools: Sequence[Tool[Any]]
     store: Callable[[], Awaitable[Store]]
-    mode: Callable[[], Mode]
     named: Callable[[str, str], Provider]
     host_of: Callable[[str], str]
     journal: Journal

@@ -163,6 +163,7 @@ class SubAgents:
             record.id,
             self._parent.gate.narrowed(agent.permissions, call_id=context.call_id, asker=asker),
             provider,
+            self._parent.mode,
             partial(assemble, only=self._allowed(agent)),
             settings=replace(engine.settings, max_iterations=agent.max_iterations),
             role=_role(args.name, agent),

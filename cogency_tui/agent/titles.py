@@ -40,14 +40,14 @@ Answer with a title for it and nothing else: three to seven words in the languag
 
 
 class Titles:
-    """Names conversations by asking the current provider; the values of `secrets` are not sent to it.
+    """Names conversations by asking the `provider` of each; the values of `secrets` are not sent to it.
 
     `named` is called with the id and the title of a conversation that has a new one.
     """
 
     def __init__(
         self,
-        provider: Callable[[], Provider],
+        provider: Callable[[str], Provider],
         secrets: Mapping[str, str],
         named: Callable[[str, str], None],
     ) -> None:
@@ -85,7 +85,7 @@ class Titles:
         await self.settle()
 
     async def _name(self, store: Store, conversation_id: str, asked: str, answer: str) -> None:
-        provider = self._provider()
+        provider = self._provider(conversation_id)
         messages = title_request(masked(asked, self._secrets), masked(answer, self._secrets))
         with suppress(CogencyError, TimeoutError):
             async with asyncio.timeout(_PATIENCE):

@@ -60,7 +60,6 @@ class Keeper:
             {},
             [],
             opened,
-            lambda: "replay",
             none,
             lambda _name: "",
             journal,

@@ -50,7 +50,7 @@ def ignore(_id: str, _title: str) -> None:
 
 async def titled(agent: Agent) -> str:
     """The title of the conversation `c` once no request is in progress."""
-    await agent._conversations.titles(ignore).settle()  # pyright: ignore[reportPrivateUsage]
+    await agent._conversations.titles().settle()  # pyright: ignore[reportPrivateUsage]
     conversation = await (await agent.store()).conversation("c")
     return conversation.title if conversation else ""
 
