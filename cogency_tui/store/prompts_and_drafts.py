@@ -1,8 +1,8 @@
 """The prompts of one project: the history, and drafts that survive the process.
 
 Small files in a directory of the user's data, which no other user can read. A draft is stored under the
-process that writes it, so that several processes in one project never touch each other's; it is an orphan
-when that process has ended. The calls block.
+process that writes it, and its prompt, so that none touches another's; it is an orphan when that process has
+ended. The calls block.
 """
 
 import fcntl
@@ -37,7 +37,8 @@ _HINT = "Drafts of the prompt are not saved until this is fixed."
 
 
 class Draft(msgspec.Struct, frozen=True):
-    """An unsent draft: the text in the prompt, and the messages that waited. `saved` is in Unix seconds."""
+    """An unsent draft: the text in the prompt, and the messages that waited. `saved` is in Unix seconds.
+    `prompt` is the number of the prompt in its process."""
 
     written: Written
     queue: tuple[Written, ...] = ()
@@ -45,6 +46,7 @@ class Draft(msgspec.Struct, frozen=True):
     saved: float = 0.0
     pid: int = 0
     started: str = ""
+    prompt: int = 0
 
     @property
     def empty(self) -> bool:
@@ -52,10 +54,11 @@ class Draft(msgspec.Struct, frozen=True):
 
 
 class Prompts:
-    """The prompts of the directory `project`, in the data directory `data`. All methods raise
-    `StoreError`."""
+    """The prompts of the directory `project`, in the data directory `data`; `number` is that of the prompt
+    in this process whose draft is saved. All methods raise `StoreError`."""
 
-    def __init__(self, data: Path, project: Path) -> None:
+    def __init__(self, data: Path, project: Path, number: int = 0) -> None:
+        self._number = number
         key = hashlib.sha256(os.fsencode(project)).hexdigest()[:16]
         self.directory = data / DIRECTORY / key
 
@@ -86,15 +89,17 @@ class Prompts:
             raise self._error(exc) from exc
 
     def save(self, draft: Draft) -> None:
-        """Store `draft` in place of this process's earlier one; an empty one removes it."""
+        """Store `draft` in place of this prompt's earlier one; an empty one removes it."""
         pid = os.getpid()
-        path = self._path(pid, own_start(pid))
+        path = self._path(pid, own_start(pid), self._number)
         try:
             if draft.empty:
                 path.unlink(missing_ok=True)
                 return
             self._make()
-            stamped = msgspec.structs.replace(draft, saved=time.time(), pid=pid, started=own_start(pid))
+            stamped = msgspec.structs.replace(
+                draft, saved=time.time(), pid=pid, started=own_start(pid), prompt=self._number
+            )
             temporary = path.with_suffix(".new")
             temporary.unlink(missing_ok=True)
             with _private(temporary, os.O_EXCL) as handle:
@@ -119,10 +124,11 @@ class Prompts:
     def discard(self, draft: Draft) -> None:
         """Delete a draft, whose text is now stored elsewhere."""
         with suppress(OSError):
-            self._path(draft.pid, draft.started).unlink(missing_ok=True)
+            self._path(draft.pid, draft.started, draft.prompt).unlink(missing_ok=True)
 
-    def _path(self, pid: int, started: str) -> Path:
-        return self.directory / f"draft-{pid}-{hashlib.sha256(started.encode()).hexdigest()[:8]}.json"
+    def _path(self, pid: int, started: str, number: int) -> Path:
+        process = f"{pid}-{hashlib.sha256(started.encode()).hexdigest()[:8]}"
+        return self.directory / f"draft-{process}{f'-{number}' if number else ''}.json"
 
     def _make(self) -> None:
         private_files.make_directory(self.directory)

@@ -15,7 +15,7 @@ import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextvars import ContextVar
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any, ClassVar, cast
@@ -55,6 +55,7 @@ from cogency_tui.tui.theme_styles import variables
 if TYPE_CHECKING:
     from cogency_tui.agent.agent import Agent
     from cogency_tui.tui.frame_log import FrameLog
+    from cogency_tui.tui.main.open_conversations import OpenConversations
     from cogency_tui.tui.prompt.prompt import Prompt
 
 
@@ -197,6 +198,22 @@ class CogencyApp(App[int]):
             tooltip="Go to the agent's question, or back from it",
         ),
         Binding(
+            "f9",
+            "switch_conversation",
+            "Switch",
+            show=False,
+            id="switch_conversation",
+            tooltip="Go to another open conversation",
+        ),
+        Binding(
+            "shift+f9",
+            "next_waiting",
+            "Next waiting",
+            show=False,
+            id="next_waiting",
+            tooltip="Go to the next conversation that waits for you",
+        ),
+        Binding(
             "ctrl+l",
             "repaint",
             "Redraw",
@@ -228,7 +245,8 @@ class CogencyApp(App[int]):
         super().__init__()
         self._workers = Workers(self)
         self._collecting = Collecting(self.set_timer)
-        self._main = screen(agent, prompt=prompt, conversation_id=conversation_id)
+        self._first = screen(agent, prompt=prompt, conversation_id=conversation_id)
+        self._make = screen
         self._waiting: list[events.Event] | None = []
         """The input that the main screen cannot handle yet; None as soon as it can handle any."""
         self._shown = False
@@ -264,7 +282,43 @@ class CogencyApp(App[int]):
         self._close_messages_no_wait()
 
     def get_default_screen(self) -> Screen[None]:
-        return self._main
+        return self._first
+
+    @property
+    def _main(self) -> MainScreen:
+        """The main screen of the conversation that is shown."""
+        return self.conversations.shown if self._has_others else self._first
+
+    @property
+    def _has_others(self) -> bool:
+        """True if more than one conversation may be open."""
+        return "conversations" in vars(self)
+
+    @cached_property
+    def conversations(self) -> "OpenConversations":
+        """The open conversations, of which there is one for a start."""
+        from cogency_tui.tui.main.open_conversations import OpenConversations
+
+        return OpenConversations(self, self._first, self._make, self._hold)
+
+    def _hold(self) -> Callable[[], None]:
+        """Have the input wait until the returned function is called."""
+        self._waiting = self._waiting or []
+        # Only in the app's own task no later input can overtake the input that waits.
+        return lambda: self.call_later(self._end_waiting) and None
+
+    def push_screen(self, *args: Any, mode: str | None = None, **named: Any) -> Any:
+        """Push a screen over the conversation that asks for it, which need not be the one that is shown."""
+        # Textual leaves the parameter of `Screen` open.
+        app: Any = super()
+        return app.push_screen(*args, mode=mode or self._mode_of_caller(), **named)
+
+    def _mode_of_caller(self) -> str | None:
+        """The mode of the conversation whose code runs; None for the one that is shown."""
+        node = active_message_pump.get(None)
+        if not self._has_others or isinstance(node, App) or not isinstance(node, DOMNode):
+            return None
+        return self.conversations.stack_over(node)[0]
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         return variables(load_palette(DEFAULT))
@@ -452,7 +506,7 @@ class CogencyApp(App[int]):
         if self.appearance.complaint:
             self.notify(self.appearance.complaint, severity="warning", markup=False)
         signals: Any = self
-        signals.app_resume_signal.subscribe(self._main, self._come_back)
+        signals.app_resume_signal.subscribe(self, self._come_back)
         if isinstance(self._driver, TerminalDriver):
             self._driver.farewell = self.presence.end
         # A timer of Textual's that is late before it starts never fires.
@@ -488,12 +542,23 @@ class CogencyApp(App[int]):
         self.action_repaint()
 
     def on_main_screen_state_changed(self, event: MainScreen.StateChanged) -> None:
-        self.presence.change(event.state, watched=self.app_focus)
-        if event.state == "idle":
+        screen = event.screen
+        self.conversations.note_change(screen, event.before)
+        name = screen.title_shown if len(self.conversations.screens) > 1 else ""
+        self.presence.change(event.state, watched=self.app_focus, conversation=screen.number, name=name)
+        if self.presence.state == "idle":
             self._collecting.rest()
 
     def on_answering_screen_resumed(self) -> None:
         self._main.place_question()
+
+    def action_switch_conversation(self) -> None:
+        """List the open conversations, and go to the one that the user chooses."""
+        self.conversations.show_switcher()
+
+    def action_next_waiting(self) -> None:
+        """Go to the next conversation that waits for the user."""
+        self.conversations.go_to_waiting()
 
     def action_focus_question(self) -> None:
         self._main.enter_or_leave_question()

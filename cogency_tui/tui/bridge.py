@@ -140,7 +140,8 @@ class Bridge:
         unsent = self.queue.clear()
         if self._compaction is not None:
             self._compaction.cancel()
-        else:
+        elif self.conversation_id is not None:
+            # Without an id, the agent would interrupt all conversations.
             self.agent.interrupt(self.conversation_id)
         return unsent
 
@@ -212,6 +213,10 @@ class Bridge:
     async def close(self) -> None:
         """Stop everything and wait until it has stopped."""
         await self.agent.close()
+
+    async def leave(self) -> None:
+        """End the conversation, and wait until the end of its work is stored; the others go on."""
+        await self.agent.leave(self.conversation_id)
 
     def _deliver(self, events: "list[Event]") -> None:
         self._screen.post_message(self.Arrived(events))

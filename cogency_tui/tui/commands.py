@@ -55,6 +55,9 @@ class SlashCommand(msgspec.Struct, frozen=True):
 COMMANDS = (
     SlashCommand("new", "Start a new conversation", "new_conversation"),
     SlashCommand(
+        "switch", "Go to another open conversation", "switch_conversation", aliases=("conversations",)
+    ),
+    SlashCommand(
         "resume",
         "Recall: search past conversations and resume one",
         "recall",

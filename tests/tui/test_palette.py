@@ -120,7 +120,10 @@ async def test_another_screen_offers_its_own_actions_first(project: Path, size: 
         assert "Recall" in [each.group for each in entries if not each.command]
         await palette(pilot)
         await pilot.press(*"/settings", "enter")
-        await until(pilot, lambda: pilot.app.screen.id != "recall" and screen not in pilot.app.screen_stack)
+        await until(
+            pilot,
+            lambda: not isinstance(pilot.app.screen, RecallScreen) and screen not in pilot.app.screen_stack,
+        )
         await until(pilot, lambda: "settings" in str(pilot.app.screen.query_one(".dialog").id))
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable
 from functools import partial
 from time import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from textual import events
 from textual.screen import Screen
@@ -29,8 +29,29 @@ if TYPE_CHECKING:
     from cogency_tui.tui.conversation.rewind import FilesBefore, Rewind
 
 
+Shown: TypeAlias = Callable[[Screen[Any]], None]
+"""Called with the screen that shows a conversation, as soon as it does."""
+
+
+class OtherScreens(Protocol):
+    """The main screens of the other open conversations."""
+
+    def begin(self, then: Shown | None = None) -> None:
+        """Begin a conversation on another screen."""
+        ...
+
+    def open(self, conversation_id: str, then: Shown | None = None) -> None:
+        """Open a past conversation on another screen."""
+        ...
+
+    def go_to(self, conversation_id: str) -> bool:
+        """Show a conversation that is open on another screen; return False if it is on none."""
+        ...
+
+
 class ConversationCommands(FeatureCommands):
-    """Switches the conversation, in the bridge and on `display`."""
+    """Switches the conversation, in the bridge and on `display`; one that works stays on its screen, and the
+    other is shown on one of the `others`."""
 
     def __init__(
         self,
@@ -39,6 +60,7 @@ class ConversationCommands(FeatureCommands):
         display: Display,
         moved: Callable[[], None],
         preview: "Callable[[Plan, str], Awaitable[Plan | None]]",
+        others: OtherScreens,
     ) -> None:
         """`moved` is called when another conversation is shown. `preview` previews a change of files under a
         title, and returns what of it the user confirms."""
@@ -46,6 +68,7 @@ class ConversationCommands(FeatureCommands):
         self._display = display
         self._moved = moved
         self._preview = preview
+        self._others = others
 
     def handlers(self) -> dict[str, Handler]:
         return {
@@ -92,9 +115,9 @@ class ConversationCommands(FeatureCommands):
             self._moved()
             restored = plural(len(plan.changes), "file")
         if choice.conversation:
-            await self.fork(unit=choice.unit)
-            if restored:
-                self.say(f"Forked, and restored {restored}. Undo the restore with /redo in the original.")
+            undo = "Undo the restore with /redo in the original."
+            report = f"Forked, and restored {restored}. {undo}" if restored else ""
+            await self.fork(unit=choice.unit, report=report)
         elif restored:
             self.say(f"Restored {restored}. Undo the restore with /redo.")
 
@@ -152,13 +175,14 @@ class ConversationCommands(FeatureCommands):
             elif answer:
                 await self.fork(unit=unit)
 
-        if self.idle() and self.begun():
+        if self.begun():
             app_of(self._screen).push_screen(ForkDialog(letter), answered)
 
-    async def fork(self, _argument: str = "", *, unit: int | None = None) -> None:
+    async def fork(self, _argument: str = "", *, unit: int | None = None, report: str = "") -> None:
         """Switch to a fork that ends with `unit`, by default with the whole conversation. A fork at a
-        message of the user puts that message back into the prompt, to be rephrased."""
-        if not self.idle() or (conversation_id := self.begun()) is None:
+        message of the user puts that message back into the prompt, to be rephrased. `report` replaces the
+        report for the user."""
+        if (conversation_id := self.begun()) is None:
             return
         transcript = self._display.transcript
         message = transcript.units[unit] if unit is not None else None
@@ -167,16 +191,22 @@ class ConversationCommands(FeatureCommands):
         except CogencyError as exc:
             self.complain(exc)
             return
-        self.enter_fork(fork, message.text if isinstance(message, UserMessage) else "")
+        self.enter_fork(fork, message.text if isinstance(message, UserMessage) else "", report)
 
-    def enter_fork(self, fork: Fork | None, text: str = "") -> None:
+    def enter_fork(self, fork: Fork | None, text: str = "", report: str = "") -> None:
         """Open a fork (a new conversation if None) with `text` in the prompt, for editing."""
+
+        def shown(screen: Screen[Any]) -> None:
+            prompt = screen.query_one(Prompt)
+            prompt.restore_unsent([Written(text)] if text else [])
+            prompt.focus()
+            own = fork.report if fork else "Forked before the first message. The original is unchanged."
+            screen.notify(report or own, markup=False)
+
         if fork is None:
-            self.begin()
+            self.begin(then=shown)
         else:
-            self.open(fork.id)
-        self._display.edit_again([Written(text)] if text else [])
-        self.say(fork.report if fork else "Forked before the first message. The original is unchanged.")
+            self.open(fork.id, then=shown)
 
     def find(self, _argument: str = "") -> None:
         """Find text in the shown conversation."""
@@ -218,14 +248,18 @@ class ConversationCommands(FeatureCommands):
         except CogencyError as exc:
             self.complain(exc)
 
-    def begin(self, _argument: str = "") -> None:
-        """Begin a new conversation."""
-        if self.idle():
-            app_of(self._screen).clear_notifications()
-            self._bridge.begin()
-            self._display.show(Transcript(), Measure())
-            self._focus_prompt()
-            self._moved()
+    def begin(self, _argument: str = "", *, then: Shown | None = None) -> None:
+        """Begin a new conversation; one that works goes on. Call `then` when it is shown."""
+        if self._bridge.working:
+            self._others.begin(then)
+            return
+        app_of(self._screen).clear_notifications()
+        self._bridge.begin()
+        self._display.show(Transcript(), Measure())
+        self._focus_prompt()
+        self._moved()
+        if then is not None:
+            then(self._screen)
 
     def _focus_prompt(self) -> None:
         self._screen.set_focus(self._screen.query_one(Prompt))
@@ -238,15 +272,21 @@ class ConversationCommands(FeatureCommands):
 
     def resume(self, conversation_id: str) -> None:
         """Resume a past conversation."""
-        if self.idle():
-            self.open(conversation_id)
+        self.open(conversation_id)
 
-    def open(self, conversation_id: str, *, then: Callable[[], None] | None = None) -> None:
-        """Switch to a past conversation; call `then` when it is shown."""
+    def open(self, conversation_id: str, *, then: Shown | None = None) -> None:
+        """Go to a conversation: to its screen if it is open on another one, and to another screen if work is
+        running on this one. Call `then` when it is opened.
+        """
         app_of(self._screen).clear_notifications()
-        self.show(conversation_id, then=then)
+        if self._others.go_to(conversation_id):
+            return
+        if not self._bridge.working:
+            self.show(conversation_id, then=then)
+        elif conversation_id != self._bridge.conversation_id:
+            self._others.open(conversation_id, then)
 
-    def show(self, conversation_id: str, prompt: str = "", *, then: Callable[[], None] | None = None) -> None:
+    def show(self, conversation_id: str, prompt: str = "", *, then: Shown | None = None) -> None:
         """Show a past conversation, and send `prompt` in it; call `then` when it is shown."""
 
         async def reopen() -> None:
@@ -264,7 +304,7 @@ class ConversationCommands(FeatureCommands):
             if imported:
                 self.say("This conversation was imported. Its edits need your approval.")
             if then is not None:
-                then()
+                then(self._screen)
             if prompt:
                 self._bridge.send(Written(prompt))
 

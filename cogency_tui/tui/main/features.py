@@ -26,6 +26,7 @@ from cogency_tui.tui.kit.number_format import when
 from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.main.custom_commands import CustomCommands
 from cogency_tui.tui.main.keys import main_key
+from cogency_tui.tui.main.open_conversations import OnOtherScreens, open_conversations_of
 from cogency_tui.tui.main.panes import Panes
 from cogency_tui.tui.main.widget_updates import MainDisplay
 from cogency_tui.tui.models.commands import ModelCommands
@@ -72,14 +73,19 @@ class Features:
         )
         self.cost = CostCommands(screen, bridge, facts, display)
         self.conversations = ConversationCommands(
-            screen, bridge, display, self._moved, partial(preview, screen)
+            screen, bridge, display, self._moved, partial(preview, screen), OnOtherScreens(screen)
         )
-        self.drafts = PromptCommands(screen, bridge)
+        self.drafts = PromptCommands(screen, bridge, screen.number)
         self.background = BackgroundCommands(screen, bridge)
         self.review = ReviewCommands(screen, bridge, display)
         self.files = FileCommands(screen, bridge, display, self.review.compare)
         self.questions = Questions(
-            screen, display, screen.report_state, screen.take_typed, screen.action_step_back
+            screen,
+            display,
+            screen.report_state,
+            screen.take_typed,
+            screen.action_step_back,
+            lambda: screen.top,
         )
         self.trust = TrustCommands(screen, bridge)
         self.custom = CustomCommands(screen, bridge, screen.send)
@@ -94,7 +100,10 @@ class Features:
             lambda: main_key("review", bridge.agent.settings.keys),
         )
         models = ModelCommands(screen, bridge, display)
-        self.handlers: dict[str, Handler] = {"leave": lambda _argument: screen.leave()}
+        self.handlers: dict[str, Handler] = {
+            "leave": lambda _argument: screen.leave(),
+            "switch_conversation": lambda _argument: open_conversations_of(screen).show_switcher(),
+        }
         self.handlers |= _handlers_of(
             self.conversations,
             recall,

@@ -7,15 +7,16 @@ The first frame shows the prompt, ready for text, between the bars and blank pan
 are imported here. Everything else begins with `MainScreen.open`, and is imported by `tui/main/features.py`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
-from time import monotonic
+from time import monotonic, time
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import events
 from textual.app import ComposeResult
 from textual.geometry import Size
 from textual.message import Message
+from textual.notifications import SeverityLevel
 from textual.screen import Screen
 from textual.timer import Timer
 
@@ -32,7 +33,7 @@ from cogency_tui.tui.message_queue import is_own_command
 from cogency_tui.tui.prompt.prompt import Prompt
 from cogency_tui.tui.prompt.prompt_and_queue import PromptBox
 from cogency_tui.tui.status.header import Header, place_of
-from cogency_tui.tui.status.status_bar import StatusBar, status_of
+from cogency_tui.tui.status.status_bar import Background, StatusBar, status_of
 from cogency_tui.tui.terminal.title_and_notifications import State
 from cogency_tui.tui.theme_styles import theme_styles_of
 
@@ -46,7 +47,9 @@ if TYPE_CHECKING:
     from cogency_tui.tui.files.tree import FileTree
     from cogency_tui.tui.kit.lines import Line
     from cogency_tui.tui.main.features import Features
+    from cogency_tui.tui.main.open_conversations import OpenConversations
     from cogency_tui.tui.main.widget_updates import MainDisplay
+    from cogency_tui.tui.switcher.rows import Condition, OpenConversation
     from cogency_tui.tui.transcript.view import TranscriptView
 
 _LOW = 30
@@ -60,7 +63,10 @@ _STAYING = frozenset({"help", "find"})
 
 
 class MainScreen(PartialScreen[None]):
-    """One conversation in one project."""
+    """One conversation in one project.
+
+    `number` is that of the screen in this process. `then` is called when its first conversation is shown.
+    """
 
     BINDINGS = MAIN_KEYS
     AUTO_FOCUS = "#prompt"
@@ -69,14 +75,31 @@ class MainScreen(PartialScreen[None]):
     """Seconds within which a second Esc follows the first."""
 
     class StateChanged(Message):
-        """The agent starts to work, waits for the user, or becomes idle."""
+        """The agent of `screen` starts to work, waits for the user, or becomes idle; `before` is its state
+        before."""
 
-        def __init__(self, state: State) -> None:
-            self.state: State = state
+        def __init__(self, screen: "MainScreen", before: State) -> None:
+            self.screen = screen
+            self.before: State = before
+            self.state: State = screen.state
             super().__init__()
 
-    def __init__(self, agent: "Agent", *, prompt: str = "", conversation_id: str | None = None) -> None:
-        super().__init__(id="main")
+    def __init__(
+        self,
+        agent: "Agent",
+        *,
+        prompt: str = "",
+        conversation_id: str | None = None,
+        then: "Callable[[MainScreen], None] | None" = None,
+        number: int = 0,
+    ) -> None:
+        super().__init__()
+        self.number = number
+        self.state: State = "idle"
+        self.is_unread = False
+        """True if work has ended here that the user has not seen."""
+        self._last_event = 0.0
+        self._then = then
         self.agent = agent
         self.bridge = Bridge(agent, self)
         self._first = (prompt, conversation_id)
@@ -128,6 +151,7 @@ class MainScreen(PartialScreen[None]):
                 "toggle_pane('files')",
                 "toggle_pane('calls')",
                 "next_pane(1)",
+                *(["switch_conversation"] if any(self.query_one(StatusBar).background) else []),
                 *(
                     ["command('timeline')", "command('new_conversation')"]
                     if transcript and transcript.units
@@ -160,9 +184,11 @@ class MainScreen(PartialScreen[None]):
         self._features.custom.refresh()
         prompt, conversation_id = self._first
         if conversation_id:
-            self._features.conversations.show(conversation_id, prompt)
+            self._features.conversations.show(conversation_id, prompt, then=self._then)
         elif prompt:
             self.bridge.send(Written(prompt))
+        elif self._then is not None:
+            self._then(self)
         self._features.drafts.start(conversation_id or "")
         if self.query_one(Prompt).text:
             self._features.drafts.note_change()
@@ -253,6 +279,7 @@ class MainScreen(PartialScreen[None]):
         self.bridge.send(written)
 
     def on_bridge_arrived(self, event: Bridge.Arrived) -> None:
+        self._last_event = time()
         self._display.take(event.events)
         self._features.trust.report_problems()
         self._features.subagents.follow(event.events)
@@ -283,7 +310,8 @@ class MainScreen(PartialScreen[None]):
         self.report_state("working" if working else "idle")
 
     def report_state(self, state: State) -> None:
-        self.post_message(self.StateChanged(state))
+        before, self.state = self.state, state
+        self.post_message(self.StateChanged(self, before))
 
     def on_bridge_progressed(self, event: Bridge.Progressed) -> None:
         self._features.subagents.progress(event.conversation_id)
@@ -307,6 +335,91 @@ class MainScreen(PartialScreen[None]):
     def on_screen_resume(self) -> None:
         if self._open:
             self.place_question()
+
+    @property
+    def _open_conversations(self) -> "OpenConversations":
+        from cogency_tui.tui.main.open_conversations import open_conversations_of
+
+        return open_conversations_of(self)
+
+    @property
+    def top(self) -> Screen[object]:
+        """The topmost of the screens over this one; itself if there is none."""
+        _mode, stack = self._open_conversations.stack_over(self)
+        return stack[-1]
+
+    @property
+    def title_shown(self) -> str:
+        """The title of the conversation; empty if it has none."""
+        return self._display.transcript.title if self._open else ""
+
+    @property
+    def question(self) -> str:
+        """What the agent asks for; empty if nothing."""
+        return self._features.questions.pending if self._open else ""
+
+    @property
+    def has_failed(self) -> bool:
+        """True if the last turn failed."""
+        return self._open and self.bridge.retryable and self._display.transcript.failure is not None
+
+    @property
+    def is_blank(self) -> bool:
+        """True if nothing would be lost without this screen."""
+        return (
+            self._open
+            and self.bridge.conversation_id is None
+            and not (self.bridge.working or self._display.transcript.units or self.query_one(Prompt).text)
+        )
+
+    def describe(self, key: str, *, current: bool, now: float) -> "OpenConversation":
+        """The conversation as a row of the switcher."""
+        from cogency_tui.tui.switcher.rows import OpenConversation
+
+        return OpenConversation(
+            key,
+            self.title_shown,
+            self._condition,
+            current=current,
+            seconds=now - self.bridge.started if self.bridge.started is not None else 0.0,
+            question=self.question,
+            message=self._display.last_message if self._open else "",
+            total=self._display.transcript.total if self._open else {},
+            at=self._last_event,
+        )
+
+    @property
+    def _condition(self) -> "Condition":
+        if self.state != "idle":
+            return self.state
+        if self.has_failed:
+            return "failed"
+        return "done" if self.is_unread else "idle"
+
+    def show_background(self, background: Background) -> None:
+        """Show what the other open conversations do."""
+        self.query_one(StatusBar).show_background(background)
+        self.refresh_bindings()
+
+    async def end(self) -> None:
+        """Interrupt the work, wait until its end is stored, and move the draft into the history."""
+        unsent = self.bridge.interrupt() if self.bridge.working else []
+        await self.bridge.leave()
+        await self._features.drafts.put_away(unsent)
+
+    def notify(
+        self,
+        message: str,
+        *,
+        title: str = "",
+        severity: SeverityLevel = "information",
+        timeout: float | None = None,
+        markup: bool = True,
+    ) -> None:
+        """Show a notification; of a conversation that is not shown, with its title."""
+        if self._open and not self.top.is_active:
+            message = f"“{self.title_shown or 'New conversation'}”: {message}"
+        super().notify(message, title=title, severity=severity, timeout=timeout, markup=markup)
 
     def place_question(self) -> None:
         """Show a waiting question on the screen that is on top."""
@@ -474,9 +587,10 @@ class MainScreen(PartialScreen[None]):
 
     def leave(self) -> None:
         from cogency_tui.tui.kit.dialogs import Confirmation
+        from cogency_tui.tui.switcher.rows import describe_quit
 
-        if self.bridge.working:
-            self.quit_question = Confirmation("The agent is working. Interrupt it and quit?")
+        if running := self._open_conversations.running:
+            self.quit_question = Confirmation(describe_quit(running))
             app_of(self).push_screen(self.quit_question, lambda yes: app_of(self).exit() if yes else None)
         else:
             app_of(self).exit()

@@ -40,6 +40,12 @@ class MainDisplay(Display):
         self._bridge = bridge
         self._frame = 0
 
+    @property
+    def last_message(self) -> str:
+        """The user's last message; empty if there is none."""
+        messages = (unit.text for unit in reversed(self.transcript.units) if isinstance(unit, UserMessage))
+        return next(messages, "")
+
     def show(self, transcript: Transcript, total: Measure) -> None:
         self.transcript = transcript
         transcript.measure(Measure(), total)

@@ -27,11 +27,12 @@ SOON = 0.4
 
 
 class PromptCommands(FeatureCommands):
-    """Serves the prompt of `screen`."""
+    """Serves the prompt of `screen`, which is that `number` of this process."""
 
-    def __init__(self, screen: Screen[Any], bridge: Bridge) -> None:
+    def __init__(self, screen: Screen[Any], bridge: Bridge, number: int = 0) -> None:
         super().__init__(screen, bridge)
-        self._prompts = Prompts(bridge.agent.data, bridge.agent.project)
+        self._number = number
+        self._prompts = Prompts(bridge.agent.data, bridge.agent.project, number)
         self._timer: Timer | None = None
         self._saving = asyncio.Lock()
         self._troubled = False
@@ -41,7 +42,7 @@ class PromptCommands(FeatureCommands):
         return {}
 
     def start(self, conversation_id: str) -> None:
-        """Load the history, and restore unsent drafts, preferably those of this conversation."""
+        """Load the history, and restore an unsent draft of this conversation; the first prompt takes any."""
         self._screen.run_worker(partial(self._start, conversation_id), group="prompts")
 
     def note_change(self) -> None:
@@ -53,6 +54,13 @@ class PromptCommands(FeatureCommands):
     def note_entry(self, entry: Written) -> None:
         """Append an entry to the stored history."""
         self._screen.run_worker(partial(self._store_draft, self._prompts.remember, entry), group="prompts")
+
+    async def put_away(self, unsent: list[Written]) -> None:
+        """Move the draft and the `unsent` messages into the history: the conversation is closed."""
+        for entry in [*unsent, self._prompt.written]:
+            if entry.text.strip():
+                await self._store_draft(self._prompts.remember, entry)
+        self._prompt.put(Written(""))
 
     def close(self) -> None:
         """Save the draft at once, if the prompt was ever edited."""
@@ -115,7 +123,7 @@ class PromptCommands(FeatureCommands):
         prompt = self._prompt
         prompt.remember(history)
         here = (each for each in drafts if conversation_id and each.conversation == conversation_id)
-        if draft := next(here, drafts[0] if drafts else None):
+        if draft := next(here, drafts[0] if drafts and not self._number else None):
             if prompt.text.strip():
                 prompt.note(draft.written)
                 unsent = list(draft.queue)

@@ -33,7 +33,7 @@ _ABOVE = "#prompt-box, #footer"
 
 
 class Questions:
-    """Asks on `screen`, the main one, and on those over it.
+    """Asks on `screen`, the main one, and on those over it, of which `top` returns the topmost.
 
     `changed` gets the state as the agent starts and stops waiting for the user; `typed` receives input that
     is not meant for a question; `stop` stops the turn.
@@ -46,8 +46,10 @@ class Questions:
         changed: Callable[[State], None],
         typed: Callable[[events.Key | events.Paste], None],
         stop: Callable[[], None],
+        top: Callable[[], Screen[Any]],
     ) -> None:
         self._screen = screen
+        self._top = top
         self._typed = typed
         self._display = display
         self._changed = changed
@@ -70,6 +72,11 @@ class Questions:
         self._changed("waiting")
         self.place()
 
+    @property
+    def pending(self) -> str:
+        """What the agent asks for; empty if nothing."""
+        return self._asked[0].question.summary if self._asked else ""
+
     def withdraw(self) -> None:
         """Remove the questions whose answers are no longer needed."""
         for asked in [each for each in self._asked if each.answer.done()]:
@@ -78,9 +85,10 @@ class Questions:
 
     def place(self) -> None:
         """Show the first question on the screen on top, in a dialog as one line; remove it from any other."""
-        top = app_of(self._screen).screen
+        top = self._top()
         asked = self._asked[0] if self._asked else None
-        self._announce(top if isinstance(top, ModalScreen) else None, asked)
+        is_dialog = isinstance(top, ModalScreen) and top.is_active
+        self._announce(top if is_dialog else None, asked)
         if isinstance(top, ModalScreen):
             return
         panel = self._panel

@@ -98,11 +98,11 @@ class RecallCommands(FeatureCommands):
             self.complain(exc)
             return
 
-        def show() -> None:
+        def show(screen: Screen[Any]) -> None:
             if unit is not None:
-                conversation = self._screen.query_one(Conversation)
+                conversation = screen.query_one(Conversation)
                 read_event(conversation, conversation.cursor, unit, destination.terms)
-                self._screen.set_focus(conversation)
+                screen.set_focus(conversation)
 
         self._conversations.open(destination.id, then=show)
         if destination.trashed:

@@ -39,8 +39,7 @@ def travel(
 
     async def closed(answer: "ChosenMoment | TimelineCommand | None") -> None:
         if isinstance(answer, ChosenMoment):
-            if answer.fork or ready():
-                chosen(Destination(id, id, answer.point.number, (), answer.fork))
+            chosen(Destination(id, id, answer.point.number, (), answer.fork))
         elif answer is not None:
             await screen.run_action(f"command({answer.handler!r}, {answer.argument!r})")
 

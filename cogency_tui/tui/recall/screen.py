@@ -39,8 +39,8 @@ _NEXT: dict[Where, Where] = {"project": "everywhere", "everywhere": "trash", "tr
 
 
 class RecallScreen(AnsweringScreen[Destination | None]):
-    """Shows the conversations of `agent`. `ready` returns whether another conversation can be opened now,
-    and notifies the user if not; `query` is the first search."""
+    """Shows the conversations of `agent`. `ready` returns whether files can be restored now, and notifies the
+    user if not; `query` is the first search."""
 
     BINDINGS: ClassVar[list[BindingType]] = RECALL_KEYS
     AUTO_FOCUS = "#recall-field"
@@ -55,7 +55,7 @@ class RecallScreen(AnsweringScreen[Destination | None]):
         query: str = "",
         clock: Callable[[], float] = time,
     ) -> None:
-        super().__init__(id="recall")
+        super().__init__()
         self._agent = agent
         self._ready = ready
         self._query = query
@@ -220,7 +220,7 @@ class RecallScreen(AnsweringScreen[Destination | None]):
 
     def _go_on(self, *, fork: bool) -> None:
         entry, hit = self._panes.entry, self._panes.hit
-        if entry is None or not self._ready():
+        if entry is None:
             return
         id = entry.conversation.id
         within, event = (hit.within, hit.event) if hit else (id, 0)

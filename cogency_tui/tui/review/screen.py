@@ -76,7 +76,7 @@ class ReviewScreen(AnsweringScreen[Jump | ReviewCommand | None]):
     CSS_PATH: ClassVar = [REVIEW_STYLES]
 
     def __init__(self, review: Review, project: Path, title: str = "", call: str = "") -> None:
-        super().__init__(id="review")
+        super().__init__()
         self._widgets = Widgets(
             ReviewHeader(title, id="review-header"),
             PaneTitle("Changed files", id="review-files-title"),

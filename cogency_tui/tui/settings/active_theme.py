@@ -28,7 +28,9 @@ from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.theme_styles import forget_themes, textual_theme
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from textual.screen import Screen
 
 _STEP = 1000
 """Milliseconds without a further change after which changed files are reported."""
@@ -139,12 +141,14 @@ class Appearance:
         with app.batch_update():
             stylesheet.set_variables(app.get_css_variables())
             stylesheet.reparse()
-            for screen in reversed(app.screen_stack):
+            for screen in _screens_of(app):
                 nodes = list(screen.walk_children(with_self=True))
                 for start in range(0, len(nodes), _STYLED_AT_ONCE):
                     await asyncio.sleep(0)
                     stylesheet.update_nodes(nodes[start : start + _STYLED_AT_ONCE])
                 screen.refresh(layout=True)
+                # Textual restyles a screen with another count when it is shown.
+                screen._css_update_count = app._css_update_count  # pyright: ignore[reportPrivateUsage]
             stylesheet.update_nodes([app])
 
     def _resolve(self, name: str) -> str:
@@ -167,6 +171,14 @@ def appearance_of(node: DOMNode) -> Appearance:
     # Only the type of our own app, which imports this module, has one.
     app: Any = app_of(node)
     return app.appearance
+
+
+def _screens_of(app: App[Any]) -> "Iterator[Screen[Any]]":
+    """All screens, those that are shown first."""
+    # Textual lists only the stack that is shown.
+    stacks = app._screen_stacks  # pyright: ignore[reportPrivateUsage]
+    for mode in sorted(stacks, key=lambda mode: mode != app.current_mode):
+        yield from reversed(stacks[mode])
 
 
 def _has_light_background(environ: "Mapping[str, str]") -> bool:

@@ -5,7 +5,7 @@ Segments have a fixed order; where the line is short they are dropped from the r
 button with an explanatory tooltip; a click beside them shows all figures.
 """
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
@@ -94,6 +94,16 @@ def status_of(
     )
 
 
+class Background(NamedTuple):
+    """The numbers of conversations that are open beside the shown one: those that wait for an answer, work,
+    have failed, or are done without the user having seen it."""
+
+    waiting: int = 0
+    working: int = 0
+    failed: int = 0
+    done: int = 0
+
+
 class StatusBar(KeyBar):
     """Draws a `Status`; a `shares` bar has keys at its right end.
 
@@ -107,6 +117,7 @@ class StatusBar(KeyBar):
         self.status = status
         self.shares = False
         self._vim: VimStatus | None = None
+        self.background = Background()
         self._rooms: dict[str, int] = {}
 
     def share(self, with_keys: bool) -> None:
@@ -119,6 +130,12 @@ class StatusBar(KeyBar):
         """Show the state of Vim's keys in the prompt; None while they are off."""
         if vim != self._vim:
             self._vim = vim
+            self.refresh()
+
+    def show_background(self, background: Background) -> None:
+        """Show what the other open conversations do."""
+        if background != self.background:
+            self.background = background
             self.refresh()
 
     def report(self, status: Status) -> None:
@@ -152,7 +169,7 @@ class StatusBar(KeyBar):
 
     def _fitted(self, width: int) -> list[Part]:
         """The parts in order; spare ones only where all others fit."""
-        parts = [self._steadied(part) for part in _parts(self.status, self._vim, self.theme_styles)]
+        parts = [self._steadied(part) for part in self._parts()]
         room = width - sum(part.width for part in parts if not part.spare)
         shown: list[Part] = []
         for part in parts:
@@ -170,18 +187,19 @@ class StatusBar(KeyBar):
         blank = Segment(" " * (room - part.width), self.theme_styles("dim", "background"))
         return replace(part, segments=[*part.segments, blank])
 
-
-def _parts(status: Status, vim: "VimStatus | None", styles: ThemeStyles) -> list[Part]:
-    model = Segment(f"{one_line(status.provider)}/{one_line(status.model)}", styles("text", "background"))
-    return [
-        _badge(status, styles),
-        *_vim_status(vim, styles),
-        Part([model], "Model. Click or press F2 to choose another", "command('choose_model')"),
-        *_context(status, styles),
-        *_cost(status, styles),
-        *_sandbox(status, styles),
-        *_mode(status, styles),
-    ]
+    def _parts(self) -> list[Part]:
+        status, styles = self.status, self.theme_styles
+        model = Segment(f"{one_line(status.provider)}/{one_line(status.model)}", styles("text", "background"))
+        return [
+            _badge(status, styles),
+            *_background(self.background, styles),
+            *_vim_status(self._vim, styles),
+            Part([model], "Model. Click or press F2 to choose another", "command('choose_model')"),
+            *_context(status, styles),
+            *_cost(status, styles),
+            *_sandbox(status, styles),
+            *_mode(status, styles),
+        ]
 
 
 def _badge(status: Status, styles: ThemeStyles) -> Part:
@@ -190,6 +208,27 @@ def _badge(status: Status, styles: ThemeStyles) -> Part:
     if status.in_effect != status.permissions:
         tooltip = "You allowed all edits in this conversation. Click or press Shift+Tab to be asked again"
     return Part([chip], tooltip, "command('cycle_permissions')", "")
+
+
+_BACKGROUND = (("asks", "edit"), ("running", "running"), ("failed", "bad"), ("done", "good"))
+"""The words for the other conversations and their roles, the most urgent first."""
+
+
+def _background(background: Background, styles: ThemeStyles) -> list[Part]:
+    """The other conversations that have news or work; one that asks stands out like a badge."""
+    segments: list[Segment] = []
+    for count, (word, role) in zip(background, _BACKGROUND, strict=True):
+        if not count:
+            continue
+        if segments:
+            segments.append(Segment(" · ", styles("dim", "background")))
+        if word == "asks":
+            text = f" {count} {'asks' if count == 1 else 'ask'} "
+            segments.append(Segment(text, styles(role, "background", "bold reverse")))
+        else:
+            segments.append(Segment(f"{count} {word}", styles(role, "background")))
+    tooltip = "Other open conversations. Click or press F9 to go to one"
+    return [Part(segments, tooltip, "app.switch_conversation")] if segments else []
 
 
 def _vim_status(vim: "VimStatus | None", styles: ThemeStyles) -> list[Part]:

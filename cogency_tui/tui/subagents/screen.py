@@ -80,7 +80,7 @@ class AgentsScreen(AnsweringScreen[ShownCall | AgentsCommand | None]):
         call: str = "",
         clock: Callable[[], float] = time,
     ) -> None:
-        super().__init__(id="agents")
+        super().__init__()
         self._tree = tree
         self._working = working
         self._clock = clock

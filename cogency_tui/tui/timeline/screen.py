@@ -81,7 +81,7 @@ class TimelineScreen(AnsweringScreen[ChosenMoment | TimelineCommand | None]):
     CSS_PATH: ClassVar = [TIMELINE_STYLES]
 
     def __init__(self, timeline: Timeline, ready: Callable[[], bool], title: str = "") -> None:
-        super().__init__(id="timeline")
+        super().__init__()
         self._timeline = timeline
         self._ready = ready
         self._header = ScreenHeading("Timeline", title, id="timeline-header")
@@ -201,7 +201,7 @@ class TimelineScreen(AnsweringScreen[ChosenMoment | TimelineCommand | None]):
         self._leave(fork=False)
 
     def _leave(self, *, fork: bool) -> None:
-        if self._past is not None and (not fork or self._ready()):
+        if self._past is not None:
             point = self._past.points[self._index]
             self.dismiss(ChosenMoment(point, self._scrubbing.messages_before(self._index), fork))
 

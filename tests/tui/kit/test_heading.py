@@ -8,6 +8,7 @@ from textual.pilot import Pilot
 
 from cogency_tui.agent.agent import Agent
 from cogency_tui.tui.kit.heading import ScreenHeading
+from cogency_tui.tui.main.screen import MainScreen
 from tests.peers.scripted import ScriptedProvider
 from tests.tui.driving import at_work, finished, header_of, send, shown, until
 
@@ -35,7 +36,7 @@ async def test_it_is_alike_on_every_screen(agent: Agent) -> None:
             )
             assert pilot.app.screen.query_one(ScreenHeading).region.y == 0
             await pilot.press("escape")
-            await until(pilot, lambda: pilot.app.screen.id == "main")
+            await until(pilot, lambda: isinstance(pilot.app.screen, MainScreen))
 
 
 async def test_a_fork_names_its_origin_and_a_narrow_screen_drops_facts_before_the_title(

@@ -9,6 +9,7 @@ from cogency_tui.store.prompt_text import Written
 from cogency_tui.tui.help.screen import collect_keys
 from cogency_tui.tui.main.screen import MainScreen
 from cogency_tui.tui.review.keys import REVIEW_KEYS
+from cogency_tui.tui.review.screen import ReviewScreen
 from cogency_tui.workspace.diff_rows import Row
 from tests.peers.scripted import ScriptedProvider
 from tests.tui.driving import (
@@ -67,7 +68,7 @@ async def test_files_stand_under_their_turns_or_by_file_and_lead_to_their_calls_
         assert "line_20" in str(conversation.transcript.call(cursor.unit).args)
         assert conversation.has_focus
         await reviewer.pilot.press("r")
-        await reviewer.until(lambda: reviewer.app.screen.id == "review")
+        await reviewer.until(lambda: isinstance(reviewer.app.screen, ReviewScreen))
         await reviewer.settled()
         assert (reviewer.path, len(reviewer.states), reviewer.view.place) == ("notes.py", 2, 1)
 
@@ -158,7 +159,7 @@ async def test_where_nothing_was_changed_it_is_said_in_the_colours_of_the_theme(
         await finished(pilot)
         await send(pilot, "/review")
         reviewer = Reviewer(pilot)
-        await reviewer.until(lambda: pilot.app.screen.id == "review")
+        await reviewer.until(lambda: isinstance(pilot.app.screen, ReviewScreen))
         await reviewer.settled()
         assert "No changes in this conversation yet" in " ".join(shown(reviewer.view).split())
 

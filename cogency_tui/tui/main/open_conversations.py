@@ -1,0 +1,265 @@
+"""The conversations that are open in this program, each on a main screen of its own.
+
+A conversation that does not work gives its screen to the next one, so there is one screen as long as the
+user does one thing at a time. One that works keeps it: the next conversation begins on another screen, with
+an agent `beside` the first, of the same store and engine, whose mode, model and permissions are its own.
+
+Each main screen is at the bottom of a stack of its own (a mode of Textual's), of which one is shown. The
+others go on: turns run, questions wait docked on them, and dialogs stay open, so that the user comes back to
+all of it as it was. No question is answered, and no work interrupted, from another screen.
+
+Invariant: no conversation is on two of them.
+"""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from time import time
+from typing import TYPE_CHECKING, Any
+
+from textual import events
+from textual.app import App
+from textual.dom import DOMNode
+from textual.screen import Screen
+
+from cogency_tui.tui.conversation.commands import OtherScreens, Shown
+from cogency_tui.tui.kit.typed_app import app_of
+from cogency_tui.tui.status.status_bar import Background
+from cogency_tui.tui.switcher.rows import OpenConversation
+from cogency_tui.tui.terminal.title_and_notifications import State
+
+if TYPE_CHECKING:
+    from cogency_tui.agent.agent import Agent
+    from cogency_tui.tui.main.screen import MainScreen
+
+_SECONDS = 6.0
+"""Seconds for which a notification about a conversation that is not shown stays."""
+
+
+class OpenConversations:
+    """The open conversations of `app`, of which `first` was open at the start.
+
+    `make` creates another main screen. `hold` has the input wait until the function that it returns is
+    called: a screen that is not complete cannot handle it.
+    """
+
+    def __init__(
+        self,
+        app: App[Any],
+        first: "MainScreen",
+        make: "Callable[..., MainScreen]",
+        hold: Callable[[], Callable[[], None]],
+    ) -> None:
+        self._app = app
+        self._make = make
+        self._hold = hold
+        self._screens: dict[str, MainScreen] = {app.DEFAULT_MODE: first}
+        # Textual does not know the mode in which it starts as one that can be left.
+        app._modes[app.DEFAULT_MODE] = lambda: first  # pyright: ignore[reportPrivateUsage]
+        self._closing: set[MainScreen] = set()
+        self._count = 1
+        self._before: MainScreen | None = None
+        """The screen that was shown before."""
+
+    @property
+    def screens(self) -> "list[MainScreen]":
+        """The main screens in the order in which they were opened."""
+        return [screen for screen in self._screens.values() if screen not in self._closing]
+
+    @property
+    def shown(self) -> "MainScreen":
+        """The main screen that is shown, or is below what is shown."""
+        return self._screens[self._app.current_mode]
+
+    @property
+    def rows(self) -> list[OpenConversation]:
+        """The open conversations as they are now."""
+        return [self._row(mode, screen) for mode, screen in self._screens.items() if screen in self.screens]
+
+    @property
+    def running(self) -> list[OpenConversation]:
+        """Those that work or wait for an answer."""
+        return [row for row in self.rows if row.condition in ("working", "waiting")]
+
+    def stack_over(self, node: DOMNode) -> tuple[str, Sequence[Screen[Any]]]:
+        """The mode and the stack that the screen of `node` is in; those that are shown if it is in none."""
+        screen = node if isinstance(node, Screen) else node.screen
+        for mode in self._screens:
+            if screen in (stack := self._stack(mode)):
+                return mode, stack
+        return self._app.current_mode, self._stack(self._app.current_mode)
+
+    def find(self, conversation_id: str) -> "MainScreen | None":
+        """The main screen of this conversation."""
+        return next((each for each in self.screens if each.bridge.conversation_id == conversation_id), None)
+
+    def begin(self, agent: "Agent", then: Shown | None = None) -> None:
+        """Begin a conversation on another screen, by the choices of `agent`."""
+        self._add(agent, None, then)
+
+    def open(self, agent: "Agent", conversation_id: str, then: Shown | None = None) -> None:
+        """Open a past conversation on another screen, by the choices of `agent`."""
+        self._add(agent, conversation_id, then)
+
+    def go_to(self, screen: "MainScreen") -> None:
+        """Show the conversation of `screen`, as it was left."""
+        mode = self._mode_of(screen)
+        if mode is None or mode == self._app.current_mode:
+            return
+        for each in self._stack(mode)[:-1]:
+            # The terminal may have another size now; the screen on top is told by Textual.
+            each.post_message(events.Resize(self._app.size, self._app.size))
+        self._show(mode)
+        screen.is_unread = False
+        self.refresh()
+
+    def _next_waiting(self) -> "MainScreen | None":
+        """The next conversation that waits for an answer, or else has ended unseen."""
+        screens = self.screens
+        at = screens.index(self.shown) if self.shown in screens else 0
+        others = [*screens[at + 1 :], *screens[:at]]
+        waiting = (each for each in others if each.state == "waiting")
+        ended = (each for each in others if each.is_unread)
+        return next(waiting, next(ended, None))
+
+    def _suggested(self) -> str | None:
+        """The key of the conversation that the user most likely wants to go to."""
+        screens = self.screens
+        before = self._before if self._before in screens else None
+        waiting = next((each for each in screens if each.state == "waiting" and each is not self.shown), None)
+        other = waiting or before or next((each for each in screens if each is not self.shown), None)
+        return self._mode_of(other) if other is not None else None
+
+    def show_switcher(self) -> None:
+        """List the open conversations, and go to the one that the user chooses."""
+        from cogency_tui.tui.switcher.screen import SwitcherScreen
+
+        def chosen(key: str | None) -> None:
+            if key is not None and (screen := self._screens.get(key)) in self.screens and screen is not None:
+                self.go_to(screen)
+
+        def close(key: str) -> None:
+            if (screen := self._screens.get(key)) is not None:
+                self.close(screen)
+
+        self._app.push_screen(SwitcherScreen(lambda: self.rows, close, self._suggested()), chosen)
+
+    def go_to_waiting(self) -> None:
+        """Show the next conversation that waits for an answer, or else one that has ended unseen."""
+        if (screen := self._next_waiting()) is not None:
+            self.go_to(screen)
+        else:
+            self._app.notify("No other conversation is waiting for you.", markup=False)
+
+    def note_change(self, screen: "MainScreen", before: State) -> None:
+        """Follow a change of the state of `screen`; notify the user of one that is not shown."""
+        if screen in self.screens and screen is not self.shown:
+            screen.is_unread = screen.is_unread or (screen.state == "idle" and before != "idle")
+            self._report(screen, before)
+        self.refresh()
+
+    def _report(self, screen: "MainScreen", before: State) -> None:
+        name = f"“{screen.title_shown or 'New conversation'}”"
+        if screen.state == "waiting" and before != "waiting":
+            text = f"{name} asks: {screen.question}? Shift+F9 goes there."
+            self._app.notify(text, severity="warning", timeout=_SECONDS, markup=False)
+        elif screen.state == "idle" and before != "idle":
+            text = f"{name} {'failed' if screen.has_failed else 'is done'}."
+            self._app.notify(text, timeout=_SECONDS, markup=False)
+
+    def close(self, screen: "MainScreen") -> None:
+        """Close a conversation, which stays in the store; its work is interrupted. One is always open."""
+        others = [each for each in self.screens if each is not screen]
+        if not others:
+            return
+        if screen is self.shown:
+            self.go_to(self._before if self._before in others and self._before else others[-1])
+        if screen in self.screens:
+            self._drop(screen)
+
+    def refresh(self) -> None:
+        """Show on the screen that is shown what the others do."""
+        self.shown.show_background(self.background)
+
+    @property
+    def background(self) -> Background:
+        """The numbers of the other conversations by state."""
+        others = [row.condition for row in self.rows if not row.current]
+        return Background(*(others.count(each) for each in ("waiting", "working", "failed", "done")))
+
+    def _row(self, mode: str, screen: "MainScreen") -> OpenConversation:
+        return screen.describe(mode, current=mode == self._app.current_mode, now=time())
+
+    def _stack(self, mode: str) -> list[Screen[Any]]:
+        return self._app.get_screen_stack(mode)
+
+    def _mode_of(self, screen: "MainScreen") -> str | None:
+        return next((mode for mode, each in self._screens.items() if each is screen), None)
+
+    def _add(self, agent: "Agent", conversation_id: str | None, then: Shown | None) -> None:
+        mode = f"conversation-{self._count}"
+        screen = self._make(agent.beside(), conversation_id=conversation_id, then=then, number=self._count)
+        self._count += 1
+        # Its styles are those of the present theme.
+        screen._css_update_count = self._app._css_update_count  # pyright: ignore[reportPrivateUsage]
+        self._screens[mode] = screen
+        self._app.add_mode(mode, lambda: screen)
+        release = self._hold()
+        self._show(mode)
+        screen.call_after_refresh(self._complete, screen, release)
+
+    async def _complete(self, screen: "MainScreen", release: Callable[[], None]) -> None:
+        try:
+            await screen.open()
+        finally:
+            release()
+        self.refresh()
+
+    def _show(self, mode: str) -> None:
+        left = self._before = self.shown
+        self._app.capture_mouse(None)
+        self._app.clear_notifications()
+        self._app.switch_mode(mode)
+        if left.is_blank and len(self._stack(self._mode_of(left) or mode)) == 1:
+            self._drop(left)
+
+    def _drop(self, screen: "MainScreen") -> None:
+        """Remove the screen of a conversation that is not shown, once its work has ended."""
+        self._closing.add(screen)
+        self._app.run_worker(partial(self._remove, screen), group="close")
+        self.refresh()
+
+    async def _remove(self, screen: "MainScreen") -> None:
+        await screen.end()
+        mode = self._mode_of(screen)
+        if mode is not None:
+            del self._screens[mode]
+            self._closing.discard(screen)
+            await self._app.remove_mode(mode)
+
+
+class OnOtherScreens(OtherScreens):
+    """Shows conversations on other main screens than `screen`."""
+
+    def __init__(self, screen: "MainScreen") -> None:
+        self._screen = screen
+
+    def begin(self, then: Shown | None = None) -> None:
+        open_conversations_of(self._screen).begin(self._screen.agent, then)
+
+    def open(self, conversation_id: str, then: Shown | None = None) -> None:
+        open_conversations_of(self._screen).open(self._screen.agent, conversation_id, then)
+
+    def go_to(self, conversation_id: str) -> bool:
+        conversations = open_conversations_of(self._screen)
+        found = conversations.find(conversation_id)
+        if found is None or found is self._screen:
+            return False
+        conversations.go_to(found)
+        return True
+
+
+def open_conversations_of(node: DOMNode) -> OpenConversations:
+    """The open conversations of the app of `node`."""
+    # Only the type of our own app, which imports this module, has them.
+    app: Any = app_of(node)
+    return app.conversations

@@ -1,0 +1,125 @@
+"""The open conversations as rows: their state, their figures, and the time of their last event."""
+
+from collections.abc import Sequence
+from typing import Literal, NamedTuple, TypeAlias
+
+import msgspec
+from rich.segment import Segment
+
+from cogency_tui.protocol.events import Measure
+from cogency_tui.safe_text import one_line
+from cogency_tui.tui.kit.lines import Line, cells, fit, wrap
+from cogency_tui.tui.kit.number_format import dollars, tokens, when, whole_seconds
+from cogency_tui.tui.theme_styles import ThemeStyles
+
+Condition: TypeAlias = Literal["waiting", "working", "failed", "done", "idle"]
+"""The state of an open conversation: `done` is one whose end the user has not seen."""
+
+_SHORTEST = 20
+"""Cells of the title, below which the figures give way."""
+
+_LOOKS: dict[Condition, tuple[str, str]] = {
+    "waiting": ("? waiting for you", "edit"),
+    "working": ("⠋ working", "running"),
+    "failed": ("✗ failed", "bad"),
+    "done": ("✓ done", "good"),
+    "idle": ("idle", "dim"),
+}
+
+
+class OpenConversation(msgspec.Struct, frozen=True):
+    """An open conversation. `key` identifies it; `seconds` is how long it has been working, `at` the Unix
+    time of its last event (0 if it has none), `message` the user's last message, `question` what it asks."""
+
+    key: str
+    title: str
+    condition: Condition
+    current: bool = False
+    seconds: float = 0.0
+    question: str = ""
+    message: str = ""
+    total: Measure = {}
+    at: float = 0.0
+
+    @property
+    def name(self) -> str:
+        """The title on one line."""
+        return one_line(self.title) or "New conversation"
+
+
+def describe_state(row: OpenConversation) -> str:
+    """The state in words, with a glyph."""
+    words = _LOOKS[row.condition][0]
+    return f"{words} {whole_seconds(row.seconds)}" if row.condition == "working" else words
+
+
+class Columns(NamedTuple):
+    """The cells of the columns, and the figures of each row in them."""
+
+    state: int
+    widths: tuple[int, int, int]
+
+
+def _figures(row: OpenConversation, now: float) -> tuple[str, str, str]:
+    """Its tokens, its cost and the time of its last event."""
+    used = row.total.get("input", 0) + row.total.get("output", 0)
+    cost = row.total.get("cost")
+    return (
+        f"{tokens(used)} tokens" if used else "",
+        "" if cost is None else dollars(cost),
+        when(row.at, now) if row.at else "",
+    )
+
+
+def columns_of(rows: Sequence[OpenConversation], now: float) -> Columns:
+    """The columns that these rows need at a Unix time."""
+    figures = [_figures(row, now) for row in rows]
+    first, second, third = (max(map(cells, column)) for column in zip(*figures, strict=True))
+    return Columns(max(cells(describe_state(row)) for row in rows), (first, second, third))
+
+
+def draw_row(
+    row: OpenConversation, width: int, styles: ThemeStyles, on: str, *, now: float, columns: Columns
+) -> Line:
+    """Draw its title and its state; on the right the figures, where there is room."""
+    figures = [
+        f"  {figure.rjust(cell)}"
+        for figure, cell in zip(_figures(row, now), columns.widths, strict=True)
+        if cell
+    ]
+    room = width - 2 - columns.state - 2
+    while figures and room - sum(map(cells, figures)) < _SHORTEST:
+        figures.pop(0)
+    right = "".join(figures)
+    title = fit(row.name, room - cells(right))
+    state, role = describe_state(row), _LOOKS[row.condition][1]
+    strong = "" if row.condition == "idle" else "bold"
+    return Line(
+        [
+            Segment("● " if row.current else "  ", styles("accent", on)),
+            Segment(title, styles("text", on, "bold" if row.current else "")),
+            Segment(" " * max(0, room - cells(title) - cells(right) + 2), styles("text", on)),
+            Segment(state, styles(role, on, strong)),
+            Segment(" " * (columns.state - cells(state)) + right, styles("dim", on)),
+        ]
+    )
+
+
+def draw_note(row: OpenConversation | None, width: int, styles: ThemeStyles) -> list[Line]:
+    """Draw what the conversation asks, or else the user's last message."""
+    if row is None:
+        return []
+    if row.question:
+        return wrap([Segment(f"{one_line(row.question)}?", styles("edit"))], width)
+    return wrap([Segment(one_line(row.message), styles("dim"))], width) if row.message else []
+
+
+def describe_quit(rows: Sequence[OpenConversation]) -> str:
+    """The question whether to quit, which interrupts the work in `rows`."""
+    if len(rows) == 1 and rows[0].current:
+        return "The agent is working. Interrupt it and quit?"
+    named = [f"“{row.name}”{', waiting for you' * (row.condition == 'waiting')}" for row in rows]
+    if len(rows) == 1:
+        return f"{named[0]} is still running. Interrupt it and quit?"
+    listed = "\n".join(f"  {each}" for each in named)
+    return f"{len(rows)} conversations are running:\n\n{listed}\n\nInterrupt them and quit?"
