@@ -299,7 +299,7 @@ class CogencyApp(App[int]):
         """The open conversations, of which there is one for a start."""
         from cogency_tui.tui.main.open_conversations import OpenConversations
 
-        return OpenConversations(self, self._first, self._make, self._hold)
+        return OpenConversations(self, self._first, self._make, self._hold, self.presence.forget)
 
     def _hold(self) -> Callable[[], None]:
         """Have the input wait until the returned function is called."""

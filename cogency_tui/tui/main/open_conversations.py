@@ -39,7 +39,7 @@ class OpenConversations:
     """The open conversations of `app`, of which `first` was open at the start.
 
     `make` creates another main screen. `hold` has the input wait until the function that it returns is
-    called: a screen that is not complete cannot handle it.
+    called: a screen that is not complete cannot handle it. `closed` gets the number of a screen that is gone.
     """
 
     def __init__(
@@ -48,13 +48,16 @@ class OpenConversations:
         first: "MainScreen",
         make: "Callable[..., MainScreen]",
         hold: Callable[[], Callable[[], None]],
+        closed: Callable[[int], None],
     ) -> None:
         self._app = app
         self._make = make
         self._hold = hold
+        self._closed = closed
         self._screens: dict[str, MainScreen] = {app.DEFAULT_MODE: first}
         # Textual does not know the mode in which it starts as one that can be left.
         app._modes[app.DEFAULT_MODE] = lambda: first  # pyright: ignore[reportPrivateUsage]
+        self._note_styles(first)
         self._closing: set[MainScreen] = set()
         self._count = 1
         self._before: MainScreen | None = None
@@ -199,13 +202,16 @@ class OpenConversations:
         mode = f"conversation-{self._count}"
         screen = self._make(agent.beside(), conversation_id=conversation_id, then=then, number=self._count)
         self._count += 1
-        # Its styles are those of the present theme.
-        screen._css_update_count = self._app._css_update_count  # pyright: ignore[reportPrivateUsage]
         self._screens[mode] = screen
+        self._note_styles(screen)
         self._app.add_mode(mode, lambda: screen)
         release = self._hold()
         self._show(mode)
         screen.call_after_refresh(self._complete, screen, release)
+
+    def _note_styles(self, screen: "MainScreen") -> None:
+        """Note that a screen has the styles of the present theme: otherwise all are restyled to show it."""
+        screen._css_update_count = self._app._css_update_count  # pyright: ignore[reportPrivateUsage]
 
     async def _complete(self, screen: "MainScreen", release: Callable[[], None]) -> None:
         try:
@@ -235,6 +241,7 @@ class OpenConversations:
             del self._screens[mode]
             self._closing.discard(screen)
             await self._app.remove_mode(mode)
+            self._closed(screen.number)
 
 
 class OnOtherScreens(OtherScreens):

@@ -58,8 +58,8 @@ _LOW = 30
 TICK = 0.2
 """Seconds between two refreshes of the running time while the agent works; there is no timer otherwise."""
 
-_STAYING = frozenset({"help", "find"})
-"""Commands about the pane that has the focus, which therefore stays there."""
+_STAYING = frozenset({"help", "find", "switch_conversation"})
+"""Commands about the pane that has the focus, which therefore stays there, or about other conversations."""
 
 
 class MainScreen(PartialScreen[None]):
@@ -151,7 +151,7 @@ class MainScreen(PartialScreen[None]):
                 "toggle_pane('files')",
                 "toggle_pane('calls')",
                 "next_pane(1)",
-                *(["switch_conversation"] if any(self.query_one(StatusBar).background) else []),
+                *(["command('switch_conversation')"] if any(self.query_one(StatusBar).background) else []),
                 *(
                     ["command('timeline')", "command('new_conversation')"]
                     if transcript and transcript.units

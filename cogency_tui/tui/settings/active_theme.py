@@ -28,7 +28,7 @@ from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.theme_styles import forget_themes, textual_theme
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Mapping
 
     from textual.screen import Screen
 
@@ -173,12 +173,12 @@ def appearance_of(node: DOMNode) -> Appearance:
     return app.appearance
 
 
-def _screens_of(app: App[Any]) -> "Iterator[Screen[Any]]":
+def _screens_of(app: App[Any]) -> "list[Screen[Any]]":
     """All screens, those that are shown first."""
     # Textual lists only the stack that is shown.
     stacks = app._screen_stacks  # pyright: ignore[reportPrivateUsage]
-    for mode in sorted(stacks, key=lambda mode: mode != app.current_mode):
-        yield from reversed(stacks[mode])
+    modes = sorted(stacks, key=lambda mode: mode != app.current_mode)
+    return [screen for mode in modes for screen in reversed(stacks[mode])]
 
 
 def _has_light_background(environ: "Mapping[str, str]") -> bool:

@@ -142,18 +142,11 @@ async def is_fork_of(pilot: Pilot[Any], agent: Agent, parent: StoredConversation
 
 
 @pytest.mark.exhaustive
-async def test_titles_are_given_and_nothing_is_opened_while_the_agent_works(project: Path) -> None:
+async def test_titles_are_given(project: Path) -> None:
     agent = agent_in(project)
     made = await usual(agent)
     async with recalled(agent) as pilot:
-        bridge = main_of(pilot).bridge
-        bridge.started = 1.0
-        await pilot.press("down", "enter", "f")
-        assert is_open(pilot)
-        assert "The agent is working." in told(pilot)
-        bridge.started = None
-
-        await pilot.press("r")
+        await pilot.press("down", "r")
         await until(pilot, lambda: isinstance(pilot.app.screen, RenameScreen))
         await pilot.press("ctrl+a", "ctrl+k")
         await type_text(pilot, "It holds")

@@ -1,49 +1,90 @@
 """Several conversations at a time: each goes on while another is shown, and is found again as it was left."""
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
+
+from textual.pilot import Pilot
 
 from cogency_tui.agent.agent import Agent
-from cogency_tui.config.schema import Settings
+from cogency_tui.config.schema import Permissions, Settings
+from cogency_tui.tui.app import CogencyApp
+from cogency_tui.tui.kit.dialogs import Confirmation
+from cogency_tui.tui.main.screen import MainScreen
 from cogency_tui.tui.status.status_bar import Background
+from cogency_tui.tui.switcher.rows import OpenConversation
+from cogency_tui.tui.switcher.screen import SwitcherScreen
 from tests.peers.scripted import ScriptedProvider
 from tests.tui.driving import (
+    answer,
     at_work,
     conversation_of,
     main_of,
     prompt_of,
+    question_of,
     send,
     shown,
     status_of,
+    told,
     until,
 )
+from tests.tui.review.stage import write
 
 
-def agent_over(project: Path, *replies: str) -> Agent:
+def agent_over(project: Path, *replies: str, permissions: Permissions = "ask") -> Agent:
     provider = ScriptedProvider(*replies, size=10_000)
-    return Agent(provider, project=project, data=project.parent / "data", settings=Settings())
+    data = project.parent / "data"
+    return Agent(
+        provider, project=project, data=data, permissions=permissions, settings=Settings(titles=False)
+    )
 
 
-async def test_a_conversation_that_works_goes_on_when_another_begins(project: Path) -> None:
+async def begin_beside(pilot: Pilot[Any]) -> MainScreen:
+    """Begin a conversation while the shown one works; return the screen of that one."""
+    left = main_of(pilot)
+    await pilot.press("ctrl+n")
+    await until(pilot, lambda: main_of(pilot) is not left and not conversation_of(pilot).transcript.units)
+    await opened(pilot)
+    return left
+
+
+async def opened(pilot: Pilot[Any]) -> None:
+    """Return when the shown screen takes all input."""
+    app = pilot.app
+    assert isinstance(app, CogencyApp)
+    await until(pilot, lambda: app.is_open)
+
+
+async def hang(pilot: Pilot[Any], text: str) -> MainScreen:
+    """Send a message whose answer begins and never ends."""
+    await send(pilot, text)
+    await until(pilot, lambda: "one" in shown(conversation_of(pilot)))
+    return main_of(pilot)
+
+
+def rows_of(pilot: Pilot[Any]) -> Sequence[OpenConversation]:
+    screen = pilot.app.screen
+    assert isinstance(screen, SwitcherScreen)
+    return screen.rows.rows
+
+
+async def test_a_conversation_that_works_goes_on_while_another_begins_and_ends(project: Path) -> None:
     agent = agent_over(project, "one <<hang>>", "two")
     async with at_work(agent) as pilot:
-        await send(pilot, "first")
-        first = main_of(pilot)
-        await until(pilot, lambda: "one" in shown(conversation_of(pilot)))
-        await pilot.press("ctrl+n")
-        await until(
-            pilot, lambda: main_of(pilot) is not first and not conversation_of(pilot).transcript.units
-        )
-        assert first.bridge.working
+        await hang(pilot, "first")
+        first = await begin_beside(pilot)
         await until(pilot, lambda: status_of(pilot).background == Background(working=1))
         assert "1 running" in shown(status_of(pilot))
-
         await send(pilot, "second")
-        await until(pilot, lambda: "two" in shown(conversation_of(pilot)))
-        await until(pilot, lambda: not main_of(pilot).bridge.working)
+        await until(
+            pilot, lambda: "two" in shown(conversation_of(pilot)) and not main_of(pilot).bridge.working
+        )
         assert first.bridge.working
         prompt_of(pilot).replace_text("a draft")
 
-        await pilot.press("f9", "enter")
+        await pilot.press("f9")
+        await until(pilot, lambda: [row.condition for row in rows_of(pilot)] == ["working", "idle"])
+        await pilot.press("enter")
         await until(pilot, lambda: main_of(pilot) is first)
         assert "one" in shown(conversation_of(pilot))
         await pilot.press("escape")
@@ -53,3 +94,178 @@ async def test_a_conversation_that_works_goes_on_when_another_begins(project: Pa
         assert prompt_of(pilot).text == "a draft"
         store = await agent.store()
         assert [each.turns for each in await store.conversations(limit=9)] == [1, 1]
+
+
+async def test_keys_typed_right_after_ctrl_n_are_in_the_new_prompt(project: Path) -> None:
+    async with at_work(agent_over(project, "one <<hang>>")) as pilot:
+        await hang(pilot, "first")
+        await pilot.press("ctrl+n", "n", "e", "w")
+        await until(pilot, lambda: prompt_of(pilot).text == "new")
+
+
+async def test_a_question_in_the_background_is_reported_and_waits_docked(project: Path) -> None:
+    release = "two"
+    agent = agent_over(project, "one <<hang>>", write("a.py", "1\n"), release)
+    async with at_work(agent) as pilot:
+        await hang(pilot, "first")
+        first = await begin_beside(pilot)
+        await send(pilot, "second")
+        second = main_of(pilot)
+        await until(pilot, lambda: question_of(pilot))
+        await pilot.press("f9", "enter")
+        await until(pilot, lambda: main_of(pilot) is first)
+        await until(pilot, lambda: "1 asks" in shown(status_of(pilot)))
+        assert question_of(pilot) is None
+
+        await pilot.press("shift+f9")
+        await until(pilot, lambda: main_of(pilot) is second)
+        assert (project / "a.py").exists() is False
+        await answer(pilot, "y")
+        await until(pilot, lambda: not second.bridge.working)
+        assert (project / "a.py").exists()
+        assert first.bridge.working
+
+
+async def test_a_question_that_comes_up_in_the_background_names_the_conversation(project: Path) -> None:
+    provider = ScriptedProvider("one <<hang>>", size=10_000)
+    agent = Agent(provider, project=project, data=project.parent / "data", settings=Settings(titles=False))
+    async with at_work(agent) as pilot:
+        await hang(pilot, "first")
+        provider_two = ScriptedProvider("slow", write("b.py", "1\n"), "done", size=10_000)
+        first = await begin_beside(pilot)
+        main_of(pilot).agent.provider = provider_two
+        await send(pilot, "second")
+        await until(pilot, lambda: "slow" in shown(conversation_of(pilot)))
+        second = main_of(pilot)
+        await pilot.press("f9", "enter")
+        await until(pilot, lambda: main_of(pilot) is first)
+        second.send(prompt_of(pilot).written.__class__("more"))
+        await until(pilot, lambda: "“second” asks: Create b.py?" in told(pilot))
+        assert not (project / "b.py").exists()
+
+        await pilot.press("shift+f9")
+        await until(pilot, lambda: main_of(pilot) is second and question_of(pilot))
+        await pilot.press("f9", "escape")
+        await until(pilot, lambda: main_of(pilot) is second and question_of(pilot))
+        await answer(pilot, "y")
+        await pilot.press("f9", "enter")
+        await until(pilot, lambda: main_of(pilot) is first)
+        await until(pilot, lambda: status_of(pilot).background.done or not second.bridge.working)
+
+
+async def test_a_conversation_is_never_open_twice(project: Path) -> None:
+    async with at_work(agent_over(project, "one <<hang>>", "two")) as pilot:
+        first = await hang(pilot, "first")
+        await begin_beside(pilot)
+        await send(pilot, "second")
+        await until(
+            pilot, lambda: "two" in shown(conversation_of(pilot)) and not main_of(pilot).bridge.working
+        )
+        second = main_of(pilot)
+        await second.run_action(f"command('resume', {first.bridge.conversation_id!r})")
+        await until(pilot, lambda: main_of(pilot) is first)
+        await first.run_action(f"command('resume', {second.bridge.conversation_id!r})")
+        await until(pilot, lambda: main_of(pilot) is second)
+
+
+async def test_opening_a_past_conversation_leaves_the_running_one_running(project: Path) -> None:
+    async with at_work(agent_over(project, "zero", "one <<hang>>")) as pilot:
+        await send(pilot, "past")
+        await until(
+            pilot, lambda: "zero" in shown(conversation_of(pilot)) and not main_of(pilot).bridge.working
+        )
+        past = main_of(pilot).bridge.conversation_id
+        await pilot.press("ctrl+n")
+        first = await hang(pilot, "first")
+        await first.run_action(f"command('resume', {past!r})")
+        await until(pilot, lambda: main_of(pilot) is not first and "zero" in shown(conversation_of(pilot)))
+        assert first.bridge.working
+
+
+async def test_an_empty_conversation_that_is_left_is_closed(project: Path) -> None:
+    async with at_work(agent_over(project, "one <<hang>>")) as pilot:
+        await hang(pilot, "first")
+        first = await begin_beside(pilot)
+        await pilot.press("f9", "enter")
+        await until(pilot, lambda: main_of(pilot) is first)
+        await pilot.press("f9")
+        await until(pilot, lambda: [row.title for row in rows_of(pilot)] == ["first"])
+
+
+async def test_closing_a_running_conversation_asks_and_interrupts_only_that_one(project: Path) -> None:
+    agent = agent_over(project, "one <<hang>>", "one too <<hang>>")
+    async with at_work(agent) as pilot:
+        await hang(pilot, "first")
+        first = await begin_beside(pilot)
+        second = await hang(pilot, "second")
+        await pilot.press("f9", "x")
+        await until(pilot, lambda: isinstance(pilot.app.screen, Confirmation))
+        await pilot.press("n")
+        await until(pilot, lambda: len(rows_of(pilot)) == 2)
+        await pilot.press("x")
+        await until(pilot, lambda: isinstance(pilot.app.screen, Confirmation))
+        await pilot.press("y")
+        await until(pilot, lambda: len(rows_of(pilot)) == 1 and not first.is_attached)
+        assert second.bridge.working
+        store = await agent.store()
+        assert first.bridge.conversation_id is not None
+        assert (await store.events(first.bridge.conversation_id))[0]["type"] == "user"
+        await pilot.press("escape")
+        await second.run_action(f"command('resume', {first.bridge.conversation_id!r})")
+        await until(pilot, lambda: main_of(pilot) is not second and "first" in shown(conversation_of(pilot)))
+
+
+async def test_the_shown_conversation_can_be_closed(project: Path) -> None:
+    async with at_work(agent_over(project, "one <<hang>>", "two")) as pilot:
+        await hang(pilot, "first")
+        first = await begin_beside(pilot)
+        await send(pilot, "second")
+        await until(
+            pilot, lambda: "two" in shown(conversation_of(pilot)) and not main_of(pilot).bridge.working
+        )
+        second = main_of(pilot)
+        prompt_of(pilot).replace_text("unsent")
+        await pilot.press("f9", "down", "x")
+        await until(pilot, lambda: main_of(pilot) is first and not second.is_attached)
+        assert first.bridge.working
+
+
+async def test_a_widening_in_one_widens_no_other(project: Path) -> None:
+    async with at_work(agent_over(project, "one <<hang>>")) as pilot:
+        await hang(pilot, "first")
+        main_of(pilot).agent.permissions = "auto"
+        first = await begin_beside(pilot)
+        assert main_of(pilot).agent.permissions == "ask"
+        assert first.agent.permissions == "auto"
+
+
+async def test_quitting_names_what_runs(project: Path) -> None:
+    async with at_work(agent_over(project, "one <<hang>>", "one too <<hang>>"), size=(100, 30)) as pilot:
+        await hang(pilot, "first")
+        await begin_beside(pilot)
+        await hang(pilot, "second")
+        await pilot.press("ctrl+q")
+        await until(pilot, lambda: isinstance(pilot.app.screen, Confirmation))
+        text = shown(pilot.app.screen.query_one("#confirmation-body"))
+        assert "2 conversations are running" in text
+        assert "“first”" in text
+        assert "“second”" in text
+        await pilot.press("n")
+        await until(pilot, lambda: not isinstance(pilot.app.screen, Confirmation))
+        await pilot.press("ctrl+q", "y")
+        await until(pilot, lambda: not pilot.app.is_running)
+
+
+async def test_drafts_of_all_prompts_are_stored(project: Path) -> None:
+    agent = agent_over(project, "one <<hang>>")
+    async with at_work(agent) as pilot:
+        first = await hang(pilot, "first")
+        prompt_of(pilot).replace_text("draft of the first")
+        await begin_beside(pilot)
+        prompt_of(pilot).replace_text("draft of the second")
+        directory = next((agent.data / "prompts").iterdir())
+        drafts = lambda: sorted(path.read_text() for path in directory.glob("draft-*.json"))  # noqa: E731
+        await until(pilot, lambda: len(drafts()) == 2)
+        assert "draft of the first" in "".join(drafts())
+        assert "draft of the second" in "".join(drafts())
+        assert first.bridge.working
