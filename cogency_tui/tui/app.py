@@ -202,6 +202,7 @@ class CogencyApp(App[int]):
             "switch_conversation",
             "Switch",
             show=False,
+            priority=True,
             id="switch_conversation",
             tooltip="Go to another open conversation",
         ),
@@ -210,6 +211,7 @@ class CogencyApp(App[int]):
             "next_waiting",
             "Next waiting",
             show=False,
+            priority=True,
             id="next_waiting",
             tooltip="Go to the next conversation that waits for you",
         ),
@@ -553,12 +555,18 @@ class CogencyApp(App[int]):
         self._main.place_question()
 
     def action_switch_conversation(self) -> None:
-        """List the open conversations, and go to the one that the user chooses."""
-        self.conversations.show_switcher()
+        """List the open conversations, or close that list; a dialog has only its own keys."""
+        from cogency_tui.tui.switcher.screen import SwitcherScreen
+
+        if isinstance(self.screen, SwitcherScreen):
+            self.screen.dismiss(None)
+        elif not isinstance(self.screen, ModalScreen):
+            self.conversations.show_switcher()
 
     def action_next_waiting(self) -> None:
-        """Go to the next conversation that waits for the user."""
-        self.conversations.go_to_waiting()
+        """Go to the next conversation that waits for the user; not from a dialog."""
+        if not isinstance(self.screen, ModalScreen):
+            self.conversations.go_to_waiting()
 
     def action_focus_question(self) -> None:
         self._main.enter_or_leave_question()

@@ -80,16 +80,6 @@ MAIN_KEYS: list[BindingType] = [
         id="find",
         tooltip="Find in the conversation",
     ),
-    _key("f9", "switch_conversation", "Switch", "Go to another open conversation"),
-    Binding(
-        "shift+f9",
-        "app.next_waiting",
-        "Next waiting",
-        show=False,
-        priority=True,
-        id="next_waiting",
-        tooltip="Go to the next conversation that waits for you",
-    ),
     _key("ctrl+r", "recall", "Recall", "Search past conversations and resume one"),
     _key("ctrl+t", "timeline", "Timeline", "Browse the conversation event by event: messages, files, costs"),
     Binding(

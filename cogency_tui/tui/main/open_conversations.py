@@ -112,7 +112,7 @@ class OpenConversations:
             # The terminal may have another size now; the screen on top is told by Textual.
             each.post_message(events.Resize(self._app.size, self._app.size))
         self._show(mode)
-        screen.is_unread = False
+        screen.come_back()
         self.refresh()
 
     def _next_waiting(self) -> "MainScreen | None":
@@ -163,7 +163,7 @@ class OpenConversations:
     def _report(self, screen: "MainScreen", before: State) -> None:
         name = f"“{screen.title_shown or 'New conversation'}”"
         if screen.state == "waiting" and before != "waiting":
-            text = f"{name} asks: {screen.question}? Shift+F9 goes there."
+            text = f"{name} asks: {screen.question}?"
             self._app.notify(text, severity="warning", timeout=_SECONDS, markup=False)
         elif screen.state == "idle" and before != "idle":
             text = f"{name} {'failed' if screen.has_failed else 'is done'}."

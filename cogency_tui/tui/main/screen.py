@@ -143,6 +143,7 @@ class MainScreen(PartialScreen[None]):
         return Hints(
             [
                 *(["step_back"] if self.bridge.working else []),
+                *(["switch_conversation"] if any(self.query_one(StatusBar).background) else []),
                 *(["command('review')"] if transcript and transcript.changes() else []),
                 "command('cycle_permissions')",
                 "command('help')",
@@ -151,7 +152,6 @@ class MainScreen(PartialScreen[None]):
                 "toggle_pane('files')",
                 "toggle_pane('calls')",
                 "next_pane(1)",
-                *(["command('switch_conversation')"] if any(self.query_one(StatusBar).background) else []),
                 *(
                     ["command('timeline')", "command('new_conversation')"]
                     if transcript and transcript.units
@@ -400,6 +400,12 @@ class MainScreen(PartialScreen[None]):
         """Show what the other open conversations do."""
         self.query_one(StatusBar).show_background(background)
         self.refresh_bindings()
+
+    def come_back(self) -> None:
+        """Refresh what the conversation shows of its surroundings: the user has come back to it."""
+        self.is_unread = False
+        if self._open:
+            self._features.updates.refresh()
 
     async def end(self) -> None:
         """Interrupt the work, wait until its end is stored, and move the draft into the history."""

@@ -93,13 +93,15 @@ def draw_row(
     right = "".join(figures)
     title = fit(row.name, room - cells(right))
     state, role = describe_state(row), _LOOKS[row.condition][1]
+    words = state.partition(" ")[2] or state
     strong = "" if row.condition == "idle" else "bold"
     return Line(
         [
             Segment("● " if row.current else "  ", styles("accent", on)),
             Segment(title, styles("text", on, "bold" if row.current else "")),
             Segment(" " * max(0, room - cells(title) - cells(right) + 2), styles("text", on)),
-            Segment(state, styles(role, on, strong)),
+            Segment(state[: -len(words)], styles(role, on)),
+            Segment(words, styles(role, on, strong)),
             Segment(" " * (columns.state - cells(state)) + right, styles("dim", on)),
         ]
     )

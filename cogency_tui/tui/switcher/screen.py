@@ -27,7 +27,7 @@ class SwitcherScreen(ListDialog["str | None", OpenConversation]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "open", "Go to", id="switcher.open"),
         Binding("x,delete", "close_conversation", "Close it", id="switcher.close_conversation"),
-        Binding("escape,q,f9", "close", "Back", id="switcher.close"),
+        Binding("escape,q", "close", "Back", id="switcher.close"),
         *list_keys("switcher"),
     ]
     BOX = "-wide"

@@ -201,12 +201,12 @@ async def test_ctrl_n_begins_a_new_conversation(project: Path) -> None:
 
 @pytest.mark.exhaustive
 async def test_keys_are_those_of_the_configuration_and_f1_shows_them(project: Path) -> None:
-    keys = {"recall": "ctrl+g", "cycle_mode": "f9"}
+    keys = {"recall": "ctrl+g", "cycle_mode": "f10"}
     agent = ScriptedAgent(project, settings=Settings(provider="openai", keys=keys))
     async with app_over(agent).run_test(size=(120, 30)) as pilot:
         await pilot.press("ctrl+o")
         assert agent.mode == "auto"
-        await pilot.press("f9")
+        await pilot.press("f10")
         assert agent.mode == "resume"
 
         await pilot.resize_terminal(120, 140)
@@ -214,7 +214,7 @@ async def test_keys_are_those_of_the_configuration_and_f1_shows_them(project: Pa
         await until(pilot, lambda: isinstance(pilot.app.screen, HelpScreen))
         text = shown(pilot.app.screen.query_one("#help-body"))
     for part in (
-        "F9",
+        "F10",
         "Shift+Tab",
         "Esc",
         "/permissions",
