@@ -200,7 +200,7 @@ class Agent:
 
     def _narrowed(self, permissions: Permissions) -> Permissions:
         """These permissions or the present ones, whichever allow less."""
-        return min(self.permissions, permissions, key=PERMISSIONS.index)
+        return PERMISSIONS[min(map(PERMISSIONS.index, (self.permissions, permissions)))]
 
     def beside(self) -> "Agent":
         """Create an agent for a conversation that runs at the same time as those of this one: of the same
@@ -218,8 +218,8 @@ class Agent:
         return other
 
     async def leave(self, conversation_id: str | None) -> None:
-        """Stop what runs in this conversation, the last one of this agent, wait until its end is recorded,
-        and close its session and background commands. The agents `beside` this one go on.
+        """Stop what runs in this conversation, the last one of this agent, and wait until its end is
+        recorded. Its background commands go on, as do the agents `beside` this one.
         """
         await self._conversations.leave(self, conversation_id)
         self.ask = self.titled = self.progressed = None

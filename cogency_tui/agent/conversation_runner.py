@@ -102,14 +102,12 @@ class Conversations:
         self._agents.append(agent)
 
     async def leave(self, agent: "Agent", id: str | None) -> None:
-        """Note that `agent` is no longer in use: end the conversation with this id, and nothing else."""
+        """Note that `agent` is no longer in use: end the work in the conversation with this id."""
         conversation = self._known.get(id or "")
         if conversation is not None:
             conversation.interrupt()
             if tasks := [task for task, other in self._tasks.items() if other is conversation]:
                 await asyncio.wait(tasks)
-            self._known.pop(conversation.id, None)
-            await conversation.close()
         if agent is not self._agent:
             self._agents.remove(agent)
             self.adopt(agent.provider)

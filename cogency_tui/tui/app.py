@@ -14,6 +14,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from contextvars import ContextVar
 from functools import cached_property, partial
 from pathlib import Path
@@ -306,8 +307,12 @@ class CogencyApp(App[int]):
     def _hold(self) -> Callable[[], None]:
         """Have the input wait until the returned function is called."""
         self._waiting = self._waiting or []
-        # Only in the app's own task no later input can overtake the input that waits.
-        return lambda: self.call_later(self._end_waiting) and None
+
+        def release() -> None:
+            # Only in the app's own task no later input can overtake the input that waits.
+            self.call_later(self._end_waiting)
+
+        return release
 
     def push_screen(self, *args: Any, mode: str | None = None, **named: Any) -> Any:
         """Push a screen over the conversation that asks for it, which need not be the one that is shown."""
@@ -320,7 +325,11 @@ class CogencyApp(App[int]):
         node = active_message_pump.get(None)
         if not self._has_others or isinstance(node, App) or not isinstance(node, DOMNode):
             return None
-        return self.conversations.stack_over(node)[0]
+        with suppress(NoScreen):
+            # Textual leaves the parameter of `Screen` open.
+            screen: Any = node.screen  # pyright: ignore[reportUnknownMemberType]
+            return self.conversations.stack_over(screen)[0]
+        return None
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         return variables(load_palette(DEFAULT))

@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import AsyncGenerator, Callable, Coroutine, Sequence
+from copy import copy
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
@@ -314,6 +315,15 @@ class ScriptedAgent:
         return NothingToReview()
 
     def interrupt(self, conversation_id: str | None = None) -> None:
+        self._interrupted.set()
+
+    def beside(self) -> "ScriptedAgent":
+        other = copy(self)
+        other.asked = []
+        other._interrupted = asyncio.Event()
+        return other
+
+    async def leave(self, conversation_id: str | None) -> None:
         self._interrupted.set()
 
     async def retry_turn(self, queue: EventQueue, *, conversation_id: str) -> None:

@@ -127,8 +127,9 @@ class Features:
         """Mount the widgets that the first frame leaves out, and show an empty conversation in them."""
         screen = self._screen
         sheet = app_of(screen).stylesheet
-        sheet.read(PANES_STYLES)
-        sheet.parse()
+        if not sheet.has_source(str(PANES_STYLES)):
+            sheet.read(PANES_STYLES)
+            sheet.parse()
         conversation = Conversation(
             screen.welcome,
             review_key=lambda: main_key("review", screen.agent.settings.keys),

@@ -56,7 +56,8 @@ class OpenConversations:
         self._closed = closed
         self._screens: dict[str, MainScreen] = {app.DEFAULT_MODE: first}
         # Textual does not know the mode in which it starts as one that can be left.
-        app._modes[app.DEFAULT_MODE] = lambda: first  # pyright: ignore[reportPrivateUsage]
+        textual: Any = app
+        textual._modes[app.DEFAULT_MODE] = lambda: first
         self._note_styles(first)
         self._closing: set[MainScreen] = set()
         self._count = 1
@@ -83,9 +84,8 @@ class OpenConversations:
         """Those that work or wait for an answer."""
         return [row for row in self.rows if row.condition in ("working", "waiting")]
 
-    def stack_over(self, node: DOMNode) -> tuple[str, Sequence[Screen[Any]]]:
-        """The mode and the stack that the screen of `node` is in; those that are shown if it is in none."""
-        screen = node if isinstance(node, Screen) else node.screen
+    def stack_over(self, screen: Screen[Any]) -> tuple[str, Sequence[Screen[Any]]]:
+        """The mode and the stack that `screen` is in; those that are shown if it is in none."""
         for mode in self._screens:
             if screen in (stack := self._stack(mode)):
                 return mode, stack
@@ -137,7 +137,7 @@ class OpenConversations:
         from cogency_tui.tui.switcher.screen import SwitcherScreen
 
         def chosen(key: str | None) -> None:
-            if key is not None and (screen := self._screens.get(key)) in self.screens and screen is not None:
+            if key is not None and (screen := self._screens.get(key)) and screen not in self._closing:
                 self.go_to(screen)
 
         def close(key: str) -> None:
@@ -175,7 +175,7 @@ class OpenConversations:
         if not others:
             return
         if screen is self.shown:
-            self.go_to(self._before if self._before in others and self._before else others[-1])
+            self.go_to(self._before if self._before is not None and self._before in others else others[-1])
         if screen in self.screens:
             self._drop(screen)
 
@@ -193,7 +193,9 @@ class OpenConversations:
         return screen.describe(mode, current=mode == self._app.current_mode, now=time())
 
     def _stack(self, mode: str) -> list[Screen[Any]]:
-        return self._app.get_screen_stack(mode)
+        # Textual leaves the parameter of `Screen` open.
+        app: Any = self._app
+        return app.get_screen_stack(mode)
 
     def _mode_of(self, screen: "MainScreen") -> str | None:
         return next((mode for mode, each in self._screens.items() if each is screen), None)
@@ -204,7 +206,8 @@ class OpenConversations:
         self._count += 1
         self._screens[mode] = screen
         self._note_styles(screen)
-        self._app.add_mode(mode, lambda: screen)
+        app: Any = self._app
+        app.add_mode(mode, lambda: screen)
         release = self._hold()
         self._show(mode)
         screen.call_after_refresh(self._complete, screen, release)

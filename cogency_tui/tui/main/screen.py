@@ -10,7 +10,7 @@ are imported here. Everything else begins with `MainScreen.open`, and is importe
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from time import monotonic, time
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual import events
 from textual.app import ComposeResult
@@ -90,7 +90,7 @@ class MainScreen(PartialScreen[None]):
         *,
         prompt: str = "",
         conversation_id: str | None = None,
-        then: "Callable[[MainScreen], None] | None" = None,
+        then: "Callable[[Screen[Any]], None] | None" = None,
         number: int = 0,
     ) -> None:
         super().__init__()
@@ -178,7 +178,7 @@ class MainScreen(PartialScreen[None]):
         return is_text and self.is_current and isinstance(self.focused, Prompt)
 
     def _begin(self) -> None:
-        self._features.updates.start()
+        self._features.updates.start(is_first=not self.number)
         self._features.files.start()
         self._features.trust.refresh()
         self._features.custom.refresh()

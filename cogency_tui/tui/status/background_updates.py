@@ -6,6 +6,7 @@ They start after the first frame. Each worker replaces its predecessor of the sa
 import asyncio
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from time import time
 from typing import TYPE_CHECKING, Any
@@ -87,9 +88,9 @@ class Surroundings:
         self._project = bridge.agent.project
         self._mark = OpenMark(screen, bridge)
 
-    def start(self) -> None:
-        """Open the store, and refresh."""
-        self._screen.run_worker(self._open, group="store")
+    def start(self, *, is_first: bool) -> None:
+        """Open the store, and refresh; the `is_first` screen reports the notices of the store."""
+        self._screen.run_worker(partial(self._open, reports=is_first), group="store")
         self.refresh()
 
     def refresh(self) -> None:
@@ -101,10 +102,10 @@ class Surroundings:
         """Mark the open conversation for other processes."""
         self._mark.follow()
 
-    async def _open(self) -> None:
+    async def _open(self, *, reports: bool) -> None:
         try:
             await self._bridge.open()
-            if notices := (await self._bridge.agent.store()).notices:
+            if (notices := (await self._bridge.agent.store()).notices) and reports:
                 self._screen.notify("\n".join(notices), severity="warning", timeout=_NOTICE, markup=False)
         except CogencyError as exc:
             self._screen.notify(exc.advice, severity="error", markup=False)

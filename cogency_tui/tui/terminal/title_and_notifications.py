@@ -57,7 +57,7 @@ class Presence:
     @property
     def state(self) -> State:
         """The most urgent state of all conversations."""
-        return max(self._states.values(), key=_BY_URGENCY.index, default="idle")
+        return _BY_URGENCY[max(map(_BY_URGENCY.index, self._states.values()), default=0)]
 
     def change(self, state: State, *, watched: bool, conversation: int = 0, name: str = "") -> None:
         """Show the state of a conversation; unless `watched`, notify the user that an answer is due or the

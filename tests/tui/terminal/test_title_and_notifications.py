@@ -104,3 +104,22 @@ def test_a_console_without_titles_gets_none() -> None:
     shown.change("working", watched=True)
     assert written == []
     assert shown.end() == ""
+
+
+def test_the_title_shows_the_most_urgent_of_several_conversations_and_a_notification_names_its_own() -> None:
+    shown, written = presence(notice="osc9")
+    shown.begin()
+    shown.change("working", watched=False, conversation=0, name="first")
+    shown.change("working", watched=False, conversation=1, name="a\x1b]0;evil\x07b")
+    shown.change("waiting", watched=False, conversation=1, name="a\x1b]0;evil\x07b")
+    shown.change("idle", watched=False, conversation=0, name="first")
+    shown.forget(1)
+    assert written[3:] == [
+        "\x1b]2;? shop, waiting for you · cogency\x07",
+        written[4],
+        "\x1b]9;shop: “first” done\x07",
+        "\x1b]2;shop · cogency\x07",
+    ]
+    assert written[4].startswith("\x1b]9;shop: “a")
+    assert written[4].endswith("” waiting for your answer\x07")
+    assert written[4][4:-1].isprintable()
