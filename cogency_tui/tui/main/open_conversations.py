@@ -17,14 +17,15 @@ from time import time
 from typing import TYPE_CHECKING, Any
 
 from textual import events
-from textual.app import App
+from textual.app import App, ScreenStackError
 from textual.dom import DOMNode
+from textual.notifications import SeverityLevel
 from textual.screen import Screen
 
 from cogency_tui.tui.conversation.commands import OtherScreens, Shown
 from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.status.status_bar import Background
-from cogency_tui.tui.switcher.rows import OpenConversation
+from cogency_tui.tui.switcher.rows import OpenConversation, describe_news
 from cogency_tui.tui.terminal.title_and_notifications import State
 
 if TYPE_CHECKING:
@@ -85,11 +86,17 @@ class OpenConversations:
         return [row for row in self.rows if row.condition in ("working", "waiting")]
 
     def stack_over(self, screen: Screen[Any]) -> tuple[str, Sequence[Screen[Any]]]:
-        """The mode and the stack that `screen` is in; those that are shown if it is in none."""
+        """The mode and the stack that `screen` is in; those that are shown if it is in none.
+
+        Raises:
+            ScreenStackError: the app is closing, and there is none.
+        """
         for mode in self._screens:
             if screen in (stack := self._stack(mode)):
                 return mode, stack
-        return self._app.current_mode, self._stack(self._app.current_mode)
+        if not (stack := self._stack(self._app.current_mode)):
+            raise ScreenStackError
+        return self._app.current_mode, stack
 
     def find(self, conversation_id: str) -> "MainScreen | None":
         """The main screen of this conversation."""
@@ -155,19 +162,16 @@ class OpenConversations:
 
     def note_change(self, screen: "MainScreen", before: State) -> None:
         """Follow a change of the state of `screen`; notify the user of one that is not shown."""
-        if screen in self.screens and screen is not self.shown:
-            screen.is_unread = screen.is_unread or (screen.state == "idle" and before != "idle")
-            self._report(screen, before)
+        is_news = screen.state != before and screen.state != "working"
+        if is_news and screen in self.screens and screen is not self.shown:
+            screen.is_unread = screen.is_unread or screen.state == "idle"
+            self._report(screen)
         self.refresh()
 
-    def _report(self, screen: "MainScreen", before: State) -> None:
-        name = f"“{screen.title_shown or 'New conversation'}”"
-        if screen.state == "waiting" and before != "waiting":
-            text = f"{name} asks: {screen.question}?"
-            self._app.notify(text, severity="warning", timeout=_SECONDS, markup=False)
-        elif screen.state == "idle" and before != "idle":
-            text = f"{name} {'failed' if screen.has_failed else 'is done'}."
-            self._app.notify(text, timeout=_SECONDS, markup=False)
+    def _report(self, screen: "MainScreen") -> None:
+        text = describe_news(self._row("", screen))
+        severity: SeverityLevel = "warning" if screen.state == "waiting" else "information"
+        self._app.notify(text, severity=severity, timeout=_SECONDS, markup=False)
 
     def close(self, screen: "MainScreen") -> None:
         """Close a conversation, which stays in the store; its work is interrupted. One is always open."""

@@ -381,7 +381,7 @@ class MainScreen(PartialScreen[None]):
             self.title_shown,
             self._condition,
             current=current,
-            seconds=now - self.bridge.started if self.bridge.started is not None else 0.0,
+            seconds=int(now - self.bridge.started) if self.bridge.started is not None else 0,
             question=self.question,
             message=self._display.last_message if self._open else "",
             total=self._display.transcript.total if self._open else {},
@@ -402,10 +402,16 @@ class MainScreen(PartialScreen[None]):
         self.refresh_bindings()
 
     def come_back(self) -> None:
-        """Refresh what the conversation shows of its surroundings: the user has come back to it."""
+        """Refresh what may have changed since the user left: the settings and the surroundings."""
         self.is_unread = False
-        if self._open:
-            self._features.updates.refresh()
+        if not self._open:
+            return
+        prompt, settings = self.query_one(Prompt), self.agent.settings
+        if settings.vim != (prompt.vim_mode is not None):
+            prompt.use_vim(on=settings.vim)
+        self._fit(app_of(self).size)
+        self._display.show_state()
+        self._features.updates.refresh()
 
     async def end(self) -> None:
         """Interrupt the work, wait until its end is stored, and move the draft into the history."""

@@ -35,7 +35,7 @@ class OpenConversation(msgspec.Struct, frozen=True):
     title: str
     condition: Condition
     current: bool = False
-    seconds: float = 0.0
+    seconds: int = 0
     question: str = ""
     message: str = ""
     total: Measure = {}
@@ -114,6 +114,18 @@ def draw_note(row: OpenConversation | None, width: int, styles: ThemeStyles) -> 
     if row.question:
         return wrap([Segment(f"{one_line(row.question)}?", styles("edit"))], width)
     return wrap([Segment(one_line(row.message), styles("dim"))], width) if row.message else []
+
+
+_LONGEST_NAME, _LONGEST_QUESTION = 32, 48
+"""Cells in a notification."""
+
+
+def describe_news(row: OpenConversation) -> str:
+    """What a conversation that is not shown has come to, for a notification."""
+    name = f"“{fit(row.name, _LONGEST_NAME)}”"
+    if row.condition == "waiting":
+        return f"{name} asks: {fit(one_line(row.question), _LONGEST_QUESTION)}?"
+    return f"{name} {'failed' if row.condition == 'failed' else 'is done'}."
 
 
 def describe_quit(rows: Sequence[OpenConversation]) -> str:

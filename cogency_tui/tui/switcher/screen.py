@@ -55,11 +55,17 @@ class SwitcherScreen(ListDialog["str | None", OpenConversation]):
         return 1
 
     def choices(self) -> list[Choice]:
+        closing: list[Choice] = [("x", "close conversation", "close_conversation")]
         return [
             ("enter", "go to", "open"),
-            ("x", "close conversation", "close_conversation"),
+            *(closing if self._can_close else []),
             ("escape", "back", "close"),
         ]
+
+    @property
+    def _can_close(self) -> bool:
+        """True if another conversation would remain open."""
+        return len(self.rows.rows) > 1
 
     async def clicked(self) -> None:
         self.action_open()
@@ -71,7 +77,7 @@ class SwitcherScreen(ListDialog["str | None", OpenConversation]):
     def action_close_conversation(self) -> None:
         """Close the selected conversation; ask first if that interrupts it."""
         row = self.rows.row
-        if row is None:
+        if row is None or not self._can_close:
             return
 
         def answered(yes: bool | None) -> None:

@@ -4,13 +4,18 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import pytest
 from textual.pilot import Pilot
 
 from cogency_tui.agent.agent import Agent
 from cogency_tui.config.schema import Permissions, Settings
+from cogency_tui.errors import ProviderError
+from cogency_tui.store.prompt_text import Written
 from cogency_tui.tui.app import CogencyApp
+from cogency_tui.tui.conversation.turns_dialog import TurnsScreen
 from cogency_tui.tui.kit.dialogs import Confirmation
 from cogency_tui.tui.main.screen import MainScreen
+from cogency_tui.tui.recall.screen import RecallScreen
 from cogency_tui.tui.status.status_bar import Background
 from cogency_tui.tui.switcher.rows import OpenConversation
 from cogency_tui.tui.switcher.screen import SwitcherScreen
@@ -139,7 +144,7 @@ async def test_a_question_that_comes_up_in_the_background_names_the_conversation
         second = main_of(pilot)
         await pilot.press("f9", "enter")
         await until(pilot, lambda: main_of(pilot) is first)
-        second.send(prompt_of(pilot).written.__class__("more"))
+        second.send(Written("more"))
         await until(pilot, lambda: "“second” asks: Create b.py?" in told(pilot))
         assert not (project / "b.py").exists()
 
@@ -269,3 +274,91 @@ async def test_drafts_of_all_prompts_are_stored(project: Path) -> None:
         assert "draft of the first" in "".join(drafts())
         assert "draft of the second" in "".join(drafts())
         assert first.bridge.working
+
+
+async def test_what_is_open_over_a_conversation_stays_open_and_has_the_present_theme(project: Path) -> None:
+    async with at_work(agent_over(project, "one <<hang>>")) as pilot:
+        first = await hang(pilot, "first")
+        await begin_beside(pilot)
+        prompt_of(pilot).replace_text("not blank")
+        await pilot.press("f9", "enter")
+        await until(pilot, lambda: main_of(pilot) is first)
+        await pilot.press("ctrl+r")
+        await until(pilot, lambda: isinstance(pilot.app.screen, RecallScreen))
+        recall = pilot.app.screen
+        await pilot.press("f9", "enter")
+        await until(pilot, lambda: main_of(pilot) is not first)
+        await pilot.press("ctrl+r")
+        await until(
+            pilot, lambda: isinstance(pilot.app.screen, RecallScreen) and pilot.app.screen is not recall
+        )
+        await pilot.press("escape", "escape")
+        await until(pilot, lambda: pilot.app.screen is main_of(pilot))
+        await pilot.app.run_action("set_theme('day')")
+        surface = first.query_one("#middle").styles.background
+        await until(pilot, lambda: first.query_one("#middle").styles.background != surface)
+        await pilot.press("f9", "enter")
+        await until(pilot, lambda: pilot.app.screen is recall)
+
+
+async def test_a_dialog_opens_over_the_conversation_that_asks_for_it(project: Path) -> None:
+    async with at_work(agent_over(project, "one <<hang>>")) as pilot:
+        first = await hang(pilot, "first")
+        await begin_beside(pilot)
+        second = main_of(pilot)
+        first.call_next(first.run_action, "command('retry')")
+        first.call_next(first.run_action, "command('turns')")
+        app = pilot.app
+        assert isinstance(app, CogencyApp)
+        await until(pilot, lambda: isinstance(first.top, TurnsScreen))
+        assert app.screen is second
+        app.conversations.go_to(first)
+        await until(pilot, lambda: isinstance(app.screen, TurnsScreen))
+
+
+async def test_a_turn_that_fails_in_the_background_is_reported(project: Path) -> None:
+    agent = agent_over(project, "one <<hang>>")
+    async with at_work(agent) as pilot:
+        first = await hang(pilot, "first")
+        await begin_beside(pilot)
+        second = main_of(pilot)
+        second.agent.provider = ScriptedProvider("two", *[ProviderError("It is down.")] * 9, size=10_000)
+        await send(pilot, "second")
+        await until(pilot, lambda: "two" in shown(conversation_of(pilot)) and not second.bridge.working)
+        await pilot.press("f9", "enter")
+        await until(pilot, lambda: main_of(pilot) is first)
+        second.send(Written("again"))
+        await until(pilot, lambda: status_of(pilot).background == Background(failed=1))
+        assert told(pilot) == "“second” failed."
+        await pilot.press("shift+f9")
+        await until(pilot, lambda: main_of(pilot) is second)
+
+
+async def test_a_conversation_that_ends_unseen_is_marked_until_it_is_seen(project: Path) -> None:
+    async with at_work(agent_over(project, "one <<hang>>", "two")) as pilot:
+        first = await hang(pilot, "first")
+        await begin_beside(pilot)
+        prompt_of(pilot).replace_text("not blank")
+        first.bridge.interrupt()
+        await until(pilot, lambda: status_of(pilot).background == Background(done=1))
+        assert told(pilot) == "“first” is done."
+        await pilot.press("shift+f9")
+        await until(pilot, lambda: main_of(pilot) is first)
+        await pilot.press("f9")
+        await until(pilot, lambda: [row.condition for row in rows_of(pilot)] == ["idle", "idle"])
+
+
+@pytest.mark.parametrize("size", [(160, 45), (100, 30), (80, 24), (60, 16)])
+async def test_the_badge_and_the_rows_fit(project: Path, size: tuple[int, int]) -> None:
+    async with at_work(agent_over(project, "one <<hang>>"), size=size) as pilot:
+        await hang(pilot, "the first of all conversations, with a title that is long")
+        await begin_beside(pilot)
+        await until(pilot, lambda: "1 running" in shown(status_of(pilot)))
+        await pilot.press("f9")
+        await until(pilot, lambda: len(rows_of(pilot)) == 2)
+        screen = pilot.app.screen
+        assert isinstance(screen, SwitcherScreen)
+        await until(pilot, lambda: "working" in shown(screen.rows))
+        lines = shown(screen.rows).splitlines()
+        assert lines[0].strip().startswith("the first of all")
+        assert lines[1].strip().startswith("● New conversation")
