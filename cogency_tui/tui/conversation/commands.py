@@ -48,6 +48,10 @@ class OtherScreens(Protocol):
         """Show a conversation that is open on another screen; return False if it is on none."""
         ...
 
+    def show_title(self, conversation_id: str, title: str) -> None:
+        """Show another title of a conversation that is open on another screen."""
+        ...
+
 
 class ConversationCommands(FeatureCommands):
     """Switches the conversation, in the bridge and on `display`; one that works stays on its screen, and the
@@ -213,8 +217,10 @@ class ConversationCommands(FeatureCommands):
         self._screen.query_one(ConversationPane).begin_find()
 
     def show_title(self, id: str, title: str) -> None:
-        """Show another title of the conversation with this id, if it is still the open one."""
-        if id == self._bridge.conversation_id:
+        """Show another title of the conversation with this id, if it is open."""
+        if id != self._bridge.conversation_id:
+            self._others.show_title(id, title)
+        else:
             transcript = self._display.transcript
             first = (
                 unit.text.split("\n", 1)[0] for unit in transcript.units if isinstance(unit, UserMessage)

@@ -264,12 +264,17 @@ class OnOtherScreens(OtherScreens):
         open_conversations_of(self._screen).open(self._screen.agent, conversation_id, then)
 
     def go_to(self, conversation_id: str) -> bool:
-        conversations = open_conversations_of(self._screen)
-        found = conversations.find(conversation_id)
-        if found is None or found is self._screen:
-            return False
-        conversations.go_to(found)
-        return True
+        if (found := self._find(conversation_id)) is not None:
+            open_conversations_of(self._screen).go_to(found)
+        return found is not None
+
+    def show_title(self, conversation_id: str, title: str) -> None:
+        if (found := self._find(conversation_id)) is not None:
+            found.show_title(title)
+
+    def _find(self, conversation_id: str) -> "MainScreen | None":
+        found = open_conversations_of(self._screen).find(conversation_id)
+        return None if found is self._screen else found
 
 
 def open_conversations_of(node: DOMNode) -> OpenConversations:

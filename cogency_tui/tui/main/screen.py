@@ -58,6 +58,9 @@ _LOW = 30
 TICK = 0.2
 """Seconds between two refreshes of the running time while the agent works; there is no timer otherwise."""
 
+UNSEEN = 0.5
+"""Seconds between two updates of a conversation that is not shown."""
+
 _STAYING = frozenset({"help", "find", "switch_conversation"})
 """Commands about the pane that has the focus, which therefore stays there, or about other conversations."""
 
@@ -286,7 +289,10 @@ class MainScreen(PartialScreen[None]):
         if any(each["type"] == "result" for each in event.events):
             self._features.background.refresh()
             self._features.review.refresh()
-        self.call_after_refresh(self.bridge.drawn)
+        if self.top.is_active:
+            self.call_after_refresh(self.bridge.drawn)
+        else:
+            self.set_timer(UNSEEN, self.bridge.drawn)
 
     def on_bridge_turn_changed(self) -> None:
         working = self.bridge.working
@@ -353,6 +359,11 @@ class MainScreen(PartialScreen[None]):
         """The title of the conversation; empty if it has none."""
         return self._display.transcript.title if self._open else ""
 
+    def show_title(self, title: str) -> None:
+        """Show another title of the conversation; of an empty one, its first message."""
+        if self.bridge.conversation_id is not None:
+            self._features.conversations.show_title(self.bridge.conversation_id, title)
+
     @property
     def question(self) -> str:
         """What the agent asks for; empty if nothing."""
@@ -406,6 +417,7 @@ class MainScreen(PartialScreen[None]):
         self.is_unread = False
         if not self._open:
             return
+        self.bridge.drawn()
         prompt, settings = self.query_one(Prompt), self.agent.settings
         if settings.vim != (prompt.vim_mode is not None):
             prompt.use_vim(on=settings.vim)

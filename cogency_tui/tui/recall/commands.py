@@ -39,7 +39,9 @@ class RecallCommands(FeatureCommands):
             if destination is not None:
                 self._screen.run_worker(partial(self._go_on, destination), group="recall", exclusive=True)
 
-        app_of(self._screen).push_screen(RecallScreen(self._bridge.agent, self.idle, query=query), chosen)
+        renamed = self._conversations.show_title
+        screen = RecallScreen(self._bridge.agent, self.idle, query=query, renamed=renamed)
+        app_of(self._screen).push_screen(screen, chosen)
 
     async def rename(self, title: str = "") -> None:
         """Give the open conversation this title, or one that the user writes."""

@@ -40,7 +40,7 @@ _NEXT: dict[Where, Where] = {"project": "everywhere", "everywhere": "trash", "tr
 
 class RecallScreen(AnsweringScreen[Destination | None]):
     """Shows the conversations of `agent`. `ready` returns whether files can be restored now, and notifies the
-    user if not; `query` is the first search."""
+    user if not; `query` is the first search. `renamed` gets the id and the new title of a conversation."""
 
     BINDINGS: ClassVar[list[BindingType]] = RECALL_KEYS
     AUTO_FOCUS = "#recall-field"
@@ -53,11 +53,13 @@ class RecallScreen(AnsweringScreen[Destination | None]):
         ready: Callable[[], bool],
         *,
         query: str = "",
+        renamed: Callable[[str, str], None] = lambda _id, _title: None,
         clock: Callable[[], float] = time,
     ) -> None:
         super().__init__()
         self._agent = agent
         self._ready = ready
+        self._report_title = renamed
         self._query = query
         self._clock = clock
         self._searching = Searching(
@@ -237,6 +239,7 @@ class RecallScreen(AnsweringScreen[Destination | None]):
         await self._upkeep.do(what, self._panes.entry, self._searching.asked.where)
 
     def _renamed(self, id: str, title: str) -> None:
+        self._report_title(id, title)
         self._searching.catalogue.rename(id, title)
         self._panes.list.refresh()
         self._panes.show_selected()

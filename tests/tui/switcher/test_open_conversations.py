@@ -15,6 +15,7 @@ from cogency_tui.tui.app import CogencyApp
 from cogency_tui.tui.conversation.turns_dialog import TurnsScreen
 from cogency_tui.tui.kit.dialogs import Confirmation
 from cogency_tui.tui.main.screen import MainScreen
+from cogency_tui.tui.recall.rename_export_dialogs import RenameScreen
 from cogency_tui.tui.recall.screen import RecallScreen
 from cogency_tui.tui.status.status_bar import Background
 from cogency_tui.tui.switcher.rows import OpenConversation
@@ -362,3 +363,17 @@ async def test_the_badge_and_the_rows_fit(project: Path, size: tuple[int, int]) 
         lines = shown(screen.rows).splitlines()
         assert lines[0].strip().startswith("the first of all")
         assert lines[1].strip().startswith("● New conversation")
+
+
+async def test_a_conversation_renamed_from_another_shows_its_new_title(project: Path) -> None:
+    async with at_work(agent_over(project, "one <<hang>>")) as pilot:
+        first = await hang(pilot, "first")
+        await begin_beside(pilot)
+        prompt_of(pilot).replace_text("not blank")
+        await pilot.press("ctrl+r")
+        await until(pilot, lambda: isinstance(pilot.app.screen, RecallScreen))
+        await until(pilot, lambda: "first" in shown(pilot.app.screen.query_one("#recall-list")))
+        await pilot.press("down", "r")
+        await until(pilot, lambda: isinstance(pilot.app.screen, RenameScreen))
+        await pilot.press("ctrl+a", "ctrl+k", *"other", "enter")
+        await until(pilot, lambda: first.title_shown == "other")

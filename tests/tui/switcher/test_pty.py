@@ -25,8 +25,8 @@ def project(tmp_path: Path) -> Path:
 
 def run_sleep(terminal: Terminal, seconds: int) -> None:
     """Have the agent run a command that does not end, and return when it runs."""
-    terminal.send(f"run `printf be%s{seconds} gun; sleep {seconds}`" + ENTER)
-    terminal.wait_for(f"begun{seconds}")
+    terminal.send(f"run `sleep {seconds}`" + ENTER)
+    terminal.wait_for(lambda _text: sleeping(seconds))
 
 
 def sleeping(seconds: int) -> bool:
@@ -63,7 +63,6 @@ def test_all_that_runs_ends_with_the_program_and_can_be_resumed(
         terminal.wait_for("1 running")
         run_sleep(terminal, 47_222)
         assert sleeping(47_111)
-        assert sleeping(47_222)
         terminal.send("an unsent draft")
         terminal.wait_for("an unsent draft")
         quit(terminal)
