@@ -70,7 +70,7 @@ MAIN_KEYS: list[BindingType] = [
         tooltip="Move the pane edge right",
     ),
     _key("ctrl+o", "cycle_mode", "Mode", "Switch the session mode: auto, resume, replay"),
-    _key("ctrl+n", "new_conversation", "New", "Start a new conversation"),
+    _key("ctrl+n", "new_conversation", "New", "Start a new conversation; a running one goes on"),
     Binding(
         "ctrl+f",
         "command('find')",

@@ -108,7 +108,9 @@ class RecallCommands(FeatureCommands):
 
         self._conversations.open(destination.id, then=show)
         if destination.trashed:
-            self.say("Still in the trash. In recall, F2 shows the trash and u restores from it.")
+            text = "Still in the trash. In recall, F2 shows the trash and u restores from it."
+            # Not of this screen: the conversation may be on another one.
+            app_of(self._screen).notify(text, markup=False)
 
     async def _fork(self, id: str, transcript: Transcript, unit: int | None) -> None:
         fork = await Forking(self._bridge.agent).fork(id, transcript, unit)
