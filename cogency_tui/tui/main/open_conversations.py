@@ -189,8 +189,9 @@ class OpenConversations:
 
     @property
     def background(self) -> Background:
-        """The numbers of the other conversations by state."""
-        others = [row.condition for row in self.rows if not row.current]
+        """The numbers of the other conversations by state; of failed ones, only those that are unread."""
+        rows = [row for row in self.rows if not row.current]
+        others = [row.condition for row in rows if row.is_unread or row.condition != "failed"]
         return Background(*(others.count(each) for each in ("waiting", "working", "failed", "done")))
 
     def _row(self, mode: str, screen: "MainScreen") -> OpenConversation:

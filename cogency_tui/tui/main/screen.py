@@ -392,6 +392,7 @@ class MainScreen(PartialScreen[None]):
             self.title_shown,
             self._condition,
             current=current,
+            is_unread=self.is_unread,
             seconds=int(now - self.bridge.started) if self.bridge.started is not None else 0,
             question=self.question,
             message=self._display.last_message if self._open else "",

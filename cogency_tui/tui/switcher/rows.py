@@ -28,13 +28,15 @@ _LOOKS: dict[Condition, tuple[str, str]] = {
 
 
 class OpenConversation(msgspec.Struct, frozen=True):
-    """An open conversation. `key` identifies it; `seconds` is how long it has been working, `at` the Unix
-    time of its last event (0 if it has none), `message` the user's last message, `question` what it asks."""
+    """An open conversation. `key` identifies it; `is_unread` means that the user has not seen the end of its
+    work; `seconds` is how long it has been working, `at` the Unix time of its last event (0 if it has none),
+    `message` the user's last message, `question` what it asks."""
 
     key: str
     title: str
     condition: Condition
     current: bool = False
+    is_unread: bool = False
     seconds: int = 0
     question: str = ""
     message: str = ""
@@ -94,7 +96,7 @@ def draw_row(
     title = fit(row.name, room - cells(right))
     state, role = describe_state(row), _LOOKS[row.condition][1]
     words = state.partition(" ")[2] or state
-    strong = "" if row.condition == "idle" else "bold"
+    strong = "" if row.condition == "idle" or (row.condition == "failed" and not row.is_unread) else "bold"
     return Line(
         [
             Segment("● " if row.current else "  ", styles("accent", on)),

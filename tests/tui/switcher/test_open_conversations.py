@@ -333,6 +333,11 @@ async def test_a_turn_that_fails_in_the_background_is_reported(project: Path) ->
         assert told(pilot) == "“second” failed."
         await pilot.press("shift+f9")
         await until(pilot, lambda: main_of(pilot) is second)
+        await pilot.press("f9", "enter")
+        await until(pilot, lambda: main_of(pilot) is first)
+        await until(pilot, lambda: status_of(pilot).background == Background())
+        await pilot.press("f9")
+        await until(pilot, lambda: [row.condition for row in rows_of(pilot)] == ["working", "failed"])
 
 
 async def test_a_conversation_that_ends_unseen_is_marked_until_it_is_seen(project: Path) -> None:
