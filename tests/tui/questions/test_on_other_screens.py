@@ -8,6 +8,9 @@ from cogency_tui.agent.agent import Agent
 from cogency_tui.config.schema import Settings
 from cogency_tui.tui.kit.footer import Footer
 from cogency_tui.tui.questions.panel import QuestionPanel
+from cogency_tui.tui.recall.screen import RecallScreen
+from cogency_tui.tui.review.screen import ReviewScreen
+from cogency_tui.tui.timeline.screen import TimelineScreen
 from tests.peers.scripted import ScriptedProvider
 from tests.tui.driving import answer, asked, at_work, main_of, question_of, seen, send, shown, until
 from tests.tui.review.stage import write
@@ -32,9 +35,11 @@ async def test_each_screen_has_its_keys_until_the_question_is_entered(
     async with at_work(agent, size) as pilot:
         await send(pilot, "write it")
         await asked(pilot)
-        for key, name in (("f5", "review"), ("ctrl+t", "timeline"), ("ctrl+r", "recall")):
+        for key, screen in (("f5", ReviewScreen), ("ctrl+t", TimelineScreen), ("ctrl+r", RecallScreen)):
             await pilot.press(key)
-            await until(pilot, lambda name=name: pilot.app.screen.id == name and question_of(pilot))
+            await until(
+                pilot, lambda screen=screen: isinstance(pilot.app.screen, screen) and question_of(pilot)
+            )
             panel = await asked(pilot)
             await until(pilot, lambda panel=panel: panel.region.height == 1)
             assert "F6 to answer" in seen(pilot)
