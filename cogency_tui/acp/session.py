@@ -12,6 +12,7 @@ from cogency_tui.acp.prompt_blocks import fenced
 from cogency_tui.acp.updates import Changes, Updates, kind_of
 from cogency_tui.agent.agent import Agent
 from cogency_tui.agent.permissions.gate import Answer, Question
+from cogency_tui.config.options import options
 from cogency_tui.config.schema import PERMISSIONS, Permissions
 from cogency_tui.protocol.events import error_text, notice_event
 from cogency_tui.safe_text import reveal
@@ -21,16 +22,9 @@ StopReason = Literal["end_turn", "max_turn_requests", "cancelled"]
 INTERNAL = -32603
 """The code of an error that is neither the editor's nor one of the protocol's own."""
 
-_LIMIT = "The turn reached its limit"
+_LIMIT = "Turn stopped after"
 
 _log = logging.getLogger(__name__)
-
-_MODES: dict[Permissions, tuple[str, str]] = {
-    "plan": ("Plan", "Reads only, and proposes changes"),
-    "ask": ("Ask", "Asks before it changes files or runs commands"),
-    "edits": ("Edits", "Changes files in the project; asks before it runs commands"),
-    "auto": ("Auto", "Works in the project without asking"),
-}
 
 
 class AcpSession:
@@ -47,7 +41,11 @@ class AcpSession:
     @property
     def modes(self) -> SessionModeState:
         """The current permission mode, and the available ones."""
-        there = [SessionMode(id=id, name=name, description=text) for id, (name, text) in _MODES.items()]
+        means = options()["permissions"].means
+        there = [
+            SessionMode(id=id, name=id.capitalize(), description=f"{text[:1].upper()}{text[1:]}")
+            for id, text in means.items()
+        ]
         return SessionModeState(current_mode_id=self.agent.permissions, available_modes=there)
 
     def set_mode(self, mode: str) -> None:

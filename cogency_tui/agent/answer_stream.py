@@ -53,8 +53,8 @@ class Generation:
                     length += len(chunk.text)
                     if length > LONGEST:
                         raise ProviderProtocolError(
-                            f"The answer is endless: it has more than {LONGEST:,} characters.",
-                            "The text so far is saved; ask again, or choose another model.",
+                            f"Response stopped: more than {LONGEST:,} characters.",
+                            "The text so far is saved; try again, or choose another model.",
                         )
                 if isinstance(chunk, Usage):
                     self._usage = chunk
@@ -77,8 +77,8 @@ class Generation:
                 return None
         except TimeoutError as exc:
             raise ProviderTimeoutError(
-                f"No part of an answer arrived for {self._patience:g} s, although the endpoint kept sending.",
-                "The text so far is saved; ask again, or choose another model.",
+                f"No model output for {self._patience:g} s, although the connection is still active.",
+                "The text so far is saved; try again, or choose another model.",
             ) from exc
 
     @property

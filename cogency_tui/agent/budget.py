@@ -150,15 +150,15 @@ class Budget:
                 "money",
                 message,
                 "",
-                f"it exceeds {limit.key}; yes allows another {limit.written(limit.amount)}",
+                f"over {limit.key}; Yes allows another {limit.written(limit.amount)}",
                 grant=f"all spending {_SPANS[limit.span]}",
             )
         )
         if answer is None or not answer.allow:
             unasked = "no user is available to approve it"
-            why = unasked if answer is None else answer.reason or "the user declined"
+            why = unasked if answer is None else answer.reason or "you declined"
             raise BudgetError(
-                f"Nothing was sent ({why}): {message}.", f"Change {limit.key} to raise the limit."
+                f"Request not sent ({why}): {message}.", f"Change {limit.key} to raise the limit."
             )
         if answer.scope == "conversation":
             self._lifted.add(limit.span)

@@ -163,7 +163,7 @@ def figures_of(summary: Summary, messages: int) -> CompactionFigures:
 
 def compaction_event(figures: CompactionFigures, timestamp: float) -> ErrorEvent:
     """The notice that a summary was made."""
-    event = notice_event(f"{describe_compaction(figures)} /context shows it.", timestamp)
+    event = notice_event(f"{describe_compaction(figures)} Details: /context", timestamp)
     event["payload"]["compaction"] = figures
     return event
 
@@ -172,8 +172,8 @@ def describe_compaction(figures: CompactionFigures) -> str:
     """The effect of a summary in a sentence."""
     count = figures["messages"]
     return (
-        f"Summarized {count:,} {'message' if count == 1 else 'messages'}: about {figures['before']:,} tokens "
-        f"became {figures['after']:,}."
+        f"Summarized {count:,} {'message' if count == 1 else 'messages'}: "
+        f"~{figures['before']:,} → ~{figures['after']:,} tokens."
     )
 
 

@@ -232,7 +232,7 @@ class History:
             raise UsageError(
                 f"Pins would fill about {self._calibration.tokens(size):,} tokens; "
                 f"{self._calibration.tokens(room):,} at most ({self._share_of_pins()}).",
-                "Unpin another part first." if len(texts) > 1 else "This part is too long for a pin.",
+                "Unpin another part first." if len(texts) > 1 else "This part is too long to pin.",
             )
         await self._pins.set(self._conversation_id, number, pinned=True)
         return await self._is_summarised(number)
@@ -259,7 +259,9 @@ class History:
         events = await self._events(before)
         count = self._cut(events) if retain else len(events)
         if count == 0:
-            raise UsageError("There is nothing to summarize yet.", "Continue; it is tried again when needed.")
+            raise UsageError(
+                "There is nothing to summarize yet.", "Continue; summarizing is retried when needed."
+            )
         old = events[:count]
         provider, unread = self._provider(), await self._unread(old)
         text, limit = await self._ask(before, [event for _number, event in old], old[-1][0])

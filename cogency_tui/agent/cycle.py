@@ -341,8 +341,8 @@ class Cycle:
                 self._generation.stop()
                 self._break_off(
                     ProviderProtocolError(
-                        f"The answer is endless: {endless}.",
-                        "The text so far is saved; ask again, or choose another model.",
+                        f"Response stopped: {endless}.",
+                        "The text so far is saved; try again, or choose another model.",
                     )
                 )
                 return True
@@ -362,8 +362,8 @@ class Cycle:
     def _describe_endless(self) -> str:
         """The limit that the answer exceeds, in words; empty while it may continue."""
         if self._called > MOST_WRITTEN_CALLS:
-            return f"it has more than {MOST_WRITTEN_CALLS:,} calls"
-        return f"it has more than {MOST_UNITS:,} parts" if self._written > MOST_UNITS else ""
+            return f"more than {MOST_WRITTEN_CALLS:,} calls"
+        return f"more than {MOST_UNITS:,} parts" if self._written > MOST_UNITS else ""
 
     def _break_off(self, why: ProviderError) -> None:
         """End the answer here. What arrived remains; calls of a block that was cut off do not run."""

@@ -83,7 +83,7 @@ async def _sandbox(project: Path, settings: Settings) -> Finding:
     if works:
         off = settings.sandbox == "off"
         advice = "Run commands in it with `cogency-tui config set sandbox auto`." if off else ""
-        what = f"bwrap works here{', but is not used' * off}"
+        what = f"bwrap available{', not enabled' * off}"
         return Finding("sandbox", "note" if off else "ok", what, advice)
     state = "bad" if settings.sandbox == "require" else "note"
     reason = sandbox.state.removeprefix("not sandboxed: ")
@@ -107,7 +107,7 @@ def _extra(name: str) -> Finding:
 
 async def _endpoint(settings: Settings, provider: KnownProvider) -> Finding:
     chosen = provider.name == settings.provider
-    name = f"ask {provider.name}{' *' * chosen}"
+    name = f"endpoint {provider.name}{' *' * chosen}"
     try:
         # The list of models does not depend on a chosen model.
         endpoint = create_provider(
@@ -157,7 +157,7 @@ def _configuration() -> Iterator[Finding]:
     except ConfigError as exc:
         yield Finding("configuration", "bad", str(exc), exc.hint)
     else:
-        what = str(path) if path.exists() else f"{path} (none: defaults are used)"
+        what = str(path) if path.exists() else f"{path} (not found; using defaults)"
         yield Finding("configuration", "ok", what)
     yield _models()
     try:
@@ -184,7 +184,7 @@ def _project(project: Path) -> Iterator[Finding]:
     if survey.state is TrustState.NOTHING:
         return
     settings.refresh()
-    what = f"{settings.path.parent} is {survey.state.value}"
+    what = f"{settings.path.parent} is {survey.state.label}"
     if survey.state is TrustState.REFUSED:
         yield Finding("project", "note", what)
     elif survey.state is not TrustState.TRUSTED:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from cogency_tui.store.store import Store
 
 
-_FOR_THE_MOMENT = "Until then, conversations last only until the program ends."
+_FOR_THE_MOMENT = "Until then, conversations are not saved."
 
 
 class StoreOpener:

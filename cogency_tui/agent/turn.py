@@ -179,14 +179,14 @@ class Turn:
                 return
             if self._gives_up_after(cycle):
                 await self._error(
-                    f"{self._failures.total()} batches in a row only failed, so the turn ended. Last: "
-                    f"{self._last_failures()}.",
+                    f"Turn stopped: every call failed in {self._failures.total()} consecutive batches. "
+                    f"Last error: {self._last_failures()}.",
                     "Check the last results, and send a message to continue.",
                 )
                 return
         await self._error(
-            f"The turn reached its limit of {most} cycles.",
-            "Send another message to continue, or raise max_iterations.",
+            f"Turn stopped after {most} step{'' if most == 1 else 's'} (the maximum).",
+            "Send another message to continue, or raise Maximum steps per turn (max_iterations).",
         )
 
     def _gives_up_after(self, cycle: Cycle) -> bool:
@@ -235,7 +235,7 @@ class Turn:
     async def _compact(self, *, retain: bool) -> bool:
         """Summarise the conversation, with `retain` only its older part; False if that fails."""
         await self._afford((await self._history.prepare("")).messages)
-        await self._note("The conversation fills the model's context: summarizing it.")
+        await self._note("Context nearly full: summarizing older messages")
         work = self._compacting = asyncio.create_task(self._history.compact(retain=retain))
         if self._interrupted:
             work.cancel()
@@ -249,7 +249,7 @@ class Turn:
         if failure := work.exception():
             if not isinstance(failure, CogencyError):
                 raise failure
-            await self._note(f"It could not be summarized: {failure}")
+            await self._note(f"Could not summarize the conversation: {failure}")
             return False
         await self._recorder.emit(compaction_event(work.result(), self._clock()))
         return True
@@ -296,7 +296,7 @@ class Turn:
             raise cause
         await cycle.mend()
         await self._measure(cycle)
-        await self._note(f"{cause} The turn continues from what arrived.")
+        await self._note(f"{cause} Continuing from the partial response.")
 
     async def _measure(self, cycle: Cycle) -> None:
         conversation = self._conversation

@@ -16,8 +16,8 @@ _ACTIONS = {
     "list": "list the conversations of this project, newest first",
     "show": "show a conversation, event by event",
     "export": "export a conversation as Markdown, HTML or JSON Lines",
-    "rename": "set the title (empty: titled by the next message)",
-    "fork": "copy a conversation, in full or up to --at",
+    "rename": "set the title (empty = automatic)",
+    "fork": "fork a conversation, in full or up to --at",
     "trash": "move a conversation to the trash",
     "restore": "restore a conversation from the trash",
     "tree": "show a conversation's forks and parent",
@@ -61,7 +61,7 @@ def interface_parser(commands: Iterable[str], *, prompt: bool = True) -> argpars
         help="plain lines instead of a full screen, for screen readers and pipes",
     )
     parser.add_argument(
-        "--tour", action="store_true", help="take the tour, with the offline model in a scratch project"
+        "--tour", action="store_true", help="take the tour, with the built-in demo model in a scratch project"
     )
     parser.add_argument("--no-mouse", action="store_true", help="leave the mouse to the terminal")
     parser.add_argument("--no-animation", action="store_true", help="turn off animation")
@@ -298,7 +298,7 @@ def _add_agent_options(parser: argparse.ArgumentParser, *, cwd: bool = True) -> 
         "--provider", metavar="NAME", help="offline, openai, ollama, … or a configured provider"
     )
     parser.add_argument("--model", metavar="NAME", help="model to use; default: the provider's")
-    parser.add_argument("--mode", choices=MODES, help="how history is sent to the model")
+    parser.add_argument("--mode", choices=MODES, help="session mode")
     parser.add_argument("--dialect", choices=DIALECTS, help="tool-call format")
     parser.add_argument("--permissions", choices=PERMISSIONS, help="what runs without asking")
     parser.add_argument("--max-iterations", type=_positive, metavar="N", help="maximum steps per turn")

@@ -91,7 +91,7 @@ async def import_conversation(recall: Recall, path: Path | None) -> int:
     try:
         text = _read(path)
     except (OSError, UnicodeDecodeError) as exc:
-        raise UsageError(f"{source} cannot be read: {exc}.", "Give a JSON Lines file.") from exc
+        raise UsageError(f"{source} cannot be read: {exc}.", "Pass a JSON Lines file.") from exc
     if len(text) > _LARGEST:
         raise UsageError(f"{source} is too large: at most {_LARGEST >> 20:,} MiB are allowed.")
     try:
@@ -136,7 +136,7 @@ async def compare_conversations(
     if as_json:
         print_json(asdict(found))
         return 0
-    print_text(f"{found.shared} events in common")
+    print_text(f"{found.shared} shared events")
     for side in (found.left, found.right):
         print_text(f"\n{_line(side.conversation)}\n  {side.tokens:,} tokens, ${side.cost:.2f}")
         for path, kind in side.files:

@@ -219,7 +219,7 @@ class EditCommands:
             complain(_in_the_way(plan, "would be" if consent.dry_run else "was"))
             return 1
         if consent.dry_run:
-            talk("Nothing was changed: this is a preview" + (", with --for-good." if lost else "."))
+            talk("Dry run: no files changed." + (" Applying this requires --for-good." if lost else ""))
             return 0
         if refused:
             what = f"The current content is too large to save, and would be lost permanently: {lost}."
@@ -265,7 +265,7 @@ class EditCommands:
             conversation = await self._conversation()
             if conversation is None:
                 where = name_of(str(self._project))
-                raise UsageError(f"There is no conversation in {where}.", "Name one of another project.")
+                raise UsageError(f"There is no conversation in {where}.", "Specify one with --conversation.")
             return conversation
         first = edits[0]
         for edit in edits:
@@ -277,7 +277,8 @@ class EditCommands:
             if edit.origin.conversation != first.origin.conversation:
                 both = f"{first.id} and {edit.id}"
                 raise UsageError(
-                    f"Edits {both} belong to different conversations.", "Name edits of one conversation."
+                    f"Edits {both} belong to different conversations.",
+                    "Specify edits of a single conversation.",
                 )
         return await self._store.resolve(first.origin.conversation)
 
@@ -333,5 +334,5 @@ def _done(plan: Plan, made: Sequence[Edit], conversation: str) -> str:
         return f"Reverted {edits} in {files}. Redo with {command} --redo`."
     # Exactly these: without their numbers the command would revert the last turn.
     ids = " ".join(str(edit.id) for edit in made)
-    verb = "Restored" if plan.tool == RESTORE else "Did again what was taken back in"
-    return f"{verb} {files}. {command} {ids}` takes that back."
+    verb = "Restored" if plan.tool == RESTORE else "Reapplied"
+    return f"{verb} {files}. Undo with {command} {ids}`."

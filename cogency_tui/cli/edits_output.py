@@ -8,8 +8,10 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from cogency_tui.agent.edits.change_attribution import named_conversations
+from cogency_tui.agent.edits.file_history import REDO, RESTORE, UNDO
 from cogency_tui.agent.edits.reverse import Obstacle
 from cogency_tui.agent.edits.undo_preview import Plan, Planned, difference, left_out
+from cogency_tui.agent.review.model import Fate
 from cogency_tui.agent.review.survival import EditFate
 from cogency_tui.errors import StoreError, WorkspaceError
 from cogency_tui.safe_text import reveal
@@ -19,6 +21,15 @@ from cogency_tui.workspace import diff
 from cogency_tui.workspace.protected_names import shown
 from cogency_tui.workspace.text_files import decode
 from cogency_tui.workspace.three_way_merge import Conflict
+
+_STATES = {"undone": "reverted", "partly undone": "partly reverted"}
+"""Words for the states of an edit, where these differ."""
+
+_FATES: dict[Fate, str] = {"still there": "applied", "changed since": "edited since"}
+"""Words for the survival of an edit, where these differ."""
+
+_GOALS = {UNDO: "after revert:", REDO: "after reapply:", RESTORE: "after restore:"}
+"""Labels of the content that a plan would write, by the tool of the plan."""
 
 _MOST_LINES = 40
 """Lines of one side of a conflict that the user is shown."""
@@ -53,9 +64,10 @@ def edit_line(edit: Edit, state: str, counts: Counts) -> str:
     shared = ""
     if edit.shared_with:
         shared = f"  (shared by {named_conversations({edit.origin.conversation, *edit.shared_with})})"
+    shown_state = _STATES.get(state, state)
     return (
         f"{edit.id:>5}  turn {edit.origin.turn:<3}  {when}  {edit.tool:<7}  {edit.kind:<8}  "
-        f"{extent(edit, counts):>9}  {state:<8}  {_names(edit)}{undoes}{interrupted}{merged}{shared}"
+        f"{extent(edit, counts):>9}  {shown_state:<8}  {_names(edit)}{undoes}{interrupted}{merged}{shared}"
     )
 
 
@@ -98,11 +110,12 @@ def diff_text(text: str) -> str:
 def fate_line(fate: EditFate, renamed: str = "") -> str:
     """The survival of an edit, as a sentence; `renamed` is the file's current path, if it has changed."""
     at = f", in {name_of(renamed)}" if renamed else ""
+    state = _FATES.get(fate.state, fate.state)
     if fate.reason:
-        return f"Now: {fate.state}{at} ({name_of(fate.reason).removesuffix('.')})."
+        return f"Now: {state}{at} ({name_of(fate.reason).removesuffix('.')})."
     if fate.state == "changed since" and fate.hunks:
-        return f"Now: changed since{at}; {fate.there} of {fate.hunks} hunks are still applied."
-    return f"Now: {fate.state}{at}."
+        return f"Now: {state}{at}; {fate.there} of {fate.hunks} hunks are still applied."
+    return f"Now: {state}{at}."
 
 
 def fate_value(fate: EditFate, path: str) -> dict[str, Any]:
@@ -124,11 +137,11 @@ def plan_text(plan: Plan, blobs: Blobs) -> Iterator[str]:
         head = f"{change.kind}  {_names(change)}  {extent(change, diff.count(each.diff))}{lost}"
         yield f"{head}\n{diff_text(each.diff)}\n"
     for change in plan.unchanged:
-        gone = f"the changes of {_edits(change.undoes)} are no longer there"
+        gone = f"{_edits(change.undoes)} already gone"
         yield f"unchanged  {name_of(change.path)}  ({gone})\n"
     for obstacle in plan.obstacles:
         head = f"✗ {name_of(obstacle.path)}: {reveal(obstacle.reason)}"
-        yield "\n".join((head, *_sides(obstacle, blobs), ""))
+        yield "\n".join((head, *_sides(obstacle, _GOALS[plan.tool], blobs), ""))
     if plan.left:
         yield f"{reveal(left_out(plan.left))}\n"
 
@@ -207,19 +220,21 @@ def _conflict_value(conflict: Conflict, encoding: str) -> dict[str, Any]:
     }
 
 
-def _sides(obstacle: Obstacle, blobs: Blobs) -> Iterator[str]:
-    """Both versions of an obstacle: the lines, or their kind and the changes in between."""
+def _sides(obstacle: Obstacle, goal: str, blobs: Blobs) -> Iterator[str]:
+    """Both versions of an obstacle, the second below `goal`: the lines, or their kind and the changes in
+    between.
+    """
     encoding = _encoding(obstacle, blobs)
     if obstacle.merged is not None and encoding:
         for conflict in obstacle.merged.conflicts:
             yield f"  now, {_place(conflict)}:"
             yield from _quoted(_decoded(conflict.ours, encoding))
-            yield "  it would become:"
+            yield f"  {goal}"
             yield from _quoted(_decoded(conflict.theirs, encoding))
         return
     if obstacle.ours.kind != "absent":
         yield f"  now: {_described(obstacle.ours)}"
-    yield f"  it would become: {_described(obstacle.theirs)}"
+    yield f"  {goal} {_described(obstacle.theirs)}"
     if obstacle.ours.kind != "absent" and obstacle.base.known:
         yield "  changed since:"
         yield from _quoted(difference(FileChange(obstacle.path, obstacle.base, obstacle.ours), blobs))

@@ -11,7 +11,7 @@ from cogency_tui.config.schema import data_path
 from cogency_tui.errors import ConfigError
 from cogency_tui.providers.configured_providers import secrets
 
-_UNSETTLED = "not started: changes of a killed program are not settled yet"
+_UNSETTLED = "not started: changes of an interrupted run are not recovered yet"
 
 Answer = tuple[str, Literal["ok", "bad"], str, str]
 """A server's name, its state, a description, and advice."""
@@ -21,7 +21,7 @@ async def check_servers(project: Path) -> list[Answer]:
     """Check the servers of the user and, as far as it is trusted, of `project` (resolved)."""
     if any_left(data_path()):
         # The killed program's command may have configured them.
-        return [("mcp", "bad", _UNSETTLED, "Start cogency-tui once to settle them.")]
+        return [("mcp", "bad", _UNSETTLED, "Start cogency-tui once to recover them.")]
     try:
         settings = project_settings_of(project)
     except ConfigError:

@@ -50,7 +50,7 @@ def project_of(options: Options) -> Path:
     """
     project = (options.cwd or Path.cwd()).resolve()
     if not project.is_dir():
-        raise UsageError(f"{project} is not a directory.", "Give one with --cwd.")
+        raise UsageError(f"{project} is not a directory.", "Set one with --cwd.")
     return project
 
 

@@ -115,7 +115,7 @@ def _write(patch: Patch) -> None:
 async def _conversation(store: Store, project: Path, named: str | None) -> StoredConversation:
     found = await (store.latest(str(project)) if named is None else store.resolve(named))
     if found is None:
-        raise UsageError(f"No conversation in {name_of(str(project))}.", "Name one of another project.")
+        raise UsageError(f"No conversation in {name_of(str(project))}.", "Specify one with --conversation.")
     return found
 
 

@@ -21,14 +21,14 @@ def list_permissions(project: Path, *, as_json: bool) -> int:
     found = rules.list()
     _require_sound(rules)
     if not as_json:
-        talk(f"Mode {load_settings().permissions}; rules in {one_line(str(rules.path))}:")
+        talk(f"Permission mode {load_settings().permissions}; rules in {one_line(str(rules.path))}:")
     for rule in found:
         if as_json:
             print_json(_as_json(rule, project))
         else:
             print_text(_line(rule, project))
     if not found:
-        talk("There are no rules: the permission mode alone decides.")
+        talk("No rules; only the permission mode applies.")
     return 0
 
 
@@ -58,13 +58,13 @@ def _rules(project: Path) -> Rules:
 
 def _require_sound(rules: Rules) -> None:
     if rules.problem:
-        raise ConfigError(f"The rules are ignored: {rules.problem}")
+        raise ConfigError(f"Rules not applied: {rules.problem}")
 
 
 def _where(rule: Rule, project: Path) -> str:
     if not rule.project:
-        return "everywhere"
-    return "here" if rule.project == str(project) else one_line(rule.project)
+        return "all projects"
+    return "this project" if rule.project == str(project) else one_line(rule.project)
 
 
 def _line(rule: Rule, project: Path) -> str:

@@ -164,7 +164,7 @@ def _advice(refusal: Refusal) -> str:
         cure = f"Allow it with --permissions {refusal.enough}."
     else:
         cure = "No permission mode allows it without asking: run it in a terminal to approve it."
-    return f"Refused: {one_line(refusal.summary)} ({refusal.reason}). {cure}"
+    return f"Not allowed: {one_line(refusal.summary)} ({refusal.reason}). {cure}"
 
 
 async def _read_answer(wider: str) -> str:

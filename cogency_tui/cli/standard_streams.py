@@ -108,7 +108,7 @@ def standard_input() -> TextIO:
         UsageError: it is closed.
     """
     if sys.stdin is None:
-        raise UsageError("stdin is closed.", "Give a file, or pipe something in.")
+        raise UsageError("stdin is closed.", "Pass a file, or pipe input in.")
     return sys.stdin
 
 

@@ -62,12 +62,12 @@ def list_trust(*, as_json: bool) -> int:
             print_json({**known, "files": sorted(trusted.files)})
         else:
             count = f"{len(trusted.files)} file{'' if len(trusted.files) == 1 else 's'}"
-            print_text(f"trusted      {trusted.added:<10}  {one_line(trusted.path)}  {count}")
+            print_text(f"trusted    {trusted.added:<10}  {one_line(trusted.path)}  {count}")
     for refused in decisions.refused:
         if as_json:
             print_json({"path": refused.path, "state": "never asked about", "added": refused.added})
         else:
-            print_text(f"never asked  {refused.added:<10}  {one_line(refused.path)}")
+            print_text(f"never ask  {refused.added:<10}  {one_line(refused.path)}")
     return 0
 
 
@@ -81,7 +81,7 @@ def print_unused(settings: ProjectSettings) -> None:
 
 
 def _print_survey(project: Path, survey: Survey) -> None:
-    print_text(f"{one_line(str(project / FOLDER))}: {survey.state.value}")
+    print_text(f"{one_line(str(project / FOLDER))}: {survey.state.label}")
     for entry in survey.entries:
         mark = "  changed" if entry.name in survey.changed else ""
         print_text(f"  {_size(entry):>16}  {one_line(entry.name)}{mark}")

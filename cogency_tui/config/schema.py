@@ -214,7 +214,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         int,
         Meta(ge=1, le=1000),
         _option(
-            "Requests to the model after which a turn stops",
+            "Stop a turn after this many model requests",
             "Maximum steps per turn",
             when="turn",
             project="less",
@@ -225,7 +225,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         int,
         Meta(ge=0),
         _option(
-            "Number of latest messages sent to the model (0 = all)",
+            "Number of recent messages sent to the model (0 = all)",
             "Messages sent to the model",
             group="Context",
             rare=True,
@@ -239,7 +239,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         Meta(ge=0, le=0.95),
         _option(
             "Share of the context window at which older messages are summarized (0 = never)",
-            "Summarize at context share",
+            "Summarize at context usage",
             when="turn",
             project="any",
             unset="never",
@@ -259,7 +259,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         Meta(ge=1000),
         _option(
             "Maximum characters of a result sent to the model",
-            "Longest result sent to the model",
+            "Maximum result size",
             when="turn",
             project="any",
             unit="characters",
@@ -270,7 +270,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         Meta(ge=1000),
         _option(
             "Maximum characters of a call's arguments",
-            "Longest arguments of a call",
+            "Maximum argument size",
             when="turn",
             unit="characters",
         ),
@@ -278,8 +278,8 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     titles: Annotated[
         bool,
         _option(
-            "Name each conversation with a short request to the model (off = its first words)",
-            "Titles written by the model",
+            "Generate each conversation's title with a short model request (off = its first words)",
+            "Generate titles",
         ),
     ] = True
     profile: Annotated[
@@ -309,7 +309,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         ),
     ] = "auto"
     footer: Annotated[
-        bool, _option("Show useful keys at the bottom of the screen", "Key hints in the footer")
+        bool, _option("Show key hints at the bottom of the screen", "Key hints in the footer")
     ] = True
     vim: Annotated[bool, _option("Edit the prompt with Vim keys", "Vim keys")] = False
     mouse: Annotated[
@@ -336,7 +336,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         Meta(gt=0),
         _option(
             "Seconds to wait for the first byte of an answer",
-            "Longest wait for an answer",
+            "First-byte timeout",
             group="Network",
             rare=True,
             when="start",
@@ -348,7 +348,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         Meta(gt=0),
         _option(
             "Seconds of silence to allow within an answer",
-            "Longest pause in an answer",
+            "Idle timeout",
             when="start",
             unit="s",
         ),
@@ -366,12 +366,12 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ] = {}
     keys: Annotated[
         dict[str, str],
-        _option("Keys of your choice, by the ids shown in /keys", "Custom key bindings", unset="none"),
+        _option("Key bindings by ID (see /keys)", "Custom key bindings", unset="none"),
     ] = {}
     agents: Annotated[
         dict[str, AgentSettings],
         _option(
-            "Agents that the agent can delegate tasks to",
+            "Agents available for delegation",
             "Sub-agents",
             when="start",
             project="any",

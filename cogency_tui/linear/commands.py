@@ -62,10 +62,10 @@ async def _status(session: "LinearSession", _argument: str) -> None:
     agent, total = session.agent, session.total
     print_text(f"Project {one_line(str(agent.project))}.")
     print_text(f"Model {one_line(agent.provider.name)}/{one_line(agent.provider.model)}.")
-    print_text(f"Mode {agent.mode}. Permissions {agent.permissions}. Commands are {agent.sandbox}.")
+    print_text(f"Session mode {agent.mode}. Permissions {agent.permissions}. Commands: {agent.sandbox}.")
     if total.get("input"):
         cost = f", {total['cost']:.4f} US dollars" if "cost" in total else ""
-        print_text(f"{total.get('input', 0)} tokens sent, {total.get('output', 0)} received{cost}.")
+        print_text(f"{total.get('input', 0)} tokens sent, {total.get('output', 0)} generated{cost}.")
 
 
 async def _new(session: "LinearSession", _argument: str) -> None:
@@ -96,8 +96,8 @@ async def _model(session: "LinearSession", argument: str) -> None:
 
 async def _mode(session: "LinearSession", argument: str) -> None:
     agent = session.agent
-    agent.mode = _one_of(argument, MODES, "mode") if argument else agent.mode
-    print_text(f"The mode is {agent.mode}. Choose one of: {', '.join(MODES)}.")
+    agent.mode = _one_of(argument, MODES, "session mode") if argument else agent.mode
+    print_text(f"Session mode: {agent.mode}. Choose one of: {', '.join(MODES)}.")
 
 
 async def _permissions(session: "LinearSession", argument: str) -> None:
@@ -108,9 +108,9 @@ async def _permissions(session: "LinearSession", argument: str) -> None:
 
 async def _dialect(session: "LinearSession", argument: str) -> None:
     agent = session.agent
-    agent.dialect = _one_of(argument, DIALECTS, "dialect") if argument else agent.dialect
+    agent.dialect = _one_of(argument, DIALECTS, "tool-call format") if argument else agent.dialect
     print_text(
-        f"The dialect is {agent.dialect or agent.settings.dialect}. Choose one of: {', '.join(DIALECTS)}."
+        f"Tool-call format: {agent.dialect or agent.settings.dialect}. Choose one of: {', '.join(DIALECTS)}."
     )
 
 

@@ -8,7 +8,7 @@ from cogency_tui.safe_text import fold_blanks, one_line, reveal
 _VERBS = {
     "write": "change files",
     "command": "run a command",
-    "network": "reach the network",
+    "network": "access the network",
     "tool": "run",
     "money": "exceed a limit",
 }
@@ -30,7 +30,7 @@ class Questions:
                 print_text(_outcome(answer, question))
                 return answer
             print_text(f"Unknown answer {one_line(line)!r}. {_choices(question)}")
-        print_text("Declined: the input has ended.")
+        print_text("Declined: end of input.")
         return None
 
 

@@ -102,7 +102,7 @@ class LinearSession:
         agent = self.agent
         print_text(f"cogency in plain lines. Project {one_line(str(agent.project))}.")
         model = f"{one_line(agent.provider.name)}/{one_line(agent.provider.model)}"
-        print_text(f"Model {model}, mode {agent.mode}, permissions {agent.permissions}.")
+        print_text(f"Model {model}, session mode {agent.mode}, permissions {agent.permissions}.")
         print_text("Type a message. /help lists the commands, Ctrl+C interrupts, /quit quits.")
 
     async def _message(self) -> str | None:

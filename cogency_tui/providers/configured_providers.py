@@ -87,7 +87,7 @@ def create_provider(settings: Settings, environ: Mapping[str, str]) -> Provider:
     if not model:
         raise ConfigError(
             f"The provider {name} needs a model name.",
-            f'Give one with --model, or set model = "MODEL" under [providers.{name}] in the configuration.',
+            f'Choose one with --model, or set model = "MODEL" under [providers.{name}] in the configuration.',
         )
     _check_address(name, table.base_url)
     from cogency_tui.providers.endpoint import Endpoint

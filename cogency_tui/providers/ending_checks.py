@@ -23,7 +23,7 @@ def check_ending(endpoint: Endpoint, finish: Finish, *, wrote_text: bool, reason
     """
     name = endpoint.name
     if finish == "filter":
-        raise BadRequestError(f"The content filter of {name} cut the answer off.", "Rephrase the request.")
+        raise BadRequestError(f"The content filter of {name} stopped the response.", "Rephrase the request.")
     if wrote_text:
         return
     if finish == "length":
@@ -33,7 +33,7 @@ def check_ending(endpoint: Endpoint, finish: Finish, *, wrote_text: bool, reason
         )
     if not reasoned:
         raise ProviderProtocolError(
-            f"{name} returned an empty answer.", "Try again, or choose another model."
+            f"{name} returned an empty response.", "Try again, or choose another model."
         )
 
 

@@ -51,8 +51,8 @@ class Endpoint:
             )
         if not (self.key.isascii() and self.key.isprintable()):
             raise AuthenticationError(
-                f"${self.key_env} has characters that are not allowed in a key.",
-                f"Copy the key into {self.key_env} again.",
+                f"${self.key_env} contains characters that an API key cannot have.",
+                f"Set {self.key_env} again.",
             )
 
     def silent(self, seconds: float) -> ProviderTimeoutError:

@@ -108,7 +108,7 @@ def from_status(endpoint: Endpoint, status: int, headers: Mapping[str, str], bod
         target = endpoint.quote(headers.get("location", "another address"))
         return ProviderProtocolError(
             f"{endpoint.name} redirects to {target} (HTTP {status}).",
-            "Keys are not sent to another address: set base_url to the final one.",
+            "API keys are not sent across redirects. Set base_url to the final URL.",
         )
     if status == 400 and not is_secure(endpoint) and is_refusal_of_plain(body):
         return with_tls(endpoint)
@@ -128,7 +128,7 @@ def not_a_stream(endpoint: Endpoint, content_type: str, body: str) -> ProviderEr
     """Build the error for HTTP 200 with something other than server-sent events."""
     if _HTML.match(body) or "html" in content_type:
         return ProviderProtocolError(
-            f"{endpoint.name} ({endpoint.host}) answered with an HTML page instead of a model's answer.",
+            f"{endpoint.name} ({endpoint.host}) returned an HTML page instead of a model response.",
             "Check base_url, with its version. A proxy or a login page may be in between.",
         )
     value = _json_or_text(body)
@@ -136,7 +136,7 @@ def not_a_stream(endpoint: Endpoint, content_type: str, body: str) -> ProviderEr
         return from_frame(endpoint, cast("object", value))
     kind = endpoint.quote(content_type) or "no content type"
     return ProviderProtocolError(
-        f"{endpoint.name} did not stream its answer ({kind}): {endpoint.quote(body) or 'empty'}",
+        f"{endpoint.name} returned a non-streaming response ({kind}): {endpoint.quote(body) or 'empty'}",
         "Check that base_url is the right server, and that it supports streaming.",
     )
 
@@ -189,9 +189,7 @@ def _classify(endpoint: Endpoint, status: int, reported: Reported, wait: float |
     # Gemini's rate-limit errors mention plan and billing, and name the wait.
     spent = status in {403, 429} and reported.wait is None and _QUOTA.search(text)
     if status == 402 or spent or (status == 400 and _NO_CREDIT.search(text)):
-        return PermissionDeniedError(
-            f"The quota at {name} is exhausted{message}", "Check the plan and billing there."
-        )
+        return PermissionDeniedError(f"{name} quota exceeded{message}", "Check the plan and billing there.")
     if status == 401 or (status == 400 and _BAD_KEY.search(text)):
         return AuthenticationError(f"{name} rejected the API key{message}", _where_to_set_the_key(endpoint))
     if status == 403:
@@ -208,7 +206,7 @@ def _classify(endpoint: Endpoint, status: int, reported: Reported, wait: float |
         )
     if status in {404, 405}:
         return ProviderProtocolError(
-            f"Nothing responds at {endpoint.host}{urlsplit(endpoint.base_url).path}{message}",
+            f"Endpoint not found: {endpoint.host}{urlsplit(endpoint.base_url).path}{message}",
             'Check base_url, with its version; a server without Responses needs api = "chat".',
         )
     if status == 408:
@@ -274,7 +272,7 @@ def from_exception(endpoint: Endpoint, exc: Exception) -> ProviderError:
     host = endpoint.host
     if isinstance(exc, httpx.ConnectTimeout | httpx.PoolTimeout):
         return ProviderTimeoutError(
-            f"No connection to {host} in time.", "Check the network, or try again later."
+            f"Connection to {host} timed out.", "Check the network, or try again later."
         )
     if isinstance(exc, httpx.TimeoutException):
         return ProviderTimeoutError(f"{endpoint.name} ({host}) stopped responding.", "Try again.")
@@ -287,7 +285,7 @@ def from_exception(endpoint: Endpoint, exc: Exception) -> ProviderError:
         return unconnected(endpoint, exc)
     if isinstance(exc, httpx.DecodingError):
         return ProviderProtocolError(
-            f"{endpoint.name} sent an answer that cannot be decoded: {endpoint.quote(str(exc))}.",
+            f"{endpoint.name} sent a response that cannot be decoded: {endpoint.quote(str(exc))}.",
             "Check for a proxy that changes responses.",
         )
     if isinstance(exc, httpx.UnsupportedProtocol | httpx.InvalidURL | httpx.LocalProtocolError):
@@ -315,7 +313,7 @@ def unconnected(endpoint: Endpoint, exc: Exception) -> ProviderError:
         return error
     if any(isinstance(cause, socket.gaierror) for cause in causes):
         error = NetworkError(
-            f"{host} has no address: {words}", "Check the network and the spelling of base_url."
+            f"Cannot resolve {host}: {words}", "Check the network and the spelling of base_url."
         )
         error.retryable = any(
             isinstance(cause, socket.gaierror) and cause.errno == socket.EAI_AGAIN for cause in causes

@@ -123,7 +123,7 @@ class GeminiWire:
         if reason in _BROKEN:
             message = self._endpoint.quote(text_of(candidate.get("finishMessage")))
             raise ProviderProtocolError(
-                f"{self._endpoint.name} cut its answer off: {reason}{': ' + message if message else ''}.",
+                f"{self._endpoint.name} cut off the response: {reason}{': ' + message if message else ''}.",
                 "Try again, or choose another model.",
             )
         return _FINISHES.get(reason, "other") if reason else ""

@@ -307,7 +307,7 @@ class LiveSession:
                 await self.close()
         if interrupted:
             raise NetworkError(
-                f"{self._endpoint.name} cut its answer off.", "The text so far is saved; try again."
+                f"{self._endpoint.name} cut off the response.", "The text so far is saved; try again."
             )
         check_ending(self._endpoint, finish, wrote_text=bool(answer), reasoned=bool(written))
 

@@ -121,7 +121,7 @@ class _Answer:
             yield TextDelta(text)
         if not (self.finish or self._complete):
             raise NetworkError(
-                f"{self._endpoint.name} ended its stream in the middle of an answer.",
+                f"{self._endpoint.name} closed the stream mid-response.",
                 "The text so far is saved; try again.",
             )
 

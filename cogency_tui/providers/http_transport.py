@@ -201,8 +201,8 @@ class HttpTransport:
         """
         if encoding := _encoding(response):
             raise ProviderProtocolError(
-                f"{self._endpoint.name} compressed its answer ({self._endpoint.quote(encoding)}), "
-                f"which was refused (HTTP {response.status_code}).",
+                f"{self._endpoint.name} sent a compressed response ({self._endpoint.quote(encoding)}), "
+                f"which is not supported (HTTP {response.status_code}).",
                 "Check base_url, and any proxy in between.",
             )
 

@@ -141,7 +141,7 @@ class RealtimeAnswer:
             raise failures.from_frame(self._endpoint, details)
         if status == "cancelled":
             raise SessionLostError(
-                f"{self._endpoint.name} cancelled the answer.", "The text so far is saved; try again."
+                f"{self._endpoint.name} cancelled the response.", "The text so far is saved; try again."
             )
         if status == "incomplete":
             return _FINISHES.get(text_of(details.get("reason")), "other")

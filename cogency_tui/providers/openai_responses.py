@@ -94,7 +94,7 @@ class EventNumbers:
             return
         if goes_on and self._steps >= _PROVEN:
             raise NetworkError(
-                f"A part of the answer of {self._endpoint.name} was lost.",
+                f"Part of the response from {self._endpoint.name} was lost.",
                 "The text so far is saved; try again.",
             )
         self._steps = 0

@@ -98,7 +98,7 @@ class Socket:
             ) from exc
         except TimeoutError as exc:
             raise await mismatch(endpoint) or ProviderTimeoutError(
-                f"No WebSocket to {endpoint.host} within {timeouts.connect:g} s.",
+                f"WebSocket connection to {endpoint.host} timed out after {timeouts.connect:g} s.",
                 "Check the network, or try again later.",
             ) from exc
         except OSError as exc:

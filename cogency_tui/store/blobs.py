@@ -283,17 +283,17 @@ class Blobs:
                     hasher.update(piece)
                     yield piece
         except FileNotFoundError as exc:
-            raise StoreError(f"A stored content is missing: {path}.", _LOST) from exc
+            raise StoreError(f"Stored file content is missing: {path}.", _LOST) from exc
         except OSError as exc:
             raise StoreError(f"{path} cannot be read: {exc.strerror}.") from exc
         except zlib.error as exc:
-            raise StoreError(f"A stored content is damaged: {path}: {exc}.", _LOST) from exc
+            raise StoreError(f"Stored file content is damaged: {path}: {exc}.", _LOST) from exc
         if hasher.hexdigest() != digest or length != (length if size is None else size):
-            raise StoreError(f"A stored content is damaged: {path} differs from what was stored.", _LOST)
+            raise StoreError(f"Stored file content is damaged: {path} differs from what was stored.", _LOST)
 
     def _path(self, digest: str) -> Path:
         if not _DIGEST.fullmatch(digest):
-            raise StoreError(f"{digest[:80]!r} is not a digest of a stored content.", _LOST)
+            raise StoreError(f"{digest[:80]!r} is not a digest of stored content.", _LOST)
         return self.directory / digest[:2] / digest[2:]
 
     def _files(self) -> Iterator[tuple[Path, os.stat_result]]:

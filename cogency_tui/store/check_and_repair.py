@@ -133,7 +133,7 @@ def _repaired(path: Path) -> list[str]:
     recovered = _recovered(path, fresh)
     damaged = set_aside(path)
     fresh.rename(path)
-    gaps = f" Rows are lost in: {', '.join(recovered.broken)}." if recovered.broken else ""
+    gaps = f" Lost rows in: {', '.join(recovered.broken)}." if recovered.broken else ""
     if recovered.dropped:
         gaps += f" Damaged rows were omitted: {_counted(recovered.dropped)}."
     return [f"{recovered.rows:,} rows of {path} were recovered.{gaps} The damaged file is {damaged}."]
@@ -146,7 +146,7 @@ def _brought_back(path: Path, aside: Path) -> Iterator[str]:
     try:
         _recovered(aside, fresh)
     except sqlite3.Error as exc:
-        yield f"Nothing can be read of {aside}: {exc}."
+        yield f"Cannot recover any data from {aside}: {exc}."
         return
     blobs = Blobs(path.parent / BLOBS)
     ours = "SELECT id FROM conversations WHERE call IS NULL ORDER BY created"

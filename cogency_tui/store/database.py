@@ -42,7 +42,7 @@ _OTHER_DIRECTORY = f"{OTHER_DIRECTORY[0].upper()}{OTHER_DIRECTORY[1:]}."
 _FREE_SPACE = "Free some space there, or set COGENCY_DATA to a directory on another disk."
 _NOT_WRITABLE = ("{path} cannot be written", _OTHER_DIRECTORY)
 _FULL = ("The disk that holds {path} is full", _FREE_SPACE)
-_LOCKED = ("{path} is locked by another process", "Try again; end any cogency-tui that hangs.")
+_LOCKED = ("{path} is locked by another process", "Quit any hung cogency-tui process, then try again.")
 _DAMAGED = (
     "{path} is damaged",
     "Recover the readable part with `cogency-tui doctor --repair`; the damaged file is preserved.",
@@ -401,7 +401,7 @@ def _open_file(path: Path, patience: float) -> sqlite3.Connection:
     except NewerSchemaError as exc:
         connection.close()
         raise StoreError(
-            f"{path} was made by a newer cogency-tui: {exc}.",
+            f"{path} was created by a newer version of cogency-tui: {exc}.",
             "Update cogency-tui, or set COGENCY_DATA to another directory.",
         ) from exc
     except (OSError, sqlite3.Error):

@@ -113,7 +113,7 @@ class Edits:
         # Nor is there an edit with a number beyond SQLite's range.
         found = await self._select("WHERE id = ?", id) if 0 < id < 1 << 63 else []
         if not found:
-            raise UsageError(f"There is no edit {id}.", "List their numbers with `cogency-tui edits list`.")
+            raise UsageError(f"Edit {id} not found.", "List their numbers with `cogency-tui edits list`.")
         return found[0]
 
     async def began(self, conversation: str) -> float | None:

@@ -188,7 +188,7 @@ def text_of(body: str | bytes) -> str | None:
 
 def missing(conversation_id: str) -> StoreError:
     """Build the error for an unknown conversation id."""
-    return StoreError(f"There is no conversation {conversation_id!r}.")
+    return StoreError(f"Conversation {conversation_id!r} not found.")
 
 
 def checked(value: object) -> Event:

@@ -162,7 +162,7 @@ def _write(kind: Kind, text: str, id: int | None, now: float, connection: sqlite
         return insert(connection, Fact(0, kind, text, created=now, edited=True))
     sql = "UPDATE profile_facts SET kind = ?, text = ?, edited = 1 WHERE id = ?"
     if not connection.execute(sql, (kind, to_column(text), id)).rowcount:
-        raise UsageError("That is no longer in the profile.", "Add it again.")
+        raise UsageError("This fact is no longer in the profile.", "Add it again.")
     requests.blank(connection, PART)
     return id
 
@@ -175,7 +175,7 @@ def _check(connection: sqlite3.Connection, text: str, id: int | None) -> None:
     if len(text) > LONGEST:
         raise UsageError(f"A fact has at most {LONGEST} characters; this has {len(text)}.", "Shorten it.")
     if same(text) in {same(fact.text) for fact in others}:
-        raise UsageError("That is already in the profile.")
+        raise UsageError("This fact is already in the profile.")
     if sum(len(fact.text) for fact in others) + len(text) > MOST:
         raise UsageError(*_FULL)
 

@@ -163,7 +163,7 @@ class Store:
             id, project, "", dialect, provider, model, now, now, 0, 0, 0.0, parent, call, branch
         )
         if not await self.database.write(partial(insert, conversation)):
-            raise UsageError(f"There is already a conversation {conversation.id!r}.", "Choose another id.")
+            raise UsageError(f"Conversation {conversation.id!r} already exists.", "Choose another id.")
         return conversation
 
     async def conversation(self, id: str) -> StoredConversation | None:
@@ -188,7 +188,7 @@ class Store:
             shown = [f"{each.id} ({each.title or 'untitled'})" for each in found[:_CANDIDATES]]
             more = ["and more"] if len(found) > _CANDIDATES else []
             message = f"Several conversations begin with {prefix!r}: {', '.join(shown + more)}."
-            raise UsageError(message, "Give more of the id.")
+            raise UsageError(message, "Use more characters of the ID.")
         return found[0]
 
     async def conversations(

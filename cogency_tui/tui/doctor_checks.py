@@ -33,9 +33,9 @@ def _clipboard() -> Finding:
     if found:
         return Finding("clipboard", "ok", f"copying uses {found[0].name}")
     if Terminal.of(os.environ).has_osc52:
-        advice = "If nothing is copied, enable it in the terminal, or install xclip or wl-clipboard."
+        advice = "If copying fails, enable OSC 52 in the terminal, or install xclip or wl-clipboard."
         return Finding(
             "clipboard", "note", "copying uses the terminal (OSC 52), which does not confirm it", advice
         )
     advice = "Install xclip or wl-clipboard, or use a terminal with OSC 52."
-    return Finding("clipboard", "note", "copied text stays in the program", advice)
+    return Finding("clipboard", "note", "no system clipboard: copies stay in cogency", advice)

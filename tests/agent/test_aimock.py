@@ -224,7 +224,7 @@ async def test_a_connection_that_dies_in_mid_answer_runs_no_call_twice(
         kept = await stored(agent)
     assert types(events)[-1] == "end", events[-1]
     assert work.runs == [*range(STEPS)]
-    assert any("continues from what arrived" in notice["error"] for notice in problems(events)) == begun
+    assert any("Continuing from the partial" in notice["error"] for notice in problems(events)) == begun
     assert kept.count("call") <= kept.count("result")
     done = [e for e in events if e["type"] == "result" and not e["payload"]["error"]]
     assert len(done) == STEPS
@@ -415,4 +415,4 @@ async def test_an_answer_that_is_no_stream_is_told_as_such(server: Aimock, work:
         await told(work.way.connect(server), work.way)
     # To a session it means that there are none.
     assert isinstance(caught.value, ProviderProtocolError | SessionRefusedError)
-    assert "did not stream its answer (application/json): {malformed json: <<<chaos>>>" in str(caught.value)
+    assert "non-streaming response (application/json): {malformed json: <<<chaos>>>" in str(caught.value)

@@ -39,7 +39,7 @@ async def test_an_answer_without_an_end_breaks_off_and_keeps_what_came(
             while chunks := answer.take():
                 taken.extend(chunks)
 
-    with pytest.raises(ProviderProtocolError, match="is endless"):
+    with pytest.raises(ProviderProtocolError, match="Response stopped: more than"):
         await take_all()
     assert taken == [kind("x" * 100)] * 10
     assert sent == 11
@@ -73,7 +73,7 @@ async def test_an_answer_of_nothing_breaks_off_and_keeps_what_came(piece: Chunk 
     news = asyncio.Event()
     answer = Generation(barren(), news.set, patience=0.1)
     taken: list[Chunk] = []
-    with pytest.raises(ProviderTimeoutError, match=r"No part of an answer arrived for 0\.1 s"):
+    with pytest.raises(ProviderTimeoutError, match=r"No model output for 0\.1 s"):
         await take_on(answer, news, taken)
     assert taken == [TextDelta("a")]
     assert closed
@@ -115,7 +115,7 @@ async def test_an_endpoint_that_sends_nothing_of_use_is_left(sent: bytes) -> Non
         generation = Generation(
             provider.stream([{"role": "user", "content": "hello"}]), news.set, patience=0.5
         )
-        with pytest.raises(ProviderTimeoutError, match="No part of an answer"):
+        with pytest.raises(ProviderTimeoutError, match="No model output"):
             await take_on(generation, news, [])
         await left.wait()
         await provider.close()

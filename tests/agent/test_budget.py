@@ -94,7 +94,7 @@ async def test_a_no_ends_the_turn_and_nothing_was_sent(project: Path) -> None:
     desk = Desk(project, "Fine.", turn=SpanLimits(hard=0.01))
     desk.answer = lambda: Answer(allow=False)
     events = await desk.turn()
-    assert ended(events).startswith("Nothing was sent (the user declined): $0 used in this turn")
+    assert ended(events).startswith("Request not sent (you declined): $0 used in this turn")
     assert desk.provider.sent == []
     desk.answer = lambda: Answer(allow=True)
     assert ended(await desk.turn()) == "end"
@@ -115,7 +115,7 @@ async def test_where_nobody_can_be_asked_the_turn_ends(project: Path) -> None:
     desk = Desk(project, "Fine.", day=SpanLimits(hard=0.01))
     desk.agent.ask = None
     assert ended(await desk.turn()).startswith(
-        "Nothing was sent (no user is available to approve it): $0 used today"
+        "Request not sent (no user is available to approve it): $0 used today"
     )
     assert desk.provider.sent == []
 
@@ -154,7 +154,7 @@ async def test_a_turn_counts_its_sub_agents(project: Path) -> None:
         helpers = await store.usage(helper.id)
     assert "in this turn" in desk.asked[0].summary
     assert len(desk.provider.sent) < 4
-    assert "Nothing was sent" in str(events)
+    assert "Request not sent" in str(events)
     assert helpers.get("cost", 0) > 0
     assert whole.dollars > own.get("cost", 0)
 

@@ -169,7 +169,7 @@ async def test_a_nearly_full_context_is_compacted_by_itself_and_the_turn_goes_on
     async with agent:
         events = await turn(agent, "read it thrice", conversation_id="c")
     assert types(events)[-1] == "end"
-    assert notices(events)[0] == "The conversation fills the model's context: summarizing it."
+    assert notices(events)[0] == "Context nearly full: summarizing older messages"
     assert "Summarized " in notices(events)[1]
     after = texts(provider.sent[3])
     assert SUMMARY in after[0]

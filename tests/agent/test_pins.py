@@ -161,7 +161,7 @@ async def test_pins_have_a_share_of_the_context_and_say_so(tmp_path: Path, proje
         await history.unpin(numbers[0])
         with pytest.raises(UsageError) as no:
             await history.pin(numbers[0])
-        assert "This part is too long for a pin." in no.value.advice
+        assert "This part is too long to pin." in no.value.advice
     assert [each > 10_000 for each in omitted] == [False, True, False, False]
     assert "characters omitted" in texts(provider.sent[-1])[0]
     assert len(texts(provider.sent[-1])[0]) < 10_000

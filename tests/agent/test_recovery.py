@@ -46,7 +46,7 @@ async def test_a_turn_goes_on_after_its_connection_broke_in_mid_answer(
         events = await turn(agent, conversation_id="c")
         stored = await (await agent.store()).events("c")
     assert types(events) == ["user", "respond", "result", "metric", "error", "respond", "metric", "end"]
-    assert notices(events) == ["The wire broke. The turn continues from what arrived."]
+    assert notices(events) == ["The wire broke. Continuing from the partial response."]
     assert [event["content"] for event in stored if event["type"] == "respond"] == [
         "It is so that",
         "the rest follows.",

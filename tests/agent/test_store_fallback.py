@@ -19,7 +19,7 @@ async def test_a_store_for_the_moment_is_gone_when_it_is_closed(
     keeper = StoreOpener(tmp_path / "data")
     store = await keeper.store()
     [notice] = store.notices
-    assert "last only until the program ends" in notice
+    assert "conversations are not saved" in notice
     assert len(list(scratch.iterdir())) == 1
     await keeper.close()
     assert list(scratch.iterdir()) == []

@@ -74,7 +74,7 @@ async def test_a_server_that_is_not_there_is_stored(make_agent: MakeAgent) -> No
 async def test_a_limit_of_the_turn_is_stored(make_agent: MakeAgent) -> None:
     agent = make_agent(READ, mode="replay", max_iterations=1)
     delivered = await failed(agent, "turn")
-    assert "limit of 1 cycles" in delivered["payload"]["error"]
+    assert "Turn stopped after 1 step" in delivered["payload"]["error"]
 
 
 async def test_no_request_has_the_error_and_the_roles_alternate(make_agent: MakeAgent) -> None:

@@ -63,7 +63,7 @@ async def test_agents_are_below_those_that_started_them(bench: Bench) -> None:
     ]
     reviewer, tester = root.children
     assert [node.name for node in reviewer.children] == ["editor"]
-    assert "limit of 1 cycles" in tester.outcome
+    assert "Turn stopped after 1 step" in tester.outcome
     assert reviewer.outcome == ""
 
 

@@ -196,7 +196,7 @@ async def test_a_sub_agent_has_its_own_limit_of_cycles(bench: Bench) -> None:
     agent = bench.agent(REVIEW, f"A start.{READ}", f"More.{READ}", "Ok.", agents=agents)
     payload = await payload_of(agent)
     assert payload["error"]
-    assert "reviewer did not finish: The turn reached its limit of 2 cycles." in payload["outcome"]
+    assert "reviewer did not finish: Turn stopped after 2 steps (the maximum)." in payload["outcome"]
     assert len(scripted(agent).sent) == 4
 
 

@@ -133,8 +133,8 @@ async def test_three_batches_of_failures_end_the_turn(make_agent: MakeAgent) -> 
     assert types(events)[-2:] == ["error", "end"]
     problem = events[-2]
     assert problem["type"] == "error"
-    assert "3 batches in a row" in problem["payload"]["error"]
-    assert "Last: read: none: there is no such file" in problem["payload"]["error"]
+    assert "in 3 consecutive batches" in problem["payload"]["error"]
+    assert "Last error: read: none: there is no such file" in problem["payload"]["error"]
 
 
 async def test_the_last_cycle_is_told_so_and_runs_nothing(make_agent: MakeAgent, project: Path) -> None:

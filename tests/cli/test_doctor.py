@@ -132,10 +132,10 @@ async def test_endpoints_are_asked_only_online(run: Run, tmp_path: Path) -> None
             return [json.loads(line) for line in done.stdout.splitlines()]
 
         found = {finding["name"]: finding for finding in await asyncio.to_thread(ask)}
-    assert found["ask mine *"]["state"] == "ok"
-    assert found["ask mine *"]["what"].startswith("responds, with ")
-    assert found["ask vllm"]["state"] == "note"
-    assert found["ask vllm"]["advice"]
+    assert found["endpoint mine *"]["state"] == "ok"
+    assert found["endpoint mine *"]["what"].startswith("responds, with ")
+    assert found["endpoint vllm"]["state"] == "note"
+    assert found["endpoint vllm"]["advice"]
 
 
 def test_rules_and_a_project_that_was_refused_are_named(run: Run, project: Path) -> None:

@@ -181,7 +181,7 @@ async def test_of_several_hunks_it_says_how_many_are_left(run: Run, act: Act, pr
     (project / "a").write_text(swapped((1, "first"), (6, "both"), (9, "the person's")))
     [edit] = listed(run)
     shown = run("edits", "show", str(edit["id"]))
-    assert shown.stdout.endswith("Now: changed since; 1 of 3 hunks are still applied.\n")
+    assert shown.stdout.endswith("Now: edited since; 1 of 3 hunks are still applied.\n")
 
 
 async def test_a_file_that_is_no_text_is_told_by_size_and_digest(run: Run, act: Act, project: Path) -> None:
@@ -315,7 +315,7 @@ def test_a_dry_run_writes_nothing(run: Run, tell: Tell, project: Path) -> None:
 
     done = revert(run, "--dry-run")
     assert '-print("goodbye")\n+print("hello")\n' in done.stdout
-    assert "Nothing was changed" in done.stderr
+    assert "Dry run: no files changed." in done.stderr
     [change] = values(revert(run, "--dry-run", "--json"))
     assert (
         change.items()
@@ -353,7 +353,7 @@ async def test_where_both_changed_the_same_lines_nothing_is_written_and_both_are
     assert done.returncode == 1
     assert tree(project) == before
     assert "✗ a: the same lines have changed since (line 3)\n" in done.stdout
-    assert "  now, line 3:\n  | both of us\n  it would become:\n  | line 3\n" in done.stdout
+    assert "  now, line 3:\n  | both of us\n  after revert:\n  | line 3\n" in done.stdout
     assert "Nothing was changed. a: the same lines" in done.stderr
     assert "--path b" in done.stderr
 
@@ -380,7 +380,7 @@ async def test_lines_in_conflict_are_read_in_the_encoding_of_their_file(
     (project / "a").write_bytes("dëux\r\nzwei\r\n".encode("utf-16"))
     done = run("edits", "revert")
     assert done.returncode == 1
-    assert "  | dëux\n  it would become:\n  | één\n" in done.stdout
+    assert "  | dëux\n  after revert:\n  | één\n" in done.stdout
 
 
 def test_a_new_file_that_the_person_changed_is_not_removed(run: Run, tell: Tell, project: Path) -> None:
@@ -439,11 +439,11 @@ def test_what_would_be_lost_for_good_needs_a_word(run: Run, tell: Tell, project:
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["show", "99"], "There is no edit 99"),
-        (["show", "9" * 30], "There is no edit 999"),
+        (["show", "99"], "Edit 99 not found"),
+        (["show", "9" * 30], "9 not found"),
         (["show", "first"], "first"),
-        (["revert", "99"], "There is no edit 99"),
-        (["restore", "99"], "There is no edit 99"),
+        (["revert", "99"], "Edit 99 not found"),
+        (["restore", "99"], "Edit 99 not found"),
         (["revert", "1", "--turn"], "not allowed with"),
         (["revert", "--turn", "--redo"], "not allowed with"),
         (["revert", "--to", "-1"], "--to"),
@@ -565,7 +565,7 @@ async def test_renames_modes_and_what_was_decided_are_told(run: Run, project: Pa
 
     mode = by_kind["shell", "mode"]
     shown = run("edits", "show", str(mode["id"])).stdout
-    assert "The mode of greet.py changes from 644 to 600.\n\nNow: still there.\n" in shown
+    assert "The mode of greet.py changes from 644 to 600.\n\nNow: applied.\n" in shown
     (project / "greet.py").chmod(0o644)
     assert run("edits", "show", str(mode["id"])).stdout.endswith("Now: gone.\n")
     assert [each["path"] for each in listed(run, "--path", "a")] == ["b"]
@@ -578,7 +578,7 @@ async def test_an_edit_is_shown_and_taken_back_by_the_name_that_its_file_has_now
     await act(write("greet.py", 'print("goodbye")\n', overwrite=True), ("shell", {"command": rename}))
     first = listed(run)[-1]
     shown = run("edits", "show", str(first["id"]))
-    assert "Now: still there, in src/main.py." in shown.stdout
+    assert "Now: applied, in src/main.py." in shown.stdout
     (planned,) = values(run("edits", "revert", str(first["id"]), "--path", "greet.py", "--dry-run", "--json"))
     assert planned["path"] == "src/main.py"
     assert planned["diff"].startswith("greet.py is now src/main.py.\n")

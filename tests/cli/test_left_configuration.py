@@ -63,6 +63,6 @@ async def test_before_a_session_of_an_editor(
 
 def test_the_doctor_starts_no_servers_before(run: Run, tmp_path: Path, configuration: Path) -> None:
     done = run("doctor")
-    assert "not started: changes of a killed program are not settled yet" in done.stdout
+    assert "not started: changes of an interrupted run are not recovered yet" in done.stdout
     assert configuration.read_text() != _OLD
     assert not (tmp_path / "mark").exists()

@@ -26,7 +26,7 @@ async def test_a_turn_that_would_cost_more_is_not_begun(run: Run) -> None:
         done = await asyncio.to_thread(run, "run", "hi", "--max-cost", "0.01")
         assert (done.returncode, done.stdout) == (1, "")
         assert peer.requests == []
-        assert "Nothing was sent (no user is available to approve it): $0 used in this turn" in done.stderr
+        assert "Request not sent (no user is available to approve it): $0 used in this turn" in done.stderr
         assert "Change budget.turn.hard" in done.stderr
         assert "--permissions" not in done.stderr
 

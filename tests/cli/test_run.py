@@ -72,7 +72,7 @@ def test_a_refusal_says_why_and_that_nobody_could_be_asked(run: Run) -> None:
 def test_no_mode_is_advised_where_none_would_help(run: Run, tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("x")
     done = run("run", f"run `cat {tmp_path}/notes.txt`", "--permissions", "auto", "--json")
-    [line] = [line for line in done.stderr.splitlines() if line.startswith("Refused: ")]
+    [line] = [line for line in done.stderr.splitlines() if line.startswith("Not allowed: ")]
     assert "is outside the project" in line
     assert line.endswith("No permission mode allows it without asking: run it in a terminal to approve it.")
     assert "--permissions" not in line
@@ -93,7 +93,7 @@ async def test_a_turn_that_fails_ends_with_its_error_and_status_1(run: Run, tmp_
         done = await _run_at(run, tmp_path, peer, "--json")
     assert done.returncode == 1
     *_, problem, end = events(done.stdout)
-    assert "Last: read: none: there is no such file" in problem["payload"]["error"]
+    assert "Last error: read: none: there is no such file" in problem["payload"]["error"]
     assert (problem["type"], end["type"]) == ("error", "end")
 
 

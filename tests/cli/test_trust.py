@@ -139,16 +139,16 @@ def test_rules_are_listed_and_revoked(run: Run, project: Path, tmp_path: Path) -
         (elsewhere.id, False),
     ]
     done = run("permissions", "list")
-    assert f"command  pytest  here  since {here.added}" in done.stdout
+    assert f"command  pytest  this project  since {here.added}" in done.stdout
     assert str(tmp_path / "other") in done.stdout
-    assert f"Mode ask; rules in {rules.path}" in done.stderr
+    assert f"Permission mode ask; rules in {rules.path}" in done.stderr
 
     done = run("permissions", "revoke", here.id, elsewhere.id)
     assert done.returncode == 0
     assert list(rules.list()) == [everywhere]
     done = run("permissions", "revoke", here.id)
     assert done.returncode == 2
-    assert f'There is no rule "{here.id}"' in done.stderr
+    assert f'Rule "{here.id}" not found' in done.stderr
 
 
 def test_rules_that_do_not_count_say_why(run: Run) -> None:
@@ -171,7 +171,7 @@ def test_decisions_are_listed_for_a_person_and_for_a_program(run: Run, project: 
     trusted, refused = run("trust", "--list").stdout.splitlines()
     assert trusted.split()[0] == "trusted"
     assert trusted.endswith(f"{project}  1 file")
-    assert refused.startswith("never asked")
+    assert refused.startswith("never ask ")
     assert refused.endswith(str(other))
     listed = [json.loads(line) for line in run("trust", "--list", "--json").stdout.splitlines()]
     assert [(each["path"], each["state"]) for each in listed] == [
@@ -191,7 +191,7 @@ def test_a_trusted_file_that_is_gone_is_named(run: Run, project: Path) -> None:
 
 
 def test_without_rules_that_is_said_and_a_revoked_one_is_told_as_data(run: Run, project: Path) -> None:
-    assert "There are no rules" in run("permissions", "list").stderr
+    assert "No rules; only" in run("permissions", "list").stderr
     rule = Rules(config_directory() / FILE_NAME, project).add("command", "pytest")
     revoked = json.loads(run("permissions", "revoke", rule.id, "--json").stdout)
     assert (revoked["id"], revoked["pattern"]) == (rule.id, "pytest")

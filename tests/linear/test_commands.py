@@ -48,8 +48,8 @@ def test_the_permissions_that_are_set_count(project: Path) -> None:
 def test_the_dialect_and_the_model_that_are_set_are_those_that_answer(project: Path) -> None:
     said = piped(project, "/dialect action\n/dialect klingon\n/model offline\n/model nobody/x\nlist files\n")
     lines = said.stdout.splitlines()
-    assert "The dialect is action. Choose one of: xml, delimiter, action." in lines
-    assert "Unknown dialect 'klingon'." in said.stdout
+    assert "Tool-call format: action. Choose one of: xml, delimiter, action." in lines
+    assert "Unknown tool-call format 'klingon'." in said.stdout
     assert any(line.startswith("The model is offline/") for line in lines)
     assert "Error: Unknown provider 'nobody'" in said.stdout
     assert lines[-1] == "Done."

@@ -79,7 +79,7 @@ def test_a_refusal_is_said_and_its_reason_reaches_the_model(project: Path) -> No
 def test_where_nobody_can_answer_the_answer_is_no(project: Path) -> None:
     done = piped(project, "replace 'hello' with 'goodbye' in greet.py\n")
 
-    assert "Declined: the input has ended." in done.stdout
+    assert "Declined: end of input." in done.stdout
     assert "no user is available to approve it" in done.stdout
     assert "Their reason" not in done.stdout
     assert (project / "greet.py").read_text() == 'print("hello")\n'
@@ -89,7 +89,7 @@ def test_nothing_is_drawn(project: Path) -> None:
     said = piped(project, "list files\n/help\n/status\n/model\n/mode replay\n/resume\n").stdout
 
     assert not set("│┃─▌✓✗⠋▸●·\x1b") & set(said.replace("offline·", ""))
-    assert "The mode is replay." in said
+    assert "Session mode: replay." in said
     assert "1: list files, 1 turns" in said
 
 
@@ -105,7 +105,7 @@ def test_what_is_no_command_is_told_with_those_that_there_are(project: Path) -> 
     said = piped(project, "/bogus\n/mode sideways\n/undo\n").stdout
 
     assert "Error: Unknown command /bogus. Next step: Commands: /help" in said
-    assert "Unknown mode 'sideways'." in said
+    assert "Unknown session mode 'sideways'." in said
     assert "This conversation has no messages yet." in said
 
 

@@ -25,8 +25,8 @@ def test_an_answer_with_text_ends_well(finish: Finish) -> None:
         ("filter", True, BadRequestError, "filter of openai"),
         ("filter", False, BadRequestError, "filter of openai"),
         ("length", False, ProviderProtocolError, "reached its output token limit"),
-        ("stop", False, ProviderProtocolError, "empty answer"),
-        ("", False, ProviderProtocolError, "empty answer"),
+        ("stop", False, ProviderProtocolError, "empty response"),
+        ("", False, ProviderProtocolError, "empty response"),
     ],
 )
 def test_other_ends_are_reported(

@@ -181,7 +181,7 @@ def test_an_error_object_inside_a_200_becomes_the_right_error(
         ("text/html", "<html>", ProviderProtocolError, "HTML page"),
         ("", "  <!DOCTYPE html>", ProviderProtocolError, "HTML page"),
         ("application/json", '{"error": {"message": "no", "code": 401}}', AuthenticationError, "no"),
-        ("application/json", '{"choices": []}', ProviderProtocolError, "did not stream"),
+        ("application/json", '{"choices": []}', ProviderProtocolError, "non-streaming response"),
         ("", "", ProviderProtocolError, "empty"),
     ],
 )
@@ -230,12 +230,12 @@ def caused(cause: BaseException) -> httpx.ConnectError:
     [
         (ConnectionRefusedError(), "http://127.0.0.1:1/v1", "Nothing is listening on 127.0.0.1:1", False),
         (ConnectionRefusedError(), "https://api.acme.test/v1", "No connection to api.acme.test", True),
-        (socket.gaierror(socket.EAI_NONAME, "unknown"), "https://x.test/v1", "x.test has no address", False),
-        (socket.gaierror(socket.EAI_AGAIN, "again"), "https://x.test/v1", "x.test has no address", True),
+        (socket.gaierror(socket.EAI_NONAME, "unknown"), "https://x.test/v1", "Cannot resolve x.test", False),
+        (socket.gaierror(socket.EAI_AGAIN, "again"), "https://x.test/v1", "Cannot resolve x.test", True),
         (
             ExceptionGroup("all", [socket.gaierror(socket.EAI_AGAIN, "again")]),
             "https://x.test/v1",
-            "no address",
+            "Cannot resolve",
             True,
         ),
         (

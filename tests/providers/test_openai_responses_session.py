@@ -279,7 +279,7 @@ async def test_an_empty_answer_is_reported() -> None:
     async with ResponsesPeer(always=Fault(deltas=[])) as peer, session_with(peer) as session:
         error, _text = await failure(session, FIRST)
         assert isinstance(error, ProviderProtocolError)
-        assert "empty answer" in str(error)
+        assert "empty response" in str(error)
 
 
 async def test_refusals_are_those_of_http() -> None:

@@ -130,7 +130,7 @@ async def test_a_stream_of_nothing_is_one_that_broke_off(vendor: Vendor, body: s
     async with vendor.peer(always=Fault(body=body, content_type="text/event-stream")) as peer:
         asked = await vendor.ask(peer)
     assert type(asked.error) is NetworkError
-    assert "in the middle of an answer" in str(asked.error)
+    assert "closed the stream mid-response" in str(asked.error)
     assert asked.error.hint
     assert len(peer.requests) == 5
 
@@ -164,9 +164,9 @@ REPORTED: list[tuple[Vendor, Fault, type[ProviderError], str]] = [
                 "x.test",
             ),
             (Fault(body="<html>Login</html>", content_type="text/html"), ProviderProtocolError, "HTML page"),
-            (Fault(body='{"choices": []}'), ProviderProtocolError, "did not stream"),
+            (Fault(body='{"choices": []}'), ProviderProtocolError, "non-streaming response"),
             (Fault(frame="{not json", after=vendor.opening), ProviderProtocolError, "{not json"),
-            (Fault(deltas=[]), ProviderProtocolError, "empty answer"),
+            (Fault(deltas=[]), ProviderProtocolError, "empty response"),
             (Fault(deltas=[], finish=vendor.limit), ProviderProtocolError, "reached its output token limit"),
             (
                 Fault(deltas=[], finish=vendor.limit, reasoning="hm"),
@@ -194,7 +194,7 @@ REPORTED: list[tuple[Vendor, Fault, type[ProviderError], str]] = [
         ContextTooLongError,
         "maximum",
     ),
-    (ANTHROPIC, anthropic(400, WRONG, CREDIT), PermissionDeniedError, "quota at anthropic is exhausted"),
+    (ANTHROPIC, anthropic(400, WRONG, CREDIT), PermissionDeniedError, "anthropic quota exceeded"),
     (ANTHROPIC, anthropic(400, WRONG, LIMIT), PermissionDeniedError, "regain access"),
     (ANTHROPIC, anthropic(402, "billing_error", "Payment required"), PermissionDeniedError, "quota"),
     (ANTHROPIC, anthropic(429, "rate_limit_error", SPENT), PermissionDeniedError, "spend limit"),
@@ -205,7 +205,7 @@ REPORTED: list[tuple[Vendor, Fault, type[ProviderError], str]] = [
         "denied access",
     ),
     (ANTHROPIC, anthropic(404, "not_found_error", "model: claude-x"), ModelNotFoundError, "claude-x"),
-    (ANTHROPIC, anthropic(404, "not_found_error", "Not Found"), ProviderProtocolError, "Nothing responds at"),
+    (ANTHROPIC, anthropic(404, "not_found_error", "Not Found"), ProviderProtocolError, "Endpoint not found:"),
     (
         ANTHROPIC,
         anthropic(401, "authentication_error", f"invalid x-api-key {KEY}"),

@@ -84,7 +84,7 @@ def test_a_data_directory_that_is_a_file_is_named_and_the_answer_is_given(run: R
     done = ask(run)
     assert done.returncode == 0
     assert "greet.py" in done.stdout
-    assert "last only until the program ends" in done.stderr
+    assert "conversations are not saved" in done.stderr
     assert (tmp_path / "data").read_text() == "mine"
 
 

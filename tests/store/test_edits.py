@@ -55,7 +55,7 @@ async def test_an_edit_comes_back_as_it_was_recorded(edits: Edits, origin: Origi
     assert await edits.of_conversation(origin.conversation) == made
     assert await edits.get(made[2].id) == made[2]
     assert await edits.last() == made[-1].id
-    with pytest.raises(UsageError, match="no edit 99"):
+    with pytest.raises(UsageError, match="Edit 99 not found"):
         await edits.get(99)
 
 
@@ -102,7 +102,7 @@ async def test_an_edit_of_a_sub_agent_belongs_to_the_turn_that_started_it(
     assert await edits.of_conversation(conversation.id, turn=3) == [edit]
     assert await edits.of_conversation(below.id) == [edit]
     assert await edits.of_conversation(agent.id) == []
-    with pytest.raises(StoreError, match="no conversation"):
+    with pytest.raises(StoreError, match="not found"):
         await edits.origin("nobody")
 
 

@@ -128,7 +128,7 @@ async def test_the_error_that_ends_a_turn_is_stored(store: Store, conversation: 
 
 
 async def test_an_event_of_no_conversation_is_refused(store: Store) -> None:
-    with pytest.raises(StoreError, match="There is no conversation 'nothing'"):
+    with pytest.raises(StoreError, match="Conversation 'nothing' not found"):
         await store.append("nothing", {"type": "user", "timestamp": 1.0, "content": "x"})
 
 

@@ -79,7 +79,7 @@ async def test_a_fork_begins_at_an_event_of_its_parent(
     numbers = await fill(store, conversation)
     with pytest.raises(UsageError, match=f"no event {numbers[-1] + 1}"):
         await forks.fork(conversation.id, numbers[-1] + 1)
-    with pytest.raises(StoreError, match="no conversation 'none'"):
+    with pytest.raises(StoreError, match="Conversation 'none' not found"):
         await forks.fork("none")
     assert len(await store.events((await forks.fork(conversation.id)).id)) == 4
 
@@ -121,5 +121,5 @@ async def test_the_trash_hides_from_lists_and_gives_back(
     await trash.restore(conversation.id)
     assert await trash.listed(limit=5) == []
     assert {each.id for each in await store.conversations(limit=5)} == {conversation.id, other.id}
-    with pytest.raises(StoreError, match="no conversation 'none'"):
+    with pytest.raises(StoreError, match="Conversation 'none' not found"):
         await trash.move("none")

@@ -71,5 +71,5 @@ async def test_what_is_forgotten_of_the_person_is_not_kept_with_what_was_sent(di
 
 async def test_no_conversation_has_no_requests(directory: Path) -> None:
     async with await Store.open(directory) as store:
-        with pytest.raises(StoreError, match="no conversation 'gone'"):
+        with pytest.raises(StoreError, match="Conversation 'gone' not found"):
             await Requests(store.database).add("gone", 0, 1, FRAME, "")

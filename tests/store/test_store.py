@@ -56,7 +56,7 @@ def test_ids_are_short_unique_and_sort_by_time() -> None:
 async def test_an_id_is_given_once_and_a_parent_has_to_exist(store: Store) -> None:
     made = await make(store, id="mine")
 
-    with pytest.raises(UsageError, match="already a conversation 'mine'"):
+    with pytest.raises(UsageError, match="Conversation 'mine' already exists"):
         await make(store, id="mine")
     fork = await store.create_conversation("/p", dialect="x", provider="y", model="z", parent=made.id)
     assert (await again(store, fork)).parent == "mine"
@@ -147,7 +147,7 @@ async def test_a_title_of_the_persons_stays(store: Store) -> None:
     await store.append(made.id, said("\n"))
     await store.append(made.id, said("World"))
     assert (await again(store, made)).title == "World"
-    with pytest.raises(StoreError, match="no conversation 'nothing'"):
+    with pytest.raises(StoreError, match="Conversation 'nothing' not found"):
         await store.rename("nothing", "x")
 
 
@@ -173,7 +173,7 @@ async def test_settings_change_on_the_way(store: Store) -> None:
 
     after = await again(store, made)
     assert (after.dialect, after.provider, after.model) == ("xml", "openai", "big")
-    with pytest.raises(StoreError, match="no conversation"):
+    with pytest.raises(StoreError, match="not found"):
         await store.set_settings("nothing", model="big")
 
 

@@ -33,7 +33,7 @@ async def test_the_last_summary_counts_and_can_be_edited(tmp_path: Path) -> None
 
 async def test_a_summary_of_no_conversation_is_refused(tmp_path: Path) -> None:
     async with await Store.open(tmp_path) as store:
-        with pytest.raises(StoreError, match="no conversation 'gone'"):
+        with pytest.raises(StoreError, match="Conversation 'gone' not found"):
             await Summaries(store.database).add("gone", 1, "x", "p/m")
 
 

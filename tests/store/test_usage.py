@@ -34,5 +34,5 @@ async def test_totals_sum_what_is_known(store: Store, conversation: StoredConver
 
 
 async def test_usage_of_no_conversation_is_refused(store: Store) -> None:
-    with pytest.raises(StoreError, match="There is no conversation 'nothing'"):
+    with pytest.raises(StoreError, match="Conversation 'nothing' not found"):
         await store.record_usage("nothing", {"input": 1, "output": 1})

@@ -326,8 +326,8 @@ class Gate:
         """Return whether the user keeps a call's changes of protected files that were made without consent;
         None if no user can be asked.
         """
-        summary = f"Keep its changes: {'; '.join(changed)}"
-        reason = "it changed files that need your approval"
+        summary = f"Keep the changes? {'; '.join(changed)}"
+        reason = "changed files that need your approval"
         asked = f" ({self._asker} ran it)" if self._asker else ""
         question = Question(self._call_id or call_id, tool, "changed", summary, diff, reason + asked)
         answer = await self.put(question)
@@ -584,7 +584,7 @@ class Gate:
         if ruling.changed:
             reasons.append(_CHANGED)
         if self._rules is not None and self._rules.problem and ruling.pattern:
-            reasons.append(f"Your rules are ignored: {self._rules.problem}".rstrip("."))
+            reasons.append(f"Rules not applied: {self._rules.problem}".rstrip("."))
         if self._state.trouble:
             reasons.append(f"The last rule was not saved: {self._state.trouble}".rstrip("."))
         return ". ".join(reasons)
@@ -631,7 +631,7 @@ def _way_out(intent: Intent) -> str:
         return f"it sends a request to {intent.goes_to}"
     if intent.goes_to and intent.neighbour:
         return f"it reaches {intent.neighbour}"
-    return f"it reaches the network with {intent.goes_to}" if intent.goes_to else _MAY_REACH
+    return f"it accesses the network with {intent.goes_to}" if intent.goes_to else _MAY_REACH
 
 
 def _read(sources: list[str]) -> str:
@@ -639,7 +639,7 @@ def _read(sources: list[str]) -> str:
 
 
 def _may_have_read(possible: list[str]) -> str:
-    return f"{_listed(possible)} may have brought text from elsewhere into this conversation"
+    return f"{_listed(possible)} may have added untrusted text to this conversation"
 
 
 def _listed(sources: list[str]) -> str:

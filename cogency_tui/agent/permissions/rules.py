@@ -306,9 +306,7 @@ class Rules:
             rules = self._read()
             left = tuple(rule for rule in rules if rule.id != id)
             if len(left) == len(rules):
-                raise UsageError(
-                    f'There is no rule "{id}".', "List them with `cogency-tui permissions list`."
-                )
+                raise UsageError(f'Rule "{id}" not found.', "List them with `cogency-tui permissions list`.")
             self._write(left)
 
     def put_back(self, rule: Rule, place: int) -> None:

@@ -116,7 +116,7 @@ def read_lesson(answer: str, lot: Lot, mask: Mask) -> tuple[list[Fact], list[int
     try:
         lesson = msgspec.convert(json.loads(text, object_pairs_hook=_unique), Lesson)
     except (ValueError, RecursionError) as exc:
-        raise LessonError(f"the model's answer has the wrong form: {exc}") from exc
+        raise LessonError(f"invalid response from the model: {exc}") from exc
     messages = messages_with_own_words(lot)
     facts: list[Fact] = []
     for kind in KINDS:

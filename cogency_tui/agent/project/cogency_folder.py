@@ -76,7 +76,7 @@ def read_files(project: Path) -> dict[str, bytes]:
         except OSError:
             return {}
         if not stat.S_ISDIR(kind):
-            raise WorkspaceError(f"{FOLDER} is not a directory.", "It is not used.")
+            raise WorkspaceError(f"{FOLDER} is not a directory.", "Folder ignored.")
         found: dict[str, bytes] = {}
         left = _LARGEST
         try:

@@ -106,7 +106,7 @@ def read_custom(files: Mapping[str, bytes], folder: Path, *, own: bool) -> Custo
                 table = toml_reader.loads(text)
                 workflows[name] = read_workflow(name, table) if own else project_workflow(name, table)
         except (ValueError, RecursionError) as exc:
-            problems.append(f"{place}: {str(exc).rstrip('.')}. It is not used.")
+            problems.append(f"{place}: {str(exc).rstrip('.')}. File ignored.")
     return CustomFiles(commands, agents, workflows, tuple(problems))
 
 

@@ -223,7 +223,7 @@ def _fitting(delegates: Delegates, files: CustomFiles, problems: list[str]) -> D
             if workflows.get(exc.workflow) is not files.workflows.get(exc.workflow):
                 raise
             del workflows[exc.workflow]
-            problems.append(f"{exc}. It is not used.")
+            problems.append(f"{exc}. File ignored.")
 
 
 def _parse(data: bytes, path: Path) -> tuple[str, dict[str, Any]]:

@@ -41,6 +41,11 @@ class TrustState(Enum):
     TRUSTED = "trusted"
     REFUSED = "not trusted, never asked"
 
+    @property
+    def label(self) -> str:
+        """The state in words for the user; its value is a part of JSON output."""
+        return "not trusted, never ask" if self is TrustState.REFUSED else self.value
+
 
 @dataclass(frozen=True, slots=True)
 class Survey:
@@ -155,7 +160,7 @@ class Trust:
         contents = read_files(project)
         found = _digests(contents, programs_of(project, contents))
         if _digest(found) != seen.digest:
-            raise UsageError(f"{project / FOLDER} has changed.", "Look at it again.")
+            raise UsageError(f"{project / FOLDER} changed during the review.", "Review it again.")
         trusted = Trusted(str(project), project.stat().st_ino, found, _today())
         with changing(self.path):
             others = self.decisions().without(project)

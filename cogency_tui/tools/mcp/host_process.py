@@ -82,7 +82,7 @@ MOST = 1_000
 SPAN = 5.0
 _PAGES = 20
 _UNLIMITED = 'ulimit -S -v "$(ulimit -H -v)"; exec "$@"'
-_ENDED = "the server has ended"
+_ENDED = "the server exited"
 _LONGEST_REASON = 400
 _LONGEST_NOTE = 500
 
@@ -295,7 +295,7 @@ class _Flood:
         if self._count <= MOST:
             return ""
         what = "lines that are not MCP" if isinstance(message, Exception) else "unsolicited messages"
-        return f"the server floods us with {what}"
+        return f"the server sent too many {what}"
 
 
 def _environment() -> dict[str, str]:

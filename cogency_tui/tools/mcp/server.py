@@ -116,7 +116,7 @@ async def next_report(reader: asyncio.StreamReader) -> host_protocol.Report:
     except ConnectionError:
         line = b""
     if not line:
-        raise Gone("it has ended")
+        raise Gone("it exited")
     try:
         return host_protocol.read_report(line)
     except msgspec.DecodeError:

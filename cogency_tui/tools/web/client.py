@@ -134,7 +134,7 @@ class WebClient:
                 f"{way[-1]} redirects to another host: {following}", "Fetch that address to continue."
             )
         if following in way:
-            raise StrangerError(f"{way[0]} redirects in a circle: {way[-1]} leads back to {following}.")
+            raise StrangerError(f"Redirect loop at {way[0]}: {way[-1]} leads back to {following}.")
         if len(way) > self._limits.redirects:
             raise StrangerError(
                 f"{way[0]} redirects more than {self._limits.redirects} times.",
@@ -278,7 +278,7 @@ def _failure(address: WebAddress, error: Exception) -> ToolError:
     proxy = next((name for name in _PROXIES if os.environ.get(name)), "")
     hint = f"The request is direct, not through the proxy in {proxy}." if proxy else ""
     if isinstance(error, httpcore.ConnectTimeout):
-        return ToolError(f"{address} did not accept a connection in time.", hint)
+        return ToolError(f"Connection to {address} timed out.", hint)
     if isinstance(error, httpcore.ConnectError):
         return ToolError(f"No connection to {address}{reason}", hint)
     if isinstance(error, httpcore.ProtocolError):

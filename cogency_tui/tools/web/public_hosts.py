@@ -111,9 +111,9 @@ class Guard:
         literal = _literal(host)
         if literal is None and "." not in host:
             hint = _OWN_SERVER if host == "localhost" else _ONLY_PUBLIC
-            raise ToolError(f"Refused: {host} is a name in the local network.", hint)
+            raise ToolError(f"Blocked: {host} is a local network name.", hint)
         if literal is not None and (reason := self._refuse(literal)):
-            raise ToolError(f"Refused: {host} is {reason}.", _hint(reason))
+            raise ToolError(f"Blocked: {host} is {reason}.", _hint(reason))
 
     async def addresses(self, host: str, port: int) -> list[str]:
         """Return the addresses that a connection to `host` may use, the preferred first.
@@ -129,15 +129,15 @@ class Guard:
         except (OSError, UnicodeError) as error:
             reason = getattr(error, "strerror", None) or error
             raise ToolError(
-                f"{host} could not be found: {one_line(str(reason))}.", "Check the spelling of the name."
+                f"Cannot resolve {host}: {one_line(str(reason))}.", "Check the spelling of the name."
             ) from error
         if not found:
-            raise ToolError(f"{host} has no address.", "Check the spelling of the name.")
+            raise ToolError(f"Cannot resolve {host}: no address found.", "Check the spelling of the name.")
         for address in found:
             literal = _literal(address)
             reason = self._refuse(literal) if literal else "no IP address"
             if reason:
-                raise ToolError(f"Refused: {host} resolves to {one_line(address)}, {reason}.", _hint(reason))
+                raise ToolError(f"Blocked: {host} resolves to {one_line(address)}, {reason}.", _hint(reason))
         return found
 
 

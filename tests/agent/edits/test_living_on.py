@@ -158,6 +158,6 @@ async def test_a_turn_finds_what_a_servers_thread_does(project: Path) -> None:
             "write",
             "demo.write_later",
         ]
-        assert asked[-1].summary == "Keep its changes: created AGENTS.md"
+        assert asked[-1].summary == "Keep the changes? created AGENTS.md"
         assert not (project / "AGENTS.md").exists()
         assert (project / "more").exists()

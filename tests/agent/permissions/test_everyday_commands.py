@@ -24,7 +24,7 @@ from tests.cases import cases
 
 TABLE = Path(__file__).with_name("everyday_commands.txt")
 DECISIONS = {
-    "it reaches the network": "network",
+    "it accesses the network": "network",
     "it can run anything": "program",
     "it permanently deletes": "loss",
     "/": "outside",

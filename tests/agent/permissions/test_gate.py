@@ -393,7 +393,7 @@ async def test_broken_rules_are_told_and_everything_is_asked_about(person: Perso
     person.rules.add("command", "pytest")
     person.rules.path.write_text("[[rules]]\nid = 1\n")
     assert not await person.lets(run(person, "pytest"), NO)
-    assert person.reason.startswith("Your rules are ignored: ")
+    assert person.reason.startswith("Rules not applied: ")
     assert "line 1: rule 1" in person.reason
     assert person.asked[0].pattern == ""
     assert await person.lets(run(person, "pytest"), ALWAYS)
@@ -536,7 +536,7 @@ async def test_in_auto_commands_are_asked_about_as_they_could_reach_out(person: 
     assert person.asked[0].grant == "every command, until untrusted content is read"
     assert await person.lets(run(person, "make"))
     assert not await person.lets(run(person, "curl https://x.com"), NO)
-    assert "it reaches the network with curl" in person.reason
+    assert "it accesses the network with curl" in person.reason
     person.gate.tainted("b.com")
     assert not await person.lets(run(person, "make"), NO)
     person.mode = "ask"
@@ -620,14 +620,14 @@ async def test_what_could_have_brought_something_makes_only_the_way_out_ask(
     assert await person.lets(page_of("a.com"))
     person.gate.note(Sources(possible=("make",)))
     assert not await person.lets(page_of("a.com"), NO)
-    told = "make may have brought text from elsewhere into this conversation"
+    told = "make may have added untrusted text to this conversation"
     assert person.reason.endswith(f", and {told} since")
     if mode == "auto":
         for intent in (run(person, "make"), run(person, "ls"), change(person, "a.py"), READ):
             assert await person.lets(intent)
             assert not person.asked
         assert not await person.lets(run(person, "curl x.com"), NO)
-        assert person.reason == f"it reaches the network with curl, and {told}"
+        assert person.reason == f"it accesses the network with curl, and {told}"
 
 
 async def test_one_more_of_what_could_have_brought_something_asks_nothing_again(person: Person) -> None:
@@ -659,7 +659,7 @@ async def test_a_server_s_own_description_does_not_make_its_calls_ask(person: Pe
     tool = Intent("tool", "Call it", network="x.com", brings="the MCP server x", tool="x.y")
     assert await person.lets(tool)
     assert not await person.lets(replace(tool, brings="the MCP server z"), NO)
-    assert "the tool descriptions of the MCP server x may have brought" in person.reason
+    assert "the tool descriptions of the MCP server x may have added" in person.reason
 
 
 # What the conversation itself started, and what nobody can be asked about.

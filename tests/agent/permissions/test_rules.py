@@ -78,7 +78,7 @@ def test_a_rule_taken_back_holds_no_more(desk: Desk) -> None:
     desk.rules.revoke(rule.id)
     assert not desk.allows(desk.command("pytest"))
     assert list(desk.rules.list()) == [kept]
-    with pytest.raises(UsageError, match="no rule"):
+    with pytest.raises(UsageError, match="not found"):
         desk.rules.revoke(rule.id)
 
 

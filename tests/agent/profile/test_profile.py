@@ -121,15 +121,15 @@ async def test_no_turn_waits_for_it(tmp_path: Path, project: Path) -> None:
     ("reply", "why"),
     [
         (NetworkError("The line is dead."), "The line is dead."),
-        ("Sure! You are Ada.", "has the wrong form"),
+        ("Sure! You are Ada.", "invalid response from the model"),
         (lesson(who=[{"text": "Called Ada"}]), "missing required field `from`"),
         (lesson(who=[{"text": "Called Ada", "from": 7}]), "refers to message 7 of 1"),
         (lesson(orders=[{"text": "Run rm", "from": 1}]), "unknown field `orders`"),
         (lesson(who=[{"text": "x" * (LONGEST + 1), "from": 1}]), "length <= 200"),
         ('{"who": [], "who": []}', "a key occurs twice"),
-        ("[" * 100_000, "has the wrong form"),
+        ("[" * 100_000, "invalid response from the model"),
         ("", "returned nothing"),
-        ("x" * 50_000, "has the wrong form"),
+        ("x" * 50_000, "invalid response from the model"),
     ],
     ids=[
         "error",

@@ -83,7 +83,7 @@ def test_what_is_wrong_is_told_and_the_rest_is_used(path: str, data: bytes, told
     problem = problem_of(path, data)
     assert problem.startswith(f"/p/.cogency/{path}: ")
     assert told in problem
-    assert problem.endswith(" It is not used.")
+    assert problem.endswith(" File ignored.")
 
 
 def test_a_project_chooses_no_model() -> None:

@@ -115,7 +115,7 @@ def test_trust_is_not_for_what_took_its_place(desk: Desk) -> None:
 def test_what_changed_since_it_was_looked_at_is_not_trusted(desk: Desk) -> None:
     seen = desk.survey()
     desk.put("config.toml", "a = 2\n")
-    with pytest.raises(UsageError, match="has changed"):
+    with pytest.raises(UsageError, match="changed during the review"):
         desk.trust.trust(desk.project, seen)
     assert desk.survey().state is TrustState.UNKNOWN
 

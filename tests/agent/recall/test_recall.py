@@ -114,7 +114,7 @@ async def test_scopes_titles_and_the_trash(store: Store, recall: Recall) -> None
     page = await recall.page("retry since:whenever", where="everywhere", without=there.id)
     assert (page.listed, page.terms) == ((), ("retry", "since:whenever"))
     assert "since:whenever" in page.problems[0]
-    with pytest.raises(StoreError, match="no conversation 'none'"):
+    with pytest.raises(StoreError, match="Conversation 'none' not found"):
         await recall.trash("none")
 
 

@@ -169,7 +169,7 @@ async def test_words_of_a_program_that_is_not_there_are_shown_but_not_told_the_m
     try:
         await server.settle()
         assert server.state is ServerState.FAILED
-        assert "ended" in server.problem
+        assert "the server exited" in server.problem
         assert "no-such-program-x" in server.problem
         with pytest.raises(ToolError) as raised:
             await server.call("add", {}, bench.reported.append)
@@ -197,10 +197,10 @@ async def test_one_that_dies_or_talks_nonsense_is_ended_and_the_next_call_starts
 ) -> None:
     await bench.start(good=command(), garbage=nuisance("garbage", start_timeout=60.0))
     assert bench.listed("garbage").state is ServerState.FAILED
-    assert "the server floods us with lines that are not MCP" in bench.listed("garbage").problem
+    assert "the server sent too many lines that are not MCP" in bench.listed("garbage").problem
     before = bench.servers.tools
 
-    with pytest.raises(ToolError, match="the server has ended"):
+    with pytest.raises(ToolError, match="the server exited"):
         await bench.run("good.die")
     await bench.until_state("good", ServerState.ENDED)
     assert bench.servers.tools is before
@@ -214,7 +214,7 @@ async def test_one_that_dies_or_talks_nonsense_is_ended_and_the_next_call_starts
     await bench.until_state("good", ServerState.ENDED)
     assert start_of(pid) is None
 
-    with pytest.raises(ToolError, match="the server floods us with unsolicited messages"):
+    with pytest.raises(ToolError, match="the server sent too many unsolicited messages"):
         await bench.run("good.flood")
     await bench.until_state("good", ServerState.ENDED)
 

@@ -198,14 +198,14 @@ async def test_addresses_come_in_the_order_of_the_resolver() -> None:
 
 @cases("answer", ["fe80::1%eth0", "::ffff:127.0.0.1", "nonsense", "127.0.0.1"])
 async def test_what_a_resolver_says_is_not_believed(answer: str) -> None:
-    with pytest.raises(ToolError, match=r"Refused: odd\.test resolves to"):
+    with pytest.raises(ToolError, match=r"Blocked: odd\.test resolves to"):
         await Guard(Names(odd_test=[[answer]])).addresses("odd.test", 443)
 
 
 async def test_a_name_without_addresses_is_told_so() -> None:
-    with pytest.raises(ToolError, match=r"none\.test could not be found: Name or service not known"):
+    with pytest.raises(ToolError, match=r"Cannot resolve none\.test: Name or service not known"):
         await Guard(Names()).addresses("none.test", 443)
-    with pytest.raises(ToolError, match=r"empty\.test has no address"):
+    with pytest.raises(ToolError, match=r"Cannot resolve empty\.test: no address found"):
         await Guard(Names(empty_test=[[]])).addresses("empty.test", 443)
 
 

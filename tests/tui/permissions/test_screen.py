@@ -200,7 +200,7 @@ async def test_a_rule_that_another_has_withdrawn_is_told_and_broken_rules_say_wh
 
         agent_in(project).rules.revoke(rule.id)
         await pilot.press("d")
-        await until(pilot, lambda: "There is no rule" in told(pilot))
+        await until(pilot, lambda: "not found" in told(pilot))
         await until(pilot, lambda: "none granted" in shown(pilot.app.screen.query_one("#permissions-title")))
         await pilot.press("escape")
 

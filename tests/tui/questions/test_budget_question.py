@@ -22,7 +22,7 @@ async def test_a_hard_limit_is_asked_about_and_a_no_is_told(project: Path) -> No
     settings = Settings(budget=BudgetSettings(turn=SpanLimits(hard=0.01)))
     agent = Agent(provider, project=project, data=project.parent / "data", settings=settings)
     async with at_work(agent, (110, 40)) as pilot:
-        for key, told in (("n", "Nothing was sent (the user declined)"), ("y", "Fine.")):
+        for key, told in (("n", "Request not sent (you declined)"), ("y", "Fine.")):
             await send(pilot, "hi")
             question = await asked(pilot)
             await until(pilot, lambda asked=question: shown(asked.query_one("#question-body")).strip())

@@ -59,8 +59,8 @@ async def test_the_messages_are_drawn_as_the_conversation_is(project: Path) -> N
 async def test_a_failed_agent_shows_why(project: Path) -> None:
     async with watching(delegating(project)) as agents:
         await agents.press("down", "down", "down")
-        assert "✗ The turn reached its limit of 1 cycles." in agents.messages
-        assert "→ Send another message to continue, or raise max_iterations." in agents.messages
+        assert "✗ Turn stopped after 1 step (the maximum)." in agents.messages
+        assert "→ Send another message to continue, or raise Maximum steps per turn" in agents.messages
         units = agents.screen.query_one("#agents-messages", Conversation).transcript.units
         await agents.press("up", "down")
         assert sum(isinstance(unit, Problem) for unit in units) == 1
