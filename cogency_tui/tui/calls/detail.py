@@ -98,7 +98,7 @@ class CallDetail(LineView):
         Binding("pageup", "page(-1)", "Page up", show=False, id="detail.page_up"),
         Binding("pagedown,space", "page(1)", "Page down", show=False, id="detail.page_down"),
         Binding("home,g", "move(-100000000)", "Beginning", show=False, id="detail.home"),
-        Binding("end,G", "move(100000000)", "End, and follow output", show=False, id="detail.end"),
+        Binding("end,G", "move(100000000)", "Jump to end and follow output", show=False, id="detail.end"),
     ]
 
     def __init__(self, clock: Callable[[], float], *, id: str | None = None) -> None:

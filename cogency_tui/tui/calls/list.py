@@ -53,7 +53,7 @@ class CallList(SelectList[Row]):
         Binding("up,k", "move(-1)", "Previous call", show=False, id="calls.previous"),
         Binding("down,j", "move(1)", "Next call", show=False, id="calls.next"),
         Binding("home,g", "end(-1)", "First call", show=False, id="calls.first"),
-        Binding("end,G", "end(1)", "Last call, and follow new calls", show=False, id="calls.last"),
+        Binding("end,G", "end(1)", "Jump to last call and follow new calls", show=False, id="calls.last"),
         Binding("pageup", "detail(-1)", "Scroll details up", show=False, id="calls.detail_up"),
         Binding("pagedown", "detail(1)", "Scroll details down", show=False, id="calls.detail_down"),
         Binding(

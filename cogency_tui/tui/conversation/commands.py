@@ -119,17 +119,17 @@ class ConversationCommands(FeatureCommands):
             self._moved()
             restored = plural(len(plan.changes), "file")
         if choice.conversation:
-            undo = "Undo the restore with /redo in the original."
-            report = f"Forked, and restored {restored}. {undo}" if restored else ""
+            undo = "/redo in the original undoes the restore"
+            report = f"Forked and restored {restored} ({undo})." if restored else ""
             await self.fork(unit=choice.unit, report=report)
         elif restored:
-            self.say(f"Restored {restored}. Undo the restore with /redo.")
+            self.say(f"Restored {restored} (/redo undoes this).")
 
     async def _confirmed(self, plan: "Plan") -> "Plan | None":
         """The plan to apply: one that does not restore every file is shown to the user first."""
         if not plan.deviations:
             return plan
-        return await self._preview(plan, "Restore the files to before this message")
+        return await self._preview(plan, "Restore files to before this message")
 
     def list_turns(self, _argument: str = "") -> None:
         """List the turns, and go to the one that the user chooses."""

@@ -17,7 +17,7 @@ from cogency_tui.tui.kit.lines import fit
 def _step(key: str, step: int, id: str, *, show: bool = True) -> Binding:
     """A key to another match; of two keys for the same the footer shows one."""
     name = "Next" if step > 0 else "Previous"
-    return Binding(key, f"step({step})", name, show=show, id=id, tooltip=f"{name} match, and stay there")
+    return Binding(key, f"step({step})", name, show=show, id=id, tooltip=f"{name} match")
 
 
 class FindField(Input):
@@ -35,7 +35,7 @@ class FindField(Input):
             "close",
             "Close",
             id="find.cancel",
-            tooltip="Close; before any step, return to where the search began",
+            tooltip="Close; returns to the start if no match was visited",
         ),
     ]
 

@@ -36,9 +36,7 @@ class Fork:
     @property
     def report(self) -> str:
         """The report for the user."""
-        where = f"after event {self.events:,}" + (
-            ", the end of its batch of calls" if self.ends_batch else ""
-        )
+        where = f"after event {self.events:,}{' (end of its batch)' * self.ends_batch}"
         return f"Forked {where}. The original is unchanged."
 
 

@@ -110,7 +110,7 @@ class WelcomePicker:
         tries = _TRY_OFFLINE if situation.provider == OFFLINE else _TRY
         suggested = [Choice(each, "suggest", each) for each in tries]
         recent = [
-            Choice(one_line(each.title) or "untitled", "resume", each.id, each.updated)
+            Choice(one_line(each.title) or "Untitled", "resume", each.id, each.updated)
             for each in self._recent[: max(0, most_recent)]
         ]
         self._choices = [*suggested, *recent]
@@ -235,7 +235,7 @@ def _row(choice: Choice, selected: bool, width: int, styles: ThemeStyles) -> Lin
 def _first_steps(situation: Situation, width: int, styles: ThemeStyles) -> list[Line]:
     """How to connect a model, and the tour."""
     text, strong = styles("text"), styles("text", attributes="bold")
-    tour = "cogency-tui --tour takes a few minutes, in a scratch project."
+    tour = "Run cogency-tui --tour (a few minutes, in a scratch project)."
     return [
         *(BLANK, Line([Segment("Connect a model", strong)])),
         *_indent(wrap([Segment(_how(situation), text)], width - 3), styles),
@@ -251,7 +251,7 @@ def _how(situation: Situation) -> str:
         return f"API key found in {found}. Press F2 to list its models, test one and save your choice."
     return (
         "Set OPENAI_API_KEY, ANTHROPIC_API_KEY or GEMINI_API_KEY and restart, or run a local server "
-        "(Ollama, llama.cpp). F2 shows what each one needs, tests it and saves your choice in "
+        "(Ollama, llama.cpp). Press F2 to see what each provider needs, test it and save your choice in "
         f"{one_line(situation.config)}."
     )
 

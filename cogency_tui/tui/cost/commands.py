@@ -126,7 +126,7 @@ class CostCommands(FeatureCommands):
     def _describe_pin(self, pinned: bool, summarised: bool) -> str:
         if not summarised:
             return "Pinned. It stays verbatim when the conversation is summarized." if pinned else "Unpinned."
-        what = "Pinned. It is in the context again" if pinned else "Unpinned. Only the summary has it"
+        what = "Pinned. Included again" if pinned else "Unpinned. Only in the summary"
         return f"{what} from the next request on{', in a new session' if self._resumes() else ''}."
 
     def _resumes(self) -> bool:

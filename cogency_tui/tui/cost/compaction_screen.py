@@ -46,16 +46,16 @@ class CompactionScreen(ListDialog[Part | Summary | None, Row]):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q", "close", "Close", id="compaction.close"),
-        Binding("enter", "open", "Show", id="compaction.open", tooltip="Show it in the conversation"),
+        Binding("enter", "open", "Show", id="compaction.open", tooltip="Show in conversation"),
         Binding(
             "f",
             "filter",
             "Filter",
             id="compaction.filter",
-            tooltip="Only verbatim, summarized or dropped parts",
+            tooltip="Filter: verbatim, summarized or dropped",
         ),
         Binding("p", "pin", "Pin", id="compaction.pin", tooltip="Pin or unpin the part"),
-        Binding("e", "edit", "Edit", id="compaction.edit", tooltip="Edit the summary in force"),
+        Binding("e", "edit", "Edit", id="compaction.edit", tooltip="Edit the current summary"),
         Binding("tab", "turn", "Summary", id="compaction.turn", tooltip="Switch between parts and summary"),
         *list_keys("compaction"),
     ]
@@ -178,7 +178,7 @@ class CompactionScreen(ListDialog[Part | Summary | None, Row]):
 
     def _show(self, key: object) -> None:
         rows = compaction_rows(self._compactions, self._fate, self._clock())
-        self.rows.notice = "Nothing was in the context yet."
+        self.rows.notice = "The context is empty."
         self.rows.rows = rows
         self.rows.restore(key, self.rows.selected)
         if isinstance(row := self.rows.row, PartRow):
@@ -192,7 +192,7 @@ class CompactionScreen(ListDialog[Part | Summary | None, Row]):
     def _draw_summary(self, width: int, styles: ThemeStyles) -> list[Line]:
         summary = self._compactions[self._index].summary
         role = "accent" if self._is_reading else "text"
-        label = "Earlier summary" if self._index else "Summary in the context"
+        label = "Earlier summary" if self._index else "Current summary"
         lines = [Line([Segment(label, styles(role, attributes="bold"))])]
         lines += wrap([Segment(describe_author(summary, self._clock()), styles("dim"))], width)
         return [*lines, BLANK, *wrap([Segment(clean(summary.text).expandtabs(4), styles("text"))], width)]
@@ -251,5 +251,5 @@ class CompactDialog(ListDialog[bool, Row]):
         verbatim = sum(part.fate == "verbatim" for part in parts)
         stays = f", of which {verbatim} stay{'s' * (verbatim == 1)} verbatim" if verbatim else ""
         text = f"Summarizes {plural(len(parts), 'message')}{stays}."
-        rest = "All remain here, and the agent can recall them."
+        rest = "All remain in this conversation, and the agent can recall them."
         return wrap([Segment(f"{text} {rest}", styles("dim"))], width)

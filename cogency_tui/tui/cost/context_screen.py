@@ -73,7 +73,7 @@ def draw_contents(contents: Contents, width: int, styles: ThemeStyles, now: floa
     lines += [BLANK, *_pinned(contents, width, styles), *_summaries(contents, width, styles, now)]
     return [
         *lines,
-        *wrap([Segment("~ estimate, based on token counts reported so far", styles("dim"))], width),
+        *wrap([Segment("~ estimated", styles("dim"))], width),
     ]
 
 

@@ -126,7 +126,7 @@ def _remarks(total: Cost, saved: Saving) -> Iterable[str]:
     elif total.unpriced:
         yield f"+: no price known for {plural(total.unpriced, 'request')} of {total.requests}."
     if total.estimated:
-        yield "~: estimated where the provider reported nothing."
+        yield "~ estimated"
     yield _describe_saving(saved)
 
 

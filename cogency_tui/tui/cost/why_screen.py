@@ -114,8 +114,8 @@ def _detail(cost: RequestCost | ResultCost) -> str:
 def _explain(cost: RequestCost | ResultCost) -> str:
     if isinstance(cost, ResultCost):
         return (
-            f"Turn {cost.point.turn}: about {tokens(cost.size)} tokens, part of "
-            f"{plural(cost.requests, 'request')} since. /compact stops this."
+            f"Turn {cost.point.turn}: ~{tokens(cost.size)} tokens, included in "
+            f"{plural(cost.requests, 'request')} since. /compact removes it from the context."
         )
     measure = cost.measure
     sent, cached = measure.get("input", 0), measure.get("cached")
@@ -138,7 +138,7 @@ class WhyScreen(ListDialog[Point | None, Row]):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q", "close", "Close", id="why.close"),
-        Binding("enter", "open", "Show", id="why.open", tooltip="Show it in the conversation"),
+        Binding("enter", "open", "Show", id="why.open", tooltip="Show in conversation"),
         *list_keys("why"),
     ]
 
@@ -154,7 +154,7 @@ class WhyScreen(ListDialog[Point | None, Row]):
         self.show_selected()
 
     def choices(self) -> list[Choice]:
-        show: list[Choice] = [("enter", "show in the conversation", "open")] if self.rows.row else []
+        show: list[Choice] = [("enter", "show in conversation", "open")] if self.rows.row else []
         return [*show, ("escape", "close", "close")]
 
     async def clicked(self) -> None:

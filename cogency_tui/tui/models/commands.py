@@ -143,7 +143,7 @@ class ModelCommands(FeatureCommands):
             return
         saved = f"Using {chosen.provider}/{chosen.model}, saved as the default in {short_path(own.path)}."
         if above := self._overriding():
-            self.warn(f"{saved} {above} overrides it when you start the program this way again.")
+            self.warn(f"{saved} {above} still overrides it at the next start.")
         else:
             self.say(saved)
 

@@ -32,7 +32,7 @@ class PermissionsScreen(ListDialog[None, Row]):
             "withdraw",
             "Revoke",
             id="permissions.withdraw",
-            tooltip="Revoke the permission: ask again",
+            tooltip="Revoke this permission",
         ),
         Binding("u", "undo", "Undo", id="permissions.undo", tooltip="Restore the last revoked permission"),
         *list_keys("permissions"),

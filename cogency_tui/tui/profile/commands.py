@@ -41,7 +41,7 @@ class ProfileCommands(FeatureCommands):
                 )
             elif choice == "off":
                 await self._bridge.agent.profile.turn_off()
-                self.say("Profile off. Its facts remain until /profile clear.")
+                self.say("Profile off. Saved facts remain until /profile clear.")
             else:
                 await self._show()
         except CogencyError as exc:

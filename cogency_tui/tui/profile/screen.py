@@ -97,7 +97,7 @@ class ProfileScreen(ListDialog[None, Fact]):
         Binding("a", "add", "Add", id="profile.add", tooltip="Add a fact"),
         Binding("d,delete", "forget", "Remove", id="profile.forget", tooltip="Forget this fact"),
         Binding("u", "undo", "Undo", id="profile.undo", tooltip="Undo the last change"),
-        Binding("t", "switch", "On or off", id="profile.switch", tooltip="Turn learning on or off"),
+        Binding("t", "switch", "Turn on or off", id="profile.switch", tooltip="Turn learning on or off"),
         Binding("x", "clear", "Clear", id="profile.clear", tooltip="Forget everything permanently"),
         *list_keys("profile"),
     ]

@@ -34,7 +34,7 @@ Effect: TypeAlias = Literal["accept", "run", "send"]
 """The effect of Enter: insert the offer, run the command (with it), or send the text as it is."""
 
 _NAME = 16
-_READING = Offer("Reading the project's files …", "")
+_READING = Offer("Loading files…", "")
 _NOTHING = Offer("No matching files", "")
 
 

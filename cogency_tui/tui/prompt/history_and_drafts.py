@@ -75,7 +75,7 @@ class PromptCommands(FeatureCommands):
     def restore_unsent(self, unsent: list[Written]) -> None:
         """Put unsent messages before the draft in the prompt."""
         if commands := self._prompt.restore_unsent(unsent):
-            self.say(f"{plural(len(commands), 'command')} not run; press Up to find them in the history.")
+            self.say(f"{plural(len(commands), 'command')} not run; press Up for the history.")
 
     def send(self, written: Written) -> None:
         """Send a message to the agent."""

@@ -57,11 +57,9 @@ PROMPT_KEYS: list[BindingType] = [
     _quiet("shift+up", "select_or_scroll(-1)", "Scroll up, or select a line of the prompt", "line_up"),
     _quiet("shift+down", "select_or_scroll(1)", "Scroll down, or select a line of the prompt", "line_down"),
     _quiet("ctrl+home", "browse('first')", "Beginning of the conversation", "conversation_start"),
-    _quiet(
-        "ctrl+end", "browse('last')", "End of the conversation, and follow new output", "conversation_end"
-    ),
-    _quiet("ctrl+up", "browse('message(-1)')", "Go to your previous message", "previous_message"),
-    _quiet("ctrl+down", "browse('message(1)')", "Go to your next message", "next_message"),
+    _quiet("ctrl+end", "browse('last')", "Jump to end of conversation and follow output", "conversation_end"),
+    _quiet("ctrl+up", "browse('message(-1)')", "Scroll to your previous message", "previous_message"),
+    _quiet("ctrl+down", "browse('message(1)')", "Scroll to your next message", "next_message"),
     _quiet("tab", "take", "Accept", "take", "Accept suggestion"),
     _quiet(
         "escape",

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 VIM_KEYS = (
     ("Esc", "Normal mode; there: cancel, else interrupt"),
-    ("Esc Esc", "In the empty prompt: go back to a message"),
+    ("Esc Esc", "Empty prompt: rewind to a message"),
     ("i a I A o O", "Insert before, after, first, last, below, above"),
     ("h j k l", "Left, down, up, right; j k: history at the ends"),
     ("w b e ge W B E gE", "Next word, previous word, ends of words"),

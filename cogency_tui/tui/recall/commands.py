@@ -108,7 +108,10 @@ class RecallCommands(FeatureCommands):
 
         self._conversations.open(destination.id, then=show)
         if destination.trashed:
-            text = "Still in the trash. In recall, F2 shows the trash and u restores from it."
+            text = (
+                "This conversation is in the trash. To restore it, open Recall, press F2 until the trash is "
+                "shown, then u."
+            )
             # Not of this screen: the conversation may be on another one.
             app_of(self._screen).notify(text, markup=False)
 

@@ -18,7 +18,7 @@ RECALL_KEYS: list[BindingType] = [
     _key("n", "hit(1)", "Next match", "next_hit", "Next match in this conversation"),
     _key("N", "hit(-1)", "Previous match", "previous_hit", "Previous match in this conversation", show=False),
     _key("r", "do('rename')", "Rename", "rename", "Rename the conversation"),
-    _key("d", "do('trash')", "Trash", "trash", "Move to the trash; nothing in it is deleted"),
+    _key("d", "do('trash')", "Trash", "trash", "Move to the trash (can be restored)"),
     _key(
         "u",
         "do('undo')",

@@ -56,7 +56,7 @@ class RenameScreen(Dialog["str | None"]):
     def compose(self) -> ComposeResult:
         yield DialogBox(
             DialogTitle("Title", id="rename-head"),
-            TitleField(self._title, placeholder="Empty: the first message", id="rename-title"),
+            TitleField(self._title, placeholder="Leave empty to use the first message", id="rename-title"),
             keys=Choices([("enter", "rename", "open"), ("escape", "cancel", "close")]),
             id="rename",
             classes="-question",

@@ -167,5 +167,5 @@ class StatisticsScreen(ReadingScreen[None]):
         if self._problem:
             return draw_problem(self._problem, width, styles)
         if self._found is None:
-            return wrap([Segment("Counting …", styles("dim"))], width)
+            return wrap([Segment("Loading…", styles("dim"))], width)
         return draw_statistics(self._found, width, styles)

@@ -26,8 +26,8 @@ _MARKS = {
     ServerState.ENDED: ("■", "edit"),
 }
 _LATER = {
-    ServerState.ENDED: "It restarts with the next call.",
-    ServerState.STARTING: "Its tools are available with the next message after it has started.",
+    ServerState.ENDED: "Restarts with the next call.",
+    ServerState.STARTING: "Tools become available with the next message after startup.",
 }
 _LAST = 6
 """Lines of a server's output that are shown."""
@@ -54,7 +54,7 @@ def draw_server(server: ListedServer, width: int, styles: ThemeStyles, on: str) 
 def draw_server_note(server: ListedServer | None, width: int, styles: ThemeStyles) -> list[Line]:
     """Draw its state and problem, its command or address, its tools, and its last output."""
     if server is None:
-        text = "No MCP server is configured. Add its command or url under [mcp.NAME] in the configuration."
+        text = "No MCP servers configured. Add one (command or url) under [mcp.NAME] in the configuration."
         return wrap([Segment(text, styles("dim"))], width)
     state = f"{server.state.value}: {reveal(server.problem)}" if server.problem else server.state.value
     _mark, role = _MARKS[server.state]
@@ -65,7 +65,7 @@ def draw_server_note(server: ListedServer | None, width: int, styles: ThemeStyle
     if server.tools:
         lines += wrap([Segment(f"Tools: {', '.join(server.tools)}", styles("text"))], width)
     for left_out in server.left_out:
-        lines += wrap([Segment(f"Not used: {reveal(left_out)}", styles("edit"))], width)
+        lines += wrap([Segment(f"Skipped: {reveal(left_out)}", styles("edit"))], width)
     output = server.stderr.strip().splitlines()[-_LAST:]
     for line in output:
         lines += wrap([Segment(f"│ {reveal(clean(line))}", styles("dim"))], width)

@@ -53,7 +53,7 @@ class Header(ScreenHeading):
 
     def remark(self) -> str:
         origin = self.place.origin
-        return "" if origin is None else f"⑂ fork of {one_line(origin) or 'an untitled conversation'}"
+        return "" if origin is None else f"⑂ fork of {one_line(origin) or 'Untitled'}"
 
     def facts(self, room: int) -> list[Part]:
         place = self.place

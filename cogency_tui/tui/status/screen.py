@@ -60,14 +60,14 @@ def figures_of(status: Status) -> Iterable[Fact]:
         yield Fact("Tokens sent", about + tokens(sent))
         yield Fact("Tokens generated", about + tokens(total.get("output", 0)))
     if billed != sent:
-        yield Fact("Billed as input", about + tokens(billed), "sessions bill the whole context again")
+        yield Fact("Billed as input", about + tokens(billed), "sessions re-bill the whole context")
     if cached := total.get("cached"):
         yield Fact("Read from cache", tokens(cached), "billed at a lower price")
     if (cost := total.get("cost")) is not None:
         yield Fact("Cost", about + dollars(cost))
     yield from _speed_of(status)
     if sent and (saved := total.get("replay_input", 0) / sent) >= _NOTABLE_SAVING:
-        yield Fact("Saved by sessions", f"~{ratio(saved)}", "replay mode would send that many times as much")
+        yield Fact("Saved by sessions", f"~{ratio(saved)}", "compared with replay mode")
 
 
 def _speed_of(status: Status) -> Iterable[Fact]:
@@ -76,7 +76,7 @@ def _speed_of(status: Status) -> Iterable[Fact]:
     writing, written = step.get("writing", 0.0), step.get("output", 0)
     about = "~" if step.get("estimated") else ""
     if (ttft := step.get("ttft")) is not None:
-        yield Fact("First token after", duration(ttft), "last answer")
+        yield Fact("Time to first token", duration(ttft), "last answer")
     if written and writing > 0.05:
         yield Fact("Speed", f"{about}{written / writing:.0f} tok/s", "last answer")
 
@@ -86,8 +86,8 @@ def draw_status(status: Status, width: int, styles: ThemeStyles) -> list[Line]:
     lines = [line for fact in settings_of(status) for line in _row(fact, width, styles)]
     figures = [line for fact in figures_of(status) for line in _row(fact, width, styles)]
     lines += [BLANK, *(figures or wrap([Segment("No usage yet.", styles("dim"))], width))]
-    more = "~ marks estimates. " if status.total.get("estimated") else ""
-    more += "/cost lists usage by model, /context what fills the context."
+    more = "~ estimated. " if status.total.get("estimated") else ""
+    more += "Usage by model: /cost · context usage: /context"
     return [*lines, BLANK, *wrap([Segment(more, styles("dim"))], width)]
 
 

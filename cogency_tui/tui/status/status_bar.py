@@ -242,7 +242,7 @@ def _vim_status(vim: "VimStatus | None", styles: ThemeStyles) -> list[Part]:
     segments = [Segment(vim.mode.upper() if vim.focused else vim.mode, style)]
     if pending:
         segments.append(Segment(f" {pending}", styles("text" if vim.focused else "dim", "background")))
-    tooltip = "Mode of the Vim keys in the prompt, and the keys of an incomplete command. F1 lists them"
+    tooltip = "Vim mode and pending keys. F1 lists the keys"
     return [Part(segments, tooltip, steady="vim")]
 
 
@@ -264,8 +264,8 @@ def _cost(status: Status, styles: ThemeStyles) -> list[Part]:
     if (cost := total.get("cost")) is None:
         return []
     about = "~" if total.get("estimated") else ""
-    note = " (~: estimated where the provider reported nothing)" if about else ""
-    tooltip = f"Cost of this conversation at the prices of its models{note}. Click for all figures"
+    note = " (~ estimated)" if about else ""
+    tooltip = f"Cost of this conversation{note}. Click for details"
     shown = Segment(f"{about}{dollars(cost)}", styles("text", "background"))
     return [Part([shown], tooltip, _FIGURES, steady="cost")]
 

@@ -62,7 +62,7 @@ MESSAGES_KEYS: list[BindingType] = [
     _key("pageup", "page_up", "Page up", "messages.page_up"),
     _key("pagedown", "page_down", "Page down", "messages.page_down"),
     _key("home,g", "first", "Beginning", "messages.beginning"),
-    _key("end,G", "last", "End, and follow new output", "messages.end"),
+    _key("end,G", "last", "Jump to end and follow output", "messages.end"),
     _key("enter,space", "expand", "Expand", "expand", "Expand or collapse the block", show=True),
     _key("left_square_bracket", "block(-1)", "Previous block", "previous_block"),
     _key("right_square_bracket", "block(1)", "Next block", "next_block"),

@@ -86,7 +86,7 @@ def _draw_step(step: Measure, width: int, styles: ThemeStyles) -> list[Line]:
     if step.get("context"):
         facts.append(f"context {tokens(step.get('context', 0))}")
     head = [
-        Segment("This cycle  ", styles("text", attributes="bold")),
+        Segment("This step  ", styles("text", attributes="bold")),
         Segment(" · ".join(fact for fact in facts if fact), styles("text")),
     ]
     return [*wrap(head, width), *draw_cache_miss(step, width, styles), BLANK]
@@ -99,7 +99,7 @@ _STILL = 0.08
 
 _SAME = "No changes since."
 _NO_FILES = "No files changed in this conversation."
-_ELSEWHERE = "This conversation belongs to another project: its current files are not here."
+_ELSEWHERE = "This conversation belongs to another project; its current files are unavailable."
 
 
 class Details(Surface):
@@ -223,7 +223,7 @@ class Details(Surface):
         assert self._past is not None
         spent = self._past.spent_at(self._index)
         self._costs.show(lambda width, styles: Fixed(draw_spent(spent, width, styles)), retain=True)
-        self._title.show("costs", "up to here")
+        self._title.show("costs", "up to this point")
 
     async def _read_text(self, file: PastFile, held: bool) -> None:
         assert self._past is not None

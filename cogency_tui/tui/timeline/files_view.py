@@ -22,11 +22,11 @@ from cogency_tui.tui.timeline.lines_pane import BlockPane, Make
 ComparedFile = tuple[PastFile, bool | None]
 """A file, and whether it is unchanged today; None if unknown."""
 
-_WORDS = {True: "unchanged", False: "changed since", None: "now unknown"}
+_WORDS = {True: "unchanged", False: "changed since", None: "current state unknown"}
 _LATER_WORDS = {
-    True: "changed later, now the same",
+    True: "changed later, same now",
     False: "changed later",
-    None: "changed later, now unknown",
+    None: "changed later, state unknown",
 }
 _WORDY = 44
 """Cells from which a row has room for words."""

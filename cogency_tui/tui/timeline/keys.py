@@ -18,7 +18,7 @@ def _key(
 
 TIMELINE_KEYS: list[BindingType] = [
     _key("f", "fork", "Fork", "fork", "Fork the conversation here"),
-    _key("r", "restore", "Restore", "restore", "Restore the files to this point, with a preview"),
+    _key("r", "restore", "Restore", "restore", "Restore files to this point, with a preview"),
     _key("o,enter", "open", "Open", "open", "Show this point in the conversation"),
     _key(
         "shift+left,left_square_bracket",

@@ -209,7 +209,7 @@ class TimelineScreen(AnsweringScreen[ChosenMoment | TimelineCommand | None]):
         """Preview a restore, and apply it on the user's confirmation."""
         if (past := self._past) is not None and self._ready():
             index = self._index
-            title = f"Restore the files to event {index + 1:,}"
+            title = f"Restore files to event {index + 1:,}"
             self._do(partial(self._timeline.restore, past, index), title, "Restored {} (u undo).")
 
     def action_unrestore(self) -> None:

@@ -117,7 +117,7 @@ class FactLine(Bar):
         asked = past.asked_at(index)
         turn = f"turn {point.turn} of {past.turns}" if point.turn else "before the first turn"
         if asked is not None and asked.turn == point.turn and asked.cycle > 1:
-            turn += f", cycle {asked.cycle}"
+            turn += f", step {asked.cycle}"
         moment = datetime.fromtimestamp(point.event["timestamp"]).astimezone()
         self._facts = [f"event {index + 1:,} of {len(past.points):,}", turn, f"{moment:%d %b %Y %H:%M:%S}"]
         self._description = describe(point.event)
@@ -126,7 +126,7 @@ class FactLine(Bar):
 
     def segments(self, width: int) -> list[Segment]:
         styles, on = self.theme_styles, "background"
-        first, *rest = self._facts or ["reading …"]
+        first, *rest = self._facts or ["Loading…"]
         right = [Segment(f"{_taken(self._taken)} ", styles("dim", on))] if self._taken else []
         left = [Segment(f" {first}", styles("text", on, "bold"))]
         for fact in rest:

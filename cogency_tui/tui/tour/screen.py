@@ -98,8 +98,8 @@ class TourBar(ButtonBar):
 
 
 _PARAGRAPHS = (
-    "You are in a scratch project with a small bug. The model is built in: no key, no network, and no "
-    "intelligence, but everything it does uses the real tools.",
+    "You are in a scratch project with a small bug. The tour uses the built-in demo model: no API key, no "
+    "network, fixed rules, real tools.",
     "The line above the prompt shows the next step. Or type anything you like.",
     "When you quit, you can keep the project; otherwise it is deleted.",
 )

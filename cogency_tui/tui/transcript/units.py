@@ -113,7 +113,7 @@ class Prose(msgspec.Struct):
         self.ended = max(self.started, now)
 
 
-UNANSWERED = "The turn ended without an answer."
+UNANSWERED = "No response in this turn."
 
 
 class Problem(msgspec.Struct):

@@ -33,12 +33,12 @@ class TrustBar(ButtonBar):
         styles = self.theme_styles
         text, dim = styles("edit", self.SURFACE), styles("dim", self.SURFACE)
         review = Part(draw_key("/trust", "to review", styles, self.SURFACE), "Review and decide", _action())
-        message = Part([Segment(f"? {self._question}", text)], "Not used until you trust it", _action(), " ")
+        message = Part([Segment(f"? {self._question}", text)], "Inactive until you trust it", _action(), " ")
         if message.width + review.width > width:
-            short = Part([Segment("? .cogency/ is not used", text)], self._question, _action(), " ")
+            short = Part([Segment("? .cogency/ inactive", text)], self._question, _action(), " ")
             return self.lay([short, review], width)
         later = Part([Segment("not now", dim)], "Ask again at the next start", _action("later"))
-        never = Part([Segment("never ask", dim)], "Do not use it and do not ask again", _action("never"))
+        never = Part([Segment("never ask", dim)], "Leave inactive and do not ask again", _action("never"))
         return self.lay([message, review, later, never], width)
 
 

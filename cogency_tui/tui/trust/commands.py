@@ -114,10 +114,10 @@ class TrustCommands(FeatureCommands):
                     self.say("Trusted. Its files take effect with the next message.")
             elif decision == "refuse":
                 await asyncio.to_thread(project.refuse)
-                self.say("It is not used, and you will not be asked again. /trust shows it.")
+                self.say(".cogency/ stays inactive; you will not be asked again (/trust to review).")
             else:
                 await asyncio.to_thread(project.withdraw)
-                self.say("Trust revoked. Its files are not used from the next message on.")
+                self.say("Trust revoked. Takes effect with the next message.")
                 self._dismissed = (await asyncio.to_thread(project.survey)).digest
         except CogencyError as exc:
             self.complain(exc)

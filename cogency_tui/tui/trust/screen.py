@@ -35,16 +35,16 @@ _MEANINGS = (
     "Trusting it enables its sub-agents, workflows, commands, MCP servers and some options. Your own entries "
     "of the same name take precedence; safety options can only get stricter. MCP servers are programs that "
     "start with your next message, from the files listed above. Changes to installed packages are not "
-    "detected. Their calls need your approval as usual. It cannot choose a provider, model or key, and "
-    "grants no permissions. When a file changes, nothing is used until you review it again."
+    "detected. Calls to MCP servers need your approval as usual. A project cannot choose a provider, model "
+    "or key, or grant permissions. If a file changes, the folder is inactive until you review it again."
 )
-_UNUSABLE = "It cannot be trusted in its current state, and is not used."
+_UNUSABLE = "Cannot be trusted in its current state; inactive."
 _STANDINGS = {
     TrustState.NOTHING: "There is no longer anything to trust.",
-    TrustState.UNKNOWN: "It is not used until you trust it.",
-    TrustState.CHANGED: "It has changed since you trusted it, and is not used until you trust it again.",
-    TrustState.TRUSTED: "You trust its current state.",
-    TrustState.REFUSED: "You chose never to be asked about it. It is not used.",
+    TrustState.UNKNOWN: "Inactive until you trust it.",
+    TrustState.CHANGED: "Changed since you trusted it; inactive until you trust it again.",
+    TrustState.TRUSTED: "Trusted in its current state.",
+    TrustState.REFUSED: "Inactive. You chose not to be asked again.",
 }
 
 
@@ -108,7 +108,7 @@ _ESSENTIAL = 5
 
 _TRUST: Choice = ("t", "trust", "decide('trust')")
 _LATER: Choice = ("n", "not now", "close")
-_NEVER: Choice = ("v", "never ask here", "decide('refuse')")
+_NEVER: Choice = ("v", "never ask", "decide('refuse')")
 _WITHDRAW: Choice = ("w", "revoke trust", "decide('withdraw')")
 _CLOSE: Choice = ("escape", "close", "close")
 
@@ -121,13 +121,13 @@ class TrustScreen(ReadingScreen[Decision]):
         Binding(
             "t", "decide('trust')", "Trust", id="trust.trust", tooltip="Use its files in their current state"
         ),
-        Binding("n", "close", "Not now", id="trust.later", tooltip="Do not use it; ask next time"),
+        Binding("n", "close", "Not now", id="trust.later", tooltip="Leave inactive; ask next time"),
         Binding(
             "v",
             "decide('refuse')",
             "Never ask",
             id="trust.never",
-            tooltip="Do not use it and do not ask again",
+            tooltip="Leave inactive and do not ask again",
         ),
         Binding("w", "decide('withdraw')", "Revoke trust", id="trust.withdraw", tooltip="Stop using it"),
     ]

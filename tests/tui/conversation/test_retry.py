@@ -155,7 +155,7 @@ async def test_a_turn_whose_program_was_killed_is_retried_when_the_conversation_
     made = await store.create_conversation(str(project), dialect="xml", provider="scripted", model="m")
     await store.append(made.id, user("fix it"))
     async with app_over(agent, conversation_id=made.id).run_test(size=(120, 30)) as pilot:
-        await until(pilot, lambda: "The turn ended without an answer." in shown(conversation_of(pilot)))
+        await until(pilot, lambda: "No response in this turn." in shown(conversation_of(pilot)))
         await until(pilot, lambda: "Enter retry" in shown(conversation_of(pilot)))
         await pilot.press("enter")
         await until(pilot, lambda: "Here I am." in shown(conversation_of(pilot)))

@@ -176,7 +176,7 @@ async def test_a_file_changed_since_is_previewed_and_does_not_block_the_others(p
         preview = pilot.app.screen
         await until(pilot, lambda: "✗ b.py" in shown(preview.query_one(DialogBody)))
         await pilot.press("y")
-        await until(pilot, lambda: "Restored 1 file." in told(pilot))
+        await until(pilot, lambda: "Restored 1 file (/redo undoes this)." in told(pilot))
         assert (project / "a.py").read_text() == "x = 1\n"
         assert (project / "b.py").read_text() == "y = 3\nmine = 1\n"
 

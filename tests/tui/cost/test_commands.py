@@ -314,7 +314,7 @@ async def test_cost_why_lists_the_parts_and_opens_one_where_it_stands(project: P
         assert "Includes earlier tool results" in await body(pilot, "#why-note")
 
         await pilot.press("end")
-        await until(pilot, lambda: "part of 9 requests since" in shown(screen.query_one("#why-note")))
+        await until(pilot, lambda: "included in 9 requests since" in shown(screen.query_one("#why-note")))
         assert "× 9 requests" in shown(screen.query_one("#why-list"))
         await pilot.press("enter")
         await until(pilot, lambda: pilot.app.screen is main_of(pilot))
@@ -358,7 +358,7 @@ async def test_the_providers_diagnosis_of_its_cache_is_shown_where_it_has_one(pr
             costs = "#timeline-costs"
             await until(pilot, lambda: note in " ".join(shown(pilot.app.screen.query_one(costs)).split()))
             await pilot.press("home", "right")
-            await until(pilot, lambda: "This cycle" in shown(pilot.app.screen.query_one(costs)))
+            await until(pilot, lambda: "This step" in shown(pilot.app.screen.query_one(costs)))
             await until(pilot, lambda: "Cache missed" not in shown(pilot.app.screen.query_one(costs)))
 
 

@@ -148,7 +148,7 @@ async def test_what_a_summary_replaced_is_seen_from_its_line_and_from_the_contex
             "Answer: It says x = 1. Nothing else is in … summarized",
         ]
         text = await body(pilot, "#compaction-summary")
-        assert "Summary in the context" in text
+        assert "Current summary" in text
         assert "The person greets." in text
         assert "Your message: verbatim in the context." in await body(pilot, "#compaction-note")
 
@@ -247,9 +247,7 @@ async def test_a_block_is_pinned_marked_and_marked_again_when_reopened(project: 
         await summarized(pilot)
         await go_to(pilot, Prose)
         await pilot.press("p")
-        await until(
-            pilot, lambda: "in the context again from the next request on, in a new session" in told(pilot)
-        )
+        await until(pilot, lambda: "Included again from the next request on, in a new session" in told(pilot))
         # A command of the user's, a message and a call can be pinned as well; figures cannot.
         await go_to(pilot, UserMessage)
         await pilot.press("p")

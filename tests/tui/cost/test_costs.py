@@ -89,7 +89,7 @@ def test_what_the_figures_mean_is_said() -> None:
     text = " ".join(" ".join(drawn(RESUMED, UNPRICED)).split())
 
     assert "+: no price known for 1 request of 2." in text
-    assert "~: estimated" in text
+    assert "~ estimated" in text
     assert "Sent 1.3k; replay mode would have sent about 5.3k (estimated)" in text
     assert ", 4.1× as many." in text
     assert "Cost unknown" in " ".join(drawn(UNPRICED))

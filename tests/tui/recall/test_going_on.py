@@ -222,7 +222,7 @@ async def test_the_trash_is_listed_and_taken_and_gone_on_from(project: Path) -> 
         await pilot.press("enter")
         assert "Nothing to retry." in await gone_on(pilot)
         assert main_of(pilot).bridge.conversation_id == made["old"].id
-        assert "Still in the trash" in told(pilot)
+        assert "This conversation is in the trash." in told(pilot)
 
 
 async def exported(pilot: Pilot[Any], agent: Agent, key: str) -> Path:

@@ -70,4 +70,4 @@ async def test_without_servers_it_says_how_to_have_one(project: Path) -> None:
         await send(pilot, "/mcp")
         await until(pilot, lambda: isinstance(pilot.app.screen, ServersScreen))
         note = pilot.app.screen.query_one(DialogBody)
-        await until(pilot, lambda: "No MCP server is configured" in shown(note))
+        await until(pilot, lambda: "No MCP servers configured" in shown(note))

@@ -152,7 +152,7 @@ def test_the_dialog_labels_every_figure() -> None:
         ("Billed as input", "~75.6k"),
         ("Read from cache", "9.1k"),
         ("Cost", "~$0.04"),
-        ("First token after", "600 ms"),
+        ("Time to first token", "600 ms"),
         ("Speed", "40 tok/s"),
         ("Saved by sessions", "~6.1×"),
     ):

@@ -72,7 +72,7 @@ async def test_each_key_and_a_click_go_to_a_moment_with_what_it_knew(agent: Agen
         assert "Noted." in timeline.then
         assert "◌" not in timeline.then
         assert "scripted/scripted-1" in shown(pane)
-        assert "This cycle  resume" in shown(pane)
+        assert "This step  resume" in shown(pane)
 
         # Nothing came after.
         await timeline.press("r")

@@ -119,7 +119,7 @@ async def test_it_is_asked_without_taking_a_key_until_it_is_answered(project: Pa
         await trust_screen(pilot)
         put(project, "config.toml", 'provider = "evil"\n')
         await pilot.press("t")
-        await until(pilot, lambda: "has changed" in told(pilot))
+        await until(pilot, lambda: "changed during the review" in told(pilot))
         assert agent.project_settings.survey().state is TrustState.UNKNOWN
 
     put(project, "config.toml")
@@ -158,7 +158,7 @@ async def test_the_line_answers_clicks_and_never_is_remembered_whatever_changes(
         await opened(pilot)
         assert not bar_of(pilot).asking
         screen = await trust_screen(pilot)
-        assert "You chose never to be asked" in shown(screen.query_one("#trust-body"))
+        assert "You chose not to be asked again" in shown(screen.query_one("#trust-body"))
 
 
 async def test_trusted_it_counts_from_the_next_message_on(project: Path) -> None:
@@ -171,7 +171,7 @@ async def test_trusted_it_counts_from_the_next_message_on(project: Path) -> None
         body = shown(screen.query_one("#trust-body"))
         assert ".cogency/config.toml" in body
         assert "70 B" in body
-        assert "It is not used until you trust it." in body
+        assert "Inactive until you trust it." in body
         await pilot.press("t")
         await until(pilot, lambda: "take effect with the next message" in told(pilot))
         assert "reviewer" not in system_of(agent)
@@ -214,7 +214,7 @@ async def test_what_changes_while_the_program_runs_is_asked_about_again_and_trus
         await until(pilot, lambda: not bar_of(pilot).asking)
 
         screen = await trust_screen(pilot)
-        assert "You trust its current state." in shown(screen.query_one("#trust-body"))
+        assert "Trusted in its current state." in shown(screen.query_one("#trust-body"))
         await pilot.press("t", "v")
         assert pilot.app.screen is screen
         await pilot.press("w")
