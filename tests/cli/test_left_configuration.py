@@ -46,7 +46,7 @@ def test_before_a_turn(run: Run, tmp_path: Path, configuration: Path, way: list[
     assert done.returncode == 0, done.stderr
     assert configuration.read_text() == _OLD
     assert not (tmp_path / "mark").exists()
-    assert "was reverted: changed " in done.stdout + done.stderr
+    assert "Reverted an unapproved change" in done.stdout + done.stderr
 
 
 async def test_before_a_session_of_an_editor(
@@ -57,7 +57,7 @@ async def test_before_a_session_of_an_editor(
     served.on_connect(cast("acp.Client", object()))
     with pytest.raises(acp.RequestError) as raised:
         await served.load_session(str(project), "none")
-    assert "was reverted: changed " in str(raised.value.data)
+    assert "Reverted an unapproved change" in str(raised.value.data)
     assert configuration.read_text() == _OLD
 
 

@@ -149,7 +149,7 @@ class ShadowFile:
         except OSError as exc:
             raise store_error(exc, path) from exc
         if not _OWNED.fullmatch(shadow.name) or len(data) != shadow.position:
-            raise StoreError(f"The content of {path} is not what was written.")
+            raise StoreError(f"{path} does not match what was written.")
         try:
             # A command can set one of them to a time in the future, but not the other.
             return *_read(_records(data)), min(status.st_mtime_ns, status.st_ctime_ns)

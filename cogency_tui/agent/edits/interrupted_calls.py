@@ -148,7 +148,7 @@ def _postpone(journal: "Journal", intents: Sequence[Intent], error: StoreError) 
             journal.postponed.add(intent.id)
             why = str(error).rstrip(".")
             yield (
-                f"{_subject(intent)}; its changes cannot be recorded yet: {why}; it is tried again at the "
+                f"{_subject(intent)}. Its changes are not recorded yet ({why}); cogency-tui retries at the "
                 "next start."
             )
 
@@ -317,7 +317,7 @@ def _answer(intent: Intent, found: _Found) -> ResultEvent:
 def _subject(intent: Intent) -> str:
     """A clause with the call and what happened to it."""
     what = "could not be recorded when it was made" if intent.is_own else "was interrupted"
-    return f"A call of {intent.tool} in conversation {intent.origin.conversation} {what}"
+    return f"A call to {intent.tool} in conversation {intent.origin.conversation} {what}"
 
 
 def _notice(intent: Intent, found: _Found) -> str:
@@ -326,7 +326,7 @@ def _notice(intent: Intent, found: _Found) -> str:
         return f"{what}; its changes are unknown: {found.problem}"
     if found.doubtful:
         named = _listed([*map(shown, found.doubtful)], _MOST_EXAMINED)
-        what += f". Check the changes made since, by it or by others: {named}"
+        what += f". Check these files, which it or another program changed: {named}"
     if found.displaced:
         what += f". Check this change: {'; '.join(found.displaced)}"
     names = found.names
@@ -335,7 +335,7 @@ def _notice(intent: Intent, found: _Found) -> str:
     if found.left:
         return f"{what}; the earlier contents of files too large to save are in {', '.join(found.left)}."
     if not names:
-        return f"{what}; files that it may have changed have changed since, and can be restored."
+        return f"{what}; files it may have changed were modified later and can be restored."
     return f"{what}; its changes are recorded: {_listed(names, _MOST_NAMED)}."
 
 

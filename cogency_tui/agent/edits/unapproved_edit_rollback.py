@@ -37,8 +37,8 @@ async def put_back_unagreed(journal: "Journal") -> list[str]:
             left, aside = await put_back(journal, conversation, changed)
         except StoreError as error:
             notices.append(
-                f"{_subject(conversation)} cannot be reverted yet: {_named(changed)}: {error} It is tried "
-                "again at the next start."
+                f"{_subject(conversation)} cannot be reverted yet: {_named(changed)}: {error} "
+                "cogency-tui retries at the next start."
             )
             continue
         found = _notices(conversation, changed, await _edits(journal, conversation), left)
@@ -70,8 +70,8 @@ def _notices(
         ]
         cure = f"`cogency-tui edits revert {' '.join(guards)} --conversation {conversation}`"
         notices.append(
-            f"{_subject(conversation)} that you had not approved was reverted: {_named(back)}. {cure} "
-            "restores it."
+            f"Reverted an unapproved change by an interrupted command (conversation {conversation}): "
+            f"{_named(back)}. Reapply it with {cure}."
         )
     notices += [
         f"{_subject(conversation)} cannot be reverted: {_named([edit])}: {left[edit.path]}"

@@ -181,7 +181,7 @@ class Undo:
         blobs = await self._journal.blobs()
         obstacle = next((each for each in plan.obstacles if each.path == path), None)
         if obstacle is None:
-            raise UsageError(f"There is nothing to decide about {shown(path)}.")
+            raise UsageError(f"Nothing to decide for {shown(path)}.")
         then = await in_thread(blobs.version, content, obstacle.mode)
         change = FileChange(path, obstacle.now, then, undoes=obstacle.undoes)
         decided = Planned(change, await in_thread(difference, change, blobs))
@@ -241,7 +241,7 @@ class Undo:
             raise LossError(
                 f"Nothing was changed. The current content of {shown(plan.for_good[0])} is too large to "
                 "save, and would be lost permanently.",
-                "Confirm this, or leave it out.",
+                "Confirm, or exclude this file.",
             )
         if not agreed and (question := await self.asks_about(plan)):
             raise ConsentError(f"Nothing was changed. {question}", "Review the changes, and confirm them.")
@@ -316,7 +316,7 @@ def _require_as_planned(change: FileChange, contents: Contents) -> None:
     for path, version in paths:
         if not contents.now(path).equals(version):
             raise WorkspaceError(
-                f"Nothing was changed. {shown(path)} has changed in the meantime.", "Look at it again."
+                f"No files changed: {shown(path)} was modified after the preview.", "Review it again."
             )
 
 

@@ -83,8 +83,11 @@ def blame(path: str, edits: Sequence[Edit], now: Version, blobs: Blobs) -> list[
         StoreError: a stored content cannot be read.
     """
     if now.kind != "file" or not now.kept or now.size > LARGEST:
-        what = "There is no file" if now.kind == "absent" else "Lines cannot be told apart"
-        raise WorkspaceError(f"{what} at {shown(path)}.")
+        is_absent = now.kind == "absent"
+        name = shown(path)
+        raise WorkspaceError(
+            f"There is no file at {name}." if is_absent else f"{name} cannot be split into lines."
+        )
     present = content(now, blobs)
     annotated = lines(present)
     if annotated is None:

@@ -57,7 +57,7 @@ async def resolve(
     if found is None:
         raise UsageError(f"{shown(conflict.path)} has no conflict left to resolve.")
     if (found.ours, found.now) != (conflict.ours, conflict.now):
-        raise WorkspaceError(f"Nothing was changed. {shown(found.path)} has changed since.", "Look again.")
+        raise WorkspaceError(f"Not resolved: {shown(found.path)} was modified meanwhile.", "Review it again.")
     places = len(found.merged.conflicts) if found.merged else 1
     if len(choices) != places:
         raise UsageError(f"There are {places} conflicts to resolve, and {len(choices)} choices.")

@@ -25,7 +25,7 @@ from cogency_tui.store.edit_records import Edit, State, Undone
 from cogency_tui.store.reviews import ActionKind, MarkChange, NewAction, Part
 from cogency_tui.workspace.protected_names import shown
 
-_UNCHANGED: dict[ActionKind, str] = {"keep": "It is already kept.", "revert": "It is already reverted."}
+_UNCHANGED: dict[ActionKind, str] = {"keep": "Already kept.", "revert": "Already reverted."}
 _UNDO_THE_REVERT = "Undo the revert to restore it."
 
 

@@ -57,7 +57,7 @@ class HunkPatcher:
         self._after = content(change.after, blobs)
         sides = lines(content(change.before, blobs), self._after)
         if sides is None:
-            raise UsageError(f"The lines of {shown(change.path)} cannot be told apart.")
+            raise UsageError(f"{shown(change.path)} cannot be split into lines.")
         self._old, self._new = sides
 
     def steps(self, targets: Sequence[Replaced], undoes: Sequence[Undone]) -> list[ReversalStep]:

@@ -97,8 +97,8 @@ async def _revert(
 ) -> list[Edit]:
     if snapshot.is_decided_elsewhere(action):
         raise UsageError(
-            "The same edit was decided on in another fork of this conversation since.",
-            "Undo that first, in the review of that fork.",
+            "This edit was decided in another fork.",
+            "Undo that decision in that fork's review first.",
         )
     marks = reverse(action.marks)
     new = NewAction(reversal.kind, reversal.path, action.parts, marks, undoes=action.id)

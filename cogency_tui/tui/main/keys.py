@@ -69,7 +69,7 @@ MAIN_KEYS: list[BindingType] = [
         id="resize_right",
         tooltip="Move the pane edge right",
     ),
-    _key("ctrl+o", "cycle_mode", "Mode", "Switch the session mode: auto, resume, replay"),
+    _key("ctrl+o", "cycle_mode", "Session mode", "Switch the session mode: auto, resume, replay"),
     _key("ctrl+n", "new_conversation", "New", "Start a new conversation; a running one goes on"),
     Binding(
         "ctrl+f",
@@ -94,7 +94,7 @@ MAIN_KEYS: list[BindingType] = [
         "step_back",
         "Interrupt",
         id="step_back",
-        tooltip="Interrupt the agent, or clear the selection or the prompt; twice: go back to a message",
+        tooltip="Interrupt the agent, or clear the selection or the prompt; press twice to rewind",
     ),
     Binding("c", "show_call", "Tool call", show=False, id="show_call", tooltip="Show the call's details"),
     Binding("question_mark", "command('help')", "Help", show=False, id="help_here"),

@@ -111,7 +111,7 @@ class QuestionPanel(Vertical, can_focus=True):
             "All edits this turn",
             show=False,
             id="question.turn",
-            tooltip="Allow changes of files in the project until the turn ends",
+            tooltip="Allow file changes in the project until the turn ends",
         ),
         Binding(
             "c",
@@ -151,13 +151,13 @@ class QuestionPanel(Vertical, can_focus=True):
             "Next answer",
             show=False,
             id="question.next",
-            tooltip="Select the next answer; Enter gives it",
+            tooltip="Select the next answer (Enter confirms)",
         ),
         Binding("left", "select(-1)", "Select the previous answer", show=False, id="question.previous"),
         Binding(
             "enter",
             "choose",
-            "Give the selected answer",
+            "Confirm the selected answer",
             show=False,
             id="question.choose",
         ),
@@ -167,7 +167,7 @@ class QuestionPanel(Vertical, can_focus=True):
             "Next question",
             show=False,
             id="question.look_next",
-            tooltip="Look at the next waiting question",
+            tooltip="Show the next question",
         ),
         Binding(
             "left_square_bracket",
@@ -175,15 +175,15 @@ class QuestionPanel(Vertical, can_focus=True):
             "Previous question",
             show=False,
             id="question.look_previous",
-            tooltip="Look at the previous waiting question",
+            tooltip="Show the previous question",
         ),
         Binding(
             "question_mark",
             "turn_page",
-            "Other answers",
+            "More answers",
             show=False,
             id="question.more",
-            tooltip="Show the other answers, where there is no room for all",
+            tooltip="Show the answers that do not fit",
         ),
     ]
 

@@ -245,7 +245,7 @@ class Acting:
         merged = file.conflicts[hunk.id].merged
         place = _unsettled(file.choices[hunk.id])
         if merged is None:
-            self._warn("No lines to edit here. 1 uses the current version, 2 the one before the agent.")
+            self._warn("No lines to edit here. 1 current version · 2 version before the agent's edit")
             return
         if place is None:
             return
@@ -253,7 +253,7 @@ class Acting:
             ours = merged.conflicts[place].ours.decode()
         except UnicodeDecodeError:
             # Bytes that are not valid text would be lost on writing them back.
-            self._warn("These lines are not UTF-8. 1 uses the current version, 2 the one before the agent.")
+            self._warn("These lines are not UTF-8. 1 current version · 2 version before the agent's edit")
             return
         task = Task("Resolve conflict", _where(hunk), ours, "apply", path=file.file.path)
         self._write(task, hunk.id, lambda written: self._choose(file, hunk.id, Text(_ended(written))))

@@ -28,9 +28,9 @@ _UNDONE: dict[ActionKind, str] = {
     "resolve": "Resolution undone",
 }
 _REDONE: dict[ActionKind, str] = {
-    "keep": "Marked as kept",
+    "keep": "Kept",
     "revert": "Reverted again",
-    "edit": "Edit applied again",
+    "edit": "Edit reapplied",
     "comment": "Comment restored",
     "resolve": "Conflict resolved again",
 }
@@ -54,8 +54,9 @@ class Deciding:
         async def work() -> Outcome:
             outcome = await self._review.keep(target)
             if outcome.edits:
-                what = _restored(outcome, "Restored as the agent left it")
-                self._report(f"{what}, and marked as kept (u undo)")
+                kept = "Agent's version restored and kept"
+                what = _restored(outcome, kept, deleted="Deleted again, deletion kept")
+                self._report(f"{what} (u undo)")
             return outcome
 
         self._do(work)
@@ -102,7 +103,7 @@ class Deciding:
 
         async def work() -> Outcome:
             kind, outcome = await self._review.undo()
-            text = "Your version is back" if kind == "keep" and outcome.edits else _UNDONE[kind]
+            text = "Your version restored" if kind == "keep" and outcome.edits else _UNDONE[kind]
             text = _restored(outcome, text) if kind == "revert" else text
             self._report(f"{text} (U redo)")
             return outcome
@@ -149,12 +150,13 @@ def _describe_conflicts(outcome: Outcome) -> str:
     """The files that were not reverted."""
     paths = ", ".join(one_line(each.path) for each in outcome.conflicts[:3])
     held = ", ".join(map(one_line, outcome.held[:3]))
-    left = f" Left with it, because content was moved between them: {held}." if held else ""
+    left = f" Also not reverted, because content was moved between them: {held}." if held else ""
     if all(each.merged for each in outcome.conflicts):
-        return f"The same lines were changed since: {paths}. Both versions are shown there (≠).{left}"
-    return f"Not everything could be reverted: {paths}. The reasons are shown there (≠).{left}"
+        return f"Conflict: the same lines were edited since in {paths}. Resolve at ≠.{left}"
+    could = "Partly reverted; could" if outcome.edits else "Could"
+    return f"{could} not revert {paths} (reasons at ≠).{left}"
 
 
-def _restored(outcome: Outcome, text: str) -> str:
-    """`text` for the restoring of changes, unless that deleted files."""
-    return "Deleted again" if {edit.kind for edit in outcome.edits} == {"deleted"} else text
+def _restored(outcome: Outcome, text: str, deleted: str = "Deleted again") -> str:
+    """`text` for the restoring of changes, `deleted` if that deleted files."""
+    return deleted if {edit.kind for edit in outcome.edits} == {"deleted"} else text

@@ -173,14 +173,13 @@ def _changes_by_turn(lines: "ChangedLines") -> dict[int, TurnChanges]:
 
 
 def describe_undo(undo: "UndoRecord") -> str:
-    """`↶ Undid turn 3: 2 files restored`."""
-    files = plural(undo.files, "file")
+    """`↶ Reverted turn 3: 2 files`."""
+    files = plural(undo.files, "file") if undo.files else "no files changed"
     if undo.tool == "redo":
-        what = f"Redid turn {undo.turn}" if undo.turn else "Undid a restore"
-        return f"↷ {what}: {files if undo.files else 'no file'} changed"
+        return f"↷ Reapplied turn {undo.turn}: {files}" if undo.turn else f"↷ Reversed a restore: {files}"
     if not undo.turn:
-        return f"↶ Restored {files}"
-    return f"↶ Undid turn {undo.turn}: {f'{files} restored' if undo.files else 'no file changed'}"
+        return f"↶ Restored {plural(undo.files, 'file')}"
+    return f"↶ Reverted turn {undo.turn}: {files}"
 
 
 def _turn_changes(lines: "TurnLines") -> TurnChanges:

@@ -33,10 +33,10 @@ _SHOWN = 60
 """Lines of one side of a conflict that are shown."""
 
 _WHY = {
-    "binary": "Binary file: no lines to show.",
-    "too large": "The file is too large to show its lines.",
-    "not kept": "The file was too large to store: its earlier content is unknown.",
-    "link": "Symbolic link: no lines to show.",
+    "binary": "Binary file not shown.",
+    "too large": "File too large to display.",
+    "not kept": "Earlier version not saved (file too large).",
+    "link": "Symbolic link.",
 }
 
 
@@ -107,15 +107,15 @@ def _summary(file: ChangedFile) -> Iterator[str]:
         case "created":
             yield f"Created by the agent: {after}."
         case "deleted":
-            yield f"Deleted by the agent: {before} before."
+            yield f"Deleted by the agent ({before})."
         case "renamed" if file.size[0] == file.size[1]:
             yield f"Renamed by the agent: {after}."
         case "mode":
             yield f"File mode changed by the agent; the content ({after}) is unchanged."
         case "snapshot":
-            yield "The agent's changes cancel each other out; some or all of them are reverted."
+            yield "No net change: some or all of the agent's edits were reverted."
         case _:
-            yield f"Changed by the agent: {before} before, {after} after."
+            yield f"Changed by the agent: {before} → {after}."
     if file.no_lines:
         yield _WHY[file.no_lines]
 
@@ -179,7 +179,7 @@ def describe_file(file: ChangedFile) -> str:
     """The kind of change, and the former name."""
     if file.old_path:
         return f"renamed from {one_line(file.old_path)}"
-    return {"mode": "mode changed", "snapshot": "changed back"}.get(file.kind, file.kind)
+    return {"mode": "mode changed", "snapshot": "no net change"}.get(file.kind, file.kind)
 
 
 _ROOM = 34

@@ -105,7 +105,7 @@ def _read(option: Option, value: Any) -> str:
     return f"{f'{value:,}' if is_count else shown_value(value)} {option.unit}".rstrip()
 
 
-_SESSION = "this session"
+_SESSION = "until you quit"
 _VALUE, _KEY = 21, 33
 _ROOMY = 84
 """Cells of a line from which on it shows the key too."""
@@ -208,7 +208,7 @@ def _describe_source(preference: Preference) -> str:
     if preference.session is None:
         return origin
     configured = one_line(_read(preference.option, preference.value))
-    return f"In use for this session only. Configured: {configured} ({origin[0].lower()}{origin[1:]})"
+    return f"In use until you quit. Configured: {configured} ({origin[0].lower()}{origin[1:]})"
 
 
 def _describe_origin(origin: Origin) -> str:
@@ -216,8 +216,8 @@ def _describe_origin(origin: Origin) -> str:
     sentences = {
         "default": "Default",
         "user": f"Set in {where}",
-        "project": f"From this project, which you trust: {where}",
-        "environment": f"From the environment, {origin.where}; it overrides your file",
-        "flag": f"From the command line, {origin.where}; it overrides your file until you quit",
+        "project": f"Set by this trusted project: {where}",
+        "environment": f"Set by {origin.where} in the environment, overriding your file",
+        "flag": f"Set by {origin.where} on the command line, overriding your file until you quit",
     }
     return sentences[origin.source]

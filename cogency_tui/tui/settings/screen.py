@@ -68,7 +68,7 @@ class SettingsScreen(ListDialog[None, Row]):
             "open",
             "Change",
             id="settings.change",
-            tooltip="Choose or edit the value, or unfold the group",
+            tooltip="Choose or edit the value, or expand the group",
         ),
         Binding(
             "d,delete",
@@ -322,7 +322,7 @@ class SettingsScreen(ListDialog[None, Row]):
         if self.rows.key != before:
             self._saved = self._problem = ""
         own = sum(each.origin.source == "user" for each in preferences)
-        text = f"{own} changed" if own else "nothing changed"
+        text = f"{own} changed" if own else "all defaults"
         self.heading.state(f"{text} · {self._path}")
         self.show_selected()
 
@@ -356,7 +356,7 @@ def _verb_of(row: Row) -> str:
     """What Enter does on `row`."""
     match row:
         case GroupRow(open=is_open):
-            return "fold" if is_open else "unfold"
+            return "collapse" if is_open else "expand"
         case LinkRow():
             return "open"
         case SettingRow(preference=preference, opens=opens):

@@ -65,7 +65,7 @@ async def copy(text: str, environ: Mapping[str, str], write: Callable[[str], obj
             return True, f"Copied {_amount(text)} ({way.name})"
     terminal = Terminal.of(environ)
     if not terminal.has_osc52:
-        advice = "No clipboard can be reached from here. Select with the mouse (hold Shift) instead."
+        advice = "No clipboard available. Select with the mouse (hold Shift) instead."
         return False, advice
     encoded = base64.b64encode(data).decode("ascii")
     write(terminal.passed_on(f"\x1b]52;c;{encoded}\x07"))

@@ -91,7 +91,7 @@ async def _run(app: App[Any], command: list[str]) -> int:
             process = await start_in_terminal(command, os.environ)
             return await process.wait()
     except SuspendNotSupported as exc:
-        raise UsageError("An editor cannot be started in this terminal.") from exc
+        raise UsageError("Cannot start an editor in this terminal.") from exc
     finally:
         signal.signal(signal.SIGINT, before)
 

@@ -34,7 +34,7 @@ async def open_address(address: str, environ: Mapping[str, str] | None = None) -
         raise UsageError(f"{address} is not a web or mail address.", "Copy it with y.")
     program = opener(environ)
     if program is None:
-        raise UsageError("There is no desktop here to open links with.", "Copy it with y.")
+        raise UsageError("No browser available to open links.", "Copy it with y.")
     try:
         process = await start_in_background([program, address], environ)
     except OSError as exc:

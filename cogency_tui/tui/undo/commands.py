@@ -52,6 +52,6 @@ class UndoCommands(FeatureCommands):
             self.complain(exc)
             return
         self._changed()
-        verb, back = ("Restored", "/undo reverts") if redo else ("Reverted", "/redo restores")
+        verb, back = ("Reapplied", "/undo reverts") if redo else ("Reverted", "/redo reapplies")
         changes = f"{plural(len(done), 'change')}{f' from turn {plan.turn}' if plan.turn else ''}"
         self.say(f"{verb} {changes}. {back} {'it' if len(done) == 1 else 'them'}.")

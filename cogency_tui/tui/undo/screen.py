@@ -26,7 +26,7 @@ from cogency_tui.tui.theme_styles import ThemeStyles
 if TYPE_CHECKING:
     from cogency_tui.agent.edits.undo_preview import Deviation, Plan
 
-_VERBS = {"undo": "Revert", "redo": "Restore"}
+_VERBS = {"undo": "Revert", "redo": "Reapply"}
 
 
 class UndoScreen(ReadingScreen["Plan"]):
@@ -153,7 +153,7 @@ class UndoScreen(ReadingScreen["Plan"]):
             text = f"{one_line(change.path)}: these changes are no longer in the file."
             lines += [BLANK, *wrap([Segment(text, styles("dim"))], width)]
         for path in plan.for_good:
-            text = f"{one_line(path)} is too large to store: its current content cannot be restored."
+            text = f"{one_line(path)} is too large to save; its current content will be lost."
             lines += [BLANK, *wrap([Segment(text, styles("bad"))], width)]
         if plan.left:
             lines += [BLANK, *wrap([Segment(reveal(left_out(plan.left)), styles("dim"))], width)]
@@ -162,7 +162,7 @@ class UndoScreen(ReadingScreen["Plan"]):
 
 def _staying(file: "Deviation") -> str:
     """Why a file is restored only in part."""
-    return f"≠ {_with_lost(file)}: {reveal(file.reason)}; that change stays."
+    return f"≠ {_with_lost(file)}: {reveal(file.reason)}; that change remains."
 
 
 def _blocked(file: "Deviation") -> str:

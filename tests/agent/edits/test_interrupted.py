@@ -347,7 +347,7 @@ async def test_the_user_and_the_model_are_told_what_an_interrupted_call_had_chan
                 stored = await (await agent.store()).events("c")
     (notice,) = [event["payload"] for event in events if event["type"] == "error"]
     assert notice == {
-        "error": "A call of shell in conversation c was interrupted; its changes are recorded: changed greet.py.",
+        "error": "A call to shell in conversation c was interrupted; its changes are recorded: changed greet.py.",
         "notice": True,
     }
     (answer,) = [event for event in stored if event["type"] == "result"]

@@ -56,9 +56,9 @@ async def test_on_a_full_disk_an_interrupted_command_waits_to_be_settled(
                         waited += 1
                         assert await _is_there(desk, base / "data"), at
                         (notice,) = told
-                        assert notice.startswith(f"A call of shell in conversation {desk.conversation} was")
-                        assert "cannot be recorded yet: " in notice
-                        assert notice.endswith("; it is tried again at the next start.")
+                        assert notice.startswith(f"A call to shell in conversation {desk.conversation} was")
+                        assert "Its changes are not recorded yet (" in notice
+                        assert notice.endswith("; cogency-tui retries at the next start.")
                         assert again == []
                         assert await desk.told() == []
                         told = await desk.journal.settle()
@@ -101,7 +101,7 @@ async def test_a_call_of_this_process_is_not_said_to_be_interrupted(
                 faults.armed = True
             assert await desk.journal.settle() == []
         assert await desk.journal.settle() == [
-            f"A call of shell in conversation {desk.conversation} could not be recorded when it was made; its changes are recorded: changed a."
+            f"A call to shell in conversation {desk.conversation} could not be recorded when it was made; its changes are recorded: changed a."
         ]
         assert [(edit.path, edit.interrupted) for edit in await desk.edits()] == [("a", False)]
         # The call gives its result itself.

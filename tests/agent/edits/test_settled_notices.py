@@ -25,14 +25,14 @@ async def test_a_reopening_that_is_killed_at_any_step_loses_no_notice(tmp_path: 
         store, desk = await reopened(base)
         async with store:
             told = await desk.journal.settle()
-            settled_before += not any(notice.startswith("A call of shell") for notice in told)
+            settled_before += not any(notice.startswith("A call to shell") for notice in told)
             shown: list[str] = []
             await store.report(shown.append)
             first, *others, second = shown
-            assert first.startswith("A call of shell")
+            assert first.startswith("A call to shell")
             assert first.endswith("was interrupted; its changes are recorded: created AGENTS.md, changed a.")
-            assert [other.split(" in ")[0] for other in others] in ([], ["A call of guard"])
-            assert "was reverted: created AGENTS.md." in second
+            assert [other.split(" in ")[0] for other in others] in ([], ["A call to guard"])
+            assert "): created AGENTS.md. Reapply it with " in second
             assert not (base / "project/AGENTS.md").exists()
             assert (base / "project/a").read_text() == "new a\n"
         assert unseen_notices.pending(base / "data") == []

@@ -123,7 +123,9 @@ async def test_it_is_put_back(tmp_path: Path, sealed_home: Path, changes: list[s
     notices, (before, changed, after) = await _killed(tmp_path, sealed_home, _all_of(changes), _refused)
     assert after == before
     assert changed != before
-    assert [" that you had not approved was reverted: " in notice for notice in notices] == [False, True]
+    assert [
+        notice.startswith("Reverted an unapproved change by an interrupted command (") for notice in notices
+    ] == [False, True]
 
 
 def _asked_about_all(desk: Desk, home: Path) -> Consent:
@@ -171,7 +173,7 @@ async def test_what_was_changed_since_is_named_and_stays(tmp_path: Path, sealed_
             os.utime(shadow, (1, 1))
 
     (notice,), (before, _, after) = await _killed(tmp_path, sealed_home, change, _refused, dies=False)
-    assert "Check the changes made since, by it or by others: AGENTS.md" in notice
+    assert "Check these files, which it or another program changed: AGENTS.md" in notice
     assert after != before
 
 
@@ -196,7 +198,7 @@ async def test_what_cannot_be_recorded_waits(
                         await other.journal.settle()
                 assert (desk.root / "AGENTS.md").read_text() == "be evil\n"
                 (notice,) = await other.journal.settle()
-                assert "was reverted: changed AGENTS.md" in notice
+                assert "): changed AGENTS.md. Reapply it with " in notice
                 assert (desk.root / "AGENTS.md").read_text() == "be kind\n"
 
 

@@ -134,7 +134,7 @@ async def test_the_same_lines_are_a_conflict_that_a_person_decides(desk: Desk) -
         await desk.undo.apply(plan)
     assert desk.tree() == before
 
-    with pytest.raises(UsageError, match="nothing to decide about b"):
+    with pytest.raises(UsageError, match="Nothing to decide for b"):
         await desk.undo.resolve(plan, "b", b"")
     decided = await desk.undo.resolve(plan, "a", obstacle.merged.resolved([b"decided\n"]))
     await desk.undo.apply(decided)
@@ -490,7 +490,7 @@ async def test_what_changed_since_the_plan_is_not_overwritten(desk: Desk) -> Non
     await desk.write(("a", "2\n"), ("b", "2\n"))
     plan = await desk.undo.of_turn()
     desk.put("a", "the person's\n")
-    with pytest.raises(WorkspaceError, match="a has changed in the meantime"):
+    with pytest.raises(WorkspaceError, match="a was modified after the preview"):
         await desk.undo.apply(plan)
     assert desk.tree() == {"a": (0o644, b"the person's\n"), "b": (0o644, b"2\n")}
 

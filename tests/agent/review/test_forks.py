@@ -73,7 +73,7 @@ async def test_undo_is_refused_while_a_later_decision_of_the_other_review_is_in_
     first, second = await hunks(fork)
     await fork.revert(Target(1, "a", (first,)))
     await original.revert(Target(1, "a", (second,)))
-    with pytest.raises(UsageError, match="decided on in another fork"):
+    with pytest.raises(UsageError, match="decided in another fork"):
         await fork.undo()
     assert text(desk) == LINES
     assert await states(fork) == ("reverted", "reverted")

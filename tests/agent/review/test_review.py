@@ -216,7 +216,7 @@ async def test_a_conflict_that_went_stale_changes_nothing(desk: Desk) -> None:
     review = review_of(desk)
     (conflict,) = (await review.revert(Target(1, "a"))).conflicts
     desk.put("a", swapped((2, "me again\n")))
-    with pytest.raises(WorkspaceError, match="has changed since"):
+    with pytest.raises(WorkspaceError, match="was modified meanwhile"):
         await review.resolve(Target(1, "a"), conflict, ["theirs"])
     assert read(desk) == swapped((2, "me again\n"))
 
@@ -437,10 +437,10 @@ async def test_what_is_not_there_is_said(desk: Desk) -> None:
     with pytest.raises(UsageError, match="changed no file"):
         await review.revert(Target(7))
     await review.revert(Target(1))
-    with pytest.raises(UsageError, match="already reverted"):
+    with pytest.raises(UsageError, match="Already reverted"):
         await review.revert(Target(1))
     await review.keep(Target(1))
-    with pytest.raises(UsageError, match="already kept"):
+    with pytest.raises(UsageError, match="Already kept"):
         await review.keep(Target(1))
 
 

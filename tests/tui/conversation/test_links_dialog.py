@@ -47,7 +47,7 @@ async def test_without_a_desktop_it_is_said(tmp_path: Path) -> None:
     del environ["DISPLAY"]
 
     assert opener(environ) is None
-    with pytest.raises(UsageError, match="no desktop"):
+    with pytest.raises(UsageError, match="No browser available"):
         await open_address("https://example.org", environ)
 
 

@@ -150,7 +150,7 @@ async def test_o_opens_the_editor_and_without_one_says_how_to_choose_it(
         monkeypatch.setenv("VISUAL", str(editor))
         await pilot.press("o")
         # A test has no terminal that could be given away: that is said, and nothing is lost.
-        await until(pilot, lambda: "An editor cannot be started" in told(pilot))
+        await until(pilot, lambda: "Cannot start an editor" in told(pilot))
 
 
 @pytest.mark.exhaustive

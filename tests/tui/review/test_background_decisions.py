@@ -79,16 +79,16 @@ async def test_a_hunk_is_reverted_and_comes_back_and_kept_and_the_next_one_comes
     assert (three.states, three.view.place) == (("kept", "kept", "new"), 2)
     assert "● 2 new  ✓ 2 kept" in shown(three.header)
     await three.press("k", "y")
-    assert "It is already kept." in told(three.pilot)
+    assert "Already kept." in told(three.pilot)
 
 
 async def test_keeping_what_is_reverted_restores_it_and_says_so(three: Reviewer, project: Path) -> None:
     await three.press("n", "k", "y")
     assert (read(project), three.states) == (changed(5, 20, 35), ("kept", "new", "new"))
-    assert told(three.pilot) == "Restored as the agent left it, and marked as kept (u undo)"
+    assert told(three.pilot) == "Agent's version restored and kept (u undo)"
     await three.press("u")
     assert (read(project), three.states) == (changed(20, 35), ("reverted", "new", "new"))
-    assert told(three.pilot) == "Your version is back (U redo)"
+    assert told(three.pilot) == "Your version restored (U redo)"
     await three.press("U")
     assert read(project) == changed(5, 20, 35)
     assert told(three.pilot) == "Restored again (u undo)"
@@ -107,7 +107,7 @@ async def test_a_file_reverted_as_a_whole_is_restored_by_keeping_it(three: Revie
     assert (three.path, (project / "pad.py").exists()) == ("pad.py", False)
     await three.press("y")
     assert read(project, "pad.py") == "pad = 1\n"
-    assert told(three.pilot) == "Restored as the agent left it, and marked as kept (u undo)"
+    assert told(three.pilot) == "Agent's version restored and kept (u undo)"
     await three.press("u")
     assert not (project / "pad.py").exists()
     await three.press("tab", "y")
@@ -125,7 +125,7 @@ async def test_a_deleted_file_is_said_to_be_deleted_again(project: Path) -> None
         assert told(reviewer.pilot) == "Deleted again (U redo)"
         await reviewer.press("U", "y")
         assert not (project / "old.py").exists()
-        assert told(reviewer.pilot) == "Deleted again, and marked as kept (u undo)"
+        assert told(reviewer.pilot) == "Deleted again, deletion kept (u undo)"
 
 
 @pytest.mark.exhaustive

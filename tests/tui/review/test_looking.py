@@ -83,8 +83,8 @@ async def test_changes_that_cancel_out_are_there_once_one_of_them_is_reverted(pr
         reviewer = Reviewer(pilot)
         await reviewer.open()
         assert rows_of(reviewer) == ["Turn 1 go", "● M old.py new"]
-        assert "changed back" in shown(reviewer.title)
-        assert "cancel each other out" in shown(reviewer.view)
+        assert "no net change" in shown(reviewer.title)
+        assert "No net change: some or all" in shown(reviewer.view)
         await reviewer.press("n")
         assert (project / "old.py").exists()
         assert rows_of(reviewer) == ["Turn 1 go", "↺ M old.py reverted"]

@@ -230,10 +230,10 @@ async def test_what_was_chosen_for_the_session_is_shown_as_that(project: Path) -
     async with at_work(agent, (110, 40)) as pilot:
         listed = await settings(pilot)
         await select(pilot, listed, "mode")
-        assert line(listed, "mode").split() == ["Session", "mode", "this", "session", "replay", "mode"]
-        await until(pilot, lambda: "In use for this session only. Configured: auto (default)." in note(pilot))
+        assert line(listed, "mode").split() == ["Session", "mode", "until", "you", "quit", "replay", "mode"]
+        await until(pilot, lambda: "In use until you quit. Configured: auto (default)." in note(pilot))
         await select(pilot, listed, "permissions")
-        assert line(listed, "permissions").split()[1:-1] == ["Permissions", "this", "session", "edits"]
+        assert line(listed, "permissions").split()[1:-1] == ["Permissions", "until", "you", "quit", "edits"]
         await until(pilot, lambda: "Configured: plan (set in ~/" in note(pilot))
 
         # A choice here is for good, and the session has no other; "edits" would be more than what is saved.
@@ -242,7 +242,7 @@ async def test_what_was_chosen_for_the_session_is_shown_as_that(project: Path) -
         assert (agent.permissions, written()) == ("edits", 'permissions = "plan"\n')
         await choose(pilot, "plan")
         await until(pilot, lambda: agent.permissions == "plan")
-        await until(pilot, lambda: "this session" not in line(listed, "permissions"))
+        await until(pilot, lambda: "until you quit" not in line(listed, "permissions"))
 
 
 async def test_the_theme_in_use_is_shown_and_marked_until_it_is_saved(project: Path) -> None:
@@ -251,8 +251,8 @@ async def test_the_theme_in_use_is_shown_and_marked_until_it_is_saved(project: P
         await until(pilot, lambda: pilot.app.theme == "day")
         listed = await settings(pilot)
         await select(pilot, listed, "theme")
-        assert line(listed, "theme").split() == ["Color", "theme", "this", "session", "day", "theme"]
-        await until(pilot, lambda: "this session only. Configured: auto (default)." in note(pilot))
+        assert line(listed, "theme").split() == ["Color", "theme", "until", "you", "quit", "day", "theme"]
+        await until(pilot, lambda: "In use until you quit. Configured: auto (default)." in note(pilot))
         await pilot.press("enter")
         await until(pilot, lambda: "● day" in shown(pilot.app.screen.query_one("#choice-list")))
         await pilot.press("escape", "escape")
@@ -294,8 +294,8 @@ async def test_a_model_chosen_for_the_session_is_shown_with_the_configured_one(p
     await agent.choose_model("openai", "m-2")
     async with at_work(agent, (60, 16)) as pilot:
         listed = await settings(pilot)
-        assert "this session" not in shown(listed).split("\n")[1]
-        assert shown(listed).split("\n")[2].split() == ["●", "Model", "this", "session", "m-2"]
+        assert "until you quit" not in shown(listed).split("\n")[1]
+        assert shown(listed).split("\n")[2].split() == ["●", "Model", "until", "you", "quit", "m-2"]
         await select(pilot, listed, "model")
         await until(pilot, lambda: "Configured: m-1 (set in" in note(pilot))
 
@@ -321,11 +321,11 @@ async def test_rare_groups_are_folded_and_no_limit_is_called_none(project: Path)
         await select(pilot, listed, "budget.turn.hard")
         assert "none" in line(listed, "budget.turn.hard")
         await pilot.press("slash")
-        await type_text(pilot, "pause")
+        await type_text(pilot, "idle")
         await until(pilot, lambda: "60 s" in line(listed, "idle_timeout"))
 
 
-@pytest.mark.parametrize(("words", "key"), [("mouse", "mouse"), ("pause", "idle_timeout")])
+@pytest.mark.parametrize(("words", "key"), [("mouse", "mouse"), ("idle", "idle_timeout")])
 async def test_the_row_that_a_filter_has_found_stays_selected_without_it(
     project: Path, words: str, key: str
 ) -> None:
@@ -485,14 +485,16 @@ async def test_esc_in_another_screen_returns_to_the_settings_which_show_its_chan
         assert agent.permissions == "plan"
         assert isinstance(listed.row, LinkRow)
         await pilot.press("home")
-        await until(pilot, lambda: line(listed, "permissions").split()[1:4] == ["this", "session", "plan"])
+        await until(
+            pilot, lambda: line(listed, "permissions").split()[1:5] == ["until", "you", "quit", "plan"]
+        )
 
         await pilot.press("enter")
         await until(pilot, lambda: isinstance(pilot.app.screen, PickerScreen))
         await type_text(pilot, "mine")
         await pilot.press("enter", "enter")
         await until(pilot, lambda: isinstance(pilot.app.screen, SettingsScreen))
-        await until(pilot, lambda: "this session  mine" in line(listed, "provider"))
+        await until(pilot, lambda: "until you quit  mine" in line(listed, "provider"))
         await pilot.press("escape")
         await until(pilot, lambda: pilot.app.screen is main_of(pilot))
 

@@ -76,11 +76,11 @@ async def test_a_turn_is_taken_back_and_brought_back(project: Path) -> None:
         await until(pilot, lambda: "Reverted" in told(pilot))
         assert (project / "notes.txt").read_text() == "one\ntwo\nthree\nfour\n5\n"
         assert not (project / "made.txt").exists()
-        assert told(pilot) == "Reverted 2 changes from turn 1. /redo restores them."
+        assert told(pilot) == "Reverted 2 changes from turn 1. /redo reapplies them."
         screen = await undo_screen(pilot, "/redo")
-        assert "Restore the changes from turn 1  2 files · go" in shown(screen.query_one("#undo-title"))
+        assert "Reapply the changes from turn 1  2 files · go" in shown(screen.query_one("#undo-title"))
         await pilot.press("y")
-        await until(pilot, lambda: "Restored" in told(pilot))
+        await until(pilot, lambda: "Reapplied 2 changes from turn 1." in told(pilot))
     assert (project / "notes.txt").read_text() == "one\nTWO\nthree\nfour\n5\n"
     assert (project / "made.txt").read_text() == "made\n"
 
@@ -162,7 +162,7 @@ async def test_a_change_that_is_gone_is_said_to_be(project: Path) -> None:
         body = shown(screen.query_one(DialogBody))
         assert "notes.txt: these changes are no longer in the file." in body
         await pilot.press("y")
-        await until(pilot, lambda: "↶ Undid turn 1: no file changed" in shown(conversation_of(pilot)))
+        await until(pilot, lambda: "↶ Reverted turn 1: no files changed" in shown(conversation_of(pilot)))
 
 
 async def test_the_title_names_the_turn_also_if_later_ones_changed_nothing(project: Path) -> None:
@@ -211,7 +211,7 @@ async def test_what_was_undone_and_redone_is_in_the_conversation_also_when_it_is
 ) -> None:
     (project / "notes.txt").write_text("one\ntwo\n")
     replies = [block("edit", file="notes.txt", old="two", new="TWO"), "Done.", "Fine.", "Bye."]
-    undone, redone = "↶ Undid turn 1: 1 file restored", "↷ Redid turn 1: 1 file changed"
+    undone, redone = "↶ Reverted turn 1: 1 file", "↷ Reapplied turn 1: 1 file"
     async with working(project, *replies) as pilot:
         view = conversation_of(pilot)
         for prompt in ("go", "and?"):
