@@ -43,7 +43,7 @@ def test_a_conversation_is_renamed_forked_trashed_and_restored(run: Run) -> None
     assert ids(run) == [fork, id]
     tree = run("conversations", "tree", fork).stdout.splitlines()
     assert [line.split()[:2] for line in tree] == [["○", id], ["●", fork]]
-    assert "in common" in run("conversations", "compare", id, fork).stdout
+    assert "shared events" in run("conversations", "compare", id, fork).stdout
     assert "restore" in run("conversations", "trash", fork).stderr
     assert ids(run) == [id]
     assert ids(run, "--trash") == [fork]
