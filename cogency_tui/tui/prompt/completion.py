@@ -126,7 +126,9 @@ class Completion(SelectList[Offer]):
         is_directory = word.kind == "file" and word.query.endswith("/") and not self.selected
         if is_directory or word.text == offer.insert.strip():
             return "send" if word.kind == "file" else "run"
-        return "run" if offer.whole else "accept"
+        # Of the first command after a mere slash nothing was chosen either.
+        is_unchosen = word.kind == "command" and not (word.query or self.selected)
+        return "run" if offer.whole and not is_unchosen else "accept"
 
     def select(self, place: int) -> None:
         super().select(place)

@@ -250,6 +250,18 @@ class SettingsScreen(ListDialog[None, Row]):
         self.set_focus(self._filter)
         self.show_selected()
 
+    def on_key(self, event: events.Key) -> None:
+        """Open the filter in the order of the keys: what is typed right after its key goes there."""
+        active = self.active_bindings.get(event.key)
+        if self.focused is self._filter:
+            if event.is_printable and event.character:
+                event.stop()
+                self._filter.insert_text_at_cursor(event.character)
+        elif active is not None and active.node is self and active.binding.action == "filter":
+            event.stop()
+            event.prevent_default()
+            self.action_filter()
+
     def action_close(self) -> None:
         """Close the field, then the filter, then the screen."""
         if self._editing:

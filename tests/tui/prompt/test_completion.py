@@ -42,7 +42,7 @@ async def write(pilot: Pilot[Any], text: str) -> None:
     """Write `text` at the cursor at once, and wait until the files are read."""
     prompt_of(pilot).insert(text)
     await pilot.pause()
-    await until(pilot, lambda: offered(pilot) and "Reading" not in offered(pilot)[0])
+    await until(pilot, lambda: offered(pilot) and "Loading" not in offered(pilot)[0])
 
 
 async def take(pilot: Pilot[Any], key: str) -> str:
@@ -204,3 +204,16 @@ async def test_what_comes_from_the_history_offers_nothing(project: Path) -> None
         assert offered(pilot) == []
         await pilot.press("up")
         assert prompt_of(pilot).text == "look at @src"
+
+
+async def test_enter_after_a_mere_slash_runs_nothing(project: Path) -> None:
+    agent = ScriptedAgent(project, [respond("hello")])
+    async with app_over(agent).run_test() as pilot:
+        await type_text(pilot, "hi")
+        await pilot.press("enter")
+        await finished(pilot)
+        await write(pilot, "/")
+        assert await take(pilot, "enter") == "/new"
+        assert "hello" in shown(conversation_of(pilot))
+        await pilot.press("enter")
+        await until(pilot, lambda: "hello" not in shown(conversation_of(pilot)))

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from textual import events
 from textual.pilot import Pilot
 from textual.widgets import Input
 
@@ -339,6 +340,14 @@ async def test_the_row_that_a_filter_has_found_stays_selected_without_it(
         await until(pilot, lambda: len(listed.rows) > 20)
         assert key_of(listed) == key
         assert options()[key].label in shown(listed)
+
+
+async def test_letters_typed_right_after_the_key_of_the_filter_go_there(project: Path) -> None:
+    async with app_over(ScriptedAgent(project)).run_test(size=SIZE) as pilot:
+        listed = await settings(pilot)
+        for key in ("slash", "v", "i", "m"):
+            pilot.app.post_message(events.Key(key, "/" if key == "slash" else key))
+        await until(pilot, lambda: "Vim keys" in shown(listed) and "Provider" not in shown(listed))
 
 
 async def test_a_filter_without_a_match_says_so(project: Path) -> None:
