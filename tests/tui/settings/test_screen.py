@@ -343,7 +343,7 @@ async def test_the_row_that_a_filter_has_found_stays_selected_without_it(
 
 
 async def test_letters_typed_right_after_the_key_of_the_filter_go_there(project: Path) -> None:
-    async with app_over(ScriptedAgent(project)).run_test(size=SIZE) as pilot:
+    async with app_over(ScriptedAgent(project)).run_test(size=(110, 40)) as pilot:
         listed = await settings(pilot)
         for key in ("slash", "v", "i", "m"):
             pilot.app.post_message(events.Key(key, "/" if key == "slash" else key))
