@@ -73,9 +73,14 @@ class PermissionsScreen(ListDialog[None, Row]):
     async def load(self) -> None:
         rows = await self._ledger.rows()
         if self.is_attached:
+            was_mode = isinstance(self.rows.row, ModeRow)
             self.rows.rows = rows
             # A withdrawn row leaves the selection in its group.
             self.rows.restore(self.rows.key, self.rows.selected, -1)
+            if not was_mode and isinstance(self.rows.row, ModeRow):
+                # Enter must not choose the mode that happens to be above the last grant.
+                modes = (row for row in rows if isinstance(row, ModeRow))
+                self.rows.restore(next((row.mode for row in modes if row.current), None), 0)
             self.show_selected()
 
     def show_selected(self) -> None:

@@ -163,6 +163,8 @@ async def test_what_was_allowed_for_the_conversation_is_withdrawn_and_some_files
         )
         await pilot.press("d")
         await until(pilot, lambda: "ls; true" not in shown(listed))
+        # Enter would change nothing.
+        await until(pilot, lambda: isinstance(listed.row, ModeRow) and listed.row.current)
         await pilot.press("escape")
         await until(pilot, lambda: pilot.app.screen is main_of(pilot))
         await send(pilot, "two")
