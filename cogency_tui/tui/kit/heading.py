@@ -14,6 +14,9 @@ _GAP = 3
 _TITLE = (8, 24)
 """The least cells of a title, and those that it has before facts."""
 
+_REMARK = 20
+"""The least cells of a remark that is cut."""
+
 
 class ScreenHeading(ButtonBar):
     """`name` is that of the screen, empty for the main one; the title is that of the conversation.
@@ -81,7 +84,7 @@ class ScreenHeading(ButtonBar):
         )
         parts = [Part([title], self._title, lead=lead)]
         remark = fit(self.remark(), room - parts[0].width - 2 * _GAP)
-        if cells(remark) >= _TITLE[0]:
+        if cells(remark) >= min(_REMARK, cells(self.remark())) > 0:
             parts.append(Part([Segment(remark, styles("branch", "background"))], self.remark()))
         return parts
 

@@ -109,8 +109,8 @@ def _draw_places(question: Question, styles: ThemeStyles) -> list[list[Segment]]
     place = Segment(f"{number} of {total}", styles("dim"))
     if not waiting:
         return [[place]]
-    keys = [Segment("  ", styles()), *draw_key("[ ]", "others", styles)]
-    return [[place, *keys], [Segment("[ ", styles("text")), place, Segment(" ]", styles("text"))]]
+    keys = [Segment("  ", styles()), *draw_key("[ or ]", "others", styles)]
+    return [[place, *keys], [Segment("‹ ", styles("text")), place, Segment(" ›", styles("text"))]]
 
 
 def _is_named_by_head(question: Question) -> bool:
