@@ -181,6 +181,11 @@ class CallUnit(msgspec.Struct):
         if self.state == "waiting":
             self.state = "running" if self.started else "queued"
 
+    def cut_off(self) -> None:
+        """Note that the call gets no result: the program was killed."""
+        if not self.settled:
+            self.state = "interrupted"
+
     def report(self, event: ResultEvent) -> None:
         """Apply output of the running call, or its result."""
         payload = event["payload"]

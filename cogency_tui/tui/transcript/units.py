@@ -292,6 +292,8 @@ class Transcript:
         unit = None if last is None else self.units[last]
         is_cut = isinstance(unit, UserMessage) or (isinstance(unit, CallUnit) and not is_own(unit))
         if is_cut and not is_new_fork and not self._is_cut_off():
+            for index in self.calls:
+                self.call(index).cut_off()
             self.units.append(Problem(UNANSWERED))
         self.offer_retry(True)
         return self.failure is not None

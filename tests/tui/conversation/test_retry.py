@@ -21,7 +21,7 @@ from tests.tui.driving import (
     told,
     until,
 )
-from tests.tui.scripted import ScriptedAgent, error, notice, paused, respond, user
+from tests.tui.scripted import ScriptedAgent, call, error, notice, paused, respond, user
 
 REFUSED = error("Nothing is listening on 127.0.0.1:1.", "Start the server.")
 
@@ -154,8 +154,10 @@ async def test_a_turn_whose_program_was_killed_is_retried_when_the_conversation_
     store = await agent.store()
     made = await store.create_conversation(str(project), dialect="xml", provider="scripted", model="m")
     await store.append(made.id, user("fix it"))
+    await store.append(made.id, call("c1", "edit", file="a.py", old="x", new="y"))
     async with app_over(agent, conversation_id=made.id).run_test(size=(120, 30)) as pilot:
         await until(pilot, lambda: "No response in this turn." in shown(conversation_of(pilot)))
+        assert "interrupted" in shown(conversation_of(pilot))
         await until(pilot, lambda: "Enter retry" in shown(conversation_of(pilot)))
         await pilot.press("enter")
         await until(pilot, lambda: "Here I am." in shown(conversation_of(pilot)))
