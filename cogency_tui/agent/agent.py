@@ -445,6 +445,13 @@ class Agent:
         gate = self.gate(conversation_id)
         return gate is not None and gate.allows_edits(in_turn=in_turn)
 
+    async def approve_by_mode(self, conversation_id: str | None) -> int:
+        """Approve the waiting calls of a conversation that the permission mode does not ask about; return
+        their number.
+        """
+        gate = self.gate(conversation_id)
+        return 0 if gate is None else await gate.approve_by_mode()
+
     def instructions(self, conversation_id: str | None) -> "Instructions":
         """The instruction files, as they were when the conversation's last turn began."""
         from cogency_tui.agent.project.instructions import Instructions

@@ -308,6 +308,12 @@ class Bridge:
         if gate := self.agent.gate(self.conversation_id):
             gate.ask_about_edits()
 
+    async def approve_by_mode(self) -> int:
+        """Approve the waiting questions of the open conversation that the permission mode does not ask;
+        return their number.
+        """
+        return await self.agent.approve_by_mode(self.conversation_id)
+
     async def _ask(self, question: "Question") -> "Answer":
         self._pacer.flush()
         answer: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()

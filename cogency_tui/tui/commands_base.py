@@ -10,6 +10,7 @@ from textual.screen import Screen
 
 from cogency_tui.errors import CogencyError
 from cogency_tui.tui.bridge import Bridge
+from cogency_tui.tui.kit.number_format import plural
 
 Handler: TypeAlias = Callable[[str], Awaitable[None] | None]
 """Runs a command with the text that follows its name."""
@@ -37,6 +38,14 @@ class FeatureCommands:
     def complain(self, error: CogencyError) -> None:
         """Report an error, with the next step."""
         self._screen.notify(error.advice, severity="error", markup=False)
+
+    async def approve_by_mode(self) -> bool:
+        """Approve the waiting questions that the permission mode does not ask; notify the user, and return
+        whether there are any.
+        """
+        if approved := await self._bridge.approve_by_mode():
+            self.say(f"{self._bridge.agent.permissions}: {plural(approved, 'question')} approved")
+        return bool(approved)
 
     def idle(self) -> bool:
         """Return whether no work is running; if some is, notify the user that the command has to wait."""

@@ -289,6 +289,9 @@ class ScriptedAgent:
     def allows_edits(self, conversation_id: str | None, *, in_turn: bool) -> bool:
         return False
 
+    async def approve_by_mode(self, conversation_id: str | None) -> int:
+        return 0
+
     @property
     def project(self) -> Path:
         return self.workspace.root

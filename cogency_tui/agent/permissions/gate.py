@@ -9,14 +9,15 @@ Invariants:
 - A call that only reads, reaches or stops a process that the conversation started never asks.
 - Without a user to ask, a call is refused; nothing is ever assumed to be allowed.
 - A refusal gives the model the reason, and once in a turn what the mode allows instead.
+- A change of the mode settles a waiting question only by the decision that its call would get now.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from time import time
-from typing import Literal, NamedTuple, Protocol, cast
+from typing import Any, Literal, NamedTuple, Protocol, TypeVar, cast
 
 from cogency_tui.agent.permissions.grants import (
     ANY_COMMAND,
@@ -36,6 +37,8 @@ from cogency_tui.tools.base import Effect, Intent
 from cogency_tui.tools.loss import Loss, describe_losses
 from cogency_tui.tools.worker_threads import in_thread
 from cogency_tui.workspace.diff import LineCounts
+
+T = TypeVar("T")
 
 _NAMED = 2
 """Sources that a question names."""
@@ -168,12 +171,23 @@ class _Alone:
 _ALONE = _Alone()
 
 
+def _signal() -> asyncio.Future[None]:
+    return asyncio.get_running_loop().create_future()
+
+
 @dataclass(slots=True, eq=False)
 class _Waiting:
-    """A call that waits for an answer; `question` as it is at the moment."""
+    """A call that waits for an answer to `gate`; `question` as it is at the moment. `approved` is done once
+    the mode lets the call pass without one.
+    """
 
+    gate: "Gate"
+    call_id: str
+    tool: str
+    intent: Intent
     place: Place
     question: Question = field(init=False)
+    approved: asyncio.Future[None] = field(default_factory=_signal)
 
 
 @dataclass(slots=True)
@@ -190,7 +204,7 @@ class _State:
     possible: dict[str, str] = field(default_factory=dict[str, str])
     asking: asyncio.Lock = field(default_factory=asyncio.Lock)
     trouble: str = ""
-    waiting: list[_Waiting] = field(default_factory=list[_Waiting])
+    waiting: dict[_Waiting, None] = field(default_factory=dict[_Waiting, None])
     caution: str = ""
     cautioned: bool = False
     refusals: list[Refusal] = field(default_factory=list[Refusal])
@@ -363,27 +377,56 @@ class Gate:
         asked = await self._asked(intent)
         if asked is None:
             return
-        waiting = _Waiting(place)
-        waiting.question = self._question(call_id, tool, intent, asked, waiting)
-        self._state.waiting.append(waiting)
+        waiting = _Waiting(self, call_id, tool, intent, place)
+        waiting.question = self._question(waiting, asked)
+        self._state.waiting[waiting] = None
         try:
-            await place.reached()
-            async with self._state.asking:
-                # The answer to the previous question may have settled this one.
-                asked = await self._asked(intent)
-                if asked is not None:
-                    waiting.question = self._question(call_id, tool, intent, asked, waiting)
-                    await self._decide(waiting.question, intent, *asked)
+            await _unless(waiting.approved, self._ask_in_turn(waiting))
         finally:
-            self._state.waiting.remove(waiting)
+            self._state.waiting.pop(waiting, None)
 
-    def _question(
-        self, call_id: str, tool: str, intent: Intent, asked: tuple[_Case, Ruling], waiting: _Waiting
-    ) -> Question:
+    async def approve_by_mode(self) -> int:
+        """Approve the waiting calls, of sub-agents too, that the mode in force does not ask about; return
+        their number.
+        """
+        passing = [each for each in list(self._state.waiting) if await each.gate._passes(each.intent)]
+        approved = [each for each in passing if each in self._state.waiting]
+        for each in approved:
+            del self._state.waiting[each]
+            each.approved.set_result(None)
+        return len(approved)
+
+    async def _passes(self, intent: Intent) -> bool:
+        """Return whether a call would run without a question now."""
+        try:
+            return await self._asked(intent) is None
+        except ModeError:
+            return False
+
+    async def _ask_in_turn(self, waiting: _Waiting) -> None:
+        """Ask about a call once those before it have been asked about.
+
+        Raises:
+            RefusedError: the user has declined it, or cannot be asked.
+        """
+        await waiting.place.reached()
+        async with self._state.asking:
+            try:
+                # The answer to the previous question may have settled this one.
+                asked = await self._asked(waiting.intent)
+                if asked is not None:
+                    waiting.question = self._question(waiting, asked)
+                    await self._decide(waiting.question, waiting.intent, *asked)
+            finally:
+                # The next question does not count it.
+                self._state.waiting.pop(waiting, None)
+
+    def _question(self, waiting: _Waiting, asked: tuple[_Case, Ruling]) -> Question:
         case, ruling = asked
+        intent = waiting.intent
         return Question(
-            self._call_id or call_id,
-            tool,
+            self._call_id or waiting.call_id,
+            waiting.tool,
             intent.effect,
             intent.summary,
             intent.detail,
@@ -600,6 +643,18 @@ class Gate:
             self._state.trouble = exc.advice
             return False
         return True
+
+
+async def _unless(signal: asyncio.Future[None], work: Coroutine[Any, Any, T]) -> T | None:
+    """The result of `work`; None if the signal comes first, which ends the work."""
+    task = asyncio.ensure_future(work)
+    try:
+        await asyncio.wait((task, signal), return_when=asyncio.FIRST_COMPLETED)
+        return task.result() if task.done() else None
+    finally:
+        if not task.done():
+            task.cancel()
+            await asyncio.wait([task])
 
 
 def _declined(intent: Intent, words: str) -> DeclinedError:

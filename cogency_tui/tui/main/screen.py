@@ -526,8 +526,8 @@ class MainScreen(PartialScreen[None]):
         self.call_next(self.run_action, event.action)
 
     async def action_command(self, handler: str, argument: str = "") -> None:
-        """Run a command. After most of them the user is back at the prompt."""
-        if handler not in _STAYING:
+        """Run a command. After most of them the user is back at the prompt, or at the question."""
+        if handler not in _STAYING and not self._features.questions.has_focus:
             self.set_focus(self.query_one(Prompt))
         done = self._features.handlers[handler](argument)
         if done is not None:

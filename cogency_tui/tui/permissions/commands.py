@@ -21,36 +21,41 @@ class PermissionCommands(FeatureCommands):
     def handlers(self) -> dict[str, Handler]:
         return {"permissions": self.permissions, "cycle_permissions": self.cycle_permissions}
 
-    def cycle_permissions(self, _argument: str = "") -> None:
+    async def cycle_permissions(self, _argument: str = "") -> None:
         """Switch to the next mode, and say what it means; where all edits were allowed, ask about them again
         first.
         """
         mode = self._bridge.agent.permissions
         asks_again = mode == "ask" and self._bridge.allows_edits
         step = 0 if asks_again else 1
-        self._set(PERMISSIONS[(PERMISSIONS.index(mode) + step) % len(PERMISSIONS)])
+        await self._set(PERMISSIONS[(PERMISSIONS.index(mode) + step) % len(PERMISSIONS)])
 
-    def _set(self, mode: str) -> None:
+    async def _set(self, mode: str) -> None:
+        """Switch to the mode, and report what it has approved, or what it means."""
         from cogency_tui.config.options import options
 
-        self._apply(mode)
+        if await self._apply(mode):
+            return
         now: Permissions = self._bridge.agent.permissions
         report = self.warn if now == "auto" else self.say
         report(f"{now}: {options()['permissions'].means[now]}")
 
-    def _apply(self, mode: str) -> None:
-        """Switch to the mode. `ask` asks about edits again where all were allowed."""
+    async def _apply(self, mode: str) -> bool:
+        """Switch to the mode; return whether it approves waiting questions. `ask` asks about edits again
+        where all were allowed.
+        """
         if mode == "ask" and self._bridge.allows_edits:
             self._bridge.ask_about_edits()
         self._choose(mode)
+        return await self.approve_by_mode()
 
-    def permissions(self, mode: str = "") -> None:
+    async def permissions(self, mode: str = "") -> None:
         """Switch to this mode, or show the permissions."""
         from cogency_tui.tui.permissions.model import Ledger
         from cogency_tui.tui.permissions.screen import PermissionsScreen
 
         if mode:
-            self._set(mode)
+            await self._set(mode)
             return
         ledger = Ledger(self._bridge.agent, self._bridge.conversation_id)
         app_of(self._screen).push_screen(PermissionsScreen(ledger, self._apply), self._closed)

@@ -1,6 +1,6 @@
 """The dialog of permissions: the mode in force, and all grants and rules, to withdraw and restore."""
 
-from collections.abc import Callable, Hashable
+from collections.abc import Awaitable, Callable, Hashable
 from functools import partial
 from time import time
 from typing import ClassVar
@@ -39,7 +39,11 @@ class PermissionsScreen(ListDialog[None, Row]):
     ]
 
     def __init__(
-        self, ledger: Ledger, choose: Callable[[str], None], *, clock: Callable[[], float] = time
+        self,
+        ledger: Ledger,
+        choose: Callable[[str], Awaitable[object]],
+        *,
+        clock: Callable[[], float] = time,
     ) -> None:
         rows: SelectList[Row] = SelectList(self._draw_row, _key_of, id="permissions-list")
         super().__init__("permissions", "Permissions", rows, Note(self._draw_note, id="permissions-note"))
@@ -59,7 +63,7 @@ class PermissionsScreen(ListDialog[None, Row]):
 
     async def action_choose(self) -> None:
         if isinstance(row := self.rows.row, ModeRow):
-            self._choose(row.mode)
+            await self._choose(row.mode)
             await self.load()
 
     async def action_withdraw(self) -> None:

@@ -111,6 +111,12 @@ class Questions:
             self._line = Announcement(asked.question, in_dialog=True, id="dialog-question")
             dialog.mount(self._line)
 
+    @property
+    def has_focus(self) -> bool:
+        """True if the question on the main screen has the focus."""
+        panel = self._panel
+        return panel is not None and panel.screen is self._screen and panel.has_focus_within
+
     def focus(self) -> bool:
         """Focus the question on the screen on top; return whether there is one that has no focus yet."""
         panel = self._panel

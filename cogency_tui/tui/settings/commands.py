@@ -49,6 +49,8 @@ class SettingsCommands(FeatureCommands):
             app.animation_level = "full" if settings.animation else "none"
         elif key == "vim":
             self._screen.query_one(Prompt).use_vim(on=settings.vim)
+        elif key == "permissions":
+            await self.approve_by_mode()
         self._display.show_state()
 
     async def choose_theme(self, name: str) -> None:

@@ -277,8 +277,11 @@ async def test_looks(project: Path, name: str) -> None:
         def rules(self) -> Any:
             return rules
 
+    async def choose(_mode: str) -> None:
+        return
+
     async def prepare(pilot: Pilot[Any]) -> None:
-        screen = PermissionsScreen(Given(agent, None), lambda _mode: None, clock=lambda: EPOCH + 1e7)  # pyright: ignore[reportArgumentType]
+        screen = PermissionsScreen(Given(agent, None), choose, clock=lambda: EPOCH + 1e7)  # pyright: ignore[reportArgumentType]
         await pilot.app.push_screen(screen)
         await until(pilot, lambda: "● ask" in shown(screen.rows))
         if name == "permissions":
