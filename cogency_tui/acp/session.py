@@ -27,6 +27,9 @@ _LIMIT = "Turn stopped after"
 _log = logging.getLogger(__name__)
 
 
+_ANSWERS = {"changed": ("Keep", "Revert"), "stale": ("Continue without the edit", "Decline")}
+
+
 class AcpSession:
     """The conversation `id` with `agent`, which is open; `editor` receives its updates."""
 
@@ -122,7 +125,7 @@ class AcpSession:
 
     async def _ask(self, question: Question) -> Answer | None:
         """The user's answer in the editor; None if the editor cannot ask them."""
-        yes, no = ("Keep", "Revert") if question.effect == "changed" else ("Allow once", "Refuse")
+        yes, no = _ANSWERS.get(question.effect, ("Allow once", "Refuse"))
         options = [PermissionOption(option_id="once", name=yes, kind="allow_once")]
         if question.turn:
             options.append(

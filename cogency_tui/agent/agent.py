@@ -452,6 +452,11 @@ class Agent:
         gate = self.gate(conversation_id)
         return 0 if gate is None else await gate.approve_by_mode()
 
+    async def files_changed(self, conversation_id: str | None) -> None:
+        """Ask again about the waiting changes of files that would be others by now."""
+        if gate := self.gate(conversation_id):
+            await gate.files_changed()
+
     def instructions(self, conversation_id: str | None) -> "Instructions":
         """The instruction files, as they were when the conversation's last turn began."""
         from cogency_tui.agent.project.instructions import Instructions

@@ -319,15 +319,14 @@ class Scheduler:
         intent = Intent("read", job.tool)
         try:
             bound = self._bind(job, {name: job.scope[name].value for name in job.names})
-            intent = await self._permitted(job, bound)
-            job.started = self._clock()
+            intent, agreed = await self._permitted(job, bound)
             self._report(job, "")
             job.begun = True
             if intent.effect in ("command", "tool"):
                 # It may leave files behind, whatever ends it.
                 self._note(job, intent, intent.sources)
             consent = Consent(partial(self._keeps_changes, job), intent.covers)
-            bound = replace(bound, context=replace(bound.context, consent=consent))
+            bound = replace(bound, context=replace(bound.context, consent=consent, agreed=agreed))
             async with timer:
                 outcome = await bound.run(partial(self._report, job), partial(self._report_step, job))
             self._note(job, intent, intent.sources | outcome.sources)
@@ -348,21 +347,25 @@ class Scheduler:
         job.sources |= sources
         self._gate.note(sources, intent.source)
 
-    async def _permitted(self, job: Job, bound: BoundCall) -> Intent:
-        """The intent of the call, once it is permitted."""
+    async def _permitted(self, job: Job, bound: BoundCall) -> tuple[Intent, str | None]:
+        """The intent of the call, once it is permitted, and the change of files that the user has agreed to,
+        if they were asked.
+        """
         try:
-            intent = await bound.plan()
-            await self._gate.check(self._call_id(job), job.tool, intent, self._order.place(job))
-            return intent
+            planned = await bound.plan()
+            place = self._order.place(job)
+            agreed = await self._gate.check(self._call_id(job), job.tool, planned, place, bound.plan)
+            intent = agreed or planned
+            return intent, intent.detail if agreed and intent.effect == "write" else None
         except RefusedError as exc:
             # The user is not asked again about what they have refused.
             job.refused = exc.reason
             job.declined = exc.words if isinstance(exc, DeclinedError) else None
             job.mode = exc.mode if isinstance(exc, ModeError) else ""
-            # It did not run: the time was the user's.
-            job.started = self._clock()
             raise
         finally:
+            # Until now the time was the user's.
+            job.started = self._clock()
             job.decided, job.asks = True, bool(job.asks)
             self._order.update()
 

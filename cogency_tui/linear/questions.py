@@ -11,6 +11,7 @@ _VERBS = {
     "network": "access the network",
     "tool": "run",
     "money": "exceed a limit",
+    "stale": "continue",
 }
 _YES, _NO = ("y", "yes"), ("n", "no", "")
 
@@ -75,12 +76,16 @@ def read_answer(line: str, question: Question) -> Answer | None:
 def _outcome(answer: Answer, question: Question) -> str:
     if question.effect == "changed":
         return "Kept." if answer.allow else "Reverted."
+    if question.effect == "stale":
+        return "Continued." if answer.allow else "Declined."
     return "Allowed." if answer.allow else "Declined."
 
 
 def _choices(question: Question) -> str:
     if question.effect == "changed":
         return "Answer y to keep, or n to revert:"
+    if question.effect == "stale":
+        return "Answer y to continue without the edit, n to decline, or n and a reason:"
     choices = ["y to allow once"]
     if question.turn:
         choices.append("a for all edits this turn")

@@ -287,8 +287,9 @@ class ToolContext:
 
     A plan calls `refuse_by_mode` before a check of the project that is expensive or trusts what it finds.
     `is_wary` states whether it matters that a command is confined. `consent` limits the changes of protected
-    files that a command of the call may make. `remotes` are those of the project's repository, where the
-    agent's commands may contact them.
+    files that a command of the call may make; `agreed` is the diff of the only changes of files that the user
+    has agreed to, if they were asked. `remotes` are those of the project's repository, where the agent's
+    commands may contact them.
     """
 
     workspace: Workspace
@@ -306,6 +307,7 @@ class ToolContext:
     is_wary: Callable[[], bool] = field(default=lambda: True)
     places: Places | None = None
     consent: Consent = ALL
+    agreed: str | None = None
     remotes: Remotes | None = None
 
     def locate(self, given: str) -> Location:

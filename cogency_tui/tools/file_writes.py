@@ -99,7 +99,7 @@ def intent(summary: str, changes: Sequence[Change], workspace: Workspace) -> Int
     return Intent(
         "write",
         summary,
-        detail="".join(one.diff for one in changes),
+        detail=_detail(changes),
         paths=tuple(one.location.path for one in changes),
         outside=next((one.location.relative for one in changes if not one.location.inside), ""),
         protected=next((f"{one.location.relative}: {reason}" for one, reason in guards if reason), ""),
@@ -113,8 +113,10 @@ async def make(context: ToolContext, tool: str, changes: Sequence[Change]) -> Se
     Returns a line for each change that was written and could not be recorded.
 
     Raises:
-        ToolError: one cannot be written; the files are as they were.
+        ToolError: one cannot be written, or the user has agreed to others; the files are as they were.
     """
+    if context.agreed not in (None, _detail(changes)):
+        raise _has_changed(changes[0])
     notes: Sequence[str] = ()
     if context.journal is None:
         await in_thread(apply, context.workspace, changes)
@@ -139,7 +141,7 @@ def apply(workspace: Workspace, changes: Sequence[Change]) -> None:
             staged.append(workspace.stage(one.location, one.after))
         for one in changes:
             if load(workspace, one.location) != one.before:
-                raise ToolError(f"{one.location.relative} has just changed.", "Read it again, then repeat.")
+                raise _has_changed(one)
     except BaseException:
         _discard(workspace, staged)
         raise
@@ -150,6 +152,15 @@ def apply(workspace: Workspace, changes: Sequence[Change]) -> None:
             _discard(workspace, staged[index + 1 :])
             _restore(workspace, changes[:index])
             raise
+
+
+def _detail(changes: Sequence[Change]) -> str:
+    """The diff of all changes, as the user is shown it."""
+    return "".join(one.diff for one in changes)
+
+
+def _has_changed(one: Change) -> ToolError:
+    return ToolError(f"{one.location.relative} has just changed.", "Read it again, then repeat.")
 
 
 def _discard(workspace: Workspace, staged: Sequence[Staged]) -> None:

@@ -314,6 +314,10 @@ class Bridge:
         """
         return await self.agent.approve_by_mode(self.conversation_id)
 
+    async def files_changed(self) -> None:
+        """Ask again about the changes of files that would be others by now."""
+        await self.agent.files_changed(self.conversation_id)
+
     async def _ask(self, question: "Question") -> "Answer":
         self._pacer.flush()
         answer: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()

@@ -292,6 +292,9 @@ class ScriptedAgent:
     async def approve_by_mode(self, conversation_id: str | None) -> int:
         return 0
 
+    async def files_changed(self, conversation_id: str | None) -> None:
+        return
+
     @property
     def project(self) -> Path:
         return self.workspace.root

@@ -9,15 +9,18 @@ Invariants:
 - A call that only reads, reaches or stops a process that the conversation started never asks.
 - Without a user to ask, a call is refused; nothing is ever assumed to be allowed.
 - A refusal gives the model the reason, and once in a turn what the mode allows instead.
+- A yes is for the change of files that the question shows: if it would be another one by now, the user is
+  asked again.
 - A change of the mode settles a waiting question only by the decision that its call would get now.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 from time import time
-from typing import Any, Literal, NamedTuple, Protocol, TypeVar, cast
+from typing import Literal, NamedTuple, Protocol, TypeVar, cast
 
 from cogency_tui.agent.permissions.grants import (
     ANY_COMMAND,
@@ -31,7 +34,7 @@ from cogency_tui.agent.permissions.grants import (
 )
 from cogency_tui.agent.permissions.rules import RuleEffect, Rules, Ruling
 from cogency_tui.config.schema import PERMISSIONS, Permissions
-from cogency_tui.errors import DeclinedError, ModeError, RefusedError, UserFacingError
+from cogency_tui.errors import DeclinedError, ModeError, RefusedError, ToolError, UserFacingError
 from cogency_tui.protocol.taint_sources import Sources
 from cogency_tui.tools.base import Effect, Intent
 from cogency_tui.tools.loss import Loss, describe_losses
@@ -84,9 +87,11 @@ class Question:
     """The action of a call, and why it needs consent. `detail` is the whole diff or command.
 
     A question about `money` belongs to no call, whatever `call_id` is. `changed` is what a call has already
-    done: a yes keeps it, a no puts it back. `reason` is empty where the effect says enough, `losses` are what
-    the call would destroy; `counts` are the lines that a change of files adds and removes. `asker` is the
-    sub-agent that the call is of, if any.
+    done: a yes keeps it, a no puts it back. `stale` is a change of files that no longer applies: a yes
+    reports that to the agent. `paths` are the files that would change; `updated` marks a change that differs
+    from the one that was asked about before, since they have changed. `reason` is empty where the effect
+    says enough, `losses` are what the call would destroy; `counts` are the lines that a change of files adds
+    and removes. `asker` is the sub-agent that the call is of, if any.
 
     `grant` describes what a yes for the conversation would cover, `turn` one for the rest of the turn, and
     `pattern` what a rule would be for; an answer with that scope is not to be offered if it is empty.
@@ -95,7 +100,7 @@ class Question:
 
     call_id: str
     tool: str
-    effect: Effect | Literal["money", "changed"]
+    effect: Effect | Literal["money", "changed", "stale"]
     summary: str
     detail: str
     reason: str
@@ -105,6 +110,8 @@ class Question:
     losses: tuple[Loss, ...] = ()
     counts: LineCounts | None = None
     asker: str = ""
+    paths: tuple[Path, ...] = ()
+    updated: bool = False
     round: Callable[[], Round] = field(default=Round, compare=False, repr=False)
 
     @property
@@ -146,6 +153,10 @@ class Refusal:
     enough: Permissions | None
 
 
+Plan = Callable[[], Awaitable[Intent]]
+"""Plans a call again; raises `ToolError` if it can no longer be done."""
+
+
 class Place(Protocol):
     """The place of a call among those of one answer of the model."""
 
@@ -177,8 +188,11 @@ def _signal() -> asyncio.Future[None]:
 
 @dataclass(slots=True, eq=False)
 class _Waiting:
-    """A call that waits for an answer to `gate`; `question` as it is at the moment. `approved` is done once
-    the mode lets the call pass without one.
+    """A call that waits for an answer to `gate`; `question` as it is at the moment, and why it is `asked`.
+
+    `approved` is done once the mode lets the call pass without an answer, and `outdated` once the call would
+    do something else than the question says: `intent`, or `problem` if it can no longer be done.
+    `is_updated` is set once that has happened.
     """
 
     gate: "Gate"
@@ -186,8 +200,41 @@ class _Waiting:
     tool: str
     intent: Intent
     place: Place
+    plan: Plan | None
+    asked: "tuple[_Case, Ruling]"
     question: Question = field(init=False)
     approved: asyncio.Future[None] = field(default_factory=_signal)
+    outdated: asyncio.Future[None] = field(default_factory=_signal)
+    problem: ToolError | None = None
+    planning: asyncio.Lock = field(default_factory=asyncio.Lock)
+    is_updated: bool = False
+    _shown: tuple[Intent, str] | None = None
+
+    def show(self, question: Question) -> None:
+        """Set the question that is put to the user."""
+        self.question, self.is_updated = question, self.is_updated or self.is_outdated
+        self._shown, self.outdated = self._present, _signal()
+
+    @property
+    def _present(self) -> tuple[Intent, str]:
+        return self.intent, str(self.problem or "")
+
+    @property
+    def is_outdated(self) -> bool:
+        """True if the question does not show what the call would do."""
+        return self._shown not in (None, self._present)
+
+    async def replan(self) -> None:
+        """Plan a change of files again, from the files as they are."""
+        if self.plan is None or self.intent.effect != "write":
+            return
+        async with self.planning:
+            try:
+                self.intent, self.problem = await self.plan(), None
+            except ToolError as exc:
+                self.problem = exc
+            if self.is_outdated and not self.outdated.done():
+                self.outdated.set_result(None)
 
 
 @dataclass(slots=True)
@@ -367,23 +414,36 @@ class Gate:
         mode = self._mode()
         return mode != "plan" and self._case(Intent(effect, ""), mode, Ruling()) is not None
 
-    async def check(self, call_id: str, tool: str, intent: Intent, place: Place = _ALONE) -> None:
-        """Return when the call may run.
+    async def check(
+        self, call_id: str, tool: str, intent: Intent, place: Place = _ALONE, plan: Plan | None = None
+    ) -> Intent | None:
+        """Return when the call may run: what the user has agreed to; None if they did not have to. With
+        `plan`, a change of files is planned again when its files may have changed.
 
         Raises:
             DeclinedError: the user has declined it.
             RefusedError: it may not; the text gives the model the reason.
+            ToolError: it can no longer be done.
         """
         asked = await self._asked(intent)
         if asked is None:
-            return
-        waiting = _Waiting(self, call_id, tool, intent, place)
-        waiting.question = self._question(waiting, asked)
+            return None
+        waiting = _Waiting(self, call_id, tool, intent, place, plan, asked)
+        waiting.question = self._question(waiting)
         self._state.waiting[waiting] = None
         try:
-            await _unless(waiting.approved, self._ask_in_turn(waiting))
+            agreed = await _unless(waiting.approved, self._ask_in_turn(waiting))
+            # A call does not run while it is planned.
+            async with waiting.planning:
+                return agreed
         finally:
             self._state.waiting.pop(waiting, None)
+
+    async def files_changed(self) -> None:
+        """Ask again about the changes of files that would be others by now."""
+        for waiting in list(self._state.waiting):
+            if waiting in self._state.waiting:
+                await waiting.replan()
 
     async def approve_by_mode(self) -> int:
         """Approve the waiting calls, of sub-agents too, that the mode in force does not ask about; return
@@ -403,26 +463,69 @@ class Gate:
         except ModeError:
             return False
 
-    async def _ask_in_turn(self, waiting: _Waiting) -> None:
+    async def _ask_in_turn(self, waiting: _Waiting) -> Intent | None:
         """Ask about a call once those before it have been asked about.
 
         Raises:
             RefusedError: the user has declined it, or cannot be asked.
+            ToolError: it can no longer be done.
         """
         await waiting.place.reached()
         async with self._state.asking:
             try:
-                # The answer to the previous question may have settled this one.
-                asked = await self._asked(waiting.intent)
-                if asked is not None:
-                    waiting.question = self._question(waiting, asked)
-                    await self._decide(waiting.question, waiting.intent, *asked)
+                await waiting.replan()
+                if waiting.problem:
+                    raise waiting.problem
+                return await self._ask_until_current(waiting)
             finally:
                 # The next question does not count it.
                 self._state.waiting.pop(waiting, None)
 
-    def _question(self, waiting: _Waiting, asked: tuple[_Case, Ruling]) -> Question:
-        case, ruling = asked
+    async def _ask_until_current(self, waiting: _Waiting) -> Intent | None:
+        """Ask about a call, again whenever its files change what it would do."""
+        while await self._still_asks(waiting):
+            self._state.waiting[waiting] = None
+            answer = await self._answer_to(waiting)
+            # From now on only the answer settles it.
+            self._state.waiting.pop(waiting, None)
+            if answer is not None and answer.allow:
+                await waiting.replan()
+            if answer is not None and not (answer.allow and waiting.is_outdated):
+                await self._settle(waiting, answer)
+                return waiting.intent
+        return None
+
+    async def _still_asks(self, waiting: _Waiting) -> bool:
+        """Make the question as it is now; return whether there still is one: the answer to the previous
+        question may have settled it.
+        """
+        if waiting.problem:
+            waiting.show(self._stale_question(waiting))
+            return True
+        if (asked := await self._asked(waiting.intent)) is None:
+            return False
+        waiting.asked = asked
+        waiting.show(self._question(waiting))
+        return True
+
+    def _stale_question(self, waiting: _Waiting) -> Question:
+        """The question whether to go on without a change that no longer applies."""
+        paths = waiting.intent.paths
+        name = paths[0].name if len(paths) == 1 else f"{len(paths)} files"
+        return Question(
+            self._call_id or waiting.call_id,
+            waiting.tool,
+            "stale",
+            f"{name} changed: this edit no longer applies",
+            "",
+            "",
+            asker=self._asker,
+            paths=paths,
+            round=partial(self._round, waiting),
+        )
+
+    def _question(self, waiting: _Waiting) -> Question:
+        case, ruling = waiting.asked
         intent = waiting.intent
         return Question(
             self._call_id or waiting.call_id,
@@ -437,6 +540,8 @@ class Gate:
             losses=intent.losses,
             counts=intent.counts,
             asker=self._asker,
+            paths=intent.paths if intent.effect == "write" else (),
+            updated=waiting.is_outdated or waiting.is_updated,
             round=partial(self._round, waiting),
         )
 
@@ -447,24 +552,37 @@ class Gate:
         number, total = waiting.place.count()
         return Round(number, max(total, number, 1 + len(others)), tuple(each.question for each in others))
 
-    async def _decide(self, question: Question, intent: Intent, case: _Case, ruling: Ruling) -> None:
-        """Ask the user.
+    async def _answer_to(self, waiting: _Waiting) -> Answer | None:
+        """The user's answer; None if the question is outdated before.
 
         Raises:
-            RefusedError: the user has declined it, or cannot be asked.
+            RefusedError: no user can be asked.
         """
         ask = self._ask()
         if ask is None:
-            raise self._unasked(case, intent)
+            raise self._unasked(waiting.asked[0], waiting.intent)
         self._state.trouble = ""
-        answer = await ask(question)
-        if answer is None:
-            raise self._unasked(case, intent)
+        outdated = waiting.outdated
+        answer = await _unless(outdated, ask(waiting.question))
+        if answer is None and not outdated.done():
+            raise self._unasked(waiting.asked[0], waiting.intent)
+        return answer
+
+    async def _settle(self, waiting: _Waiting, answer: Answer) -> None:
+        """Act upon the answer.
+
+        Raises:
+            DeclinedError: the user has declined the call.
+            ToolError: it can no longer be done, which the user knows.
+        """
+        intent = waiting.intent
         if not answer.allow:
             raise _declined(intent, answer.reason)
+        if waiting.problem:
+            raise waiting.problem
         if self._caution(intent):
             self._state.caution, self._state.cautioned = "", True
-        await self._grant(answer.scope, question, intent, case, ruling)
+        await self._grant(answer.scope, waiting.question, intent, *waiting.asked)
 
     async def _grant(
         self, scope: Scope, question: Question, intent: Intent, case: _Case, ruling: Ruling
@@ -645,7 +763,7 @@ class Gate:
         return True
 
 
-async def _unless(signal: asyncio.Future[None], work: Coroutine[Any, Any, T]) -> T | None:
+async def _unless(signal: asyncio.Future[None], work: Awaitable[T]) -> T | None:
     """The result of `work`; None if the signal comes first, which ends the work."""
     task = asyncio.ensure_future(work)
     try:

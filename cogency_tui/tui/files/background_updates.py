@@ -6,8 +6,9 @@ once, and at most about once a second.
 
 import asyncio
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from textual.screen import Screen
@@ -48,6 +49,7 @@ class FileCommands(FeatureCommands):
         self._stale = asyncio.Event()
         self._previewed = ""
         self._known: FileTree | None = None
+        self._also: frozenset[str] = frozenset()
 
     def handlers(self) -> dict[str, Handler]:
         return {}
@@ -115,7 +117,17 @@ class FileCommands(FeatureCommands):
                 self._tree.forget(path)
             else:
                 self._tree.list_directory(path, entries or [])
-        self._project.follow(self._tree.open_directories)
+        self._follow()
+
+    def follow_files(self, paths: Iterable[Path]) -> None:
+        """Watch the directories of these files as well, in place of those given before."""
+        root = self._workspace.root
+        inside = [path.relative_to(root) for path in paths if path.is_relative_to(root)]
+        self._also = frozenset(path.parent.as_posix() if path.parent.parts else ROOT for path in inside)
+        self._follow()
+
+    def _follow(self) -> None:
+        self._project.follow({*self._tree.open_directories, *self._also})
 
     async def _watch(self) -> None:
         async for changed in self._project.changes():
@@ -128,6 +140,7 @@ class FileCommands(FeatureCommands):
                 await self._preview(self._previewed, again=True)
             self.refresh()
             self._changed()
+            await self._bridge.files_changed()
 
     async def _store_marks(self) -> None:
         while True:

@@ -219,6 +219,9 @@ class QuestionPanel(Vertical, can_focus=True):
         self._shown = False
         """True if the terminal has taken the question: one that was never shown cannot be answered."""
         self.answered = False
+        """True once the question takes no answer any more."""
+        self.is_given = False
+        """True once the user has answered."""
         self.clock = clock
         self._accepts_from = clock() + self._pause
         self._entered = False
@@ -529,9 +532,14 @@ class QuestionPanel(Vertical, can_focus=True):
 
     def _give(self, answer: Answer) -> None:
         if not self.answered:
-            self.answered = True
-            self._show_deaf(True)
+            self.is_given = True
+            self.withdraw()
             self._hands.answered(answer)
+
+    def withdraw(self) -> None:
+        """Take no answer any more."""
+        self.answered = True
+        self._show_deaf(True)
 
     def action_back(self) -> None:
         """Leave the reason; without one, stop the turn."""

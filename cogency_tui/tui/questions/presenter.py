@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from cogency_tui.tui.questions.panel import QuestionPanel
 
 _LINGER = 0.15
-"""Seconds for which an answered question stays: the next one mostly follows at once, in the same place."""
+"""Seconds for which an answered or withdrawn question stays: mostly the next one follows at once, in the same
+place."""
 
 
 _ABOVE = "#prompt-box, #footer"
@@ -81,7 +82,12 @@ class Questions:
         """Remove the questions whose answers are no longer needed."""
         for asked in [each for each in self._asked if each.answer.done()]:
             self._settle(asked)
-        self.place()
+        if self._panel is not None and not self._asked:
+            # The same question may follow at once, about a file that has changed.
+            self._panel.withdraw()
+            self._screen.set_timer(_LINGER, self._remove_answered)
+        else:
+            self.place()
 
     def place(self) -> None:
         """Show the first question on the screen on top, in a dialog as one line; remove it from any other."""
@@ -149,7 +155,7 @@ class Questions:
                     self._has_escape,
                     self._show_cursor if top is self._screen else lambda _shown: None,
                 )
-                follows, away = old is not None and old.answered, top is not self._screen
+                follows, away = old is not None and old.is_given, top is not self._screen
                 self._panel = panel = QuestionPanel(asked.question, hands, follows=follows, away=away)
                 self._mount(panel, top, after=old)
             if old is not None:

@@ -29,6 +29,10 @@ SHORTEST = 2
 """The level of the shortest labels."""
 
 
+_UPDATED = "File changed since · diff updated"
+_STALE = "Continue reports this to the agent, which can read the file again."
+
+
 class Reply(msgspec.Struct, frozen=True):
     """A possible answer: its key, its label, and its `action`. `shorter` are labels for less room; the last
     does not describe how far the answer reaches beyond this one call, which `reach` does.
@@ -63,6 +67,10 @@ def draw_question(
     for loss in question.losses:
         lines += wrap([Segment(reveal(loss.sentence), styles("bad", attributes="bold"))], width)
         subject = range(subject.start, len(lines))
+    if question.updated:
+        lines += wrap([Segment(_UPDATED, styles("edit"))], width)
+    if question.effect == "stale":
+        lines += wrap([Segment(_STALE, styles("dim"))], width)
     if question.explanation:
         lines += wrap([Segment(reveal(question.explanation), styles("dim"))], width)
     for answer in answers_to(question) if reaches else ():
@@ -183,6 +191,8 @@ def answers_to(question: Question) -> list[Reply]:
     """The answers to a question: no yes wider than it offers; "always" with the rule that is stored."""
     if question.effect == "changed":
         return [Reply("y", "Keep", "answer(True, 'once')"), *refusals_of(question)]
+    if question.effect == "stale":
+        return [Reply("y", "Continue", "answer(True, 'once')"), *refusals_of(question)]
     answers = [Reply("y", "Yes", "answer(True, 'once')")]
     if question.turn:
         answers.append(Reply("a", "All edits this turn", "answer(True, 'turn')"))
@@ -239,7 +249,8 @@ def refusals_of(question: Question) -> list[Reply]:
     """The refusals."""
     if question.effect == "changed":
         return [Reply("n", "Revert", "answer(False, 'once')"), STOP]
-    return [Reply("n", "No", "answer(False, 'once')"), _WHY, STOP]
+    label = "Decline" if question.effect == "stale" else "No"
+    return [Reply("n", label, "answer(False, 'once')"), _WHY, STOP]
 
 
 def answers_unread(question: Question) -> list[Reply]:

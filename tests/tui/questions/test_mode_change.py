@@ -67,7 +67,7 @@ async def test_a_wider_mode_approves_all_questions_that_it_would_not_ask(project
         assert question_of(pilot) is None
         assert states_of(pilot) == ["done"] * 3
         assert told(pilot) == "edits: 3 questions approved"
-        assert main_of(pilot).focused is prompt_of(pilot)
+        await until(pilot, lambda: main_of(pilot).focused is prompt_of(pilot))
 
 
 async def test_a_question_that_the_wider_mode_asks_as_well_stays_open_with_the_focus(project: Path) -> None:
