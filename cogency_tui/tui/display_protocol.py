@@ -51,6 +51,10 @@ class Display(Protocol):
         """Keep a unit and what is above it in sight while the conversation follows its end; None for none."""
         ...
 
+    def select_call(self, unit: int) -> None:
+        """Select the call that is unit `unit` in the tool calls pane, where that is shown."""
+        ...
+
     def go_to_unit(self, unit: int) -> None:
         """Scroll the conversation to a unit and focus it."""
         ...

@@ -106,7 +106,6 @@ class MainDisplay(Display):
                 self._screen.query_one(ToolCalls).go_to(cursor.unit)
 
     def select_call(self, unit: int) -> None:
-        """Select the call that is unit `unit` in the tool calls pane, where that is shown."""
         if "calls" in self._screen.query_one(Panes).shown(self._screen.size.width):
             self._screen.query_one(ToolCalls).select(unit)
 

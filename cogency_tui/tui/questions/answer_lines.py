@@ -8,7 +8,6 @@ from textual import events
 from textual.message import Message
 
 from cogency_tui.tui.kit.bar import Bar
-from cogency_tui.tui.kit.keys import key_name
 from cogency_tui.tui.kit.line_view import LineView
 from cogency_tui.tui.kit.lines import Line, cells, fit
 from cogency_tui.tui.kit.number_format import plural
@@ -78,9 +77,9 @@ class Answers(LineView):
 
     def select(self, step: int) -> None:
         """Select the next answer, or the one before; the first if none is selected."""
-        chosen = self.selected
-        at = self._answers.index(chosen) + step if chosen else 0 if step > 0 else -1
-        self._selected = self._answers[at % len(self._answers)].action
+        chosen, answers = self.selected, [each for each in self._answers if each.key]
+        at = answers.index(chosen) + step if chosen else 0 if step > 0 else -1
+        self._selected = answers[at % len(answers)].action
         self.refresh()
 
     def unselect(self) -> None:
@@ -112,12 +111,14 @@ class Answers(LineView):
         at = 0
         for start, end, answer, label in row:
             yield Segment(" " * (start - at), styles("text", "raised"))
-            dim = (self.deaf and answer is not self._hint) or self._hint not in (None, answer)
+            dim = not answer.key or (self.deaf and answer is not self._hint)
+            dim = dim or self._hint not in (None, answer)
             role, mark = ("dim", "") if dim else ("text", "bold")
             if answer.action == self._selected and not dim:
                 mark = "bold reverse"
-            yield Segment(key_name(answer.key), styles(role, "raised", mark))
-            yield Segment(f" {label}", styles(role, "raised", mark if "reverse" in mark else ""))
+            yield Segment(answer.head[:-1], styles(role, "raised", mark))
+            label = answer.head[-1:] + label
+            yield Segment(label, styles(role, "raised", mark if "reverse" in mark else ""))
             at = end
 
     def on_resize(self) -> None:
@@ -126,7 +127,7 @@ class Answers(LineView):
     def on_click(self, event: events.Click) -> None:
         rows = self._laid(self.text_width)
         for start, end, answer, _label in rows[event.y] if event.y < len(rows) else ():
-            if start <= event.x - self.MARGIN < end:
+            if answer.action and start <= event.x - self.MARGIN < end:
                 self.post_message(self.Chosen(answer.action))
 
 
@@ -159,7 +160,7 @@ def _rows_at(level: int, answers: Sequence[Reply], width: int, gap: int) -> list
     rows: list[list[_Span]] = [[]]
     at = 0
     for answer in answers:
-        key = cells(key_name(answer.key)) + 1
+        key = cells(answer.head)
         label = fit(answer.labelled(level), max(1, width - key))
         size = key + cells(label)
         if rows[-1] and at + gap + size > width:

@@ -39,11 +39,11 @@ from cogency_tui.tui.questions.announcement import Announcement
 from cogency_tui.tui.questions.answer_lines import Answers, MoreLine, rows_of
 from cogency_tui.tui.questions.question_lines import (
     ENTER,
-    LOOKING,
     REASONING,
     RETURN,
     SMALLEST,
     Reply,
+    answers_looking,
     answers_to,
     answers_unread,
     draw_question,
@@ -86,7 +86,8 @@ _SCOPES: Mapping[str, Scope] = {"turn": "turn", "conversation": "conversation", 
 class Hands:
     """Functions that a panel calls: with the answer, with input that is not meant for it, and where the user
     stops the turn. `is_drafting` returns whether that input has begun a text, and `has_escape` whether this
-    has a use for Esc. `show_cursor` shows whether input goes there.
+    has a use for Esc. `show_cursor` shows whether input goes there, and `shown` gets the question that is
+    shown, which may be one that waits.
     """
 
     answered: Callable[[Answer], object]
@@ -95,6 +96,7 @@ class Hands:
     is_drafting: Callable[[], bool] = lambda: False
     has_escape: Callable[[], bool] = lambda: False
     show_cursor: Callable[[bool], object] = lambda _shown: None
+    shown: Callable[[Question], object] = lambda _question: None
 
 
 class QuestionPanel(Vertical, can_focus=True):
@@ -301,7 +303,7 @@ class QuestionPanel(Vertical, can_focus=True):
     @property
     def _possible(self) -> Sequence[Reply]:
         if self._looked_at:
-            return LOOKING
+            return answers_looking(self.question)
         if self._body.is_seen:
             return answers_to(self.question)
         return refusals_of(self.question)[:1] if self._is_too_small else answers_unread(self.question)
@@ -601,6 +603,14 @@ class QuestionPanel(Vertical, can_focus=True):
         body.forget()
         body.jump(0)
         self._offer()
+        self._hands.shown(self._question_shown)
+
+    @property
+    def _question_shown(self) -> Question:
+        """The asked question, or the waiting one that is shown instead."""
+        waiting = self.question.round().waiting
+        looks = 0 < self._looked_at <= len(waiting)
+        return waiting[self._looked_at - 1] if looks else self.question
 
     def action_scroll(self, lines: int) -> None:
         body = self._body
@@ -617,10 +627,8 @@ class QuestionPanel(Vertical, can_focus=True):
     def _draw(self, width: int, styles: ThemeStyles) -> Drawing:
         if self._is_too_small:
             return draw_too_small(width, styles)
-        waiting = self.question.round().waiting
-        if 0 < self._looked_at <= len(waiting):
-            looked_at = draw_question(waiting[self._looked_at - 1], width, styles, rows=self._rows)
-            return Drawing(looked_at.lines, range(0))
+        if (other := self._question_shown) is not self.question:
+            return Drawing(draw_question(other, width, styles, rows=self._rows).lines, range(0))
         self._looked_at = 0
         return draw_question(self.question, width, styles, rows=self._rows - 1, reaches=self._omits_reach)
 

@@ -20,7 +20,7 @@ from cogency_tui.tui.prompt.prompt import Prompt
 from cogency_tui.tui.terminal.title_and_notifications import State
 
 if TYPE_CHECKING:
-    from cogency_tui.agent.permissions.gate import Answer
+    from cogency_tui.agent.permissions.gate import Answer, Question
     from cogency_tui.tui.questions.announcement import Announcement
     from cogency_tui.tui.questions.panel import QuestionPanel
 
@@ -154,10 +154,12 @@ class Questions:
                     self._is_drafting,
                     self._has_escape,
                     self._show_cursor if top is self._screen else lambda _shown: None,
+                    self._show_call,
                 )
                 follows, away = old is not None and old.is_given, top is not self._screen
                 self._panel = panel = QuestionPanel(asked.question, hands, follows=follows, away=away)
                 self._mount(panel, top, after=old)
+                self._show_call(asked.question)
             if old is not None:
                 # Only once it is in no frame any more: Textual would draw it without a screen.
                 old.display = False
@@ -208,7 +210,15 @@ class Questions:
             found[1].decide()
             self._display.touch({found[0]})
             self._display.hold(None)
+        if not self._asked and (calls := self._display.transcript.calls):
+            # The newest call: the pane follows new ones again.
+            self._display.select_call(calls[-1])
         self._changed("waiting" if self._asked else "working")
+
+    def _show_call(self, question: "Question") -> None:
+        """Select the call of a question in the tool calls pane."""
+        if found := self._display.transcript.call_with(question.call_id):
+            self._display.select_call(found[0])
 
     def _is_drafting(self) -> bool:
         """Return whether the prompt has text, to which letters therefore belong."""

@@ -34,8 +34,10 @@ _STALE = "Continue reports this to the agent, which can read the file again."
 
 
 class Reply(msgspec.Struct, frozen=True):
-    """A possible answer: its key, its label, and its `action`. `shorter` are labels for less room; the last
-    does not describe how far the answer reaches beyond this one call, which `reach` does.
+    """A possible answer: its key, its label, and its `action`; without a key, a remark beside the answers.
+
+    `shorter` are labels for less room; the last does not describe how far the answer reaches beyond this one
+    call, which `reach` does.
     """
 
     key: str
@@ -43,6 +45,11 @@ class Reply(msgspec.Struct, frozen=True):
     action: str
     shorter: tuple[str, ...] = ()
     reach: str = ""
+
+    @property
+    def head(self) -> str:
+        """The key as it is shown, with the space after it."""
+        return f"{key_name(self.key)} " if self.key else ""
 
     def labelled(self, level: int) -> str:
         """The label at a level: 0 is the longest."""
@@ -263,11 +270,15 @@ _WHY = Reply("r", "No, and say why", "reason", ("Say why",))
 STOP = Reply("escape", "Stop", "back")
 """Stops the whole turn."""
 
-LOOKING = (
-    Reply("left_square_bracket", "Previous question", "look(-1)", ("Previous", "Previous")),
-    STOP,
-)
-"""The answers while another waiting question is shown, which cannot be answered yet."""
+_PREVIOUS = Reply("left_square_bracket", "Previous question", "look(-1)", ("Previous", "Previous"))
+
+
+def answers_looking(question: Question) -> list[Reply]:
+    """The answers while another waiting question is shown, which cannot be answered before `question`."""
+    number = question.round().number
+    remark = Reply("", f"Answer question {number} first", "", (f"Answer {number} first",) * 2)
+    return [_PREVIOUS, STOP, remark]
+
 
 RETURN = Reply("f6", "to answer", "take_focus", ("to answer", "answer"))
 """The hint while the focus is elsewhere."""
@@ -307,5 +318,5 @@ TIGHT_GAP = 2
 
 def tight_width(answers: Sequence[Reply]) -> int:
     """The cells of the answers in one row, with their shortest labels."""
-    sizes = [cells(f"{key_name(answer.key)} {answer.labelled(SHORTEST)}") for answer in answers]
+    sizes = [cells(answer.head + answer.labelled(SHORTEST)) for answer in answers]
     return sum(sizes) + TIGHT_GAP * (len(sizes) - 1)

@@ -43,11 +43,13 @@ def shell(command: str) -> dict[str, Any]:
 
 
 @asynccontextmanager
-async def asking(project: Path, *calls: dict[str, Any]) -> AsyncGenerator[Pilot[Any]]:
+async def asking(
+    project: Path, *calls: dict[str, Any], size: tuple[int, int] = (110, 40)
+) -> AsyncGenerator[Pilot[Any]]:
     """The first of these calls, which the agent makes at once, is asked about, and the others wait."""
     provider = ScriptedProvider(f"<execute>{json.dumps(calls)}</execute>", "Done.", size=10_000)
     agent = Agent(provider, project=project, data=project.parent / "data", settings=Settings())
-    async with at_work(agent, (110, 40)) as pilot:
+    async with at_work(agent, size) as pilot:
         await send(pilot, "go")
         panel = await asked(pilot)
         await until(pilot, lambda: len(panel.question.round().waiting) == len(calls) - 1)
