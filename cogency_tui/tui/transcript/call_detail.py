@@ -16,7 +16,7 @@ from cogency_tui.tui.kit.code import SourceLayout
 from cogency_tui.tui.kit.command_output import Output, OutputLines
 from cogency_tui.tui.kit.diff import DiffLayout
 from cogency_tui.tui.kit.lazy_text_layout import Fixed, GrowingText, LayoutBlock, LazyLayout, Stack
-from cogency_tui.tui.kit.lines import BLANK, CONTINUATION, Line, cells, chop, fit, fold, width_of, wrap
+from cogency_tui.tui.kit.lines import BLANK, CONTINUATION, Line, cells, fit, fold, width_of, wrap
 from cogency_tui.tui.kit.number_format import duration, plural, size
 from cogency_tui.tui.theme_styles import ThemeStyles
 from cogency_tui.tui.transcript.call_unit import GLYPHS, ROLES, CallUnit
@@ -372,10 +372,12 @@ class _StepLines:
 
     def line(self, y: int) -> Line:
         step, styles = self._call.steps()[y], self._theme_styles
-        outcome = f"  {one_line(step.outcome)}" if step.outcome else ""
+        state, outcome = self._call.state_of(step), f"  {one_line(step.outcome)}" if step.outcome else ""
+        text = fit(one_line(step.text), self._width - 2)
+        outcome = fit(outcome, self._width - 2 - cells(text)).rstrip(" ")
         segments = [
-            Segment(f"{GLYPHS[step.state]} ", styles(ROLES[step.state])),
-            Segment(one_line(step.text), styles("text")),
+            Segment(f"{GLYPHS[state]} ", styles(ROLES[state])),
+            Segment(text, styles("text")),
             Segment(outcome, styles("dim")),
         ]
-        return chop(segments, self._width)[0]
+        return Line(segments)

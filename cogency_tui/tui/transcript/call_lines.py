@@ -218,11 +218,13 @@ def waiting_row(
     return _row(head, call.subject, styles("dim", on), right, width, styles("text", on))
 
 
-def step_row(step: CallStep, width: int, styles: ThemeStyles, *, frame: int, on: str = "surface") -> Line:
+def step_row(
+    step: CallStep, state: State, width: int, styles: ThemeStyles, *, frame: int, on: str = "surface"
+) -> Line:
     """Draw a call within a call, on a line below it."""
-    head = [Segment(f"  {_glyph(step.state, frame)} ", styles(ROLES[step.state], on))]
-    word = "" if step.state == "done" else step.state
-    right = _Columns(time=Segment(word, styles(ROLES[step.state], on)))
+    head = [Segment(f"  {_glyph(state, frame)} ", styles(ROLES[state], on))]
+    word = "" if state == "done" else state
+    right = _Columns(time=Segment(word, styles(ROLES[state], on)))
     subject = Subject(one_line(step.text), is_path=False)
     return _row(head, subject, styles("dim", on), right, width, styles("text", on))
 

@@ -246,6 +246,10 @@ class CallUnit(msgspec.Struct):
         """The calls within this one, of a sub-agent or a workflow."""
         return self._steps
 
+    def state_of(self, step: CallStep) -> State:
+        """The state of a call within this one: while a sub-agent waits for the user, so do its calls."""
+        return "waiting" if (self.state, step.state) == ("waiting", "running") else step.state
+
     @property
     def growing(self) -> str:
         """The name of the text argument that is being written; empty if there is none."""

@@ -1,16 +1,19 @@
 """The agents of a conversation while they work."""
 
 import asyncio
+import re
 from collections.abc import Collection
 from pathlib import Path
+from typing import Any
 
 import pytest
+from textual.pilot import Pilot
 
 from cogency_tui.agent.subagent_tree import AgentNode, SubagentTree
 from cogency_tui.tui.questions.panel import QuestionPanel
 from cogency_tui.tui.subagents.details import PromptView
 from cogency_tui.tui.subagents.screen import AgentsScreen
-from tests.tui.driving import answer, app_over, asked, conversation_of, finished, send, shown, until
+from tests.tui.driving import answer, app_over, asked, calls_of, conversation_of, finished, send, shown, until
 from tests.tui.review.stage import answered
 from tests.tui.subagents.stage import REPLIES, HeldModel, Watcher, delegating
 
@@ -170,6 +173,27 @@ async def test_the_question_of_a_sub_agent_is_asked_on_this_screen(project: Path
         assert (project / "src/app.py").read_text() == "x = 2\n"
         await agents.until(lambda: any(line.endswith("+1 −1") for line in agents.tree))
     await agent.close()
+
+
+@pytest.mark.usefixtures("short_pause")
+async def test_the_calls_of_a_sub_agent_wait_in_the_tool_calls_pane_with_its_question(project: Path) -> None:
+    agent = delegating(project, permissions="ask")
+    async with app_over(agent).run_test(size=(160, 45), notifications=True) as pilot:
+        await send(pilot, "Fix the price")
+        await asked(pilot)
+        row = next(line for line in shown(calls_of(pilot)).splitlines() if "? agent" in line[:12])
+        assert row.endswith("waiting")
+        assert not re.search("[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏] (edit|agent)", steps_of(pilot))
+        assert re.search(r"\? agent editor +waiting", steps_of(pilot))
+        await answer(pilot, "y")
+        await answer(pilot, "n")
+        await finished(pilot)
+    await agent.close()
+
+
+def steps_of(pilot: Pilot[Any]) -> str:
+    """The rows of calls within calls."""
+    return "\n".join(line for line in shown(calls_of(pilot)).splitlines() if line.startswith("   "))
 
 
 def shown_header(agents: Watcher) -> str:

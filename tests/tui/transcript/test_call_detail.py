@@ -214,6 +214,32 @@ def test_what_a_sub_agent_did_stands_with_its_answer() -> None:
     assert shown[-1] == "all good"
 
 
+def test_the_calls_of_a_sub_agent_are_cut_with_an_ellipsis() -> None:
+    failed = made(
+        call("c", "agent", name="editor"),
+        started("c", "agent"),
+        steps("c", "agent", ("edit", "src/filesize.py", "failed", "Text to replace not found")),
+        steps("c", "agent", ("read", "src/filesize.py", "running", "")),
+    )
+
+    assert "✗ edit src/filesize.py  Text to r…" in text(sheet_of(failed, 34))
+    assert "✗ edit src/filesize.py …" in text(sheet_of(failed, 24))
+    assert "✗ edit src/f…" in text(sheet_of(failed, 13))
+
+
+def test_the_calls_of_a_sub_agent_wait_while_it_waits_for_an_answer() -> None:
+    working = made(
+        call("c", "agent", name="editor"),
+        started("c", "agent"),
+        steps("c", "agent", ("read", "a.py", "done", "1 line"), ("edit", "a.py", "running", "")),
+    )
+    working.ask()
+    assert [working.state_of(step) for step in working.steps()] == ["done", "waiting"]
+    assert "? edit a.py" in text(sheet_of(working))
+    working.decide()
+    assert [working.state_of(step) for step in working.steps()] == ["done", "running"]
+
+
 def test_foreign_text_is_drawn_and_never_obeyed() -> None:
     hostile = made(
         call("c", "evil\x1b[2J", query="v\u202e\x07"),
