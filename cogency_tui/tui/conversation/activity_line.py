@@ -93,11 +93,16 @@ class LiveLine(Bar):
         self._following = True
         self._new = 0
         self._queued = 0
+        self._key = "Esc"
 
-    def work(self, activity: Activity | None, elapsed: float, frame: int, queued: int) -> None:
-        """Show the activity (or none), its duration in seconds, and the number of queued messages."""
-        if queued != self._queued:
-            self._queued = queued
+    def work(
+        self, activity: Activity | None, elapsed: float, frame: int, queued: int, *, key: str = "Esc"
+    ) -> None:
+        """Show the activity (or none), its duration in seconds, the number of queued messages, and the `key`
+        that interrupts.
+        """
+        if (queued, key) != (self._queued, self._key):
+            self._queued, self._key = queued, key
             self.refresh()
         shown = activity if elapsed > PATIENCE else None
         if shown or self._activity:
@@ -132,7 +137,7 @@ class LiveLine(Bar):
             Segment(f" {fit(activity.text, width - len(time) - 2)}{time}", styles("dim")),
         ]
         written = [Segment(f" · {activity.tokens}", styles("dim"))] if activity.tokens else []
-        hint = [Segment("   ", styles()), *draw_key("Esc", "to interrupt", styles)]
+        hint = [Segment("   ", styles()), *draw_key(self._key, "to interrupt", styles)]
         for part in ([*written, *hint], hint):
             if width_of(shown) + width_of(part) <= width:
                 return [*shown, *part]

@@ -145,7 +145,7 @@ class MainScreen(PartialScreen[None]):
         transcript = self._display.transcript if self._open else None
         return Hints(
             [
-                *(["step_back"] if self.bridge.working else []),
+                *(["step_back"] if self.bridge.working and not self.query_one(Prompt).leaves_insert else []),
                 *(["switch_conversation"] if any(self.query_one(StatusBar).background) else []),
                 *(["command('review')"] if transcript and transcript.changes() else []),
                 "command('cycle_permissions')",

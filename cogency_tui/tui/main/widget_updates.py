@@ -177,8 +177,9 @@ class MainDisplay(Display):
         elif started is not None:
             activity = describe_activity(self.transcript, model, now)
         elapsed = now - started if started is not None else 0.0
-        line = self._screen.query_one(LiveLine)
-        line.work(activity, elapsed, self._frame, len(self._bridge.queue))
+        line, queued = self._screen.query_one(LiveLine), len(self._bridge.queue)
+        key = "Esc Esc" if self._screen.query_one(Prompt).leaves_insert else "Esc"
+        line.work(activity, elapsed, self._frame, queued, key=key)
 
     def _admit_calls(self) -> None:
         """Let the tool calls pane open by itself once there is a call."""

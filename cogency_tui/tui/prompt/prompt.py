@@ -218,6 +218,11 @@ class Prompt(ChipArea):
         """Vim's mode; None while its keys are off."""
         return None if self._vim is None else self._vim.mode
 
+    @property
+    def leaves_insert(self) -> bool:
+        """True if Esc leaves Vim's insert mode."""
+        return self.has_focus and self.vim_mode == "insert"
+
     def use_vim(self, *, on: bool) -> None:
         """Turn Vim's keys on or off."""
         if on == (self._vim is not None):

@@ -12,6 +12,7 @@ from cogency_tui.agent.agent import Agent
 from cogency_tui.store.prompt_text import Written
 from cogency_tui.tui.conversation.rewind import RewindScreen
 from cogency_tui.tui.help.screen import HelpScreen
+from cogency_tui.tui.kit.footer import Footer
 from cogency_tui.tui.main.screen import MainScreen
 from cogency_tui.tui.palette import Palette
 from cogency_tui.tui.recall.screen import RecallScreen
@@ -22,6 +23,7 @@ from tests.tui.driving import (
     at_work,
     conversation_of,
     finished,
+    live_line_of,
     main_of,
     prompt_of,
     seen,
@@ -302,6 +304,20 @@ async def test_what_is_typed_in_another_pane_or_mentioned_is_inserted(project: P
         conversation_of(pilot).focus()
         await pilot.press("z")
         await until(pilot, lambda: prompt_of(pilot).text == "onez")
+
+
+async def test_the_key_that_interrupts_is_named_as_the_mode_has_it(project: Path) -> None:
+    agent = agent_in(project, [paused])
+    async with app_over(agent).run_test(size=(120, 30)) as pilot:
+        await type_keys(pilot, "go⟨enter⟩")
+        await until(pilot, lambda: "Esc Esc to interrupt" in shown(live_line_of(pilot)))
+        await until(pilot, lambda: "Esc interrupt" not in shown(main_of(pilot).query_one(Footer)))
+        await pilot.press("escape")
+        await until(pilot, lambda: "   Esc to interrupt" in shown(live_line_of(pilot)))
+        await until(pilot, lambda: "Esc interrupt" in shown(main_of(pilot).query_one(Footer)))
+        assert main_of(pilot).bridge.working
+        await pilot.press("escape")
+        await finished(pilot)
 
 
 async def test_a_text_is_edited_in_its_mode_while_a_question_waits(project: Path) -> None:
