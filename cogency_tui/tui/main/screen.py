@@ -616,7 +616,7 @@ class MainScreen(PartialScreen[None]):
         from cogency_tui.tui.switcher.rows import describe_quit
 
         if running := self._open_conversations.running:
-            self.quit_question = Confirmation(describe_quit(running))
+            self.quit_question = Confirmation(describe_quit(running, self._features.questions.count))
             app_of(self).push_screen(self.quit_question, lambda yes: app_of(self).exit() if yes else None)
         else:
             app_of(self).exit()

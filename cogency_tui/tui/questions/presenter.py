@@ -118,6 +118,11 @@ class Questions:
             dialog.mount(self._line)
 
     @property
+    def count(self) -> int:
+        """The number of questions that wait for an answer."""
+        return 1 + len(self._asked[0].question.round().waiting) if self._asked else 0
+
+    @property
     def has_focus(self) -> bool:
         """True if the question on the main screen has the focus."""
         panel = self._panel

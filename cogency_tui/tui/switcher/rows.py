@@ -130,10 +130,13 @@ def describe_news(row: OpenConversation) -> str:
     return f"{name} {'failed' if row.condition == 'failed' else 'is done'}."
 
 
-def describe_quit(rows: Sequence[OpenConversation]) -> str:
-    """The question whether to quit, which interrupts the work in `rows`."""
+def describe_quit(rows: Sequence[OpenConversation], questions: int) -> str:
+    """The question whether to quit, which interrupts the work in `rows`; so many `questions` are open in the
+    conversation that is shown."""
     if len(rows) == 1 and rows[0].current:
-        return "The agent is working. Interrupt it and quit?"
+        if not questions:
+            return "The agent is working. Interrupt it and quit?"
+        return f"{'A question is' if questions == 1 else f'{questions} questions are'} open. Quit anyway?"
     named = [f"“{row.name}”{', waiting for you' * (row.condition == 'waiting')}" for row in rows]
     if len(rows) == 1:
         return f"{named[0]} is still running. Interrupt it and quit?"
