@@ -27,7 +27,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.css.scalar import Scalar
-from textual.screen import Screen
+from textual.screen import ActiveBinding, Screen
 from textual.widget import Widget
 from textual.widgets import Input
 
@@ -453,7 +453,7 @@ class QuestionPanel(Vertical, can_focus=True):
         found = self.screen.active_bindings.get(event.key)
         active = found if found is not None and found.enabled else None
         action = active.binding.action if active is not None and active.node is self else ""
-        if active is not None and active.node is app_of(self):
+        if active is not None and (active.node is app_of(self) or self._is_for_main_screen(event, active)):
             return
         if action == "back" and (self._entered or not self._hands.has_escape()):
             return
@@ -467,6 +467,10 @@ class QuestionPanel(Vertical, can_focus=True):
         elif action in _SCROLLING and not self._entered:
             self._scrolls = True
             self._begin_deaf()
+
+    def _is_for_main_screen(self, event: events.Key, active: ActiveBinding) -> bool:
+        """Return whether a key of the main screen counts at once, since it is no text: Shift+Tab."""
+        return not self._away and active.node is self.screen and not event.is_printable
 
     def _is_for_prompt(self, event: events.Key, action: str, *, bound: bool) -> bool:
         """Return whether a key, `bound` to this `action` if any, is the prompt's."""

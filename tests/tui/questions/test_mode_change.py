@@ -14,6 +14,7 @@ from textual.pilot import Pilot
 from cogency_tui.agent.agent import Agent
 from cogency_tui.config.schema import Settings
 from cogency_tui.tui.permissions.screen import PermissionsScreen
+from cogency_tui.tui.questions import panel as question_panel
 from tests.peers.scripted import ScriptedProvider
 from tests.tui.driving import (
     answer,
@@ -70,6 +71,16 @@ async def test_a_wider_mode_approves_all_questions_that_it_would_not_ask(project
         assert states_of(pilot) == ["done"] * 3
         assert told(pilot) == "edits: 3 questions approved"
         await until(pilot, lambda: main_of(pilot).focused is prompt_of(pilot))
+
+
+async def test_the_mode_changes_even_before_a_question_accepts_keys(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(question_panel, "PAUSE", 600.0)
+    async with asking(project, write("a.txt")) as pilot:
+        await pilot.press("shift+tab")
+        await finished(pilot)
+        assert (project / "a.txt").exists()
 
 
 async def test_a_question_that_the_wider_mode_asks_as_well_stays_open_with_the_focus(project: Path) -> None:
