@@ -38,7 +38,7 @@ from cogency_tui.errors import DeclinedError, ModeError, RefusedError, ToolError
 from cogency_tui.protocol.taint_sources import Sources
 from cogency_tui.tools.base import Effect, Intent
 from cogency_tui.tools.loss import Loss, describe_losses
-from cogency_tui.tools.worker_threads import in_thread
+from cogency_tui.tools.worker_threads import completed, in_thread
 from cogency_tui.workspace.diff import LineCounts
 
 T = TypeVar("T")
@@ -772,7 +772,7 @@ async def _unless(signal: asyncio.Future[None], work: Awaitable[T]) -> T | None:
     finally:
         if not task.done():
             task.cancel()
-            await asyncio.wait([task])
+            await completed(asyncio.wait([task]))
 
 
 def _declined(intent: Intent, words: str) -> DeclinedError:

@@ -24,10 +24,10 @@ from typing import Any, ClassVar
 
 from textual import events
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import ActiveBinding, Binding, BindingType
 from textual.containers import Vertical
 from textual.css.scalar import Scalar
-from textual.screen import ActiveBinding, Screen
+from textual.screen import Screen
 from textual.widget import Widget
 from textual.widgets import Input
 
