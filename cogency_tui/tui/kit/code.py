@@ -28,6 +28,12 @@ _LINES = 2_000
 _GAP = 2
 """Cells between code and the name of its language."""
 
+_FRAME = 2
+"""Cells around each row of code."""
+
+_HANGING, _NARROWEST_HANGING = f"{CONTINUATION} ", 12
+"""The mark of a continuation, and the cells of a row below which there is no room for it."""
+
 _LEXERS = 64
 """The size of the lexer cache: any text may be given as a language."""
 
@@ -184,8 +190,19 @@ class CodeLines:
             self._measure()
 
     def _measure(self) -> None:
-        row, room = self._rows[-1], self._width - 2
-        self._ends.append((self._ends[-1] if self._ends else 0) + len(folds(row, room)))
+        rows = folds(self._rows[-1], *self._rooms)
+        self._ends.append((self._ends[-1] if self._ends else 0) + len(rows))
+
+    @property
+    def _rooms(self) -> tuple[int, int]:
+        """The cells of the first line of a row, and of its continuations."""
+        room = self._width - _FRAME
+        return room, room - len(self._hanging)
+
+    @property
+    def _hanging(self) -> str:
+        """The mark beside a continuation."""
+        return _HANGING if self._width - _FRAME >= _NARROWEST_HANGING else ""
 
     def _drop_last(self) -> None:
         self._rows.pop()
@@ -216,12 +233,13 @@ class CodeLines:
     def _frame(self, row: int, code: list[Segment]) -> list[Line]:
         fill, dim = self._theme_styles("text", "raised"), self._theme_styles("dim", "raised")
         lines: list[Line] = []
-        for line in fold(code, self._width - 2):
-            rest = max(0, self._width - 1 - width_of(line.segments))
+        for line in fold(code, *self._rooms):
+            head = f" {self._hanging}" if lines else " "
+            rest = max(0, self._width - len(head) - width_of(line.segments))
             name = "" if row or lines or self._ruled else self._name(rest)
-            mark = Segment(CONTINUATION, dim) if lines else Segment(" ", fill)
-            segments = [mark, *line.segments, Segment(" " * (rest - cells(name)), fill), Segment(name, dim)]
-            lines.append(Line(segments, line.joint if lines else self._joints[row], 1, len(name)))
+            end = [Segment(" " * (rest - cells(name)), fill), Segment(name, dim)]
+            joint = line.joint if lines else self._joints[row]
+            lines.append(Line([Segment(head, dim), *line.segments, *end], joint, len(head), len(name)))
         return lines
 
     def _name(self, room: int) -> str:
@@ -236,10 +254,6 @@ def padding(name: str, width: int, styles: ThemeStyles, joint: str = "\n") -> Li
     space = ("─" if styles.palette.flat else " ") * (width - cells(label))
     segments = [Segment(space, styles("rule", "raised")), Segment(label, styles("dim", "raised"))]
     return Line(segments, joint, len(space) + len(label))
-
-
-_FRAME = 2
-"""Cells around each row of code."""
 
 
 class SourceLayout(LazyLayout):

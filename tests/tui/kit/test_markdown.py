@@ -252,7 +252,7 @@ def test_a_link_says_where_it_goes_and_is_opened_by_the_terminal(
 
 
 def test_code_is_cut_between_words_if_it_can_be() -> None:
-    assert texts("```\nreturn " + "x" * 30 + " + yyyyy\n```") == [" return " + "x" * 30, "↪+ yyyyy"]
+    assert texts("```\nreturn " + "x" * 30 + " + yyyyy\n```") == [" return " + "x" * 30, " ↪ + yyyyy"]
 
 
 @pytest.mark.parametrize("theme", ["ansi", "mono"])
@@ -264,7 +264,7 @@ def test_code_has_rules_where_surfaces_look_the_same(theme: str) -> None:
 
 
 def test_a_row_that_continues_is_marked_in_its_margin() -> None:
-    assert texts("```\n" + "x" * (WIDTH + 8) + "\n```") == [" " + "x" * (WIDTH - 2), "↪" + "x" * 10]
+    assert texts("```\n" + "x" * (WIDTH + 8) + "\n```") == [" " + "x" * (WIDTH - 2), " ↪ " + "x" * 10]
 
 
 @pytest.mark.parametrize("theme", ["night", "ansi", "mono"])
