@@ -6,6 +6,7 @@ from textual.scrollbar import ScrollBar
 from textual.strip import Strip
 
 from cogency_tui.tui.kit.bar import filtered
+from cogency_tui.tui.kit.lines import Line
 from cogency_tui.tui.kit.typed_app import app_of
 
 
@@ -16,6 +17,7 @@ class ColumnScrollBar(ScrollBar):
         console, (width, height) = app_of(self).console, self.size
         options = console.options.update(width=width, height=height)
         drawn = Segment.apply_style(console.render(self.render(), options), self.rich_style)
-        strips = [Strip([segment], width) for segment in drawn if segment.text != "\n"]
+        lines = (Line([segment]) for segment in drawn if segment.text != "\n")
+        strips = [line.strip(width, self.rich_style) for line in lines]
         strips = [strip.crop(crop.x, crop.right) for strip in strips[crop.y : crop.bottom]]
         return filtered(self, strips)

@@ -442,10 +442,11 @@ class MainScreen(PartialScreen[None]):
         timeout: float | None = None,
         markup: bool = True,
     ) -> None:
-        """Show a notification; of a conversation that is not shown, with its title."""
+        """Show a notification, without markup; of a conversation that is not shown, with its title."""
+        del markup
         if self._open and not self.top.is_active:
             message = f"“{self.title_shown or 'New conversation'}”: {message}"
-        super().notify(message, title=title, severity=severity, timeout=timeout, markup=markup)
+        super().notify(message, title=title, severity=severity, timeout=timeout, markup=False)
 
     def place_question(self) -> None:
         """Show a waiting question on the screen that is on top."""
