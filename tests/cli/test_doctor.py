@@ -94,7 +94,7 @@ def test_a_theme_or_a_key_that_cannot_be_is_found(
 
 def test_what_a_person_changed_in_the_interface_is_counted(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "config.toml"
-    path.write_text('theme = "day"\n[keys]\nrecall = "f9"\nprompt.newline = "f10"\n')
+    path.write_text('theme = "day"\n[keys]\nrecall = "f11"\nprompt.newline = "f10"\n')
     status, findings, _printed = examined(run, COGENCY_CONFIG=str(path))
 
     assert status == 0

@@ -25,7 +25,7 @@ pytestmark = pytest.mark.exhaustive
 Mend = Callable[[], Awaitable[object]]
 FAULTS: dict[str, str] = {
     "full": "Free some space",
-    "locked": "Try again",
+    "locked": "then try again",
     "removed": "Restore it to continue",
     "read-only": "Set COGENCY_DATA",
 }

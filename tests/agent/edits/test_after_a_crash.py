@@ -193,8 +193,8 @@ async def test_what_the_user_did_later_stays(tmp_path: Path, sealed_home: Path, 
             LATER[each](desk, home)
 
     notices, _ = await _crashed(tmp_path, sealed_home, _nothing, later)
-    assert not any("was reverted" in notice for notice in notices)
-    told = " ".join(notice for notice in notices if "Check the change" in notice)
+    assert not any("Reverted an unapproved change" in notice for notice in notices)
+    told = " ".join(notice for notice in notices if "Check these files" in notice)
     assert [SAID[each] for each in TOGETHER[acts] if SAID[each] not in told] == []
 
 
@@ -207,7 +207,7 @@ async def test_what_the_command_did_is_put_back_around_it(
         _write(home / "bin/ls", "evil\n")
 
     notices, found = await _crashed(tmp_path, sealed_home, act, LATER[later])
-    assert any("was reverted" in notice for notice in notices)
+    assert any("Reverted an unapproved change" in notice for notice in notices)
     assert found[".config/nvim/init.lua"] == "old\n"
     assert "bin/ls" not in found
 
@@ -219,7 +219,7 @@ async def test_of_files_that_both_changed_the_users_stay(tmp_path: Path, sealed_
         desk.put("AGENTS.md", "mine\n")
 
     (notice,), found = await _crashed(tmp_path, sealed_home, _evil, later)
-    assert "was reverted" not in notice
+    assert "Reverted an unapproved change" not in notice
     assert found["dot/.bashrc"] == "mine\n"
     assert found["dot/fish/config.fish"] == "evil\n"
     assert found["AGENTS.md"] == "mine\n"
@@ -231,7 +231,7 @@ async def test_what_was_committed_since_stays(tmp_path: Path, sealed_home: Path)
     notices, found = await _crashed(tmp_path, sealed_home, _evil, lambda desk, _home: _commit(desk))
     assert found["AGENTS.md"] == "be evil\n"
     assert found[".bashrc"] == "old\n"
-    assert any("Check the change" in notice and "AGENTS.md" in notice for notice in notices)
+    assert any("Check these files" in notice and "AGENTS.md" in notice for notice in notices)
 
 
 _KILLED = """
@@ -270,4 +270,4 @@ async def test_what_a_command_does_after_it_has_killed_the_program_is_put_back(
     async with store:
         notices = await desk.journal.settle()
     assert path.read_text() == "old\n"
-    assert any("was reverted" in notice and ".bashrc" in notice for notice in notices)
+    assert any("Reverted an unapproved change" in notice and ".bashrc" in notice for notice in notices)

@@ -324,7 +324,7 @@ async def test_both_conversations_list_a_shared_change(
         assert not (desk.root / "theirs").exists()
         capsys.readouterr()
         await EditCommands(desk.store, desk.root, other.conversation, as_json=False).list_all()
-        assert "undone" in capsys.readouterr().out
+        assert "reverted" in capsys.readouterr().out
 
 
 async def test_a_change_that_two_others_recorded_was_not_brought_back_in_between(tmp_path: Path) -> None:

@@ -90,6 +90,6 @@ async def test_themes_are_previewed_in_the_conversation_also_from_the_settings(p
         await pilot.press("end", "enter")
         await until(pilot, lambda: isinstance(pilot.app.screen, ThemePicker))
         await until(pilot, lambda: "explain what this project does" in seen(pilot))
-        assert "nothing changed" not in seen(pilot)
+        assert "all defaults" not in seen(pilot)
         await pilot.press("escape")
-        await until(pilot, lambda: pilot.app.screen is settings and "nothing changed" in seen(pilot))
+        await until(pilot, lambda: pilot.app.screen is settings and "all defaults" in seen(pilot))

@@ -89,7 +89,7 @@ async def test_it_shows_only_keys_that_do_something_and_the_palette_last(project
         await until(pilot, lambda: shown(line).startswith("Enter send"))
 
         # A completion has keys of its own, and so has a dialog, which shows them itself.
-        await pilot.press("backspace", "slash")
+        await pilot.press("backspace", "slash", "down")
         await until(pilot, lambda: shown(line) == "Enter run   Tab accept   Esc close")
         await pilot.press("escape", "backspace", "f1")
         await until(pilot, lambda: isinstance(pilot.app.screen, HelpScreen) and not shown(line))
