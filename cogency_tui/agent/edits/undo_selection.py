@@ -75,7 +75,11 @@ def _record(own: Sequence[Edit], edits: Sequence[Edit]) -> UndoRecord:
         redone = {target.edit for edit in own for target in edit.undoes}
         undos = [edit for edit in edits if edit.id in redone]
     changed = sum(edit.kind != "snapshot" for edit in own)
-    return UndoRecord(last.tool, last.origin.turn, turn_reverted_by(undos, edits), changed)
+    undone = {target.edit for edit in undos for target in edit.undoes}
+    # A restore to a point after an undo reverts that undo.
+    restores = any(edit.id in undone and _is_passive(edit) for edit in edits)
+    turn = 0 if restores else turn_reverted_by(undos, edits)
+    return UndoRecord(last.tool, last.origin.turn, turn, changed)
 
 
 def undone_edits(edits: Sequence[Edit]) -> set[int]:

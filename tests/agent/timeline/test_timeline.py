@@ -267,6 +267,22 @@ async def test_files_are_restored_to_a_point_and_that_can_be_undone(
             await timeline.restore(await timeline.read(), len(past.points) - 1)
 
 
+async def test_a_restore_to_before_an_undo_is_no_other_undo_of_that_turn(
+    make_agent: MakeAgent, project: Path
+) -> None:
+    async with make_agent(write("a.txt", "one\n"), "Done.") as agent:
+        await say(agent, "go")
+        undo = await agent.undo("c")
+        await undo.apply(await undo.of_turn())
+        timeline = agent.timeline("c")
+        past = await timeline.read()
+        plan = await timeline.restore(past, place(past, "result", 0))
+        await timeline.apply(plan.overwriting or plan)
+        assert (project / "a.txt").read_text() == "one\n"
+        undos = (await agent.review("c").changed_lines()).undos
+        assert [each.turn for each in undos] == [1, 0]
+
+
 async def test_a_file_that_only_the_user_has_changed_since_is_restored_by_overwriting_it(
     make_agent: MakeAgent, project: Path
 ) -> None:
