@@ -189,7 +189,9 @@ class Bridge:
             total["estimated"] = True
         self.conversation_id = conversation_id
         is_new_fork = known is not None and known.forked_after is not None
-        self.retryable = transcript.report_failure(is_new_fork=is_new_fork)
+        marks = await self.agent.recall.open_elsewhere()
+        is_elsewhere = any(mark.conversation == conversation_id for mark in marks)
+        self.retryable = transcript.report_failure(may_go_on=is_new_fork or is_elsewhere)
         return transcript, total
 
     async def is_imported(self) -> bool:

@@ -284,14 +284,14 @@ class Transcript:
         self.units[index] = TurnEnd()
         return {index}
 
-    def report_failure(self, *, is_new_fork: bool = False) -> bool:
+    def report_failure(self, *, may_go_on: bool = False) -> bool:
         """Offer to retry the last turn if it failed; return whether it did. One that ended without an answer
-        or an error, as when the program is killed, gets an error, unless it was interrupted, or a new fork
-        ends within it."""
+        or an error, as when the program is killed, gets an error, unless it was interrupted, or `may_go_on`.
+        """
         last = self._last()
         unit = None if last is None else self.units[last]
         is_cut = isinstance(unit, UserMessage) or (isinstance(unit, CallUnit) and not is_own(unit))
-        if is_cut and not is_new_fork and not self._is_cut_off():
+        if is_cut and not may_go_on and not self._is_cut_off():
             for index in self.calls:
                 self.call(index).cut_off()
             self.units.append(Problem(UNANSWERED))

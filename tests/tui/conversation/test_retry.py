@@ -9,6 +9,7 @@ from textual.pilot import Pilot
 from cogency_tui.agent.agent import Agent
 from cogency_tui.config.schema import Settings
 from cogency_tui.errors import NetworkError
+from cogency_tui.store.open_locks import Presence
 from tests.peers.scripted import ScriptedProvider
 from tests.tui.driving import (
     app_over,
@@ -162,4 +163,22 @@ async def test_a_turn_whose_program_was_killed_is_retried_when_the_conversation_
         await pilot.press("enter")
         await until(pilot, lambda: "Here I am." in shown(conversation_of(pilot)))
         assert "retry" not in shown(conversation_of(pilot))
+    await agent.close()
+
+
+async def test_a_turn_that_another_program_works_on_is_no_failure(project: Path, tmp_path: Path) -> None:
+    agent = Agent(
+        ScriptedProvider(), project=project, data=tmp_path / "data", settings=Settings(mode="replay")
+    )
+    store = await agent.store()
+    made = await store.create_conversation(str(project), dialect="xml", provider="scripted", model="m")
+    await store.append(made.id, user("fix it"))
+    await store.append(made.id, call("c1", "edit", file="a.py", old="x", new="y"))
+    other = Presence(agent.data)
+    assert other.enter(made.id, 0.0)
+    async with app_over(agent, conversation_id=made.id).run_test(size=(120, 30)) as pilot:
+        await until(pilot, lambda: "fix it" in shown(conversation_of(pilot)))
+        assert "No response" not in shown(conversation_of(pilot))
+        assert "interrupted" not in shown(conversation_of(pilot))
+    other.leave()
     await agent.close()
