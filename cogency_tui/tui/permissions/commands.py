@@ -21,32 +21,33 @@ class PermissionCommands(FeatureCommands):
     def handlers(self) -> dict[str, Handler]:
         return {"permissions": self.permissions, "cycle_permissions": self.cycle_permissions}
 
-    async def cycle_permissions(self, _argument: str = "") -> None:
+    def cycle_permissions(self, _argument: str = "") -> None:
         """Switch to the next mode, and say what it means; where all edits were allowed, ask about them again
-        first.
+        first. Open questions stay: the mode that is wanted may be further on.
         """
         mode = self._bridge.agent.permissions
         asks_again = mode == "ask" and self._bridge.allows_edits
         step = 0 if asks_again else 1
-        await self._set(PERMISSIONS[(PERMISSIONS.index(mode) + step) % len(PERMISSIONS)])
+        self._switch(PERMISSIONS[(PERMISSIONS.index(mode) + step) % len(PERMISSIONS)])
+        self._describe()
 
-    async def _set(self, mode: str) -> None:
-        """Switch to the mode, and report what it has approved, or what it means."""
+    def _describe(self) -> None:
+        """Say what the mode means."""
         from cogency_tui.config.options import options
 
-        if await self._apply(mode):
-            return
         now: Permissions = self._bridge.agent.permissions
         report = self.warn if now == "auto" else self.say
         report(f"{now}: {options()['permissions'].means[now]}")
 
-    async def _apply(self, mode: str) -> bool:
-        """Switch to the mode; return whether it approves waiting questions. `ask` asks about edits again
-        where all were allowed.
-        """
+    def _switch(self, mode: str) -> None:
+        """Switch to the mode. `ask` asks about edits again where all were allowed."""
         if mode == "ask" and self._bridge.allows_edits:
             self._bridge.ask_about_edits()
         self._choose(mode)
+
+    async def _settle_by(self, mode: str) -> bool:
+        """Switch to the mode; return whether it approves open questions."""
+        self._switch(mode)
         return await self.approve_by_mode()
 
     async def permissions(self, mode: str = "") -> None:
@@ -55,10 +56,11 @@ class PermissionCommands(FeatureCommands):
         from cogency_tui.tui.permissions.screen import PermissionsScreen
 
         if mode:
-            await self._set(mode)
+            if not await self._settle_by(mode):
+                self._describe()
             return
         ledger = Ledger(self._bridge.agent, self._bridge.conversation_id)
-        app_of(self._screen).push_screen(PermissionsScreen(ledger, self._apply), self._closed)
+        app_of(self._screen).push_screen(PermissionsScreen(ledger, self._settle_by), self._closed)
 
     def _closed(self, _answer: None) -> None:
         """Show the mode again: the permission for all edits may have been revoked or restored."""

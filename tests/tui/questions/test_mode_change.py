@@ -1,5 +1,5 @@
-"""A change of the permission mode while questions wait: the mode's own decision settles them, and the open one
-keeps the focus.
+"""A change of the permission mode while questions wait: one that is chosen settles them by its own decision; the
+key that goes from mode to mode settles none. The open one keeps the focus.
 """
 
 import json
@@ -64,7 +64,7 @@ def states_of(pilot: Pilot[Any]) -> list[str]:
 
 async def test_a_wider_mode_approves_all_questions_that_it_would_not_ask(project: Path) -> None:
     async with asking(project, *map(write, FILES)) as pilot:
-        await pilot.press("shift+tab")
+        await main_of(pilot).run_action("command('permissions', 'edits')")
         await finished(pilot)
         assert all((project / file).exists() for file in FILES)
         assert question_of(pilot) is None
@@ -79,8 +79,22 @@ async def test_the_mode_changes_even_before_a_question_accepts_keys(
     monkeypatch.setattr(question_panel, "PAUSE", 600.0)
     async with asking(project, write("a.txt")) as pilot:
         await pilot.press("shift+tab")
+        await until(pilot, lambda: main_of(pilot).agent.permissions == "edits")
+
+
+async def test_the_key_settles_nothing_on_its_way_and_one_answer_lets_the_mode_decide(project: Path) -> None:
+    async with asking(project, *map(write, FILES)) as pilot:
+        panel = await asked(pilot)
+        await pilot.press("shift+tab", "shift+tab", "shift+tab")
+        await until(pilot, lambda: told(pilot).startswith("plan: "))
+        assert question_of(pilot) is panel
+        assert panel.has_focus
+        await pilot.press("shift+tab", "shift+tab")
+        await until(pilot, lambda: told(pilot).startswith("edits: "))
+        assert states_of(pilot)[0] == "waiting"
+        await answer(pilot, "y")
         await finished(pilot)
-        assert (project / "a.txt").exists()
+        assert all((project / file).exists() for file in FILES)
 
 
 async def test_a_question_that_the_wider_mode_asks_as_well_stays_open_with_the_focus(project: Path) -> None:
@@ -88,7 +102,7 @@ async def test_a_question_that_the_wider_mode_asks_as_well_stays_open_with_the_f
     calls = [write(str(outside)), write("a.txt"), write("b.txt")]
     async with asking(project, *calls) as pilot:
         panel = await asked(pilot)
-        await pilot.press("shift+tab")
+        await main_of(pilot).run_action("command('permissions', 'edits')")
         await until(pilot, lambda: told(pilot) == "edits: 2 questions approved")
         assert question_of(pilot) is panel
         assert panel.has_focus
@@ -103,7 +117,7 @@ async def test_auto_leaves_questions_about_losses_open(project: Path) -> None:
     async with asking(project, shell("rm README.md")) as pilot:
         panel = await asked(pilot)
         assert panel.question.losses
-        await pilot.press("shift+tab", "shift+tab")
+        await main_of(pilot).run_action("command('permissions', 'auto')")
         await until(pilot, lambda: told(pilot).startswith("auto: "))
         assert question_of(pilot) is panel
         assert panel.has_focus
