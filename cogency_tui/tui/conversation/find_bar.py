@@ -30,6 +30,7 @@ class FindField(Input):
         _step("down", 1, "find.next_down", show=False),
         _step("up", -1, "find.previous"),
         _step("shift+enter", -1, "find.previous_enter", show=False),
+        _step("shift+tab", -1, "find.previous_tab", show=False),
         Binding(
             "escape",
             "close",

@@ -1,5 +1,5 @@
 """The keys that do something now, read from the bindings: the most useful first, and at the end those to
-close, for help and for the palette, which are dropped last where there is little room.
+close, for help and for the palette, which have up to half of a line.
 
 A widget or screen with many keys implements `KeyHints` to tell which of them do something at present, and
 `KeyLabels` where what one does depends on its state.
@@ -19,7 +19,7 @@ from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.theme_styles import ThemeStyles
 
 _CLOSE, _HELP, _PALETTE = (".back", ".step_back", ".close"), "help", "command_palette"
-"""The ids, or their ends, of the bindings whose keys are dropped last."""
+"""The ids, or their ends, of the bindings whose keys are at the end of the line."""
 
 
 class Hints(NamedTuple):
@@ -30,7 +30,7 @@ class Hints(NamedTuple):
 
 
 class KeyPart(Part, frozen=True):
-    """A key; one that `lasts` is dropped after all others."""
+    """A key; one that `lasts` is at the end of the line, whatever else has room."""
 
     lasts: bool = False
 
@@ -66,11 +66,11 @@ def key_parts(screen: Screen[Any], styles: ThemeStyles) -> list[KeyPart]:
 
 
 def fit_keys(parts: Sequence[KeyPart], width: int) -> list[KeyPart]:
-    """As many parts as fit into `width` cells, and the last in any case. Those that last are dropped from the
-    first, and only after all others, which are dropped from the last."""
+    """As many parts as fit into `width` cells, and the last in any case. Those that last have up to half of
+    that, and drop the one before the last first; the others are dropped from the last."""
     lasting = [part for part in parts if part.lasts]
-    while len(lasting) > 1 and _width_of(lasting) > width:
-        del lasting[0]
+    while len(lasting) > 1 and _width_of(lasting) > width // 2:
+        del lasting[-2]
     shown: list[KeyPart] = []
     for part in parts:
         if part.lasts or _width_of([*shown, part, *lasting]) > width:
@@ -82,7 +82,7 @@ def fit_keys(parts: Sequence[KeyPart], width: int) -> list[KeyPart]:
 def reserved_width(parts: Sequence[KeyPart], width: int) -> int:
     """The cells that keys need in a line of `width` cells, of which they have a third, or what the last one
     takes."""
-    return _width_of(fit_keys([part for part in parts if part.lasts], width // 3))
+    return _width_of(fit_keys([part for part in parts if part.lasts], width * 2 // 3))
 
 
 def _width_of(parts: Sequence[KeyPart]) -> int:
