@@ -61,6 +61,7 @@ class PickerScreen(ListDialog["Chosen | None", Row]):
     def __init__(self, models: ModelList, current: Chosen, *, clock: Callable[[], float] = monotonic) -> None:
         self._note = PickerNote(clock, id="picker-note")
         rows: SelectList[Row] = SelectList(self._draw_row, attrgetter("name"), id="picker-list")
+        rows.notice = "No matching providers."
         super().__init__("picker", "Model", rows, self._note)
         self._models = models
         self._current = current
@@ -202,7 +203,7 @@ class PickerScreen(ListDialog["Chosen | None", Row]):
         self._filtered = text = self._field.value
         words = text.casefold().split()
         if self._provider is None:
-            shown = [each for each in self._providers if _matches(each.name, words)]
+            shown = [each for each in self._providers if _matches(f"{each.name} {each.model}", words)]
             self.rows.show(shown, selected)
             self.heading.state(_count("provider", len(shown), len(self._providers)))
             self._describe(shown[self.rows.selected] if shown else None)
@@ -223,8 +224,8 @@ class PickerScreen(ListDialog["Chosen | None", Row]):
         return draw_model(row, width, styles, on, current=here and row.name == self._current.model)
 
 
-def _matches(name: str, words: list[str]) -> bool:
-    return all(word in name.casefold() for word in words)
+def _matches(text: str, words: list[str]) -> bool:
+    return all(word in text.casefold() for word in words)
 
 
 def _count(noun: str, shown: int, total: int) -> str:

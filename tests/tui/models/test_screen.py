@@ -143,6 +143,15 @@ async def test_the_default_model_is_shown_on_a_narrow_screen(project: Path, size
         assert "key not set" in providers_in(screen)
 
 
+async def test_providers_are_found_by_their_default_models_too(project: Path) -> None:
+    async with at_work(agent_at("http://127.0.0.1:9", project)) as pilot:
+        screen = await picker(pilot)
+        await type_text(pilot, "house")
+        await until(pilot, lambda: [row.name for row in screen.rows.rows] == ["mine"])
+        await type_text(pilot, "x")
+        await until(pilot, lambda: providers_in(screen).strip() == "No matching providers.")
+
+
 @pytest.mark.exhaustive
 async def test_what_the_endpoint_lists_takes_the_place_of_what_is_known(project: Path) -> None:
     may_answer = asyncio.Event()
