@@ -10,7 +10,8 @@ In a low window the answers have two pages: only a key on the page that is shown
 
 A key that does not count goes to the prompt, which has the cursor as long as none does. Those of answers, to
 this or any question, go there only with another key after them: alone they were an answer, and not the
-beginning of a text.
+beginning of a text. The other way round, the letter of an answer counts once no other letter has followed for
+`HOLD`, or for `WIDE_HOLD` if it reaches beyond this call: "actually" allows nothing.
 
 On a screen whose own letters mean something, the panel is one line until the user enters it with F6; then
 its keys alone count, until it is answered or left with F6.
@@ -60,6 +61,10 @@ PAUSE = 0.8
 
 FOLLOWING_PAUSE = 0.35
 """The same after an answer to another question: a key that is pressed twice, or repeats, is no second one."""
+
+WIDE_HOLD, HOLD = 0.25, 0.05
+"""Seconds for which the letter of an answer beyond this one call, or of any other answer, is held back: with
+another letter within them it begins a text."""
 
 _SCROLLING = frozenset(f"scroll({lines})" for lines in (-10, -1, 1, 10))
 _ENTERING = _SCROLLING | {"select(1)", "select(-1)"}
@@ -232,6 +237,8 @@ class QuestionPanel(Vertical, can_focus=True):
         """True while the focus is elsewhere, but in the window."""
         self._reasoning = False
         """True while the user writes a reason for a no."""
+        self._held: tuple[events.Key, str] | None = None
+        """The letter of an answer that is held back, and its action."""
         self._early: list[events.Key] = []
         """Keys of answers that do not count: not passed to the prompt yet."""
         self._scrolls = False
@@ -457,6 +464,8 @@ class QuestionPanel(Vertical, can_focus=True):
             return
         if action == "back" and (self._entered or not self._hands.has_escape()):
             return
+        if self._goes_on(event):
+            return
         if action in _ENTERING and not event.is_printable:
             self._enter()
         elif self._is_for_prompt(event, action, bound=active is not None):
@@ -467,6 +476,46 @@ class QuestionPanel(Vertical, can_focus=True):
         elif action in _SCROLLING and not self._entered:
             self._scrolls = True
             self._begin_deaf()
+        elif action.startswith("answer(") and event.is_printable and not self._entered:
+            event.stop()
+            event.prevent_default()
+            self._hold((event, action))
+
+    def _hold(self, held: tuple[events.Key, str]) -> None:
+        """Give an answer after a moment in which no other letter follows."""
+        self._held = held
+        seconds = HOLD if "'once'" in held[1] else WIDE_HOLD
+        asyncio.get_running_loop().call_later(seconds, self.call_next, self._give_held, held)
+
+    def _goes_on(self, event: events.Key) -> bool:
+        """Handle a key after a letter that is held back: another letter goes on with a text, any other key
+        confirms the answer. Return whether one is held back.
+        """
+        if (held := self._held) is None:
+            return False
+        event.stop()
+        event.prevent_default()
+        if event.is_printable:
+            self._held = None
+            self._begin_deaf()
+            self._passed_on = True
+            for each in (held[0], event):
+                self._hands.typed(each)
+        else:
+            self._give_held(held)
+        return True
+
+    def _give_held(self, held: tuple[events.Key, str]) -> None:
+        """Give the answer that is held back, unless it has turned out to be a text."""
+        if self._held is not held:
+            return
+        self._held = None
+        if (
+            held[1] in {answer.action for answer in self._answers}
+            and self._accepts_keys
+            and not self.answered
+        ):
+            self.call_next(self.run_action, held[1])
 
     def _is_for_main_screen(self, event: events.Key, active: ActiveBinding) -> bool:
         """Return whether a key of the main screen counts at once, since it is no text: Shift+Tab."""
@@ -549,6 +598,7 @@ class QuestionPanel(Vertical, can_focus=True):
 
     def action_back(self) -> None:
         """Leave the reason; without one, stop the turn."""
+        self._held = None
         if self._reasoning:
             self._reason(shown=False)
         else:

@@ -6,7 +6,7 @@ from time import monotonic
 import pytest
 
 from cogency_tui.tui.questions.answer_lines import Answers
-from tests.tui.driving import asked, calls_of, conversation_of, finished, shown, until
+from tests.tui.driving import asked, calls_of, conversation_of, finished, main_of, shown, until
 from tests.tui.questions.test_mode_change import FILES, asking, write
 
 pytestmark = pytest.mark.usefixtures("short_pause")
@@ -33,7 +33,7 @@ async def test_a_waiting_question_says_which_one_to_answer_first_and_shows_its_c
         await pilot.press("left_square_bracket")
         await until(pilot, lambda: "Answer question 1 first" not in shown(answers))
         assert calls_of(pilot).key == first
-        await pilot.press("shift+tab")
+        await main_of(pilot).run_action("command('permissions', 'edits')")
         await finished(pilot)
         await until(pilot, lambda: calls_of(pilot).key == third)
         assert calls_of(pilot).following

@@ -732,6 +732,29 @@ async def test_a_question_that_follows_an_answer_accepts_keys_sooner(
         await until(pilot, lambda: [answer.allow for answer in agent.answers] == [True, False])
 
 
+@pytest.mark.parametrize("text", ["actually", "continue", "yes", "no", "A"])
+async def test_a_text_that_begins_with_the_letter_of_an_answer_is_none(
+    project: Path, monkeypatch: pytest.MonkeyPatch, text: str
+) -> None:
+    # As if it were typed as fast as a person types.
+    monkeypatch.setattr(question_panel, "HOLD", 600)
+    monkeypatch.setattr(question_panel, "WIDE_HOLD", 600)
+    agent = ScriptedAgent(project, [asks(replace(EDIT, pattern="src/**")), respond("on")])
+    async with app_over(agent).run_test(size=(100, 30)) as pilot:
+        await opened(pilot)
+        await send(pilot, "go")
+        panel = await asked(pilot)
+        await until(pilot, lambda: not panel.query_one(Answers).deaf)
+        await pilot.press(*text)
+        if len(text) > 1:
+            await until(pilot, lambda: prompt_of(pilot).text == text)
+            assert agent.answers == []
+        else:
+            # Any other key confirms it.
+            await pilot.press("enter")
+            await until(pilot, lambda: [answer.scope for answer in agent.answers] == ["always"])
+
+
 async def test_the_prompt_has_the_cursor_as_long_as_letters_go_there(project: Path) -> None:
     agent = ScriptedAgent(project, [asks(COMMAND), respond("on")])
     async with app_over(agent).run_test(size=(100, 30)) as pilot:
