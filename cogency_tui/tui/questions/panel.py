@@ -21,9 +21,10 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from time import monotonic
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 from textual import events
+from textual.actions import parse
 from textual.app import ComposeResult
 from textual.binding import ActiveBinding, Binding, BindingType
 from textual.containers import Vertical
@@ -510,12 +511,9 @@ class QuestionPanel(Vertical, can_focus=True):
         if self._held is not held:
             return
         self._held = None
-        if (
-            held[1] in {answer.action for answer in self._answers}
-            and self._accepts_keys
-            and not self.answered
-        ):
-            self.call_next(self.run_action, held[1])
+        allow, scope = cast("tuple[bool, str]", parse(held[1])[2])
+        if self._is_available("answer", (allow, scope)):
+            self.action_answer(allow, scope)
 
     def _is_for_main_screen(self, event: events.Key, active: ActiveBinding) -> bool:
         """Return whether a key of the main screen counts at once, since it is no text: Shift+Tab."""

@@ -727,7 +727,7 @@ async def test_a_question_that_follows_an_answer_accepts_keys_sooner(
         await pilot.press("y")
         await until(pilot, lambda: question_of(pilot) not in (None, first))
         second = await asked(pilot)
-        await until(pilot, lambda: not second.query_one(Answers).deaf)
+        await until(pilot, lambda: second.check_action("answer", (False, "once")))
         await pilot.press("n")
         await until(pilot, lambda: [answer.allow for answer in agent.answers] == [True, False])
 
@@ -744,7 +744,7 @@ async def test_a_text_that_begins_with_the_letter_of_an_answer_is_none(
         await opened(pilot)
         await send(pilot, "go")
         panel = await asked(pilot)
-        await until(pilot, lambda: not panel.query_one(Answers).deaf)
+        await until(pilot, lambda: panel.check_action("answer", (False, "once")))
         await pilot.press(*text)
         if len(text) > 1:
             await until(pilot, lambda: prompt_of(pilot).text == text)
