@@ -40,10 +40,12 @@ from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.questions.announcement import Announcement
 from cogency_tui.tui.questions.answer_lines import Answers, MoreLine, rows_of
 from cogency_tui.tui.questions.question_lines import (
+    BACK,
     ENTER,
     REASONING,
     RETURN,
     SMALLEST,
+    STOP,
     Reply,
     answers_looking,
     answers_to,
@@ -303,10 +305,11 @@ class QuestionPanel(Vertical, can_focus=True):
 
     def _page(self, answers: Sequence[Reply]) -> Sequence[Reply]:
         """The answers for which the window has room."""
-        if not self._is_low or self._is_too_small:
-            return answers
-        first = first_page(answers, self._width)
-        return second_page(answers) if self._second_page and first is not answers else first
+        page = answers
+        if self._is_low and not self._is_too_small:
+            first = first_page(answers, self._width)
+            page = second_page(answers) if self._second_page and first is not answers else first
+        return [BACK if each is STOP and self._away else each for each in page]
 
     @property
     def _possible(self) -> Sequence[Reply]:
@@ -595,10 +598,12 @@ class QuestionPanel(Vertical, can_focus=True):
         self._show_deaf(True)
 
     def action_back(self) -> None:
-        """Leave the reason; without one, stop the turn."""
+        """Leave the reason; without one go back to the screen that has keys of its own, or stop the turn."""
         self._held = None
         if self._reasoning:
             self._reason(shown=False)
+        elif self._away:
+            self.leave()
         else:
             self._hands.stopped()
 

@@ -2,8 +2,8 @@
 
 A question is on whatever full screen is on top. On the main screen it takes the focus, and rows from what it
 is about. On any other, where letters mean something else, it is one line: `? Edit app.py   F6 to answer`, and
-all keys are the screen's. F6 opens it there; then all keys are the question's, until it is answered or F6
-closes it again. Under a dialog, it is one line there, and waits until the dialog is closed.
+all keys are the screen's. F6 opens it there; then all keys are the question's, until it is answered, or F6 or
+Esc closes it again. Under a dialog, it is one line there, and waits until the dialog is closed.
 """
 
 from collections.abc import Callable

@@ -267,8 +267,8 @@ def answers_unread(question: Question) -> list[Reply]:
 
 _WHY = Reply("r", "No, and say why", "reason", ("Say why",))
 
-STOP = Reply("escape", "Stop", "back")
-"""Stops the whole turn."""
+STOP, BACK = Reply("escape", "Stop", "back"), Reply("escape", "Back", "back")
+"""Stops the whole turn; goes back to a screen with keys of its own."""
 
 _PREVIOUS = Reply("left_square_bracket", "Previous question", "look(-1)", ("Previous", "Previous"))
 

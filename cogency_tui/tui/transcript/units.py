@@ -291,10 +291,11 @@ class Transcript:
         last = self._last()
         unit = None if last is None else self.units[last]
         is_cut = isinstance(unit, UserMessage) or (isinstance(unit, CallUnit) and not is_own(unit))
-        if is_cut and not may_go_on and not self._is_cut_off():
+        if not may_go_on:
+            if is_cut and not self._is_cut_off():
+                self.units.append(Problem(UNANSWERED))
             for index in self.calls:
                 self.call(index).cut_off()
-            self.units.append(Problem(UNANSWERED))
         self.offer_retry(True)
         return self.failure is not None
 
