@@ -1,5 +1,5 @@
 """The keys that do something now, read from the bindings: the most useful first, and at the end those to
-close, for help and for the palette, which have up to half of a line.
+close, for help and for the palette.
 
 A widget or screen with many keys implements `KeyHints` to tell which of them do something at present, and
 `KeyLabels` where what one does depends on its state.
@@ -66,10 +66,12 @@ def key_parts(screen: Screen[Any], styles: ThemeStyles) -> list[KeyPart]:
 
 
 def fit_keys(parts: Sequence[KeyPart], width: int) -> list[KeyPart]:
-    """As many parts as fit into `width` cells, and the last in any case. Those that last have up to half of
-    that, and drop the one before the last first; the others are dropped from the last."""
+    """As many parts as fit into `width` cells, and the last in any case. Those that last are dropped, but for
+    the last of them, where they leave no room for any other part; the others are dropped from the last."""
     lasting = [part for part in parts if part.lasts]
-    while len(lasting) > 1 and _width_of(lasting) > width // 2:
+    first = [part for part in parts if not part.lasts][:1]
+    least = first if _width_of([*first, *lasting[-1:]]) <= width else []
+    while len(lasting) > 1 and _width_of([*least, *lasting]) > width:
         del lasting[-2]
     shown: list[KeyPart] = []
     for part in parts:
@@ -82,7 +84,7 @@ def fit_keys(parts: Sequence[KeyPart], width: int) -> list[KeyPart]:
 def reserved_width(parts: Sequence[KeyPart], width: int) -> int:
     """The cells that keys need in a line of `width` cells, of which they have a third, or what the last one
     takes."""
-    return _width_of(fit_keys([part for part in parts if part.lasts], width * 2 // 3))
+    return _width_of(fit_keys([part for part in parts if part.lasts], width // 3))
 
 
 def _width_of(parts: Sequence[KeyPart]) -> int:
