@@ -151,7 +151,7 @@ def _draw_option(preference: Preference, width: int, styles: ThemeStyles, on: st
     return Line(
         [
             Segment("● " if own else "  ", styles("accent", on)),
-            Segment(f"{fit(preference.option.label, label_width):<{label_width}}", styles("text", on)),
+            Segment(f"{fit(preference.option.label, label_width - 1):<{label_width}}", styles("text", on)),
             Segment(f"{aside}  ", styles("accent", on)),
             Segment(value, styles("text", on, weight)),
             Segment(key.rjust(_VALUE + key_width - cells(value)), styles("dim", on)),
