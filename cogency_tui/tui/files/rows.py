@@ -135,7 +135,10 @@ _SHALLOW = 6
 
 
 def draw_file(rows: FileRows, row: Row, width: int, styles: ThemeStyles, on: str) -> Line:
-    """Draw a row of the tree: the agent's change (● and counts), git's letter, and the depth."""
+    """Draw a row of the tree: the agent's change (● and counts), git's letter, and the depth.
+
+    Beside ● no letter says that the file is modified. The counts give way to the name.
+    """
     depth, node = row
     change = rows.changes.get(node.path)
     letter = rows.marks.of(node.path)
@@ -145,16 +148,18 @@ def draw_file(rows: FileRows, row: Row, width: int, styles: ThemeStyles, on: str
         gutter, gutter_ink = "▾" if opened else "▸", "edit" if changed else "dim"
         letter = letter or ("" if opened else rows.marks.inside.get(node.path, ""))
     elif change:
-        gutter, gutter_ink = "●", "edit"
+        gutter, gutter_ink, letter = "●", "edit", "" if letter == "M" else letter
     else:
         gutter, gutter_ink, letter = letter or " ", _LETTERS.get(letter, "dim"), ""
     ink = "dim" if node.gone else "text"
     attributes = "bold" if node.is_directory and not depth else "strike" if node.gone else ""
     indent = min(2 * depth, depth + _SHALLOW, width // 2)
     head = [Segment(" " * indent, styles("text", on)), Segment(f"{gutter} ", styles(gutter_ink, on))]
-    right = _right(change, letter, styles, on)
+    full, right = one_line(node.name), _right(change, letter, styles, on)
+    if cells(full) > width - width_of(head) - width_of(right):
+        right = _right(None, letter, styles, on)
     room = max(4, width - width_of(head) - width_of(right))
-    name = fit(one_line(node.name), room)
+    name = fit(full, room)
     space = Segment(" " * max(0, room - cells(name)), styles("text", on))
     return Line([*head, Segment(name, styles(ink, on, attributes)), space, *right])
 

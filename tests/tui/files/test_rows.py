@@ -80,17 +80,21 @@ def test_what_git_says_is_a_letter_and_what_is_gone_is_shown_struck_out() -> Non
     assert drawn(tree)[0].rstrip() == "▸ src                        M"
 
 
-def test_a_file_with_both_marks_has_the_letter_at_the_end() -> None:
+def test_beside_the_mark_of_a_change_only_another_letter_than_modified_is_shown() -> None:
     tree = rows()
     tree.change({"README.md": FileChange("README.md", 2, 0)})
     tree.mark(GitMarks({"README.md": "M"}))
-    assert drawn(tree)[-1] == "● README.md               +2 M"
+    assert drawn(tree)[-1] == "● README.md                 +2"
+    tree.mark(GitMarks({"README.md": "A"}))
+    assert drawn(tree)[-1] == "● README.md               +2 A"
 
 
-def test_a_narrow_pane_cuts_names_and_keeps_marks() -> None:
+def test_in_a_narrow_pane_the_counts_give_way_to_the_name() -> None:
     tree = rows()
     tree.change({"README.md": FileChange("README.md", 20, 10)})
-    assert drawn(tree, 16)[-1].endswith("+20 −10")
+    assert drawn(tree, 19)[-1] == "● README.md +20 −10"
+    assert drawn(tree, 16)[-1].rstrip() == "● README.md"
+    assert drawn(tree, 8)[-1] == "● READM…"
 
 
 def test_what_a_filter_found_stands_in_the_place_of_the_tree() -> None:
