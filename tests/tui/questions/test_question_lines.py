@@ -968,7 +968,7 @@ async def test_a_question_under_a_dialog_appears_when_that_is_closed(project: Pa
         await pilot.press("escape")
         await asked(pilot)
         await answer(pilot, "n")
-        assert agent.answers == [Answer(allow=False)]
+        await until(pilot, lambda: agent.answers == [Answer(allow=False)])
 
 
 async def test_what_a_dialog_has_covered_is_seen_again_before_it_is_answered(project: Path) -> None:
