@@ -34,6 +34,9 @@ def place_toasts(screen: Screen[Any]) -> None:
         rack = screen.get_child_by_type(ToastRack)
     except NoMatches:
         return
+    if not rack.is_running:
+        # Its screen has just been opened, or is being closed.
+        return
     _watch(rack, screen)
     toasts = [toast.region for toast in rack.query(Toast) if toast.region]
     if not toasts:
