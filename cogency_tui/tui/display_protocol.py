@@ -1,10 +1,9 @@
 """The conversation on the main screen, as features see it."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Protocol
 
 from cogency_tui.protocol.events import Event, Measure
-from cogency_tui.store.prompt_text import Written
 from cogency_tui.tui.transcript.call_unit import FileChange
 from cogency_tui.tui.transcript.units import Transcript, TurnChanges
 
@@ -57,8 +56,4 @@ class Display(Protocol):
 
     def go_to_unit(self, unit: int) -> None:
         """Scroll the conversation to a unit and focus it."""
-        ...
-
-    def edit_again(self, messages: Sequence[Written]) -> None:
-        """Insert messages into the prompt, before its present text, and focus it."""
         ...

@@ -4,7 +4,7 @@ Events arrive by `take`; changes that are not events (settings, the queue, time)
 No widget is updated twice for one change, and none is queried for its contents.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from time import time
 from typing import Any
 
@@ -12,7 +12,6 @@ from msgspec.structs import replace
 from textual.screen import Screen
 
 from cogency_tui.protocol.events import Event, Measure
-from cogency_tui.store.prompt_text import Written
 from cogency_tui.tui.bridge import Bridge
 from cogency_tui.tui.calls.pane import ToolCalls
 from cogency_tui.tui.conversation.activity_line import Activity, LiveLine, describe_activity, live_units
@@ -116,11 +115,6 @@ class MainDisplay(Display):
     def show_following(self, following: bool, new: int) -> None:
         """Show whether the conversation follows new output, and the number of `new` units below the view."""
         self._screen.query_one(LiveLine).follow(following, new)
-
-    def edit_again(self, messages: Sequence[Written]) -> None:
-        prompt = self._screen.query_one(Prompt)
-        prompt.restore_unsent([*messages])
-        prompt.focus()
 
     def begin_turn(self) -> None:
         """Withdraw what was offered after the turn before."""

@@ -210,21 +210,20 @@ def _badge(status: Status, styles: ThemeStyles) -> Part:
     return Part([chip], tooltip, "command('cycle_permissions')", "")
 
 
-_BACKGROUND = (("asks", "edit"), ("running", "running"), ("failed", "bad"), ("done", "good"))
+_BACKGROUND = (("waiting", "edit"), ("running", "running"), ("failed", "bad"), ("done", "good"))
 """The words for the other conversations and their roles, the most urgent first."""
 
 
 def _background(background: Background, styles: ThemeStyles) -> list[Part]:
-    """The other conversations that have news or work; one that asks stands out like a badge."""
+    """The other conversations that have news or work; one that waits for the user stands out like a badge."""
     segments: list[Segment] = []
     for count, (word, role) in zip(background, _BACKGROUND, strict=True):
         if not count:
             continue
         if segments:
             segments.append(Segment(" · ", styles("dim", "background")))
-        if word == "asks":
-            text = f" {count} {'asks' if count == 1 else 'ask'} "
-            segments.append(Segment(text, styles(role, "background", "bold reverse")))
+        if word == "waiting":
+            segments.append(Segment(f" {count} {word} ", styles(role, "background", "bold reverse")))
         else:
             segments.append(Segment(f"{count} {word}", styles(role, "background")))
     tooltip = "Other open conversations. Click or press F9 to go to one"

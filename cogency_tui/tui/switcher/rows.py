@@ -114,7 +114,7 @@ def draw_note(row: OpenConversation | None, width: int, styles: ThemeStyles) -> 
     if row is None:
         return []
     if row.question:
-        return wrap([Segment(f"{one_line(row.question)}?", styles("edit"))], width)
+        return wrap([Segment(one_line(row.question), styles("edit"))], width)
     return wrap([Segment(one_line(row.message), styles("dim"))], width) if row.message else []
 
 
@@ -126,7 +126,7 @@ def describe_news(row: OpenConversation) -> str:
     """What a conversation that is not shown has come to, for a notification."""
     name = f"“{fit(row.name, _LONGEST_NAME)}”"
     if row.condition == "waiting":
-        return f"{name} asks: {fit(one_line(row.question), _LONGEST_QUESTION)}?"
+        return f"{name} is waiting: {fit(one_line(row.question), _LONGEST_QUESTION)}"
     return f"{name} {'failed' if row.condition == 'failed' else 'is done'}."
 
 

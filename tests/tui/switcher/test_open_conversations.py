@@ -120,7 +120,7 @@ async def test_a_question_in_the_background_is_reported_and_waits_docked(project
         await until(pilot, lambda: question_of(pilot))
         await pilot.press("f9", "enter")
         await until(pilot, lambda: main_of(pilot) is first)
-        await until(pilot, lambda: "1 asks" in shown(status_of(pilot)))
+        await until(pilot, lambda: "1 waiting" in shown(status_of(pilot)))
         assert question_of(pilot) is None
 
         await pilot.press("shift+f9")
@@ -146,7 +146,7 @@ async def test_a_question_that_comes_up_in_the_background_names_the_conversation
         await pilot.press("f9", "enter")
         await until(pilot, lambda: main_of(pilot) is first)
         second.send(Written("more"))
-        await until(pilot, lambda: "“second” asks: Create b.py?" in told(pilot))
+        await until(pilot, lambda: "“second” is waiting: Create b.py" in told(pilot))
         assert not (project / "b.py").exists()
 
         await pilot.press("shift+f9")
