@@ -33,7 +33,7 @@ from tests.tui.scripted import (
 )
 
 EARLY = (9, 10, 11)
-SETTLED, SEEN = 100, 180
+SETTLED, MIDDLE, SEEN = 100, 180, 260
 """Turns: after the first the caches of what was drawn are full. What they hold rises and falls with a period of
 80 turns."""
 
@@ -115,22 +115,24 @@ async def test_a_turn_costs_what_is_new_in_it_however_many_were_before(project: 
 async def test_what_is_not_on_the_screen_is_small(project: Path) -> None:
     async with app_over(ScriptedAgent(project)).run_test(size=(120, 40)) as pilot:
         await opened(pilot)
-        sizes: dict[int, int] = {}
+        sizes: list[int] = []
         tracemalloc.start()
         try:
             for turn in range(1, SEEN + 1):
                 take_turn(pilot, turn, whole=turn < SETTLED // 2)
                 if not turn % 20:
                     await pilot.pause()
-                if turn in (SETTLED, SEEN):
+                if turn in (SETTLED, MIDDLE, SEEN):
                     gc.collect()
-                    sizes[turn] = tracemalloc.get_traced_memory()[0]
+                    sizes.append(tracemalloc.get_traced_memory()[0])
         finally:
             tracemalloc.stop()
 
         assert alive(Line) <= MOST_LINES
         assert alive(Strip) <= MOST_STRIPS
-    assert sizes[SEEN] - sizes[SETTLED] <= MOST_BYTES * (SEEN - SETTLED)
+    settled, middle, seen = sizes
+    # In one period a cache of a library may fill; what grows with the turns does so in both.
+    assert min(middle - settled, seen - middle) <= MOST_BYTES * (MIDDLE - SETTLED)
 
 
 async def test_the_texts_of_a_call_are_packed_and_read_again_as_they_were() -> None:
