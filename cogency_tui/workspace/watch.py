@@ -6,17 +6,22 @@ created meanwhile are not seen, nor those for which the system's queue had no ro
 not for several threads at once.
 """
 
+import asyncio
 import os
 import time
-from collections.abc import Generator, Iterable
+from collections.abc import AsyncGenerator, Generator, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
-from importlib import import_module
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from threading import Event
+from typing import TYPE_CHECKING
 
 from cogency_tui.errors import WorkspaceError
 from cogency_tui.temporary_files import make_directory
+
+if TYPE_CHECKING:
+    from watchfiles._rust_notify import RustNotify
 
 MOST_DIRECTORIES = 2000
 """Most directories that are watched, those nearest to the top first; each costs the system some memory."""
@@ -29,6 +34,13 @@ _LATEST = 0.5
 
 _STEP = 1
 """Milliseconds between two polls."""
+
+_QUIET = 250
+"""Milliseconds without another change after which `follow_changes` reports. The end of the program waits as
+long, for it to see `stop`."""
+
+_LATEST_REPORT = 1000
+"""Milliseconds after which it reports at the latest."""
 
 _POLL = 300
 _LAST = "cogency-last"
@@ -44,10 +56,6 @@ class Watch:
     """
 
     def __init__(self, directories: Iterable[Path]) -> None:
-        # Documented for direct use, and the only way to begin at once and to poll in between. Heavy to
-        # import.
-        from watchfiles._rust_notify import RustNotify
-
         found = sorted((path for path in directories if _is_text(path)), key=lambda path: len(path.parts))
         self.whole = len(found) <= MOST_DIRECTORIES
         """True if all of them are watched."""
@@ -57,7 +65,7 @@ class Watch:
             self._own = make_directory("watch").resolve()
         try:
             with _refusals():
-                self._notify = RustNotify([*paths, str(self._own)], False, False, _POLL, False, True)
+                self._notify = _notify([*paths, str(self._own)])
         except WorkspaceError:
             self._remove()
             raise
@@ -112,7 +120,35 @@ def _is_text(path: Path) -> bool:
     return True
 
 
-def import_awatch() -> Any:
-    """Import `watchfiles.awatch`, whose types are incomplete. Heavy: call it in a thread, on first use.
-    Blocks."""
-    return import_module("watchfiles").awatch
+async def follow_changes(directories: Iterable[str], stop: Event) -> AsyncGenerator[set[str]]:
+    """Yield the full paths that change directly in `directories`, until `stop` is set.
+
+    Waiting would occupy one of the event loop's few threads, so it has one of its own; `watchfiles.awatch`
+    brings those of another library, which take 1.5 MB.
+
+    Raises:
+        WorkspaceError: they cannot be watched, or no longer.
+    """
+    loop = asyncio.get_running_loop()
+    thread = ThreadPoolExecutor(1, "watch")
+    try:
+        with _refusals():
+            notify = await loop.run_in_executor(thread, _notify, list(directories))
+            while changes := await loop.run_in_executor(thread, _wait, notify, stop):
+                yield changes
+    finally:
+        stop.set()
+        thread.shutdown(wait=False)
+
+
+def _wait(notify: "RustNotify", stop: Event) -> set[str]:
+    """The next changes; empty when `stop` is set. Blocks."""
+    changes = notify.watch(_LATEST_REPORT, _QUIET, 0, stop)
+    return set() if isinstance(changes, str) else {path for _, path in changes}
+
+
+def _notify(paths: list[str]) -> "RustNotify":
+    # Documented for direct use, and the only way to begin at once and to poll in between. Heavy to import.
+    from watchfiles._rust_notify import RustNotify
+
+    return RustNotify(paths, False, False, _POLL, False, True)

@@ -5,13 +5,16 @@ import resource
 import subprocess
 import sys
 import tempfile
+import threading
+from collections.abc import Generator
+from contextlib import aclosing, contextmanager
 from pathlib import Path
 
 import pytest
 
 from cogency_tui.errors import WorkspaceError
 from cogency_tui.workspace import watch as watch_module
-from cogency_tui.workspace.watch import MOST_DIRECTORIES, Watch
+from cogency_tui.workspace.watch import MOST_DIRECTORIES, Watch, follow_changes
 
 
 @pytest.fixture
@@ -117,3 +120,42 @@ def test_where_the_system_does_not_let_it_watch_it_says_so(
         for handle in handles:
             os.close(handle)
     assert set(root.iterdir()) == there
+
+
+async def test_changes_are_followed_until_it_is_stopped(root: Path) -> None:
+    stop = threading.Event()
+    seen: set[str] = set()
+    with _touching(root / "x"):
+        async for changes in follow_changes([str(root)], stop):
+            seen |= changes
+            stop.set()
+    assert seen == {str(root / "x")}
+
+
+async def test_leaving_the_changes_ends_the_thread_that_waits_for_them(root: Path) -> None:
+    stop = threading.Event()
+    with _touching(root / "x"):
+        before = set(threading.enumerate())
+        async with aclosing(follow_changes([str(root)], stop)) as follow:
+            await anext(follow)
+            threads = set(threading.enumerate()) - before
+    assert threads
+    assert stop.is_set()
+    for thread in threads:
+        thread.join()
+
+
+@contextmanager
+def _touching(path: Path) -> Generator[None]:
+    """Touch it again and again: a watch begins late, with its first wait."""
+    over = threading.Event()
+
+    def touch() -> None:
+        while not over.wait(0.05):
+            path.touch()
+
+    toucher = threading.Thread(target=touch)
+    toucher.start()
+    yield
+    over.set()
+    toucher.join()

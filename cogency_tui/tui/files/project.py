@@ -10,22 +10,17 @@ import os
 from collections.abc import AsyncIterator, Collection, Iterable
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from threading import Event
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from cogency_tui.errors import WorkspaceError
 from cogency_tui.tui.files.rows import ROOT, Node
-from cogency_tui.workspace.watch import import_awatch
+from cogency_tui.workspace.watch import follow_changes
 
 if TYPE_CHECKING:
     from cogency_tui.workspace.paths import Workspace
-
-_STEP = 250
-"""Milliseconds without a change after which the changes before are reported."""
-
-_DEBOUNCE = 1000
-"""Milliseconds after which changes are reported at the latest."""
 
 _OVERLAP = 0.6
 """Seconds for which the previous watch continues when a new one begins, so that no change is missed."""
@@ -50,9 +45,9 @@ class ProjectFiles:
         self._root = str(workspace.root)
         self._git = _git_directory(workspace.root)
         self._followed: frozenset[str] = frozenset()
-        self._stop: asyncio.Event | None = None
+        self._stop: Event | None = None
         self._tasks: set[asyncio.Task[None]] = set()
-        self._changes: asyncio.Queue[Iterable[tuple[Any, str]]] = asyncio.Queue()
+        self._changes: asyncio.Queue[set[str]] = asyncio.Queue()
 
     async def list_directory(self, path: str) -> list[Node] | None:
         """The entries of `path`, directories first; None if it is not a readable directory."""
@@ -66,7 +61,7 @@ class ProjectFiles:
         self._followed = followed
         if self._stop is not None:
             asyncio.get_running_loop().call_later(_OVERLAP, self._stop.set)
-        self._stop = asyncio.Event()
+        self._stop = Event()
         task = asyncio.create_task(self._watch(followed, self._stop))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -80,14 +75,12 @@ class ProjectFiles:
             for task in list(self._tasks):
                 task.cancel()
 
-    async def _watch(self, directories: Iterable[str], stop: asyncio.Event) -> None:
-        awatch = await asyncio.to_thread(import_awatch)
+    async def _watch(self, directories: Iterable[str], stop: Event) -> None:
         paths = await asyncio.to_thread(self._existing, directories)
-        options = {"recursive": False, "step": _STEP, "debounce": _DEBOUNCE, "watch_filter": None}
         # A watched directory was removed, or there are too many watches: the tree is listed again when a turn
         # ends.
-        with suppress(OSError):
-            async for changes in awatch(*paths, stop_event=stop, ignore_permission_denied=True, **options):
+        with suppress(WorkspaceError):
+            async for changes in follow_changes(paths, stop):
                 self._changes.put_nowait(changes)
 
     def _existing(self, directories: Iterable[str]) -> list[str]:
@@ -95,11 +88,11 @@ class ProjectFiles:
         paths += [self._git] if self._git else []
         return [path for path in paths if Path(path).is_dir()]
 
-    def _sort(self, changes: Iterable[tuple[Any, str]]) -> Changed:
+    def _sort(self, changes: set[str]) -> Changed:
         directories: set[str] = set()
         rules: set[str] = set()
         git = False
-        for _change, path in changes:
+        for path in changes:
             directory, _, name = path.rpartition(os.sep)
             if directory == self._git:
                 git = git or name in _GIT_NAMES

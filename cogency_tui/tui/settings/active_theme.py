@@ -6,7 +6,9 @@ the problem.
 
 import asyncio
 import os
+from contextlib import suppress
 from pathlib import Path
+from threading import Event
 from typing import TYPE_CHECKING, Any
 
 from textual.app import App
@@ -23,17 +25,14 @@ from cogency_tui.config.themes import (
     read_palette,
     theme_directories,
 )
-from cogency_tui.errors import ConfigError
+from cogency_tui.errors import ConfigError, WorkspaceError
 from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.theme_styles import forget_themes, textual_theme
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
 
     from textual.screen import Screen
-
-_STEP = 1000
-"""Milliseconds without a further change after which changed files are reported."""
 
 _STYLED_AT_ONCE = 8
 """Widgets restyled between two keys: a few milliseconds of work."""
@@ -116,20 +115,15 @@ class Appearance:
 
     async def watch(self) -> None:
         """Reload the theme whenever its file is saved."""
-        from cogency_tui.workspace.watch import import_awatch
+        from cogency_tui.workspace.watch import follow_changes
 
-        awatch = await asyncio.to_thread(import_awatch)
-        directories = [path for path in theme_directories() if await asyncio.to_thread(path.is_dir)]
+        directories = [str(path) for path in theme_directories() if await asyncio.to_thread(path.is_dir)]
         if not directories:
             return
-        try:
-            async for changes in awatch(
-                *directories, step=_STEP, recursive=False, ignore_permission_denied=True
-            ):
-                if self._app.theme in _stems(changes):
+        with suppress(WorkspaceError):
+            async for changes in follow_changes(directories, Event()):
+                if self._app.theme in {Path(path).stem for path in changes}:
                     self.reload()
-        except OSError:
-            return
 
     async def restyle(self) -> None:
         """Restyle every widget for the theme in force, some at a time.
@@ -185,7 +179,3 @@ def _has_light_background(environ: "Mapping[str, str]") -> bool:
     """Return whether `COLORFGBG`, which some terminals set, ends with a light one of the 16 colors."""
     background = environ.get("COLORFGBG", "").rpartition(";")[2]
     return background in ("7", "15")
-
-
-def _stems(changes: "Iterable[tuple[Any, str]]") -> set[str]:
-    return {Path(path).stem for _change, path in changes if path.endswith(".toml")}
