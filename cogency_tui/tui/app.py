@@ -49,7 +49,8 @@ from cogency_tui.tui.settings.active_theme import Appearance
 from cogency_tui.tui.terminal.capabilities import Terminal
 from cogency_tui.tui.terminal.driver import CLEAR_SCREEN, TerminalDriver, when_hung_up
 from cogency_tui.tui.terminal.frames import Changes, ShownRows
-from cogency_tui.tui.terminal.input import ASK_BACKGROUND, QUICK_ESCAPE, BackgroundReport, PendingInput
+from cogency_tui.tui.terminal.input import ASK_BACKGROUND, QUICK_ESCAPE, BackgroundReport
+from cogency_tui.tui.terminal.key_order import KeyOrder, Typed
 from cogency_tui.tui.terminal.title_and_notifications import Presence
 from cogency_tui.tui.theme_styles import variables
 
@@ -256,7 +257,7 @@ class CogencyApp(App[int]):
         self._pressed = 0.0
         self._notified = WeakSet[Screen[Any]]()
         """The screens that the last notification concerns."""
-        self._pending_input = PendingInput()
+        self.keys = KeyOrder(self, self._pass_on, self._sift, self._accepts)
         self._shown_rows = ShownRows()
         self._own_task: asyncio.Task[Any] | None = None
         # By convention an empty value means unset.
@@ -467,11 +468,10 @@ class CogencyApp(App[int]):
                 return
 
     async def on_event(self, event: events.Event) -> None:
-        if self._waiting is not None and isinstance(event, events.InputEvent | events.Paste):
-            follows = self._waiting or not self._shown
-            if follows or not self._main.takes(event):
-                self._waiting.append(event)
-                return
+        is_input = isinstance(event, events.InputEvent | events.Paste)
+        if is_input and self._waiting is not None and (self._waiting or not self._accepts(event)):
+            self._waiting.append(event)
+            return
         if isinstance(event, events.Resize):
             # Terminals move and cut rows in ways of their own.
             self._shown_rows.forget()
@@ -480,21 +480,30 @@ class CogencyApp(App[int]):
                 # Input typed ahead has no effect any more, and the exit does not wait for it.
                 return
             self._collecting.touch()
-        if isinstance(event, events.Key) and self.screen is self._main and self._main.preempts(event):
-            return
-        if isinstance(event, events.Key | events.Paste) and not self._pending_input.is_for(
-            event, self.screen
-        ):
-            return
+        if not isinstance(event, events.Key | events.Paste):
+            await self._pass_on(event)
+        elif not event.is_forwarded:
+            await self.keys.take(event)
+        elif self.keys.is_for(event, self.screen):
+            await self._pass_on(event)
+
+    async def _pass_on(self, event: events.Event) -> None:
         await super().on_event(event)
         if isinstance(event, events.InputEvent) and self._notifications:
             # A selected row may have moved below it.
             self.call_after_refresh(self._place_toasts)
 
+    def _sift(self, event: Typed) -> Typed | None:
+        return self._main.sift(event) if self.screen is self._main else event
+
+    def _accepts(self, event: events.Event) -> bool:
+        """Return whether the main screen, which may not be complete, can handle `event`."""
+        return self._waiting is None or (self._shown and self._main.takes(event))
+
     def exit(self, result: int | None = None, return_code: int = 0, message: Any = None) -> None:
         """Leave, regardless of queued keys and running work."""
         super().exit(result, return_code, message)
-        self._pending_input.drop()
+        self.keys.drop()
         asyncio.get_running_loop().call_later(_GRACE, self._abandon)
 
     def _abandon(self) -> None:
@@ -537,6 +546,7 @@ class CogencyApp(App[int]):
 
     async def _end_waiting(self) -> None:
         waiting, self._waiting = self._waiting or [], None
+        await self.keys.go_on()
         for event in waiting:
             await self.on_event(event)
 

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from cogency_tui.tui.main import pane_letters
 from cogency_tui.tui.questions import panel as question_panel
 
 
@@ -23,3 +24,16 @@ def short_pause(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the clock of the test alone say how long a question takes no answer."""
     monkeypatch.setattr(question_panel, "PAUSE", 0.01)
     monkeypatch.setattr(question_panel, "FOLLOWING_PAUSE", 0.01)
+
+
+@pytest.fixture(autouse=True)
+def short_hold(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let each key of a pane be a command of its own, however soon the next one follows, except where `long_hold` is used."""
+    if "long_hold" not in request.fixturenames:
+        monkeypatch.setattr(pane_letters, "HOLD", 0.0)
+
+
+@pytest.fixture
+def long_hold(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hold the letters of a pane until other keys follow, however slow the machine is."""
+    monkeypatch.setattr(pane_letters, "HOLD", 60.0)

@@ -26,7 +26,7 @@ EARLY = {
     "tui.prompt": "paste_area prompt prompt_and_queue",
     "tui.settings": "active_theme",
     "tui.status": "header status_bar",
-    "tui.terminal": "capabilities driver frames input output title_and_notifications",
+    "tui.terminal": "capabilities driver frames input key_order output title_and_notifications",
     "workspace": "nofollow_access paths protected_names",
     "workspace.git": "branch",
 }

@@ -27,6 +27,7 @@ from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.main.custom_commands import CustomCommands
 from cogency_tui.tui.main.keys import main_key
 from cogency_tui.tui.main.open_conversations import OnOtherScreens, open_conversations_of
+from cogency_tui.tui.main.pane_letters import PaneLetters
 from cogency_tui.tui.main.panes import Panes
 from cogency_tui.tui.main.widget_updates import MainDisplay
 from cogency_tui.tui.models.commands import ModelCommands
@@ -64,6 +65,7 @@ class Features:
     def __init__(self, screen: "MainScreen", bridge: Bridge) -> None:
         self._screen = screen
         self.display = display = MainDisplay(screen, bridge)
+        self.pane_letters = PaneLetters(screen, screen.type_text)
         facts = ContextFacts(bridge.agent)
         self.updates = Surroundings(screen, bridge, facts, self._show_recent)
         self.start = WelcomePicker(

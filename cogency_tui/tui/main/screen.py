@@ -34,6 +34,7 @@ from cogency_tui.tui.prompt.prompt import Prompt
 from cogency_tui.tui.prompt.prompt_and_queue import PromptBox
 from cogency_tui.tui.status.header import Header, place_of
 from cogency_tui.tui.status.status_bar import Background, StatusBar, status_of
+from cogency_tui.tui.terminal.key_order import Typed
 from cogency_tui.tui.terminal.title_and_notifications import State
 from cogency_tui.tui.theme_styles import theme_styles_of
 
@@ -201,38 +202,30 @@ class MainScreen(PartialScreen[None]):
         prompt = self.query_one(Prompt)
         prompt.take(event, as_text=not prompt.text)
 
-    def preempts(self, event: events.Key) -> bool:
-        """Give a key to the prompt that it needs before any binding has it; return whether it does."""
+    def sift(self, event: Typed) -> Typed | None:
+        """Give a key to the prompt that it needs before any binding has it, and text that is typed in a pane;
+        return the one to handle now in place of `event`, if any."""
         prompt = self.focused
-        if not (self._open and isinstance(prompt, Prompt) and prompt.claims(event.key)):
-            return False
-        return prompt.post_message(events.Key(event.key, event.character))
-
-    def on_key(self, event: events.Key) -> None:
-        """Pass text that no pane has a use for to the prompt, together with the focus.
-
-        The prompt handles its own keys before they get here: one that does was typed right after such text,
-        before the focus had moved.
-        """
-        is_text = event.is_printable and "+" not in event.key
-        if self._open and (isinstance(self.focused, Prompt) or (is_text and not self._binds(event.key))):
-            self._type(event)
+        if not self._open:
+            return event
+        if not isinstance(prompt, Prompt):
+            return self._features.pane_letters.sift(event)
+        if isinstance(event, events.Key) and prompt.claims(event.key):
+            prompt.post_message(events.Key(event.key, event.character))
+            return None
+        return event
 
     def on_paste(self, event: events.Paste) -> None:
         if self._open:
-            self._type(event)
+            self.type_text(event)
 
-    def _type(self, event: events.Key | events.Paste) -> None:
+    def type_text(self, event: Typed) -> None:
+        """Give text to the prompt, together with the focus."""
         prompt = self.query_one(Prompt)
         self.set_focus(prompt)
         if prompt.take(event):
             event.stop()
             event.prevent_default()
-
-    def _binds(self, key: str) -> bool:
-        """Return whether `key` works here, or belongs to the focused pane, though it does nothing now."""
-        chain = [bindings for node, bindings in self._binding_chain if node not in (self, app_of(self))]
-        return key in self.active_bindings or any(key in each.key_to_bindings for each in chain)
 
     def _take_focus(self, focus: bool) -> None:
         """Focus the prompt: in a browser the page starts without focus, and so does every widget."""

@@ -20,6 +20,7 @@ its keys alone count, until it is answered or left with F6.
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from time import monotonic
 from typing import Any, ClassVar, cast
 
@@ -36,6 +37,7 @@ from textual.widgets import Input
 from cogency_tui.agent.permissions.gate import Answer, Question, Scope
 from cogency_tui.tui.kit.dialogs import Drawing, QuestionBody
 from cogency_tui.tui.kit.footer import Hints
+from cogency_tui.tui.kit.held_letter import HeldLetter
 from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.questions.announcement import Announcement
 from cogency_tui.tui.questions.answer_lines import Answers, MoreLine, rows_of
@@ -240,8 +242,8 @@ class QuestionPanel(Vertical, can_focus=True):
         """True while the focus is elsewhere, but in the window."""
         self._reasoning = False
         """True while the user writes a reason for a no."""
-        self._held: tuple[events.Key, str] | None = None
-        """The letter of an answer that is held back, and its action."""
+        self._held = HeldLetter(self)
+        """The letter of an answer that is held back."""
         self._early: list[events.Key] = []
         """Keys of answers that do not count: not passed to the prompt yet."""
         self._scrolls = False
@@ -483,38 +485,29 @@ class QuestionPanel(Vertical, can_focus=True):
         elif action.startswith("answer(") and event.is_printable and not self._entered:
             event.stop()
             event.prevent_default()
-            self._hold((event, action))
-
-    def _hold(self, held: tuple[events.Key, str]) -> None:
-        """Give an answer after a moment in which no other letter follows."""
-        self._held = held
-        seconds = HOLD if "'once'" in held[1] else WIDE_HOLD
-        asyncio.get_running_loop().call_later(seconds, self.call_next, self._give_held, held)
+            seconds = HOLD if "'once'" in action else WIDE_HOLD
+            self._held.hold(event, seconds, partial(self._give_held, action))
 
     def _goes_on(self, event: events.Key) -> bool:
         """Handle a key after a letter that is held back: another letter goes on with a text, any other key
         confirms the answer. Return whether one is held back.
         """
-        if (held := self._held) is None:
+        if not self._held:
             return False
         event.stop()
         event.prevent_default()
-        if event.is_printable:
-            self._held = None
+        if not event.is_printable:
+            self._held.run()
+        elif (held := self._held.release()) is not None:
             self._begin_deaf()
             self._passed_on = True
-            for each in (held[0], event):
+            for each in (held, event):
                 self._hands.typed(each)
-        else:
-            self._give_held(held)
         return True
 
-    def _give_held(self, held: tuple[events.Key, str]) -> None:
-        """Give the answer that is held back, unless it has turned out to be a text."""
-        if self._held is not held:
-            return
-        self._held = None
-        allow, scope = cast("tuple[bool, str]", parse(held[1])[2])
+    def _give_held(self, action: str) -> None:
+        """Give the answer that was held back, if it still can be given."""
+        allow, scope = cast("tuple[bool, str]", parse(action)[2])
         if self._is_available("answer", (allow, scope)):
             self.action_answer(allow, scope)
 
@@ -599,7 +592,7 @@ class QuestionPanel(Vertical, can_focus=True):
 
     def action_back(self) -> None:
         """Leave the reason; without one go back to the screen that has keys of its own, or stop the turn."""
-        self._held = None
+        self._held.release()
         if self._reasoning:
             self._reason(shown=False)
         elif self._away:

@@ -11,15 +11,13 @@ from codecs import getincrementaldecoder
 from collections.abc import Callable, Generator, Iterator
 from enum import Enum, auto
 from time import monotonic
-from typing import Any, TypeAlias
-from weakref import WeakKeyDictionary
+from typing import TypeAlias
 
 from rich.color_triplet import ColorTriplet
 from textual import constants, events
 from textual._ansi_sequences import ANSI_SEQUENCES_KEYS
 from textual._xterm_parser import XTermParser
 from textual.message import Message
-from textual.screen import Screen
 
 LONGEST_PASTE = 16 * 1024 * 1024
 """Bytes of a paste; the rest is dropped."""
@@ -362,24 +360,3 @@ def _is_character(number: str) -> bool:
 
 def _is_printable(number: str) -> bool:
     return number != "" and _is_character(number) and chr(int(number)).isprintable()
-
-
-Typed: TypeAlias = events.Key | events.Paste
-
-
-class PendingInput:
-    """Assigns each queued key and paste to the screen that was on top when it arrived, and to no other."""
-
-    def __init__(self) -> None:
-        self._screens: WeakKeyDictionary[Typed, Screen[Any]] = WeakKeyDictionary()
-
-    def is_for(self, event: Typed, screen: Screen[Any]) -> bool:
-        """Return whether `event`, from the terminal or bubbled from a widget, is for `screen`, on top now."""
-        if not event.is_forwarded:
-            self._screens[event] = screen
-        return self._screens.get(event, screen) is screen
-
-    def drop(self) -> None:
-        """Cancel all queued input."""
-        for event in list(self._screens):
-            event.prevent_default().stop()
