@@ -173,7 +173,7 @@ class CogencyApp(App[int]):
             show=False,
             priority=True,
             id="copy_or_interrupt",
-            tooltip="Copy the selection, or interrupt; press twice to quit",
+            tooltip="Copy the selection, interrupt the agent, or clear the prompt; else press twice to quit",
         ),
         Binding(
             "ctrl+q",
@@ -643,19 +643,24 @@ class CogencyApp(App[int]):
             self.exit(return_code=128 + number)
 
     def action_copy_or_interrupt(self) -> None:
-        """Copy a selection; without one interrupt; pressed again, leave."""
-        focused = self.focused
-        if text := self.screen.get_selected_text():
+        """Copy a selection; without one interrupt the agent, or clear the prompt. With none of these to do,
+        quit when pressed twice."""
+        if text := self._selected_text:
             self.copy_to_clipboard(text)
-        elif isinstance(focused, TextArea | Input) and focused.selected_text:
-            self.copy_to_clipboard(focused.selected_text)
-        elif asyncio.get_running_loop().time() - self._pressed < _TWICE:
-            self.exit()
+        elif self._main.interrupt_or_clear():
+            self._pressed = 0.0
+        elif monotonic() - self._pressed < _TWICE:
+            self.action_leave()
         else:
-            self._pressed = asyncio.get_running_loop().time()
-            if self._main.bridge.working:
-                self._main.action_step_back()
+            self._pressed = monotonic()
             self.notify("Press Ctrl+C again to quit.", timeout=_TWICE, markup=False)
+
+    @property
+    def _selected_text(self) -> str:
+        """The text that is selected on the screen, or in its field."""
+        field = self.focused
+        in_field = field.selected_text if isinstance(field, TextArea | Input) else ""
+        return self.screen.get_selected_text() or in_field
 
 
 def run(

@@ -548,8 +548,7 @@ class MainScreen(PartialScreen[None]):
     def action_step_back(self) -> None:
         prompt = self.query_one(Prompt)
         if self.bridge.working:
-            self._features.drafts.restore_unsent(self.bridge.interrupt())
-            self._display.show_state()
+            self._interrupt()
         elif self.selections:
             self.clear_selection()
         elif self.focused is prompt and prompt.text:
@@ -560,6 +559,22 @@ class MainScreen(PartialScreen[None]):
             self._escape_again()
         else:
             self.set_focus(prompt)
+
+    def interrupt_or_clear(self) -> bool:
+        """Interrupt the agent, or clear the prompt where it is in view; return whether there was either to
+        do."""
+        prompt = self.query_one(Prompt)
+        if self.bridge.working:
+            self._interrupt()
+        elif self.is_active and prompt.text:
+            prompt.clear_draft()
+        else:
+            return False
+        return True
+
+    def _interrupt(self) -> None:
+        self._features.drafts.restore_unsent(self.bridge.interrupt())
+        self._display.show_state()
 
     def _escape_again(self) -> None:
         """Open the list of messages to go back to on the second of two Escs in a row."""

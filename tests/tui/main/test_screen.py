@@ -29,6 +29,7 @@ from tests.tui.driving import (
     send,
     shown,
     status_of,
+    told,
     until,
 )
 from tests.tui.scripted import ScriptedAgent, call, execute, paused, respond, result, user
@@ -130,27 +131,50 @@ async def test_a_message_is_queued_while_the_agent_works_and_escape_gives_it_bac
         await finished(pilot)
 
 
-async def test_escape_and_ctrl_c_in_the_prompt_and_the_second_ctrl_c_leaves(project: Path) -> None:
-    agent = ScriptedAgent(project, [paused])
-    app = app_over(agent)
+async def test_escape_and_ctrl_c_clear_the_prompt_and_copy_what_is_selected(project: Path) -> None:
+    app = app_over(ScriptedAgent(project))
     async with app.run_test(size=(120, 30)) as pilot:
-        prompt_of(pilot).replace_text("never mind")
-        await pilot.press("escape")
-        assert prompt_of(pilot).text == ""
-        await pilot.press("up")
-        assert prompt_of(pilot).text == "never mind"
+        for key in ("escape", "ctrl+c"):
+            prompt_of(pilot).replace_text("never mind")
+            await pilot.press(key)
+            assert prompt_of(pilot).text == ""
+            await pilot.press("up")
+            assert prompt_of(pilot).text == "never mind"
 
         prompt_of(pilot).replace_text("take this")
         prompt_of(pilot).select_all()
         await pilot.press("ctrl+c")
-        assert app.clipboard == "take this"
+        assert (app.clipboard, prompt_of(pilot).text) == ("take this", "take this")
 
-        await send(pilot, "go")
+
+async def test_ctrl_c_interrupts_again_and_again_and_leaves_when_pressed_twice_at_rest(project: Path) -> None:
+    app = app_over(ScriptedAgent(project, [paused], [paused]))
+    async with app.run_test(size=(120, 30), notifications=True) as pilot:
+        for message in ("go", "go on"):
+            await send(pilot, message)
+            await pilot.press("ctrl+c")
+            await finished(pilot)
+        assert "again to quit" not in told(pilot)
+
+        prompt_of(pilot).replace_text("wait")
         await pilot.press("ctrl+c")
-        await finished(pilot)
+        assert "again to quit" not in told(pilot)
+        await pilot.press("ctrl+c")
+        await until(pilot, lambda: "again to quit" in told(pilot))
         assert app.is_running
         await pilot.press("ctrl+c")
     assert not app.is_running
+
+
+async def test_interrupting_takes_back_a_first_ctrl_c_to_quit(project: Path) -> None:
+    app = app_over(ScriptedAgent(project, [paused]))
+    async with app.run_test(size=(120, 30)) as pilot:
+        await pilot.press("ctrl+c")
+        await send(pilot, "go")
+        await pilot.press("ctrl+c")
+        await finished(pilot)
+        await pilot.press("ctrl+c")
+        assert app.is_running
 
 
 @pytest.mark.exhaustive
