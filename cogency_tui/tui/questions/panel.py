@@ -176,18 +176,18 @@ class QuestionPanel(Vertical, can_focus=True):
         Binding(
             "right_square_bracket",
             "look(1)",
-            "Next question",
+            "View next question",
             show=False,
             id="question.look_next",
-            tooltip="Show the next question",
+            tooltip="View the next waiting question; the first is answered first",
         ),
         Binding(
             "left_square_bracket",
             "look(-1)",
-            "Previous question",
+            "View previous question",
             show=False,
             id="question.look_previous",
-            tooltip="Show the previous question",
+            tooltip="View the waiting question before, or the one to answer",
         ),
         Binding(
             "question_mark",

@@ -124,7 +124,7 @@ def _draw_places(question: Question, styles: ThemeStyles) -> list[list[Segment]]
     place = Segment(f"{number} of {total}", styles("dim"))
     if not waiting:
         return [[place]]
-    keys = [Segment("  ", styles()), *draw_key("[ or ]", "others", styles)]
+    keys = [Segment("  ", styles()), *draw_key("[ or ]", "view others", styles)]
     return [[place, *keys], [Segment("‹ ", styles("text")), place, Segment(" ›", styles("text"))]]
 
 

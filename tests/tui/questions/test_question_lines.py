@@ -245,7 +245,7 @@ async def test_other_waiting_questions_are_looked_at_and_not_answered() -> None:
     other = replace(EDIT, summary="Edit other.py", detail=DIFF.replace("x = 2", "y = 3"))
     asked = replace(EDIT, round=lambda: Round(2, 3, (replace(other, round=lambda: Round(3, 3)),)))
     async with asking(asked) as (app, pilot, clock):
-        await until(pilot, lambda: "2 of 3  [ or ] others" in body_of(app))
+        await until(pilot, lambda: "2 of 3  [ or ] view others" in body_of(app))
         for key in ("y", "a", "c", "n", "enter"):
             clock.now += 1
             await until(pilot, lambda: app.question.check_action("look", (1,)))
