@@ -111,7 +111,7 @@ class OpenConversations:
         self._add(agent, conversation_id, then)
 
     def go_to(self, screen: "MainScreen") -> None:
-        """Show the conversation of `screen`, as it was left."""
+        """Show the conversation of `screen`, as it was left but for the focus."""
         mode = self._mode_of(screen)
         if mode is None or mode == self._app.current_mode:
             return

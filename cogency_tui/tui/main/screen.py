@@ -408,12 +408,15 @@ class MainScreen(PartialScreen[None]):
         self.refresh_bindings()
 
     def come_back(self) -> None:
-        """Refresh what may have changed since the user left: the settings and the surroundings."""
+        """Refresh what may have changed since the user left: the settings and the surroundings. The user
+        begins at the prompt, unless a question or another screen has the focus."""
         self.is_unread = False
         if not self._open:
             return
         self.bridge.drawn()
         prompt, settings = self.query_one(Prompt), self.agent.settings
+        if self.is_active and not self._features.questions.has_focus:
+            self.set_focus(prompt)
         if settings.vim != (prompt.vim_mode is not None):
             prompt.use_vim(on=settings.vim)
         self._fit(app_of(self).size)

@@ -425,6 +425,29 @@ async def test_a_resumed_conversation_begins_at_the_prompt(project: Path) -> Non
         await until(pilot, lambda: prompt_of(pilot).has_focus)
 
 
+async def test_a_start_with_a_past_conversation_begins_at_the_prompt(project: Path) -> None:
+    agent = ScriptedAgent(project)
+    past(agent, "one")
+    async with app_over(agent, conversation_id="id0").run_test(size=(120, 30)) as pilot:
+        await until(pilot, lambda: "about one" in shown(conversation_of(pilot)))
+        await pilot.press(*"next")
+        await until(pilot, lambda: prompt_of(pilot).text == "next")
+
+
+@pytest.mark.parametrize("pane", [files_of, calls_of, conversation_of])
+async def test_resume_from_a_pane_begins_at_the_prompt(project: Path, pane: Any) -> None:
+    agent = ScriptedAgent(project)
+    past(agent, "one")
+    async with app_over(agent).run_test(size=(160, 40)) as pilot:
+        await opened(pilot)
+        main_of(pilot).action_toggle_pane("calls")
+        pane(pilot).focus()
+        await until(pilot, lambda: pane(pilot).has_focus)
+        await main_of(pilot).run_action("command('resume', 'id0')")
+        await until(pilot, lambda: "about one" in shown(conversation_of(pilot)))
+        await until(pilot, lambda: prompt_of(pilot).has_focus)
+
+
 async def test_a_dialog_from_a_pane_returns_to_it_and_one_from_a_command_to_the_prompt(project: Path) -> None:
     async with app_over(ScriptedAgent(project, [respond("ok")])).run_test(size=(120, 30)) as pilot:
         for key, stays in (("f1", True), ("f2", False)):

@@ -109,6 +109,26 @@ async def test_keys_typed_right_after_ctrl_n_are_in_the_new_prompt(project: Path
         await until(pilot, lambda: prompt_of(pilot).text == "new")
 
 
+@pytest.mark.parametrize("way", [["ctrl+n"], ["f9", "enter"]], ids="+".join)
+async def test_one_begins_at_the_prompt_of_a_conversation_left_from_a_pane(
+    project: Path, way: list[str]
+) -> None:
+    async with at_work(agent_over(project, "one <<hang>>")) as pilot:
+        first = await hang(pilot, "first")
+        await begin_beside(pilot)
+        prompt_of(pilot).replace_text("a draft")
+        conversation_of(pilot).focus()
+        await pilot.press("f9", "enter")
+        await until(pilot, lambda: main_of(pilot) is first)
+        conversation_of(pilot).focus()
+        await pilot.press(*way)
+        await until(pilot, lambda: main_of(pilot) is not first)
+        await opened(pilot)
+        before = prompt_of(pilot).text
+        await pilot.press(*"next")
+        await until(pilot, lambda: prompt_of(pilot).text == before + "next")
+
+
 async def test_a_question_in_the_background_is_reported_and_waits_docked(project: Path) -> None:
     release = "two"
     agent = agent_over(project, "one <<hang>>", write("a.py", "1\n"), release)
