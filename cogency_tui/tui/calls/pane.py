@@ -22,7 +22,7 @@ FAILURES = "failures"
 
 
 class Hints(Bar):
-    """The keys of the selected call, while the pane has the focus."""
+    """The keys of the selected call, while the list has the focus."""
 
     SURFACE = "surface"
 
@@ -222,7 +222,7 @@ class ToolCalls(Surface):
     def _offer(self) -> None:
         rows = self.query_one(CallList)
         hints: list[tuple[str, str]] = []
-        if (rows.has_focus or self.query_one(CallDetail).has_focus) and rows.key is not None:
+        if rows.has_focus and rows.key is not None:
             command = rows.command
             hints = [("x", "stop")] if command and command.state == "running" else []
             hints += [] if command else [("enter", "show")]

@@ -6,7 +6,17 @@ from typing import Any
 import pytest
 
 from cogency_tui.protocol.events import Event
-from tests.tui.driving import app_over, calls_of, conversation_of, detail_of, head_of, send, shown, until
+from tests.tui.driving import (
+    app_over,
+    calls_of,
+    conversation_of,
+    detail_of,
+    head_of,
+    main_of,
+    send,
+    shown,
+    until,
+)
 from tests.tui.scripted import ScriptedAgent, call, output, paused, result, started
 
 LINES = "".join(f"line {number}\n" for number in range(200))
@@ -30,6 +40,18 @@ async def test_the_head_stays_while_the_detail_scrolls(project: Path, size: tupl
         await pilot.press("end")
         assert "line 199" in shown(detail_of(pilot))
         assert "mine  ✓ done 40 ms" in head_of(pilot)
+
+
+async def test_the_keys_of_the_list_are_shown_only_where_they_work(project: Path) -> None:
+    agent = ScriptedAgent(project, [*ended("a", "mine", "done", LINES)])
+    async with app_over(agent).run_test(size=(160, 40)) as pilot:
+        await send(pilot, "go")
+        await until(pilot, lambda: "mine" in shown(calls_of(pilot)))
+        hints = main_of(pilot).query_one("#calls-hints")
+        calls_of(pilot).focus()
+        await until(pilot, lambda: "y copy" in shown(hints))
+        detail_of(pilot).focus()
+        await until(pilot, lambda: not shown(hints).strip())
 
 
 async def test_a_call_that_ended_is_shown_from_its_beginning_and_a_failed_command_from_its_end(
