@@ -129,6 +129,17 @@ async def test_one_begins_at_the_prompt_of_a_conversation_left_from_a_pane(
         await until(pilot, lambda: prompt_of(pilot).text == before + "next")
 
 
+async def test_ctrl_c_twice_asks_while_another_conversation_works(project: Path) -> None:
+    async with at_work(agent_over(project, "one <<hang>>")) as pilot:
+        first = await hang(pilot, "first")
+        await begin_beside(pilot)
+        await pilot.press("ctrl+c", "ctrl+c")
+        await until(pilot, lambda: isinstance(pilot.app.screen, Confirmation))
+        await pilot.press("n")
+        await until(pilot, lambda: pilot.app.screen is main_of(pilot))
+        assert first.bridge.working
+
+
 async def test_a_question_in_the_background_is_reported_and_waits_docked(project: Path) -> None:
     release = "two"
     agent = agent_over(project, "one <<hang>>", write("a.py", "1\n"), release)
