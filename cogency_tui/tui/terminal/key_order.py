@@ -22,8 +22,9 @@ from textual.widgets import Input, TextArea
 
 from cogency_tui.tui.kit.typed_app import app_of
 
-LIMIT = 1.0
-"""Seconds for which a key waits at most."""
+LIMIT = 0.7
+"""Seconds for which a key waits at most. A question accepts none for longer, so that no key answers one that
+appeared after it was typed."""
 
 _ROUNDS = 2
 """Rounds through the queues from a widget to the app: the first ends behind the key, which the app may
