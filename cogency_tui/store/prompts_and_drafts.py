@@ -1,18 +1,21 @@
 """The prompts of one project: the history, and drafts that survive the process.
 
-Small files in a directory of the user's data, which no other user can read. A draft is stored under the
-process that writes it, and its prompt, so that none touches another's; it is an orphan when that process has
-ended. The calls block.
+Small files in a directory of the user's data, which no other user can read. The name of a draft's file says
+who has it: a prompt of a running process, or none, if it was put aside or its process has ended. A prompt
+claims one by renaming its file, so no two get it. The calls block.
 """
 
 import fcntl
 import hashlib
 import json
 import os
+import re
+import secrets
 import time
 from contextlib import suppress
+from itertools import islice
 from pathlib import Path
-from typing import BinaryIO, TypeVar
+from typing import BinaryIO, NamedTuple, TypeVar
 
 import msgspec
 
@@ -32,25 +35,36 @@ MOST = 1000
 LONGEST = 256 << 10
 """Most bytes of a stored entry; a longer one is remembered while the program runs."""
 
-_MOST_DRAFTS = 50
+MOST_DRAFTS = 200
+"""Drafts of a project that are stored; of more, the oldest are deleted."""
+
 _HINT = "Drafts of the prompt are not saved until this is fixed."
 
 
 class Draft(msgspec.Struct, frozen=True):
-    """An unsent draft: the text in the prompt, and the messages that waited. `saved` is in Unix seconds.
-    `prompt` is the number of the prompt in its process."""
+    """An unsent draft: the text in the prompt, and the messages that waited. `conversation` is the id of the
+    one that it was written in; empty if that was never begun. `saved` is in Unix seconds."""
 
     written: Written
     queue: tuple[Written, ...] = ()
     conversation: str = ""
     saved: float = 0.0
-    pid: int = 0
-    started: str = ""
-    prompt: int = 0
 
     @property
     def empty(self) -> bool:
         return not self.written.text.strip() and not self.queue
+
+    @property
+    def messages(self) -> list[Written]:
+        """All its texts, in the order in which they were written."""
+        return [*self.queue, self.written]
+
+
+class Claimed(NamedTuple):
+    """A draft that this process has claimed, and its file, which is to be discarded once it is saved anew."""
+
+    draft: Draft
+    path: Path
 
 
 class Prompts:
@@ -90,45 +104,74 @@ class Prompts:
 
     def save(self, draft: Draft) -> None:
         """Store `draft` in place of this prompt's earlier one; an empty one removes it."""
-        pid = os.getpid()
-        path = self._path(pid, own_start(pid), self._number)
         try:
             if draft.empty:
-                path.unlink(missing_ok=True)
+                self._own_path.unlink(missing_ok=True)
                 return
             self._make()
-            stamped = msgspec.structs.replace(
-                draft, saved=time.time(), pid=pid, started=own_start(pid), prompt=self._number
-            )
-            temporary = path.with_suffix(".new")
+            temporary = self._own_path.with_suffix(".new")
             temporary.unlink(missing_ok=True)
             with _private(temporary, os.O_EXCL) as handle:
-                handle.write(_encoded(stamped))
-            temporary.replace(path)
+                handle.write(_encoded(msgspec.structs.replace(draft, saved=time.time())))
+            temporary.replace(self._own_path)
         except OSError as exc:
             raise self._error(exc) from exc
 
-    def orphans(self) -> list[Draft]:
-        """Return the drafts of processes that have ended, the newest first."""
-        try:
-            found = [path for path in self.directory.glob("draft-*.json") if path.is_file()]
-            drafts = [draft for path in found if (draft := _decoded(path.read_bytes(), Draft)) is not None]
-        except OSError as exc:
-            raise self._error(exc) from exc
-        gone = [draft for draft in drafts if start_of(draft.pid) != draft.started]
-        gone.sort(key=lambda draft: draft.saved, reverse=True)
-        for draft in gone[_MOST_DRAFTS:]:
-            self.discard(draft)
-        return gone[:_MOST_DRAFTS]
+    def put_aside(self, draft: Draft) -> None:
+        """Store `draft` for the next prompt that claims it, and nothing for this one."""
+        self.save(draft)
+        if not draft.empty:
+            self._release(self._own_path)
 
-    def discard(self, draft: Draft) -> None:
-        """Delete a draft, whose text is now stored elsewhere."""
+    def claim(self, conversation: str) -> list[Claimed]:
+        """Claim the drafts of a conversation, the newest first; without one, the newest draft of those that
+        were written in none."""
+        found = [each for each in self._free() if each.draft.conversation == conversation]
+        claimed = (mine for each in found if (mine := self._claimed(each)) is not None)
+        return list(claimed if conversation else islice(claimed, 1))
+
+    def release(self, claimed: Claimed) -> None:
+        """Leave a claimed draft to the next prompt that claims it."""
+        self._release(claimed.path)
+
+    def discard(self, claimed: Claimed) -> None:
+        """Delete a draft whose text is stored elsewhere by now."""
         with suppress(OSError):
-            self._path(draft.pid, draft.started, draft.prompt).unlink(missing_ok=True)
+            claimed.path.unlink(missing_ok=True)
 
-    def _path(self, pid: int, started: str, number: int) -> Path:
-        process = f"{pid}-{hashlib.sha256(started.encode()).hexdigest()[:8]}"
-        return self.directory / f"draft-{process}{f'-{number}' if number else ''}.json"
+    def _free(self) -> list[Claimed]:
+        """The drafts that no running process has, the newest first."""
+        try:
+            paths = [path for path in self.directory.glob("*.json") if _is_free(path) and path.is_file()]
+            found = [Claimed(draft, path) for path in paths if (draft := _read(path)) is not None]
+        except OSError as exc:
+            raise self._error(exc) from exc
+        found.sort(key=lambda each: each.draft.saved, reverse=True)
+        for each in found[MOST_DRAFTS:]:
+            self.discard(each)
+        return found[:MOST_DRAFTS]
+
+    def _claimed(self, free: Claimed) -> Claimed | None:
+        """Claim a draft; None if another prompt was faster."""
+        path = self.directory / f"draft-{_own_process()}-{secrets.token_hex(4)}.json"
+        try:
+            free.path.rename(path)
+        except FileNotFoundError:
+            return None
+        except OSError as exc:
+            raise self._error(exc) from exc
+        return Claimed(free.draft, path)
+
+    def _release(self, path: Path) -> None:
+        try:
+            path.rename(self.directory / f"unsent-{secrets.token_hex(8)}.json")
+        except OSError as exc:
+            raise self._error(exc) from exc
+
+    @property
+    def _own_path(self) -> Path:
+        number = f"-{self._number}" if self._number else ""
+        return self.directory / f"draft-{_own_process()}{number}.json"
 
     def _make(self) -> None:
         private_files.make_directory(self.directory)
@@ -144,6 +187,32 @@ class Prompts:
 
     def _error(self, exc: OSError) -> StoreError:
         return StoreError(f"{exc.filename or self.directory} cannot be used: {exc.strerror}.", _HINT)
+
+
+def _read(path: Path) -> Draft | None:
+    """The draft in a file; None if it cannot be read, or another process has just claimed it."""
+    try:
+        return _decoded(path.read_bytes(), Draft)
+    except FileNotFoundError:
+        return None
+
+
+def _is_free(path: Path) -> bool:
+    """Return whether a draft was put aside, or the process that had it has ended."""
+    owner = re.match(r"draft-(\d+)-([0-9a-f]+)", path.name)
+    if owner is None:
+        return path.name.startswith("unsent-")
+    start = start_of(int(owner[1]))
+    return start is None or _process(int(owner[1]), start) != f"{owner[1]}-{owner[2]}"
+
+
+def _own_process() -> str:
+    return _process(os.getpid(), own_start(os.getpid()))
+
+
+def _process(pid: int, start: str) -> str:
+    """The name of a process in those of files: a pid alone may have been reused."""
+    return f"{pid}-{hashlib.sha256(start.encode()).hexdigest()[:8]}"
 
 
 def _private(path: Path, flags: int) -> BinaryIO:

@@ -51,10 +51,10 @@ class Bridge:
             super().__init__()
 
     class Returned(Message):
-        """A message could not be sent: it returns to the user."""
+        """A message could not be sent: it returns to the user, and those that waited behind it."""
 
-        def __init__(self, message: Written) -> None:
-            self.message = message
+        def __init__(self, messages: list[Written]) -> None:
+            self.messages = messages
             super().__init__()
 
     class QueueChanged(Message):
@@ -96,6 +96,8 @@ class Bridge:
         """True if the last turn has begun: if it failed, it can be retried."""
         self._screen = screen
         self._compaction: asyncio.Task[CompactionFigures] | None = None
+        self._closing = False
+        """True once the screen's workers are cancelled: messages that wait are saved, not sent."""
         agent.ask = self._ask
         agent.titled = self._titled
         agent.progressed = self._progressed
@@ -243,6 +245,7 @@ class Bridge:
             self.send(message)
 
     async def _turn(self, message: Written | None) -> None:
+        before = self.conversation_id
         if self.conversation_id is None:
             from cogency_tui.store.store import new_conversation_id
 
@@ -258,7 +261,12 @@ class Bridge:
             queue.put(error_event(exc, time()))
             if unsent and message is not None:
                 self.retryable = False
-                self._screen.post_message(self.Returned(message))
+                # A conversation of which nothing is stored was never begun.
+                self.conversation_id = before
+                self._screen.post_message(self.Returned([message, *self.queue.clear()]))
+        except asyncio.CancelledError:
+            self._closing = True
+            raise
         finally:
             self._finish()
 
@@ -286,6 +294,9 @@ class Bridge:
             else:
                 self._pacer.queue.put(compaction_event(work.result(), time()))
                 self._screen.post_message(self.Compacted())
+        except asyncio.CancelledError:
+            self._closing = True
+            raise
         finally:
             work.cancel()
             self._compaction = None
@@ -295,7 +306,7 @@ class Bridge:
         """Mark the work as finished, and continue with the queue."""
         self._pacer.flush()
         self.started = None
-        if message := self.queue.take():
+        if not self._closing and (message := self.queue.take()):
             self._start(message)
             self._screen.post_message(self.QueueChanged())
         self._screen.post_message(self.TurnChanged())

@@ -25,6 +25,13 @@ class MessageQueue:
         """All messages; the held one has its text from before the edit."""
         return tuple(self._messages)
 
+    def edited(self, text: Written) -> tuple[Written, ...]:
+        """All messages, with the held one as `text`; without it if that is empty."""
+        if self.held is None:
+            return self.messages
+        own = (text,) if text.text.strip() else ()
+        return (*self._messages[: self.held], *own, *self._messages[self.held + 1 :])
+
     def add(self, message: Written) -> None:
         """Append `message` to the queue."""
         self._messages.append(message)

@@ -1,10 +1,11 @@
-"""History and drafts of the prompt: private, bounded, one draft a process, orphans found again."""
+"""History and drafts of the prompt: private, bounded, one draft a prompt, claimed by one when it is free."""
 
 import json
 import os
 import stat
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,15 @@ from hypothesis import strategies as st
 
 from cogency_tui.errors import StoreError
 from cogency_tui.store.prompt_text import Written
-from cogency_tui.store.prompts_and_drafts import HISTORY, LONGEST, MOST, Draft, Prompts
+from cogency_tui.store.prompts_and_drafts import (
+    HISTORY,
+    LONGEST,
+    MOST,
+    MOST_DRAFTS,
+    Claimed,
+    Draft,
+    Prompts,
+)
 
 CHIPS = Written(
     "look: [pasted 3 lines] and [pasted 30 lines]",
@@ -89,20 +98,66 @@ def test_lines_that_cannot_be_read_cost_nothing_else(prompts: Prompts) -> None:
     assert prompts.history() == [Written("one"), Written("two")]
 
 
-def test_a_draft_is_an_orphan_only_when_its_process_is_gone(prompts: Prompts, tmp_path: Path) -> None:
+def texts(claimed: list[Claimed]) -> list[str]:
+    return [each.draft.written.text for each in claimed]
+
+
+def test_a_draft_is_claimed_only_when_its_process_is_gone(prompts: Prompts, tmp_path: Path) -> None:
     prompts.save(Draft(Written("mine")))
-    leave_a_draft(tmp_path / "data", "theirs", "c1")
-    (draft,) = prompts.orphans()
-    assert (draft.written, draft.conversation) == (Written("theirs"), "c1")
-    prompts.discard(draft)
-    assert prompts.orphans() == []
+    leave_a_draft(tmp_path / "data", "theirs")
+    (claimed,) = prompts.claim("")
+    assert claimed.draft.written == Written("theirs")
+    prompts.discard(claimed)
+    assert prompts.claim("") == []
 
 
-@pytest.mark.exhaustive
-def test_the_newest_orphan_comes_first(prompts: Prompts, tmp_path: Path) -> None:
-    for text in ("old", "new"):
-        leave_a_draft(tmp_path / "data", text)
-    assert [draft.written.text for draft in prompts.orphans()] == ["new", "old"]
+def test_a_draft_goes_to_its_conversation_and_one_of_none_to_the_next(prompts: Prompts) -> None:
+    for text, conversation in (("of a", "a"), ("of none", ""), ("later of a", "a"), ("later of none", "")):
+        prompts.put_aside(Draft(Written(text), conversation=conversation))
+    assert texts(prompts.claim("b")) == []
+    assert texts(prompts.claim("a")) == ["later of a", "of a"]
+    assert texts(prompts.claim("")) == ["later of none"]
+    assert texts(prompts.claim("")) == ["of none"]
+
+
+def test_a_draft_is_claimed_by_one_prompt_of_many(prompts: Prompts) -> None:
+    for number in range(20):
+        prompts.put_aside(Draft(Written(f"draft {number}")))
+    others = [Prompts(prompts.directory.parent.parent, Path("/project"), number) for number in range(8)]
+    with ThreadPoolExecutor(len(others)) as threads:
+        found = [threads.submit(others[number % 8].claim, "") for number in range(40)]
+    claimed = [text for each in found for text in texts(each.result())]
+    assert sorted(claimed) == sorted(f"draft {number}" for number in range(20))
+
+
+def test_a_claimed_draft_outlives_the_process_that_claimed_it(prompts: Prompts, tmp_path: Path) -> None:
+    prompts.put_aside(Draft(Written("nearly lost"), conversation="a"))
+    claim = LEAVE_A_DRAFT.replace("save(Draft(Written(sys.argv[2]), conversation=sys.argv[3]))", "claim('a')")
+    subprocess.run([sys.executable, "-c", claim, str(tmp_path / "data")], check=True)
+    assert texts(prompts.claim("a")) == ["nearly lost"]
+
+
+def test_a_released_draft_can_be_claimed_again(prompts: Prompts) -> None:
+    prompts.put_aside(Draft(Written("again"), conversation="a"))
+    (claimed,) = prompts.claim("a")
+    assert prompts.claim("a") == []
+    prompts.release(claimed)
+    assert texts(prompts.claim("a")) == ["again"]
+
+
+def test_a_draft_as_an_earlier_version_stored_it_is_claimed(prompts: Prompts, tmp_path: Path) -> None:
+    leave_a_draft(tmp_path / "data", "from before", "c1")
+    (path,) = prompts.directory.iterdir()
+    stored = json.loads(path.read_bytes())
+    path.write_text(json.dumps({**stored, "pid": 2**22 + 1, "started": "boot/1", "prompt": 1}))
+    assert texts(prompts.claim("c1")) == ["from before"]
+
+
+def test_of_very_many_drafts_the_oldest_are_deleted(prompts: Prompts) -> None:
+    for number in range(MOST_DRAFTS + 5):
+        prompts.put_aside(Draft(Written(f"draft {number}"), conversation="a"))
+    assert len(prompts.claim("a")) == MOST_DRAFTS
+    assert len(list(prompts.directory.iterdir())) == MOST_DRAFTS
 
 
 def test_a_later_draft_takes_the_place_of_the_one_before_and_an_empty_one_is_none(prompts: Prompts) -> None:

@@ -6,8 +6,10 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from textual.events import Key
 from textual.pilot import Pilot
 
+from cogency_tui.errors import StoreError
 from cogency_tui.store.prompt_text import Written
 from cogency_tui.tui.message_queue import MessageQueue, given_back
 from cogency_tui.tui.prompt.queue_list import QueueList
@@ -155,6 +157,43 @@ async def test_escape_interrupts_and_gives_the_queue_back(agent: ScriptedAgent) 
         prompt_of(pilot).replace_text("")
         await pilot.press("up")
         assert prompt_of(pilot).text == "!make"
+
+
+async def test_an_interrupt_gives_back_the_edited_message_in_its_place(agent: ScriptedAgent) -> None:
+    async with app_over(agent).run_test(size=(100, 30)) as pilot:
+        await waiting(pilot, "one", "two", "three")
+        prompt_of(pilot).insert("draft")
+        await pilot.press("up", "up", "!", "ctrl+c")
+        await finished(pilot)
+        assert prompt_of(pilot).text == "one\n\ntwo!\n\nthree\n\ndraft"
+
+
+@pytest.mark.parametrize("key", ["ctrl+c", "escape"])
+async def test_an_interrupt_takes_effect_after_the_message_that_was_sent_before_it(
+    agent: ScriptedAgent, key: str
+) -> None:
+    async with app_over(agent).run_test(size=(100, 30)) as pilot:
+        await waiting(pilot, "one")
+        for typed in ("t", "w", "o", "enter", key):
+            # Without waiting for the key before.
+            pilot.app.post_message(Key(typed, typed if len(typed) == 1 else None))
+        await until(pilot, lambda: prompt_of(pilot).text == "one\n\ntwo")
+        await finished(pilot)
+        assert agent.asked == ["go"]
+
+
+async def test_messages_that_cannot_be_sent_return_in_order(project: Path) -> None:
+    agent = ScriptedAgent(project, [paused])
+    async with app_over(agent).run_test(size=(100, 30)) as pilot:
+        await waiting(pilot, "one", "two", "three")
+
+        async def fail(*_arguments: object, **_named: object) -> None:
+            raise StoreError("The disk is full.")
+
+        agent.run_turn = fail
+        agent.gate.set()
+        await finished(pilot)
+        await until(pilot, lambda: prompt_of(pilot).text == "one\n\ntwo\n\nthree")
 
 
 def test_a_command_never_takes_a_message_with_it() -> None:

@@ -65,14 +65,17 @@ class ConversationCommands(FeatureCommands):
         moved: Callable[[], None],
         preview: "Callable[[Plan, str], Awaitable[Plan | None]]",
         others: OtherScreens,
+        switched: Callable[[str | None], None],
     ) -> None:
-        """`moved` is called when another conversation is shown. `preview` previews a change of files under a
-        title, and returns what of it the user confirms."""
+        """`switched` gets the id of the conversation before as soon as another one is open, and `moved` is
+        called when that is shown. `preview` previews a change of files under a title, and returns what of it
+        the user confirms."""
         super().__init__(screen, bridge)
         self._display = display
         self._moved = moved
         self._preview = preview
         self._others = others
+        self._switched = switched
 
     def handlers(self) -> dict[str, Handler]:
         return {
@@ -260,7 +263,9 @@ class ConversationCommands(FeatureCommands):
             self._others.begin(then)
             return
         app_of(self._screen).clear_notifications()
+        before = self._bridge.conversation_id
         self._bridge.begin()
+        self._switched(before)
         self._display.show(Transcript(), Measure())
         self._focus_prompt()
         self._moved()
@@ -296,6 +301,7 @@ class ConversationCommands(FeatureCommands):
         """Show a past conversation, and send `prompt` in it; call `then` when it is shown."""
 
         async def reopen() -> None:
+            before = self._bridge.conversation_id
             try:
                 transcript, total = await self._bridge.reopen(conversation_id)
                 imported = await self._bridge.is_imported()
@@ -304,6 +310,7 @@ class ConversationCommands(FeatureCommands):
                 transcript, total = Transcript(), Measure()
                 transcript.feed([error_event(exc, time())])
                 imported = False
+            self._switched(before)
             self._display.show(transcript, total)
             self._focus_prompt()
             self._moved()

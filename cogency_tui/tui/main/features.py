@@ -74,10 +74,16 @@ class Features:
             lambda: not display.transcript.units,
         )
         self.cost = CostCommands(screen, bridge, facts, display)
-        self.conversations = ConversationCommands(
-            screen, bridge, display, self._moved, partial(preview, screen), OnOtherScreens(screen)
-        )
         self.drafts = PromptCommands(screen, bridge, screen.number)
+        self.conversations = ConversationCommands(
+            screen,
+            bridge,
+            display,
+            self._moved,
+            partial(preview, screen),
+            OnOtherScreens(screen),
+            self.drafts.switch,
+        )
         self.background = BackgroundCommands(screen, bridge)
         self.review = ReviewCommands(screen, bridge, display)
         self.files = FileCommands(screen, bridge, display, self.review.compare)

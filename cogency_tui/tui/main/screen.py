@@ -8,6 +8,7 @@ are imported here. Everything else begins with `MainScreen.open`, and is importe
 """
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import cached_property
 from time import monotonic, time
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -20,7 +21,7 @@ from textual.notifications import SeverityLevel
 from textual.screen import Screen
 from textual.timer import Timer
 
-from cogency_tui.errors import UsageError
+from cogency_tui.errors import StoreError, UsageError
 from cogency_tui.store.prompt_text import Written
 from cogency_tui.tui.bridge import Bridge
 from cogency_tui.tui.kit.bar import ButtonBar
@@ -109,6 +110,8 @@ class MainScreen(PartialScreen[None]):
         self._first = (prompt, conversation_id)
         self._ticker: Timer | None = None
         self._open = False
+        self._early: Prompt | None = None
+        """The prompt, for a text that is typed before the screen opens."""
         self.quit_question: Screen[bool] | None = None
         """The last question whether to interrupt the agent and quit."""
         self._escaped = 0.0
@@ -140,6 +143,7 @@ class MainScreen(PartialScreen[None]):
     def on_mount(self) -> None:
         self.watch(app_of(self), "app_focus", self._take_focus, init=False)
         self._fit(app_of(self).size)
+        self._early = self.query_one(Prompt)
 
     def key_hints(self) -> Hints:
         """The keys that do something now, the most useful first."""
@@ -193,7 +197,7 @@ class MainScreen(PartialScreen[None]):
             self.bridge.send(Written(prompt))
         elif self._then is not None:
             self._then(self)
-        self._features.drafts.start(conversation_id or "")
+        self._features.drafts.start(conversation_id or "", offers=not prompt)
         if self.query_one(Prompt).text:
             self._features.drafts.note_change()
 
@@ -424,10 +428,11 @@ class MainScreen(PartialScreen[None]):
         self._features.updates.refresh()
 
     async def end(self) -> None:
-        """Interrupt the work, wait until its end is stored, and move the draft into the history."""
-        unsent = self.bridge.interrupt() if self.bridge.working else []
+        """Save the unsent messages, interrupt the work, and wait until its end is stored."""
+        self._features.drafts.put_away()
+        if self.bridge.working:
+            self.bridge.interrupt()
         await self.bridge.leave()
-        await self._features.drafts.put_away(unsent)
 
     def notify(
         self,
@@ -576,6 +581,7 @@ class MainScreen(PartialScreen[None]):
         return True
 
     def _interrupt(self) -> None:
+        self.query_one(Prompt).end_edit()
         self._features.drafts.restore_unsent(self.bridge.interrupt())
         self._display.show_state()
 
@@ -592,7 +598,7 @@ class MainScreen(PartialScreen[None]):
         return super().check_action(action, parameters)
 
     def on_bridge_returned(self, event: Bridge.Returned) -> None:
-        self._features.drafts.restore_unsent([event.message])
+        self._features.drafts.restore_unsent(event.messages)
 
     def on_bridge_queue_changed(self) -> None:
         self.query_one(PromptBox).show_queue()
@@ -622,6 +628,18 @@ class MainScreen(PartialScreen[None]):
     def on_unmount(self) -> None:
         if "_features" in vars(self):
             self._features.drafts.close()
+        else:
+            self._save_early_text()
+
+    def _save_early_text(self) -> None:
+        """Save a text that was typed before the screen opened."""
+        prompt, conversation_id = self._early, self._first[1]
+        if prompt is not None and prompt.text.strip():
+            from cogency_tui.store.prompts_and_drafts import Draft, Prompts
+
+            with suppress(StoreError):
+                prompts = Prompts(self.agent.data, self.agent.project, self.number)
+                prompts.put_aside(Draft(prompt.written, conversation=conversation_id or ""))
 
     def leave(self) -> None:
         from cogency_tui.tui.kit.dialogs import Confirmation

@@ -1,12 +1,15 @@
 """Services for the prompt: the stored history and drafts, the project's files, an external editor.
 
-A draft is on disk half a second after the edit, at the latest, so that `kill -9` costs no more.
+A draft is on disk half a second after the edit, at the latest, so that `kill -9` costs no more. It belongs to
+the conversation in which it was written, which shows it again; one of a conversation that was never begun is
+offered in the next new one.
 """
 
 import asyncio
 import os
+from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 from textual.screen import Screen
 from textual.timer import Timer
@@ -14,13 +17,17 @@ from textual.timer import Timer
 from cogency_tui.errors import CogencyError, StoreError
 from cogency_tui.safe_text import reveal
 from cogency_tui.store.prompt_text import Written
-from cogency_tui.store.prompts_and_drafts import Draft, Prompts
+from cogency_tui.store.prompts_and_drafts import Claimed, Draft, Prompts
 from cogency_tui.tui.bridge import Bridge
 from cogency_tui.tui.commands_base import FeatureCommands, Handler
 from cogency_tui.tui.kit.number_format import plural
 from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.prompt.completion import Completion
 from cogency_tui.tui.prompt.prompt import Prompt
+from cogency_tui.tui.prompt.prompt_and_queue import PromptBox
+
+Given = TypeVar("Given")
+Result = TypeVar("Result")
 
 SOON = 0.4
 """Seconds after an edit until the draft is saved."""
@@ -36,38 +43,49 @@ class PromptCommands(FeatureCommands):
         self._timer: Timer | None = None
         self._saving = asyncio.Lock()
         self._troubled = False
-        self._known: Prompt | None = None
+        # The draft may be saved after the screen's widgets are removed, when a query would fail.
+        self._prompt = screen.query_one(Prompt)
+        self._requested = ""
+        """The id of the conversation that is being opened first."""
 
     def handlers(self) -> dict[str, Handler]:
         return {}
 
-    def start(self, conversation_id: str) -> None:
-        """Load the history, and restore an unsent draft of this conversation; the first prompt takes any."""
-        self._screen.run_worker(partial(self._start, conversation_id), group="prompts")
+    def start(self, conversation_id: str, *, offers: bool) -> None:
+        """Load the history, and restore the draft of this conversation; in a new one, only if it `offers`
+        one."""
+        self._requested = conversation_id
+        self._screen.run_worker(partial(self._start, bool(conversation_id) or offers), group="prompts")
+
+    def switch(self, before: str | None) -> None:
+        """Save the draft in the conversation `before`, and restore that of the one that is open now."""
+        left, self._requested = before or self._requested, ""
+        if left == self._conversation:
+            return
+        if self._put_aside(self._draft(left)):
+            self.say(
+                f"Unsent message saved {'in the previous' if left else 'for the next new'} conversation."
+            )
+        self._screen.run_worker(self._restore, group="prompts")
 
     def note_change(self) -> None:
         """Save the draft soon, after a change of the prompt or the queue."""
-        self._known = self._prompt
         if self._timer is None:
             self._timer = self._screen.set_timer(SOON, self._save_soon)
 
     def note_entry(self, entry: Written) -> None:
         """Append an entry to the stored history."""
-        self._screen.run_worker(partial(self._store_draft, self._prompts.remember, entry), group="prompts")
+        self._screen.run_worker(partial(self._store, self._prompts.remember, entry), group="prompts")
 
-    async def put_away(self, unsent: list[Written]) -> None:
-        """Move the draft and the `unsent` messages into the history: the conversation is closed."""
-        for entry in [*unsent, self._prompt.written]:
-            if entry.text.strip():
-                await self._store_draft(self._prompts.remember, entry)
-        self._prompt.put(Written(""))
+    def put_away(self) -> None:
+        """Save the draft and the messages that wait in the conversation, which is closed."""
+        if self._put_aside(self._draft(self._conversation)):
+            self.say("Unsent message saved.")
 
     def close(self) -> None:
-        """Save the draft at once, if the prompt was ever edited."""
-        if self._known is None:
-            return
+        """Save the draft at once."""
         try:
-            self._prompts.save(self._draft())
+            self._prompts.put_aside(self._draft(self._conversation))
         except StoreError:
             # An earlier failure to save has already been reported.
             return
@@ -108,53 +126,95 @@ class PromptCommands(FeatureCommands):
         self._screen.run_worker(self._edit_outside, group="editor", exclusive=True)
 
     @property
-    def _prompt(self) -> Prompt:
-        # The draft may be saved after the screen's widgets are removed, when a query would fail.
-        self._known = self._known or self._screen.query_one(Prompt)
-        return self._known
+    def _conversation(self) -> str:
+        """The id of the conversation that the prompt belongs to; empty for one that was never begun."""
+        return self._bridge.conversation_id or self._requested
 
-    async def _start(self, conversation_id: str) -> None:
+    async def _start(self, offers: bool) -> None:
         try:
-            history = await asyncio.to_thread(self._prompts.history)
-            drafts = await asyncio.to_thread(self._prompts.orphans)
+            self._prompt.remember(await asyncio.to_thread(self._prompts.history))
         except StoreError as exc:
             self._report(exc)
             return
-        prompt = self._prompt
-        prompt.remember(history)
-        here = (each for each in drafts if conversation_id and each.conversation == conversation_id)
-        if draft := next(here, drafts[0] if drafts and not self._number else None):
-            if prompt.text.strip():
-                prompt.note(draft.written)
-                unsent = list(draft.queue)
-            else:
-                unsent = [*draft.queue, draft.written]
-            self.restore_unsent(unsent)
+        if offers:
+            await self._restore()
+
+    def _put_aside(self, draft: Draft) -> bool:
+        """Store a draft and empty the prompt; return whether there is one, and it is stored. One that cannot
+        be stored goes into the history.
+
+        At once: the program may end before a worker begins.
+        """
+        stored = not draft.empty
+        try:
+            self._prompts.put_aside(draft)
+        except StoreError as exc:
+            stored = False
+            self._report(exc)
+            self._note_all(draft)
+        self._bridge.queue.clear()
+        self._prompt.start_over()
+        return stored
+
+    async def _restore(self) -> None:
+        """Restore the newest draft of the conversation; older ones go into the history."""
+        conversation = self._conversation
+        if not conversation and self._prompt.text.strip():
+            # The draft remains for the next new conversation.
+            return
+        async with self._saving:
+            claimed = await self._work(self._prompts.claim, conversation) or []
+        if conversation != self._conversation:
+            await self._release(claimed)
+        elif claimed:
+            self._show(*(each.draft for each in claimed))
             await self._save()
-            await asyncio.to_thread(self._prompts.discard, draft)
+            for each in claimed:
+                await asyncio.to_thread(self._prompts.discard, each)
+
+    async def _release(self, claimed: list[Claimed]) -> None:
+        for each in claimed:
+            await self._work(self._prompts.release, each)
+
+    def _show(self, newest: Draft, *older: Draft) -> None:
+        for draft in reversed(older):
+            self._note_all(draft)
+        box = self._screen.query_one(PromptBox)
+        if self._prompt.text.strip():
+            self._note_all(newest)
+            box.announce("Unsent message added to the history · ↑ shows it")
+        else:
+            self.restore_unsent(newest.messages)
+            clears = self._prompt.text and self._prompt.vim_mode is None
+            box.announce(f"Unsent message restored{' · Esc clears' if clears else ''}")
+
+    def _note_all(self, draft: Draft) -> None:
+        for message in draft.messages:
+            self._prompt.note(message)
 
     def _save_soon(self) -> None:
         self._timer = None
         self._screen.run_worker(self._save, group="prompts")
 
     async def _save(self) -> None:
-        await self._store_draft(self._prompts.save, self._draft())
+        await self._store(self._prompts.save, self._draft(self._conversation))
 
-    async def _store_draft(self, work: Any, value: object) -> None:
+    async def _store(self, work: Callable[[Given], None], value: Given) -> None:
         # One at a time: an older draft must not replace a newer one.
         async with self._saving:
-            try:
-                await asyncio.to_thread(work, value)
-            except StoreError as exc:
-                self._report(exc)
+            await self._work(work, value)
 
-    def _draft(self) -> Draft:
-        queue = self._bridge.queue
-        waiting = tuple(message for place, message in enumerate(queue.messages) if place != queue.held)
-        written = self._prompt.unsent
-        if queue.held is not None:
-            waiting = (*waiting, self._prompt.written)
-        return Draft(written, waiting, self._bridge.conversation_id or "")
+    async def _work(self, work: Callable[[Given], Result], given: Given) -> Result | None:
+        """Use the store in a thread; report that it cannot be used, and return None."""
+        try:
+            return await asyncio.to_thread(work, given)
+        except StoreError as exc:
+            self._report(exc)
+            return None
+
+    def _draft(self, conversation: str) -> Draft:
+        waiting = self._bridge.queue.edited(self._prompt.written)
+        return Draft(self._prompt.unsent, waiting, conversation)
 
     def _report(self, error: StoreError) -> None:
         if not self._troubled:

@@ -181,7 +181,9 @@ class Prompt(ChipArea):
     @property
     def unsent(self) -> Written:
         """The text to save: the present one, or the draft left for the history or the queue."""
-        walking = self._place < len(self._history) or self._queue.held is not None
+        if self._queue.held is not None:
+            return self._draft
+        walking = self._place < len(self._history)
         return self._draft if walking and self._draft.text.strip() else self.written
 
     @property
@@ -279,8 +281,20 @@ class Prompt(ChipArea):
         """Empty the prompt, and append its contents to the history."""
         written = self.written
         self.note(written)
-        self._start_over()
+        self.start_over()
         return written
+
+    def start_over(self) -> None:
+        """Empty the prompt for another text."""
+        self._draft = Written("")
+        self.put(Written(""))
+        # As in a shell, each text begins in insert mode.
+        self._append()
+
+    def end_edit(self) -> None:
+        """Put a queued message that is being edited back in its place, and return to the draft."""
+        if self._queue.held is not None:
+            self._release(self.written)
 
     def restore_unsent(self, unsent: list[Written]) -> list[Written]:
         """Put unsent messages before the draft; shell commands among them go to the end of the history."""
@@ -320,10 +334,10 @@ class Prompt(ChipArea):
     def action_send(self) -> None:
         if self._completes():
             return
-        written = self.written
         if self._queue.held is not None:
-            self._release(written)
+            self.end_edit()
             return
+        written = self.written
         written = Written(written.text.strip(), written.pastes)
         if not written.text:
             if self._picker is None or not self._picker.take():
@@ -332,7 +346,7 @@ class Prompt(ChipArea):
         hides, self.hides = self.hides or reveal(written.full) != written.full, False
         self.note(written)
         self._edited = {}
-        self._start_over()
+        self.start_over()
         self.post_message(self.Sent(written, hides=hides))
 
     def action_break_line(self) -> None:
@@ -557,12 +571,6 @@ class Prompt(ChipArea):
     def _return_to_draft(self) -> None:
         draft, self._draft = self._draft, Written("")
         self.put(draft)
-
-    def _start_over(self) -> None:
-        self._draft = Written("")
-        self.put(Written(""))
-        # As in a shell, each text begins in insert mode.
-        self._append()
 
     def _append(self) -> None:
         """Make what is inserted next follow the character that Vim's cursor is on."""

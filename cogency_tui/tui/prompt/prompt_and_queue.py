@@ -1,4 +1,4 @@
-"""The prompt with its completion, the queued messages, and the error of a typed command."""
+"""The prompt with its completion, the queued messages, and a line about its text."""
 
 from typing import TYPE_CHECKING
 
@@ -19,24 +19,26 @@ if TYPE_CHECKING:
     from cogency_tui.tui.prompt.queue_list import QueueList
 
 
-class CommandError(Bar):
-    """One line about a command that could not be run; takes no space without one."""
+class PromptLine(Bar):
+    """One line about the prompt: the error of a typed command, or that a draft is restored; takes no space
+    without a text."""
 
     SURFACE = "raised"
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self.text = ""
+        self._role = "dim"
         self.display = False
 
-    def show(self, text: str) -> None:
+    def show(self, text: str, role: str) -> None:
         """Show this text; hide the line if it is empty."""
-        self.text = text
+        self.text, self._role = text, role
         self.display = bool(text)
         self.refresh()
 
     def segments(self, width: int) -> list[Segment]:
-        return [Segment(fit(one_line(self.text), width), self.theme_styles("bad", self.SURFACE))]
+        return [Segment(fit(one_line(self.text), width), self.theme_styles(self._role, self.SURFACE))]
 
 
 class PromptBox(Vertical):
@@ -52,10 +54,12 @@ class PromptBox(Vertical):
         self._queue = queue
         self._completion: Completion | None = None
         self._empty = True
+        self._described = ""
+        """The text of the prompt that the line below is about."""
 
     def compose(self) -> ComposeResult:
         yield Prompt(self._queue, id="prompt")
-        yield CommandError(id="prompt-error")
+        yield PromptLine(id="prompt-error")
 
     async def fill(self) -> None:
         """Mount the completion and the list of the queue."""
@@ -73,8 +77,16 @@ class PromptBox(Vertical):
 
     def complain(self, error: str) -> None:
         """Show the error of a typed command until the prompt changes."""
-        self.query_one(CommandError).show(error)
-        self.set_class(bool(error), "-error")
+        self._show_line(error, "bad")
+
+    def announce(self, text: str) -> None:
+        """Show this text about the prompt until the prompt changes."""
+        self._show_line(text, "dim")
+
+    def _show_line(self, text: str, role: str) -> None:
+        self._described = self.query_one(Prompt).text
+        self.query_one(PromptLine).show(text, role)
+        self.set_class(role == "bad" and bool(text), "-error")
 
     def show_queue(self) -> None:
         """Show the queue in its present state."""
@@ -93,8 +105,8 @@ class PromptBox(Vertical):
         if (empty := not text.strip()) != self._empty:
             self._empty = empty
             self.refresh_bindings()
-        if self.query_one(CommandError).text:
-            self.complain("")
+        if self.query_one(PromptLine).text and text != self._described:
+            self._show_line("", "dim")
 
     def on_select_list_chosen(self, event: "SelectList.Chosen") -> None:
         event.stop()

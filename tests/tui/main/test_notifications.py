@@ -10,7 +10,7 @@ from textual.pilot import Pilot
 
 from cogency_tui.config.options import options
 from cogency_tui.tui.palette import Palette
-from cogency_tui.tui.prompt.prompt_and_queue import CommandError
+from cogency_tui.tui.prompt.prompt_and_queue import PromptLine
 from cogency_tui.tui.settings.theme_picker import ThemePicker
 from tests.tui.driving import (
     app_over,
@@ -167,7 +167,7 @@ async def test_an_error_stays_longer_than_an_information(project: Path) -> None:
 
 async def test_the_error_of_a_typed_command_is_at_the_prompt_until_the_next_key(project: Path) -> None:
     async with app_over(ScriptedAgent(project)).run_test(size=(80, 24), notifications=True) as pilot:
-        line = main_of(pilot).query_one(CommandError)
+        line = main_of(pilot).query_one(PromptLine)
         for command, error in (
             ("/foo", "Unknown command /foo. Did you mean /fork?"),
             ("/xyzzy", "Unknown command /xyzzy. Ctrl+P lists all commands."),

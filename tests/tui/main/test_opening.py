@@ -6,11 +6,11 @@ import pytest
 from textual import events
 
 from cogency_tui.store.prompt_text import Written
-from cogency_tui.store.prompts_and_drafts import Prompts
+from cogency_tui.store.prompts_and_drafts import Draft
 from cogency_tui.tui.app import CogencyApp
 from cogency_tui.tui.prompt.completion import Completion
 from tests.tui.driving import main_of, prompt_of, until
-from tests.tui.prompt.test_writing import leave_a_draft, prompts_of, saved
+from tests.tui.prompt.test_writing import prompts_of, saved
 from tests.tui.scripted import ScriptedAgent, respond
 
 PARTS = ("#header", "#files", "#middle", "#calls", "#prompt", "#status-bar", "#footer")
@@ -71,19 +71,30 @@ async def test_completions_are_offered_for_text_from_before_which_is_saved_as_a_
 
 
 @pytest.mark.exhaustive
-async def test_what_one_has_typed_already_is_kept_and_the_draft_is_in_the_history(project: Path) -> None:
+async def test_text_typed_already_stays_and_the_draft_waits_for_the_next_conversation(project: Path) -> None:
     agent = ScriptedAgent(project)
-    directory = prompts_of(agent).directory
-    leave_a_draft(agent.data, "from before")
-    Prompts(agent.data, Path("/project")).directory.rename(directory)
+    prompts_of(agent).put_aside(Draft(Written("from before")))
+    prompts_of(agent).remember(Written("the history"))
     app = Opening(agent)
     async with app.run_test(size=(100, 30)) as pilot:
         await pilot.press("n", "e", "w")
         app.open()
-        await until(pilot, lambda: prompts_of(agent).history() == [Written("from before")])
+        await until(pilot, lambda: prompt_of(pilot).entries == [Written("the history")])
+        await until(pilot, lambda: {draft.written.text for draft in saved(agent)} == {"new", "from before"})
         assert prompt_of(pilot).text == "new"
-        await pilot.press("up")
-        await until(pilot, lambda: prompt_of(pilot).text == "from before")
+
+
+async def test_text_typed_before_it_is_open_outlives_the_program(project: Path) -> None:
+    for opening in (False, True):
+        agent = ScriptedAgent(project)
+        app = Opening(agent)
+        async with app.run_test(size=(100, 30)) as pilot:
+            await pilot.press("n", "e", "w")
+            if opening:
+                app.open()
+            app.exit()
+        (claimed,) = prompts_of(agent).claim("")
+        assert claimed.draft.written.text == "new"
 
 
 async def test_nothing_moves_when_it_opens(project: Path) -> None:

@@ -36,7 +36,7 @@ def test_a_draft_and_messages_that_waited_outlive_a_kill(project: Path, tmp_path
         terminal.wait_for("is not finished")
         _wait_for_draft(data, "and then this", "is not finished")
         terminal.kill()
-    with Terminal(cwd=project, data=data) as terminal:
+    with Terminal("--continue", cwd=project, data=data) as terminal:
         text = terminal.wait_for("is not finished")
         assert "a thought that" in text
         assert "and then this" in text
