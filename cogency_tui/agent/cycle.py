@@ -393,6 +393,7 @@ class Cycle:
             self._reasoning.text(chunk.text)
             self._note(self._reasoning.take())
         elif isinstance(chunk, Notice | Retrying):
+            self.meter.retried = self.meter.retried or isinstance(chunk, Retrying)
             await self._report(chunk)
 
     async def _hand_on_next(self) -> bool:
@@ -490,8 +491,13 @@ class Cycle:
         if isinstance(notice, Notice):
             payload = {"error": notice.text, "notice": True}
         else:
-            retry, attempt = notice.wait, notice.attempt
-            payload = {"error": notice.cause, "notice": True, "retry": retry, "attempt": attempt}
+            payload = {
+                "error": notice.cause,
+                "notice": True,
+                "retry": notice.wait,
+                "attempt": notice.attempt,
+                "attempts": notice.attempts,
+            }
         await self._recorder.emit({"type": "error", "timestamp": self._clock(), "payload": payload})
 
 

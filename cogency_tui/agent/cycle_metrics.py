@@ -78,6 +78,8 @@ class Meter:
         self._written = 0
         self._usage: Usage | None = None
         self._characters = characters_in(messages)
+        self.retried = False
+        """True if an attempt has failed, and another was or will be made."""
 
     @property
     def begun(self) -> bool:

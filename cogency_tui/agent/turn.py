@@ -323,8 +323,10 @@ class Turn:
         await self._recorder.close_unit(interrupted=True)
         if self._cycle is not None:
             await self._cycle.answer_open(why, state)
-            # A request that never reached the endpoint, or was refused there, has cost nothing.
-            if state == "interrupted" or self._cycle.meter.answered:
+            # A request that never reached the endpoint, or was refused there, has cost nothing. Of one that
+            # was interrupted before its answer this is known only if an attempt had failed before.
+            in_flight = state == "interrupted" and not self._cycle.meter.retried
+            if in_flight or self._cycle.meter.answered:
                 with suppress(StoreError):
                     # The figures of a cycle that broke off matter less than the error that follows.
                     await self._measure(self._cycle)

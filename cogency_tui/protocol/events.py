@@ -293,7 +293,8 @@ class ErrorPayload(TypedDict):
 
     In place of a call, `call` is the id that this call would have had, `action` the model's id of it, and
     `raw` the model's text. A `notice` is a decision, not a failure; with `retry` the request is repeated
-    after that number of seconds, for the `attempt` of that number; with `compaction` a summary was made.
+    after that number of seconds, for the `attempt` of that number, of so many `attempts`; with `compaction` a
+    summary was made.
 
     A stored one ended its turn; `failure` is the kind of that error.
     """
@@ -307,6 +308,7 @@ class ErrorPayload(TypedDict):
     notice: NotRequired[bool]
     retry: NotRequired[float]
     attempt: NotRequired[int]
+    attempts: NotRequired[int]
     compaction: NotRequired[CompactionFigures]
     failure: NotRequired[str]
 
@@ -315,8 +317,15 @@ def describe_error(payload: ErrorPayload) -> str:
     """The error in words, with the retry that it announces."""
     if "retry" not in payload:
         return payload["error"]
-    attempt = f" (attempt {payload['attempt']})" if "attempt" in payload else ""
-    return f"{payload['error']} Retrying in {payload['retry']:.0f} s{attempt}."
+    number = describe_attempt(payload.get("attempt", 0), payload.get("attempts", 0))
+    return f"{payload['error']} Retrying in {payload['retry']:.0f} s{f' ({number})' if number else ''}."
+
+
+def describe_attempt(attempt: int, attempts: int) -> str:
+    """The number of an attempt, of so many; empty if it is 0, which means unknown."""
+    if not attempt:
+        return ""
+    return f"{attempt} of {attempts}" if attempts else f"attempt {attempt}"
 
 
 def error_text(payload: ErrorPayload) -> str:

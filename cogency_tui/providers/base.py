@@ -51,11 +51,13 @@ class Usage(msgspec.Struct, frozen=True):
 
 
 class Retrying(msgspec.Struct, frozen=True):
-    """The endpoint failed before the first token and is asked again after `wait` seconds."""
+    """The endpoint failed before the first token and is asked again after `wait` seconds: the `attempt` of
+    that number, of so many `attempts` in all."""
 
     attempt: int
     wait: float
     cause: str
+    attempts: int
 
 
 class Notice(msgspec.Struct, frozen=True):

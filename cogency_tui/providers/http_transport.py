@@ -320,5 +320,5 @@ async def with_retries(
                 raise
             cause = str(error)
         number += 1
-        yield Retrying(number, seconds, cause)
+        yield Retrying(number, seconds, cause, attempts)
         await wait(seconds)

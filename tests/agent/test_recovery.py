@@ -232,8 +232,8 @@ async def test_opening_a_session_is_tried_again_with_waits() -> None:
     line = Line(opening=[NetworkError("No route."), RateLimitError("Slow down.", retry_after=7.0)])
     channel = ResumeChannel(line, wait=wait, jitter=lambda: 0.0)
     assert await collect(channel, HISTORY) == [
-        Retrying(2, 0.5, "No route."),
-        Retrying(3, 7.0, "Slow down."),
+        Retrying(2, 0.5, "No route.", 5),
+        Retrying(3, 7.0, "Slow down.", 5),
         TextDelta("round of 1"),
     ]
     assert waits == [0.5, 7.0]

@@ -15,6 +15,7 @@ from cogency_tui.config.schema import Mode
 from cogency_tui.errors import NetworkError, UsageError
 from cogency_tui.protocol.events import Event, Message, ResultEvent
 from cogency_tui.providers.base import Chunk, ReasoningDelta, TextDelta
+from cogency_tui.providers.http_transport import ATTEMPTS
 from tests.agent.conftest import MakeAgent
 from tests.peers.scripted import ScriptedProvider
 from tests.peers.words import words
@@ -339,6 +340,34 @@ async def test_an_endpoint_that_fails_ends_the_turn_with_its_error(make_agent: M
     last = events[-2]
     assert last["type"] == "error"
     assert last["payload"] == {"error": "connection refused", "hint": "Start the server."}
+
+
+async def test_a_request_that_is_interrupted_before_it_arrives_is_not_counted(make_agent: MakeAgent) -> None:
+    agent = make_agent(NetworkError("no route"), "Too late.", mode="resume")
+    events: list[Event] = []
+    async for event in agent.stream("go", conversation_id="c"):
+        events.append(event)
+        if event["type"] == "error":
+            agent.interrupt("c")
+    assert types(events) == ["user", "error", "interrupt"]
+    payload = next(event["payload"] for event in events if event["type"] == "error")
+    assert (payload.get("attempt"), payload.get("attempts")) == (2, ATTEMPTS)
+    assert (await (await agent.store()).usage("c")).get("input") == 0
+
+
+async def test_a_request_that_is_interrupted_at_the_endpoint_is_counted(make_agent: MakeAgent) -> None:
+    agent = make_agent("<<hang>>", mode="replay")
+    events: list[Event] = []
+
+    async def interrupt() -> None:
+        await provider_of(agent).hanging.wait()
+        agent.interrupt("c")
+
+    async with asyncio.TaskGroup() as group:
+        group.create_task(interrupt())
+        async for event in agent.stream("go", conversation_id="c"):
+            events.append(event)
+    assert types(events) == ["user", "metric", "interrupt"]
 
 
 async def test_long_output_is_cut_for_the_model_and_whole_in_the_store(make_agent: MakeAgent) -> None:

@@ -70,7 +70,7 @@ def test_the_servers_wish_goes_before_our_plan(error: ProviderError, wait: float
 async def test_each_wait_is_announced_before_it_begins() -> None:
     attempt = attempts([NetworkError("down")], [RateLimitError("slow", retry_after=3)], [TextDelta("hi")])
     chunks, waits, error = await run(attempt)
-    assert chunks == [Retrying(2, 0.5, "down"), Retrying(3, 3.0, "slow"), TextDelta("hi")]
+    assert chunks == [Retrying(2, 0.5, "down", 5), Retrying(3, 3.0, "slow", 5), TextDelta("hi")]
     assert waits == [0.5, 3.0]
     assert error is None
 
@@ -93,7 +93,7 @@ async def test_nothing_is_repeated_after_the_first_token(first: Chunk) -> None:
 
 async def test_usage_is_no_token() -> None:
     chunks, waits, _error = await run(attempts([Usage(1, 1), NetworkError("broke")], [TextDelta("a")]))
-    assert chunks == [Usage(1, 1), Retrying(2, 0.5, "broke"), TextDelta("a")]
+    assert chunks == [Usage(1, 1), Retrying(2, 0.5, "broke", 5), TextDelta("a")]
     assert waits == [0.5]
 
 

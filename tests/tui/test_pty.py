@@ -110,7 +110,7 @@ async def test_a_wait_counts_down_until_escape_and_another_model_is_picked(
             with _at_a_server(peer, project, tmp_path, (160, 45)) as terminal:
                 terminal.send("hi" + ENTER)
                 first = _seconds(terminal.wait_for(_seconds))
-                terminal.wait_for(lambda text: 0 < _seconds(text) < first and "attempt 2" in text)
+                terminal.wait_for(lambda text: 0 < _seconds(text) < first and "(2 of 5)" in text)
                 terminal.send(ESCAPE)
                 terminal.wait_for(lambda text: "nterrupted" in text and not _seconds(text))
                 terminal.send(F2)

@@ -6,6 +6,7 @@ import msgspec
 from rich.segment import Segment
 from textual.message import Message
 
+from cogency_tui.protocol.events import describe_attempt
 from cogency_tui.safe_text import one_line
 from cogency_tui.tui.kit.bar import Bar, end_to_end
 from cogency_tui.tui.kit.keys import draw_key
@@ -34,13 +35,20 @@ def live_units(transcript: Transcript) -> list[int]:
     ]
 
 
+def seconds_to_retry(transcript: Transcript, now: float) -> int:
+    """The seconds until the request of this turn is repeated; 0 if none is about to be."""
+    last = transcript.units[-1] if len(transcript.units) > transcript.turn_start else None
+    return math.ceil(last.due - now) if isinstance(last, Notice) and last.due > now else 0
+
+
 def describe_activity(transcript: Transcript, model: str, now: float) -> Activity:
     """Describe the activity of this turn at `now`, in Unix seconds, from the transcript."""
     units = transcript.units[transcript.turn_start :]
     last = units[-1] if units else None
-    if isinstance(last, Notice) and last.due > now:
-        left = whole_seconds(math.ceil(last.due - now))
-        return Activity(f"Retrying in {left} · attempt {last.attempt}", counts_down=True)
+    if isinstance(last, Notice) and (seconds := seconds_to_retry(transcript, now)):
+        left = whole_seconds(seconds)
+        number = describe_attempt(last.attempt, last.attempts)
+        return Activity(f"Retrying in {left} ({number})", counts_down=True)
     return Activity(_describe_work(units, model), tokens=_describe_tokens(*transcript.written))
 
 
@@ -65,7 +73,8 @@ def _describe_work(units: list[Unit], model: str) -> str:
     last = units[-1] if units else None
     if isinstance(last, Prose) and last.open:
         return "Thinking" if last.thinking else "Writing"
-    attempt = f" · attempt {last.attempt}" if isinstance(last, Notice) and last.due else ""
+    is_repeated = isinstance(last, Notice) and last.due
+    attempt = f" ({describe_attempt(last.attempt, last.attempts)})" if is_repeated else ""
     return f"Waiting for {one_line(model)}{attempt}"
 
 

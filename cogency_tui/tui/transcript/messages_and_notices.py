@@ -143,7 +143,23 @@ def count_lines(added: int, removed: int) -> str:
 
 
 def draw_problem(problem: Problem, width: int, styles: ThemeStyles) -> list[Line]:
-    """Draw an error, the next step below it, and the key that retries the turn."""
+    """Draw an error, the next step below it, and the key that retries the turn. Of one that is repeated, the
+    first has the next step."""
+    if problem.times > 1:
+        lines = [_draw_repeated(problem, width, styles)]
+    else:
+        lines = _draw_first(problem, width, styles)
+    if problem.retry:
+        lines.append(Line([Segment("  ", styles()), *draw_key("Enter", "retry", styles)]))
+    return lines
+
+
+def _draw_repeated(problem: Problem, width: int, styles: ThemeStyles) -> Line:
+    text = fit(one_line(f"Failed again ({problem.times} times): {problem.error}"), width - 2)
+    return Line([Segment("✗ ", styles("bad", attributes="bold")), Segment(text, styles("text"))])
+
+
+def _draw_first(problem: Problem, width: int, styles: ThemeStyles) -> list[Line]:
     where = [Segment(f"{one_line(problem.tool)}: ", styles("bad", attributes="bold"))] if problem.tool else []
     text = wrap([*where, Segment(problem.error, styles("text"))], width - 2)
     lines = [text[0].indented(Segment("✗ ", styles("bad", attributes="bold")))]
@@ -152,8 +168,6 @@ def draw_problem(problem: Problem, width: int, styles: ThemeStyles) -> list[Line
         hint = wrap([Segment(problem.hint, styles("dim"))], width - 4)
         lines.append(hint[0].indented(Segment("  → ", styles("accent"))))
         lines += [line.indented(Segment("    ", styles())) for line in hint[1:]]
-    if problem.retry:
-        lines.append(Line([Segment("  ", styles()), *draw_key("Enter", "retry", styles)]))
     return lines
 
 

@@ -9,6 +9,7 @@ makes an equal card.
 """
 
 import json
+import re
 from collections.abc import AsyncIterable, Iterable, Mapping, Sequence
 from itertools import islice
 from typing import TypeAlias
@@ -117,21 +118,24 @@ UNANSWERED = "No response in this turn."
 
 
 class Problem(msgspec.Struct):
-    """An error, with the next step. If it ended the last turn, the user may `retry` that."""
+    """An error, with the next step. If it ended the last turn, the user may `retry` that; `times` is how
+    often the turn has ended with it in a row."""
 
     error: str
     hint: str = ""
     tool: str = ""
     retry: bool = False
+    times: int = 1
 
 
 class Notice(msgspec.Struct):
     """A decision on the way to the model. If it is to retry, `due` is the time of the retry in Unix
-    seconds, and `attempt` its number."""
+    seconds, and `attempt` its number, of so many `attempts` (0 if unknown)."""
 
     text: str
     due: float = 0.0
     attempt: int = 0
+    attempts: int = 0
 
 
 class Summarized(msgspec.Struct):
@@ -439,22 +443,41 @@ class Transcript:
             self._append(Notice(text), touched)
             return
         due, last = event["timestamp"] + wait, self.units[-1] if self.units else None
-        if isinstance(last, Notice) and last.due:
-            last.text, last.due, last.attempt = text, due, last.attempt + 1
-            touched.add(len(self.units) - 1)
+        repeats = isinstance(last, Notice) and last.due
+        attempt = payload.get("attempt", last.attempt + 1 if repeats else 2)
+        notice = Notice(text, due, attempt, payload.get("attempts", 0))
+        if repeats:
+            self._replace(len(self.units) - 1, notice, touched)
         else:
-            self._append(Notice(text, due, attempt=2), touched)
+            self._append(notice, touched)
 
     def _fail(self, payload: ErrorPayload, touched: set[int]) -> None:
         """Show an error, in place of the retry that has the same cause."""
         hint, tool = payload.get("hint", ""), payload.get("tool", "")
         problem = Problem(clean(payload["error"]), clean(hint), clean(tool))
+        self._count(problem, touched)
         last = self.units[-1] if self.units else None
-        if isinstance(last, Notice) and last.due and last.text == problem.error:
-            self.units[-1] = problem
-            touched.add(len(self.units) - 1)
+        if isinstance(last, Notice) and last.due and _wording(last.text) == _wording(problem.error):
+            self._replace(len(self.units) - 1, problem, touched)
         else:
             self._append(problem, touched)
+
+    def _count(self, problem: Problem, touched: set[int]) -> None:
+        """Count a failure with those of the same kind right before it: of the second and later ones, only
+        the last is shown."""
+        index = self.failure
+        before = None if index is None else self.units[index]
+        if index is None or not isinstance(before, Problem) or problem.tool or before.tool:
+            return
+        if _wording(before.error) == _wording(problem.error):
+            problem.times = before.times + 1
+            if before.times > 1:
+                # An empty one takes no lines.
+                self._replace(index, TurnEnd(), touched)
+
+    def _replace(self, index: int, unit: Unit, touched: set[int]) -> None:
+        self.units[index] = unit
+        touched.add(index)
 
     def _write(self, unit_id: str, thinking: bool, text: str, now: float, touched: set[int]) -> None:
         prose = self.units[self._prose] if self._prose is not None else None
@@ -530,3 +553,8 @@ async def read_transcript(pages: AsyncIterable[Sequence[Event]]) -> Transcript:
         transcript.feed(page)
     transcript.close()
     return transcript
+
+
+def _wording(error: str) -> str:
+    """An error without its numbers, such as seconds: it is the same error after a while."""
+    return re.sub(r"\d+(\.\d+)?", "", error)

@@ -68,7 +68,7 @@ async def test_a_wait_is_counted_down_until_text_comes_or_escape_ends_it(project
         await send(pilot, "go")
         await until(pilot, lambda: "Retrying in" in shown(line))
         first = shown(line)
-        assert " s · attempt 2   Esc to interrupt" in first
+        assert " s (2 of 5)   Esc to interrupt" in first
         await until(pilot, lambda: shown(line).partition(" s ")[0] != first.partition(" s ")[0])
         agent.gate.set()
         await until(pilot, lambda: "Retrying in" not in shown(line))

@@ -23,6 +23,7 @@ from tests.tui.scripted import (
     end,
     error,
     execute,
+    failure,
     interrupt,
     metric,
     notice,
@@ -273,12 +274,14 @@ def test_a_notice_is_no_problem() -> None:
 
 def test_each_try_is_announced_in_the_place_of_the_one_before() -> None:
     transcript = fed(
-        user("x"), notice("Slow. Again in 1 s.", 1, at=10), notice("Slow. Again in 2 s.", 2, at=11)
+        user("x"),
+        notice("Slow. Again in 1 s.", 1, at=10),
+        notice("Slow. Again in 2 s.", 2, at=11, attempt=3),
     )
 
-    assert transcript.units[1:] == [Notice("Slow. Again in 2 s.", EPOCH + 13, attempt=3)]
+    assert transcript.units[1:] == [Notice("Slow. Again in 2 s.", EPOCH + 13, attempt=3, attempts=5)]
     transcript.feed([respond("Hello."), notice("Slow. Again in 4 s.", 4, at=20)])
-    assert transcript.units[-1] == Notice("Slow. Again in 4 s.", EPOCH + 24, attempt=2)
+    assert transcript.units[-1] == Notice("Slow. Again in 4 s.", EPOCH + 24, attempt=2, attempts=5)
 
 
 def test_an_error_replaces_the_retry_with_the_same_cause() -> None:
@@ -291,6 +294,22 @@ def test_an_error_replaces_the_retry_with_the_same_cause() -> None:
     assert [type(unit) for unit in plain.units[1:]] == [Notice, Problem]
 
 
+def test_a_failure_that_is_repeated_is_one_line_below_the_first() -> None:
+    def failed(seconds: int) -> Event:
+        return failure(f"Slow down, for {seconds} s.", "Try later.", "rate limit")
+
+    transcript = fed(user("x"), failed(9), end(), failed(7), end())
+    first, again = (unit for unit in transcript.units if isinstance(unit, Problem))
+    assert (first.error, first.times, again.times) == ("Slow down, for 9 s.", 1, 2)
+    transcript.feed([notice("Slow down, for 6 s.", 2), failed(5), end()])
+    shown = [unit for unit in transcript.units[1:] if not (isinstance(unit, TurnEnd) and unit.is_empty)]
+    assert shown == [first, Problem("Slow down, for 5 s.", "Try later.", times=3)]
+    assert transcript.failure is not None
+
+    transcript.feed([failure("No key.", kind="authentication"), end(), user("y"), failed(5), end()])
+    assert [unit.times for unit in transcript.units if isinstance(unit, Problem)] == [1, 3, 1, 1]
+
+
 def test_the_wait_for_another_try_is_counted_down() -> None:
     waiting = fed(user("x"), notice("Slow. Again in 7 s.", 7))
     answered = fed(user("x"), notice("Slow. Again in 7 s.", 7), respond("Here"))
@@ -298,10 +317,10 @@ def test_the_wait_for_another_try_is_counted_down() -> None:
     def activity(transcript: Transcript, after: float) -> Activity:
         return describe_activity(transcript, "openai/gpt", EPOCH + after)
 
-    assert activity(waiting, 0) == Activity("Retrying in 7 s · attempt 2", counts_down=True)
+    assert activity(waiting, 0) == Activity("Retrying in 7 s (2 of 5)", counts_down=True)
     assert activity(waiting, 0.9) == activity(waiting, 0)
-    assert activity(waiting, 6.9) == Activity("Retrying in 1 s · attempt 2", counts_down=True)
-    assert activity(waiting, 7.1) == Activity("Waiting for openai/gpt · attempt 2")
+    assert activity(waiting, 6.9) == Activity("Retrying in 1 s (2 of 5)", counts_down=True)
+    assert activity(waiting, 7.1) == Activity("Waiting for openai/gpt (2 of 5)")
     assert activity(answered, 0) == Activity("Writing", tokens="~1 token")
 
 
