@@ -155,7 +155,7 @@ def failure(text: str, hint: str = "", kind: str = "network", at: float = 0.0) -
 def notice(text: str, retry: float | None = None, at: float = 0.0, *, attempt: int = 2) -> Event:
     payload: ErrorPayload = {"error": text, "notice": True}
     if retry is not None:
-        payload |= {"retry": retry, "attempt": attempt, "attempts": 5}
+        payload = {**payload, "retry": retry, "attempt": attempt, "attempts": 5}
     return {"type": "error", "timestamp": EPOCH + at, "payload": payload}
 
 

@@ -73,9 +73,9 @@ def _describe_work(units: list[Unit], model: str) -> str:
     last = units[-1] if units else None
     if isinstance(last, Prose) and last.open:
         return "Thinking" if last.thinking else "Writing"
-    is_repeated = isinstance(last, Notice) and last.due
-    attempt = f" ({describe_attempt(last.attempt, last.attempts)})" if is_repeated else ""
-    return f"Waiting for {one_line(model)}{attempt}"
+    if isinstance(last, Notice) and last.due:
+        return f"Waiting for {one_line(model)} ({describe_attempt(last.attempt, last.attempts)})"
+    return f"Waiting for {one_line(model)}"
 
 
 def _is_live(unit: object) -> bool:

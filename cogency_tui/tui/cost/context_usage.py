@@ -58,17 +58,10 @@ class ContextFacts:
     def __init__(self, agent: "Agent") -> None:
         self._agent = agent
 
-    async def place(self, conversation_id: str | None) -> tuple[int, int]:
-        """The (future) number of the conversation in this project, from the oldest, and their count."""
+    async def count(self, conversation_id: str | None) -> int:
+        """The number of conversations in this project, with one that is not begun yet."""
         store = await self._agent.store()
-        count = await store.count(str(self._agent.project))
-        if conversation_id is None:
-            return count + 1, count + 1
-        newer = await store.conversations(str(self._agent.project), limit=1000)
-        ids = [conversation.id for conversation in newer]
-        if conversation_id not in ids:
-            return 0, count
-        return count - ids.index(conversation_id), count
+        return await store.count(str(self._agent.project)) + (conversation_id is None)
 
     async def origin(self, conversation_id: str | None) -> str | None:
         """The title of the conversation that this one was forked from; None if it is no fork."""

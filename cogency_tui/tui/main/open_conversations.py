@@ -184,8 +184,8 @@ class OpenConversations:
             self._drop(screen)
 
     def refresh(self) -> None:
-        """Show on the screen that is shown what the others do."""
-        self.shown.show_background(self.background)
+        """Show on the screen that is shown what the others do, and its number as the switcher has it."""
+        self.shown.show_others(self.background, self._number_of(self.shown), len(self.screens))
 
     @property
     def background(self) -> Background:
@@ -195,7 +195,13 @@ class OpenConversations:
         return Background(*(others.count(each) for each in ("waiting", "working", "failed", "done")))
 
     def _row(self, mode: str, screen: "MainScreen") -> OpenConversation:
-        return screen.describe(mode, current=mode == self._app.current_mode, now=time())
+        current = mode == self._app.current_mode
+        return screen.describe(mode, self._number_of(screen), current=current, now=time())
+
+    def _number_of(self, screen: "MainScreen") -> int:
+        """The place of an open conversation in the switcher, from 1."""
+        screens = self.screens
+        return screens.index(screen) + 1 if screen in screens else 0
 
     def _stack(self, mode: str) -> list[Screen[Any]]:
         # Textual leaves the parameter of `Screen` open.

@@ -13,6 +13,7 @@ from functools import cached_property
 from time import monotonic, time
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from msgspec.structs import replace
 from textual import events
 from textual.app import ComposeResult
 from textual.geometry import Size
@@ -151,7 +152,7 @@ class MainScreen(PartialScreen[None]):
         return Hints(
             [
                 *(["step_back"] if self.bridge.working and not self.query_one(Prompt).leaves_insert else []),
-                *(["switch_conversation"] if any(self.query_one(StatusBar).background) else []),
+                *(["switch_conversation"] if self.query_one(Header).place.opened > 1 else []),
                 *(["command('review')"] if transcript and transcript.changes() else []),
                 "command('cycle_permissions')",
                 "command('help')",
@@ -381,17 +382,19 @@ class MainScreen(PartialScreen[None]):
             and not (self.bridge.working or self._display.transcript.units or self.query_one(Prompt).text)
         )
 
-    def describe(self, key: str, *, current: bool, now: float) -> "OpenConversation":
-        """The conversation as a row of the switcher."""
+    def describe(self, key: str, number: int, *, current: bool, now: float) -> "OpenConversation":
+        """The conversation as the row of the switcher with this number."""
         from cogency_tui.tui.switcher.rows import OpenConversation
 
         return OpenConversation(
             key,
             self.title_shown,
             self._condition,
+            number,
             current=current,
             is_unread=self.is_unread,
             seconds=int(now - self.bridge.started) if self.bridge.started is not None else 0,
+            retry=self._display.seconds_to_retry(now) if self.bridge.working else 0,
             question=self.question,
             message=self._display.last_message if self._open else "",
             total=self._display.transcript.total if self._open else {},
@@ -406,9 +409,11 @@ class MainScreen(PartialScreen[None]):
             return "failed"
         return "done" if self.is_unread else "idle"
 
-    def show_background(self, background: Background) -> None:
-        """Show what the other open conversations do."""
+    def show_others(self, background: Background, number: int, opened: int) -> None:
+        """Show what the other open conversations do, and the number of this one of the `opened` ones."""
         self.query_one(StatusBar).show_background(background)
+        header = self.query_one(Header)
+        header.move(replace(header.place, number=number, opened=opened))
         self.refresh_bindings()
 
     def come_back(self) -> None:

@@ -14,7 +14,13 @@ from textual.screen import Screen
 from cogency_tui.protocol.events import Event, Measure
 from cogency_tui.tui.bridge import Bridge
 from cogency_tui.tui.calls.pane import ToolCalls
-from cogency_tui.tui.conversation.activity_line import Activity, LiveLine, describe_activity, live_units
+from cogency_tui.tui.conversation.activity_line import (
+    Activity,
+    LiveLine,
+    describe_activity,
+    live_units,
+    seconds_to_retry,
+)
 from cogency_tui.tui.conversation.view import Conversation
 from cogency_tui.tui.display_protocol import Display
 from cogency_tui.tui.files.tree import FileTree
@@ -155,6 +161,10 @@ class MainDisplay(Display):
         find("#conversation-title", PaneTitle).state(plural(turns, "turn") if turns else "")
         self._screen.refresh_bindings()
         self._show_activity()
+
+    def seconds_to_retry(self, now: float) -> int:
+        """The seconds until the running request is repeated; 0 if it is not about to be."""
+        return seconds_to_retry(self.transcript, now)
 
     def show_title(self, title: str) -> None:
         """Show another title of the conversation."""

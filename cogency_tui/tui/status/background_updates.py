@@ -94,7 +94,7 @@ class Surroundings:
         self.refresh()
 
     def refresh(self) -> None:
-        """Refresh the branch, the changes, and the conversation's number."""
+        """Refresh the branch, the changes, and the number of conversations."""
         self._screen.run_worker(self._survey, group="refresh", exclusive=True)
         self.mark()
 
@@ -114,11 +114,11 @@ class Surroundings:
         header = self._screen.query_one(Header)
         header.move(replace(header.place, branch=read_branch(self._project)))
         try:
-            ordinal, count = await self._inquiry.place(self._bridge.conversation_id)
+            count = await self._inquiry.count(self._bridge.conversation_id)
             origin = await self._inquiry.origin(self._bridge.conversation_id)
         except CogencyError:
-            ordinal, count, origin = 0, 0, None
-        header.move(replace(header.place, ordinal=ordinal, count=count, origin=origin))
+            count, origin = 0, None
+        header.move(replace(header.place, count=count, origin=origin))
         if self._bridge.conversation_id is None:
             with suppress(CogencyError):
                 self._found(await self._inquiry.recent(_RECENT))

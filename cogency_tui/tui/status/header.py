@@ -1,4 +1,5 @@
-"""The heading of the main screen: the conversation and its origin; the project, its branch, the number."""
+"""The heading of the main screen: the conversation and its origin; the project, its branch, and which of the
+open conversations this is."""
 
 from pathlib import Path
 
@@ -15,15 +16,17 @@ from cogency_tui.workspace.protected_names import short_path
 
 
 class HeaderContents(msgspec.Struct, frozen=True):
-    """The contents of the header. `ordinal` of `count` conversations; 0 if unknown. `origin` is the title of
+    """The contents of the header. The project has `count` conversations, 0 if unknown; of the `opened` ones
+    of this program, this is the one with this `number`, as the switcher lists them. `origin` is the title of
     the conversation that this one was forked from; None if it is no fork."""
 
     path: str = ""
     branch: str = ""
     dirty: bool = False
     title: str = ""
-    ordinal: int = 0
     count: int = 0
+    number: int = 1
+    opened: int = 1
     origin: str | None = None
 
 
@@ -57,7 +60,7 @@ class Header(ScreenHeading):
 
     def facts(self, room: int) -> list[Part]:
         place = self.place
-        facts = [self._counted()] if place.count else []
+        facts = [self._numbered()] if place.opened > 1 else [self._counted()] if place.count else []
         if place.branch:
             facts.append(self._branch())
         path = self._path(max(8, room // 3))
@@ -81,12 +84,16 @@ class Header(ScreenHeading):
         return Part(segments, f"Branch {branch}{', with uncommitted changes' if place.dirty else ''}")
 
     def _counted(self) -> Part:
-        place = self.place
-        text = f"conversation {place.ordinal} of {place.count}"
-        if not place.ordinal:
-            text = plural(place.count, "conversation")
         return Part(
-            [Segment(text, self.theme_styles("dim", "background"))],
+            [Segment(plural(self.place.count, "conversation"), self.theme_styles("dim", "background"))],
             "Conversations of this project. Click or press Ctrl+R to open another",
             "command('recall')",
+        )
+
+    def _numbered(self) -> Part:
+        place = self.place
+        return Part(
+            [Segment(f"{place.number} of {place.opened} open", self.theme_styles("text", "background"))],
+            "Open conversations. Click or press F9 to go to another",
+            "app.switch_conversation",
         )

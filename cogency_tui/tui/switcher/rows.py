@@ -28,16 +28,19 @@ _LOOKS: dict[Condition, tuple[str, str]] = {
 
 
 class OpenConversation(msgspec.Struct, frozen=True):
-    """An open conversation. `key` identifies it; `is_unread` means that the user has not seen the end of its
-    work; `seconds` is how long it has been working, `at` the Unix time of its last event (0 if it has none),
-    `message` the user's last message, `question` what it asks."""
+    """An open conversation. `key` identifies it, for the user `number`; `is_unread` means that the user has
+    not seen the end of its work; `seconds` is how long it has been working, `retry` the seconds until it
+    repeats a request (0 if it does not), `at` the Unix time of its last event (0 if it has none), `message`
+    the user's last message, `question` what it asks."""
 
     key: str
     title: str
     condition: Condition
+    number: int = 1
     current: bool = False
     is_unread: bool = False
     seconds: int = 0
+    retry: int = 0
     question: str = ""
     message: str = ""
     total: Measure = {}
@@ -52,12 +55,17 @@ class OpenConversation(msgspec.Struct, frozen=True):
 def describe_state(row: OpenConversation) -> str:
     """The state in words, with a glyph."""
     words = _LOOKS[row.condition][0]
-    return f"{words} {whole_seconds(row.seconds)}" if row.condition == "working" else words
+    if row.condition != "working":
+        return words
+    return (
+        f"⠋ retrying in {whole_seconds(row.retry)}" if row.retry else f"{words} {whole_seconds(row.seconds)}"
+    )
 
 
 class Columns(NamedTuple):
-    """The cells of the columns, and the figures of each row in them."""
+    """The cells of the columns: the number, the state, and the figures."""
 
+    number: int
     state: int
     widths: tuple[int, int, int]
 
@@ -77,19 +85,20 @@ def columns_of(rows: Sequence[OpenConversation], now: float) -> Columns:
     """The columns that these rows need at a Unix time."""
     figures = [_figures(row, now) for row in rows]
     first, second, third = (max(map(cells, column)) for column in zip(*figures, strict=True))
-    return Columns(max(cells(describe_state(row)) for row in rows), (first, second, third))
+    number = max(cells(str(row.number)) for row in rows)
+    return Columns(number, max(cells(describe_state(row)) for row in rows), (first, second, third))
 
 
 def draw_row(
     row: OpenConversation, width: int, styles: ThemeStyles, on: str, *, now: float, columns: Columns
 ) -> Line:
-    """Draw its title and its state; on the right the figures, where there is room."""
+    """Draw its number, its title and its state; on the right the figures, where there is room."""
     figures = [
         f"  {figure.rjust(cell)}"
         for figure, cell in zip(_figures(row, now), columns.widths, strict=True)
         if cell
     ]
-    room = width - 2 - columns.state - 2
+    room = width - columns.number - 3 - columns.state - 2
     while figures and room - sum(map(cells, figures)) < _SHORTEST:
         figures.pop(0)
     right = "".join(figures)
@@ -99,6 +108,7 @@ def draw_row(
     strong = "" if row.condition == "idle" or (row.condition == "failed" and not row.is_unread) else "bold"
     return Line(
         [
+            Segment(f"{row.number:{columns.number}} ", styles("dim", on)),
             Segment("● " if row.current else "  ", styles("accent", on)),
             Segment(title, styles("text", on, "bold" if row.current else "")),
             Segment(" " * max(0, room - cells(title) - cells(right) + 2), styles("text", on)),

@@ -43,7 +43,7 @@ class SwitcherScreen(ListDialog["str | None", OpenConversation]):
         self._read = read
         self._close_row = close
         self._first = selected
-        self._columns = Columns(0, (0, 0, 0))
+        self._columns = Columns(0, 0, (0, 0, 0))
 
     def on_mount(self) -> None:
         self.rows.show(self._rows(), self._first)

@@ -443,10 +443,9 @@ class Transcript:
             self._append(Notice(text), touched)
             return
         due, last = event["timestamp"] + wait, self.units[-1] if self.units else None
-        repeats = isinstance(last, Notice) and last.due
-        attempt = payload.get("attempt", last.attempt + 1 if repeats else 2)
-        notice = Notice(text, due, attempt, payload.get("attempts", 0))
-        if repeats:
+        notice = Notice(text, due, payload.get("attempt", 2), payload.get("attempts", 0))
+        if isinstance(last, Notice) and last.due:
+            notice.attempt = payload.get("attempt", last.attempt + 1)
             self._replace(len(self.units) - 1, notice, touched)
         else:
             self._append(notice, touched)

@@ -26,7 +26,7 @@ async def test_it_is_alike_on_every_screen(agent: Agent) -> None:
     async with at_work(agent) as pilot:
         await send(pilot, "Fix the test")
         await finished(pilot)
-        await until(pilot, lambda: heading(pilot).endswith("conversation 1 of 1"))
+        await until(pilot, lambda: heading(pilot).endswith("1 conversation"))
         assert heading(pilot).startswith(" cogency › Fix the test   ")
         for key, name in (("f5", "Review"), ("ctrl+t", "Timeline"), ("ctrl+r", "Recall")):
             await pilot.press(key)
@@ -47,7 +47,7 @@ async def test_a_fork_names_its_origin_and_a_narrow_screen_drops_facts_before_th
         await finished(pilot)
         await send(pilot, "/fork")
         await until(pilot, lambda: "⑂ fork of Fix the test" in shown(header_of(pilot)))
-        await pilot.resize_terminal(60, 16)
+        await pilot.resize_terminal(50, 16)
         await until(pilot, lambda: "conversation" not in shown(header_of(pilot)))
         assert shown(header_of(pilot)).startswith(" cogency › Fix the test")
         await pilot.press("ctrl+n")

@@ -9,11 +9,13 @@ from textual.pilot import Pilot
 
 from cogency_tui.agent.agent import Agent
 from cogency_tui.config.schema import Permissions, Settings
-from cogency_tui.errors import ProviderError
+from cogency_tui.errors import ProviderError, RateLimitError
 from cogency_tui.store.prompt_text import Written
 from cogency_tui.tui.app import CogencyApp
 from cogency_tui.tui.conversation.turns_dialog import TurnsScreen
 from cogency_tui.tui.kit.dialogs import Confirmation
+from cogency_tui.tui.kit.footer import Footer
+from cogency_tui.tui.kit.select_list import SelectList
 from cogency_tui.tui.main.screen import MainScreen
 from cogency_tui.tui.recall.rename_export_dialogs import RenameScreen
 from cogency_tui.tui.recall.screen import RecallScreen
@@ -25,6 +27,8 @@ from tests.tui.driving import (
     answer,
     at_work,
     conversation_of,
+    header_of,
+    live_line_of,
     main_of,
     prompt_of,
     question_of,
@@ -100,6 +104,38 @@ async def test_a_conversation_that_works_goes_on_while_another_begins_and_ends(p
         assert prompt_of(pilot).text == "a draft"
         store = await agent.store()
         assert [each.turns for each in await store.conversations(limit=9)] == [1, 1]
+
+
+async def test_the_heading_has_the_number_by_which_the_switcher_lists_a_conversation(project: Path) -> None:
+    async with at_work(agent_over(project, "one <<hang>>", "one <<hang>>")) as pilot:
+        assert "open" not in shown(header_of(pilot))
+        await hang(pilot, "first")
+        await begin_beside(pilot)
+        await until(pilot, lambda: "2 of 2 open" in shown(header_of(pilot)))
+        await hang(pilot, "second")
+        await begin_beside(pilot)
+        await until(pilot, lambda: "3 of 3 open" in shown(header_of(pilot)))
+        await pilot.press("f9", "home")
+        await until(pilot, lambda: [row.number for row in rows_of(pilot)] == [1, 2, 3])
+        lines = shown(pilot.app.screen.query_one(SelectList)).splitlines()
+        assert [line.split()[:2] for line in lines[:3]] == [["1", "first"], ["2", "second"], ["3", "●"]]
+        await pilot.press("enter")
+        # The third was blank, and is gone.
+        await until(pilot, lambda: "1 of 2 open" in shown(header_of(pilot)))
+        assert "F9 switch" in shown(main_of(pilot).query_one(Footer))
+
+
+async def test_a_conversation_that_waits_for_another_attempt_says_so(project: Path) -> None:
+    provider = ScriptedProvider(RateLimitError("Slow down.", retry_after=60), size=10_000)
+    settings = Settings(titles=False)
+    agent = Agent(provider, project=project, data=project.parent / "data", mode="resume", settings=settings)
+    async with at_work(agent) as pilot:
+        await send(pilot, "first")
+        await until(pilot, lambda: "Retrying in" in shown(live_line_of(pilot)))
+        await pilot.press("f9")
+        await until(pilot, lambda: "⠋ retrying in 5" in shown(pilot.app.screen.query_one(SelectList)))
+        await pilot.press("escape", "escape")
+        await until(pilot, lambda: not main_of(pilot).bridge.working)
 
 
 async def test_keys_typed_right_after_ctrl_n_are_in_the_new_prompt(project: Path) -> None:
@@ -397,8 +433,8 @@ async def test_the_badge_and_the_rows_fit(project: Path, size: tuple[int, int]) 
         assert isinstance(screen, SwitcherScreen)
         await until(pilot, lambda: "working" in shown(screen.rows))
         lines = shown(screen.rows).splitlines()
-        assert lines[0].strip().startswith("the first of all")
-        assert lines[1].strip().startswith("● New conversation")
+        assert lines[0].strip().startswith("1   the first of all")
+        assert lines[1].strip().startswith("2 ● New conversation")
 
 
 async def test_a_conversation_renamed_from_another_shows_its_new_title(project: Path) -> None:
