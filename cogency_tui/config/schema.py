@@ -192,7 +192,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
                 "plan": "read-only; the agent only proposes changes and commands",
                 "ask": "asks before file changes, commands and web access",
                 "edits": "edits project files; asks before commands and web access",
-                "auto": "runs everything in the project; asks before anything outside",
+                "auto": "asks only if destructive, protected or outside the project",
             },
         ),
     ] = "ask"

@@ -59,7 +59,8 @@ class PermissionCommands(FeatureCommands):
             if not await self._settle_by(mode):
                 self._describe()
             return
-        ledger = Ledger(self._bridge.agent, self._bridge.conversation_id)
+        bridge = self._bridge
+        ledger = Ledger(bridge.agent, bridge.conversation_id, lambda: bridge.working)
         app_of(self._screen).push_screen(PermissionsScreen(ledger, self._settle_by), self._closed)
 
     def _closed(self, _answer: None) -> None:

@@ -4,12 +4,12 @@ A withdrawal takes effect with the next call.
 """
 
 import asyncio
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, TypeAlias
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import msgspec
 
-from cogency_tui.agent.permissions.grants import Grant
+from cogency_tui.agent.permissions.grants import PLAIN_CHANGES, Grant
 from cogency_tui.agent.permissions.rules import Rule, Rules
 from cogency_tui.config.schema import PERMISSIONS, Permissions
 from cogency_tui.tui.kit.select_list import Heading
@@ -19,10 +19,12 @@ if TYPE_CHECKING:
 
 
 class ModeRow(msgspec.Struct, frozen=True):
-    """A permission mode."""
+    """A permission mode; the `current` one is in effect: the user has chosen it, or has `granted` what it
+    allows for the conversation or the turn."""
 
     mode: Permissions
     current: bool
+    granted: Literal["", "conversation", "turn"] = ""
 
 
 class GrantRow(msgspec.Struct, frozen=True):
@@ -44,11 +46,13 @@ Withdrawn: TypeAlias = tuple[Rule | None, int, tuple[Grant, ...]]
 
 
 class Ledger:
-    """The permissions of one conversation of `agent`; None means one that has not begun."""
+    """The permissions of one conversation of `agent`; None means one that has not begun. `in_turn` returns
+    whether a turn is running, at whose end the grants for it end."""
 
-    def __init__(self, agent: "Agent", conversation_id: str | None) -> None:
+    def __init__(self, agent: "Agent", conversation_id: str | None, in_turn: Callable[[], bool]) -> None:
         self._agent = agent
         self._conversation_id = conversation_id
+        self._in_turn = in_turn
         self._withdrawn: list[Withdrawn] = []
 
     @property
@@ -110,7 +114,8 @@ class Ledger:
 
     def _grants(self) -> list[Grant]:
         gate = self._agent.gate(self._conversation_id)
-        return list(gate.granted) if gate else []
+        granted = gate.granted if gate else ()
+        return [grant for grant in granted if grant.turn is None or self._in_turn()]
 
     def _forget(self, grants: Sequence[Grant]) -> None:
         if gate := self._agent.gate(self._conversation_id):
@@ -120,7 +125,7 @@ class Ledger:
 
 def list_rows(mode: Permissions, grants: Sequence[Grant], rules: Sequence[Rule], project: str) -> list[Row]:
     """The modes, then the grants and rules, the narrowest first."""
-    rows: list[Row] = [ModeRow(each, each == mode) for each in PERMISSIONS]
+    rows: list[Row] = [*_list_modes(mode, grants)]
     until = "until you quit" if grants else "none"
     rows += [Heading(""), Heading("Allowed in this conversation", until), *map(GrantRow, grants)]
     groups = (
@@ -134,3 +139,12 @@ def list_rows(mode: Permissions, grants: Sequence[Grant], rules: Sequence[Rule],
             aside = "" if found else "none"
             rows += [Heading(""), Heading(title, aside), *(RuleRow(rule, elsewhere) for rule in found)]
     return rows
+
+
+def _list_modes(mode: Permissions, grants: Sequence[Grant]) -> list[ModeRow]:
+    """The modes: where edits would be asked about but are granted, `edits` is in effect."""
+    edits = next((grant for grant in grants if grant.key == PLAIN_CHANGES), None)
+    if mode != "ask" or edits is None:
+        return [ModeRow(each, each == mode) for each in PERMISSIONS]
+    scope = "conversation" if edits.turn is None else "turn"
+    return [ModeRow(each, each == "edits", scope if each == "edits" else "") for each in PERMISSIONS]

@@ -23,11 +23,14 @@ def draw_permission(row: Row, width: int, styles: ThemeStyles, on: str, now: flo
         return Line([*head, aside] if width_of([*head, aside]) <= width else head)
     if isinstance(row, ModeRow):
         mark, role, attributes = ("●", "accent", "bold") if row.current else (" ", "text", "")
+        means = options()["permissions"].means[row.mode]
+        if row.granted:
+            means = f"all edits allowed in this {row.granted}; the rest asks"
         return Line(
             [
                 Segment(f"{mark} ", styles("accent", on)),
                 Segment(f"{row.mode:<{_NAME - 2}}", styles(role, on, attributes)),
-                Segment(fit(options()["permissions"].means[row.mode], width - _NAME), styles("dim", on)),
+                Segment(fit(means, width - _NAME), styles("dim", on)),
             ]
         )
     if isinstance(row, GrantRow):
@@ -59,8 +62,8 @@ def draw_permission_note(
         ]
     if isinstance(row, ModeRow):
         always = (
-            "Every mode asks before changing .git or instruction files, before accessing anything outside "
-            "the project, and before destructive actions."
+            "Every mode asks before destructive actions, changes to .git or instruction files, access outside "
+            "the project, and the network after untrusted content."
         )
         return wrap([Segment(always, styles("dim"))], width)
     return []

@@ -82,6 +82,33 @@ async def test_the_badge_follows_a_permission_that_is_revoked(project: Path) -> 
         await until(pilot, lambda: badge(pilot) == "ask ask")
 
 
+async def test_the_mode_in_effect_and_the_grant_are_listed_until_the_user_chooses_to_be_asked(
+    project: Path,
+) -> None:
+    async with answered_with(project, "c") as pilot:
+        await finished(pilot)
+        await send(pilot, "/permissions")
+        await until(pilot, lambda: isinstance(pilot.app.screen, PermissionsScreen))
+        screen = pilot.app.screen
+        assert isinstance(screen, PermissionsScreen)
+        await until(pilot, lambda: "● edits  all edits allowed in this conversation" in shown(screen.rows))
+        assert "● ask" not in shown(screen.rows)
+        await pilot.press("up", "enter")
+        await until(pilot, lambda: "● ask" in shown(screen.rows))
+        assert "all changes to files" not in shown(screen.rows)
+
+
+async def test_a_grant_for_a_turn_is_listed_only_while_it_runs(project: Path) -> None:
+    async with answered_with(project, "a") as pilot:
+        await finished(pilot)
+        await send(pilot, "/permissions")
+        await until(pilot, lambda: isinstance(pilot.app.screen, PermissionsScreen))
+        screen = pilot.app.screen
+        assert isinstance(screen, PermissionsScreen)
+        await until(pilot, lambda: "● ask" in shown(screen.rows))
+        assert "all changes to files" not in shown(screen.rows)
+
+
 async def test_edits_allowed_for_a_turn_are_shown_while_it_runs(project: Path) -> None:
     shell = f"<execute>{json.dumps([{'name': 'shell', 'args': {'command': 'touch c.txt'}}])}</execute>"
     provider = ScriptedProvider(write("a.txt"), shell, "Done.", size=1000)

@@ -98,8 +98,9 @@ async def test_a_rule_that_is_withdrawn_is_asked_about_again_and_can_be_given_ba
         listed = await permissions(pilot)
         assert "Always in this project" in shown(listed)
         await select(pilot, listed, RuleRow)
+        described = 'Simple commands that begin with "ls" run without asking'
+        await until(pilot, lambda: described in shown(pilot.app.screen.query_one("#permissions-note")))
         note = shown(pilot.app.screen.query_one("#permissions-note"))
-        assert 'Simple commands that begin with "ls" run without asking' in note
         assert f"Added {rule.added}, stored in ~/.config/cogency-tui/permissions.toml" in note
         await pilot.press("d")
         await until(pilot, lambda: not agent.rules.list())
@@ -281,9 +282,9 @@ async def test_looks(project: Path, name: str) -> None:
         return
 
     async def prepare(pilot: Pilot[Any]) -> None:
-        screen = PermissionsScreen(Given(agent, None), choose, clock=lambda: EPOCH + 1e7)  # pyright: ignore[reportArgumentType]
+        screen = PermissionsScreen(Given(agent, None, lambda: False), choose, clock=lambda: EPOCH + 1e7)  # pyright: ignore[reportArgumentType]
         await pilot.app.push_screen(screen)
-        await until(pilot, lambda: "● ask" in shown(screen.rows))
+        await until(pilot, lambda: "● " in shown(screen.rows))
         if name == "permissions":
             await select(pilot, screen.rows, RuleRow)
         await pilot.pause()

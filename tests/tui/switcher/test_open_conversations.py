@@ -72,10 +72,14 @@ async def hang(pilot: Pilot[Any], text: str) -> MainScreen:
     return main_of(pilot)
 
 
-def rows_of(pilot: Pilot[Any]) -> Sequence[OpenConversation]:
+def list_of(pilot: Pilot[Any]) -> SelectList[OpenConversation]:
     screen = pilot.app.screen
     assert isinstance(screen, SwitcherScreen)
-    return screen.rows.rows
+    return screen.rows
+
+
+def rows_of(pilot: Pilot[Any]) -> Sequence[OpenConversation]:
+    return list_of(pilot).rows
 
 
 async def test_a_conversation_that_works_goes_on_while_another_begins_and_ends(project: Path) -> None:
@@ -117,7 +121,7 @@ async def test_the_heading_has_the_number_by_which_the_switcher_lists_a_conversa
         await until(pilot, lambda: "3 of 3 open" in shown(header_of(pilot)))
         await pilot.press("f9", "home")
         await until(pilot, lambda: [row.number for row in rows_of(pilot)] == [1, 2, 3])
-        lines = shown(pilot.app.screen.query_one(SelectList)).splitlines()
+        lines = shown(list_of(pilot)).splitlines()
         assert [line.split()[:2] for line in lines[:3]] == [["1", "first"], ["2", "second"], ["3", "●"]]
         await pilot.press("enter")
         # The third was blank, and is gone.
@@ -133,7 +137,7 @@ async def test_a_conversation_that_waits_for_another_attempt_says_so(project: Pa
         await send(pilot, "first")
         await until(pilot, lambda: "Retrying in" in shown(live_line_of(pilot)))
         await pilot.press("f9")
-        await until(pilot, lambda: "⠋ retrying in 5" in shown(pilot.app.screen.query_one(SelectList)))
+        await until(pilot, lambda: "⠋ retrying in 5" in shown(list_of(pilot)))
         await pilot.press("escape", "escape")
         await until(pilot, lambda: not main_of(pilot).bridge.working)
 
