@@ -64,7 +64,7 @@ def test_thoughts_are_said_to_be_there_and_long_ones_how_long() -> None:
 def test_errors_notices_and_interruptions_are_told_apart_by_words() -> None:
     assert lines(error("It broke.", "Mend it."), end()) == ["Error: It broke. Next step: Mend it."]
     assert lines(error("It broke."), respond("Again."), end())[-1] == "Done."
-    assert lines(notice("Slow.", retry=3.0)) == ["Note: Slow. Retrying in 3 s."]
+    assert lines(notice("Slow.", retry=3.0)) == ["Note: Slow. Retrying in 3 s (2 of 5)."]
     assert lines(respond("half"), interrupt()) == ["Answer:", "half", "Interrupted."]
 
 

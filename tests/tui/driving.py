@@ -130,8 +130,12 @@ async def at_work(agent: Agent, size: tuple[int, int] = (120, 40)) -> AsyncGener
 
 
 async def asked(pilot: Pilot[Any]) -> QuestionPanel:
-    """The question on the screen on top, which waits for its answer."""
-    await until(pilot, lambda: question_of(pilot) is not None)
+    """The question on the screen on top, which waits for its answer.
+
+    It is mounted: until then it has not begun to measure how long it takes no answer, which a clock of the
+    test would cut short.
+    """
+    await until(pilot, lambda: (found := question_of(pilot)) is not None and found.is_mounted)
     question = question_of(pilot)
     assert question is not None
     return question
