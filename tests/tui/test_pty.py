@@ -170,7 +170,7 @@ def _command(terminal: Terminal, command: str) -> None:
 
 def _seconds(text: str) -> int:
     """What is left of the wait that is counted down; 0 where none is."""
-    found = re.search(r"Retrying in (\d+) s ·", text)
+    found = re.search(r"Retrying in (\d+) s \(", text)
     return int(found[1]) if found else 0
 
 
