@@ -62,8 +62,8 @@ def draw_permission_note(
         ]
     if isinstance(row, ModeRow):
         always = (
-            "Every mode asks before destructive actions, changes to .git or instruction files, access outside "
-            "the project, and the network after untrusted content."
+            "Every mode asks before destructive actions, changes to .git or instruction files, access "
+            "outside the project, and the network after untrusted content."
         )
         return wrap([Segment(always, styles("dim"))], width)
     return []
