@@ -401,7 +401,7 @@ async def test_a_turn_that_fails_in_the_background_is_reported(project: Path) ->
         await until(pilot, lambda: main_of(pilot) is first)
         second.send(Written("again"))
         await until(pilot, lambda: status_of(pilot).background == Background(failed=1))
-        assert told(pilot) == "“second” failed."
+        await until(pilot, lambda: told(pilot) == "“second” failed.")
         await pilot.press("shift+f9")
         await until(pilot, lambda: main_of(pilot) is second)
         await pilot.press("f9", "enter")
@@ -418,7 +418,7 @@ async def test_a_conversation_that_ends_unseen_is_marked_until_it_is_seen(projec
         prompt_of(pilot).replace_text("not blank")
         first.bridge.interrupt()
         await until(pilot, lambda: status_of(pilot).background == Background(done=1))
-        assert told(pilot) == "“first” is done."
+        await until(pilot, lambda: told(pilot) == "“first” is done.")
         await pilot.press("shift+f9")
         await until(pilot, lambda: main_of(pilot) is first)
         await pilot.press("f9")
