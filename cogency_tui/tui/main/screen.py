@@ -153,7 +153,7 @@ class MainScreen(PartialScreen[None]):
             [
                 *(["step_back"] if self.bridge.working and not self.query_one(Prompt).leaves_insert else []),
                 *(["switch_conversation"] if self.query_one(Header).place.opened > 1 else []),
-                *(["command('review')"] if transcript and transcript.changes() else []),
+                *(["command('review')"] if transcript and transcript.has_edits else []),
                 "command('cycle_permissions')",
                 "command('help')",
                 "command('choose_model')",

@@ -87,6 +87,8 @@ class MainDisplay(Display):
         self.transcript.set_changes(net)
         self.touch(self.transcript.record(turns))
         self._mark_changes()
+        # There may be something to review now.
+        self._screen.refresh_bindings()
 
     def hold(self, unit: int | None) -> None:
         self._screen.query_one(Conversation).hold(unit)

@@ -240,6 +240,7 @@ class Transcript:
         self._changes: dict[str, FileChange] = {}
         self._uncounted: list[int] = []
         """The calls with a result whose changes `changes` has not counted yet."""
+        self._has_edits = False
         self._prose: int | None = None
         self._turn: TurnEnd | None = None
         """The end of the running turn, until it comes."""
@@ -345,19 +346,30 @@ class Transcript:
 
     def set_changes(self, changes: Iterable[FileChange]) -> None:
         """Replace what the results so far come to: some may have been reverted or overwritten since."""
+        self._count_changes()
         self._changes = {change.path: change for change in changes}
-        self._uncounted.clear()
 
     def record(self, turns: Mapping[int, TurnChanges]) -> set[int]:
         """Record all changes of turns, by their numbers from 1; return the ends of turns that are new."""
+        self._has_edits = self._has_edits or any(made.files for made in turns.values())
         ends = ((self._ends[turn - 1], made) for turn, made in turns.items() if 0 < turn <= len(self._ends))
         return {index for index, made in ends if self._record(index, made)}
 
     def changes(self) -> dict[str, FileChange]:
         """The agent's changes in this conversation, by path."""
+        self._count_changes()
+        return self._changes.copy()
+
+    @property
+    def has_edits(self) -> bool:
+        """True if the agent has changed files here, even where nothing of it is left on the disk."""
+        self._count_changes()
+        return self._has_edits
+
+    def _count_changes(self) -> None:
         add_changes(self._changes, map(self.call, self._uncounted))
         self._uncounted.clear()
-        return self._changes.copy()
+        self._has_edits = self._has_edits or bool(self._changes)
 
     def _take(self, event: Event, touched: set[int]) -> None:
         match event["type"]:

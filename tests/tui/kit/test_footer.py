@@ -32,7 +32,7 @@ from tests.tui.driving import (
     type_text,
     until,
 )
-from tests.tui.review.stage import reviewing, working, write
+from tests.tui.review.stage import answered, reviewing, shell, working, write
 from tests.tui.scripted import ScriptedAgent, call, error, paused, result
 
 
@@ -163,6 +163,23 @@ async def test_a_preview_offers_the_key_that_closes_it(project: Path) -> None:
         files_of(pilot).focus()
         await pilot.press("end", "enter")
         await until(pilot, lambda: shown(status_of(pilot)).endswith("Esc close   F1 help   ^P commands"))
+
+
+@pytest.mark.parametrize("reply", [write("new.py", "x = 1\n"), shell("echo 1 > new.py")])
+async def test_the_review_is_offered_after_reopening_and_in_a_fork_whatever_became_of_the_edits(
+    project: Path, reply: str
+) -> None:
+    agent = working(project, reply, "done")
+    conversation_id = await answered(agent, "go")
+    (project / "new.py").unlink()
+    async with app_over(agent, conversation_id=conversation_id).run_test(size=(100, 30)) as pilot:
+        await until(pilot, lambda: shown(footer(pilot)).startswith("F5 review"))
+        await main_of(pilot).run_action("command('fork')")
+        await until(pilot, lambda: main_of(pilot).bridge.conversation_id not in (None, conversation_id))
+        await until(pilot, lambda: shown(footer(pilot)).startswith("F5 review"))
+        await main_of(pilot).run_action("command('new_conversation')")
+        await until(pilot, lambda: "review" not in shown(footer(pilot)))
+    await agent.close()
 
 
 async def test_an_empty_review_offers_no_decisions(project: Path) -> None:
