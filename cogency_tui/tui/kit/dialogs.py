@@ -83,6 +83,9 @@ SLIM, NARROW_FOR_WIDE = 112, 156
 """Columns of a screen below which a dialog, and a wide one, has its full width: beside it would be less than
 eight."""
 
+_GAP = 3
+"""Cells between two answers."""
+
 Choice: TypeAlias = tuple[str, str, str]
 """A key as it is bound (or symbols for several), the label of its answer, and its action."""
 
@@ -112,14 +115,22 @@ class Choices(Bar):
     def segments(self, width: int) -> list[Segment]:
         shown: list[Segment] = []
         self._spans = []
-        for key, label, action in self._choices:
-            pair = draw_key(self._name_of(key, action), f"{label}   ", self.theme_styles, "raised")
+        for action, pair in self._fitting(width):
             start = width_of(shown)
-            if start + width_of(pair) - 3 > width:
-                break
             shown += pair
-            self._spans.append((start, start + width_of(pair) - 3, action))
+            self._spans.append((start, start + width_of(pair) - _GAP, action))
         return shown
+
+    def _fitting(self, width: int) -> list[tuple[str, list[Segment]]]:
+        """The actions with their drawn keys that fit into `width` cells. The last one, which closes the
+        dialog, is always there; those before it are dropped from the right."""
+        drawn = [(action, self._draw(key, label, action)) for key, label, action in self._choices]
+        while len(drawn) > 1 and sum(width_of(pair) for _action, pair in drawn) - _GAP > width:
+            del drawn[-2]
+        return drawn
+
+    def _draw(self, key: str, label: str, action: str) -> list[Segment]:
+        return draw_key(self._name_of(key, action), label + " " * _GAP, self.theme_styles, "raised")
 
     def _name_of(self, key: str, action: str) -> str:
         """The key for the action in force: the user may have remapped it."""
@@ -236,6 +247,8 @@ class DialogBody(LineView):
     def redraw(self) -> None:
         """Redraw after the contents changed."""
         self.refresh(layout=True)
+        # Where the height stays the same, no resize event follows.
+        self.call_after_refresh(self.on_resize)
 
     def on_mount(self) -> None:
         app_of(self).theme_changed_signal.subscribe(self, lambda _theme: self.on_resize())

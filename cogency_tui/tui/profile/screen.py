@@ -195,7 +195,6 @@ class ProfileScreen(ListDialog[None, Fact]):
 
     def _show(self) -> None:
         self.rows.update_rows(self._shown.facts)
-        self.rows.display = bool(self._shown.facts)
         self.heading.state(describe_profile(self._shown))
         self.show_selected()
 

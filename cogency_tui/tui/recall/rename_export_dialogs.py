@@ -55,7 +55,7 @@ class RenameScreen(Dialog["str | None"]):
 
     def compose(self) -> ComposeResult:
         yield DialogBox(
-            DialogTitle("Title", id="rename-head"),
+            DialogTitle("Rename", id="rename-head"),
             TitleField(self._title, placeholder="Leave empty to use the first message", id="rename-title"),
             keys=Choices([("enter", "rename", "open"), ("escape", "cancel", "close")]),
             id="rename",

@@ -97,8 +97,8 @@ class ServersScreen(ListDialog[None, ListedServer]):
         self.set_interval(INTERVAL, self.load, name="servers")
 
     def note_lines(self, height: int) -> int:
-        """Half of the screen."""
-        return height // 2
+        """Half of the screen, for the tools of a server."""
+        return height // 2 if self.rows.rows else super().note_lines(height)
 
     def action_scroll(self, lines: int) -> None:
         if self.note is not None:

@@ -5,12 +5,15 @@ from pathlib import Path
 import pytest
 from textual.pilot import Pilot
 
+from cogency_tui.agent.agent import Agent
 from cogency_tui.tui.app import CogencyApp
-from cogency_tui.tui.kit.dialogs import Choices, DialogBox
+from cogency_tui.tui.kit.dialogs import Choices, DialogBody, DialogBox
+from cogency_tui.tui.kit.list_dialog import Note
 from cogency_tui.tui.models.screen import PickerScreen
+from cogency_tui.tui.recall.rename_export_dialogs import ExportScreen
 from cogency_tui.tui.settings.screen import SettingsScreen
 from cogency_tui.tui.settings.theme_picker import ThemePicker
-from tests.tui.driving import app_over, seen, send, until
+from tests.tui.driving import app_over, at_work, finished, seen, send, shown, until
 from tests.tui.scripted import ScriptedAgent
 
 
@@ -23,6 +26,10 @@ async def opened(pilot: Pilot[int], command: str) -> DialogBox:
 
 def app_in(project: Path) -> CogencyApp:
     return app_over(ScriptedAgent(project))
+
+
+def offline(project: Path) -> Agent:
+    return Agent("offline", project=project, data=project.parent / "data")
 
 
 @pytest.mark.parametrize("command", ["/settings", "/model", "/theme", "/help"])
@@ -93,3 +100,45 @@ async def test_themes_are_previewed_in_the_conversation_also_from_the_settings(p
         assert "all defaults" not in seen(pilot)
         await pilot.press("escape")
         await until(pilot, lambda: pilot.app.screen is settings and "all defaults" in seen(pilot))
+
+
+@pytest.mark.parametrize("command", ["/profile show", "/mcp"])
+async def test_an_empty_list_leaves_the_keys_at_the_bottom_and_its_room_to_the_note(
+    project: Path, command: str
+) -> None:
+    async with at_work(offline(project), (60, 16)) as pilot:
+        box = await opened(pilot, command)
+        note = box.query_one(Note)
+        await until(pilot, lambda: box.query_one(Choices).region.y == 15)
+        await until(pilot, lambda: 2 <= note.virtual_size.height <= note.size.height)
+
+
+async def test_the_note_has_the_lines_that_the_list_does_not_need(project: Path) -> None:
+    async with at_work(offline(project), (60, 16)) as pilot:
+        await send(pilot, "hi")
+        await finished(pilot)
+        box = await opened(pilot, "/export")
+        dialog = pilot.app.screen
+        assert isinstance(dialog, ExportScreen)
+        await until(pilot, lambda: box.query_one(Note).region.y == dialog.rows.region.y + 4)
+        assert box.query_one(Choices).region.y == 15
+
+
+async def test_what_arrives_is_shown_though_the_box_stays_as_high_as_it_is(project: Path) -> None:
+    async with at_work(offline(project), (60, 16)) as pilot:
+        box = await opened(pilot, "/doctor")
+        await until(pilot, lambda: "✓ program" in shown(box.query_one(DialogBody)))
+
+
+async def test_the_key_that_closes_a_dialog_is_dropped_last(project: Path) -> None:
+    async with app_in(project).run_test(size=(40, 16)) as pilot:
+        await opened(pilot, "/model")
+        await pilot.press("enter")
+        keys = pilot.app.screen.query_one(Choices)
+        await until(pilot, lambda: shown(keys).strip() == "Enter use   Esc providers")
+        await pilot.resize_terminal(60, 16)
+        await until(
+            pilot, lambda: shown(keys).strip() == "Enter use   ^S use and save as default   Esc providers"
+        )
+        await pilot.resize_terminal(80, 16)
+        await until(pilot, lambda: "^T test   Esc providers" in shown(keys))
