@@ -1,12 +1,14 @@
 """Why a conversation costs what it does: each request, and each result by being carried along. Pure.
 
 A result is part of every later request until a summary replaces it, so its cost grows with the conversation.
+What sub-agents cost is attributed in the same way, in their own conversations.
 """
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from itertools import pairwise
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain, pairwise
+from typing import NamedTuple
 
 from cogency_tui.agent.request_messages import capped
 from cogency_tui.agent.timeline.model import Asked, Past, Point
@@ -18,15 +20,23 @@ PricesOf = Callable[[str, str], Prices | None]
 """Returns the prices of a model of a provider; None where they are unknown."""
 
 
+class CostAgent(NamedTuple):
+    """The sub-agent whose cost it is, and the `call` that started it, in the conversation above."""
+
+    name: str
+    call: str
+
+
 @dataclass(frozen=True, slots=True)
 class RequestCost:
     """A request that a model answered, with its figures. Its answer begins at `point`; the events that it was
-    billed for have numbers above `since`."""
+    billed for have numbers above `since`. `agent` is None for the user's."""
 
     asked: Asked
     point: Point
     measure: Measure
     since: int
+    agent: CostAgent | None = None
 
     @property
     def billed(self) -> int:
@@ -46,13 +56,14 @@ class RequestCost:
 @dataclass(frozen=True, slots=True)
 class ResultCost:
     """The result at `point`: its estimated `size` in tokens, the number of `requests` that carried it, and
-    their cost for it in USD, None where a price is unknown."""
+    their cost for it in USD, None where a price is unknown. `agent` is None for the user's."""
 
     point: Point
     event: ResultEvent
     size: int
     requests: int
     dollars: float | None
+    agent: CostAgent | None = None
 
     @property
     def tokens(self) -> int:
@@ -65,11 +76,13 @@ class CostReport:
     """The requests in order, and the results that any of them carried, the dearest first.
 
     `beside` has the figures of requests that belong to no cycle: summaries, titles, questions of tools.
+    `measures` are the figures of all.
     """
 
     requests: Sequence[RequestCost]
     results: Sequence[ResultCost]
     beside: Sequence[Measure]
+    measures: Sequence[Measure]
 
     def dearest(self, count: int) -> list[RequestCost | ResultCost]:
         """The `count` dearest requests and results: by USD, or by tokens where a price is unknown."""
@@ -84,8 +97,29 @@ def report_costs(past: Past, prices: PricesOf) -> CostReport:
     """Attribute what the conversation itself has cost; of a fork, what it has cost since."""
     requests = [*_requests(past)]
     results = sorted(_results(past, requests, prices), key=_price, reverse=True)
-    beside = [each.measure for each in past.own if "mode" not in each.measure]
-    return CostReport(requests, results, beside)
+    measures = [each.measure for each in past.own]
+    return CostReport(requests, results, [each for each in measures if "mode" not in each], measures)
+
+
+def with_subagents(report: CostReport, delegated: Iterable[tuple[CostAgent, CostReport]]) -> CostReport:
+    """Add the costs of sub-agents, which are marked with them: their requests at their times."""
+    marked = [_marked(each, agent) for agent, each in delegated]
+    requests = chain(report.requests, *(each.requests for each in marked))
+    results = chain(report.results, *(each.results for each in marked))
+    return CostReport(
+        sorted(requests, key=lambda each: each.asked.request.timestamp),
+        sorted(results, key=_price, reverse=True),
+        [*chain(report.beside, *(each.beside for each in marked))],
+        [*chain(report.measures, *(each.measures for each in marked))],
+    )
+
+
+def _marked(report: CostReport, agent: CostAgent) -> CostReport:
+    return replace(
+        report,
+        requests=[replace(each, agent=agent) for each in report.requests],
+        results=[replace(each, agent=agent) for each in report.results],
+    )
 
 
 def _requests(past: Past) -> Iterator[RequestCost]:

@@ -1,6 +1,6 @@
 """Commands for the cost and the context of the conversation: the dialogs, and the summary."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -17,18 +17,27 @@ from cogency_tui.tui.transcript.units import place_of, unit_at, unit_of
 
 if TYPE_CHECKING:
     from cogency_tui.agent.compaction import Compaction, CompactionPlan, Part
-    from cogency_tui.agent.timeline.model import Point
+    from cogency_tui.agent.timeline.costs import RequestCost, ResultCost
     from cogency_tui.store.summaries import Summary
     from cogency_tui.tui.cost.context_screen import Opened
 
 
 class CostCommands(FeatureCommands):
-    """Shows dialogs over `screen` about the conversation of `bridge`."""
+    """Shows dialogs over `screen` about the conversation of `bridge`. `show_agent` shows the sub-agent that a
+    call started."""
 
-    def __init__(self, screen: Screen[Any], bridge: Bridge, inquiry: ContextFacts, display: Display) -> None:
+    def __init__(
+        self,
+        screen: Screen[Any],
+        bridge: Bridge,
+        inquiry: ContextFacts,
+        display: Display,
+        show_agent: Callable[[str], None],
+    ) -> None:
         super().__init__(screen, bridge)
         self._display = display
         self._inquiry = inquiry
+        self._show_agent = show_agent
 
     def handlers(self) -> dict[str, Handler]:
         return {
@@ -160,31 +169,28 @@ class CostCommands(FeatureCommands):
             self.say("No usage yet.")
 
     async def _show_why(self) -> None:
-        from cogency_tui.agent.timeline.costs import report_costs
-        from cogency_tui.tools.worker_threads import in_thread
         from cogency_tui.tui.cost.why_screen import WhyScreen
 
         if (conversation_id := self.begun()) is None:
             return
-        agent = self._bridge.agent
         try:
-            past = await agent.timeline(conversation_id).read()
+            report = await self._inquiry.costs(conversation_id)
         except CogencyError as exc:
             self.complain(exc)
             return
-        report = await in_thread(report_costs, past, agent.prices)
         app_of(self._screen).push_screen(WhyScreen(report, self._subject_of), self._go_to)
 
     def _subject_of(self, call_id: str) -> str:
         found = self._display.transcript.call_with(call_id)
         return found[1].subject.text if found else ""
 
-    def _go_to(self, point: "Point | None") -> None:
-        """Show where a part of the cost stands in the conversation."""
-        if point is None:
+    def _go_to(self, cost: "RequestCost | ResultCost | None") -> None:
+        """Show what a part of the cost is for: its place in the conversation, or the sub-agent."""
+        if cost is None:
             return
-        unit = unit_of(self._display.transcript, point.event)
-        if unit is not None:
+        if cost.agent is not None:
+            self._show_agent(cost.agent.call)
+        elif (unit := unit_of(self._display.transcript, cost.point.event)) is not None:
             self._display.go_to_unit(unit)
 
     async def compact(self, _argument: str = "") -> None:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from cogency_tui.agent.compaction import Compaction, CompactionPlan
     from cogency_tui.agent.context_window import ContextPart, PinnedSize
     from cogency_tui.agent.project.instructions import Instructions
+    from cogency_tui.agent.timeline.costs import CostReport
     from cogency_tui.store.pins import Place
     from cogency_tui.store.store import Store, StoredConversation
     from cogency_tui.store.summaries import Summary
@@ -135,6 +136,24 @@ class ContextFacts:
         return ConversationUsage(
             await read_measures(store, conversation_id), await _delegated(store, conversation_id)
         )
+
+    async def costs(self, conversation_id: str) -> "CostReport":
+        """What the conversation and its sub-agents cost, part by part."""
+        from cogency_tui.agent.timeline.costs import CostAgent, with_subagents
+
+        own = await self._report(conversation_id)
+        root = await self._agent.subagents(conversation_id).read(working=False)
+        agents = [each for each in root.below() if each.measures] if root else []
+        return with_subagents(
+            own, [(CostAgent(each.name, each.call), await self._report(each.id)) for each in agents]
+        )
+
+    async def _report(self, conversation_id: str) -> "CostReport":
+        from cogency_tui.agent.timeline.costs import report_costs
+        from cogency_tui.tools.worker_threads import in_thread
+
+        past = await self._agent.timeline(conversation_id).read()
+        return await in_thread(report_costs, past, self._agent.prices)
 
     async def figures(self, conversation_id: str) -> tuple[Measure, int]:
         """The totals of the conversation, and the estimated tokens of its next request."""

@@ -9,7 +9,6 @@ from rich.segment import Segment
 from textual.binding import Binding, BindingType
 
 from cogency_tui.agent.timeline.costs import CostReport, RequestCost, ResultCost
-from cogency_tui.agent.timeline.model import Point
 from cogency_tui.safe_text import one_line
 from cogency_tui.tui.cost.cache_misses import draw_cache_miss, missed_cache
 from cogency_tui.tui.cost.usage_totals import cost_of, in_all
@@ -21,6 +20,7 @@ from cogency_tui.tui.kit.select_list import Heading, SelectList, list_keys
 from cogency_tui.tui.theme_styles import ThemeStyles
 
 _DEAREST = 10
+_REMEDY = " /compact removes it from the context."
 _TOKENS, _COST = 9, 9
 
 
@@ -35,17 +35,33 @@ Row = Heading | CostRow
 
 
 def cost_rows(report: CostReport) -> list[Row]:
-    """The dearest parts, then all requests in order, then all results by cost."""
+    """The total, the dearest parts, then all requests in order, then all results by cost."""
     dearest = report.dearest(_DEAREST)
     groups: tuple[tuple[str, Sequence[RequestCost | ResultCost]], ...] = (
         ("Most expensive", dearest if len(dearest) == _DEAREST else ()),
         ("Requests", report.requests),
         ("Tool results", report.results),
     )
-    rows: list[Row] = []
+    rows: list[Row] = [Heading(_describe_total(report), _figures_of_total(report))] if report.measures else []
     for group, costs in groups:
         rows += [Heading(group), *(CostRow(group, cost) for cost in costs)] if costs else []
     return rows
+
+
+def _describe_total(report: CostReport) -> str:
+    by_agents = sum(each.agent is not None for each in report.requests)
+    of_them = f", {by_agents:,} by sub-agents" if by_agents else ""
+    return f"Total of {plural(len(report.measures), 'request')}{of_them}"
+
+
+def _figures_of_total(report: CostReport) -> str:
+    total = in_all([cost_of(measure, "") for measure in report.measures])
+    paid = "–" if total.dollars is None else dollars(total.dollars) + "+" * bool(total.unpriced)
+    return _figures("~" * total.estimated + tokens(total.billed + total.generated), paid)
+
+
+def _figures(counted: str, paid: str) -> str:
+    return counted.rjust(_TOKENS) + paid.rjust(_COST)
 
 
 def draw_cost_row(
@@ -53,10 +69,11 @@ def draw_cost_row(
 ) -> Line:
     """Draw one line of the list: the part, its tokens and its cost. `subject` is that of a call."""
     if isinstance(row, Heading):
-        return Line([Segment(fit(row.text, width), styles("text", on, "bold"))])
+        text = fit(row.text, width - cells(row.aside)).ljust(width - cells(row.aside))
+        return Line([Segment(text + row.aside, styles("text", on, "bold"))])
     cost = row.cost
     paid = "–" if cost.dollars is None else dollars(cost.dollars)
-    figures = f"{_about(cost)}{tokens(cost.tokens)}".rjust(_TOKENS) + paid.rjust(_COST)
+    figures = _figures(_about(cost) + tokens(cost.tokens), paid)
     room = max(0, width - 2 - cells(figures))
     name, detail = _name(cost, subject), _detail(cost)
     shown = fit(name, room)
@@ -95,10 +112,11 @@ def _about(cost: RequestCost | ResultCost) -> str:
 
 
 def _name(cost: RequestCost | ResultCost, subject: Callable[[str], str]) -> str:
+    agent = one_line(cost.agent.name) if cost.agent else ""
     if isinstance(cost, RequestCost):
-        return f"Turn {cost.asked.turn}, step {cost.asked.cycle}"
+        return f"{agent or f'Turn {cost.asked.turn}'}, step {cost.asked.cycle}"
     about = subject(cost.event["id"]) or one_line(cost.event["payload"]["outcome"])
-    return f"{one_line(cost.event['tool'])}  {about}"
+    return f"{agent and f'{agent}: '}{one_line(cost.event['tool'])}  {about}"
 
 
 def _detail(cost: RequestCost | ResultCost) -> str:
@@ -113,9 +131,10 @@ def _detail(cost: RequestCost | ResultCost) -> str:
 
 def _explain(cost: RequestCost | ResultCost) -> str:
     if isinstance(cost, ResultCost):
+        where = f"In sub-agent {one_line(cost.agent.name)}" if cost.agent else f"Turn {cost.point.turn}"
         return (
-            f"Turn {cost.point.turn}: ~{tokens(cost.size)} tokens, included in "
-            f"{plural(cost.requests, 'request')} since. /compact removes it from the context."
+            f"{where}: ~{tokens(cost.size)} tokens, included in "
+            f"{plural(cost.requests, 'request')} since.{'' if cost.agent else _REMEDY}"
         )
     measure = cost.measure
     sent, cached = measure.get("input", 0), measure.get("cached")
@@ -126,19 +145,20 @@ def _explain(cost: RequestCost | ResultCost) -> str:
     parts.append(f"{tokens(measure.get('output', 0))} generated")
     model = f"{measure.get('provider', '?')}/{measure.get('model', '?')}"
     mode = f", {measure['mode']} mode" if "mode" in measure else ""
-    return f"{', '.join(parts)}. {one_line(model)}{mode}. Includes earlier tool results."
+    by = f"By sub-agent {one_line(cost.agent.name)}: " if cost.agent else ""
+    return f"{by}{', '.join(parts)}. {one_line(model)}{mode}. Includes earlier tool results."
 
 
 def _key_of(row: Row) -> Hashable:
-    return None if isinstance(row, Heading) else (row.group, row.cost.point.number)
+    return None if isinstance(row, Heading) else (row.group, row.cost.agent, row.cost.point.number)
 
 
-class WhyScreen(ListDialog[Point | None, Row]):
-    """Shows `report`; returns the point of the part that the user wants to see."""
+class WhyScreen(ListDialog[RequestCost | ResultCost | None, Row]):
+    """Shows `report`; returns the part that the user wants to see."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q", "close", "Close", id="why.close"),
-        Binding("enter", "open", "Show", id="why.open", tooltip="Show in conversation"),
+        Binding("enter", "open", "Show", id="why.open", tooltip="Show in conversation, or sub-agent"),
         *list_keys("why"),
     ]
 
@@ -154,7 +174,9 @@ class WhyScreen(ListDialog[Point | None, Row]):
         self.show_selected()
 
     def choices(self) -> list[Choice]:
-        show: list[Choice] = [("enter", "show in conversation", "open")] if self.rows.row else []
+        show: list[Choice] = []
+        if isinstance(row := self.rows.row, CostRow):
+            show = [("enter", "show sub-agent" if row.cost.agent else "show in conversation", "open")]
         return [*show, ("escape", "close", "close")]
 
     async def clicked(self) -> None:
@@ -162,7 +184,7 @@ class WhyScreen(ListDialog[Point | None, Row]):
 
     def action_open(self) -> None:
         if isinstance(row := self.rows.row, CostRow):
-            self.dismiss(row.cost.point)
+            self.dismiss(row.cost)
 
     def _draw_note(self, width: int, styles: ThemeStyles) -> list[Line]:
         return draw_cost_note(self.rows.row, self._report, width, styles)

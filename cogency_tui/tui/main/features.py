@@ -73,7 +73,7 @@ class Features:
             self._redraw_start,
             lambda: not display.transcript.units,
         )
-        self.cost = CostCommands(screen, bridge, facts, display)
+        self.cost = CostCommands(screen, bridge, facts, display, lambda call: self.subagents.open(call=call))
         self.drafts = PromptCommands(screen, bridge, screen.number)
         self.conversations = ConversationCommands(
             screen,

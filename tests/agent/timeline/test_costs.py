@@ -5,7 +5,14 @@ from pathlib import Path
 import pytest
 
 from cogency_tui.agent.agent import Agent
-from cogency_tui.agent.timeline.costs import CostReport, RequestCost, ResultCost, report_costs
+from cogency_tui.agent.timeline.costs import (
+    CostAgent,
+    CostReport,
+    RequestCost,
+    ResultCost,
+    report_costs,
+    with_subagents,
+)
 from cogency_tui.config.schema import Mode, Settings
 from cogency_tui.providers.models import ModelFacts, Prices
 from cogency_tui.store.forks import Forks
@@ -83,3 +90,17 @@ async def test_a_session_that_bills_only_what_is_new_carries_a_result_once(proje
         await say(agent, "read it", "sure?", "thanks")
         report = await report_of(agent)
     assert [result.requests for result in report.results] == [1]
+
+
+async def test_the_costs_of_sub_agents_are_marked_and_part_of_the_total(project: Path) -> None:
+    async with agent_over(project, READ, "Dull.", READ, "Yes.") as agent:
+        await say(agent, "read it")
+        await say(agent, "look at it", id="d")
+        editor = CostAgent("editor", "c1")
+        own, other = await report_of(agent), await report_of(agent, "d")
+        report = with_subagents(own, [(editor, other)])
+        spent = [(await (await agent.store()).usage(id)).get("cost", 0.0) for id in ("c", "d")]
+    assert [each.agent for each in report.requests] == [None, None, editor, editor]
+    assert {each.agent for each in report.results} == {None, editor}
+    assert {each.agent for each in report.dearest(6)} == {None, editor}
+    assert sum(each.get("cost", 0.0) for each in report.measures) == pytest.approx(sum(spent))

@@ -41,6 +41,7 @@ from tests.tui.driving import (
     told,
     until,
 )
+from tests.tui.subagents.stage import REPLIES, delegating, watching
 
 READ = '<execute>[{"name": "read", "args": {"file": "src/app.py"}}]</execute>'
 SUMMARY = "## So far\n\nThe person greets."
@@ -309,18 +310,57 @@ async def test_cost_why_lists_the_parts_and_opens_one_where_it_stands(project: P
         await talk(pilot, "read it", *["sure?"] * 8)
         screen = await opened(pilot, "/cost why", WhyScreen)
         text = await body(pilot, "#why-list")
-        for expected in ("Most expensive", "Requests", "Turn 1, step 2", "Tool results"):
+        for expected in ("Total of 10 requests", "Most expensive", "Requests", "Turn 1, step 2"):
             assert expected in text
         assert "Includes earlier tool results" in await body(pilot, "#why-note")
 
         await pilot.press("end")
         await until(pilot, lambda: "included in 9 requests since" in shown(screen.query_one("#why-note")))
-        assert "× 9 requests" in shown(screen.query_one("#why-list"))
+        assert "× 9 requests" in shown(screen.query_one("#why-list")).partition("Tool results")[2]
         await pilot.press("enter")
         await until(pilot, lambda: pilot.app.screen is main_of(pilot))
         place = conversation_of(pilot).cursor.place
         assert place is not None
         assert isinstance(conversation_of(pilot).transcript.units[place.unit], CallUnit)
+
+
+async def test_cost_why_has_the_requests_of_sub_agents_and_opens_the_agent(project: Path) -> None:
+    model = ScriptedProvider(*REPLIES, size=10_000)
+    model.facts = ModelFacts(context_size=8000, prices=Prices(1.0, 0.1, 1.0, 10.0))
+    agent = delegating(project, model)
+    async with watching(agent, size=(100, 45)) as agents:
+        pilot = agents.pilot
+        await pilot.press("escape")
+        await until(pilot, lambda: pilot.app.screen is main_of(pilot))
+        await opened(pilot, "/cost", CostScreen)
+        cost = (await body(pilot, "#cost-body")).partition("total")[2].split()[4]
+        await pilot.press("escape")
+        await until(pilot, lambda: pilot.app.screen is main_of(pilot))
+
+        await opened(pilot, "/cost why", WhyScreen)
+        rows = (await body(pilot, "#why-list")).splitlines()
+        assert rows[0].strip().startswith("Total of 9 requests, 7 by sub-agents")
+        assert rows[0].split()[-1] == cost
+        requests = [row.strip() for row in rows[rows.index("  Requests") + 1 : rows.index("  Tool results")]]
+        assert [row[: row.index("  ")] for row in requests if not row.startswith("tester")] == [
+            "Turn 1, step 1",
+            *("reviewer, step 1", "reviewer, step 2"),
+            *("editor, step 1", "editor, step 2", "editor, step 3"),
+            "reviewer, step 3",
+            "Turn 1, step 2",
+        ]
+        dearest = rows[2 : rows.index("  Requests")]
+        assert len(dearest) == 10
+        assert any("reviewer, step 3" in row for row in dearest)
+        for _ in dearest:
+            if "By sub-agent editor" in await body(pilot, "#why-note"):
+                break
+            await pilot.press("down")
+        assert "Enter show sub-agent" in shown(pilot.app.screen.query_one(Choices))
+        await pilot.press("enter")
+        await agents.until(lambda: agents.is_open and agents.rows.agent)
+        assert agents.rows.agent is not None
+        assert agents.rows.agent.node.name == "editor"
 
 
 async def test_the_providers_diagnosis_of_its_cache_is_shown_where_it_has_one(project: Path) -> None:
