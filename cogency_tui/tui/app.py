@@ -32,7 +32,7 @@ from textual.css.query import NoMatches
 from textual.dom import DOMNode, NoScreen
 from textual.driver import Driver
 from textual.filter import ANSIToTruecolor, LineFilter, Monochrome, NoColor
-from textual.notifications import SeverityLevel
+from textual.notifications import Notification, SeverityLevel
 from textual.screen import ModalScreen, Screen
 from textual.widget import MountError
 from textual.widgets import Input, TextArea
@@ -257,6 +257,8 @@ class CogencyApp(App[int]):
         self._pressed = 0.0
         self._notified = WeakSet[Screen[Any]]()
         """The screens that the last notification concerns."""
+        self._postponed: Notification | None = None
+        """The last notification, if the screen had no room for it."""
         self.keys = KeyOrder(self, self._pass_on, self._sift, self._accepts)
         self._shown_rows = ShownRows()
         self._own_task: asyncio.Task[Any] | None = None
@@ -428,12 +430,14 @@ class CogencyApp(App[int]):
         """
         del markup
         self._notified = WeakSet(self._screens_in_view())
+        self._postponed = None
         shown = timeout or _NOTICE_SECONDS[severity]
         super().notify(clean(message), title=clean(title), severity=severity, timeout=shown, markup=False)
 
     def clear_notifications(self) -> None:
         """Remove the notification from every screen: what it was about is no longer shown."""
         self._notified = WeakSet(self.screen_stack)
+        self._postponed = None
         super().clear_notifications()
 
     def on_notify(self) -> None:
@@ -453,12 +457,18 @@ class CogencyApp(App[int]):
             super()._refresh_notifications()
             self.call_later(self._place_toasts)
 
-    def _place_toasts(self) -> None:
-        """Keep the notification off what the user works with."""
-        from cogency_tui.tui.toast_placement import place_toasts
+    def _place_toasts(self, _screen: object = None) -> None:
+        """Keep the notification off what the user works with; postpone it until there is room."""
+        if not self.screen_stack or self.screen not in self._notified:
+            return
+        from cogency_tui.tui.toast_placement import has_room, place_toasts
 
-        if self.screen_stack and self._notifications:
-            place_toasts(self.screen)
+        if self._notifications:
+            if not place_toasts(self.screen, self._place_toasts):
+                [*_before, self._postponed] = self._notifications
+                super().clear_notifications()
+        elif (last := self._postponed) is not None and has_room(self.screen):
+            self.notify(last.message, title=last.title, severity=last.severity, timeout=last.timeout)
 
     def _screens_in_view(self) -> Iterator[Screen[Any]]:
         """The dialogs on top, and the screen below them."""

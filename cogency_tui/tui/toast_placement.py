@@ -1,10 +1,11 @@
 """Where a notification is shown: where the style of its screen has it, or moved from there, or in fewer rows.
 
-Invariant: it covers no prompt, no other field with the focus, no status line, no question, and no selected
-row of a list. Where no row is free it is not shown.
+Invariant: it covers no prompt, no other field with the focus, and no question; and no heading, no status line
+and no selected row of a list, unless there is no other row.
 """
 
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Callable, Iterable, Iterator, Set
 from typing import Any
 
 from textual.css.query import NoMatches
@@ -13,12 +14,18 @@ from textual.screen import Screen
 from textual.widgets import Input, TextArea
 from textual.widgets._toast import Toast, ToastRack
 
+from cogency_tui.tui.kit.bar import Bar
+from cogency_tui.tui.kit.dialogs import DialogTitle
+from cogency_tui.tui.kit.heading import ScreenHeading
+from cogency_tui.tui.kit.lines import cells
 from cogency_tui.tui.kit.select_list import SelectList
 
 _WATCHED = "-watched"
 _OUT_OF_SIGHT = -500
 """The offset of notifications in the style sheet."""
-_PROTECTED = "#prompt-box, #status-bar, .question, #dialog-question"
+_PROTECTED = "#prompt-box, .question, #dialog-question"
+_STATUS = "#status-bar"
+_WORDS = re.compile(r"\S+(?: \S+)*")
 
 
 def reset_toasts(screen: Screen[Any]) -> None:
@@ -28,21 +35,31 @@ def reset_toasts(screen: Screen[Any]) -> None:
         rack.styles.clear_rule("max_height")
 
 
-def place_toasts(screen: Screen[Any]) -> None:
-    """Move the notification on `screen` to where it covers nothing protected, and show it."""
+def has_room(screen: Screen[Any]) -> bool:
+    """Return whether a notification could be shown on `screen`."""
+    _first, rows = _free_rows(screen, Region(0, 0, screen.size.width, 1))
+    return rows > 0
+
+
+def place_toasts(screen: Screen[Any], again: Callable[[Screen[Any]], None]) -> bool:
+    """Move the notification on `screen` to where it covers nothing protected, and show it. Return False if
+    there is no room for it. Call `again` whenever the layout changes: it has appeared, or what is protected
+    has moved."""
     try:
         rack = screen.get_child_by_type(ToastRack)
     except NoMatches:
-        return
+        return True
     if not rack.is_running:
         # Its screen has just been opened, or is being closed.
-        return
-    _watch(rack, screen)
+        return True
+    _watch(rack, screen, again)
     toasts = [toast.region for toast in rack.query(Toast) if toast.region]
-    if not toasts:
-        return
+    return not toasts or _place(rack, screen, toasts[-1])
+
+
+def _place(rack: ToastRack, screen: Screen[Any], toast: Region) -> bool:
     moved = int(rack.styles.offset.y.value)
-    region = toasts[-1].translate(Offset(0, -moved)).crop_size((screen.size.width, _most_rows(rack, screen)))
+    region = toast.translate(Offset(0, -moved)).crop_size((screen.size.width, _most_rows(rack, screen)))
     first, rows = _free_rows(screen, region)
     if 0 < rows < region.height:
         rack.styles.max_height = rows
@@ -50,6 +67,7 @@ def place_toasts(screen: Screen[Any]) -> None:
     # Assigning even the present value triggers a new layout.
     if move != moved:
         rack.styles.offset = (0, move)
+    return rows > 0
 
 
 def _most_rows(rack: ToastRack, screen: Screen[Any]) -> int:
@@ -58,38 +76,56 @@ def _most_rows(rack: ToastRack, screen: Screen[Any]) -> int:
     return int(most.resolve(screen.size, screen.size)) if most is not None else screen.size.height
 
 
-def _watch(rack: ToastRack, screen: Screen[Any]) -> None:
-    """Place the notification when the layout changes: it has appeared, or what is protected has moved."""
+def _watch(rack: ToastRack, screen: Screen[Any], again: Callable[[Screen[Any]], None]) -> None:
     if not rack.has_class(_WATCHED):
         rack.add_class(_WATCHED)
         # Textual leaves the parameter of `Screen` open.
         on: Any = screen
-        on.screen_layout_refresh_signal.subscribe(rack, place_toasts)
+        on.screen_layout_refresh_signal.subscribe(rack, again)
 
 
 def _free_rows(screen: Screen[Any], toast: Region) -> tuple[int, int]:
     """The first row and the number of rows for a toast that would be at this region: the nearest that are
     free, or else as many as there are."""
-    blocked = set[int]()
-    for region in _protected(screen):
-        if region.x < toast.right and toast.x < region.right:
-            blocked.update(range(region.y, region.bottom))
-    free = [y for y in range(screen.size.height) if y not in blocked]
-    for rows in range(toast.height, 0, -1):
-        starts = [
-            y for y in free if blocked.isdisjoint(range(y, y + rows)) and y + rows <= screen.size.height
-        ]
-        if starts:
-            return min(starts, key=lambda y: abs(y - toast.y)), rows
-    return 0, 0
+    blocked = [_rows_of(regions, toast) for regions in _protected(screen)]
+    whole = (_nearest(screen, toast, rows, toast.height) for rows in blocked)
+    cut = (_nearest(screen, toast, rows, few) for rows in blocked for few in range(toast.height - 1, 0, -1))
+    return next((found for found in (*whole, *cut) if found), (0, 0))
 
 
-def _protected(screen: Screen[Any]) -> Iterator[Region]:
-    """The regions that no notification covers."""
-    yield from (widget.region for widget in screen.query(_PROTECTED) if widget.display)
+def _nearest(screen: Screen[Any], toast: Region, blocked: Set[int], rows: int) -> tuple[int, int] | None:
+    """The nearest of so many rows that are not blocked, and their number; None if there are not as many."""
+    starts = range(screen.size.height - rows + 1)
+    free = [y for y in starts if blocked.isdisjoint(range(y, y + rows))]
+    return (min(free, key=lambda y: abs(y - toast.y)), rows) if free else None
+
+
+def _rows_of(regions: Iterable[Region], toast: Region) -> set[int]:
+    """The rows of regions above or below the toast."""
+    beside = (each for each in regions if each.x < toast.right and toast.x < each.right)
+    return {row for each in beside for row in range(each.y, each.bottom)}
+
+
+def _protected(screen: Screen[Any]) -> list[list[Region]]:
+    """The regions that a notification avoids, and those that it does not cover in any case."""
+    always = [widget.region for widget in screen.query(_PROTECTED) if widget.display]
     if isinstance(screen.focused, Input | TextArea):
-        yield screen.focused.region
+        always.append(screen.focused.region)
+    status = [widget.region for widget in screen.query(_STATUS)]
+    return [[*always, *status, *_selected_rows(screen), *_headings(screen)], always]
+
+
+def _selected_rows(screen: Screen[Any]) -> Iterator[Region]:
     lists: Iterable[SelectList[Any]] = screen.query(SelectList)
     for each in lists:
         row = each.region.y + each.selected - each.scroll_offset.y
         yield Region(each.region.x, row, each.region.width, 1).intersection(each.region)
+
+
+def _headings(screen: Screen[Any]) -> Iterator[Region]:
+    """The words of the headings; between them and beside them there is room."""
+    headings: list[Bar] = [*screen.query(ScreenHeading), *screen.query(DialogTitle)]
+    for each in headings:
+        text = each.render_line(0).text if each.region else ""
+        for words in _WORDS.finditer(text):
+            yield Region(each.region.x + cells(text[: words.start()]), each.region.y, cells(words[0]), 1)

@@ -13,6 +13,7 @@ from cogency_tui.tui.palette import Palette
 from cogency_tui.tui.prompt.prompt_and_queue import PromptLine
 from cogency_tui.tui.settings.theme_picker import ThemePicker
 from tests.tui.driving import (
+    answer,
     app_over,
     asked,
     finished,
@@ -49,8 +50,11 @@ async def test_only_the_newest_is_shown_and_never_over_the_prompt(
         await pilot.pause()
         middle = main_of(pilot).query_one("#middle").region
         assert place_of(pilot).right <= middle.right
-        assert place_of(pilot).y == (0 if size[1] < 30 else middle.y)
-        assert place_of(pilot).bottom <= middle.bottom
+        if size[1] < 24:
+            # In the line of the activity, and above it.
+            assert place_of(pilot).bottom == middle.bottom
+        else:
+            assert place_of(pilot).y == middle.y
 
         await pilot.click("Toast")
         await until(pilot, lambda: not told(pilot))
@@ -75,6 +79,11 @@ async def test_it_makes_way_for_the_selected_row_and_the_field_of_a_list(
             assert not place_of(pilot).overlaps(pilot.app.screen.query_one("#palette-filter").region)
 
 
+def rows_with(pilot: Pilot[Any], text: str) -> set[int]:
+    # The first line of `seen` names the screen.
+    return {y - 1 for y, line in enumerate(seen(pilot).splitlines()) if text in line}
+
+
 @pytest.mark.parametrize("size", [(60, 16), (40, 12)])
 async def test_it_is_never_over_a_question(project: Path, size: tuple[int, int]) -> None:
     agent = ScriptedAgent(project, [asks(replace(EDIT, detail=DIFF * 9))])
@@ -83,13 +92,41 @@ async def test_it_is_never_over_a_question(project: Path, size: tuple[int, int])
         await send(pilot, "go")
         panel = await asked(pilot)
         pilot.app.notify("three " * 60, timeout=600)
-        await until(pilot, lambda: told(pilot))
-        await pilot.pause()
-        # The first line of `seen` names the screen.
-        covered = {y - 1 for y, line in enumerate(seen(pilot).splitlines()) if "three" in line}
+        if size == (40, 12):
+            # The question leaves no row: the notification waits.
+            await until(pilot, lambda: panel.region.y == 0 and not told(pilot))
+        else:
+            await until(pilot, lambda: rows_with(pilot, "three"))
+            await pilot.pause()
+        covered = rows_with(pilot, "three")
         assert covered.isdisjoint(panel.region.line_range)
         assert covered.isdisjoint(prompt_of(pilot).region.line_range)
-        assert covered or size == (40, 12)
+        await answer(pilot, "y")
+        await until(pilot, lambda: "three" in seen(pilot))
+
+
+@pytest.mark.parametrize("size", [(160, 45), (80, 24), (60, 16), (40, 12), (40, 8), (24, 6)])
+async def test_it_is_always_shown_and_never_over_the_heading(project: Path, size: tuple[int, int]) -> None:
+    async with app_over(ScriptedAgent(project)).run_test(size=size, notifications=True) as pilot:
+        await opened(pilot)
+        heading = seen(pilot).splitlines()[1]
+        pilot.app.notify("seven " * 7, timeout=600)
+        await until(pilot, lambda: "seven" in seen(pilot))
+        assert seen(pilot).splitlines()[1] == heading
+
+
+@pytest.mark.parametrize("size", [(60, 16), (30, 8)])
+async def test_it_is_beside_the_words_of_a_heading_or_below_them(
+    project: Path, size: tuple[int, int]
+) -> None:
+    async with app_over(ScriptedAgent(project)).run_test(size=size, notifications=True) as pilot:
+        await opened(pilot)
+        await send(pilot, "/theme")
+        await until(pilot, lambda: isinstance(pilot.app.screen, ThemePicker))
+        for text in ("short", "three " * 6):
+            pilot.app.notify(text, timeout=600)
+            await until(pilot, lambda text=text: text.split()[0] in seen(pilot))
+            assert "Theme" in seen(pilot)
 
 
 @pytest.mark.parametrize(("size", "covered"), [((100, 30), "padding"), ((60, 16), "keys")])
@@ -113,7 +150,7 @@ async def test_each_mode_is_explained_each_time_in_the_same_place(project: Path)
         for mode in ("edits", "auto", "plan", "ask") * 3:
             await pilot.press("shift+tab")
             await until(pilot, lambda mode=mode: told(pilot) == f"{mode}: {means[mode]}")
-            await until(pilot, lambda: (place_of(pilot).y, place_of(pilot).height) == (0, 1))
+            await until(pilot, lambda: (place_of(pilot).y, place_of(pilot).height) == (1, 1))
             assert len(pilot.app.screen.query("ToastHolder")) == 1
 
 
