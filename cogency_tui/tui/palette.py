@@ -25,7 +25,7 @@ from cogency_tui.tui.action_groups import group_of, in_order
 from cogency_tui.tui.commands import SlashCommand
 from cogency_tui.tui.kit.dialogs import Choice
 from cogency_tui.tui.kit.filter_line import FilterField
-from cogency_tui.tui.kit.fuzzy import Hit, Rank, marked, match
+from cogency_tui.tui.kit.fuzzy import Rank, marked, match_closely
 from cogency_tui.tui.kit.keys import key_name
 from cogency_tui.tui.kit.lines import Line, cells, fit, fit_words
 from cogency_tui.tui.kit.list_dialog import ListDialog
@@ -134,22 +134,24 @@ def list_rows(entries: Sequence[Entry], recent: Sequence[str]) -> list[Row]:
 
 
 def find_rows(entries: Sequence[Entry], query: str) -> list[Row]:
-    """The entries that match `query` in their command or title, the best first."""
+    """The entries that match `query` in their command or title, the best first. Those that have only its
+    letters are found where no other does."""
     query = query.strip().removeprefix("/")
     found = [hit for entry in entries if (hit := _hit(entry, query))]
     found.sort(key=lambda hit: hit[0])
-    return [row for _rank, row in found]
+    only_letters = bool(found) and found[0][0][0] is Rank.LETTERS
+    return [row for rank, row in found if only_letters or rank[0] is not Rank.LETTERS]
 
 
-_Rank: TypeAlias = tuple[int, bool, bool]
+_Rank: TypeAlias = tuple[Rank, bool, bool]
 
 
 def _hit(entry: Entry, query: str) -> tuple[_Rank, EntryRow] | None:
     """The rank of an entry, if it matches; a command matches better than a title, and both than an option."""
     if entry.is_option:
         return _hit_option(entry, query)
-    by_command = match(query, entry.command[1:]) if entry.command else None
-    by_title = _compact(match(query, entry.title))
+    by_command = match_closely(query, entry.command[1:]) if entry.command else None
+    by_title = match_closely(query, entry.title)
     if by_command and (not by_title or by_command[0] <= by_title[0]):
         rank, marks = by_command
         return (rank, False, False), EntryRow(entry, tuple(at + 1 for at in marks), in_command=True)
@@ -157,27 +159,13 @@ def _hit(entry: Entry, query: str) -> tuple[_Rank, EntryRow] | None:
 
 
 def _hit_option(entry: Entry, query: str) -> tuple[_Rank, EntryRow] | None:
-    """The rank of an option, by its label or its key, as a whole."""
-    by_label = match(query, entry.title.removeprefix(_OPTION))
-    if by_label and by_label[0] is not Rank.LETTERS:
+    """The rank of an option, by its label or its key."""
+    if by_label := match_closely(query, entry.title.removeprefix(_OPTION)):
         marks = tuple(at + len(_OPTION) for at in by_label[1])
         return (by_label[0], True, True), EntryRow(entry, marks)
-    by_key = match(query, entry.command)
-    if by_key and by_key[0] is not Rank.LETTERS:
+    if by_key := match_closely(query, entry.command):
         return (by_key[0], True, True), EntryRow(entry, by_key[1], in_command=True)
     return None
-
-
-_DENSE = 3
-"""Cells that each matching letter of a title may take."""
-
-
-def _compact(hit: Hit | None) -> Hit | None:
-    """`hit`, unless its letters are scattered over a whole sentence, which contains nearly any letters."""
-    if hit is None or hit[0] is not Rank.LETTERS:
-        return hit
-    places = hit[1]
-    return hit if places[-1] - places[0] < _DENSE * len(places) else None
 
 
 _COMMAND, _KEY = 14, 10
@@ -235,7 +223,6 @@ class Palette(ListDialog["Entry | None", Row]):
         return [self._field, self.rows]
 
     async def on_mount(self) -> None:
-        self.rows.notice = "No matching commands."
         self._recent = await asyncio.to_thread(self._read_recent)
         if self.is_attached:
             self._show()
@@ -272,6 +259,7 @@ class Palette(ListDialog["Entry | None", Row]):
         self._filtered = self._field.value
         if self._filtered.strip():
             rows = find_rows(self._entries, self._filtered)
+            self.rows.notice = f"No command matches “{one_line(self._filtered.strip())}”."
             self.heading.state(f"{len(rows)} of {len(self._entries)}")
         else:
             rows = list_rows(self._entries, self._recent)

@@ -11,10 +11,10 @@ from cogency_tui.tui.kit.choice_dialog import ChoiceDialog
 from cogency_tui.tui.kit.filter_line import FilterField
 from cogency_tui.tui.kit.lines import cells
 from cogency_tui.tui.kit.select_list import Heading
-from cogency_tui.tui.palette import EntryRow, Palette, draw_row, entries_of
+from cogency_tui.tui.palette import EntryRow, Palette, draw_row, entries_of, find_rows
 from cogency_tui.tui.recall.screen import RecallScreen
 from cogency_tui.tui.settings.screen import SettingsScreen
-from tests.tui.driving import app_over, files_of, main_of, prompt_of, send, shown, until
+from tests.tui.driving import app_over, files_of, main_of, opened, prompt_of, send, shown, until
 from tests.tui.scripted import ScriptedAgent
 
 
@@ -173,6 +173,28 @@ async def test_an_option_is_found_by_label_or_key_and_opens_the_settings_there(
         settings = pilot.app.screen
         assert isinstance(settings, SettingsScreen)
         await until(pilot, lambda: settings.rows.key == option)
+
+
+async def test_nothing_is_found_whose_letters_are_far_apart(project: Path) -> None:
+    async with app_over(ScriptedAgent(project)).run_test(size=(120, 60)) as pilot:
+        await opened(pilot)
+        entries = entries_of(main_of(pilot), COMMANDS)
+        for query, found in (
+            ("cost", ["/cost", "/agents", "/status"]),
+            ("/theme", ["/theme", "theme"]),
+            ("undo", ["/undo", "/redo"]),
+            ("tmln", ["/timeline"]),
+            ("max steps", ["max_iterations"]),
+            ("xyz", []),
+        ):
+            assert [
+                row.entry.command for row in find_rows(entries, query) if isinstance(row, EntryRow)
+            ] == found
+        screen = await palette(pilot)
+        await pilot.press(*"xyz")
+        await until(pilot, lambda: shown(screen.rows).strip() == "No command matches “xyz”.")
+        await pilot.press("enter")
+        assert pilot.app.screen is screen
 
 
 async def test_an_exact_command_comes_before_the_option_of_that_name(project: Path) -> None:

@@ -1,10 +1,12 @@
 """A few typed letters matched against a text: as a whole where possible, else letter by letter.
 
 Lists that are filtered by typing rank in one order: the exact text, those that begin with the query, those
-with a word that does, those that contain it, and last those with its letters in order.
+with a word that does, those that contain it, and last those with its letters in order. Among sentences, which
+contain nearly any letters in order, `match_closely` finds only what may be meant.
 """
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 from enum import IntEnum
 from itertools import takewhile
 
@@ -18,6 +20,11 @@ from cogency_tui.tui.theme_styles import ThemeStyles
 _AFTER = frozenset("/_-. ")
 _SHORTEST_SCATTERED = 2
 """Letters below which scattered ones match nearly everything."""
+_SHORTEST_INSIDE = 3
+"""Letters below which a sentence contains them somewhere in a word."""
+_SPREAD = 2
+"""Characters of a word for each letter: `tmln` is in `timeline`, but `cost` not in `conversation`."""
+_WORD = re.compile(r"[^/_\-. ]+")
 
 
 class Rank(IntEnum):
@@ -53,6 +60,45 @@ def match(query: str, text: str) -> Hit | None:
         return Rank.INSIDE, tuple(range(at, at + len(query)))
     places = _letters(query, text) if len(query) >= _SHORTEST_SCATTERED else []
     return (Rank.LETTERS, tuple(places)) if places else None
+
+
+def match_closely(query: str, text: str) -> Hit | None:
+    """Match a sentence: as a whole, or each word of `query` at the beginning of one of its words, or the
+    letters of `query` close together in one of its words, from the beginning of that."""
+    hit = match(query, text)
+    if hit and (hit[0] <= Rank.WORD or (hit[0] is Rank.INSIDE and len(query) >= _SHORTEST_INSIDE)):
+        return hit
+    query, text = fold(query), fold(text)
+    if words := _beginnings(query.split(), text):
+        return Rank.INSIDE, words
+    return next(((Rank.LETTERS, places) for places in _close_letters(query, text)), None)
+
+
+def _beginnings(words: Sequence[str], text: str) -> tuple[int, ...]:
+    """The characters of the words of `text` that several `words` begin; none if one of these begins none."""
+    starts = [_word(word, text) for word in words]
+    if len(words) < 2 or -1 in starts:
+        return ()
+    ranges = (range(at, at + len(word)) for at, word in zip(starts, words, strict=True))
+    return tuple(sorted({place for each in ranges for place in each}))
+
+
+def _close_letters(query: str, text: str) -> Iterator[tuple[int, ...]]:
+    """The places of the letters of `query` in each word of `text` that begins with the first of them."""
+    for word in _WORD.finditer(text):
+        places = _letters_from(query, word[0]) if len(query) >= _SHORTEST_SCATTERED else []
+        if places and places[0] == 0 and places[-1] < _SPREAD * len(query):
+            yield tuple(word.start() + place for place in places)
+
+
+def _letters_from(query: str, word: str) -> list[int]:
+    """The first places of the letters of `query` in `word`, in order; none if one is missing."""
+    places: list[int] = []
+    for letter in query:
+        if (at := word.find(letter, places[-1] + 1 if places else 0)) == -1:
+            return []
+        places.append(at)
+    return places
 
 
 def matched(query: str, path: str) -> list[int]:

@@ -1,6 +1,8 @@
-"""The characters of a path that match, however much of it is shown."""
+"""What matches, and the characters of a path that do, however much of it is shown."""
 
-from cogency_tui.tui.kit.fuzzy import marked_path
+import pytest
+
+from cogency_tui.tui.kit.fuzzy import Rank, marked_path, match_closely
 from cogency_tui.tui.theme_styles import theme_styles_of
 
 STYLES = theme_styles_of("night")
@@ -29,3 +31,28 @@ def test_characters_of_shortened_directories_are_not_marked() -> None:
     assert parts(19) == [("s/check", "dim"), ("o", "accent"), ("ut", "dim"), ("/", "accent"), *name]
     assert parts(14) == [("s/c", "dim"), ("/", "accent"), *name]
     assert parts(6) == [("…ry.py", "text")]
+
+
+@pytest.mark.parametrize(
+    ("query", "rank"),
+    [
+        ("Go to the next pane", Rank.EXACT),
+        ("go t", Rank.PREFIX),
+        ("next pane", Rank.WORD),
+        ("ext", Rank.INSIDE),
+        ("ex", None),
+        ("pane next", Rank.INSIDE),
+        ("pan nope", None),
+        ("nxt", Rank.LETTERS),
+        ("gtnp", None),
+        ("pne", Rank.LETTERS),
+        ("ane", Rank.INSIDE),
+        ("nn", None),
+    ],
+)
+def test_a_sentence_is_matched_by_words_and_by_letters_that_are_close_together(
+    query: str, rank: Rank | None
+) -> None:
+    hit = match_closely(query, "Go to the next pane")
+    assert (hit and hit[0]) == rank
+    assert match_closely("cost", "Rename this conversation") is None
