@@ -279,8 +279,9 @@ class Conversation(TranscriptView):
             self.cursor.move(step)
 
     def action_expand(self) -> None:
-        """Open or close the unit at the cursor; request the view of a summary."""
-        if (block := self.cursor.place) is None:
+        """Open or close the unit at the cursor, or keep open what the search has opened; request the view of
+        a summary."""
+        if (block := self.cursor.place) is None or self.find.keep(block.unit):
             return
         unit = self.transcript.units[block.unit]
         if isinstance(unit, Summarized):

@@ -1,6 +1,7 @@
 """The search in a transcript view: every find in view is marked, and one of them is current.
 
-A folded unit is opened while it has the current find. The search itself runs in slices between frames.
+A folded unit is open while it has the current find, and stays open only if the user keeps it. The search
+itself runs in slices between frames.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -109,9 +110,28 @@ class Find:
 
     def end(self) -> None:
         """End the search; return to where it began, unless the position was accepted."""
+        opened = self._close_opened()
         if self._origin is not None:
-            self._close_opened()
             self._return()
+        elif opened is not None:
+            self._go_to_card(opened)
+        self._finish()
+
+    def keep(self, unit: int) -> bool:
+        """End the search at the current find and leave its unit open; return False if the search has not
+        opened `unit`."""
+        if unit != self._opened:
+            return False
+        self._finish()
+        return True
+
+    def _go_to_card(self, folded: int) -> None:
+        """Go to the line that is shown in place of a find: that of its unit, or of the run around that."""
+        card = self._view.document.shown_by(folded)
+        self._cursor.put(BlockPlace(card, 0))
+        self._view.show_place(LinePosition(card, 0, 0), only_if_hidden=True)
+
+    def _finish(self) -> None:
         self.forget()
         self._changed()
         self._view.refresh_bindings()
@@ -232,12 +252,13 @@ class Find:
             nth = finder.ordinal(*self._current) if self._current else 0
             self._view.post_message(self.Found(nth, finder.total))
 
-    def _close_opened(self) -> None:
-        """Fold the unit that was opened for a find."""
-        if self._opened is not None:
-            self._view.document.expanded.discard(self._opened)
-            self._view.document.touch(self._opened)
-            self._opened = None
+    def _close_opened(self) -> int | None:
+        """Fold the unit that was opened for a find; return it, if there is one."""
+        unit, self._opened = self._opened, None
+        if unit is not None:
+            self._view.document.expanded.discard(unit)
+            self._view.document.touch(unit)
+        return unit
 
     def _return(self, *, retain: bool = False) -> None:
         """Return to where the search began."""

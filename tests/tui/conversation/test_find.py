@@ -186,7 +186,67 @@ async def test_a_thought_is_opened_while_one_stands_in_it() -> None:
 
         await reader.find("secret")
         await reader.press("enter", "escape")
-        assert "the secret cause" in reader.text
+        assert "secret" not in reader.text
+
+
+OUTPUTS = [
+    user("where?"),
+    *(
+        each
+        for n in range(3)
+        for each in (
+            call(f"c{n}", "shell", command=f"seq {n}"),
+            result(f"c{n}", "shell", "exit 0", "\n".join(f"row {n} {row}" for row in range(400))),
+            respond(f"paragraph {n}", f"r{n}"),
+        )
+    ),
+]
+
+
+async def test_what_the_search_has_opened_is_folded_when_it_goes_on_or_ends() -> None:
+    async with reading(OUTPUTS) as reader:
+        folded = reader.view.document.height
+        await reader.find("300")
+        for shown in ("row 0 300", "row 1 300", "row 2 300"):
+            assert shown in reader.text
+            await reader.press("enter")
+            assert len(reader.view.document.expanded) == 1
+        await reader.press("escape")
+        assert reader.count == ""
+        assert "row" not in reader.text
+        assert reader.view.document.height == folded
+        # One is at the card, which Enter opens.
+        assert "seq 0" in reader.text
+        assert reader.view.cursor.place is not None
+        assert reader.view.transcript.call(reader.view.cursor.place.unit).id == "c0"
+
+
+async def test_a_run_is_folded_again_with_the_cursor_on_it() -> None:
+    reads = [
+        each
+        for n in range(3)
+        for each in (
+            call(f"c{n}", "read", file=f"{n}.py"),
+            result(f"c{n}", "read", "1 line", f"needle {n}"),
+        )
+    ]
+    async with reading([user("where?"), *reads, respond("done")]) as reader:
+        await reader.find("needle 1")
+        assert "needle 1" in reader.text
+        await reader.press("enter", "escape")
+        assert "1.py" not in reader.text
+        assert [mark[:12] for mark in reader.marked] == ["✓ Read 3 fil"]
+
+
+async def test_enter_at_a_match_keeps_it_open_and_ends_the_search() -> None:
+    async with reading(OUTPUTS) as reader:
+        await reader.find("300")
+        reader.view.focus()
+        await reader.press("n", "enter")
+        assert reader.count == ""
+        assert "row 1 300" in reader.text
+        await reader.press("enter")
+        assert not reader.view.document.expanded
 
 
 @pytest.mark.exhaustive
