@@ -30,15 +30,24 @@ class Fact(NamedTuple):
 
 def settings_of(status: Status) -> list[Fact]:
     """The settings in force."""
-    why = f" ({status.why})" if status.why else ""
-    automatic = f"automatic → {status.used_mode}{why}" if status.used_mode else "automatic"
     facts = [
         Fact("Model", f"{one_line(status.provider)}/{one_line(status.model)}"),
         Fact("Permissions", _permissions(status)),
-        Fact("Session mode", automatic if status.mode == "auto" else status.mode),
+        Fact("Session mode", _session_mode(status)),
     ]
     sandbox = describe_sandbox(status.sandbox)
     return [*facts, Fact("Sandbox", sandbox)] if sandbox else facts
+
+
+def _session_mode(status: Status) -> str:
+    """The session mode, or the one that was chosen automatically and why, with its meaning."""
+    means = options()["mode"].means
+    if status.mode != "auto":
+        return f"{status.mode}: {means[status.mode]}"
+    if not (used := status.used_mode):
+        return f"automatic: {means['auto']}"
+    why = f" ({status.why})" if status.why else ""
+    return f"automatic → {used}{why}: {means.get(used, '')}"
 
 
 def _permissions(status: Status) -> str:

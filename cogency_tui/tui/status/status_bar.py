@@ -34,7 +34,7 @@ class Status(msgspec.Struct, frozen=True):
     """The settings in force, and the figures of the last cycle and of all.
 
     `sandbox` is `sandboxed`, or `not sandboxed: ` and the reason. `allows_edits`: the user has allowed all
-    changes of files in the conversation.
+    changes of files in the conversation. `configured_mode` is the session mode of the configuration.
     """
 
     mode: Mode
@@ -45,6 +45,7 @@ class Status(msgspec.Struct, frozen=True):
     step: "Measure" = {}
     total: "Measure" = {}
     allows_edits: bool = False
+    configured_mode: Mode = "auto"
 
     @property
     def in_effect(self) -> Permissions:
@@ -91,6 +92,7 @@ def status_of(
         step={**(step or {}), "context_size": agent.provider.facts.context_size},
         total=total or {},
         allows_edits=allows_edits,
+        configured_mode=agent.settings.mode,
     )
 
 
@@ -293,9 +295,13 @@ def _sandbox(status: Status, styles: ThemeStyles) -> list[Part]:
 
 
 def _mode(status: Status, styles: ThemeStyles) -> list[Part]:
-    if not (used := status.used_mode):
+    """The session mode where it is another than the configured one: only who has chosen it knows the word."""
+    if status.mode == status.configured_mode:
         return []
-    chosen = " (automatic)" if status.mode == "auto" else ""
-    why = f": {status.why}" if status.why else ""
-    tooltip = f"Session mode: {used}{chosen}{why}. Click or press Ctrl+O for the next mode"
-    return [Part([Segment(used, styles("dim", "background"))], tooltip, "command('cycle_mode')", spare=True)]
+    # Most users never choose one: the first frame does not import this.
+    from cogency_tui.config.options import options
+
+    means = options()["mode"].means[status.mode]
+    tooltip = f"Session mode {status.mode}: {means}. Click or press Ctrl+O for the next mode"
+    shown = Segment(f"session mode {status.mode}", styles("dim", "background"))
+    return [Part([shown], tooltip, "command('cycle_mode')", spare=True)]

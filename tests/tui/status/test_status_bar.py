@@ -9,7 +9,7 @@ import pytest
 from textual.pilot import Pilot
 
 from cogency_tui.config.options import options
-from cogency_tui.config.schema import PERMISSIONS, Settings
+from cogency_tui.config.schema import PERMISSIONS, Mode, Settings
 from cogency_tui.protocol.events import Measure
 from cogency_tui.tui.status.screen import StatusScreen, draw_status
 from cogency_tui.tui.status.status_bar import Status, describe_sandbox
@@ -59,7 +59,7 @@ async def tooltip(pilot: Pilot[Any], part: str) -> str:
 
 async def test_it_shows_permissions_model_context_and_cost_and_drops_its_right_end(project: Path) -> None:
     async with bars(project) as bar:
-        assert await bar(STEP, TOTAL, 160) == "ask    openai/gpt-5.6-sol   23% context   $0.04   replay"
+        assert await bar(STEP, TOTAL, 160) == "ask    openai/gpt-5.6-sol   23% context   $0.04"
         assert await bar(STEP, TOTAL, 50) == "ask    openai/gpt-5.6-sol   23% context   $0.04"
         assert await bar(STEP, TOTAL, 44) == "ask    openai/gpt-5.6-sol   23% context"
 
@@ -113,21 +113,45 @@ async def test_every_part_has_a_tooltip_and_another_model_shows_at_once(project:
         await send(pilot, "go")
         await finished(pilot)
         await until(pilot, lambda: "$" in shown(status_of(pilot)))
-        said = {part: await tooltip(pilot, part) for part in ("ask", "gpt-5.6", "context", "$", "replay")}
-
-        # Without the mode that was chosen for the last.
+        said = {part: await tooltip(pilot, part) for part in ("ask", "gpt-5.6", "context", "$")}
         agent.provider.model = "gpt-7"
         await main_of(pilot).action_command("set_mode", "auto")
         assert "openai/gpt-7" in shown(status_of(pilot))
-        assert "replay" not in shown(status_of(pilot))
 
     assert "Shift+Tab" in said["ask"]
     assert "F2" in said["gpt-5.6"]
     assert said["context"].startswith("About 46.0k of 200k tokens")
     assert "Cost" in said["$"]
-    assert said["replay"].startswith(
-        "Session mode: replay (automatic): no sessions. Click or press Ctrl+O for the next mode"
-    )
+
+
+async def test_the_session_mode_is_there_only_if_another_one_was_chosen(project: Path) -> None:
+    agent = ScriptedAgent(project, [metric(STEP, TOTAL)], settings=Settings(provider="openai", mode="resume"))
+    agent.mode = "resume"
+    async with app_over(agent).run_test(size=(160, 16)) as pilot:
+        await send(pilot, "go")
+        await finished(pilot)
+        await until(pilot, lambda: "$0.04" in shown(status_of(pilot)))
+        assert "resume" not in shown(status_of(pilot))
+        await pilot.press("ctrl+o")
+        await until(pilot, lambda: "session mode replay" in shown(status_of(pilot)))
+        explained = "Session mode replay: separate requests, each with the whole conversation. "
+        assert (await tooltip(pilot, "session")).startswith(explained)
+        await pilot.press("ctrl+o", "ctrl+o")
+        await until(pilot, lambda: "session mode" not in shown(status_of(pilot)))
+
+
+@pytest.mark.parametrize(
+    ("mode", "step", "described"),
+    [
+        ("auto", STEP, "automatic → replay (no sessions): separate requests, each with the whole"),
+        ("auto", {}, "automatic: one session if the provider supports it"),
+        ("resume", {}, "resume: one session with the provider, in which"),
+    ],
+)
+def test_the_dialog_explains_the_session_mode(mode: Mode, step: Measure, described: str) -> None:
+    status = Status(mode, "openai", "gpt", "ask", step=step)
+    lines = draw_status(status, 160, theme_styles_of("night"))
+    assert any(line.text.startswith(f"{'Session mode':<20}{described}") for line in lines)
 
 
 def test_the_dialog_labels_every_figure() -> None:
