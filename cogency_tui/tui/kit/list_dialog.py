@@ -10,7 +10,6 @@ from textual.widget import Widget
 from cogency_tui.errors import CogencyError
 from cogency_tui.tui.kit.dialogs import (
     LOW,
-    SHORT,
     STYLES,
     Choice,
     Choices,
@@ -21,7 +20,6 @@ from cogency_tui.tui.kit.dialogs import (
 )
 from cogency_tui.tui.kit.lines import Line
 from cogency_tui.tui.kit.select_list import SelectList
-from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.theme_styles import ThemeStyles
 
 Result = TypeVar("Result")
@@ -74,21 +72,9 @@ class ListDialog(Dialog[Result], Generic[Result, Row]):
         """Show the present rows."""
 
     def on_resize(self, event: events.Resize) -> None:
-        self._fit_note(event.size.height)
-
-    def _fit_note(self, height: int) -> None:
-        """Fit the note to a screen of `height` lines, not to the selected row: the list stays where it is."""
         if self.note is not None:
-            self.note.styles.height = max(self.note_lines(height), self._spare_lines(height))
-
-    def _spare_lines(self, height: int) -> int:
-        """The lines that a list across the box does not need on a short screen, all of which is the dialog:
-        the other parts have one line each, and one stays blank."""
-        parts = self.query_one(DialogBox).children
-        if height >= SHORT or self.rows not in parts:
-            return 0
-        beside = sum(part.display for part in parts) - 2
-        return height - beside - self._laid_out - 1
+            # Of a fixed height, so that the list stays where it is as the selection moves.
+            self.note.styles.height = self.note_lines(event.size.height)
 
     async def on_select_list_chosen(self, event: SelectList.Chosen) -> None:
         event.stop()
@@ -109,7 +95,6 @@ class ListDialog(Dialog[Result], Generic[Result, Row]):
         if len(self.rows.rows) > self._laid_out:
             self._laid_out = len(self.rows.rows)
             self.rows.refresh(layout=True)
-            self._fit_note(app_of(self).size.height)
         self._keys.offer(self.choices())
         if self.note is not None:
             self.note.redraw()

@@ -8,12 +8,10 @@ from textual.pilot import Pilot
 from cogency_tui.agent.agent import Agent
 from cogency_tui.tui.app import CogencyApp
 from cogency_tui.tui.kit.dialogs import Choices, DialogBody, DialogBox
-from cogency_tui.tui.kit.list_dialog import Note
 from cogency_tui.tui.models.screen import PickerScreen
-from cogency_tui.tui.recall.rename_export_dialogs import ExportScreen
 from cogency_tui.tui.settings.screen import SettingsScreen
 from cogency_tui.tui.settings.theme_picker import ThemePicker
-from tests.tui.driving import app_over, at_work, finished, seen, send, shown, until
+from tests.tui.driving import app_over, at_work, seen, send, shown, until
 from tests.tui.scripted import ScriptedAgent
 
 
@@ -103,25 +101,12 @@ async def test_themes_are_previewed_in_the_conversation_also_from_the_settings(p
 
 
 @pytest.mark.parametrize("command", ["/profile show", "/mcp"])
-async def test_an_empty_list_leaves_the_keys_at_the_bottom_and_its_room_to_the_note(
+async def test_the_keys_are_at_the_bottom_of_a_small_screen_though_the_list_is_empty(
     project: Path, command: str
 ) -> None:
     async with at_work(offline(project), (60, 16)) as pilot:
         box = await opened(pilot, command)
-        note = box.query_one(Note)
         await until(pilot, lambda: box.query_one(Choices).region.y == 15)
-        await until(pilot, lambda: 2 <= note.virtual_size.height <= note.size.height)
-
-
-async def test_the_note_has_the_lines_that_the_list_does_not_need(project: Path) -> None:
-    async with at_work(offline(project), (60, 16)) as pilot:
-        await send(pilot, "hi")
-        await finished(pilot)
-        box = await opened(pilot, "/export")
-        dialog = pilot.app.screen
-        assert isinstance(dialog, ExportScreen)
-        await until(pilot, lambda: box.query_one(Note).region.y == dialog.rows.region.y + 4)
-        assert box.query_one(Choices).region.y == 15
 
 
 async def test_what_arrives_is_shown_though_the_box_stays_as_high_as_it_is(project: Path) -> None:
