@@ -107,6 +107,14 @@ class CallList(SelectList[Row]):
         """The selected background command."""
         return self.calls.command(self.key) if isinstance(self.key, str) else None
 
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Disable what the selected row has not."""
+        if action == "stop":
+            return self.command is not None and self.command.state == "running"
+        if action in ("locate", "agent"):
+            return self.call is not None
+        return super().check_action(action, parameters)
+
     @property
     def is_lit(self) -> bool:
         return self.has_focus

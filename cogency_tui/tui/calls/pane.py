@@ -220,6 +220,7 @@ class ToolCalls(Surface):
         return " · ".join(each for each in (count, f"{running} running" if running else "") if each)
 
     def _offer(self) -> None:
+        self.refresh_bindings()
         rows = self.query_one(CallList)
         hints: list[tuple[str, str]] = []
         if rows.has_focus and rows.key is not None:

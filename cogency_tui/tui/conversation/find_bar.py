@@ -11,6 +11,7 @@ from textual.message import Message
 from textual.widgets import Input
 
 from cogency_tui.tui.kit.bar import Bar, end_to_end
+from cogency_tui.tui.kit.footer import Hints
 from cogency_tui.tui.kit.lines import fit
 
 
@@ -53,6 +54,9 @@ class FindField(Input):
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(placeholder="Find in the conversation", id=id)
         self.cursor_blink = False
+
+    def key_hints(self) -> Hints:
+        return Hints(("step(1)", "step(-1)", "close"))
 
     def action_step(self, step: int) -> None:
         self.post_message(self.Stepped(step))

@@ -3,7 +3,7 @@
 Invariant: a screen answers once, and closes no screen but itself.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import ClassVar, Generic, NamedTuple, TypeAlias, TypeVar
 
@@ -84,7 +84,7 @@ SLIM, NARROW_FOR_WIDE = 112, 156
 eight."""
 
 _GAP = 3
-"""Cells between two answers."""
+"""Cells between two answers; one less where they are many."""
 
 Choice: TypeAlias = tuple[str, str, str]
 """A key as it is bound (or symbols for several), the label of its answer, and its action."""
@@ -115,22 +115,24 @@ class Choices(Bar):
     def segments(self, width: int) -> list[Segment]:
         shown: list[Segment] = []
         self._spans = []
-        for action, pair in self._fitting(width):
+        answers, gap = self._fitting(width)
+        for action, answer in answers:
+            shown += [Segment(" " * gap, self.theme_styles("dim", "raised"))] if shown else []
             start = width_of(shown)
-            shown += pair
-            self._spans.append((start, start + width_of(pair) - _GAP, action))
+            shown += answer
+            self._spans.append((start, width_of(shown), action))
         return shown
 
-    def _fitting(self, width: int) -> list[tuple[str, list[Segment]]]:
-        """The actions with their drawn keys that fit into `width` cells. The last one, which closes the
-        dialog, is always there; those before it are dropped from the right."""
-        drawn = [(action, self._draw(key, label, action)) for key, label, action in self._choices]
-        while len(drawn) > 1 and sum(width_of(pair) for _action, pair in drawn) - _GAP > width:
-            del drawn[-2]
-        return drawn
-
-    def _draw(self, key: str, label: str, action: str) -> list[Segment]:
-        return draw_key(self._name_of(key, action), label + " " * _GAP, self.theme_styles, "raised")
+    def _fitting(self, width: int) -> tuple[list[tuple[str, list[Segment]]], int]:
+        """The actions with their drawn keys that fit into `width` cells, and the gap between them. The last
+        one, which closes the dialog, is always there; those before it are dropped from the right."""
+        answers = [
+            (action, draw_key(self._name_of(key, action), label, self.theme_styles, "raised"))
+            for key, label, action in self._choices
+        ]
+        while len(answers) > 1 and _width_of(answers, _GAP - 1) > width:
+            del answers[-2]
+        return answers, _GAP if _width_of(answers, _GAP) <= width else _GAP - 1
 
     def _name_of(self, key: str, action: str) -> str:
         """The key for the action in force: the user may have remapped it."""
@@ -143,6 +145,10 @@ class Choices(Bar):
         for start, end, action in self._spans:
             if start <= event.x < end:
                 self.post_message(self.Chosen(action))
+
+
+def _width_of(answers: Sequence[tuple[str, list[Segment]]], gap: int) -> int:
+    return sum(width_of(answer) for _action, answer in answers) + gap * (len(answers) - 1)
 
 
 class DialogTitle(PaneTitle):

@@ -35,8 +35,8 @@ class FilterText(Input):
     """The filter text while it is edited. Handles its own keys in the order in which they arrive."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "accept", "Apply the filter", show=False, id="filter.accept"),
-        Binding("escape", "remove", "Clear the filter", show=False, id="filter.remove"),
+        Binding("enter", "accept", "Apply", id="filter.accept", tooltip="Apply the filter"),
+        Binding("escape", "remove", "Clear", id="filter.remove", tooltip="Clear the filter"),
         Binding("up", "move(-1)", "Previous", show=False, id="filter.previous"),
         Binding("down", "move(1)", "Next", show=False, id="filter.next"),
     ]

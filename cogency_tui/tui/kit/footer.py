@@ -18,7 +18,7 @@ from cogency_tui.tui.kit.keys import draw_key, key_name, spelled_key
 from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.theme_styles import ThemeStyles
 
-_CLOSE, _HELP, _PALETTE = (".back", ".step_back", ".close"), "help", "command_palette"
+_CLOSE, _HELP, _PALETTE = (".back", ".step_back", ".close", ".cancel"), "help", "command_palette"
 """The ids, or their ends, of the bindings whose keys are at the end of the line."""
 
 
@@ -100,7 +100,8 @@ def _useful(screen: Screen[Any]) -> tuple[list[ActiveBinding], list[ActiveBindin
     shown: list[ActiveBinding] = []
     for node in dict.fromkeys(nodes):
         hints = node.key_hints() if isinstance(node, KeyHints) else None
-        own = [each for each in active if each.node is node]
+        # Of several keys for an action the visible one.
+        own = sorted((each for each in active if each.node is node), key=lambda each: not each.binding.show)
         shown += _chosen([*own, *active], hints.actions) if hints else _visible(own)
         if hints and hints.alone:
             return shown[:-1], shown[-1:]

@@ -56,6 +56,11 @@ class Upkeep:
         self._returned = returned
         self._trashed: list[RecallEntry] = []
 
+    @property
+    def can_undo(self) -> bool:
+        """True if a conversation was moved to the trash here."""
+        return bool(self._trashed)
+
     async def do(self, what: Deed, entry: RecallEntry | None, where: Where) -> None:
         """Run an action, on the conversation `entry` if it needs one; the list shows `where`."""
         if what == "statistics":

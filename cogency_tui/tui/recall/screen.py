@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from textual import events
 from textual.app import ComposeResult
-from textual.binding import BindingType
+from textual.binding import Binding, BindingType
 from textual.widgets import Input
 
 from cogency_tui.agent.recall.recall import Where
@@ -18,7 +18,7 @@ from cogency_tui.agent.recall.results import Indexed
 from cogency_tui.errors import CogencyError
 from cogency_tui.tui.kit.bar import ButtonBar
 from cogency_tui.tui.kit.dialogs import AnsweringScreen
-from cogency_tui.tui.kit.footer import Footer
+from cogency_tui.tui.kit.footer import Footer, Hints
 from cogency_tui.tui.kit.heading import ScreenHeading
 from cogency_tui.tui.kit.number_format import percent
 from cogency_tui.tui.kit.typed_app import app_of
@@ -77,6 +77,12 @@ class RecallScreen(AnsweringScreen[Destination | None]):
         self._count = self._progress = ""
         self._opening = False
         self._retain: str | None = None
+
+    def key_hints(self) -> Hints:
+        """All keys, but no undo where there is nothing to undo."""
+        shown = [each.action for each in RECALL_KEYS if isinstance(each, Binding) and each.show]
+        undoes = self._upkeep.can_undo or self._searching.asked.where == "trash"
+        return Hints([each for each in shown if undoes or each != "do('undo')"])
 
     def compose(self) -> ComposeResult:
         yield ScreenHeading("Recall", id="recall-title")
@@ -180,6 +186,7 @@ class RecallScreen(AnsweringScreen[Destination | None]):
         found = searching.catalogue.found
         self._count = count_of(found, searching.total, complete=searching.complete)
         self._heading.state(self._progress, self._count)
+        self.refresh_bindings()
 
     def show_index(self, state: Indexed | None) -> None:
         """Show the progress of the index while it is built."""

@@ -115,7 +115,8 @@ class ReviewScreen(AnsweringScreen[Jump | ReviewCommand | None]):
         yield Footer(id="footer")
 
     def key_hints(self) -> Hints:
-        return Hints(REVIEW_HINTS)
+        dispensable = () if self._showing.can_undo else ("do('undo')",)
+        return Hints([each for each in REVIEW_HINTS if each not in dispensable])
 
     def on_mount(self) -> None:
         size = app_of(self).size

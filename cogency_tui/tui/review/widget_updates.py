@@ -75,9 +75,15 @@ class Showing:
         self._caught_up = caught_up
         self._loading = True
 
+    @property
+    def can_undo(self) -> bool:
+        """True if there is a decision to undo."""
+        return self._overview is not None and self._overview.can_undo
+
     def show_overview(self, overview: Overview) -> None:
         """Show the present list."""
         self._overview = overview
+        self._screen.refresh_bindings()
         self._widgets.header.count(overview)
         self.show_list()
 

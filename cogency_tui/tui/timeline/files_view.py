@@ -46,7 +46,7 @@ class FileRows(Traveled, SelectList[ComparedFile]):
         Binding(
             "enter,space",
             "turn",
-            "Show diff or text",
+            "Show",
             id="timeline.files.turn",
             tooltip="Switch between the changes since and the text at this point",
         ),

@@ -15,12 +15,14 @@ from cogency_tui.tui.kit.footer import Footer
 from cogency_tui.tui.main.screen import MainScreen
 from cogency_tui.tui.models.screen import PickerScreen
 from cogency_tui.tui.prompt.completion import Completion
+from cogency_tui.tui.recall.screen import RecallScreen
 from cogency_tui.tui.review.screen import ReviewScreen
 from cogency_tui.tui.theme_styles import theme_styles_of
 from tests.peers.scripted import ScriptedProvider
 from tests.tui.driving import (
     app_over,
     at_work,
+    calls_of,
     files_of,
     finished,
     main_of,
@@ -33,7 +35,7 @@ from tests.tui.driving import (
     until,
 )
 from tests.tui.review.stage import answered, reviewing, shell, working, write
-from tests.tui.scripted import ScriptedAgent, call, error, paused, result
+from tests.tui.scripted import ScriptedAgent, call, error, paused, respond, result
 
 
 def footer(pilot: Pilot[Any]) -> Footer:
@@ -180,6 +182,54 @@ async def test_the_review_is_offered_after_reopening_and_in_a_fork_whatever_beca
         await main_of(pilot).run_action("command('new_conversation')")
         await until(pilot, lambda: "review" not in shown(footer(pilot)))
     await agent.close()
+
+
+@pytest.mark.parametrize(("width", "height"), [(160, 45), (100, 30), (80, 24), (60, 16)])
+async def test_a_search_offers_its_own_keys_first(project: Path, width: int, height: int) -> None:
+    async with app_over(ScriptedAgent(project, [respond("a needle")])).run_test(
+        size=(width, height)
+    ) as pilot:
+        line = footer(pilot) if height >= 30 else status_of(pilot)
+        await send(pilot, "go")
+        await finished(pilot)
+        await pilot.press("ctrl+f")
+        await until(pilot, lambda: "Enter next" in shown(line))
+        assert shown(line).endswith("^P commands")
+        if height >= 30:
+            assert shown(line).startswith("Enter next   ↑ previous")
+            assert shown(line).endswith("Esc close   F1 help   ^P commands")
+
+
+async def test_a_filter_offers_its_own_keys_first(project: Path) -> None:
+    async with app_over(ScriptedAgent(project)).run_test(size=(120, 40)) as pilot:
+        await opened(pilot)
+        files_of(pilot).focus()
+        await pilot.press("slash")
+        await until(pilot, lambda: shown(footer(pilot)).startswith("Enter apply   Esc clear"))
+
+
+async def test_no_key_is_offered_for_what_there_is_not(project: Path) -> None:
+    agent = working(project, write("a.py", "x = 1\n"), "done")
+    async with reviewing(agent, size=(120, 40)) as reviewer:
+        pilot, line = reviewer.pilot, reviewer.screen.query_one(Footer)
+        assert "u undo" not in shown(line)
+        await reviewer.press("y")
+        await until(pilot, lambda: "u undo" in shown(line))
+        await reviewer.press("u")
+        await until(pilot, lambda: "u undo" not in shown(line))
+        await pilot.press("escape")
+
+        # No background command runs.
+        await until(pilot, lambda: main_of(pilot).is_active)
+        calls_of(pilot).focus()
+        await until(pilot, lambda: "y copy" in shown(footer(pilot)))
+        assert "x stop" not in shown(footer(pilot))
+
+        await pilot.press("ctrl+r", "down")
+        await until(pilot, lambda: isinstance(pilot.app.screen, RecallScreen))
+        line = pilot.app.screen.query_one(Footer)
+        await until(pilot, lambda: "d trash" in shown(line))
+        assert "u undo" not in shown(line)
 
 
 async def test_an_empty_review_offers_no_decisions(project: Path) -> None:
