@@ -253,7 +253,8 @@ class Palette(ListDialog["Entry | None", Row]):
 
     def choices(self) -> list[Choice]:
         closing = "clear filter" if self._filtered else "close"
-        return [("enter", "run", "open"), ("escape", closing, "back")]
+        run: list[Choice] = [("enter", "run", "open")] if isinstance(self.rows.row, EntryRow) else []
+        return [*run, ("escape", closing, "back")]
 
     def _show(self) -> None:
         self._filtered = self._field.value

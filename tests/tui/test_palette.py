@@ -8,6 +8,7 @@ from textual.pilot import Pilot
 
 from cogency_tui.tui.commands import COMMANDS
 from cogency_tui.tui.kit.choice_dialog import ChoiceDialog
+from cogency_tui.tui.kit.dialogs import Choices
 from cogency_tui.tui.kit.filter_line import FilterField
 from cogency_tui.tui.kit.lines import cells
 from cogency_tui.tui.kit.select_list import Heading
@@ -193,6 +194,7 @@ async def test_nothing_is_found_whose_letters_are_far_apart(project: Path) -> No
         screen = await palette(pilot)
         await pilot.press(*"xyz")
         await until(pilot, lambda: shown(screen.rows).strip() == "No command matches “xyz”.")
+        assert shown(screen.query_one(Choices)).strip() == "Esc clear filter"
         await pilot.press("enter")
         assert pilot.app.screen is screen
 

@@ -52,7 +52,8 @@ class TurnsScreen(ListDialog["int | None", Turn]):
         self.catch_up()
 
     def choices(self) -> list[Choice]:
-        return [("enter", "go to turn", "open"), ("escape", "close", "back")]
+        go: list[Choice] = [("enter", "go to turn", "open")] if self.rows.row is not None else []
+        return [*go, ("escape", "clear filter" if self._filtered else "close", "back")]
 
     def catch_up(self) -> None:
         if self._filtered != self._field.value:
@@ -61,6 +62,7 @@ class TurnsScreen(ListDialog["int | None", Turn]):
             found = [turn for turn in self._turns if all(word in turn.text.casefold() for word in words)]
             self.rows.show(found, self.rows.key)
             self._count()
+            self.show_selected()
 
     async def clicked(self) -> None:
         self.action_open()

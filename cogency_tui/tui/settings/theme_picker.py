@@ -102,11 +102,8 @@ class ThemePicker(ListDialog[bool, str]):
                 screen.set_class(shown, "-under-preview")
 
     def choices(self) -> list[Choice]:
-        return [
-            ("enter", "use", "open"),
-            ("ctrl+s", "use and save as default", "keep"),
-            ("escape", "cancel", "back"),
-        ]
+        use: list[Choice] = [("enter", "use", "open"), ("ctrl+s", "use and save as default", "keep")]
+        return [*(use if self.rows.row is not None else ()), ("escape", "cancel", "back")]
 
     async def on_input_changed(self, event: Input.Changed) -> None:
         event.stop()
@@ -118,6 +115,7 @@ class ThemePicker(ListDialog[bool, str]):
             self._filtered = self._field.value
             word = self._filtered.strip().casefold()
             self.rows.show([name for name in theme_choices() if word in name.casefold()], self.rows.key)
+            self.show_selected()
 
     async def action_open(self) -> None:
         await self._choose(keep=False)

@@ -11,7 +11,7 @@ from cogency_tui.tui.kit.dialogs import Choices, DialogBody, DialogBox
 from cogency_tui.tui.models.screen import PickerScreen
 from cogency_tui.tui.settings.screen import SettingsScreen
 from cogency_tui.tui.settings.theme_picker import ThemePicker
-from tests.tui.driving import app_over, at_work, seen, send, shown, until
+from tests.tui.driving import app_over, at_work, finished, seen, send, shown, until
 from tests.tui.scripted import ScriptedAgent
 
 
@@ -127,3 +127,15 @@ async def test_the_key_that_closes_a_dialog_is_dropped_last(project: Path) -> No
         )
         await pilot.resize_terminal(80, 16)
         await until(pilot, lambda: "^T test   Esc providers" in shown(keys))
+
+
+@pytest.mark.parametrize("command", ["/turns", "/theme"])
+async def test_a_list_without_rows_offers_only_the_way_back(project: Path, command: str) -> None:
+    async with at_work(offline(project), (80, 24)) as pilot:
+        await send(pilot, "hi")
+        await finished(pilot)
+        box = await opened(pilot, command)
+        keys = box.query_one(Choices)
+        await until(pilot, lambda: shown(keys).strip().startswith("Enter"))
+        await pilot.press(*"xyzzy")
+        await until(pilot, lambda: shown(keys).strip() in ("Esc clear filter", "Esc cancel"))
