@@ -24,6 +24,9 @@ from cogency_tui.workspace.unified_diff import DiffNotes, FileHead, ParsedHunk, 
 _COLORED_WHOLE = 3_000
 """Characters of a hunk up to which its sides are colored as a whole, not line by line."""
 
+_RENAMED = " → "
+"""Between the paths of a renamed file."""
+
 
 def draw_diff(
     diff: str, width: int, styles: ThemeStyles, *, path: str = "", headed: bool | None = None
@@ -159,13 +162,23 @@ class _HunkSource:
 def draw_file_head(head: FileHead, width: int, styles: ThemeStyles) -> Line:
     """Draw the name of a file and its counts of lines."""
     counts = counted(head.added, head.removed)
-    renamed = f"{head.old} → {head.new}" if head.old and head.new and head.old != head.new else head.path
-    path = fit_path(one_line(renamed), max(1, width - cells(counts) - 4))
+    path = _fit_name(head, max(1, width - cells(counts) - 4))
     left = [
         Segment(f" {path}", styles("text", "raised", "bold")),
         Segment(f"  {counts}", styles("dim", "raised")),
     ]
     return Line([*left, Segment(" " * max(0, width - width_of(left)), styles("text", "raised"))], lead=1)
+
+
+def _fit_name(head: FileHead, width: int) -> str:
+    """The path of a file in at most `width` cells; of a renamed one, both paths."""
+    if not head.old or not head.new or head.old == head.new:
+        return fit_path(one_line(head.path), width)
+    old, new = one_line(head.old), one_line(head.new)
+    room = width - len(_RENAMED)
+    beside = max(room // 2, room - cells(new))
+    old = fit_path(old, beside)
+    return fit(f"{old}{_RENAMED}{fit_path(new, room - cells(old))}", width)
 
 
 def _digits(hunk: ParsedHunk) -> int:

@@ -89,9 +89,7 @@ _NARROWEST = 16
 _MIDDLE = 40
 """Minimum cells of the conversation beside panes that the user requested."""
 _COMFORTABLE = 80
-"""Minimum cells of the conversation beside panes that open by themselves."""
-_AMPLE = 84
-"""Cells of the conversation from which the tool calls get more."""
+"""Minimum cells of the conversation beside panes that open by themselves; above it the tool calls get more."""
 
 _FILES = 28
 _CALLS = (36, 60)
@@ -172,7 +170,7 @@ class Panes(Horizontal):
         """The widths of the side panes beside the conversation, which keeps its minimum."""
         files, room = _FILES, _room(sides, width)
         reserved = files if "files" in sides else 0
-        calls = max(_CALLS[0], min(room + _MIDDLE - _AMPLE - reserved, _CALLS[1]))
+        calls = max(_CALLS[0], min(room + _MIDDLE - _COMFORTABLE - reserved, _CALLS[1]))
         reserved = min(self._layout.files_width or files, files) if "files" in sides else 0
         calls = max(_NARROWEST, min(self._layout.calls_width or calls, room - reserved))
         taken = calls if "calls" in sides else 0

@@ -2,6 +2,9 @@
 
 The right-hand columns stand still while numbers in them change: the time, and before it a word for the state
 of a call that is not simply done. Where space is short, facts and then the word give way to the subject.
+
+A path is shortened for the width of the list alone, never for the columns of its row: one file has one form
+in a list. The name of a file is cut only where it has no room by itself, without any columns.
 """
 
 from collections.abc import Iterator, Sequence
@@ -33,6 +36,12 @@ NAME_COLUMN = 8
 TIME_COLUMN = 6
 _GAP = 2
 """Cells before a column at the right."""
+
+_WORDY = 44
+"""Cells of a row from which a path leaves room for a word and a time, not just for one of them."""
+
+_COLUMNS, _BOTH_COLUMNS = 10, 16
+"""Cells of the columns beside a path."""
 
 _LEAST_SUBJECT = 12
 """Cells of a subject for which the word beside it gives way."""
@@ -95,11 +104,11 @@ def _tally(calls: Sequence[CallUnit]) -> str:
 def _change_row(call: CallUnit, change: FileChange, pen: Pen) -> Line:
     styles = pen.styles
     link = review_link(call.id, pen)
-    counts = f"  {count_lines(change.added, change.removed)}"
-    room = pen.width - 2 - len(counts) - width_of(link) - (2 if link else 0)
-    path = fit_path(reveal(change.path), max(_LEAST_FACT, room))
+    path = fit_path(reveal(change.path), _path_room(change.path, pen.width))
     head = [Segment("✎ ", styles("edit")), Segment(path, styles("text", attributes="bold"))]
-    return pen.apart([*head, Segment(counts, styles("dim"))], link)
+    counts = fit(f"  {count_lines(change.added, change.removed)}", pen.width - width_of(head))
+    left = [*head, Segment(counts, styles("dim"))]
+    return pen.apart(left, link if width_of([*left, *link]) + _GAP <= pen.width else [])
 
 
 def _card_row(call: CallUnit, pen: Pen) -> Line:
@@ -214,7 +223,7 @@ def waiting_row(
         Segment(fit(one_line(call.name), NAME_COLUMN * 2).ljust(NAME_COLUMN - 1) + " ", styles("dim", on)),
     ]
     remark = fit(f"waiting for {', '.join(map(one_line, waits))}", max(12, width - 16))
-    right = _Columns(time=Segment(remark, styles("dim", on)))
+    right = _Columns(Segment(remark, styles("dim", on)))
     return _row(head, call.subject, styles("dim", on), right, width, styles("text", on))
 
 
@@ -224,7 +233,7 @@ def step_row(
     """Draw a call within a call, on a line below it."""
     head = [Segment(f"  {_glyph(state, frame)} ", styles(ROLES[state], on))]
     word = "" if state == "done" else state
-    right = _Columns(time=Segment(word, styles(ROLES[state], on)))
+    right = _Columns(Segment(word, styles(ROLES[state], on)))
     subject = Subject(one_line(step.text), is_path=False)
     return _row(head, subject, styles("dim", on), right, width, styles("text", on))
 
@@ -293,8 +302,8 @@ class _Columns(NamedTuple):
 
     def fitting(self, room: int) -> "_Columns":
         """As many columns as fit into `room` cells: the word is dropped first."""
-        without = self._replace(word=_NOTHING)
-        return self if self.size <= room else without if without.size <= room else _Columns()
+        time = _Columns(time=Segment(self.time.text.lstrip(), self.time.style))
+        return self if self.size <= room else time if time.size <= room else _Columns()
 
 
 def _state_columns(call: CallUnit, now: float, styles: ThemeStyles, on: str) -> _Columns:
@@ -303,13 +312,16 @@ def _state_columns(call: CallUnit, now: float, styles: ThemeStyles, on: str) -> 
     elapsed = call.elapsed(now)
     word = Segment("" if call.state == "done" else call.word, style)
     if call.state not in _TIMED or not elapsed:
-        return _Columns(time=word)
-    return _Columns(
-        word,
-        Segment(
-            duration(elapsed).rjust(TIME_COLUMN), style if call.state == "running" else styles("dim", on)
-        ),
-    )
+        return _Columns(word)
+    ink = style if call.state == "running" else styles("dim", on)
+    return _Columns(word, Segment(duration(elapsed).rjust(TIME_COLUMN), ink))
+
+
+def _path_room(path: str, width: int) -> int:
+    """The cells of a path in any row of `width` cells: those beside all columns, or more for a long name."""
+    room = width - 2 - NAME_COLUMN
+    name = cells(path.rstrip("/").rpartition("/")[2])
+    return max(room - (_BOTH_COLUMNS if width >= _WORDY else _COLUMNS), min(name, room), _LEAST_FACT)
 
 
 def _row(
@@ -322,15 +334,17 @@ def _row(
     fact: Segment = _NOTHING,
 ) -> Line:
     """Join `head`, `subject` and `fact`, cut as needed, and `right` flush right."""
-    room = width - width_of(head)
-    right = right.fitting(room - min(cells(subject.text), _LEAST_SUBJECT))
-    room = max(0, room - right.size)
-    text = subject.fit(room)
-    segments = [*head, Segment(text, style)]
-    left = room - cells(text)
+    room = max(0, width - width_of(head))
+    if subject.is_path:
+        text = subject.fit(min(room, _path_room(subject.text, width)))
+        right = right.fitting(room - cells(text))
+    else:
+        right = right.fitting(room - min(cells(subject.text), _LEAST_SUBJECT))
+        text = subject.fit(room - right.size)
+    left = room - right.size - cells(text)
     beside = _beside(fact.text, left, separated=bool(text))
-    segments += [Segment(beside, fact.style), Segment(" " * (left - cells(beside)), ground)]
-    return Line([*segments, *right.segments(ground)])
+    space = Segment(" " * (left - cells(beside)), ground)
+    return Line([*head, Segment(text, style), Segment(beside, fact.style), space, *right.segments(ground)])
 
 
 def _beside(fact: str, room: int, *, separated: bool) -> str:

@@ -59,6 +59,36 @@ def test_a_narrow_row_keeps_the_file_name_and_its_columns(width: int) -> None:
     assert ("failed" in line) == (width >= 44)
 
 
+@pytest.mark.parametrize("width", [28, 32, 36, 40, 44, 48, 56, 72])
+def test_a_file_has_one_form_in_a_list_whatever_became_of_its_calls(width: int) -> None:
+    states: list[Any] = [*GLYPHS]
+    calls = [
+        CallUnit(
+            "c", name=name, arguments={"file": "src/humanize/filesize.py"}, state=state, duration=duration
+        )
+        for name in ("read", "replace")
+        for state in states
+        for duration in (0.0, 0.002, 12.3, 99.0)
+    ]
+    pen = PEN._replace(width=width)
+
+    forms = {next(word for word in row(each, width).split() if ".py" in word) for each in calls}
+    cards = {next(word for word in draw_call(each, pen)[0].text.split() if ".py" in word) for each in calls}
+
+    assert len(forms) == 1
+    assert cards == forms
+
+
+@pytest.mark.parametrize("width", [28, 32, 40])
+def test_the_columns_give_way_to_the_whole_name_of_a_file(width: int) -> None:
+    read = CallUnit(
+        "c", name="read", arguments={"file": "tests/test_filesize.py"}, state="done", duration=0.012
+    )
+
+    assert "test_filesize.py" in row(read, width)
+    assert row(read, width).endswith("  12 ms") == (width > 32)
+
+
 def test_the_rows_of_long_and_short_subjects_end_in_the_same_columns() -> None:
     commands = ("ls", "pytest -x tests/checkout --maxfail=1 --no-header --tb=short")
     calls = [

@@ -59,6 +59,22 @@ def test_several_files_are_told_apart_by_their_heads() -> None:
     assert not any(line.startswith(("---", "+++", "@@")) for line in lines)
 
 
+def test_both_paths_of_a_renamed_file_lose_directories_before_names() -> None:
+    diff = "--- a/{}\n+++ b/{}\n@@ -1 +1 @@\n-x\n+y\n"
+    paths = ("src/humanize/filesize.py", "src/humanize/units.py")
+
+    heads = [
+        draw_diff(diff.format(*paths), width, INKS, headed=True)[0].text.split("  ")[0].strip()
+        for width in (80, 48, 34)
+    ]
+
+    assert heads == [
+        "src/humanize/filesize.py → src/humanize/units.py",
+        "s/h/filesize.py → src/humanize/units.py",
+        "filesize.py → …/units.py",
+    ]
+
+
 def test_code_has_its_colors_and_words_that_differ_are_marked() -> None:
     removed = draw_diff(ONE, 80, INKS)[1].segments
     styles = {segment.text: segment.style for segment in removed}
