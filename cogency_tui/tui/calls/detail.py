@@ -19,7 +19,7 @@ from cogency_tui.tui.kit.line_view import LineView
 from cogency_tui.tui.kit.lines import BLANK, Line, wrap
 from cogency_tui.tui.kit.number_format import duration, plural, size
 from cogency_tui.tui.theme_styles import ThemeStyles
-from cogency_tui.tui.transcript.call_detail import CallLayout, draw_head
+from cogency_tui.tui.transcript.call_detail import CallLayout, draw_command, draw_head
 from cogency_tui.tui.transcript.call_unit import GLYPHS, ROLES, CallUnit
 
 
@@ -36,6 +36,8 @@ class CommandText:
         self._stack = Stack([Fixed([]), self._layout])
         self.head: Sequence[Segment] = ()
         """The title, with the facts at its end where they have room."""
+        self.subhead: Sequence[Segment] = ()
+        """The command."""
 
     def __len__(self) -> int:
         return len(self._stack)
@@ -56,7 +58,10 @@ class CommandText:
         facts = [reveal(fact) for fact in (command.id, command.remark) if fact]
         sizes = [plural(self._output.total, "line"), size(self._output.size)]
         self.head, below = draw_head(self._title(now), facts, sizes, self.width, self.theme_styles)
-        shown = wrap([Segment(f"$ {reveal(command.command)}", self.theme_styles("edit"))], self.width)
+        line = draw_command(command.command, self.width, self.theme_styles)
+        self.subhead = line.segments
+        more = wrap([Segment(f"$ {reveal(command.command)}", self.theme_styles("edit"))], self.width)
+        shown = [] if len(more) == 1 else more
         self._stack = Stack([Fixed([*below, *shown, BLANK]), self._layout])
 
     def _title(self, now: float) -> list[Segment]:
@@ -69,22 +74,23 @@ class CommandText:
 
 
 class DetailHead(Bar):
-    """The head of the detail, which stays in view while the detail scrolls."""
+    """The head of the detail, which stays in view while the detail scrolls: its title, and a command."""
 
     SURFACE = "surface"
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
-        self._head: Sequence[Segment] = ()
+        self._rows: Sequence[Sequence[Segment]] = ()
 
-    def show(self, head: Sequence[Segment]) -> None:
+    def show(self, *rows: Sequence[Segment]) -> None:
         """Show another head."""
-        if head != self._head:
-            self._head = head
+        if rows != self._rows:
+            self._rows = rows
             self.refresh()
 
-    def segments(self, width: int) -> list[Segment]:
-        return [Segment(" " * LineView.MARGIN, self.theme_styles()), *self._head]
+    def row(self, y: int, width: int) -> Sequence[Segment]:
+        margin = Segment(" " * LineView.MARGIN, self.theme_styles())
+        return [margin, *self._rows[y]] if y < len(self._rows) else ()
 
 
 class CallDetail(LineView):
@@ -128,7 +134,7 @@ class CallDetail(LineView):
             layout.refresh(now, waits=waits, cause=cause)
             return layout
         width, styles = self.text_width, self.theme_styles
-        return CallLayout(call, width, styles, now, waits=waits, cause=cause, gradual=True)
+        return CallLayout(call, width, styles, now, waits=waits, cause=cause, gradual=True, headed=True)
 
     def show_command(self, command: BackgroundCommand, output: str) -> None:
         """Show a background command and its output so far."""
@@ -143,6 +149,11 @@ class CallDetail(LineView):
     def head(self) -> Sequence[Segment]:
         """The head of what is shown."""
         return self._text_layout.head if self._text_layout else ()
+
+    @property
+    def subhead(self) -> Sequence[Segment]:
+        """The command of what is shown; empty without one."""
+        return self._text_layout.subhead if self._text_layout else ()
 
     def line_at(self, y: int) -> Line | None:
         return self._text_layout.line(y) if self._text_layout and y < len(self._text_layout) else None

@@ -209,7 +209,7 @@ class ToolCalls(Surface):
         else:
             detail.show(None)
         self.query_one(Divider).display = bool(rows.rows)
-        self.query_one(DetailHead).show(detail.head)
+        self.query_one(DetailHead).show(detail.head, detail.subhead)
         self.query_one(PaneTitle).state(self._count(rows))
         self._offer()
 

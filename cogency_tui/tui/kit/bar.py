@@ -62,9 +62,12 @@ class Bar(Widget):
     def render_line(self, y: int) -> Strip:
         ground = self.theme_styles("text", self.SURFACE)
         width = self.size.width
-        if y:
-            return Strip.blank(width, ground)
-        return Strip(disarmed(self.segments(width))).simplify().adjust_cell_length(width, ground)
+        segments = self.row(y, width)
+        return Strip(disarmed(segments)).simplify().adjust_cell_length(width, ground)
+
+    def row(self, y: int, width: int) -> Sequence[Segment]:
+        """The segments of line `y`: those of the bar, and none below."""
+        return () if y else self.segments(width)
 
     def render_lines(self, crop: Region) -> list[Strip]:
         strips = [self.render_line(y).crop(crop.x, crop.right) for y in crop.line_range]

@@ -44,7 +44,7 @@ class CallLayout:
     was skipped.
 
     A long result is loaded at once; if `gradual`, only its beginning: `load` adds the rest. What `row` says,
-    the line above, is not repeated.
+    the line above, is not repeated; if `headed`, nor is a command that the line below the head has whole.
     """
 
     def __init__(
@@ -58,14 +58,18 @@ class CallLayout:
         cause: str = "",
         gradual: bool = False,
         row: str = "",
+        headed: bool = False,
     ) -> None:
         self.call = call
         self._row = row
+        self._headed = headed
         self.width = width
         self.theme_styles = styles
         self.is_live = not call.settled
         self.head: Sequence[Segment] = ()
         """The title, with the facts at its end where they have room."""
+        self.subhead: Sequence[Segment] = ()
+        """The command, as far as it has room in a line."""
         self._growing: GrowingText | None = None
         self._layout: LazyLayout | None = None
         self._status, self._text = _result_of(call)
@@ -131,6 +135,8 @@ class CallLayout:
         facts, sizes = self._facts(waits, cause), self._size_of_result()
         self.head, below = draw_head(self._title(now), facts, sizes, self.width, self.theme_styles)
         self._stack.blocks[0] = Fixed(below)
+        if command := self._command:
+            self.subhead = draw_command(command, self.width, self.theme_styles).segments
 
     def _title(self, now: float) -> list[Segment]:
         call, styles = self.call, self.theme_styles
@@ -175,14 +181,14 @@ class CallLayout:
             # The output of a call that has not ended may still come.
             if any(map(len, group)) or (group and not self.call.settled):
                 blocks += [*([Fixed([BLANK])] if blocks else []), *group]
-        return blocks
+        return [Fixed([BLANK]), *blocks] if self._headed and self._command else blocks
 
     def _reason(self, *, shown: bool) -> list[LayoutBlock]:
         """Why a call did not do what it was to do; or what it did, if nothing else is `shown`."""
         call = self.call
         if not call.settled or not call.outcome or self._status or (call.state == "done" and shown):
             return []
-        if call.mode or f" · {one_line(call.outcome)}" in self._row:
+        if call.mode or call.outcome == call.state or f" · {one_line(call.outcome)}" in self._row:
             # The head, or the line above, says it.
             return []
         style = self.theme_styles(ROLES[call.state])
@@ -190,8 +196,7 @@ class CallLayout:
 
     def _arguments(self) -> list[LayoutBlock]:
         args, blocks = self.call.args, list[LayoutBlock]()
-        command = args.get("command") or args.get("cmd")
-        if isinstance(command, str) and not self._is_in_row(command):
+        if (command := self._command) and not self._is_shown(command):
             blocks.append(self._draw_command(command))
         replaced = self._replacement()
         hidden = {"command", "cmd", *(("old", "new") if self._diff or replaced else ())}
@@ -202,7 +207,16 @@ class CallLayout:
             blocks += self._argument(key, args[key], column)
         return [*blocks, *([Fixed([BLANK]), replaced] if replaced else [])]
 
-    def _is_in_row(self, command: str) -> bool:
+    @property
+    def _command(self) -> str:
+        args = self.call.args
+        command = args.get("command") or args.get("cmd")
+        return command if isinstance(command, str) else ""
+
+    def _is_shown(self, command: str) -> bool:
+        """Return whether a line above says all of a command."""
+        if self._headed:
+            return draw_command(command, self.width, self.theme_styles).text == f"$ {command}"
         return bool(self._row) and "\n" not in command and one_line(command) in self._row
 
     def _replacement(self) -> DiffLayout | None:
@@ -278,6 +292,12 @@ class CallLayout:
     @property
     def _path(self) -> str:
         return str(self.call.args.get("file", ""))
+
+
+def draw_command(command: str, width: int, styles: ThemeStyles) -> Line:
+    """Draw a command in a line, its end cut with `…`."""
+    first, newline, _more = reveal(command.strip("\n").expandtabs(4)).partition("\n")
+    return Line([Segment(fit(f"$ {first}{' …' if newline else ''}", width), styles("edit"))])
 
 
 def draw_head(

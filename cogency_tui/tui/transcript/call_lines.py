@@ -30,7 +30,7 @@ from cogency_tui.tui.transcript.call_unit import (
     Subject,
 )
 from cogency_tui.tui.transcript.messages_and_notices import count_lines, review_link
-from cogency_tui.tui.transcript.pen import SPINNER, Pen
+from cogency_tui.tui.transcript.pen import SPINNER, TAIL, Pen
 
 NAME_COLUMN = 8
 TIME_COLUMN = 6
@@ -46,14 +46,13 @@ _COLUMNS, _BOTH_COLUMNS = 10, 16
 _LEAST_SUBJECT = 12
 """Cells of a subject for which the word beside it gives way."""
 
-_LEAST_FACT = 6
+_LEAST_FACT = 10
+"""Cells of a fact below which it is not cut, but left out."""
+
 _TIMED: frozenset[State] = frozenset({"running", "done", "failed", "interrupted"})
 _QUIET: frozenset[State] = frozenset({"queued", "declined", "skipped", "not run"})
 _OBVIOUS = OPEN | frozenset[State](("done", "interrupted", "not run"))
 """States that need no reason."""
-
-_TAIL = 3
-"""Lines that are shown of an error, and of the output of a running command."""
 
 
 def draw_call(call: CallUnit, pen: Pen, *, expanded: bool = False) -> list[Line]:
@@ -143,8 +142,8 @@ def _is_failed_command(call: CallUnit) -> bool:
 def _excerpt(call: CallUnit, pen: Pen) -> list[Line]:
     """Draw the reason of a failure, or the end of the output of a command that runs or was interrupted."""
     if call.state in ("running", "interrupted") and call.output is not None:
-        written = [line.text for line in call.output.lines[-2 * _TAIL :] if line.text.strip()]
-        return [_below(Segment(text, pen.styles("dim")), pen) for text in written[-_TAIL:]]
+        written = [line.text for line in call.output.lines[-2 * pen.tail :] if line.text.strip()]
+        return [_below(Segment(text, pen.styles("dim")), pen) for text in written[-pen.tail :]]
     if _is_failed_command(call):
         return _error_output(call, pen)
     if call.state in _OBVIOUS or call.mode or call.outcome in ("", DECLINED):
@@ -153,14 +152,13 @@ def _excerpt(call: CallUnit, pen: Pen) -> list[Line]:
 
 
 def _error_output(call: CallUnit, pen: Pen) -> list[Line]:
-    """Draw the last lines of a failed command's output, which have the reason, and the number of the rest."""
+    """Draw the number of other lines, and the last ones of a failed command's output: they have the reason."""
     lines, styles = _error_lines(call), pen.styles
-    *before, reason = [line.expandtabs(4) for line in lines[-_TAIL:]] or [""]
-    drawn = [_below(Segment(line, styles("dim")), pen) for line in before]
-    drawn += [_below(Segment(reason, styles("bad")), pen)] if reason else []
-    if (more := len(lines) - _TAIL) > 0:
-        drawn.append(_below(Segment(f"… {plural(more, 'more line')}", styles("dim")), pen))
-    return drawn
+    *before, reason = [line.expandtabs(4) for line in lines[-TAIL:]] or [""]
+    more = len(lines) - TAIL
+    above = [f"… {plural(more, 'more line')}"] if more > 0 else []
+    drawn = [_below(Segment(line, styles("dim")), pen) for line in (*above, *before)]
+    return [*drawn, *([_below(Segment(reason, styles("bad")), pen)] if reason else [])]
 
 
 def _error_lines(call: CallUnit) -> list[str]:
@@ -176,9 +174,9 @@ def _error_lines(call: CallUnit) -> list[str]:
 def _reason(call: CallUnit, pen: Pen) -> list[Line]:
     text = Segment(one_line(call.outcome), pen.styles("dim"))
     lines = wrap([text], max(8, pen.width - 2))
-    if len(lines) > _TAIL:
-        last = fit(f"{lines[_TAIL - 1].text} {lines[_TAIL].text}", pen.width - 2)
-        lines = [*lines[: _TAIL - 1], Line([Segment(last, text.style)], lines[_TAIL - 1].joint)]
+    if len(lines) > TAIL:
+        last = fit(f"{lines[TAIL - 1].text} {lines[TAIL].text}", pen.width - 2)
+        lines = [*lines[: TAIL - 1], Line([Segment(last, text.style)], lines[TAIL - 1].joint)]
     return [line.indented(Segment("  ", pen.styles())) for line in lines]
 
 
@@ -321,7 +319,7 @@ def _path_room(path: str, width: int) -> int:
     """The cells of a path in any row of `width` cells: those beside all columns, or more for a long name."""
     room = width - 2 - NAME_COLUMN
     name = cells(path.rstrip("/").rpartition("/")[2])
-    return max(room - (_BOTH_COLUMNS if width >= _WORDY else _COLUMNS), min(name, room), _LEAST_FACT)
+    return max(room - (_BOTH_COLUMNS if width >= _WORDY else _COLUMNS), min(name, room), 1)
 
 
 def _row(

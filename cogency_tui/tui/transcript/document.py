@@ -18,7 +18,7 @@ from cogency_tui.tui.theme_styles import ThemeStyles
 from cogency_tui.tui.transcript.call_unit import CallUnit
 from cogency_tui.tui.transcript.folding import Folding
 from cogency_tui.tui.transcript.messages_and_notices import is_shortened
-from cogency_tui.tui.transcript.pen import Pen
+from cogency_tui.tui.transcript.pen import TAIL, Pen
 from cogency_tui.tui.transcript.unit_lines import FOLDED_AWAY, DrawnUnit, draw_run, draw_unit
 from cogency_tui.tui.transcript.units import Notice, Prose, Transcript, Unit, UserMessage, is_own
 
@@ -49,7 +49,7 @@ class Anchor(NamedTuple):
 
 class Document:
     """The lines of a transcript's units, `width` cells wide. `review_key` is the key that opens the review;
-    where it is None, nothing offers that."""
+    where it is None, nothing offers that. `tail` lines are shown of the output of a running command."""
 
     def __init__(
         self,
@@ -58,6 +58,7 @@ class Document:
         styles: ThemeStyles,
         clock: Callable[[], float] = time,
         review_key: str | None = None,
+        tail: int = TAIL,
     ) -> None:
         self.transcript = transcript
         self.width = width
@@ -66,6 +67,7 @@ class Document:
         self.expanded = {index for index, unit in enumerate(transcript.units) if is_own(unit)}
         self._clock = clock
         self._review_key = review_key
+        self.tail = tail
         self._folding = Folding(transcript.units, self.expanded)
         self._drawn: OrderedDict[int, DrawnUnit] = OrderedDict()
         self._grown: set[int] = set()
@@ -77,10 +79,11 @@ class Document:
     def height(self) -> int:
         return self._heights.total
 
-    def reflow(self, width: int, styles: ThemeStyles) -> None:
-        """Drop what was drawn for another width or theme."""
-        if (width, styles) == (self.width, self.theme_styles):
+    def reflow(self, width: int, styles: ThemeStyles, tail: int = TAIL) -> None:
+        """Drop what was drawn for another width, theme or tail."""
+        if (width, styles, tail) == (self.width, self.theme_styles, self.tail):
             return
+        self.tail = tail
         if width != self.width:
             self.width = width
             units = len(self.transcript.units)
@@ -312,7 +315,7 @@ class Document:
         unit, folding = self.transcript.units[index], self._folding
         if _is_answer(unit):
             return self._draw_answer(unit, drawn)
-        pen = Pen(self.width, self.theme_styles, self._clock(), self.frame, self._review_key)
+        pen = Pen(self.width, self.theme_styles, self._clock(), self.frame, self._review_key, self.tail)
         expanded = index in self.expanded
         if not (run := folding.run(index)):
             return draw_unit(unit, pen, expanded=expanded, within=folding.is_within(index))

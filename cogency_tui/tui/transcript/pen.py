@@ -9,11 +9,15 @@ from cogency_tui.tui.theme_styles import ThemeStyles
 
 SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 
+TAIL = 3
+"""Lines that are shown of an error, and of output."""
+
 
 class Pen(NamedTuple):
     """Draws lines of `width` cells at `now` in Unix seconds; `frame` counts animation frames.
 
-    `review_key` is the key that opens the review; where it is None, no line offers that.
+    `review_key` is the key that opens the review; where it is None, no line offers that. `tail` lines are
+    shown of the output of a running command.
     """
 
     width: int
@@ -21,6 +25,7 @@ class Pen(NamedTuple):
     now: float = 0.0
     frame: int = 0
     review_key: str | None = None
+    tail: int = TAIL
 
     @property
     def spinner(self) -> str:

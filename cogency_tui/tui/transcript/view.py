@@ -20,11 +20,17 @@ from cogency_tui.tui.kit.line_view import DrawContext, LineView
 from cogency_tui.tui.kit.lines import Line, width_of
 from cogency_tui.tui.transcript.document import Anchor, Document, LinePosition, prepare
 from cogency_tui.tui.transcript.messages_and_notices import time_of
+from cogency_tui.tui.transcript.pen import TAIL
 from cogency_tui.tui.transcript.units import Prose, Transcript, UserMessage
 
 _BLOCK_BITS, _LINE_BITS = 24, 24
 _WIDEST = 92
 """Cells of the text column, at most: longer lines are hard to read."""
+
+_PANES_FIT = 110
+"""Cells of a window from which the tool calls have room beside the conversation."""
+
+_LONG_TAIL = 5
 
 
 def address(place: LinePosition) -> int:
@@ -99,13 +105,23 @@ class TranscriptView(LineView):
         """The lines in the present width and theme."""
         if self._document is None:
             self._document = Document(
-                self.transcript, self.text_width, self.theme_styles, self._clock, self._review_key()
+                self.transcript,
+                self.text_width,
+                self.theme_styles,
+                self._clock,
+                self._review_key(),
+                self._tail,
             )
         return self._document
 
     @property
     def text_width(self) -> int:
         return min(_WIDEST, super().text_width)
+
+    @property
+    def _tail(self) -> int:
+        """The lines to show of the output of a running command: more where no pane beside has all of it."""
+        return TAIL if self.app.size.width >= _PANES_FIT else _LONG_TAIL
 
     def show(self, transcript: Transcript) -> None:
         """Draw another transcript, from its end."""
@@ -226,12 +242,13 @@ class TranscriptView(LineView):
     def reflow(self) -> None:
         """Redraw for the present width and theme; reading position and selection stay."""
         document = self.document
-        if (self.text_width, self.theme_styles) != (document.width, document.theme_styles):
+        shape = self.text_width, self.theme_styles, self._tail
+        if shape != (document.width, document.theme_styles, document.tail):
             held: Anchor | None = None
             if not self.following and self.transcript.units:
                 held = document.anchor(document.place(self.scroll_offset.y))
             selected = self._hold_selection()
-            document.reflow(self.text_width, self.theme_styles)
+            document.reflow(*shape)
             if held is not None:
                 self.start_at(document.find(held)[0])
             if selected:

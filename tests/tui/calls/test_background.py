@@ -64,7 +64,7 @@ async def test_what_it_writes_is_read_until_it_ends_or_x_stops_it_after_a_questi
         await until(pilot, lambda: not ticking(pilot))
 
         await begin(pilot, background, project, "sleep 60")
-        await until(pilot, lambda: "sleep 60" in shown(detail_of(pilot)))
+        await until(pilot, lambda: "sleep 60" in head_of(pilot))
         await pilot.press("x")
         await until(pilot, lambda: isinstance(pilot.app.screen, Confirmation))
         await pilot.press("n")

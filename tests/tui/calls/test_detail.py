@@ -54,6 +54,48 @@ async def test_the_keys_of_the_list_are_shown_only_where_they_work(project: Path
         await until(pilot, lambda: not shown(hints).strip())
 
 
+@pytest.mark.parametrize("size", [(160, 40), (80, 24), (60, 16)])
+async def test_the_command_stays_while_its_output_scrolls(project: Path, size: tuple[int, int]) -> None:
+    command = "python -m pytest -x tests/checkout --maxfail=1 --tb=short --no-header\necho done"
+    done = result("a", "shell", "exit 0 after 3.0 s", f"exit 0\n{LINES}", duration=3.0)
+    agent = ScriptedAgent(project, [call("a", "shell", command=command), done])
+    async with app_over(agent).run_test(size=size) as pilot:
+        await send(pilot, "go")
+        await until(pilot, lambda: "$ python" in shown(conversation_of(pilot)))
+        if not calls_of(pilot).is_on_screen:
+            await pilot.press("f4")
+        await until(pilot, lambda: "echo done" in shown(detail_of(pilot)))
+        detail_of(pilot).focus()
+        await pilot.press("end")
+        assert "line 199" in shown(detail_of(pilot))
+        title, line = head_of(pilot).split("\n")
+        assert "shell  ✓ done 3.0 s" in title
+        assert line.startswith("  $ python -m pytest")
+        assert line.endswith("…")
+
+
+@pytest.mark.parametrize(("size", "tail"), [((160, 40), 3), ((100, 30), 5), ((60, 16), 5)])
+async def test_the_card_of_a_running_command_has_the_end_of_its_output(
+    project: Path, size: tuple[int, int], tail: int
+) -> None:
+    running = [call("a", "shell", command="make"), started("a", "shell"), output("a", "shell", LINES), paused]
+    async with app_over(ScriptedAgent(project, running)).run_test(size=size) as pilot:
+        await send(pilot, "go")
+        await until(pilot, lambda: "line 199" in shown(conversation_of(pilot)))
+        lines = [line.strip() for line in shown(conversation_of(pilot)).split("\n") if "line " in line]
+        assert lines == [f"line {number}" for number in range(200 - tail, 200)]
+
+
+async def test_a_command_that_has_room_in_the_head_is_not_repeated(project: Path) -> None:
+    done = result("a", "shell", "exit 0 after 3.0 s", f"exit 0\n{LINES}", duration=3.0)
+    agent = ScriptedAgent(project, [call("a", "shell", command="make"), done])
+    async with app_over(agent).run_test(size=(160, 40)) as pilot:
+        await send(pilot, "go")
+        await until(pilot, lambda: "line 0" in shown(detail_of(pilot)))
+        assert head_of(pilot).split("\n")[1] == "  $ make"
+        assert "make" not in shown(detail_of(pilot))
+
+
 async def test_a_call_that_ended_is_shown_from_its_beginning_and_a_failed_command_from_its_end(
     project: Path,
 ) -> None:

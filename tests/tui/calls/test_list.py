@@ -67,7 +67,7 @@ async def test_keys_and_clicks_open_and_close_what_is_within(project: Path) -> N
         await pilot.press("right")
         assert len(rows(pilot)) == 6
         await pilot.press("down")
-        assert "make" in shown(detail_of(pilot))
+        assert "make" in head_of(pilot)
 
         await pilot.click(calls_of(pilot), offset=(12, 2))
         assert len(rows(pilot)) == 4

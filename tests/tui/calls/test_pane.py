@@ -175,9 +175,21 @@ def test_a_failed_command_shows_the_end_of_its_output() -> None:
     head, *below = draw_call(failed, PEN)
 
     assert head.text.split() == ["✗", "$", "x", "·", "exit", "1", "failed", "300", "ms"]
-    assert [line.text.strip() for line in below] == ["line 7", "line 8", "ValueError: 42", "… 7 more lines"]
-    assert below[2].segments[-1].style == INKS("bad")
+    assert [line.text.strip() for line in below] == ["… 7 more lines", "line 7", "line 8", "ValueError: 42"]
+    assert below[-1].segments[-1].style == INKS("bad")
     assert len(draw_call(failed, PEN, expanded=True)) == 1
+
+
+@pytest.mark.parametrize("width", range(20, 50))
+def test_an_exit_status_is_whole_or_left_out(width: int) -> None:
+    failed = CallUnit(
+        "c", name="shell", arguments={"command": "nosuch"}, state="failed", outcome="exit 127", content="no",
+        duration=0.3,
+    )  # fmt: skip
+
+    row = draw_call(failed, PEN._replace(width=width))[0].text
+
+    assert "exit 127" in row or "exit" not in row
 
 
 def test_a_running_command_shows_the_end_of_its_output() -> None:
@@ -225,7 +237,7 @@ async def test_the_newest_call_is_selected_and_its_output_seen_live(project: Pat
         assert "line 99" in shown(detail_of(pilot))
         assert "shell  ✓ done 3.0 s" in head_of(pilot)
         detail_of(pilot).jump(0)
-        assert "$ make" in shown(detail_of(pilot))
+        assert "$ make" in head_of(pilot)
         assert "shell  ✓ done 3.0 s" in head_of(pilot)
 
 
