@@ -11,6 +11,7 @@ from typing import Any
 
 from rich.segment import Segment
 
+from cogency_tui.protocol.transcript import NO_OUTPUT
 from cogency_tui.safe_text import clean, one_line, reveal
 from cogency_tui.tui.kit.code import SourceLayout
 from cogency_tui.tui.kit.command_output import Output, OutputLines
@@ -34,7 +35,6 @@ _PIECE = 1 << 14
 _COMMANDS = frozenset({"shell"})
 """Tools whose result begins with a line that the outcome repeats, with the time."""
 
-_NO_OUTPUT = "(no output)"
 _NUMBERED = re.compile(r" *(\d{1,9})\t")
 """What the tool that reads files puts before each line."""
 
@@ -272,7 +272,7 @@ class CallLayout:
         return [label, LazyLayout(lines, self.width, styles, indent=2)]
 
     def _output(self, result: Output) -> list[LayoutBlock]:
-        if (self._status and not self._text) or (self._row and self._text == _NO_OUTPUT):
+        if (self._status and not self._text) or (self._row and self._text == NO_OUTPUT):
             return []
         layout = self._layout = LazyLayout(result, self.width, self.theme_styles)
         above = [_above(result.dropped, self.theme_styles)] if result.dropped else []
@@ -355,7 +355,7 @@ def _result_of(call: CallUnit) -> tuple[str, str | None]:
     if call.name not in _COMMANDS or not first or not call.outcome.startswith(clean(first)):
         return "", text.rstrip("\n")
     rest = rest.rstrip("\n")
-    return clean(first), "" if rest == _NO_OUTPUT else rest
+    return clean(first), "" if rest == NO_OUTPUT else rest
 
 
 def _numbered(text: str) -> tuple[OutputLines, list[int]] | None:

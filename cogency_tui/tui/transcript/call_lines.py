@@ -15,6 +15,7 @@ from rich.style import Style
 
 from cogency_tui.agent.user_command import NAME
 from cogency_tui.protocol.events import DECLINED
+from cogency_tui.protocol.transcript import NO_OUTPUT
 from cogency_tui.safe_text import one_line, reveal
 from cogency_tui.tui.kit.lines import Line, cells, fit, fit_path, fit_words, width_of, wrap
 from cogency_tui.tui.kit.number_format import duration, plural, whole_seconds
@@ -117,8 +118,7 @@ def _card_row(call: CallUnit, pen: Pen) -> Line:
         Segment(f"{_glyph(call.state, pen.frame)} ", styles(ROLES[call.state])),
         Segment(f"{_verb(call)} ", styles("dim")),
     ]
-    shown = call.state == "done" or _is_failed_command(call)
-    fact = Segment(one_line(call.outcome) if shown else "", styles("dim"))
+    fact = Segment(_fact(call), styles("dim"))
     right = _state_columns(call, pen.now, styles, "surface")
     return _row(head, call.subject, styles(role), right, pen.width, styles(), fact)
 
@@ -128,6 +128,13 @@ def _verb(call: CallUnit) -> str:
     if _is_command(call) and call.name != NAME:
         return "$"
     return fit(one_line(call.name) or "…", 2 * NAME_COLUMN)
+
+
+def _fact(call: CallUnit) -> str:
+    """What a call came to: its outcome, or how its command ended; its time is in a column."""
+    if _is_failed_command(call):
+        return one_line(call.outcome.partition(" after ")[0])
+    return one_line(call.outcome) if call.state == "done" else ""
 
 
 def _is_command(call: CallUnit) -> bool:
@@ -152,13 +159,22 @@ def _excerpt(call: CallUnit, pen: Pen) -> list[Line]:
 
 
 def _error_output(call: CallUnit, pen: Pen) -> list[Line]:
-    """Draw the number of other lines, and the last ones of a failed command's output: they have the reason."""
+    """Draw the last lines of a failed command's output, which have the reason, and the number above."""
     lines, styles = _error_lines(call), pen.styles
     *before, reason = [line.expandtabs(4) for line in lines[-TAIL:]] or [""]
+    if _is_binary(lines[-TAIL:]):
+        return [_below(Segment(_BINARY, styles("dim")), pen)]
     more = len(lines) - TAIL
     above = [f"… {plural(more, 'more line')}"] if more > 0 else []
     drawn = [_below(Segment(line, styles("dim")), pen) for line in (*above, *before)]
-    return [*drawn, *([_below(Segment(reason, styles("bad")), pen)] if reason else [])]
+    # A command that was stopped did not write the reason.
+    ink = "bad" if call.outcome.startswith("exit ") else "dim"
+    return [*drawn, *([_below(Segment(reason, styles(ink)), pen)] if reason else [])]
+
+
+def _is_binary(lines: Sequence[str]) -> bool:
+    text = "".join(lines)
+    return text.count(_NO_CHARACTER) * _BINARY_SHARE > len(text)
 
 
 def _error_lines(call: CallUnit) -> list[str]:
@@ -168,7 +184,7 @@ def _error_lines(call: CallUnit) -> list[str]:
         del lines[0]
     while lines and (not lines[-1].strip() or (lines[-1].startswith("[") and lines[-1].endswith("]"))):
         lines.pop()
-    return lines
+    return [] if lines == [NO_OUTPUT] else lines
 
 
 def _reason(call: CallUnit, pen: Pen) -> list[Line]:
@@ -280,6 +296,11 @@ def _glyph(state: State, frame: int) -> str:
 
 
 _NOTHING = Segment("")
+
+_NO_CHARACTER, _BINARY_SHARE = "\ufffd", 10
+"""What stands for bytes that are no text; where more than a tenth are, nothing can be read."""
+
+_BINARY = "(binary output)"
 
 
 class _Columns(NamedTuple):

@@ -7,6 +7,7 @@ import pytest
 from textual.pilot import Pilot
 
 from cogency_tui.protocol.events import Event
+from cogency_tui.protocol.transcript import NO_OUTPUT
 from cogency_tui.tui.kit.lines import width_of
 from cogency_tui.tui.theme_styles import theme_styles_of
 from cogency_tui.tui.transcript.call_lines import call_row, draw_call
@@ -178,6 +179,31 @@ def test_a_failed_command_shows_the_end_of_its_output() -> None:
     assert [line.text.strip() for line in below] == ["… 7 more lines", "line 7", "line 8", "ValueError: 42"]
     assert below[-1].segments[-1].style == INKS("bad")
     assert len(draw_call(failed, PEN, expanded=True)) == 1
+
+
+def failed_command(outcome: str, output: str) -> CallUnit:
+    return CallUnit(
+        "c", name="shell", arguments={"command": "x"}, state="failed", outcome=outcome, duration=1.1,
+        content=f"{outcome}\n{output}\n[it ran in a sandbox]",
+    )  # fmt: skip
+
+
+def test_a_failed_command_without_output_is_one_line() -> None:
+    assert len(draw_call(failed_command("exit 4", NO_OUTPUT), PEN)) == 1
+
+
+def test_what_a_stopped_command_wrote_is_not_its_reason_and_its_time_is_shown_once() -> None:
+    row, last = draw_call(failed_command("timed out after 1 s and was stopped", "start"), PEN)
+
+    assert row.text.split("·")[1].split() == ["timed", "out", "failed", "1.1", "s"]
+    assert last.text.strip() == "start"
+    assert last.segments[-1].style == INKS("dim")
+
+
+def test_the_end_of_binary_output_is_not_shown() -> None:
+    _row, *below = draw_call(failed_command("exit 2", "\ufffdELF\ufffd\ufffd\n" * 9), PEN)
+
+    assert [line.text.strip() for line in below] == ["(binary output)"]
 
 
 @pytest.mark.parametrize("width", range(20, 50))
