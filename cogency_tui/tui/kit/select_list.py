@@ -111,6 +111,11 @@ class SelectList(LineView, Generic[Row]):
         """True if the selected row is marked."""
         return True
 
+    @property
+    def mark(self) -> tuple[str, str]:
+        """The surface of the selected row, and the role of its bar."""
+        return "cursor", "accent"
+
     def kind_of(self, row: Row) -> Kind:
         return Kind.HEADING if isinstance(row, Heading) else Kind.ENTRY
 
@@ -203,14 +208,17 @@ class SelectList(LineView, Generic[Row]):
             self.reveal(place - 1)
 
     def surface_at(self, y: int) -> str:
-        is_marked = y == self.selected and self.key is not None and self.is_lit
-        return "cursor" if is_marked else self.SURFACE
+        return self.mark[0] if self._is_marked(y) else self.SURFACE
+
+    def _is_marked(self, y: int) -> bool:
+        return y == self.selected and self.key is not None and self.is_lit
 
     def strip_at(self, y: int, context: DrawContext) -> Strip:
         strip = super().strip_at(y, context)
-        if self.surface_at(y) != "cursor":
+        if not self._is_marked(y):
             return strip
-        style = context.theme_styles("accent", "cursor")
+        surface, role = self.mark
+        style = context.theme_styles(role, surface)
         return Strip.join([Line([Segment(BAR, style)]).strip(1, style), strip.crop(1)])
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:

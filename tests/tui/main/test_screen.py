@@ -472,3 +472,5 @@ async def test_a_click_on_a_card_selects_its_call(project: Path) -> None:
         await pilot.click(view, offset=(10, row))
         await until(pilot, lambda: (found := calls_of(pilot).call) is not None and found.id == "b")
         assert view.has_focus
+        rows = calls_of(pilot)
+        assert [rows.surface_at(y) for y in range(3)] == ["surface", "raised", "surface"]
