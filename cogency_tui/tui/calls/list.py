@@ -116,8 +116,8 @@ class CallList(SelectList[Row]):
         return super().check_action(action, parameters)
 
     @property
-    def mark(self) -> tuple[str, str]:
-        return super().mark if self.has_focus else ("raised", "dim")
+    def highlight(self) -> tuple[str, str]:
+        return super().highlight if self.has_focus else ("raised", "dim")
 
     def kind_of(self, row: Row) -> Kind:
         if row.is_heading:

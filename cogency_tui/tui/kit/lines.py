@@ -209,12 +209,15 @@ CONTINUATION = "↪"
 """Marks the continuation of a line of code or output that was folded."""
 
 
+_TO_SIGN = re.compile(r".*[^\w\s]")
+
+
 def folds(text: str, width: int, following: int = 0) -> list[tuple[int, int]]:
     """Where to fold `text`, one line of code or output, into lines: the start and the end of each.
 
-    A line ends at a space in its second half, which belongs to neither line, or at any character; spaces at
-    the end of the text are left out. The first has `width` cells, the others `following`, which is more than
-    half of that (0: as many).
+    A line ends in its second half: at a space, which belongs to neither line, or else after a sign that is no
+    part of a word; without either it ends at any character. Spaces at the end of the text are left out. The
+    first has `width` cells, the others `following`, which is more than half of that (0: as many).
     """
     text = separate(text).rstrip(" ")
     width, following = max(1, width), max(1, following or width)
@@ -225,10 +228,16 @@ def folds(text: str, width: int, following: int = 0) -> list[tuple[int, int]]:
     while len(text) - start > room:
         space = text.rfind(" ", start, start + room + 1)
         space = start + len(text[start:space].rstrip(" ")) if space >= 0 else -1
-        end = space if space > start + room // 2 else start + room
+        end = space if space > start + room // 2 else _after_sign(text, start + room // 2, start + room)
         spans.append((start, end))
         start, room = end + (end == space), following
     return [*spans, (start, len(text))]
+
+
+def _after_sign(text: str, first: int, last: int) -> int:
+    """The end of the last sign between `first` and `last` that is no part of a word; `last` without one."""
+    found = _TO_SIGN.match(text, first, last)
+    return found.end() if found else last
 
 
 def _folds_of_graphemes(text: str, width: int, following: int) -> list[tuple[int, int]]:
@@ -237,8 +246,9 @@ def _folds_of_graphemes(text: str, width: int, following: int) -> list[tuple[int
     for place, _end, size in split_graphemes(text)[0]:
         blank = text[place] == " "
         while used + size > room and place > start:
-            at_space = blank or space > start + (place - start) // 2
-            end = place if blank or not at_space else space
+            middle = start + (place - start) // 2
+            at_space = blank or space > middle
+            end = place if blank else space if at_space else _after_sign(text, middle, place)
             spans.append((start, end))
             start, room, space = end + at_space, following, -1
             used, size = cells(text[start:place]), 0 if blank else size
@@ -365,7 +375,7 @@ class _Wrapping:
             joint = " " if self.gap else ""
             self.gap = None
             self._end_row(joint)
-        *whole, last = chop(self.pending, self.width)
+        *whole, last = fold(self.pending, self.width)
         for index, line in enumerate(whole):
             self.lines.append(Line(line.segments, self.joint if not index else ""))
             self.joint = ""

@@ -112,7 +112,7 @@ class SelectList(LineView, Generic[Row]):
         return True
 
     @property
-    def mark(self) -> tuple[str, str]:
+    def highlight(self) -> tuple[str, str]:
         """The surface of the selected row, and the role of its bar."""
         return "cursor", "accent"
 
@@ -208,7 +208,7 @@ class SelectList(LineView, Generic[Row]):
             self.reveal(place - 1)
 
     def surface_at(self, y: int) -> str:
-        return self.mark[0] if self._is_marked(y) else self.SURFACE
+        return self.highlight[0] if self._is_marked(y) else self.SURFACE
 
     def _is_marked(self, y: int) -> bool:
         return y == self.selected and self.key is not None and self.is_lit
@@ -217,7 +217,7 @@ class SelectList(LineView, Generic[Row]):
         strip = super().strip_at(y, context)
         if not self._is_marked(y):
             return strip
-        surface, role = self.mark
+        surface, role = self.highlight
         style = context.theme_styles(role, surface)
         return Strip.join([Line([Segment(BAR, style)]).strip(1, style), strip.crop(1)])
 

@@ -89,7 +89,7 @@ _NARROWEST = 16
 _MIDDLE = 40
 """Minimum cells of the conversation beside panes that the user requested."""
 _COMFORTABLE = 80
-"""Minimum cells of the conversation beside panes that open by themselves; above it the tool calls get more."""
+"""Cells of the conversation that panes leave to it when they open by themselves; the tool calls get more."""
 
 _FILES = 28
 _CALLS = (36, 60)

@@ -125,7 +125,7 @@ def test_heights_agree_with_plain_sums(heights: list[int], data: st.DataObject) 
         assert offset < heights[index]
 
 
-@given(st.text(st.sampled_from("ab   c漢é-"), max_size=60), st.integers(6, 20), st.booleans())
+@given(st.text(st.sampled_from("ab   c漢é-/"), max_size=60), st.integers(6, 20), st.booleans())
 def test_a_folded_line_fits_and_is_copied_as_it_was_written(text: str, width: int, hanging: bool) -> None:
     following = width - 2 if hanging else width
     lines = fold([Segment(text[:5]), Segment(text[5:])], width, following)
@@ -139,3 +139,11 @@ def test_a_line_is_folded_at_a_space_in_its_second_half_or_anywhere() -> None:
     spaced = fold([Segment("one two  three fourteen")], 10)
     assert [line.text for line in spaced] == ["one two", " three", "fourteen"]
     assert [line.text for line in fold([Segment("a " + "w" * 12)], 8)] == ["a wwwwww", "wwwwww"]
+
+
+@pytest.mark.parametrize("name", ["number", "zähler"])
+def test_a_long_word_is_broken_after_a_sign_in_its_second_half(name: str) -> None:
+    code = fold([Segment(f"result = some(first_argument, {name})")], 20)
+    assert [line.text for line in code] == ["result = some(", "first_argument,", f"{name})"]
+    path = wrap([Segment(f"src/humanize/{name}.py")], 18)
+    assert [line.text for line in path] == ["src/humanize/", f"{name}.py"]
