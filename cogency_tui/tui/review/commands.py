@@ -98,14 +98,16 @@ class ReviewCommands(FeatureCommands):
         review = self._review_of(conversation_id)
         try:
             turn, lines = await review.lines_of_last_turn()
-            net = await review.net_lines() if lines.files else {}
+            # A command may have reverted what results reported.
+            is_changed = bool(lines.files or self._display.transcript.changes())
+            net = await review.net_lines() if is_changed else {}
         except CogencyError:
             # The error is reported when the user opens the review.
             return
         # The next turn may have begun since: then the whole conversation is counted at its end.
         if self._bridge.conversation_id == conversation_id and turn == ended:
             self._counted = turn
-            if lines.files:
+            if is_changed:
                 self._show(net, {turn: _turn_changes(lines)})
 
     def compare(self) -> None:

@@ -54,3 +54,24 @@ async def test_the_end_of_a_turn_leads_to_what_its_command_changed(project: Path
         await until(pilot, lambda: isinstance(pilot.app.screen, ReviewScreen))
         await until(pilot, lambda: pilot.app.screen.query_one(DiffView).file)
         assert "new" in shown(pilot.app.screen.query_one(DiffView))
+
+
+async def test_what_a_command_of_the_same_turn_reverts_is_not_marked(project: Path) -> None:
+    files(project)
+    replies = (edit("app.py", "x = 1", "x = 2"), shell("sed -i s/2/1/ app.py"), "Done.")
+    async with at_work(working(project, *replies)) as pilot:
+        await send(pilot, "go")
+        await finished(pilot)
+        await until(pilot, lambda: "app.py" in shown(files_of(pilot)))
+        await until(pilot, lambda: "●" not in shown(files_of(pilot)))
+        assert not conversation_of(pilot).transcript.changes()
+
+
+async def test_a_turn_of_commands_alone_is_marked(project: Path) -> None:
+    files(project)
+    replies = (shell("echo new > new.txt; mkdir deep; echo 1 > deep/a.txt"), "Done.")
+    async with at_work(working(project, *replies)) as pilot:
+        await send(pilot, "go")
+        await finished(pilot)
+        await until(pilot, lambda: "● new.txt" in shown(files_of(pilot)))
+        await until(pilot, lambda: "● a.txt" in shown(files_of(pilot)))
