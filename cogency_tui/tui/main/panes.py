@@ -1,8 +1,9 @@
 """The three panes side by side: visibility, widths and focus.
 
 A side pane opens by itself only where the conversation remains comfortable beside it, and the tool calls only
-once there is a call. On a narrow screen one side pane at a time is shown on request, for as long as it is
-needed; on a very narrow one it covers the conversation.
+once there is a call. However wide the user makes the panes, the conversation keeps its minimum. On a narrow
+screen one side pane at a time is shown on request, for as long as it is needed; on a very narrow one it
+covers the conversation.
 
 The user's layout is saved for each project, in a small file in the data directory. Losing it does no harm:
 if it cannot be read or written, the panes have their defaults.
@@ -87,9 +88,10 @@ BOTH_FIT = 110
 ONE_FITS = 80
 _NARROWEST = 16
 _MIDDLE = 40
-"""Minimum cells of the conversation beside panes that the user requested."""
+"""Minimum cells of the conversation."""
 _COMFORTABLE = 80
-"""Cells of the conversation that panes leave to it when they open by themselves; the tool calls get more."""
+"""Cells of the conversation beside panes that open by themselves, and its minimum in a window that has as
+many."""
 
 _FILES = 28
 _CALLS = (36, 60)
@@ -167,14 +169,17 @@ class Panes(Horizontal):
                 rack.styles.padding = padding
 
     def _widths(self, sides: Collection[Side], width: int) -> dict[Side, int]:
-        """The widths of the side panes beside the conversation, which keeps its minimum."""
-        files, room = _FILES, _room(sides, width)
-        reserved = files if "files" in sides else 0
-        calls = max(_CALLS[0], min(room + _MIDDLE - _COMFORTABLE - reserved, _CALLS[1]))
-        reserved = min(self._layout.files_width or files, files) if "files" in sides else 0
-        calls = max(_NARROWEST, min(self._layout.calls_width or calls, room - reserved))
-        taken = calls if "calls" in sides else 0
-        files = max(_NARROWEST, min(self._layout.files_width or files, room - taken))
+        """The widths of the side panes beside the conversation, which keeps its minimum: the tool calls take
+        what is left unless the user has set their width."""
+        room, layout = _room(sides, width), self._layout
+        files, calls = layout.files_width or _FILES, layout.calls_width
+        beside = len(sides) > 1
+        if not calls:
+            files = _within(files, room - _CALLS[0] * beside)
+            left = room + _least_conversation(sides, width) - _COMFORTABLE - files * beside
+            calls = max(_CALLS[0], min(left, _CALLS[1]))
+        calls = _within(calls, room - _NARROWEST * beside)
+        files = _within(files, room - calls * beside)
         widths: dict[Side, int] = {"files": files, "calls": calls}
         return {side: widths[side] for side in sides}
 
@@ -192,8 +197,7 @@ class Panes(Horizontal):
         """Return whether a pane opens by itself beside others."""
         if side == "calls" and not self._has_calls:
             return False
-        taken = sum(_LEAST[each] for each in (*beside, side))
-        return _room((*beside, side), width) + _MIDDLE - taken >= _COMFORTABLE
+        return _beside(width, (*beside, side)) >= _COMFORTABLE
 
     def toggle(self, side: Side, width: int) -> None:
         """Show or hide a side pane."""
@@ -245,15 +249,19 @@ class Panes(Horizontal):
             self._file.save(self._layout)
 
     def _widen(self, side: Side, cells: int, width: int) -> None:
+        """Set the width of a pane; the other one gives way where the conversation has only its minimum."""
         other: Side = "calls" if side == "files" else "files"
-        sides = self.shown(width)
-        taken = self._widths(sides, width).get(other, 0)
-        cells = max(_NARROWEST, min(cells, _room(sides, width) - taken))
-        layout = self._layout
-        self._layout = (
-            replace(layout, files_width=cells) if side == "files" else replace(layout, calls_width=cells)
-        )
+        sides, widths = self.shown(width), self._layout_widths()
+        room, taken = _room(sides, width), self._widths(sides, width).get(other, 0)
+        widths[side] = _within(cells, room - min(taken, _NARROWEST))
+        left = room - widths[side]
+        if taken > left and (widths[other] or left < _LEAST[other]):
+            widths[other] = left
+        self._layout = replace(self._layout, files_width=widths["files"], calls_width=widths["calls"])
         self.fold(width)
+
+    def _layout_widths(self) -> dict[Side, int]:
+        return {"files": self._layout.files_width, "calls": self._layout.calls_width}
 
     def _requested(self, side: Side) -> bool | None:
         return self._layout.files if side == "files" else self._layout.calls
@@ -282,4 +290,19 @@ class Panes(Horizontal):
 
 def _room(sides: Collection[Side], width: int) -> int:
     """The cells that these side panes may share."""
-    return width - _EDGES - len(sides) - _MIDDLE
+    return width - _EDGES - len(sides) - _least_conversation(sides, width)
+
+
+def _least_conversation(sides: Collection[Side], width: int) -> int:
+    """The cells that the conversation keeps: enough for comfort if the panes need no more than the others."""
+    return _COMFORTABLE if _beside(width, sides) >= _COMFORTABLE else _MIDDLE
+
+
+def _beside(width: int, sides: Collection[Side]) -> int:
+    """The cells of the conversation beside panes that take as little as they do by themselves."""
+    return width - _EDGES - len(sides) - sum(_LEAST[side] for side in sides)
+
+
+def _within(cells: int, room: int) -> int:
+    """The width of a pane that is to have `cells`, where it has `room`."""
+    return max(_NARROWEST, min(cells, room))

@@ -46,7 +46,7 @@ def widths(pilot: Pilot[Any]) -> list[int]:
 async def test_the_edge_of_a_pane_goes_where_the_arrow_shows_and_leaves_room_for_the_others(
     project: Path,
 ) -> None:
-    async with app_in(project).run_test(size=(SIZE[0], 16)) as pilot:
+    async with app_in(project).run_test(size=(200, 16)) as pilot:
 
         async def press(*keys: str) -> list[int]:
             await pilot.press(*keys)
@@ -60,18 +60,41 @@ async def test_the_edge_of_a_pane_goes_where_the_arrow_shows_and_leaves_room_for
         assert await press("alt+left", "alt+left") == [files, middle - 4, calls + 4]
         prompt_of(pilot).focus()
         narrowest = await press(*["alt+left"] * 20)
-        assert narrowest[1] == 40
+        assert narrowest[:2] == [16, 80]
         assert await press("alt+left") == narrowest
         widest = await press(*["alt+right"] * 30)
         assert widest[2] == 16
-        assert sum(widest) == SIZE[0] - 4
+        assert sum(widest) == 200 - 4
         assert await press("alt+right") == widest
         files_of(pilot).focus()
         narrowest = await press(*["alt+right"] * 30)
-        assert narrowest[1:] == [40, 16]
-        await pilot.resize_terminal(SIZE[0] - 6, 16)
+        assert narrowest[1:] == [80, 16]
+        await pilot.resize_terminal(194, 16)
         await pilot.pause()
-        assert widths(pilot)[1:] == [40, 16], "the files give way"
+        assert widths(pilot)[1:] == [80, 16], "the files give way"
+
+
+@pytest.mark.parametrize(
+    ("width", "least"), [(80, 40), (100, 40), (120, 40), (148, 80), (160, 80), (220, 80)]
+)
+@pytest.mark.parametrize("layout", [Layout(files=True), ALL, Layout(True, True, 900, 900)])
+async def test_the_conversation_keeps_its_minimum_however_wide_the_panes_are_made(
+    project: Path, layout: Layout, width: int, least: int
+) -> None:
+    LayoutFile(project).save(layout)
+    async with app_over(ScriptedAgent(project)).run_test(size=(width, 16)) as pilot:
+        await pilot.pause()
+        if not files_of(pilot).is_on_screen:
+            await pilot.press("f3")
+        files_of(pilot).focus()
+        await pilot.press(*["alt+right"] * 30)
+        await pilot.pause()
+        assert widths(pilot)[1] >= least
+        if calls_of(pilot).is_on_screen:
+            calls_of(pilot).focus()
+            await pilot.press(*["alt+left"] * 30)
+            await pilot.pause()
+            assert widths(pilot)[1] >= least
 
 
 @pytest.mark.exhaustive
@@ -113,11 +136,11 @@ async def test_a_gap_can_be_dragged_and_it_stays_so_in_this_project_and_in_no_ot
         # It is where it was dragged to already.
         await pilot.mouse_up("#files-splitter", offset=(0, 10))
         await pilot.pause()
-        assert widths(pilot)[0] == before[0] + 6
+        assert widths(pilot) == [before[0] + 6, 80, before[2] - 6], "the tool calls give way"
         await pilot.mouse_down("#calls-splitter")
         await pilot.mouse_up("#calls-splitter", offset=(5, 10))
         await pilot.pause()
-        assert widths(pilot)[2] == before[2] - 5
+        assert widths(pilot)[2] == before[2] - 11
         wide = widths(pilot)
         saved = LayoutFile(project).load()
         assert (saved.files_width, saved.calls_width) == (wide[0], wide[2]), "where it was dropped is kept"
