@@ -75,6 +75,9 @@ class CallLayout:
         self._status, self._text = _result_of(call)
         self._result, self._rest = call.output, ""
         self._diff = call.diff()
+        if self._written and call.state == "done":
+            # The outcome is its result.
+            self._text = ""
         self._source = _numbered(self._text) if call.name == "read" and self._text else None
         if self._text is not None and self._source is None:
             self._result, self._rest = Output(), self._text
@@ -154,9 +157,8 @@ class CallLayout:
         facts = [f"waiting for {', '.join(map(one_line, waits))}"] if waits else []
         facts += [one_line(cause)] if cause else []
         facts += [one_line(self._status)] if self._status else []
-        written = call.args.get("content")
-        if isinstance(written, str) and call.name == "write" and not self._diff:
-            facts.append(f"{size(len(written.encode('utf-8', 'replace')))} to write")
+        if self._written and call.state != "done":
+            facts.append(f"{_bytes(self._written)} to write")
         action = call.action
         facts += [f"id {one_line(action.id)}"] if action.id else []
         facts += [f"result ${one_line(action.output_key)}"] if action.output_key else []
@@ -168,7 +170,7 @@ class CallLayout:
         if self._source is not None:
             return [plural(sum(number > 0 for number in self._source[1]), "line")]
         if text and not self._diff:
-            return [plural(text.count("\n") + 1, "line"), size(len(text.encode("utf-8", "replace")))]
+            return [plural(text.count("\n") + 1, "line"), _bytes(text)]
         if text is None and output and output.size:
             return [plural(output.total, "line"), size(output.size)]
         return ["no output"] if self._status and not text else []
@@ -206,6 +208,12 @@ class CallLayout:
         for key in shown:
             blocks += self._argument(key, args[key], column)
         return [*blocks, *([Fixed([BLANK]), replaced] if replaced else [])]
+
+    @property
+    def _written(self) -> str:
+        """The text that a call writes, unless a diff shows it."""
+        written = self.call.args.get("content")
+        return written if isinstance(written, str) and self.call.name == "write" and not self._diff else ""
 
     @property
     def _command(self) -> str:
@@ -373,6 +381,10 @@ def _numbered(text: str) -> tuple[OutputLines, list[int]] | None:
     shown = OutputLines()
     shown.write(reveal("\n".join(lines)))
     return shown, numbers
+
+
+def _bytes(text: str) -> str:
+    return size(len(text.encode("utf-8", "replace")))
 
 
 def _lines(text: str) -> list[str]:

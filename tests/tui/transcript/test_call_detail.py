@@ -55,6 +55,32 @@ def test_a_command_shows_its_status_its_time_and_its_bytes() -> None:
     ]
 
 
+def test_a_written_file_is_counted_once() -> None:
+    outcome = "created new.py: 2 lines, 4 bytes"
+    written = made(
+        call("c", "write", file="new.py", content="a\nb\n"), result("c", "write", outcome, outcome)
+    )
+
+    assert text(sheet_of(written)) == [
+        "write  ✓ done 12 ms",
+        outcome,
+        "",
+        "file     new.py",
+        "content  2 lines",
+        "1 a",
+        "2 b",
+    ]
+
+
+def test_an_interruption_is_in_the_head_alone() -> None:
+    interrupted = made(
+        call("c", "shell", command="sleep 9"),
+        result("c", "shell", "interrupted", None, state="interrupted", duration=4.1),
+    )
+
+    assert text(sheet_of(interrupted)) == ["shell  ■ interrupted 4.1 s", "$ sleep 9"]
+
+
 def test_live_output_is_taken_in_where_it_goes_on() -> None:
     running = made(call("c", "shell", command="make"), started("c", "shell"), output("c", "shell", "one\ntw"))
     sheet = sheet_of(running)
