@@ -17,7 +17,7 @@ from cogency_tui.tui.kit.command_output import Output
 from cogency_tui.tui.kit.lazy_text_layout import Fixed, LazyLayout, Stack
 from cogency_tui.tui.kit.line_view import LineView
 from cogency_tui.tui.kit.lines import BLANK, Line, wrap
-from cogency_tui.tui.kit.number_format import duration, plural, size
+from cogency_tui.tui.kit.number_format import duration, plural, size, whole_seconds
 from cogency_tui.tui.theme_styles import ThemeStyles
 from cogency_tui.tui.transcript.call_detail import CallLayout, draw_command, draw_head
 from cogency_tui.tui.transcript.call_unit import GLYPHS, ROLES, CallUnit
@@ -66,10 +66,13 @@ class CommandText:
 
     def _title(self, now: float) -> list[Segment]:
         command, styles = self.command, self.theme_styles
-        state = command.state
+        state, elapsed = command.state, command.elapsed(now)
+        is_running = state == "running"
+        glyph = "" if is_running else f"{GLYPHS[state]} "
+        time = whole_seconds(elapsed) if is_running else duration(elapsed)
         return [
             Segment("background  ", styles("text", attributes="bold")),
-            Segment(f"{GLYPHS[state]} {state} {duration(command.elapsed(now))}", styles(ROLES[state])),
+            Segment(f"{glyph}{state} {time}", styles(ROLES[state])),
         ]
 
 

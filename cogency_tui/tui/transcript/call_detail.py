@@ -143,12 +143,13 @@ class CallLayout:
 
     def _title(self, now: float) -> list[Segment]:
         call, styles = self.call, self.theme_styles
-        elapsed = call.elapsed(now)
-        timed = call.state != "declined" and (elapsed or call.state in ("done", "failed"))
-        time = f" {duration(elapsed)}" if timed else ""
+        timed = call.state != "declined" and (call.elapsed(now) or call.state in ("done", "failed"))
+        time = f" {call.time(now)}" if timed else ""
+        # A spinner is beside the call in the list; here it would stand still.
+        glyph = "" if call.state == "running" else f"{GLYPHS[call.state]} "
         return [
             Segment(f"{one_line(call.name) or '…'}  ", styles("text", attributes="bold")),
-            Segment(f"{GLYPHS[call.state]} {_word(call)}{time}", styles(ROLES[call.state])),
+            Segment(f"{glyph}{_word(call)}{time}".rstrip(), styles(ROLES[call.state])),
         ]
 
     def _facts(self, waits: Sequence[str], cause: str) -> list[str]:
@@ -193,7 +194,7 @@ class CallLayout:
         if call.mode or call.outcome == call.state or f" · {one_line(call.outcome)}" in self._row:
             # The head, or the line above, says it.
             return []
-        style = self.theme_styles(ROLES[call.state])
+        style = self.theme_styles("dim" if call.state == "done" else ROLES[call.state])
         return [Fixed(wrap([Segment(call.outcome, style)], self.width))]
 
     def _arguments(self) -> list[LayoutBlock]:

@@ -72,7 +72,8 @@ def run_row(calls: Sequence[CallUnit], pen: Pen, *, opened: bool) -> Line:
     state = "done" if current is None else current.state
     glyph = Segment(f"{_glyph(state, pen.frame)} ", styles(ROLES[state]))
     fold = Segment(" ▾" if opened else " ▸", styles("dim"))
-    time = duration(sum(call.elapsed(pen.now) for call in calls))
+    elapsed = sum(call.elapsed(pen.now) for call in calls)
+    time = duration(elapsed) if state != "running" else whole_seconds(elapsed) if elapsed >= 1 else ""
     right = [Segment(time.rjust(TIME_COLUMN), styles("dim"))]
     room = pen.width - width_of([glyph, fold, *right]) - _GAP
     return pen.apart([glyph, *_run_text(calls, current, room, styles), fold], right)
@@ -326,14 +327,19 @@ class _Columns(NamedTuple):
 
 
 def _state_columns(call: CallUnit, now: float, styles: ThemeStyles, on: str) -> _Columns:
-    """The state of a call, unless it is done, and its time, once it has one."""
-    style = styles("dim" if call.state == "done" else ROLES[call.state], on)
-    elapsed = call.elapsed(now)
-    word = Segment("" if call.state == "done" else call.word, style)
-    if call.state not in _TIMED or not elapsed:
+    """The state of a call, where it needs a word, and its time, once it has one."""
+    style = styles(ROLES[call.state], on)
+    word = Segment("" if _is_wordless(call) else call.word, style)
+    if call.state not in _TIMED or not call.elapsed(now):
         return _Columns(word)
     ink = style if call.state == "running" else styles("dim", on)
-    return _Columns(word, Segment(duration(elapsed).rjust(TIME_COLUMN), ink))
+    return _Columns(word, Segment(call.time(now).rjust(TIME_COLUMN), ink))
+
+
+def _is_wordless(call: CallUnit) -> bool:
+    """True if a call is done, or was interrupted with its turn, whose end says so."""
+    is_with_turn = call.state == "interrupted" and call.duration > 0 and call.name != NAME
+    return call.state == "done" or is_with_turn
 
 
 def _path_room(path: str, width: int) -> int:

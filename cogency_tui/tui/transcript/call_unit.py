@@ -15,6 +15,7 @@ from cogency_tui.protocol.transcript import as_tool_call
 from cogency_tui.safe_text import clean, one_line
 from cogency_tui.tui.kit.command_output import Output
 from cogency_tui.tui.kit.lines import fit, fit_path
+from cogency_tui.tui.kit.number_format import duration, whole_seconds
 from cogency_tui.tui.transcript.packed_text import packed_texts, unpacked_texts
 
 if TYPE_CHECKING:
@@ -241,6 +242,13 @@ class CallUnit(msgspec.Struct):
         if self.settled:
             return self.duration
         return max(0.0, now - self.started) if self.started else 0.0
+
+    def time(self, now: float) -> str:
+        """Its running time; while it runs in whole seconds, if any, so that all places that show it agree."""
+        elapsed = self.elapsed(now)
+        if self.settled:
+            return duration(elapsed)
+        return whole_seconds(elapsed) if elapsed >= 1 else ""
 
     def steps(self) -> list[CallStep]:
         """The calls within this one, of a sub-agent or a workflow."""

@@ -55,7 +55,7 @@ async def test_what_it_writes_is_read_until_it_ends_or_x_stops_it_after_a_questi
         command = "printf '\\033[32mready\\033[0m\\n'; until [ -e go ]; do sleep 0.05; done; echo went"
         await begin(pilot, background, project, command)
         await until(pilot, lambda: "ready" in shown(detail_of(pilot)))
-        assert "background  ⠋ running" in head_of(pilot)
+        assert "background  running" in head_of(pilot)
         assert ticking(pilot)
         (project / "go").touch()
         await background.settle("p1", 10)

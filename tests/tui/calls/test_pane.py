@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from textual.pilot import Pilot
 
+from cogency_tui.agent.user_command import NAME
 from cogency_tui.protocol.events import Event
 from cogency_tui.protocol.transcript import NO_OUTPUT
 from cogency_tui.tui.kit.lines import width_of
@@ -41,8 +42,16 @@ def test_the_time_of_a_running_call_grows_in_a_standing_column() -> None:
 
     rows = [row(running, now=EPOCH + seconds) for seconds in (0.5, 9.9, 12.3)]
 
-    assert [line[-6:] for line in rows] == ["500 ms", " 9.9 s", "12.3 s"]
+    assert [line[-6:] for line in rows] == ["      ", "   9 s", "  12 s"]
     assert len({line.index("running") for line in rows}) == 1
+
+
+def test_the_word_of_an_interrupted_call_is_left_to_the_end_of_its_turn() -> None:
+    interrupted = CallUnit("c", name="shell", arguments={"command": "ls"}, state="interrupted", duration=4.1)
+    own = CallUnit("c", name=NAME, arguments={"command": "ls"}, state="interrupted", duration=4.1)
+
+    assert "interrupted" not in row(interrupted)
+    assert "interrupted" in row(own)
 
 
 @pytest.mark.parametrize("width", [20, 30, 36, 44, 60])

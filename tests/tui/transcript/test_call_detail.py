@@ -88,7 +88,7 @@ def test_live_output_is_taken_in_where_it_goes_on() -> None:
     sheet.refresh(EPOCH + 3)
 
     assert not sheet.stale
-    assert text(sheet)[0] == "shell  ⠋ running 3.0 s   3 lines · 14 B"
+    assert text(sheet)[0] == "shell  running 3 s   3 lines · 14 B"
     assert text(sheet)[-3:] == ["one", "two", "three"]
 
     take(running, result("c", "shell", "exit 0 after 3.0 s", "exit 0\none"))
