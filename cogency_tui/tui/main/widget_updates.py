@@ -53,6 +53,7 @@ class MainDisplay(Display):
 
     def show(self, transcript: Transcript, total: Measure) -> None:
         self.transcript = transcript
+        transcript.locate(str(self._bridge.agent.workspace.root))
         transcript.measure(Measure(), total)
         find = self._screen.query_one
         find(Conversation).show(transcript)

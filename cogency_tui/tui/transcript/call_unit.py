@@ -5,6 +5,7 @@ from the store. Its texts are foreign: output is cleaned as it arrives, the rest
 """
 
 import json
+import posixpath
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 
 import msgspec
@@ -113,7 +114,7 @@ class CallUnit(msgspec.Struct):
     """One tool call. Times are Unix seconds, `duration` seconds.
 
     `outcome` is for the user, `sent` the text that the model was sent in its place, if that says more. `mode`
-    is the permission mode that refused the call.
+    is the permission mode that refused the call. Files in the directory `root` are shown relative to it.
 
     `output` is its output so far, until a result replaces it. From then on the texts in `arguments` and
     `content` are packed: `args` and `result` unpack them.
@@ -131,6 +132,7 @@ class CallUnit(msgspec.Struct):
     content: Any = None
     action: Action = _PLAIN
     output: Output | None = None
+    root: str = ""
     _steps: list[CallStep] = msgspec.field(default_factory=list[CallStep])
     _pieces: dict[str, list[str]] = msgspec.field(default_factory=dict[str, list[str]])
     _changes: list[FileChange] | None = None
@@ -283,7 +285,7 @@ class CallUnit(msgspec.Struct):
         """Its subject, as far as it is written."""
         if self._subject is not None:
             return self._subject
-        subject = _subject_of(self.name, self.args)
+        subject = _subject_of(self.name, self.args, self.root)
         if self.settled:
             self._subject = subject
         return subject
@@ -314,9 +316,10 @@ class CallUnit(msgspec.Struct):
         return self._changes
 
     def _read_changes(self) -> list[FileChange]:
+        path = _relative(str(self.args.get("file", "")), self.root)
         if diff := self.diff():
-            return _count(diff, str(self.args.get("file", "")))
-        if path := str(self.args.get("file", "")):
+            return _count(diff, path)
+        if path:
             return [FileChange(path, len(str(self.args.get("content", "")).splitlines()), 0)]
         return []
 
@@ -374,15 +377,27 @@ def _object(text: str) -> dict[str, Any]:
 _PATH_ARGUMENTS = ("file", "path", "pattern")
 
 
-def _subject_of(name: str, args: dict[str, Any]) -> Subject:
+def _relative(path: str, root: str) -> str:
+    """The path from `root`, if it leads inside, without detours: however a file is named, it has one path."""
+    if not path:
+        return ""
+    path = posixpath.normpath(path)
+    if not root or not path.startswith("/"):
+        return path
+    inside = posixpath.relpath(path, root)
+    return path if inside.split("/")[0] == ".." else inside
+
+
+def _subject_of(name: str, args: dict[str, Any], root: str) -> Subject:
     if command := args.get("command") or args.get("cmd"):
         return Subject(one_line(str(command)), is_path=False)
     if name == "find" and args.get("content"):
-        where = f" in {args['path']}" if args.get("path") not in (None, "", ".") else ""
+        path = _relative(str(args.get("path") or "."), root)
+        where = f" in {path}" if path != "." else ""
         return Subject(one_line(f"“{args['content']}”{where}"), is_path=False)
     for key in _PATH_ARGUMENTS:
         if isinstance(args.get(key), str) and args[key]:
-            return Subject(one_line(args[key]), is_path=True)
+            return Subject(one_line(_relative(args[key], root)), is_path=True)
     for key in ("query", "url", "action"):
         if isinstance(args.get(key), str):
             return Subject(one_line(args[key]), is_path=False)

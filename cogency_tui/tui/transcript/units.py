@@ -230,6 +230,7 @@ class Transcript:
         self.step: Measure = {}
         self.total: Measure = {}
         self.title = ""
+        self._root = ""
         self.pinned: set[int] = set()
         """The units that the user has pinned."""
         self.inherits_title = False
@@ -319,6 +320,12 @@ class Transcript:
         problem.retry = offered
         return {index}
 
+    def locate(self, root: str) -> None:
+        """Name the files in the directory `root` relative to it."""
+        self._root = root
+        for index in self.calls:
+            self.call(index).root = root
+
     def call(self, index: int) -> CallUnit:
         unit = self.units[index]
         assert isinstance(unit, CallUnit)
@@ -395,7 +402,9 @@ class Transcript:
                 self._settle(touched)
                 index = self._calls.get(event["id"])
                 if index is None:
-                    index = self._calls[event["id"]] = self._append(CallUnit(event["id"]), touched)
+                    index = self._calls[event["id"]] = self._append(
+                        CallUnit(event["id"], root=self._root), touched
+                    )
                     self.calls.append(index)
                 self.call(index).write(event)
                 self._streamed += len(event["content"]) if event.get("partial") else 0

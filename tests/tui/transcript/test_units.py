@@ -3,6 +3,8 @@
 from collections.abc import AsyncGenerator, Sequence
 from typing import Any
 
+import pytest
+
 from cogency_tui.protocol.events import CallState, Event
 from cogency_tui.tui.conversation.activity_line import Activity, describe_activity, live_units
 from cogency_tui.tui.theme_styles import theme_styles_of
@@ -169,6 +171,26 @@ def test_changes_are_counted_from_the_diff_or_the_content() -> None:
         "app.py": FileChange("app.py", 4, 2),
         "new.py": FileChange("new.py", 2, 0),
     }
+
+
+@pytest.mark.parametrize("file", ["src/a.py", "./src/a.py", "src/../src/a.py", "/home/me/shop/src/a.py"])
+def test_a_file_has_one_path_however_the_model_names_it(file: str) -> None:
+    transcript = Transcript()
+    transcript.feed([user("go"), call("a", "read", file=file), result("a", "read", "Read 1 line", "1\tx")])
+    transcript.locate("/home/me/shop")
+    diff = "--- a/src/a.py\n+++ b/src/a.py\n@@ -1 +1 @@\n-x\n+y\n"
+    transcript.feed([call("b", "edit", file=file, old="x", new="y"), result("b", "edit", "Edited", diff)])
+
+    assert {transcript.call(index).subject.text for index in transcript.calls} == {"src/a.py"}
+    assert transcript.changes() == {"src/a.py": FileChange("src/a.py", 1, 1)}
+
+
+def test_a_file_outside_the_project_has_its_full_path() -> None:
+    transcript = Transcript()
+    transcript.locate("/home/me/shop")
+    transcript.feed([user("go"), call("a", "read", file="/home/me/shopping/a.py")])
+
+    assert transcript.call(transcript.calls[0]).subject.text == "/home/me/shopping/a.py"
 
 
 def test_a_diff_over_several_files_names_each() -> None:
