@@ -69,9 +69,7 @@ class CallList(SelectList[Row]):
         Binding("slash", "filter", "Filter", id="calls.filter", tooltip="Filter calls by tool or subject"),
         Binding("F", "failures", "Failures", id="calls.failures", tooltip="Show only failed calls, or all"),
         # The pane offers it at the calls that it is for.
-        Binding(
-            "A", "agent", "Sub-agent", show=False, id="calls.agent", tooltip="Show the sub-agent of the call"
-        ),
+        Binding("A", "agent", "Sub-agent", show=False, id="calls.agent", tooltip="Show the call's sub-agent"),
         Binding("x", "stop", "Stop", id="calls.stop", tooltip="Stop the background command"),
         Binding("y", "copy", "Copy", id="calls.copy", tooltip="Copy the call's output"),
     ]

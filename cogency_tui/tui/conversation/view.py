@@ -56,7 +56,7 @@ class Conversation(TranscriptView):
             "Copy the code in the block or the answer",
             show=True,
         ),
-        _key("a", "copy_answer", "Copy answer", "copy_answer", "Copy the whole answer of this turn"),
+        _key("a", "copy_answer", "Copy answer", "copy_answer", "Copy this turn's whole answer"),
         _key(
             "enter,space",
             "expand",
@@ -73,8 +73,8 @@ class Conversation(TranscriptView):
         _key("shift+up", "extend(-1)", "Extend the selection up by a line", "extend_up"),
         _key("f", "fork", "Fork", "fork", "Fork the conversation here", show=True),
         _key("e", "edit", "Edit", "edit", "Edit your message and send it again, in a fork", show=True),
-        _key("r", "review", "Review", "review", "Review the changes of the call", show=True),
-        _key("A", "agent", "Sub-agent", "agent", "Show the sub-agent of the call", show=True),
+        _key("r", "review", "Review", "review", "Review the call's changes", show=True),
+        _key("A", "agent", "Sub-agent", "agent", "Show the call's sub-agent", show=True),
         _key(
             "p",
             "pin",

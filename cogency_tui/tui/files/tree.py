@@ -35,7 +35,7 @@ class FileTree(SelectList[Row]):
             id="files.toggle",
             tooltip="Preview a file, or expand a directory",
         ),
-        Binding("slash", "filter", "Filter", id="files.filter", tooltip="Find a file by letters of its name"),
+        Binding("slash", "filter", "Filter", id="files.filter", tooltip="Find a file by letters in its name"),
         Binding("o", "edit", "Edit", id="files.edit", tooltip="Open the file in $VISUAL or $EDITOR"),
         Binding(
             "at", "mention", "Mention", id="files.mention", tooltip="Mention the file in the prompt as @path"

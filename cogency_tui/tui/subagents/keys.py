@@ -66,8 +66,8 @@ MESSAGES_KEYS: list[BindingType] = [
     _key("enter,space", "expand", "Expand", "expand", "Expand or collapse the block", show=True),
     _key("left_square_bracket", "block(-1)", "Previous block", "previous_block"),
     _key("right_square_bracket", "block(1)", "Next block", "next_block"),
-    _key("A", "agent", "Sub-agent", "agent", "Show the sub-agent of the call", show=True),
-    _key("r", "review", "Review", "review_call", "Review the changes of the call"),
+    _key("A", "agent", "Sub-agent", "agent", "Show the call's sub-agent", show=True),
+    _key("r", "review", "Review", "review_call", "Review the call's changes"),
     _key("y", "copy", "Copy", "copy", "Copy the selection or the block", show=True),
     _back_key("messages"),
 ]

@@ -406,7 +406,8 @@ class _StepLines:
     def line(self, y: int) -> Line:
         step, styles = self._call.steps()[y], self._theme_styles
         state, outcome = self._call.state_of(step), f"  {one_line(step.outcome)}" if step.outcome else ""
-        text = fit(one_line(step.text), self._width - 2)
+        tool, subject = step.parts
+        text = tool + subject.fit(self._width - 2 - cells(tool))
         outcome = fit(outcome, self._width - 2 - cells(text)).rstrip(" ")
         segments = [
             Segment(f"{GLYPHS[state]} ", styles(ROLES[state])),

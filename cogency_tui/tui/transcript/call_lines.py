@@ -246,10 +246,13 @@ def step_row(
     step: CallStep, state: State, width: int, styles: ThemeStyles, *, frame: int, on: str = "surface"
 ) -> Line:
     """Draw a call within a call, on a line below it."""
-    head = [Segment(f"  {_glyph(state, frame)} ", styles(ROLES[state], on))]
+    tool, subject = step.parts
+    head = [
+        Segment(f"  {_glyph(state, frame)} ", styles(ROLES[state], on)),
+        Segment(tool, styles("dim", on)),
+    ]
     word = "" if state == "done" else state
     right = _Columns(Segment(word, styles(ROLES[state], on)))
-    subject = Subject(one_line(step.text), is_path=False)
     return _row(head, subject, styles("dim", on), right, width, styles("text", on))
 
 

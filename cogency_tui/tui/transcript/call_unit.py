@@ -66,6 +66,18 @@ _OUTPUT_LIMIT = 400_000
 _DECODER = json.JSONDecoder(strict=False)
 
 
+class Subject(NamedTuple):
+    """The subject of a call in one line; the directories of a path give way first, other text is cut at its
+    end."""
+
+    text: str
+    is_path: bool
+
+    def fit(self, width: int) -> str:
+        """The subject in at most `width` cells."""
+        return fit_path(self.text, width) if self.is_path else fit(self.text, width)
+
+
 class CallStep(msgspec.Struct):
     """One call within a call, or a problem. `text` is its tool and subject, `outcome` its result, each in a
     line."""
@@ -74,6 +86,14 @@ class CallStep(msgspec.Struct):
     state: State
     text: str
     outcome: str = ""
+
+    @property
+    def parts(self) -> tuple[str, Subject]:
+        """Its tool, and the path that it is called with; of other calls all together."""
+        text = one_line(self.text)
+        tool, _, subject = text.partition(" ")
+        is_path = "/" in subject and " " not in subject
+        return (f"{tool} ", Subject(subject, is_path)) if is_path else ("", Subject(text, is_path))
 
 
 class FileChange(msgspec.Struct, frozen=True):
@@ -96,18 +116,6 @@ class Action(msgspec.Struct, frozen=True):
 
 _PLAIN = Action()
 _PLAIN_FIELDS = frozenset({"name", "args"})
-
-
-class Subject(NamedTuple):
-    """The subject of a call in one line; the directories of a path give way first, other text is cut at its
-    end."""
-
-    text: str
-    is_path: bool
-
-    def fit(self, width: int) -> str:
-        """The subject in at most `width` cells."""
-        return fit_path(self.text, width) if self.is_path else fit(self.text, width)
 
 
 class CallUnit(msgspec.Struct):

@@ -18,6 +18,7 @@ from textual.strip import Strip
 
 from cogency_tui.tui.kit.line_view import DrawContext, LineView
 from cogency_tui.tui.kit.lines import Line, width_of
+from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.transcript.document import Anchor, Document, LinePosition, prepare
 from cogency_tui.tui.transcript.messages_and_notices import time_of
 from cogency_tui.tui.transcript.pen import TAIL
@@ -121,7 +122,7 @@ class TranscriptView(LineView):
     @property
     def _tail(self) -> int:
         """The lines to show of the output of a running command: more where no pane beside has all of it."""
-        return TAIL if self.app.size.width >= _PANES_FIT else _LONG_TAIL
+        return TAIL if app_of(self).size.width >= _PANES_FIT else _LONG_TAIL
 
     def show(self, transcript: Transcript) -> None:
         """Draw another transcript, from its end."""

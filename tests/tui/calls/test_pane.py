@@ -11,8 +11,8 @@ from cogency_tui.protocol.events import Event
 from cogency_tui.protocol.transcript import NO_OUTPUT
 from cogency_tui.tui.kit.lines import width_of
 from cogency_tui.tui.theme_styles import theme_styles_of
-from cogency_tui.tui.transcript.call_lines import call_row, draw_call
-from cogency_tui.tui.transcript.call_unit import GLYPHS, ROLES, CallUnit, FileChange
+from cogency_tui.tui.transcript.call_lines import call_row, draw_call, step_row
+from cogency_tui.tui.transcript.call_unit import GLYPHS, ROLES, CallStep, CallUnit, FileChange
 from cogency_tui.tui.transcript.pen import Pen
 from tests.tui.driving import app_over, calls_of, conversation_of, detail_of, head_of, send, shown, until
 from tests.tui.scripted import EPOCH, ScriptedAgent, call, output, paused, result, started, steps
@@ -97,6 +97,16 @@ def test_the_columns_give_way_to_the_whole_name_of_a_file(width: int) -> None:
 
     assert "test_filesize.py" in row(read, width)
     assert row(read, width).endswith("  12 ms") == (width > 32)
+
+
+@pytest.mark.parametrize("width", [30, 36, 44, 60])
+def test_the_row_of_a_call_within_a_call_keeps_the_file_name(width: int) -> None:
+    step = CallStep("s", "failed", "read src/humanize/filesize.py")
+
+    line = step_row(step, "failed", width, INKS, frame=0)
+
+    assert "filesize.py" in line.text
+    assert width_of(line.segments) == width
 
 
 def test_the_rows_of_long_and_short_subjects_end_in_the_same_columns() -> None:

@@ -250,7 +250,7 @@ def test_the_calls_of_a_sub_agent_are_cut_with_an_ellipsis() -> None:
 
     assert "✗ edit src/filesize.py  Text to r…" in text(sheet_of(failed, 34))
     assert "✗ edit src/filesize.py …" in text(sheet_of(failed, 24))
-    assert "✗ edit src/f…" in text(sheet_of(failed, 13))
+    assert "✗ edit …ze.py" in text(sheet_of(failed, 13))
 
 
 def test_the_calls_of_a_sub_agent_wait_while_it_waits_for_an_answer() -> None:
