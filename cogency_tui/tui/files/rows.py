@@ -137,7 +137,7 @@ _SHALLOW = 6
 def draw_file(rows: FileRows, row: Row, width: int, styles: ThemeStyles, on: str) -> Line:
     """Draw a row of the tree: the agent's change (● and counts), git's letter, and the depth.
 
-    Beside ● no letter says that the file is modified. The counts give way to the name.
+    Beside ● no letter says that the file is modified. The counts, and then the letter, give way to the name.
     """
     depth, node = row
     change = rows.changes.get(node.path)
@@ -155,10 +155,10 @@ def draw_file(rows: FileRows, row: Row, width: int, styles: ThemeStyles, on: str
     attributes = "bold" if node.is_directory and not depth else "strike" if node.gone else ""
     indent = min(2 * depth, depth + _SHALLOW, width // 2)
     head = [Segment(" " * indent, styles("text", on)), Segment(f"{gutter} ", styles(gutter_ink, on))]
-    full, right = one_line(node.name), _right(change, letter, styles, on)
-    if cells(full) > width - width_of(head) - width_of(right):
-        right = _right(None, letter, styles, on)
-    room = max(4, width - width_of(head) - width_of(right))
+    full, beside = one_line(node.name), width - width_of(head)
+    rights = (_right(shown, each, styles, on) for shown, each in ((change, letter), (None, letter)))
+    right = next((each for each in rights if cells(full) + width_of(each) <= beside), [])
+    room = max(4, beside - width_of(right))
     name = fit(full, room)
     space = Segment(" " * max(0, room - cells(name)), styles("text", on))
     return Line([*head, Segment(name, styles(ink, on, attributes)), space, *right])

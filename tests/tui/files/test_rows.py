@@ -95,6 +95,9 @@ def test_in_a_narrow_pane_the_counts_give_way_to_the_name() -> None:
     assert drawn(tree, 19)[-1] == "● README.md +20 −10"
     assert drawn(tree, 16)[-1].rstrip() == "● README.md"
     assert drawn(tree, 8)[-1] == "● READM…"
+    tree.mark(GitMarks({"README.md": "A"}))
+    assert drawn(tree, 13)[-1] == "● README.md A"
+    assert drawn(tree, 12)[-1] == "● README.md "
 
 
 def test_what_a_filter_found_stands_in_the_place_of_the_tree() -> None:
