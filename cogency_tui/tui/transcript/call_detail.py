@@ -305,8 +305,10 @@ class CallLayout:
 
 def draw_command(command: str, width: int, styles: ThemeStyles) -> Line:
     """Draw a command in a line, its end cut with `…`."""
-    first, newline, _more = reveal(command.strip("\n").expandtabs(4)).partition("\n")
-    return Line([Segment(fit(f"$ {first}{' …' if newline else ''}", width), styles("edit"))])
+    first, newline, _more = command.strip("\n").partition("\n")
+    # A longer line has no room, and would be measured at each tick of the clock.
+    shown = reveal(first[:_LONGEST_VALUE].expandtabs(4))
+    return Line([Segment(fit(f"$ {shown}{' …' if newline else ''}", width), styles("edit"))])
 
 
 def draw_head(
