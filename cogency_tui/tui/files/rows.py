@@ -157,7 +157,7 @@ def draw_file(rows: FileRows, row: Row, width: int, styles: ThemeStyles, on: str
     head = [Segment(" " * indent, styles("text", on)), Segment(f"{gutter} ", styles(gutter_ink, on))]
     full, beside = one_line(node.name), width - width_of(head)
     rights = (_right(shown, each, styles, on) for shown, each in ((change, letter), (None, letter)))
-    right = next((each for each in rights if cells(full) + width_of(each) <= beside), [])
+    right = next((each for each in rights if cells(full) + width_of(each) <= beside), list[Segment]())
     room = max(4, beside - width_of(right))
     name = fit(full, room)
     space = Segment(" " * max(0, room - cells(name)), styles("text", on))
