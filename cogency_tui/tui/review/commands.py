@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from functools import partial
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -98,8 +99,7 @@ class ReviewCommands(FeatureCommands):
         review = self._review_of(conversation_id)
         try:
             turn, lines = await review.lines_of_last_turn()
-            # A command may have reverted what results reported.
-            is_changed = bool(lines.files or self._display.transcript.changes())
+            is_changed = bool(lines.files) or self._may_be_reverted()
             net = await review.net_lines() if is_changed else {}
         except CogencyError:
             # The error is reported when the user opens the review.
@@ -109,6 +109,13 @@ class ReviewCommands(FeatureCommands):
             self._counted = turn
             if is_changed:
                 self._show(net, {turn: _turn_changes(lines)})
+
+    def _may_be_reverted(self) -> bool:
+        """Return whether a command of the last turn may have reverted what its other results report."""
+        transcript = self._display.transcript
+        calls = takewhile(lambda index: index > transcript.turn_start, reversed(transcript.calls))
+        is_run = any(transcript.call(index).name == "shell" for index in calls)
+        return is_run and bool(transcript.changes())
 
     def compare(self) -> None:
         """Compare the agent's files with the disk, where others have changed files."""
