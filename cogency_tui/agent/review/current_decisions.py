@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from cogency_tui.agent.edits.file_history import FileHistory, is_of_content
 from cogency_tui.agent.review.hunk_composition import Outlines
-from cogency_tui.agent.review.model import ChangedFile, Comment, Outline, joint
+from cogency_tui.agent.review.model import ChangedFile, Comment, HunkState, Outline, joint
 from cogency_tui.store.edit_records import Mark, State
 from cogency_tui.store.reviews import Action, MarkChange, Part
 
@@ -98,9 +98,9 @@ class CurrentDecisions:
         return tuple(MarkChange(part, self.marked(part), state) for part, state in marks.items())
 
 
-def counted(files: Iterable[ChangedFile]) -> dict[State, int]:
+def counted(files: Iterable[ChangedFile]) -> dict[HunkState, int]:
     """The number of hunks in each state, a file without hunks counting as one."""
-    counts: dict[State, int] = {"new": 0, "kept": 0, "reverted": 0, "edited": 0, "conflict": 0}
+    counts: dict[HunkState, int] = dict.fromkeys(("new", "kept", "reverted", "edited", "conflict", "gone"), 0)
     for file in files:
         for state in file.states:
             counts[state] += 1

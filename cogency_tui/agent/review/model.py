@@ -28,6 +28,10 @@ NoLines = Literal["", "binary", "too large", "not kept", "link"]
 
 Remaining = Literal["", "renamed", "mode changed"]
 
+HunkState = State | Literal["gone"]
+"""The decision about a hunk; `gone` in place of `new` if nothing of it is left, so that there is nothing to
+decide."""
+
 
 class FileKey(NamedTuple):
     """A changed file: the agent's changes in `turn` (None: in the conversation) of the file that ended up
@@ -112,7 +116,7 @@ class ChangedFile:
     kind: Kind
     no_lines: NoLines
     hunks: tuple[Outline, ...]
-    states: tuple[State, ...]
+    states: tuple[HunkState, ...]
     comments: tuple[Comment, ...]
     edits: tuple[Edit, ...]
     size: tuple[int, int]
@@ -145,11 +149,12 @@ class ChangedFile:
         return line_counts(hunk for hunk, state in pairs if state != "reverted")
 
     @property
-    def state(self) -> State:
+    def state(self) -> HunkState:
         """The joint state: `conflict` or `new` if any hunk has it, else the common state, `edited` if they
-        differ.
+        differ; `gone` only if all hunks are.
         """
-        return joint(self.states)
+        there: list[State] = [state for state in self.states if state != "gone"]
+        return joint(there) if there else "gone"
 
     @property
     def last(self) -> Edit:
@@ -174,7 +179,7 @@ class Overview:
     """All that there is to review. `counts` are hunks by state (a file without hunks counts as one)."""
 
     groups: tuple[Group, ...]
-    counts: dict[State, int]
+    counts: dict[HunkState, int]
     can_undo: bool
     can_redo: bool
 
@@ -184,7 +189,7 @@ class Hunk:
     """A hunk to show and to decide about. `changes` are the exact runs of lines within it."""
 
     outline: Outline
-    state: State
+    state: HunkState
     comments: tuple[Comment, ...]
     changes: tuple[Difference, ...]
     edits: tuple[Edit, ...]

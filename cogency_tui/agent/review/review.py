@@ -44,6 +44,7 @@ from cogency_tui.agent.review.model import (
 from cogency_tui.agent.review.net_lines import NetLines
 from cogency_tui.agent.review.patch_export import Patch, patch_of
 from cogency_tui.agent.review.snapshot import ReviewSnapshot, ReviewSource, stoppable
+from cogency_tui.agent.review.superseded import Superseded
 from cogency_tui.agent.review.survival import fates_of
 from cogency_tui.errors import UsageError
 from cogency_tui.store.blobs import Blobs
@@ -117,6 +118,7 @@ class Review:
         self._source = ReviewSource(journal, store, conversation)
         self._decisions = Decisions(self._source)
         self._net = NetLines(journal)
+        self._superseded = Superseded(journal)
         self._lock = asyncio.Lock()
 
     def ask_with(self, confirm: Callable[[str], Awaitable[bool]]) -> None:
@@ -162,7 +164,7 @@ class Review:
         """
         snapshot = await self._source.snapshot()
         prompts = await (await self._source.reviews()).prompts(self._source.conversation)
-        files = await self._source.files(snapshot, snapshot.histories_by_turn())
+        files = await self._files(snapshot, snapshot.histories_by_turn())
         groups = _by_turn(files, prompts) if by == "turn" else _by_file(files)
         can_undo, can_redo = next_undo(snapshot) is not None, next_redo(snapshot) is not None
         return Overview(tuple(groups), counted(files), can_undo, can_redo)
@@ -175,7 +177,13 @@ class Review:
         """
         snapshot = await self._source.snapshot()
         history = snapshot.history(key)
-        return (await self._source.files(snapshot, [(key.turn, history)]))[0]
+        return (await self._files(snapshot, [(key.turn, history)]))[0]
+
+    async def _files(
+        self, snapshot: ReviewSnapshot, histories: Sequence[tuple[int | None, FileHistory]]
+    ) -> list[ChangedFile]:
+        files = await self._source.files(snapshot, histories)
+        return await self._superseded.mark(snapshot, files)
 
     async def diff(self, key: FileKey) -> FileDiff:
         """The lines and hunks of a changed file; cancelling this ends the work soon.
@@ -188,7 +196,7 @@ class Review:
         """
         snapshot = await self._source.snapshot()
         history = snapshot.history(key)
-        (file,) = await self._source.files(snapshot, [(key.turn, history)])
+        (file,) = await self._files(snapshot, [(key.turn, history)])
         blobs = await self._source.journal.blobs()
         return await stoppable(lambda check: load(file, history, snapshot.decisions, blobs, check))
 

@@ -91,6 +91,32 @@ def fates_of(
     ]
 
 
+def overwritten(
+    change: FileChange, outlines: Sequence[Outline], now: bytes, latest: Version, blobs: Blobs
+) -> set[str]:
+    """The ids of the hunks of a change of which nothing is left in the file as it is `now`: their lines were
+    removed, or restored, or the agent has replaced all of them by its `latest` version of the file.
+
+    Raises:
+        StoreError: a stored content cannot be read.
+    """
+    versions = change.before, change.after, latest
+    sides = (
+        lines(*(content(each, blobs) for each in versions), now) if all(map(is_readable, versions)) else None
+    )
+    if sides is None:
+        return set()
+    old, new, by_agent, present = sides
+    targets = [(each.new, old[slice(*each.base)]) for each in outlines]
+    found = _found(new, present, targets, None)
+    replaced = _found(new, by_agent, targets, None)
+    return {
+        each.id
+        for each, own, later in zip(outlines, found, replaced, strict=True)
+        if own.fate == "gone" or (own.fate == "changed since" and later.covers(each.new))
+    }
+
+
 def _texts(now: Version, path: str, blobs: Blobs, count: int) -> Sequence[str]:
     """The current lines as text; none if they cannot be decoded into so many."""
     try:
@@ -142,6 +168,11 @@ class _Found:
     fate: Fate
     line: int
     hits: Sequence[Difference] = ()
+
+    def covers(self, own: Range) -> bool:
+        """Return whether the changes since have replaced each of the hunk's lines."""
+        start, end = own
+        return start < end and sum(min(end, hit[1]) - max(start, hit[0]) for hit in self.hits) == end - start
 
 
 def _found(

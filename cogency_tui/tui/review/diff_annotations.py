@@ -9,9 +9,8 @@ from rich.segment import Segment
 
 from cogency_tui.agent.edits.reverse import Obstacle
 from cogency_tui.agent.review.conflicts import Choice, Text
-from cogency_tui.agent.review.model import ChangedFile, Comment, Fate, Hunk, Overview
+from cogency_tui.agent.review.model import ChangedFile, Comment, Fate, Hunk, HunkState, Overview
 from cogency_tui.safe_text import one_line, reveal
-from cogency_tui.store.edit_records import State
 from cogency_tui.tui.kit.bar import Bar, Part, end_to_end
 from cogency_tui.tui.kit.heading import ScreenHeading
 from cogency_tui.tui.kit.keys import draw_key
@@ -191,7 +190,7 @@ class ReviewHeader(ScreenHeading):
 
     def __init__(self, title: str, *, id: str | None = None) -> None:
         super().__init__("Review", title, id=id)
-        self._counts: Mapping[State, int] = {}
+        self._counts: Mapping[HunkState, int] = {}
         self._working = False
 
     def count(self, overview: Overview) -> None:
@@ -214,13 +213,14 @@ class ReviewHeader(ScreenHeading):
 
     def _counted(self, *, words: bool) -> list[Part]:
         styles, on = self.theme_styles, "background"
-        states: list[State] = [state for state in STATES if self._counts.get(state)]
+        states: list[HunkState] = [state for state in STATES if self._counts.get(state)]
         if not states:
             return []
-        total = Segment(plural(sum(self._counts.values()), "hunk"), styles("dim", on))
+        there = sum(self._counts[state] for state in states if state != "gone")
+        total = Segment(plural(there, "hunk"), styles("dim", on))
         return [Part([total], "All hunks"), *(self._part(state, styles, words=words) for state in states)]
 
-    def _part(self, state: State, styles: ThemeStyles, *, words: bool) -> Part:
+    def _part(self, state: HunkState, styles: ThemeStyles, *, words: bool) -> Part:
         count = self._counts[state]
         text = f"{GLYPHS[state]} {count} {state}" if words else f"{GLYPHS[state]} {count}"
         return Part([Segment(text, styles(ROLES[state], "background"))], f"{count} {state}", lead="  ")
@@ -273,7 +273,7 @@ class FileTitle(Bar):
         """The common fate of all hunks, if there is one."""
         if self._open is None:
             return ""
-        there = [hunk.id for hunk in self._open.hunks if hunk.state != "reverted"]
+        there = [hunk.id for hunk in self._open.hunks if hunk.state not in ("reverted", "gone")]
         fates: set[Fate] = {fate.fate for id, fate in self._open.fates.items() if id in there}
         if not fates:
             return ""

@@ -139,7 +139,7 @@ class Layout:
         file, pen = self.file, self._pen
         hunk = file.hunks[index]
         # A reverted hunk is gone, and an edited one changed, for that reason.
-        fate = None if hunk.state in ("reverted", "edited") else file.fates.get(hunk.id)
+        fate = None if hunk.state in ("reverted", "edited", "gone") else file.fates.get(hunk.id)
         head = draw_head(
             hunk,
             index + 1,
@@ -158,7 +158,9 @@ class Layout:
         if parts:
             yield from self._parts(index, parts)
         else:
-            yield self._lines("rows", index, hunk.outline.old, lambda: rows, gone=hunk.state == "reverted")
+            yield self._lines(
+                "rows", index, hunk.outline.old, lambda: rows, gone=hunk.state in ("reverted", "gone")
+            )
         yield from self._conflict(hunk.id, index)
         yield from self._free_lines(hunk.id, index)
 

@@ -149,6 +149,6 @@ def _draw_file(row: FileRow, columns: _Columns, width: int, styles: ThemeStyles,
         right += [Segment(" " * (states + _SPACE - width_of(words)), styles("text", on)), *words]
     room = max(1, width - width_of(left) - width_of(right))
     label = fit_path(row.label, room) if row.is_path else fit(row.label, room)
-    role = "dim" if file.state == "reverted" else "text"
+    role = "dim" if file.state in ("reverted", "gone") else "text"
     name = Segment(label + " " * (room - cells(label)), styles(role, on))
     return Line([*left, name, *right])

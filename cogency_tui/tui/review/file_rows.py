@@ -31,19 +31,29 @@ def rows_of(overview: Overview, target: str) -> list[ListRow]:
     """The rows of files that match every word of `target`: in the path, state, kind or prompt."""
     words = target.casefold().split()
     rows: list[ListRow] = []
+    gone: list[ListRow] = []
     for group in overview.groups:
         files = [file for file in group.files if _matches(file, group, words)]
-        if not files:
-            continue
-        if group.turn:
-            rows.append(FileHeading(f"Turn {group.turn}", one_line(group.title)))
-            rows += [FileRow(file, one_line(file.path), is_path=True) for file in files]
-        elif len(files) == 1:
-            rows.append(FileRow(files[0], one_line(files[0].path), is_path=True))
-        else:
-            rows.append(FileHeading(one_line(group.title), plural(len(files), "turn"), is_path=True))
-            rows += [FileRow(file, f"turn {file.key.turn}", is_path=False) for file in files]
-    return rows
+        rows += _rows_of_group(group, [file for file in files if not is_gone(file)])
+        gone += [FileRow(file, one_line(file.path), is_path=True) for file in files if is_gone(file)]
+    return [*rows, FileHeading("No longer in the files", ""), *gone] if gone else rows
+
+
+def _rows_of_group(group: Group, files: Sequence[ChangedFile]) -> list[ListRow]:
+    if not files:
+        return []
+    if group.turn:
+        named = [FileRow(file, one_line(file.path), is_path=True) for file in files]
+        return [FileHeading(f"Turn {group.turn}", one_line(group.title)), *named]
+    if len(files) == 1:
+        return [FileRow(files[0], one_line(files[0].path), is_path=True)]
+    heading = FileHeading(one_line(group.title), plural(len(files), "turn"), is_path=True)
+    return [heading, *(FileRow(file, f"turn {file.key.turn}", is_path=False) for file in files)]
+
+
+def is_gone(file: ChangedFile) -> bool:
+    """Return whether nothing is left of a file's change."""
+    return file.state == "gone" and not file.remaining
 
 
 def place_of(rows: Sequence[ListRow], key: FileKey | None) -> int | None:

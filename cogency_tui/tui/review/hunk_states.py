@@ -5,20 +5,28 @@ from collections.abc import Mapping
 
 from rich.segment import Segment
 
-from cogency_tui.agent.review.model import ChangedFile, Fate
-from cogency_tui.store.edit_records import Kind, State
+from cogency_tui.agent.review.model import ChangedFile, Fate, HunkState
+from cogency_tui.store.edit_records import Kind
 from cogency_tui.tui.theme_styles import ThemeStyles
 
-STATES: tuple[State, ...] = ("new", "conflict", "edited", "kept", "reverted")
+STATES: tuple[HunkState, ...] = ("new", "conflict", "edited", "kept", "reverted", "gone")
 """All states, the undecided ones first."""
 
-GLYPHS: Mapping[State, str] = {"new": "●", "kept": "✓", "reverted": "↺", "edited": "✎", "conflict": "≠"}
-ROLES: Mapping[State, str] = {
+GLYPHS: Mapping[HunkState, str] = {
+    "new": "●",
+    "kept": "✓",
+    "reverted": "↺",
+    "edited": "✎",
+    "conflict": "≠",
+    "gone": "∅",
+}
+ROLES: Mapping[HunkState, str] = {
     "new": "edit",
     "kept": "good",
     "reverted": "dim",
     "edited": "accent",
     "conflict": "bad",
+    "gone": "dim",
 }
 FATES: Mapping[Fate, tuple[str, str]] = {
     "still there": ("applied", "dim"),
@@ -40,7 +48,7 @@ KIND_LETTERS: Mapping[Kind, str] = {
 """Git's letters."""
 
 
-def state_mark(state: State, styles: ThemeStyles, on: str, *, word: bool = True) -> list[Segment]:
+def state_mark(state: HunkState, styles: ThemeStyles, on: str, *, word: bool = True) -> list[Segment]:
     """Draw glyph and word of a state."""
     style = styles(ROLES[state], on)
     return [Segment(f"{GLYPHS[state]} {state}" if word else GLYPHS[state], style)]
@@ -64,8 +72,8 @@ def file_words(file: ChangedFile, *, short: bool = False) -> list[tuple[str, str
     """The words of a file's state, each with its role; of mixed states `1 kept · 1 reverted`, or `1✓ 1↺` if
     `short`. Of a file whose lines alone are reverted, `reverted · still renamed`.
     """
-    if file.state == "reverted" and file.remaining and not short:
-        return [("reverted", ROLES["reverted"]), (" · ", "dim"), (f"still {file.remaining}", "edit")]
+    if file.state in ("reverted", "gone") and file.remaining and not short:
+        return [(file.state, ROLES[file.state]), (" · ", "dim"), (f"still {file.remaining}", "edit")]
     if not is_mixed(file):
         return [(file.state, ROLES[file.state])]
     counts = Counter(file.states)

@@ -49,7 +49,7 @@ async def test_edits_of_one_turn_are_one_change_of_a_file(desk: Desk) -> None:
         (2, ["b"]),
         (1, ["a", "b"]),
     ]
-    assert overview.counts == {"new": 4, "kept": 0, "reverted": 0, "edited": 0, "conflict": 0}
+    assert overview.counts == {"new": 3, "kept": 0, "reverted": 0, "edited": 0, "conflict": 0, "gone": 1}
     file = overview.groups[1].files[0]
     assert (file.kind, file.added, file.removed, len(file.edits)) == ("changed", 3, 2, 2)
     by_file = await review_of(desk).overview("file")
