@@ -33,8 +33,8 @@ class CurrentDecisions:
 
     def part(self, part: Part) -> State:
         """The decision about one part."""
-        whole = self._marks.get(Part(part.edit), "new")
-        return whole if whole == "reverted" else self._marks.get(part, whole)
+        whole, own = self.marked(Part(part.edit)), self.marked(part)
+        return whole if whole == "reverted" or own == "new" else own
 
     def marked(self, part: Part) -> State:
         """The mark of this very part."""

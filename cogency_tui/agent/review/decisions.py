@@ -6,7 +6,7 @@ raise `UsageError` for a missing target, `WorkspaceError` for an impossible acti
 """
 
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -177,6 +177,8 @@ class Decisions:
                 part: "conflict" if part in failed_parts or part.edit in whole & failed else state
                 for part, state in marks.items()
             }
+            # A hunk that was decided by itself would hide that its file is in conflict.
+            marks |= dict.fromkeys(_decided_in(whole, snapshot, selections), "conflict")
             plan = plan.without({obstacle.path for obstacle in plan.obstacles})
         siblings = [part for selection in selections for part in selection.outlines.parts]
         changes = snapshot.decisions.changes(marks, siblings)
@@ -255,6 +257,14 @@ def _reverts_of(selection: Selection) -> set[int]:
     if not reverts or any(each.edit not in own for edit in reverts for each in edit.undoes):
         raise UsageError(f"{shown(selection.path)} was reverted together with others.", _UNDO_THE_REVERT)
     return {edit.id for edit in reverts}
+
+
+def _decided_in(
+    edits: Collection[int], snapshot: ReviewSnapshot, selections: Iterable[Selection]
+) -> list[Part]:
+    """The hunks of these edits that have marks of their own, and are not reverted."""
+    parts = (part for selection in selections for part in selection.outlines.parts if part.edit in edits)
+    return [part for part in parts if snapshot.decisions.marked(part) not in ("new", "reverted")]
 
 
 def _is_whole(selection: Selection) -> bool:

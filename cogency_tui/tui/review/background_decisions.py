@@ -153,8 +153,8 @@ def _describe_conflicts(outcome: Outcome) -> str:
     left = f" Also not reverted, because content was moved between them: {held}." if held else ""
     if all(each.merged for each in outcome.conflicts):
         return f"Conflict: the same lines were edited since in {paths}. Resolve at ≠.{left}"
-    could = "Partly reverted; could" if outcome.edits else "Could"
-    return f"{could} not revert {paths} (reasons at ≠).{left}"
+    reverted = "Partly reverted, except" if outcome.edits else "Not reverted:"
+    return f"{reverted} {paths}. Resolve at ≠.{left}"
 
 
 def _restored(outcome: Outcome, text: str, deleted: str = "Deleted again") -> str:

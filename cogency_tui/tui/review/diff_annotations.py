@@ -131,8 +131,13 @@ def draw_conflict(
 
     places = obstacle.merged.conflicts if obstacle.merged else ()
     if not places:
-        lines = sentence(f"Cannot be reverted: {reveal(obstacle.reason)}.", "bad")
-        return [*lines, _option("1", "use the current version", False, styles), _back(styles), BLANK]
+        lines = sentence(_reason(obstacle), "bad")
+        return [
+            *lines,
+            _option("1", "use the current version", False, styles),
+            _back(obstacle, styles),
+            BLANK,
+        ]
     lines = sentence(
         "These lines have changed since the agent's edit. Which version do you want to keep?", "bad"
     )
@@ -152,8 +157,20 @@ def _option(key: str, text: str, chosen: bool, styles: ThemeStyles) -> Line:
     return Line([Segment("   ", styles()), *draw_key(key, text, styles), mark])
 
 
-def _back(styles: ThemeStyles) -> Line:
-    return _option("2", "restore the version before the agent's edit", False, styles)
+def _is_created(obstacle: Obstacle) -> bool:
+    """Return whether reverting deletes the file, and with it what others have changed in it."""
+    return obstacle.theirs.kind == "absent" != obstacle.ours.kind
+
+
+def _reason(obstacle: Obstacle) -> str:
+    if _is_created(obstacle):
+        return "This file has changed since the agent created it. Reverting deletes it, with those changes."
+    return f"Cannot be reverted: {reveal(obstacle.reason)}."
+
+
+def _back(obstacle: Obstacle, styles: ThemeStyles) -> Line:
+    text = "delete the file" if _is_created(obstacle) else "restore the version before the agent's edit"
+    return _option("2", text, False, styles)
 
 
 def _side(data: bytes, role: str, room: int, styles: ThemeStyles) -> list[Line]:

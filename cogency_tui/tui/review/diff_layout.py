@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from rich.segment import Segment
 
-from cogency_tui.agent.review.model import Rewrite
+from cogency_tui.agent.review.model import Hunk, Rewrite
 from cogency_tui.tui.kit.diff_rows import Pen
 from cogency_tui.tui.kit.lines import BLANK, Line, width_of
 from cogency_tui.tui.review.diff_annotations import (
@@ -154,7 +154,7 @@ class Layout:
 
     def _hunk(self, index: int) -> Iterator[Section]:
         hunk, rows = self.file.hunks[index], self.file.rows[index]
-        parts = self.file.parts.get(hunk.id) if hunk.state not in ("reverted", "conflict") else None
+        parts = self.file.parts.get(hunk.id) if self._shows_rewrites(hunk) else None
         if parts:
             yield from self._parts(index, parts)
         else:
@@ -163,6 +163,13 @@ class Layout:
             )
         yield from self._conflict(hunk.id, index)
         yield from self._free_lines(hunk.id, index)
+
+    def _shows_rewrites(self, hunk: Hunk) -> bool:
+        """Return whether the lines that were changed since are not shown elsewhere."""
+        if hunk.state == "conflict":
+            conflict = self.file.conflicts.get(hunk.id)
+            return conflict is not None and conflict.merged is None
+        return hunk.state != "reverted"
 
     def _free_lines(self, id: str, index: int) -> Iterator[Section]:
         if self._free is not None and self._free.hunk == id:

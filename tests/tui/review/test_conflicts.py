@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.tui.driving import shown, told
-from tests.tui.review.stage import LINES, Reviewer, edit, reviewing, shell, working
+from tests.tui.review.stage import LINES, Reviewer, edit, reviewing, shell, working, write, write_text
 
 pytestmark = pytest.mark.exhaustive
 
@@ -41,7 +41,7 @@ async def test_what_is_there_is_left_or_what_was_before_the_agent_is_put_back(
 ) -> None:
     (project / "deleted.py").unlink()
     await revert(changed, "deleted.py")
-    assert told(changed.pilot) == "Could not revert deleted.py (reasons at ≠)."
+    assert told(changed.pilot) == "Not reverted: deleted.py. Resolve at ≠."
     assert "it has been deleted or renamed since" in shown(changed.view)
     await changed.press("e")
     assert "1 current version" in told(changed.pilot)
@@ -93,3 +93,30 @@ async def test_lines_that_are_none_very_many_or_no_utf_8(changed: Reviewer, proj
     assert "more lines" in shown(changed.view)
     await changed.press("2")
     assert (project / "lines.py").read_text() == LINES
+
+
+@pytest.mark.parametrize("by_review", [True, False])
+async def test_a_created_file_that_the_user_edited_is_deleted_only_once_one_says_so(
+    project: Path, by_review: bool
+) -> None:
+    path = project / "new.py"
+    async with reviewing(working(project, write("new.py", "a = 1\nb = 2\n"), "Done.")) as reviewer:
+        if by_review:
+            await reviewer.press("e")
+            await write_text(reviewer, "a = 1\nb = 'mine'\n", "ctrl+s")
+        else:
+            path.write_text("a = 1\nb = 'mine'\n")
+        await reviewer.press("n")
+        assert (reviewer.states, path.read_text()) == (("conflict",), "a = 1\nb = 'mine'\n")
+        # What would be lost is there, and what each answer does.
+        lines = [line.strip(" ▌") for line in shown(reviewer.view).splitlines()]
+        assert "2 ~ b = 'mine'" in lines
+        assert any(line.startswith("This file has changed since the agent created it.") for line in lines)
+        assert "1 use the current version" in lines
+        assert "2 delete the file" in lines
+        await reviewer.press("2")
+        assert (reviewer.states, path.exists()) == (("reverted",), False)
+        await reviewer.press("u", "1")
+        assert (reviewer.states, path.read_text()) == (("edited",), "a = 1\nb = 'mine'\n")
+        await reviewer.press("u", "u")
+        assert reviewer.states == ("edited" if by_review else "new",)
