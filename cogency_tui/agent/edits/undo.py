@@ -18,6 +18,7 @@ from cogency_tui.agent.edits.reverse import Obstacle, Reversal
 from cogency_tui.agent.edits.undo_preview import Plan, Planned, difference, left_out, plan_of, planned
 from cogency_tui.agent.edits.undo_selection import (
     ReversalStep,
+    UndoRecord,
     latest_turn,
     latest_undo,
     left_in,
@@ -25,6 +26,7 @@ from cogency_tui.agent.edits.undo_selection import (
     steps,
     to_undo,
     turn_reverted_by,
+    undo_record,
 )
 from cogency_tui.errors import ConsentError, LossError, UsageError, WorkspaceError
 from cogency_tui.store.blobs import Blobs
@@ -283,6 +285,10 @@ class Undo:
             await in_thread(batch.finish)
             await journal.forget(intent)
         return recorded
+
+    async def record(self, made: Sequence[Edit]) -> UndoRecord:
+        """The record of the edits that `apply` has made."""
+        return undo_record(made, await self._edits())
 
     async def _is_imported(self) -> bool:
         conversation = await (await self._journal.store()).conversation(self._conversation)

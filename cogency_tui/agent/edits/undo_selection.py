@@ -65,10 +65,11 @@ def undo_records(edits: Sequence[Edit], without: Collection[int] = ()) -> list[U
     for edit in edits:
         if edit.tool in (UNDO, REDO, RESTORE) and edit.id not in without:
             calls.setdefault(edit.call, []).append(edit)
-    return [_record(own, edits) for own in calls.values()]
+    return [undo_record(own, edits) for own in calls.values()]
 
 
-def _record(own: Sequence[Edit], edits: Sequence[Edit]) -> UndoRecord:
+def undo_record(own: Sequence[Edit], edits: Sequence[Edit]) -> UndoRecord:
+    """The record of the undo that made its `own` edits, out of all `edits`."""
     last = own[-1]
     undos: Sequence[Edit] = own
     if last.tool == REDO:

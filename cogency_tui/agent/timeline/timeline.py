@@ -16,6 +16,7 @@ from cogency_tui.agent.edits.journal import Journal
 from cogency_tui.agent.edits.prior_contents import Contents
 from cogency_tui.agent.edits.undo import Undo
 from cogency_tui.agent.edits.undo_preview import Plan, difference
+from cogency_tui.agent.edits.undo_selection import UndoRecord
 from cogency_tui.agent.request_messages import messages_of
 from cogency_tui.agent.timeline.loader import CurrentFrame, read_past
 from cogency_tui.agent.timeline.model import Asked, Exchange, Past, PastFile
@@ -191,14 +192,14 @@ class Timeline:
         """
         return await Undo(self._journal, self._conversation).redo()
 
-    async def apply(self, plan: Plan) -> list[Edit]:
-        """Apply a plan of `restore` or `redo` that the user has seen, all or nothing; return the edits that
-        it made.
+    async def apply(self, plan: Plan) -> UndoRecord:
+        """Apply a plan of `restore` or `redo` that the user has seen, all or nothing; return what it did.
 
         Raises:
             WorkspaceError: there is an obstacle, or a file cannot be written.
         """
-        return await Undo(self._journal, self._conversation).apply(plan, for_good=True, agreed=True)
+        undo = Undo(self._journal, self._conversation)
+        return await undo.record(await undo.apply(plan, for_good=True, agreed=True))
 
     def _undo_of(self, past: Past) -> Undo:
         if not past.here:

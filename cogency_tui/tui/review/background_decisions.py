@@ -29,7 +29,7 @@ _UNDONE: dict[ActionKind, str] = {
 }
 _REDONE: dict[ActionKind, str] = {
     "keep": "Kept",
-    "revert": "Reverted again",
+    "revert": "Reverted",
     "edit": "Edit reapplied",
     "comment": "Comment restored",
     "resolve": "Conflict resolved again",
@@ -75,8 +75,7 @@ class Deciding:
             if outcome.conflicts:
                 self._warn(_describe_conflicts(outcome))
             elif report:
-                files = {edit.path for edit in outcome.edits}
-                self._report(f"Reverted {plural(len(files), 'file')} (u undo)")
+                self._report(f"{_with_files('Reverted', outcome)} (u undo)")
             return outcome
 
         self._do(work)
@@ -104,7 +103,7 @@ class Deciding:
         async def work() -> Outcome:
             kind, outcome = await self._review.undo()
             text = "Your version restored" if kind == "keep" and outcome.edits else _UNDONE[kind]
-            text = _restored(outcome, text) if kind == "revert" else text
+            text = _restored(outcome, _with_files(text, outcome)) if kind == "revert" else text
             self._report(f"{text} (U redo)")
             return outcome
 
@@ -117,6 +116,7 @@ class Deciding:
             kind, outcome = await self._review.redo()
             is_restored = kind == "keep" and outcome.edits
             text = _restored(outcome, "Restored again") if is_restored else _REDONE[kind]
+            text = _with_files(text, outcome) if kind == "revert" else text
             self._report(f"{text} (u undo)")
             return outcome
 
@@ -155,6 +155,12 @@ def _describe_conflicts(outcome: Outcome) -> str:
         return f"Conflict: the same lines were edited since in {paths}. Resolve at ≠.{left}"
     reverted = "Partly reverted, except" if outcome.edits else "Not reverted:"
     return f"{reverted} {paths}. Resolve at ≠.{left}"
+
+
+def _with_files(text: str, outcome: Outcome) -> str:
+    """`text` with the number of files that changed, if there are several: one may have changed in part."""
+    files = {edit.path for edit in outcome.edits if edit.kind != "snapshot"}
+    return f"{text} {plural(len(files), 'file')}" if len(files) > 1 else text
 
 
 def _restored(outcome: Outcome, text: str, deleted: str = "Deleted again") -> str:

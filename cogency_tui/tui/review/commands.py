@@ -12,13 +12,12 @@ from cogency_tui.errors import CogencyError
 from cogency_tui.tui.bridge import Bridge
 from cogency_tui.tui.commands_base import FeatureCommands, Handler
 from cogency_tui.tui.display_protocol import Display
-from cogency_tui.tui.kit.number_format import plural
 from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.transcript.call_unit import FileChange
 from cogency_tui.tui.transcript.units import TurnChanges, UserMessage
+from cogency_tui.tui.undo.outcome import describe_undo, symbol_of
 
 if TYPE_CHECKING:
-    from cogency_tui.agent.edits.undo_selection import UndoRecord
     from cogency_tui.agent.review.model import ChangedLines, TurnLines
     from cogency_tui.agent.review.review import Review
     from cogency_tui.tui.review.screen import Jump, ReviewCommand, ReviewScreen
@@ -173,22 +172,12 @@ class ReviewCommands(FeatureCommands):
 def _changes_by_turn(lines: "ChangedLines") -> dict[int, TurnChanges]:
     undos: dict[int, list[str]] = {}
     for undo in lines.undos:
-        undos.setdefault(undo.after, []).append(describe_undo(undo))
+        undos.setdefault(undo.after, []).append(f"{symbol_of(undo)} {describe_undo(undo)}")
     nothing = TurnChanges("", [])
     made = {turn: _turn_changes(own) for turn, own in lines.turns.items()}
     return made | {
         turn: msgspec.structs.replace(made.get(turn, nothing), undos=texts) for turn, texts in undos.items()
     }
-
-
-def describe_undo(undo: "UndoRecord") -> str:
-    """`↶ Reverted turn 3: 2 files`."""
-    files = plural(undo.files, "file") if undo.files else "no files changed"
-    if undo.tool == "redo":
-        return f"↷ Reapplied turn {undo.turn}: {files}" if undo.turn else f"↷ Reversed a restore: {files}"
-    if not undo.turn:
-        return f"↶ Restored {plural(undo.files, 'file')}"
-    return f"↶ Reverted turn {undo.turn}: {files}"
 
 
 def _turn_changes(lines: "TurnLines") -> TurnChanges:

@@ -31,6 +31,7 @@ from cogency_tui.tui.timeline.past_units import Scrubbing
 from cogency_tui.tui.timeline.slider import FactLine, Slider
 from cogency_tui.tui.transcript.document import prepare
 from cogency_tui.tui.transcript.view import TranscriptView
+from cogency_tui.tui.undo.outcome import describe_undo
 from cogency_tui.tui.undo.screen import UndoScreen
 
 
@@ -210,14 +211,14 @@ class TimelineScreen(AnsweringScreen[ChosenMoment | TimelineCommand | None]):
         if (past := self._past) is not None and self._ready():
             index = self._index
             title = f"Restore files to event {index + 1:,}"
-            self._do(partial(self._timeline.restore, past, index), title, "Restored {} (u undo).")
+            self._do(partial(self._timeline.restore, past, index), title, "u undo")
 
     def action_unrestore(self) -> None:
         """Preview the undo of the last restore, and apply it on the user's confirmation."""
         if self._past is not None and self._ready():
-            self._do(self._timeline.redo, "", "Restore undone: {} (/undo).")
+            self._do(self._timeline.redo, "", "/undo reverts")
 
-    def _do(self, planned: Callable[[], Awaitable[Plan]], title: str, message: str) -> None:
+    def _do(self, planned: Callable[[], Awaitable[Plan]], title: str, back: str) -> None:
         async def work() -> None:
             try:
                 plan = await app_of(self).push_screen_wait(UndoScreen(await planned(), title))
@@ -227,7 +228,7 @@ class TimelineScreen(AnsweringScreen[ChosenMoment | TimelineCommand | None]):
             except CogencyError as exc:
                 self._complain(exc)
                 return
-            self.notify(message.format(plural(len(done), "change")), markup=False)
+            self.notify(f"{describe_undo(done)} ({back})", markup=False)
             self.reload()
 
         self.run_worker(work, group="timeline-restore", exclusive=True)

@@ -9,8 +9,8 @@ from textual.screen import Screen
 from cogency_tui.errors import CogencyError
 from cogency_tui.tui.bridge import Bridge
 from cogency_tui.tui.commands_base import FeatureCommands, Handler
-from cogency_tui.tui.kit.number_format import plural
 from cogency_tui.tui.kit.typed_app import app_of
+from cogency_tui.tui.undo.outcome import describe_undo
 
 if TYPE_CHECKING:
     from cogency_tui.agent.edits.undo_preview import Plan
@@ -47,11 +47,9 @@ class UndoCommands(FeatureCommands):
             chosen = await preview(self._screen, plan, prompt=await undo.prompt(plan.turn))
             if chosen is None:
                 return
-            done = await undo.apply(chosen, for_good=True, agreed=True)
+            done = await undo.record(await undo.apply(chosen, for_good=True, agreed=True))
         except CogencyError as exc:
             self.complain(exc)
             return
         self._changed()
-        verb, back = ("Reapplied", "/undo reverts") if redo else ("Reverted", "/redo reapplies")
-        changes = f"{plural(len(done), 'change')}{f' from turn {plan.turn}' if plan.turn else ''}"
-        self.say(f"{verb} {changes}. {back} {'it' if len(done) == 1 else 'them'}.")
+        self.say(f"{describe_undo(done)} ({'/undo reverts' if redo else '/redo reapplies'})")

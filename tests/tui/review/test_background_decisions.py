@@ -137,7 +137,11 @@ async def test_a_file_a_turn_and_picked_hunks_are_reverted(three: Reviewer, proj
     await three.press("u", "T")
     assert read(project) == LINES
     assert not (project / "pad.py").exists()
-    assert "2 files" in told(three.pilot)
+    assert told(three.pilot) == "Reverted 2 files (u undo)"
+    await three.press("u")
+    assert told(three.pilot) == "Restored 2 files (U redo)"
+    await three.press("U")
+    assert told(three.pilot) == "Reverted 2 files (u undo)"
     await three.press("u")
     assert read(project) == changed(5, 20, 35)
     assert read(project, "pad.py") == "pad = 1\n"

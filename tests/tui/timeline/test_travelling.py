@@ -124,7 +124,7 @@ async def test_r_restores_the_files_after_it_was_shown_and_u_takes_that_back(
         await timeline.press("y")
         await timeline.until(lambda: here(project, "x = 1\n"))
         assert not (project / "notes.md").exists()
-        await timeline.until(lambda: "Restored 2 changes (u undo)." in told(timeline.pilot))
+        await timeline.until(lambda: told(timeline.pilot) == "Restored 2 files (u undo)")
         await timeline.settled()
 
         await timeline.pilot.press("u")

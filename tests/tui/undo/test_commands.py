@@ -76,11 +76,11 @@ async def test_a_turn_is_taken_back_and_brought_back(project: Path) -> None:
         await until(pilot, lambda: "Reverted" in told(pilot))
         assert (project / "notes.txt").read_text() == "one\ntwo\nthree\nfour\n5\n"
         assert not (project / "made.txt").exists()
-        assert told(pilot) == "Reverted 2 changes from turn 1. /redo reapplies them."
+        assert told(pilot) == "Reverted turn 1: 2 files (/redo reapplies)"
         screen = await undo_screen(pilot, "/redo")
         assert "Reapply the changes from turn 1  2 files · go" in shown(screen.query_one("#undo-title"))
         await pilot.press("y")
-        await until(pilot, lambda: "Reapplied 2 changes from turn 1." in told(pilot))
+        await until(pilot, lambda: told(pilot) == "Reapplied turn 1: 2 files (/undo reverts)")
     assert (project / "notes.txt").read_text() == "one\nTWO\nthree\nfour\n5\n"
     assert (project / "made.txt").read_text() == "made\n"
 
@@ -176,7 +176,7 @@ async def test_the_title_names_the_turn_also_if_later_ones_changed_nothing(proje
             screen = await undo_screen(pilot, "/undo")
             assert f"Revert the changes from {title}" in shown(screen.query_one("#undo-title"))
             await pilot.press("y")
-            await until(pilot, lambda turn=title[:6]: f"from {turn}" in told(pilot))
+            await until(pilot, lambda turn=title[:6]: f"Reverted {turn}: 1 file (" in told(pilot))
     assert (project / "notes.txt").read_text() == "one\ntwo\n"
 
 
