@@ -17,12 +17,12 @@ from cogency_tui.tui.conversation.fork import Fork, Forking, ordinal
 from cogency_tui.tui.conversation.pane import ConversationPane
 from cogency_tui.tui.conversation.view import Conversation
 from cogency_tui.tui.display_protocol import Display
-from cogency_tui.tui.kit.number_format import plural
 from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.prompt.prompt import Prompt
 from cogency_tui.tui.transcript.document import prepare
 from cogency_tui.tui.transcript.unit_text import answers_of_turn
 from cogency_tui.tui.transcript.units import Transcript, UserMessage
+from cogency_tui.tui.undo.outcome import describe_undo
 
 if TYPE_CHECKING:
     from cogency_tui.agent.edits.undo_preview import Plan
@@ -103,7 +103,11 @@ class ConversationCommands(FeatureCommands):
         if not (turns := turns_of(self._display.transcript)):
             return
         files = FilesBefore(self._bridge.agent.timeline(conversation_id))
-        screen = RewindScreen(turns, lambda unit: files.plan(ordinal(units, unit)))
+        screen = RewindScreen(
+            turns,
+            lambda unit: files.plan(ordinal(units, unit)),
+            lambda plan: self._preview(plan, "Restore files to before this message"),
+        )
         choice = await app_of(self._screen).push_screen_wait(screen)
         if choice is not None and self.idle():
             await self._go_back(files, choice)
@@ -112,27 +116,17 @@ class ConversationCommands(FeatureCommands):
         """Restore the files first: the edits after the message belong to the conversation that is left."""
         restored = ""
         if choice.plan is not None:
-            if (plan := await self._confirmed(choice.plan)) is None:
-                return
             try:
-                await files.restore(plan)
+                restored = describe_undo(await files.restore(choice.plan))
             except CogencyError as exc:
                 self.complain(exc)
                 return
             self._moved()
-            restored = plural(len(plan.changes), "file")
         if choice.conversation:
-            undo = "/redo in the original undoes the restore"
-            report = f"Forked and restored {restored} ({undo})." if restored else ""
+            report = f"Forked. {restored} (/redo in the original reapplies)" if restored else ""
             await self.fork(unit=choice.unit, report=report)
         elif restored:
-            self.say(f"Restored {restored} (/redo undoes this).")
-
-    async def _confirmed(self, plan: "Plan") -> "Plan | None":
-        """The plan to apply: one that does not restore every file is shown to the user first."""
-        if not plan.deviations:
-            return plan
-        return await self._preview(plan, "Restore files to before this message")
+            self.say(f"{restored} (/redo reapplies)")
 
     def list_turns(self, _argument: str = "") -> None:
         """List the turns, and go to the one that the user chooses."""

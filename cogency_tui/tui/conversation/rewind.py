@@ -1,6 +1,7 @@
 """Rewinding to one of the user's messages: the conversation, the files, or both.
 
-Files are restored as from the timeline: by an edit, which can itself be undone.
+Files are restored as from the timeline: once the user has seen what changes, by an edit, which can itself be
+undone.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
@@ -24,6 +25,7 @@ from cogency_tui.tui.theme_styles import ThemeStyles
 
 if TYPE_CHECKING:
     from cogency_tui.agent.edits.undo_preview import Plan, Planned
+    from cogency_tui.agent.edits.undo_selection import UndoRecord
     from cogency_tui.agent.timeline.model import Past
     from cogency_tui.agent.timeline.timeline import Timeline
 
@@ -55,18 +57,18 @@ class FilesBefore:
         except UsageError:
             return None
 
-    async def restore(self, plan: "Plan") -> None:
-        """Apply a plan.
+    async def restore(self, plan: "Plan") -> "UndoRecord":
+        """Apply a plan; return what it did.
 
         Raises:
             CogencyError: a file cannot be written, or has changed meanwhile.
         """
-        await self._timeline.apply(plan)
+        return await self._timeline.apply(plan)
 
 
 class Rewind(NamedTuple):
     """The user's choice: back to before the message that is `unit`, with the `conversation`, and with the
-    files of `plan`, if there is one."""
+    files of `plan`, if there is one, as the user has confirmed it."""
 
     unit: int
     conversation: bool
@@ -74,21 +76,28 @@ class Rewind(NamedTuple):
 
 
 class RewindScreen(ListDialog["Rewind | None", Turn]):
-    """Lists `turns`, with the newest selected; `plan` plans to restore the files before a turn's message."""
+    """Lists `turns`, with the newest selected. `plan` plans to restore the files before a turn's message, and
+    `preview` returns what of a plan the user confirms."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "go(True, False)", "Fork here", id="rewind.conversation"),
-        Binding("f", "go(False, True)", "Restore files", id="rewind.files"),
-        Binding("b", "go(True, True)", "Fork and restore files", id="rewind.both"),
+        Binding("enter", "fork", "Fork here", id="rewind.conversation"),
+        Binding("f", "restore(False)", "Preview restored files", id="rewind.files"),
+        Binding("b", "restore(True)", "Fork and preview restored files", id="rewind.both"),
         Binding("escape,q", "close", "Close", id="rewind.close"),
         *list_keys("rewind"),
     ]
 
-    def __init__(self, turns: Sequence[Turn], plan: Callable[[int], Awaitable["Plan | None"]]) -> None:
+    def __init__(
+        self,
+        turns: Sequence[Turn],
+        plan: Callable[[int], Awaitable["Plan | None"]],
+        preview: Callable[["Plan"], Awaitable["Plan | None"]],
+    ) -> None:
         rows: SelectList[Turn] = SelectList(self._draw_row, attrgetter("unit"), id="rewind-list")
         super().__init__("rewind", "Rewind to a message", rows, Note(self._draw_note, id="rewind-note"))
         self._turns = turns
         self._plan = plan
+        self._preview = preview
         self._plans: dict[int, Plan | str | None] = {}
         """By unit: the plan, or the error in place of it."""
         self._now = time()
@@ -99,9 +108,9 @@ class RewindScreen(ListDialog["Rewind | None", Turn]):
         await self.moved()
 
     def choices(self) -> list[Choice]:
-        files: list[Choice] = [("f", "restore files", "go(False, True)"), ("b", "both", "go(True, True)")]
+        files: list[Choice] = [("f", "restore files…", "restore(False)"), ("b", "both…", "restore(True)")]
         return [
-            ("enter", "fork here", "go(True, False)"),
+            ("enter", "fork here", "fork"),
             *(files if self._restorable() else []),
             ("escape", "close", "close"),
         ]
@@ -119,13 +128,23 @@ class RewindScreen(ListDialog["Rewind | None", Turn]):
         await self.moved()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        if action == "go" and parameters[1:] == (True,):
+        if action == "restore":
             return self._restorable() is not None
         return super().check_action(action, parameters)
 
-    def action_go(self, conversation: bool, files: bool) -> None:
+    def action_fork(self) -> None:
         if (turn := self.rows.row) is not None:
-            self.dismiss(Rewind(turn.unit, conversation, self._restorable() if files else None))
+            self.dismiss(Rewind(turn.unit, True, None))
+
+    def action_restore(self, conversation: bool) -> None:
+        """Show what happens to the files, and go back once the user has confirmed it."""
+        turn, plan = self.rows.row, self._restorable()
+        if turn is not None and plan is not None:
+            self.run_worker(self._restore(turn.unit, conversation, plan), group="rewind-preview")
+
+    async def _restore(self, unit: int, conversation: bool, plan: "Plan") -> None:
+        if (confirmed := await self._preview(plan)) is not None:
+            self.dismiss(Rewind(unit, conversation, confirmed))
 
     async def _read(self, unit: int) -> None:
         try:
@@ -166,16 +185,12 @@ class RewindScreen(ListDialog["Rewind | None", Turn]):
         if reason := _blocked(plan):
             return f"files cannot be restored: {reason}", [], "bad"
         assert not isinstance(plan, str)
-        if not plan.changes:
-            count = plural(len(plan.deviations), "file")
-            return (
-                f"f previews {count} that changed since",
-                [one_line(each.path) for each in plan.deviations],
-                "edit",
-            )
-        differing = len(plan.deviations)
-        also = f", and previews {differing} that changed since" if differing else ""
-        return f"f restores {plural(len(plan.changes), 'file')}{also}", [*map(_name, plan.changes)], "text"
+        changing = {each.change.path for each in plan.changes}
+        others = [
+            f"{one_line(each.path)} (changed since)" for each in plan.deviations if each.path not in changing
+        ]
+        names = [*map(_name, plan.changes), *others]
+        return f"f previews {plural(len(names), 'file')}", names, "edit" if others else "text"
 
 
 def _blocked(plan: "Plan | str") -> str:

@@ -61,6 +61,13 @@ async def noted(pilot: Pilot[Any], screen: RewindScreen, text: str) -> None:
     await until(pilot, lambda: screen.note is not None and text in shown(screen.note))
 
 
+async def previewed(pilot: Pilot[Any]) -> UndoScreen:
+    await until(pilot, lambda: isinstance(pilot.app.screen, UndoScreen))
+    screen = pilot.app.screen
+    assert isinstance(screen, UndoScreen)
+    return screen
+
+
 async def test_the_conversation_goes_back_and_the_message_is_in_the_prompt(project: Path) -> None:
     async with talked(project) as pilot:
         before = main_of(pilot).bridge.conversation_id
@@ -68,7 +75,7 @@ async def test_the_conversation_goes_back_and_the_message_is_in_the_prompt(proje
         assert screen.rows.row is not None
         assert screen.rows.row.text == "write b", "the newest is selected"
         assert [turn.text for turn in screen.rows.rows] == ["greet me", "change a", "write b"]
-        assert ("enter", "fork here", "go(True, False)") in screen.choices()
+        assert ("enter", "fork here", "fork") in screen.choices()
         await pilot.press("up", "enter")
         await until(pilot, lambda: prompt_of(pilot).text == "change a")
         await until(pilot, lambda: main_of(pilot).bridge.conversation_id not in (before, None))
@@ -85,10 +92,16 @@ async def test_the_files_go_back_and_redo_brings_them_again(project: Path) -> No
         await noted(
             pilot,
             screen,
-            "Enter forks before this message; f restores 2 files: a.py, b.py (deleted)",
+            "Enter forks before this message; f previews 2 files: a.py, b.py (deleted)",
         )
         await pilot.press("f")
-        await until(pilot, lambda: "Restored 2 files" in told(pilot))
+        preview = await previewed(pilot)
+        await until(pilot, lambda: "b.py" in shown(preview.query_one(DialogBody)))
+        assert (project / "a.py").read_text() == "x = 2\n", "it is shown before it is done"
+        assert (project / "b.py").exists()
+        await pilot.press("y")
+        await until(pilot, lambda: told(pilot) == "Restored 2 files (/redo reapplies)")
+        await until(pilot, lambda: "↶ Restored 2 files" in shown(conversation_of(pilot)))
         assert (project / "a.py").read_text() == "x = 1\n"
         assert not (project / "b.py").exists()
         assert "Written." in shown(conversation_of(pilot))
@@ -143,11 +156,15 @@ async def test_what_was_undone_before_a_message_stays_undone(project: Path) -> N
 async def test_both_go_back(project: Path) -> None:
     async with talked(project) as pilot:
         screen = await opened(pilot)
-        await noted(pilot, screen, "f restores 1 file: b.py (deleted)")
+        await noted(pilot, screen, "f previews 1 file: b.py (deleted)")
         await pilot.press("b")
+        await previewed(pilot)
+        await pilot.press("y")
         await until(pilot, lambda: prompt_of(pilot).text == "write b")
         assert not (project / "b.py").exists()
-        await until(pilot, lambda: "restored 1 file" in told(pilot))
+        await until(
+            pilot, lambda: "Forked. Reverted turn 3: 1 file (/redo in the original reapplies)" in told(pilot)
+        )
         await until(pilot, lambda: "Changed." in shown(conversation_of(pilot)))
 
 
@@ -158,7 +175,7 @@ async def test_as_many_files_are_named_as_there_is_room_for(project: Path) -> No
         await send(pilot, "write them")
         await finished(pilot)
         screen = await opened(pilot)
-        await noted(pilot, screen, "f restores 9")
+        await noted(pilot, screen, "f previews 9")
         note = " ".join(shown(screen.note).split()) if screen.note else ""
         assert note.endswith("page_1.py (deleted) and 7 more")
     await agent.close()
@@ -168,15 +185,14 @@ async def test_a_file_changed_since_is_previewed_and_does_not_block_the_others(p
     async with talked(project) as pilot:
         (project / "b.py").write_text("y = 3\nmine = 1\n")
         screen = await opened(pilot)
-        await noted(pilot, screen, "f previews 1 file that changed since: b.py")
+        await noted(pilot, screen, "f previews 1 file: b.py (changed since)")
         await pilot.press("up")
-        await noted(pilot, screen, "f restores 1 file, and previews 1 that changed since: a.py")
+        await noted(pilot, screen, "f previews 2 files: a.py, b.py (changed since)")
         await pilot.press("f")
-        await until(pilot, lambda: isinstance(pilot.app.screen, UndoScreen))
-        preview = pilot.app.screen
+        preview = await previewed(pilot)
         await until(pilot, lambda: "✗ b.py" in shown(preview.query_one(DialogBody)))
         await pilot.press("y")
-        await until(pilot, lambda: "Restored 1 file (/redo undoes this)." in told(pilot))
+        await until(pilot, lambda: told(pilot) == "Reverted turn 2: 1 file (/redo reapplies)")
         assert (project / "a.py").read_text() == "x = 1\n"
         assert (project / "b.py").read_text() == "y = 3\nmine = 1\n"
 
@@ -188,7 +204,9 @@ async def test_nothing_goes_back_if_the_preview_is_canceled(project: Path) -> No
         screen = await opened(pilot)
         await noted(pilot, screen, "f previews 1 file")
         await pilot.press("b")
-        await until(pilot, lambda: isinstance(pilot.app.screen, UndoScreen))
+        await previewed(pilot)
+        await pilot.press("escape")
+        await until(pilot, lambda: pilot.app.screen is screen)
         await pilot.press("escape")
         await until(pilot, lambda: pilot.app.screen is main_of(pilot))
         assert main_of(pilot).bridge.conversation_id == before
