@@ -8,6 +8,7 @@ a removed line that begins with `--` is not taken for a header; where they are w
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from cogency_tui.workspace.diff_rows import HunkRows
 
@@ -56,9 +57,19 @@ DiffPart = FileHead | ParsedHunk | DiffNotes
 def parse_unified(text: str, *, bare: bool = False) -> list[DiffPart]:
     """The parts of `text` in order. With `bare`, lines with signs need no header, or no right one."""
     lines = text.removesuffix("\n").split("\n")
-    if not any(line.startswith("@@") for line in lines):
+    if not any(line.startswith("@@") for line in lines) and not _names_empty_file(lines):
         return [_bare_hunk(lines) if bare and _is_signed(lines) else DiffNotes(lines)]
     return _Reader(lines, bare=bare).read()
+
+
+def _names_empty_file(lines: Sequence[str]) -> bool:
+    """Return whether a file without lines is created or deleted, which has a header only."""
+    pairs = pairwise(lines)
+    return any(
+        _ABSENT in (old[4:], new[4:])
+        for old, new in pairs
+        if old.startswith("--- ") and new.startswith("+++ ")
+    )
 
 
 def _is_signed(lines: Sequence[str]) -> bool:

@@ -52,6 +52,12 @@ def test_files_hunks_and_notes_are_read_in_order() -> None:
     assert [*hunks(new)[0].rows] == [Row("added", None, 1, "x")]
 
 
+def test_a_file_without_lines_has_a_head() -> None:
+    created, deleted = "--- /dev/null\n+++ b/x\n", "--- a/y\n+++ /dev/null\n"
+    assert parse_unified(created) == [FileHead("", "x")]
+    assert parse_unified(created + deleted) == [FileHead("", "x"), FileHead("y", "")]
+
+
 def test_words_that_differ_are_found_between_versions_of_a_line() -> None:
     first, second = hunks(parse_unified(TWO))[:2]
     removed, added = first.rows[0], first.rows[1]

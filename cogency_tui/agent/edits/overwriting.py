@@ -19,6 +19,7 @@ from cogency_tui.store.edit_records import ABSENT, Edit, FileChange, Undone, Ver
 from cogency_tui.workspace.diff import LineCounts, count
 
 _CHANGED = "changed outside this conversation since"
+_REMOVED = "deleted or renamed outside this conversation since"
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,8 +153,9 @@ def _deviations(
         if there.equals(goal.then) or not (goal.then.known or reason):
             continue
         lost = count(difference(FileChange(goal.today, goal.left, now), blobs))
-        reason = reason or goal.reason or unreachable.get(goal.path) or _CHANGED
-        yield Deviation(goal.path, reason, lost, goal.path in lasting)
+        is_missing = now.kind == "absent"
+        reason = unreachable.get(goal.path) or reason or goal.reason or (_REMOVED if is_missing else _CHANGED)
+        yield Deviation(goal.path, reason, lost, goal.path in lasting, is_missing=is_missing)
     for path, reason in obstacles.items():
         yield Deviation(path, reason, LineCounts(0, 0), is_restorable=False)
 

@@ -36,13 +36,14 @@ class Deviation:
     """A file that a plan leaves in another state than the one to restore, and the `reason`.
 
     `lost` counts the lines that others changed in it since the conversation's last edit. `is_restorable`: the
-    state can be restored at the cost of these.
+    state can be restored at the cost of these. `is_missing`: the file is not there now.
     """
 
     path: str
     reason: str
     lost: LineCounts
     is_restorable: bool
+    is_missing: bool = False
 
 
 @dataclass(frozen=True, slots=True)

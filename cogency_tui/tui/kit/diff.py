@@ -161,7 +161,8 @@ class _HunkSource:
 
 def draw_file_head(head: FileHead, width: int, styles: ThemeStyles) -> Line:
     """Draw the name of a file and its counts of lines."""
-    counts = counted(head.added, head.removed)
+    fate = "created" if not head.old else "" if head.new else "deleted"
+    counts = "  ".join(filter(None, (counted(head.added, head.removed), fate)))
     path = _fit_name(head, max(1, width - cells(counts) - 4))
     left = [
         Segment(f" {path}", styles("text", "raised", "bold")),

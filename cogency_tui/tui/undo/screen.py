@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from cogency_tui.agent.edits.undo_preview import Deviation, Plan
 
 _VERBS = {"undo": "Revert", "redo": "Reapply"}
+_DONE = {"Revert": "reverted", "Reapply": "reapplied"}
 
 
 class UndoScreen(ReadingScreen["Plan"]):
@@ -47,6 +48,7 @@ class UndoScreen(ReadingScreen["Plan"]):
         super().__init__()
         self._plan = plan
         self._title = title or _describe(plan)
+        self._verb = "Restore" if title else _VERBS.get(plan.tool, "Apply")
         self._prompt = prompt
 
     def compose(self) -> ComposeResult:
@@ -58,8 +60,8 @@ class UndoScreen(ReadingScreen["Plan"]):
         )
 
     def on_mount(self) -> None:
-        count = len(self._plan.changes)
-        facts = [plural(count, "file") if count else "", one_line(self._prompt)]
+        counts = (len(self._plan.changes), "file"), (len(self._blocked), "conflict")
+        facts = [*(plural(count, noun) for count, noun in counts if count), one_line(self._prompt)]
         self.query_one(DialogTitle).state(" · ".join(filter(None, facts)))
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
@@ -70,9 +72,11 @@ class UndoScreen(ReadingScreen["Plan"]):
 
     @property
     def _is_applicable(self) -> bool:
-        """True if the plan does anything without overwriting."""
-        plan = self._plan.unobstructed
-        return bool(plan.changes or plan.unchanged)
+        """True if the plan does anything without overwriting. An undo that finds nothing in the files is
+        recorded at least, so that the next one goes further back.
+        """
+        plan = self._plan
+        return bool(plan.changes or (plan.unchanged and self._verb in _DONE and not self._blocked))
 
     def action_accept(self) -> None:
         self.dismiss(self._plan.unobstructed)
@@ -98,6 +102,12 @@ class UndoScreen(ReadingScreen["Plan"]):
             self.action_close()
 
     @property
+    def _blocked(self) -> "list[Deviation]":
+        """The files in which nothing is restored without overwriting."""
+        changed = {each.change.path for each in self._plan.changes}
+        return [each for each in self._plan.deviations if each.path not in changed]
+
+    @property
     def _overwritten(self) -> "list[Deviation]":
         return [each for each in self._plan.deviations if each.is_restorable]
 
@@ -112,11 +122,8 @@ class UndoScreen(ReadingScreen["Plan"]):
         return [*choices, ("n" if choices else "escape", label, "close")]
 
     def _accept_label(self) -> str:
-        """The label of applying the plan, with the number of files if that is not all."""
-        if not self._plan.obstacles:
-            return "apply"
-        verb = _VERBS.get(self._plan.tool, "apply").lower()
-        return f"{verb} {plural(len(self._plan.changes), 'file')}"
+        count = len(self._plan.changes)
+        return f"{self._verb.lower()} {plural(count, 'file')}" if count else f"mark as {_DONE[self._verb]}"
 
     def _question(self) -> str:
         """The question before overwriting, which names what is lost."""
@@ -144,13 +151,12 @@ class UndoScreen(ReadingScreen["Plan"]):
         from cogency_tui.agent.edits.undo_preview import left_out
 
         plan = self._plan
-        merged = {each.change.path for each in plan.changes}
+        blocked = self._blocked
         lines: list[Line] = [BLANK] if plan.deviations else []
         for each in plan.deviations:
-            role, text = ("edit", _staying(each)) if each.path in merged else ("bad", _blocked(each))
+            role, text = ("bad", self._obstacle(each)) if each in blocked else ("edit", _staying(each))
             lines += wrap([Segment(text, styles(role))], width)
-        for change in plan.unchanged:
-            text = f"{one_line(change.path)}: these changes are no longer in the file."
+        if text := self._nothing_to_do():
             lines += [BLANK, *wrap([Segment(text, styles("dim"))], width)]
         for path in plan.for_good:
             text = f"{one_line(path)} is too large to save; its current content will be lost."
@@ -159,21 +165,32 @@ class UndoScreen(ReadingScreen["Plan"]):
             lines += [BLANK, *wrap([Segment(reveal(left_out(plan.left)), styles("dim"))], width)]
         return lines
 
+    def _obstacle(self, file: "Deviation") -> str:
+        """Why a file is not restored, and what overwriting it would do."""
+        effect = f" Overwriting loses {counted(*file.lost)}." if file.is_restorable and any(file.lost) else ""
+        if file.is_missing:
+            effect = " Overwriting creates it again." if file.is_restorable else ""
+        return f"✗ {one_line(file.path)}: {reveal(file.reason)}.{effect}"
+
+    def _nothing_to_do(self) -> str:
+        """The files that no longer contain the changes, so that there is nothing to do in them."""
+        others = {each.path for each in self._plan.deviations}
+        paths = [one_line(each.path) for each in self._plan.unchanged if each.path not in others]
+        if not (self._is_applicable or others):
+            return "Files already match this point."
+        nothing = f"Nothing to {self._verb.lower()} in {', '.join(paths)}"
+        return f"{nothing}: the changes are no longer there." if paths else ""
+
 
 def _staying(file: "Deviation") -> str:
     """Why a file is restored only in part."""
     return f"≠ {_with_lost(file)}: {reveal(file.reason)}; that change remains."
 
 
-def _blocked(file: "Deviation") -> str:
-    """Why a file is not restored, and what overwriting it would lose."""
-    loses = f" Overwriting loses {counted(*file.lost)}." if file.is_restorable and any(file.lost) else ""
-    return f"✗ {one_line(file.path)}: {reveal(file.reason)}.{loses}"
-
-
 def _with_lost(file: "Deviation") -> str:
     """The path of a file, and the number of lines that others changed in it."""
-    return one_line(file.path) + (f" ({counted(*file.lost)})" if any(file.lost) else "")
+    is_counted = any(file.lost) and not file.is_missing
+    return one_line(file.path) + (f" ({counted(*file.lost)})" if is_counted else "")
 
 
 def _describe(plan: "Plan") -> str:

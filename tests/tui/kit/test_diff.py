@@ -55,7 +55,7 @@ def test_several_files_are_told_apart_by_their_heads() -> None:
     lines = texts(draw_diff(TWO, 50, INKS))
 
     assert lines[0] == " src/a.py  +2 −2"
-    assert lines[-3:] == ["", " README.md  +1", " 1 + # Shop"]
+    assert lines[-3:] == ["", " README.md  +1  created", " 1 + # Shop"]
     assert not any(line.startswith(("---", "+++", "@@")) for line in lines)
 
 

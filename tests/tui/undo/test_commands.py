@@ -151,6 +151,31 @@ async def test_a_conflict_does_not_block_the_other_files_and_can_be_overwritten(
         await until(pilot, lambda: (project / "notes.txt").read_text() == "one\nmine\n")
 
 
+async def test_only_what_can_be_done_is_offered(project: Path) -> None:
+    for name in ("a.txt", "b.txt"):
+        (project / name).write_text("one\ntwo\n")
+    edits = [block("edit", file=name, old="two", new="TWO") for name in ("a.txt", "b.txt")]
+    async with working(project, *edits, "Done.") as pilot:
+        await send(pilot, "go")
+        await finished(pilot)
+        (project / "a.txt").write_text("one\ntwo\n")
+        (project / "b.txt").unlink()
+        screen = await undo_screen(pilot, "/undo")
+        body = shown(screen.query_one(DialogBody))
+        assert "✗ b.txt: it has been deleted or renamed since. Overwriting creates it again." in body
+        assert "Nothing to revert in a.txt" in body
+        assert "1 conflict · go" in shown(screen.query_one("#undo-title"))
+        assert shown(screen.query_one(Choices)).split() == ["o", "overwrite", "1", "file", "n", "cancel"]
+        await pilot.press("y", "escape")
+        await until(pilot, lambda: pilot.app.screen is main_of(pilot))
+
+        (project / "b.txt").mkdir()
+        (project / "b.txt/mine").touch()
+        screen = await undo_screen(pilot, "/undo")
+        assert "✗ b.txt: a directory is there now." in shown(screen.query_one(DialogBody))
+        assert shown(screen.query_one(Choices)).split() == ["Esc", "close"]
+
+
 async def test_a_change_that_is_gone_is_said_to_be(project: Path) -> None:
     (project / "notes.txt").write_text("one\ntwo\n")
     edit = block("edit", file="notes.txt", old="two", new="TWO")
@@ -160,7 +185,8 @@ async def test_a_change_that_is_gone_is_said_to_be(project: Path) -> None:
         (project / "notes.txt").write_text("one\ntwo\n")
         screen = await undo_screen(pilot, "/undo")
         body = shown(screen.query_one(DialogBody))
-        assert "notes.txt: these changes are no longer in the file." in body
+        assert "Nothing to revert in notes.txt: the changes are no longer there." in body
+        assert "y mark as reverted" in shown(screen.query_one(Choices))
         await pilot.press("y")
         await until(pilot, lambda: "↶ Reverted turn 1: no files changed" in shown(conversation_of(pilot)))
 
