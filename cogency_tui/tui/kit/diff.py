@@ -87,6 +87,8 @@ class DiffLayout:
                     yield Fixed(self._draw_gap(part))
                     yield self._draw_rows(part, path)
                 case DiffNotes():
+                    # Below other files it is about the next one.
+                    yield Fixed([BLANK] if self._headed and place else [])
                     yield self._draw_notes(part)
 
     def _draw_head(self, head: FileHead, *, first: bool) -> list[Line]:
