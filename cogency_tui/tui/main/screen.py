@@ -319,6 +319,7 @@ class MainScreen(PartialScreen[None]):
 
     def on_bridge_progressed(self, event: Bridge.Progressed) -> None:
         self._features.subagents.progress(event.conversation_id)
+        self._features.review.progress()
 
     async def on_bridge_compacted(self) -> None:
         await self._features.cost.remeasure()

@@ -37,6 +37,7 @@ class ReviewCommands(FeatureCommands):
         """The turns whose changes are counted."""
         self._net: Mapping[str, LineCounts] = {}
         """The differences on the disk that are shown."""
+        self._is_counting = self._is_outdated = False
 
     def handlers(self) -> dict[str, Handler]:
         return {"review": self.open}
@@ -56,8 +57,39 @@ class ReviewCommands(FeatureCommands):
 
     def refresh(self) -> None:
         """Refresh an open review."""
+        self._is_outdated = True
         if self._shown is not None and self._shown.is_mounted:
             self._shown.reload()
+
+    def progress(self) -> None:
+        """Show what a sub-agent has changed so far: its results are not in the conversation."""
+        self.refresh()
+        if not self._is_counting:
+            self._is_counting = True
+            self._screen.run_worker(self._count_running_turn, group="changed-files-so-far")
+
+    async def _count_running_turn(self) -> None:
+        try:
+            while self._is_outdated and self._bridge.working:
+                self._is_outdated = False
+                await self._count_so_far(self._bridge.conversation_id)
+        finally:
+            self._is_counting = False
+
+    async def _count_so_far(self, conversation_id: str | None) -> None:
+        if conversation_id is None:
+            return
+        review = self._review_of(conversation_id)
+        try:
+            await review.lines_of_last_turn()
+            net = await review.net_lines()
+        except CogencyError:
+            # The error is reported when the user opens the review.
+            return
+        # A result that has come since counts itself.
+        is_current = not self._is_outdated and self._bridge.conversation_id == conversation_id
+        if is_current and net != self._net:
+            self._show(net, {})
 
     def work(self) -> None:
         """Update an open review when a turn begins or ends; else count the changes of one that has ended."""
