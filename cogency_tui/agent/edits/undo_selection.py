@@ -175,18 +175,29 @@ def _single_steps(
     files. Those of `undoes` count as undone by it.
     """
     own = {edit.id: _single_step(edit, edit.path) for edit in chosen}
-    renamed = renames(edits)
+    renamed, absent = renames(edits), _absent(edits)
     names: dict[str, str] = {}
     for edit in reversed(edits):
         if edit.id not in own:
             for old, new in reversed(renamed.get(edit.id, ())):
                 names[old] = names.pop(new, new)
             continue
-        step = own[edit.id] = _single_step(edit, names.get(edit.path, edit.path))
+        now = names.get(edit.path, edit.path)
+        # What was renamed, and is gone as well, was another file, created after this deletion.
+        is_other = edit.after.kind == "absent" and now in absent
+        step = own[edit.id] = _single_step(edit, edit.path if is_other else now)
         if edit.old_path:
             names.pop(edit.path, None)
             names[edit.old_path] = step.change.old_path or step.change.path
     return [step if id in undoes else replace(step, undoes=()) for id, step in own.items()]
+
+
+def _absent(edits: Iterable[Edit]) -> set[str]:
+    """The paths at which these edits have left no file."""
+    there: dict[str, bool] = {}
+    for edit in edits:
+        there |= {edit.old_path: False, edit.path: edit.after.kind != "absent"}
+    return {path for path, is_there in there.items() if path and not is_there}
 
 
 def _single_step(edit: Edit, now: str) -> ReversalStep:

@@ -7,7 +7,7 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from cogency_tui.agent.edits.file_history import agents_histories, by_file, change_of, histories
@@ -24,6 +24,10 @@ pytestmark = pytest.mark.exhaustive
 NAMES = ["a", "b", "d/a", "d/e/f"]
 KINDS = ["write", "write", "append", "delete", "rename", "rename", "swap", "mode", "turn"]
 Steps = list[tuple[str, int]]
+DELETED_THEN_ANOTHER_RENAMED: Steps = [
+    *[("delete", 0), ("delete", 0), ("turn", 0)],
+    *[("write", 34), ("rename", 0), ("delete", 0)],
+]
 STEPS = st.lists(st.tuples(st.sampled_from(KINDS), st.integers(0, 99)), max_size=9)
 
 
@@ -126,6 +130,7 @@ async def histories_of(desk: Desk, steps: Steps) -> list[Tree]:
 
 @settings(max_examples=12, suppress_health_check=[HealthCheck.too_slow])
 @given(steps=STEPS, point=st.integers(0, 99), by_undo=st.booleans())
+@example(steps=DELETED_THEN_ANOTHER_RENAMED, point=0, by_undo=False)
 async def test_undo_review_timeline_and_patch_agree_on_the_net_change(
     tmp_path_factory: pytest.TempPathFactory, steps: Steps, point: int, by_undo: bool
 ) -> None:
