@@ -31,7 +31,8 @@ from cogency_tui.workspace.protected_names import shown
 class ReversalStep:
     """A change to revert as a whole, and the edits that it consists of.
 
-    `last` is the number of the last of these, `renamed` that of the edit by which the file left its old path.
+    `last` is the number of the last of these, `renamed` that of the edit by which the file first left its old
+    path, 0 if none did.
     `former` are the names under which the file was changed, if later edits that stay have renamed it.
     `blocked` is why it cannot be reverted.
     """
@@ -205,13 +206,13 @@ def _single_step(edit: Edit, now: str) -> ReversalStep:
     change = change_of(edit)
     undoes = (Undone(edit.id),)
     if now == edit.path:
-        return ReversalStep(change, undoes, edit.id, renamed=edit.id)
+        return ReversalStep(change, undoes, edit.id, renamed=edit.id if edit.old_path else 0)
     then = _without_rename(edit, now) if edit.old_path else now
     if not then:
         return ReversalStep(change, undoes, edit.id, blocked=f"it was renamed since, to {shown(now)}")
     old_path = then if then != now else ""
     change = replace(change, path=now, old_path=old_path, made="")
-    return ReversalStep(change, undoes, edit.id, (edit.path,), renamed=edit.id)
+    return ReversalStep(change, undoes, edit.id, (edit.path,), renamed=edit.id if old_path else 0)
 
 
 def _without_rename(edit: Edit, now: str) -> str:
@@ -242,7 +243,8 @@ def _joined(first: ReversalStep, second: ReversalStep) -> ReversalStep:
     former = tuple(dict.fromkeys((*first.former, *second.former)))
     blocked = first.blocked or second.blocked
     change = joined(first.change, second.change)
-    renamed = first.renamed if first.change.old_path else second.renamed
+    # A file that had come back to its old path has left it more than once: others may have been there since.
+    renamed = first.renamed or second.renamed
     return ReversalStep(change, (*first.undoes, *second.undoes), second.last, former, blocked, renamed)
 
 
