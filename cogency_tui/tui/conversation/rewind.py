@@ -108,7 +108,7 @@ class RewindScreen(ListDialog["Rewind | None", Turn]):
         await self.moved()
 
     def choices(self) -> list[Choice]:
-        files: list[Choice] = [("f", "restore files…", "restore(False)"), ("b", "both…", "restore(True)")]
+        files: list[Choice] = [("f", "restore files", "restore(False)"), ("b", "both", "restore(True)")]
         return [
             ("enter", "fork here", "fork"),
             *(files if self._restorable() else []),

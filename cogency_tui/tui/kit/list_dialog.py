@@ -5,11 +5,13 @@ from typing import ClassVar, Generic, TypeVar
 
 from textual import events
 from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
 from textual.widget import Widget
 
 from cogency_tui.errors import CogencyError
 from cogency_tui.tui.kit.dialogs import (
     LOW,
+    SHORT,
     STYLES,
     Choice,
     Choices,
@@ -40,6 +42,11 @@ class ListDialog(Dialog[Result], Generic[Result, Row]):
     AUTO_FOCUS = ""
     CSS_PATH = STYLES
 
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("shift+up", "scroll_note(-1)", "Scroll the note up", show=False, id="dialog.note_up"),
+        Binding("shift+down", "scroll_note(1)", "Scroll the note down", show=False, id="dialog.note_down"),
+    ]
+
     BOX: ClassVar[str] = ""
     """The classes of the box: `-wide` and `-tall` for a larger one."""
 
@@ -65,7 +72,7 @@ class ListDialog(Dialog[Result], Generic[Result, Row]):
         raise NotImplementedError
 
     def note_lines(self, height: int) -> int:
-        """The lines of the note on a screen of `height` lines; the list has the others."""
+        """The least lines of the note on a screen of `height` lines; the list has the others."""
         return 2 if height < LOW else 4
 
     async def load(self) -> None:
@@ -73,8 +80,22 @@ class ListDialog(Dialog[Result], Generic[Result, Row]):
 
     def on_resize(self, event: events.Resize) -> None:
         if self.note is not None:
-            # Of a fixed height, so that the list stays where it is as the selection moves.
             self.note.styles.height = self.note_lines(event.size.height)
+            self.call_after_refresh(self._fit_note)
+
+    def _fit_note(self) -> None:
+        """Give the note the height that it needs where the dialog has all of a short screen, up to a half.
+        Elsewhere its height is fixed, so that the list stays where it is as the selection moves.
+        """
+        height = self.size.height
+        if self.note is not None and self.note.text_width > 0:
+            lines = self.note_lines(height)
+            needed = min(self.note.prepare(self.note.text_width), height // 2) if height < SHORT else 0
+            self.note.styles.height = max(lines, needed)
+
+    def action_scroll_note(self, lines: int) -> None:
+        if self.note is not None:
+            self.note.jump(self.note.scroll_offset.y + lines)
 
     async def on_select_list_chosen(self, event: SelectList.Chosen) -> None:
         event.stop()
@@ -98,6 +119,7 @@ class ListDialog(Dialog[Result], Generic[Result, Row]):
         self._keys.offer(self.choices())
         if self.note is not None:
             self.note.redraw()
+            self._fit_note()
         self.refresh_bindings()
 
     async def do(self, work: Callable[[], Awaitable[object]]) -> bool:

@@ -129,32 +129,28 @@ def draw_conflict(
     def sentence(text: str, role: str) -> list[Line]:
         return [line.indented(indent) for line in wrap([Segment(text, styles(role))], room)]
 
+    def option(key: str, text: str, chosen: bool) -> list[Line]:
+        mark = Segment("  ✓" if chosen else "", styles("good"))
+        return [line.indented(indent) for line in wrap([*draw_key(key, text, styles), mark], room)]
+
     places = obstacle.merged.conflicts if obstacle.merged else ()
     if not places:
         lines = sentence(_reason(obstacle), "bad")
-        return [
-            *lines,
-            _option("1", "use the current version", False, styles),
-            _back(obstacle, styles),
-            BLANK,
-        ]
+        back = "delete the file" if _is_created(obstacle) else "restore the version before the agent's edit"
+        options = [*option("1", "use the current version", False), *option("2", back, False)]
+        return [*lines, *options, BLANK]
     lines = sentence(
         "These lines have changed since the agent's edit. Which version do you want to keep?", "bad"
     )
     for nth, (place, choice) in enumerate(zip(places, choices, strict=True), 1):
         if len(places) > 1:
             lines += sentence(f"Conflict {nth} of {len(places)}", "dim")
-        lines.append(_option("1", "current version", choice == "ours", styles))
+        lines += option("1", "current version", choice == "ours")
         lines += _side(place.ours, "good", room, styles)
-        lines.append(_option("2", "version before the agent's edit", choice == "theirs", styles))
+        lines += option("2", "version before the agent's edit", choice == "theirs")
         lines += _side(place.theirs, "bad", room, styles)
-        lines.append(_option("e", "edit by hand", isinstance(choice, Text), styles))
+        lines += option("e", "edit by hand", isinstance(choice, Text))
     return [*lines, BLANK]
-
-
-def _option(key: str, text: str, chosen: bool, styles: ThemeStyles) -> Line:
-    mark = Segment("  ✓" if chosen else "", styles("good"))
-    return Line([Segment("   ", styles()), *draw_key(key, text, styles), mark])
 
 
 def _is_created(obstacle: Obstacle) -> bool:
@@ -166,11 +162,6 @@ def _reason(obstacle: Obstacle) -> str:
     if _is_created(obstacle):
         return "This file has changed since the agent created it. Reverting deletes it, with those changes."
     return f"Cannot be reverted: {reveal(obstacle.reason)}."
-
-
-def _back(obstacle: Obstacle, styles: ThemeStyles) -> Line:
-    text = "delete the file" if _is_created(obstacle) else "restore the version before the agent's edit"
-    return _option("2", text, False, styles)
 
 
 def _side(data: bytes, role: str, room: int, styles: ThemeStyles) -> list[Line]:

@@ -120,3 +120,13 @@ async def test_a_created_file_that_the_user_edited_is_deleted_only_once_one_says
         assert (reviewer.states, path.read_text()) == (("edited",), "a = 1\nb = 'mine'\n")
         await reviewer.press("u", "u")
         assert reviewer.states == ("edited" if by_review else "new",)
+
+
+async def test_all_of_a_conflict_can_be_read_on_a_small_screen(project: Path) -> None:
+    (project / "deleted.py").write_text(LINES)
+    agent = working(project, edit("deleted.py", "line_5 = 5\n", "line_5 = 'agent'\n"), "Done.")
+    async with reviewing(agent, size=(40, 12)) as reviewer:
+        (project / "deleted.py").unlink()
+        await reviewer.press("enter", "n", "end")
+        seen = " ".join(shown(reviewer.view).replace("▌", " ").split())
+        assert "1 use the current version 2 restore the version before the agent's edit" in seen
