@@ -14,10 +14,11 @@ Shown = TypeVar("Shown", bound=Screen[Any])
 
 
 class ScreenUser(Generic[Shown]):
-    """Presses keys on a screen of the class `SCREEN`, whose workers are in groups that begin with `GROUP`."""
+    """Presses keys on a screen of the class `SCREEN`, whose workers are in groups that begin with one of
+    `GROUPS`."""
 
     SCREEN: ClassVar[type[Screen[Any]]]
-    GROUP: ClassVar[str]
+    GROUPS: ClassVar[tuple[str, ...]]
 
     def __init__(self, pilot: Pilot[Any]) -> None:
         self.pilot = pilot
@@ -56,7 +57,7 @@ class ScreenUser(Generic[Shown]):
     def works(self) -> bool:
         """True while something is read."""
         workers: Any = self.app.workers
-        return any(each.group.startswith(self.GROUP) and not each.is_finished for each in workers)
+        return any(each.group.startswith(self.GROUPS) and not each.is_finished for each in workers)
 
     async def until(self, condition: Callable[[], object]) -> None:
         await until(self.pilot, condition)

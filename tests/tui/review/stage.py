@@ -1,17 +1,16 @@
 """A real agent whose model does what the test wrote, in a project with files, and its review on the screen."""
 
 import json
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from textual.app import App
 from textual.pilot import Pilot
 
 from cogency_tui.agent.agent import Agent
+from cogency_tui.agent.review.model import HunkState
 from cogency_tui.config.schema import Settings
-from cogency_tui.store.edit_records import State
 from cogency_tui.store.store import new_conversation_id
 from cogency_tui.tui.review.diff_annotations import FileTitle, ReviewHeader
 from cogency_tui.tui.review.diff_view import DiffView
@@ -20,6 +19,7 @@ from cogency_tui.tui.review.screen import ReviewScreen
 from cogency_tui.tui.review.text_editor import ReviewText, TextEditor
 from tests.peers.scripted import ScriptedProvider
 from tests.tui.driving import app_over, conversation_of, until
+from tests.tui.screen_user import ScreenUser
 
 LINES = "".join(f"line_{number} = {number}\n" for number in range(1, 41))
 
@@ -88,20 +88,11 @@ async def answered(agent: Agent, *queries: str) -> str:
     return id
 
 
-class Reviewer:
+class Reviewer(ScreenUser[ReviewScreen]):
     """Presses keys on the review, and reads it."""
 
-    def __init__(self, pilot: Pilot[Any]) -> None:
-        self.pilot = pilot
-
-    @property
-    def app(self) -> App[Any]:
-        app: Any = self.pilot.app
-        return app
-
-    @property
-    def screen(self) -> ReviewScreen:
-        return next(each for each in self.app.screen_stack if isinstance(each, ReviewScreen))
+    SCREEN = ReviewScreen
+    GROUPS = ("review-", "editor")
 
     @property
     def view(self) -> DiffView:
@@ -128,7 +119,7 @@ class Reviewer:
         return self.screen.query_one(ReviewText)
 
     @property
-    def states(self) -> tuple[State, ...]:
+    def states(self) -> tuple[HunkState, ...]:
         """How the hunks of the open file stand."""
         return self.view.file.file.states if self.view.file else ()
 
@@ -139,30 +130,8 @@ class Reviewer:
     async def open(self) -> None:
         """Open it with its key."""
         await self.pilot.press("f5")
-        await self.until(lambda: isinstance(self.app.screen, ReviewScreen))
+        await self.until(lambda: self.is_open)
         await self.settled()
-
-    async def press(self, *keys: str) -> None:
-        """Press keys, and wait after each until nothing is read or done any more."""
-        for key in keys:
-            await self.pilot.press(key)
-            await self.settled()
-
-    async def settled(self) -> None:
-        """Return when nothing is read or done any more."""
-        await self.pilot.pause()
-        while self._works:
-            await self.until(lambda: not self._works)
-            await self.pilot.pause()
-
-    @property
-    def _works(self) -> bool:
-        groups = {"review-list", "review-diff", "review-more", "review-decide", "editor"}
-        workers: Any = self.app.workers
-        return any(worker.group in groups for worker in workers)
-
-    async def until(self, condition: Callable[[], object]) -> None:
-        await until(self.pilot, condition)
 
 
 async def write_text(reviewer: Reviewer, text: str, *keys: str) -> None:

@@ -79,7 +79,7 @@ class Watcher(ScreenUser[AgentsScreen]):
     """Presses keys on the agents screen, and reads it."""
 
     SCREEN = AgentsScreen
-    GROUP = "agents"
+    GROUPS = ("agents",)
 
     @property
     def rows(self) -> AgentList:

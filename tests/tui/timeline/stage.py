@@ -95,7 +95,7 @@ class Traveller(ScreenUser[TimelineScreen]):
     """Presses keys on the timeline, and reads it."""
 
     SCREEN = TimelineScreen
-    GROUP = "timeline"
+    GROUPS = ("timeline",)
 
     @property
     def facts(self) -> str:
