@@ -61,8 +61,9 @@ class Deciding:
 
         self._do(work)
 
-    def revert(self, target: Target, *, report: bool = False) -> None:
-        """Revert the target; if it exceeds what is visible, `report` reports how much was reverted."""
+    def revert(self, target: Target, *, report: bool = False, edited: bool = False) -> None:
+        """Revert the target; if it exceeds what is visible, `report` reports how much was reverted. `edited`:
+        the user's own lines are among it."""
 
         async def work() -> Outcome | None:
             try:
@@ -75,7 +76,8 @@ class Deciding:
             if outcome.conflicts:
                 self._warn(_describe_conflicts(outcome))
             elif report:
-                self._report(f"{_with_files('Reverted', outcome)} (u undo)")
+                also = ", with your edits" if edited else ""
+                self._report(f"{_with_files('Reverted', outcome)}{also} (u undo)")
             return outcome
 
         self._do(work)

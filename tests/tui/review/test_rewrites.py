@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.tui.driving import shown
-from tests.tui.review.stage import LINES, Reviewer, edit, reviewing, shell, working
+from tests.tui.driving import shown, told
+from tests.tui.review.stage import LINES, Reviewer, edit, reviewing, shell, working, write_text
 
 
 def numbered(reviewer: Reviewer) -> list[str]:
@@ -54,6 +54,19 @@ async def test_an_edited_hunk_shows_the_users_lines_and_is_edited_again_from_the
         assert reviewer.states == ("edited", "new")
         await reviewer.press("k", "e")
         assert reviewer.area.text == "line_5 = 'agent'\nmore = 3\n"
+
+
+async def test_a_revert_says_that_the_users_lines_go_with_it(project: Path) -> None:
+    async with reviewing(agent_of_two(project), size=(120, 50)) as reviewer:
+        await reviewer.press("e")
+        await write_text(reviewer, "line_5 = 'mine'\n", "ctrl+s")
+        await reviewer.press("j", "n")
+        assert told(reviewer.pilot) == "", "that hunk is the agent's"
+        await reviewer.press("u", "k", "n")
+        assert told(reviewer.pilot) == "Reverted, with your edits (u undo)"
+        assert (project / "notes.py").read_text().count("mine") == 0
+        await reviewer.press("u")
+        assert "line_5 = 'mine'" in (project / "notes.py").read_text()
 
 
 @pytest.mark.parametrize("width", [120, 80])
