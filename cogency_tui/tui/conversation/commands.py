@@ -106,7 +106,7 @@ class ConversationCommands(FeatureCommands):
         screen = RewindScreen(
             turns,
             lambda unit: files.plan(ordinal(units, unit)),
-            lambda plan: self._preview(plan, "Restore files to before this message"),
+            lambda plan: self._preview(plan, "Restore files to this message"),
         )
         choice = await app_of(self._screen).push_screen_wait(screen)
         if choice is not None and self.idle():
