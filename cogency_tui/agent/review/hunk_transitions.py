@@ -207,11 +207,14 @@ def undone(
     parts = _parts(targets)
     gone = {*parts} | {part for part in outlines.parts if decisions.part(part) == "reverted"}
     shown_parts = {part for outline in outlines.hunks for part in outline.parts}
-    is_all = is_of_content(history.change) and shown_parts <= gone
+    is_all = bool(parts) and is_of_content(history.change) and shown_parts <= gone
     found = [_undone(part) for part in parts]
     for edit in history.edits:
         own = {part for part in shown_parts if part.edit == edit.id}
-        if own and own <= gone and not own.isdisjoint(parts) and (is_of_content(edit) or is_all):
+        # Of edits that cancel each other out, as renames there and back, nothing was left before.
+        cancels = is_all and not own and decisions.marked(Part(edit.id)) != "reverted"
+        is_gone = own <= gone and not own.isdisjoint(parts) and (is_of_content(edit) or is_all)
+        if cancels or is_gone:
             found.append(Undone(edit.id))
     return found
 

@@ -29,6 +29,7 @@ DELETED_THEN_ANOTHER_RENAMED: Steps = [
     *[("write", 34), ("rename", 0), ("delete", 0)],
 ]
 BACK_AND_AWAY_AGAIN: Steps = [("swap", 0), ("delete", 0), ("rename", 0), ("rename", 0), ("delete", 0)]
+RENAMED_THERE_AND_BACK: Steps = [("write", 0), ("turn", 0), ("write", 0), ("rename", 5), ("rename", 0)]
 STEPS = st.lists(st.tuples(st.sampled_from(KINDS), st.integers(0, 99)), max_size=9)
 
 
@@ -133,6 +134,7 @@ async def histories_of(desk: Desk, steps: Steps) -> list[Tree]:
 @given(steps=STEPS, point=st.integers(0, 99), by_undo=st.booleans())
 @example(steps=DELETED_THEN_ANOTHER_RENAMED, point=0, by_undo=False)
 @example(steps=BACK_AND_AWAY_AGAIN, point=0, by_undo=False)
+@example(steps=RENAMED_THERE_AND_BACK, point=1, by_undo=False)
 async def test_undo_review_timeline_and_patch_agree_on_the_net_change(
     tmp_path_factory: pytest.TempPathFactory, steps: Steps, point: int, by_undo: bool
 ) -> None:
