@@ -10,7 +10,7 @@ import asyncio
 import os
 import time
 from collections.abc import AsyncGenerator, Generator, Iterable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from itertools import islice
 from pathlib import Path
@@ -129,16 +129,24 @@ async def follow_changes(directories: Iterable[str], stop: Event) -> AsyncGenera
     Raises:
         WorkspaceError: they cannot be watched, or no longer.
     """
-    loop = asyncio.get_running_loop()
-    thread = ThreadPoolExecutor(1, "watch")
+    loop, thread = asyncio.get_running_loop(), ThreadPoolExecutor(1, "watch")
+    opened = thread.submit(_notify, list(directories))
     try:
         with _refusals():
-            notify = await loop.run_in_executor(thread, _notify, list(directories))
+            notify = await asyncio.wrap_future(opened)
             while changes := await loop.run_in_executor(thread, _wait, notify, stop):
                 yield changes
     finally:
         stop.set()
+        # Behind the wait, which it would disturb.
+        thread.submit(_close, opened)
         thread.shutdown(wait=False)
+
+
+def _close(opened: "Future[RustNotify]") -> None:
+    """Give the system back what the watch has taken, though it is still referred to."""
+    if not opened.cancelled() and opened.exception() is None:
+        opened.result().close()
 
 
 def _wait(notify: "RustNotify", stop: Event) -> set[str]:

@@ -1,5 +1,7 @@
 """What is touched while it is watched is told, also what does not last; nothing else is, and nothing hangs."""
 
+import asyncio
+import gc
 import os
 import resource
 import subprocess
@@ -7,7 +9,7 @@ import sys
 import tempfile
 import threading
 from collections.abc import Generator
-from contextlib import aclosing, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -132,17 +134,33 @@ async def test_changes_are_followed_until_it_is_stopped(root: Path) -> None:
     assert seen == {str(root / "x")}
 
 
-async def test_leaving_the_changes_ends_the_thread_that_waits_for_them(root: Path) -> None:
-    stop = threading.Event()
-    with _touching(root / "x"):
-        before = set(threading.enumerate())
-        async with aclosing(follow_changes([str(root)], stop)) as follow:
-            await anext(follow)
-            threads = set(threading.enumerate()) - before
-    assert threads
-    assert stop.is_set()
-    for thread in threads:
-        thread.join()
+@pytest.mark.skipif(sys.platform != "linux", reason="tells no watches elsewhere")
+async def test_leaving_the_changes_ends_the_wait_and_the_watch(root: Path) -> None:
+    """At once, not only with the garbage: a user has few watches."""
+    changed, threads, watches = asyncio.Event(), set(threading.enumerate()), _watches()
+
+    async def follow() -> None:
+        async for _changes in follow_changes([str(root)], threading.Event()):
+            changed.set()
+
+    gc.disable()
+    try:
+        following = asyncio.create_task(follow())
+        with _touching(root / "x"):
+            await changed.wait()
+            assert _watches() > watches
+            following.cancel()
+            await asyncio.wait([following])
+        for thread in set(threading.enumerate()) - threads:
+            thread.join()
+        assert _watches() == watches
+    finally:
+        gc.enable()
+
+
+def _watches() -> int:
+    handles = (Path(f"/proc/self/fd/{name}") for name in os.listdir("/proc/self/fd"))  # noqa: PTH208 (names, not paths)
+    return sum("inotify" in str(handle.readlink()) for handle in handles if handle.is_symlink())
 
 
 @contextmanager

@@ -295,7 +295,7 @@ def _sandbox(status: Status, styles: ThemeStyles) -> list[Part]:
 
 
 def _mode(status: Status, styles: ThemeStyles) -> list[Part]:
-    """The session mode where it is another than the configured one: only who has chosen it knows the word."""
+    """The session mode, where the user has chosen another than the configured one."""
     if status.mode == status.configured_mode:
         return []
     # Most users never choose one: the first frame does not import this.
