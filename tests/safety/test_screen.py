@@ -24,6 +24,7 @@ from cogency_tui.tools.loss import Loss
 from cogency_tui.tui.kit.dialogs import Confirmation
 from cogency_tui.tui.kit.filter_line import FilterField
 from cogency_tui.tui.questions.panel import Hands, QuestionPanel
+from cogency_tui.tui.status.header import Header
 from cogency_tui.tui.theme_styles import theme_styles_of
 from cogency_tui.tui.transcript.document import Document
 from cogency_tui.tui.transcript.units import Transcript
@@ -38,7 +39,6 @@ from tests.tui.driving import (
     prompt_of,
     send,
     shown,
-    status_of,
     until,
 )
 from tests.tui.scripted import (
@@ -230,7 +230,9 @@ async def test_names_of_files_branches_models_and_conversations(project: Path) -
         # A name is put into the prompt as it is, and is shown there without doing anything.
         files.focus()
         for _ in range(12):
+            before = prompt_of(pilot).text
             await pilot.press("at")
+            await until(pilot, lambda before=before: prompt_of(pilot).text != before)
             files.focus()
             files.action_move(1)
         assert (
@@ -252,15 +254,15 @@ TOOLTIP = f"{MARKUP['closing']} {MARKUP['click']} {MARKUP['quoted']}"
 
 @pytest.mark.exhaustive
 async def test_what_a_tooltip_says(project: Path) -> None:
-    agent = ScriptedAgent(project, [*turn(TOOLTIP, whole=True), end()])
-    async with app_over(agent).run_test(size=(120, 40), tooltips=True) as pilot:
-        await send(pilot, "go")
-        await finished(pilot)
-        place = shown(status_of(pilot)).index("replay")
-        await pilot.hover("#status-bar", offset=(place, 0))
-        await until(pilot, lambda: "Session mode" in str(status_of(pilot).tooltip))
-        assert TOOLTIP in str(status_of(pilot).tooltip)
-        await until(pilot, lambda: "Session mode" in screen_of(pilot.app))
+    (project / ".git").mkdir()
+    (project / ".git" / "HEAD").write_text(f"ref: refs/heads/{TOOLTIP}\n")
+    async with app_over(ScriptedAgent(project, [end()])).run_test(size=(160, 40), tooltips=True) as pilot:
+        header = main_of(pilot).query_one(Header)
+        await until(pilot, lambda: TOOLTIP[:10] in shown(header))
+        await pilot.hover("#header", offset=(shown(header).index(TOOLTIP[:10]), 0))
+        await until(pilot, lambda: "Branch" in str(header.tooltip))
+        assert TOOLTIP in str(header.tooltip)
+        await until(pilot, lambda: "Branch" in screen_of(pilot.app))
 
 
 @pytest.mark.exhaustive

@@ -13,6 +13,7 @@ from textual.screen import Screen
 from textual.widget import Widget
 
 from cogency_tui.config.themes import load_palette
+from cogency_tui.tui.calls.detail import DetailHead
 from cogency_tui.tui.files.preview import PreviewLines
 from cogency_tui.tui.kit.bar import Bar
 from cogency_tui.tui.kit.line_view import LineView
@@ -41,7 +42,7 @@ async def at_home(project: Path) -> AsyncGenerator[Pilot[Any]]:
     agent = working(project, edit("a.py", "line_5 = 5", "line_5 = 'five'"), shell("echo one; false"), ANSWER)
     async with going_on(agent, "go", size=(160, 45)) as pilot:
         assert pilot.app.theme == "night"
-        await until(pilot, lambda: "echo" in shown(detail_of(pilot)))
+        await until(pilot, lambda: "$ echo" in shown(pilot.app.screen.query_one(DetailHead)))
         yield pilot
 
 
@@ -91,7 +92,7 @@ async def test_the_main_screen_with_the_detail_of_a_call(project: Path, ups: int
     async with at_home(project) as pilot:
         calls_of(pilot).focus()
         await pilot.press(*["up"] * ups)
-        await until(pilot, lambda: ("'five'" if ups else "$ echo") in shown(detail_of(pilot)))
+        await until(pilot, lambda: ("'five'" if ups else "one") in shown(detail_of(pilot)))
         await changes(pilot)
 
 

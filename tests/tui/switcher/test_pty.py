@@ -78,7 +78,7 @@ def test_all_that_runs_ends_with_the_program_and_can_be_resumed(
     for id, seconds in zip(reversed(ids), (second, first), strict=True):
         with started(project, "--resume", id) as terminal:
             terminal.wait_for(f"sleep {seconds}")
-            terminal.wait_for("interrupted")
+            terminal.wait_for("■ Interrupted")
             if seconds == second:
                 terminal.wait_for("an unsent draft")
             assert terminal.leave() == 0
