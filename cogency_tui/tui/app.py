@@ -468,8 +468,13 @@ class CogencyApp(App[int]):
                 [*_before, self._postponed] = self._notifications
                 super().clear_notifications()
         elif (last := self._postponed) is not None and has_room(self.screen):
-            shown = {"title": last.title, "severity": last.severity, "timeout": last.timeout}
-            self.notify(last.message, markup=False, **shown)
+            self.notify(
+                last.message,
+                title=last.title,
+                severity=last.severity,
+                timeout=last.timeout,
+                markup=False,
+            )
 
     def _screens_in_view(self) -> Iterator[Screen[Any]]:
         """The dialogs on top, and the screen below them."""

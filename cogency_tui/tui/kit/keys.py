@@ -27,6 +27,7 @@ _NAMES = {
     "left_curly_bracket": "{",
     "right_curly_bracket": "}",
     "escape": "Esc",
+    "delete": "Del",
     "pageup": "PgUp",
     "pagedown": "PgDn",
 }

@@ -71,7 +71,7 @@ class SettingsScreen(ListDialog[None, Row]):
             tooltip="Choose or edit the value, or expand the group",
         ),
         Binding(
-            "d,delete",
+            "delete",
             "default",
             "Reset",
             id="settings.default",
@@ -103,6 +103,8 @@ class SettingsScreen(ListDialog[None, Row]):
         self._problem = ""
         self._saved = ""
         self._filter = FilterField(id="settings-filter")
+        # Its first letter may come with the focus.
+        self._filter.select_on_focus = False
         self._field = FilterField(id="settings-field")
         self._field.placeholder = ""
         self._edited_name = EditedName()
@@ -251,12 +253,14 @@ class SettingsScreen(ListDialog[None, Row]):
         self.show_selected()
 
     def on_key(self, event: events.Key) -> None:
-        """Open the filter in the order of the keys: what is typed right after its key goes there."""
+        """Open the filter in the order of the keys: what is typed right after its key goes there, and what
+        begins with a letter that is no key here."""
         active = self.active_bindings.get(event.key)
-        if self.focused is self._filter:
-            if event.is_printable and event.character:
-                event.stop()
-                self._filter.insert_text_at_cursor(event.character)
+        is_text = event.is_printable and event.character is not None
+        if is_text and (self.focused is self._filter or (active is None and not self._editing)):
+            event.stop()
+            self.action_filter()
+            self._filter.insert_text_at_cursor(event.character or "")
         elif active is not None and active.node is self and active.binding.action == "filter":
             event.stop()
             event.prevent_default()
@@ -348,7 +352,7 @@ class SettingsScreen(ListDialog[None, Row]):
         if row is not None and (verb := _verb_of(row)):
             choices.append(("enter", verb, "open"))
         if isinstance(row, SettingRow) and _can_reset(row):
-            choices.append(("d", "reset", "default"))
+            choices.append(("delete", "reset", "default"))
         if self._desk.can_undo:
             choices.append(("u", "undo", "undo"))
         return [*choices, ("/", "filter", "filter"), ("escape", "close", "close")]

@@ -159,7 +159,7 @@ async def test_a_widening_of_safety_is_confirmed_and_u_restores_the_file_to_the_
         await choose(pilot, "plan")
         await until(pilot, lambda: agent.permissions == "plan")
         assert isinstance(pilot.app.screen, SettingsScreen)
-        await pilot.press("d")
+        await pilot.press("delete")
         await confirm(pilot, "y")
         await until(pilot, lambda: agent.permissions == "ask")
 
@@ -186,7 +186,7 @@ async def test_an_undo_that_takes_a_protection_away_is_confirmed(
     async with at_work(agent, (110, 40)) as pilot:
         listed = await settings(pilot)
         await select(pilot, listed, "permissions")
-        await pilot.press("d")
+        await pilot.press("delete")
         await until(pilot, lambda: written() == "")
         await pilot.press("u")
         await until(pilot, lambda: isinstance(pilot.app.screen, Confirmation))
@@ -267,8 +267,8 @@ async def test_the_theme_in_use_is_shown_and_marked_until_it_is_saved(project: P
         listed = await settings(pilot)
         assert line(listed, "theme").split() == ["●", "Color", "theme", "day", "theme"]
         await select(pilot, listed, "theme")
-        await until(pilot, lambda: "d reset" in shown(pilot.app.screen.query_one(Choices)))
-        await pilot.press("d")
+        await until(pilot, lambda: "Del reset" in shown(pilot.app.screen.query_one(Choices)))
+        await pilot.press("delete")
         await until(pilot, lambda: pilot.app.theme == "night")
         assert written() == ""
 
@@ -284,7 +284,7 @@ async def test_a_return_to_more_than_the_session_has_is_confirmed(project: Path)
         await until(pilot, lambda: "ask → auto" in shown(pilot.app.screen.query_one(QuestionBody)))
         await confirm(pilot, "n")
         assert agent.permissions == "ask"
-        await pilot.press("d")
+        await pilot.press("delete")
         await until(pilot, lambda: written() == "")
         assert agent.permissions == "ask"
 
@@ -356,7 +356,7 @@ async def test_a_filter_without_a_match_says_so(project: Path) -> None:
         await pilot.press("slash")
         await type_text(pilot, "nonesuch")
         await until(pilot, lambda: shown(listed).strip() == "No matching settings.")
-        await pilot.press("enter", "enter", "d")
+        await pilot.press("enter", "enter", "delete")
         assert isinstance(pilot.app.screen, SettingsScreen)
         await pilot.press("escape")
         await until(pilot, lambda: key_of(listed) == "provider")
@@ -537,3 +537,12 @@ async def test_looks(project: Path, size: tuple[int, int], theme: str) -> None:
         await until(pilot, lambda: "exceeding this cost per turn" in note(pilot))
 
     await check_looks("settings", make, prepare, sizes=[size], themes=[theme])
+
+
+async def test_a_name_that_is_typed_filters_and_resets_nothing(project: Path) -> None:
+    write('theme = "day"\n')
+    async with at_work(agent_in(project), (110, 40)) as pilot:
+        await settings(pilot)
+        await type_text(pilot, "dark")
+        await until(pilot, lambda: pilot.app.screen.query_one("#settings-filter", Input).value == "dark")
+    assert written() == 'theme = "day"\n'
