@@ -82,6 +82,13 @@ def rows_of(pilot: Pilot[Any]) -> Sequence[OpenConversation]:
     return list_of(pilot).rows
 
 
+async def press_in_switcher(pilot: Pilot[Any], *keys: str) -> None:
+    """Open the switcher, and press these keys once it has its rows."""
+    await pilot.press("f9")
+    await until(pilot, lambda: rows_of(pilot))
+    await pilot.press(*keys)
+
+
 async def test_a_conversation_that_works_goes_on_while_another_begins_and_ends(project: Path) -> None:
     agent = agent_over(project, "one <<hang>>", "two")
     async with at_work(agent) as pilot:
@@ -103,7 +110,7 @@ async def test_a_conversation_that_works_goes_on_while_another_begins_and_ends(p
         assert "one" in shown(conversation_of(pilot))
         await pilot.press("escape")
         await until(pilot, lambda: not first.bridge.working)
-        await pilot.press("f9", "enter")
+        await press_in_switcher(pilot, "enter")
         await until(pilot, lambda: main_of(pilot) is not first)
         assert prompt_of(pilot).text == "a draft"
         store = await agent.store()
@@ -119,7 +126,7 @@ async def test_the_heading_has_the_number_by_which_the_switcher_lists_a_conversa
         await hang(pilot, "second")
         await begin_beside(pilot)
         await until(pilot, lambda: "3 of 3 open" in shown(header_of(pilot)))
-        await pilot.press("f9", "home")
+        await press_in_switcher(pilot, "home")
         await until(pilot, lambda: [row.number for row in rows_of(pilot)] == [1, 2, 3])
         lines = shown(list_of(pilot)).splitlines()
         assert [line.split()[:2] for line in lines[:3]] == [["1", "first"], ["2", "second"], ["3", "●"]]
@@ -158,7 +165,7 @@ async def test_one_begins_at_the_prompt_of_a_conversation_left_from_a_pane(
         await begin_beside(pilot)
         prompt_of(pilot).replace_text("a draft")
         conversation_of(pilot).focus()
-        await pilot.press("f9", "enter")
+        await press_in_switcher(pilot, "enter")
         await until(pilot, lambda: main_of(pilot) is first)
         conversation_of(pilot).focus()
         await pilot.press(*way)
@@ -189,7 +196,7 @@ async def test_a_question_in_the_background_is_reported_and_waits_docked(project
         await send(pilot, "second")
         second = main_of(pilot)
         await until(pilot, lambda: question_of(pilot))
-        await pilot.press("f9", "enter")
+        await press_in_switcher(pilot, "enter")
         await until(pilot, lambda: main_of(pilot) is first)
         await until(pilot, lambda: "1 waiting" in shown(status_of(pilot)))
         assert question_of(pilot) is None
@@ -214,7 +221,7 @@ async def test_a_question_that_comes_up_in_the_background_names_the_conversation
         await send(pilot, "second")
         await until(pilot, lambda: "slow" in shown(conversation_of(pilot)))
         second = main_of(pilot)
-        await pilot.press("f9", "enter")
+        await press_in_switcher(pilot, "enter")
         await until(pilot, lambda: main_of(pilot) is first)
         second.send(Written("more"))
         await until(pilot, lambda: "“second” is waiting: Create b.py" in told(pilot))
@@ -222,10 +229,10 @@ async def test_a_question_that_comes_up_in_the_background_names_the_conversation
 
         await pilot.press("shift+f9")
         await until(pilot, lambda: main_of(pilot) is second and question_of(pilot))
-        await pilot.press("f9", "escape")
+        await press_in_switcher(pilot, "escape")
         await until(pilot, lambda: main_of(pilot) is second and question_of(pilot))
         await answer(pilot, "y")
-        await pilot.press("f9", "enter")
+        await press_in_switcher(pilot, "enter")
         await until(pilot, lambda: main_of(pilot) is first)
         await until(pilot, lambda: status_of(pilot).background.done or not second.bridge.working)
 
@@ -263,7 +270,7 @@ async def test_an_empty_conversation_that_is_left_is_closed(project: Path) -> No
     async with at_work(agent_over(project, "one <<hang>>")) as pilot:
         await hang(pilot, "first")
         first = await begin_beside(pilot)
-        await pilot.press("f9", "enter")
+        await press_in_switcher(pilot, "enter")
         await until(pilot, lambda: main_of(pilot) is first)
         await pilot.press("f9")
         await until(pilot, lambda: [row.title for row in rows_of(pilot)] == ["first"])
@@ -275,7 +282,7 @@ async def test_closing_a_running_conversation_asks_and_interrupts_only_that_one(
         await hang(pilot, "first")
         first = await begin_beside(pilot)
         second = await hang(pilot, "second")
-        await pilot.press("f9", "x")
+        await press_in_switcher(pilot, "x")
         await until(pilot, lambda: isinstance(pilot.app.screen, Confirmation))
         await pilot.press("n")
         await until(pilot, lambda: len(rows_of(pilot)) == 2)
@@ -302,7 +309,7 @@ async def test_the_shown_conversation_can_be_closed(project: Path) -> None:
         )
         second = main_of(pilot)
         prompt_of(pilot).replace_text("unsent")
-        await pilot.press("f9", "down", "x")
+        await press_in_switcher(pilot, "down", "x")
         await until(pilot, lambda: main_of(pilot) is first and not second.is_attached)
         assert first.bridge.working
 
@@ -353,12 +360,12 @@ async def test_what_is_open_over_a_conversation_stays_open_and_has_the_present_t
         first = await hang(pilot, "first")
         await begin_beside(pilot)
         prompt_of(pilot).replace_text("not blank")
-        await pilot.press("f9", "enter")
+        await press_in_switcher(pilot, "enter")
         await until(pilot, lambda: main_of(pilot) is first)
         await pilot.press("ctrl+r")
         await until(pilot, lambda: isinstance(pilot.app.screen, RecallScreen))
         recall = pilot.app.screen
-        await pilot.press("f9", "enter")
+        await press_in_switcher(pilot, "enter")
         await until(pilot, lambda: main_of(pilot) is not first)
         await pilot.press("ctrl+r")
         await until(
@@ -369,7 +376,7 @@ async def test_what_is_open_over_a_conversation_stays_open_and_has_the_present_t
         await pilot.app.run_action("set_theme('day')")
         surface = first.query_one("#middle").styles.background
         await until(pilot, lambda: first.query_one("#middle").styles.background != surface)
-        await pilot.press("f9", "enter")
+        await press_in_switcher(pilot, "enter")
         await until(pilot, lambda: pilot.app.screen is recall)
 
 
@@ -397,14 +404,14 @@ async def test_a_turn_that_fails_in_the_background_is_reported(project: Path) ->
         second.agent.provider = ScriptedProvider("two", *[ProviderError("It is down.")] * 9, size=10_000)
         await send(pilot, "second")
         await until(pilot, lambda: "two" in shown(conversation_of(pilot)) and not second.bridge.working)
-        await pilot.press("f9", "enter")
+        await press_in_switcher(pilot, "enter")
         await until(pilot, lambda: main_of(pilot) is first)
         second.send(Written("again"))
         await until(pilot, lambda: status_of(pilot).background == Background(failed=1))
         await until(pilot, lambda: told(pilot) == "“second” failed.")
         await pilot.press("shift+f9")
         await until(pilot, lambda: main_of(pilot) is second)
-        await pilot.press("f9", "enter")
+        await press_in_switcher(pilot, "enter")
         await until(pilot, lambda: main_of(pilot) is first)
         await until(pilot, lambda: status_of(pilot).background == Background())
         await pilot.press("f9")
