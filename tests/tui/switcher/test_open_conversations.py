@@ -85,7 +85,7 @@ def rows_of(pilot: Pilot[Any]) -> Sequence[OpenConversation]:
 async def press_in_switcher(pilot: Pilot[Any], *keys: str) -> None:
     """Open the switcher, and press these keys once it has its rows."""
     await pilot.press("f9")
-    await until(pilot, lambda: rows_of(pilot))
+    await until(pilot, lambda: isinstance(pilot.app.screen, SwitcherScreen) and rows_of(pilot))
     await pilot.press(*keys)
 
 
