@@ -65,7 +65,7 @@ class Features:
     def __init__(self, screen: "MainScreen", bridge: Bridge) -> None:
         self._screen = screen
         self.display = display = MainDisplay(screen, bridge)
-        self.pane_letters = PaneLetters(screen, screen.type_text)
+        self.pane_letters = PaneLetters(screen, screen.type_text, lambda: self.questions.has_focus)
         facts = ContextFacts(bridge.agent)
         self.updates = Surroundings(screen, bridge, facts, self._show_recent)
         self.start = WelcomePicker(

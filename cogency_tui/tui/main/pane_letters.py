@@ -21,7 +21,6 @@ from textual.widgets import Input
 
 from cogency_tui.tui.kit.held_letter import HeldLetter
 from cogency_tui.tui.kit.typed_app import app_of
-from cogency_tui.tui.questions.panel import QuestionPanel
 from cogency_tui.tui.terminal.key_order import Typed, key_order_of
 
 HOLD = 0.2
@@ -50,10 +49,17 @@ class _Use(Enum):
 
 
 class PaneLetters:
-    """Sifts the keys of `screen` while a pane has the focus; `type_text` gets those of a text."""
+    """Sifts the keys of `screen` while a pane has the focus; `type_text` gets those of a text. While a
+    question `answers` to keys, it has them all."""
 
-    def __init__(self, screen: Screen[Any], type_text: Callable[[events.Key], object]) -> None:
+    def __init__(
+        self,
+        screen: Screen[Any],
+        type_text: Callable[[events.Key], object],
+        answers: Callable[[], bool],
+    ) -> None:
         self._screen = screen
+        self._answers = answers
         self._type_text = type_text
         self._order = key_order_of(screen)
         self._held = HeldLetter(app_of(screen))
@@ -72,7 +78,7 @@ class PaneLetters:
 
     def _sift_unheld(self, event: Typed) -> Typed | None:
         motions, self._motions = self._motions, []
-        if not _is_text(event) or isinstance(self._screen.focused, Input | QuestionPanel):
+        if not _is_text(event) or isinstance(self._screen.focused, Input) or self._answers():
             return event
         before = motions if motions and _continues(event, motions[-1]) else []
         use = self._use_of(event.key)
