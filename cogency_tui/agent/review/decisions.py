@@ -44,14 +44,14 @@ class Decisions:
         self._source = source
 
     async def keep(self, target: Target) -> list[Edit]:
-        """Mark new or conflicting parts as kept. What was reverted is restored as the agent wrote it: named
-        hunks, also edited ones, or if nothing else of the target is undecided, all of it.
+        """Mark new or conflicting parts as kept; what the user edited stays edited. What was reverted is
+        restored as the agent wrote it: named hunks, or if nothing else of the target is undecided, all of it.
         """
         snapshot = await self._source.snapshot()
         selections = await selections_of(self._source, snapshot, target)
         if target.hunks:
             (selection,) = selections
-            open_parts = [] if _restorable(selection, edited=True) else selection.parts
+            open_parts = [] if _restorable(selection) else _unedited(selection)
         else:
             parts = [part for selection in selections for part in selection.parts]
             open_parts = [part for part in parts if snapshot.decisions.part(part) in ("new", "conflict")]
@@ -62,7 +62,7 @@ class Decisions:
     async def _restore(
         self, snapshot: ReviewSnapshot, target: Target, selections: Sequence[Selection]
     ) -> list[Edit]:
-        by_file = [(each, _restorable(each, edited=bool(target.hunks))) for each in selections]
+        by_file = [(each, _restorable(each)) for each in selections]
         if not any(parts for _, parts in by_file):
             raise UsageError(_UNCHANGED["keep"])
 
@@ -218,15 +218,18 @@ def reverse(marks: Iterable[MarkChange]) -> tuple[MarkChange, ...]:
     return tuple(MarkChange(mark.part, mark.after, mark.before) for mark in marks)
 
 
-def _restorable(selection: Selection, *, edited: bool) -> list[Part]:
-    """The parts to mark when what was reverted (or also `edited`) of a selection is restored; none if nothing
-    was.
-    """
-    decisions, states = selection.snapshot.decisions, ("reverted", "edited") if edited else ("reverted",)
-    outlines = selection.outlines.hunks
+def _unedited(selection: Selection) -> list[Part]:
+    """The parts of the chosen hunks that the user has not edited."""
+    decisions = selection.snapshot.decisions
+    return [part for each in selection.chosen if decisions.hunk(each) != "edited" for part in each.parts]
+
+
+def _restorable(selection: Selection) -> list[Part]:
+    """The parts to mark when what was reverted of a selection is restored; none if nothing was."""
+    decisions, outlines = selection.snapshot.decisions, selection.outlines.hunks
     if not outlines:
-        return [part for part in selection.parts if decisions.part(part) in states]
-    found = [each for each in selection.chosen if decisions.hunk(each) in states]
+        return [part for part in selection.parts if decisions.part(part) == "reverted"]
+    found = [each for each in selection.chosen if decisions.hunk(each) == "reverted"]
     # Of what is no change of lines alone, the hunks come back together.
     restored = found if selection.is_lines or not found else outlines
     return [part for outline in restored for part in outline.parts]

@@ -104,7 +104,7 @@ class Deciding:
 
         async def work() -> Outcome:
             kind, outcome = await self._review.undo()
-            text = "Your version restored" if kind == "keep" and outcome.edits else _UNDONE[kind]
+            text = "Reverted again" if kind == "keep" and outcome.edits else _UNDONE[kind]
             text = _restored(outcome, _with_files(text, outcome)) if kind == "revert" else text
             self._report(f"{text} (U redo)")
             return outcome

@@ -116,7 +116,7 @@ async def reverted_turns(review: Review) -> set[int]:
     return {turn for turn, lines in turns.items() if lines.is_reverted}
 
 
-async def test_a_reverted_hunk_can_be_kept_after_all_and_an_edited_one_too(desk: Desk) -> None:
+async def test_a_reverted_hunk_can_be_kept_after_all_and_an_edited_one_stays_edited(desk: Desk) -> None:
     await two_hunks(desk)
     one, two = await hunk_ids(desk)
     review = review_of(desk)
@@ -129,9 +129,22 @@ async def test_a_reverted_hunk_can_be_kept_after_all_and_an_edited_one_too(desk:
     await review.edit(Target(1, "a", (two,)), "mine too\nand this\n")
     assert read(desk) == swapped((2, "mine\n"), (20, "mine too\nand this\n"))
     assert await states(desk) == ("edited", "edited")
+    with pytest.raises(UsageError, match="Already kept"):
+        await review.keep(Target(1, "a", (two,)))
     await review.revert(Target(1, "a", (one,)))
-    await review.keep(Target(1, "a", (two,)))
-    assert read(desk) == swapped((20, "agent 20\n"))
+    await review.keep(Target(1, "a", (one, two)))
+    assert read(desk) == swapped((2, "agent 2\n"), (20, "mine too\nand this\n"))
+    assert await states(desk) == ("kept", "edited")
+
+
+async def test_keeping_picked_hunks_marks_the_undecided_ones_alone(desk: Desk) -> None:
+    await two_hunks(desk)
+    one, two = await hunk_ids(desk)
+    review = review_of(desk)
+    await review.edit(Target(1, "a", (one,)), "mine\n")
+    await review.keep(Target(1, "a", (one, two)))
+    assert read(desk) == swapped((2, "mine\n"), (20, "agent 20\n"))
+    assert await states(desk) == ("edited", "kept")
 
 
 async def test_marks_and_undo_survive_a_restart(tmp_path: Path) -> None:

@@ -88,10 +88,22 @@ async def test_keeping_what_is_reverted_restores_it_and_says_so(three: Reviewer,
     assert told(three.pilot) == "Agent's version restored and kept (u undo)"
     await three.press("u")
     assert (read(project), three.states) == (changed(20, 35), ("reverted", "new", "new"))
-    assert told(three.pilot) == "Your version restored (U redo)"
+    assert told(three.pilot) == "Reverted again (U redo)"
     await three.press("U")
     assert read(project) == changed(5, 20, 35)
     assert told(three.pilot) == "Restored again (u undo)"
+
+
+async def test_keeping_an_edited_hunk_keeps_the_edit_and_goes_on(three: Reviewer, project: Path) -> None:
+    await three.press("e")
+    await write_text(three, "line_5 = 'mine'", "ctrl+s")
+    mine = changed(5, 20, 35).replace("line_5 = 'agent'", "line_5 = 'mine'")
+    assert (read(project), three.states) == (mine, ("edited", "new", "new"))
+    await three.press("k", "y")
+    assert (read(project), three.states) == (mine, ("edited", "new", "new"))
+    assert three.view.place == 1
+    await three.press("u")
+    assert (read(project), three.states) == (changed(5, 20, 35), ("new", "new", "new"))
 
 
 async def test_a_file_reverted_as_a_whole_is_restored_by_keeping_it(three: Reviewer, project: Path) -> None:
