@@ -316,10 +316,11 @@ class QuestionBody(DialogBody):
 
 
 class Confirmation(Dialog[bool]):
-    """One question with yes and no."""
+    """One question with yes and no. Enter is no answer: it may belong to a text typed ahead, and a yes cannot
+    always be undone."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("y,enter", "answer(True)", "Yes", id="confirm.yes"),
+        Binding("y", "answer(True)", "Yes", id="confirm.yes"),
         Binding("n,escape", "answer(False)", "No", id="confirm.no"),
         Binding("up,k", "scroll(-1)", "Up", show=False, id="confirm.up"),
         Binding("down,j", "scroll(1)", "Down", show=False, id="confirm.down"),

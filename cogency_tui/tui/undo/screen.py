@@ -92,14 +92,15 @@ class UndoScreen(ReadingScreen["Plan"]):
             self.dismiss(self._plan.overwriting)
 
     def action_read_on(self) -> None:
-        """Scroll on; apply the plan where its end is visible. One that cannot be applied is closed."""
+        """Scroll on; apply the plan where its end is visible, unless it loses content for good. One that
+        cannot be applied is closed."""
         body = self.query_one(DialogBody)
         if body.scroll_offset.y < body.max_scroll_y:
             self.action_scroll(max(1, body.page - 1))
-        elif self._is_applicable:
-            self.action_accept()
-        else:
+        elif not self._is_applicable:
             self.action_close()
+        elif not self._plan.for_good:
+            self.action_accept()
 
     @property
     def _blocked(self) -> "list[Deviation]":

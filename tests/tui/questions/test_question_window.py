@@ -141,5 +141,7 @@ async def test_a_confirmation_that_is_not_on_the_screen_is_not_given(size: tuple
         assert app.answers == []
         await pilot.resize_terminal(80, 24)
         await until(pilot, lambda: body.is_seen)
+        await pilot.press("enter")
+        assert app.answers == []
         await pilot.press("y")
         await until(pilot, lambda: app.answers == [True])

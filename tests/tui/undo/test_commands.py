@@ -10,7 +10,7 @@ from textual.pilot import Pilot
 
 from cogency_tui.agent.agent import Agent
 from cogency_tui.config.schema import Settings
-from cogency_tui.tui.kit.dialogs import Choices, Confirmation, DialogBody
+from cogency_tui.tui.kit.dialogs import Choices, Confirmation, DialogBody, QuestionBody
 from cogency_tui.tui.undo.screen import UndoScreen
 from tests.peers.scripted import ScriptedProvider
 from tests.tui.driving import (
@@ -142,6 +142,11 @@ async def test_a_conflict_does_not_block_the_other_files_and_can_be_overwritten(
         await until(pilot, lambda: pilot.app.screen is screen)
         await pilot.press("o")
         await until(pilot, lambda: isinstance(pilot.app.screen, Confirmation))
+        again = pilot.app.screen.query_one(QuestionBody)
+        await until(pilot, lambda: again.is_seen)
+        # Typed ahead: Enter confirms nothing.
+        await pilot.press(*"/redo", "enter")
+        assert isinstance(pilot.app.screen, Confirmation)
         await pilot.press("y")
         await until(pilot, lambda: (project / "notes.txt").read_text() == "one\ntwo\n")
 
@@ -230,6 +235,20 @@ async def test_enter_applies_a_plan_once_its_end_is_visible_and_closes_one_that_
         await pilot.press("end", "enter")
         await until(pilot, lambda: not isinstance(pilot.app.screen, UndoScreen))
         assert (project / "notes.txt").read_text() == "mine\n"
+
+
+async def test_enter_does_not_apply_a_plan_that_loses_content_for_good(project: Path) -> None:
+    command = block("shell", command="truncate -s 67108865 pad.bin")
+    async with working(project, command, "Done.") as pilot:
+        await send(pilot, "go")
+        await finished(pilot)
+        screen = await undo_screen(pilot, "/undo")
+        assert "its current content will be lost." in shown(screen.query_one(DialogBody))
+        await pilot.press("end", "enter")
+        assert pilot.app.screen is screen
+        assert (project / "pad.bin").exists()
+        await pilot.press("y")
+        await until(pilot, lambda: not (project / "pad.bin").exists())
 
 
 async def test_what_was_undone_and_redone_is_in_the_conversation_also_when_it_is_reopened(
