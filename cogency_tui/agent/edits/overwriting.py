@@ -6,9 +6,10 @@ user is shown what differs, and may overwrite it: by a plan that is recorded, an
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from cogency_tui.agent.edits.change_attribution import named_conversations
-from cogency_tui.agent.edits.file_history import path_today, renames, topmost
+from cogency_tui.agent.edits.file_history import REVIEW, path_today, renames, topmost
 from cogency_tui.agent.edits.prior_contents import Contents
 from cogency_tui.agent.edits.reverse import Reversal
 from cogency_tui.agent.edits.undo_preview import Deviation, Plan, difference, planned
@@ -27,7 +28,7 @@ class Goal:
     """The version `then` that a path is to have; the file is now at `today`.
 
     `left` is the version in which the conversation left it, `undoes` and `made` are as in `FileChange`.
-    `reason` is why others' changes in it are known, if they are.
+    `reason` is why others' changes in it are known, if they are; `others` are those from before `left`.
     """
 
     path: str
@@ -37,6 +38,7 @@ class Goal:
     undoes: tuple[Undone, ...] = ()
     made: str = ""
     reason: str = ""
+    others: tuple[FileChange, ...] = ()
 
 
 def goals_before(chosen: Sequence[Edit], edits: Sequence[Edit]) -> list[Goal]:
@@ -73,9 +75,10 @@ def goals(
 ) -> list[Goal]:
     """The goals to give paths these versions, each with the path today, by reverting the `chosen` edits."""
     renamed = renames(edits)
-    left: dict[str, Version] = {}
+    here: dict[str, list[Edit]] = {}
     for edit in edits:
-        left[path_today(edit.path, renamed, edit.id)] = edit.after
+        here.setdefault(path_today(edit.path, renamed, edit.id), []).append(edit)
+    written = _written_in_review(edits)
     undone: dict[str, list[Edit]] = {}
     for edit in chosen:
         undone.setdefault(path_today(edit.path, renamed, edit.id), []).append(edit)
@@ -84,8 +87,54 @@ def goals(
         own = undone.pop(today, [])
         undoes = tuple(Undone(edit.id) for edit in own)
         made = topmost(path, *(edit.made for edit in own))
-        found.append(Goal(path, today, then, left.get(today, then), undoes, made, _reason(own)))
+        made_here = here.get(today, [])
+        left = made_here[-1].after if made_here else then
+        others = _changes_of_others(made_here, own, written)
+        found.append(Goal(path, today, then, left, undoes, made, _reason(own), others))
     return found
+
+
+def _written_in_review(edits: Sequence[Edit]) -> set[int]:
+    """The edits by which the user wrote lines in the review; not those whose hunks were reverted since."""
+    undone = undone_edits(edits)
+    decisions = [edit for edit in edits if edit.undoes and edit.id not in undone]
+    reverts = {target: edit.id for edit in decisions if edit.tool != REVIEW for target in edit.undoes}
+    return {
+        edit.id
+        for edit in decisions
+        if edit.tool == REVIEW and any(_reverted_by(each, reverts) < edit.id for each in edit.undoes)
+    }
+
+
+def _reverted_by(part: Undone, reverts: Mapping[Undone, int]) -> int:
+    """The last edit that reverts a hunk, alone or with its whole edit; 0 if none does."""
+    return max(reverts.get(part, 0), reverts.get(Undone(part.edit), 0))
+
+
+def _changes_of_others(
+    edits: Sequence[Edit], chosen: Sequence[Edit], written: Collection[int]
+) -> tuple[FileChange, ...]:
+    """The changes of a file since the first `chosen` edit that are not the agent's: those between its
+    `edits`, and those `written` in the review.
+    """
+    since = [edit for edit in edits if chosen and edit.id >= chosen[0].id]
+    changes: list[FileChange] = []
+    for earlier, edit in pairwise(since):
+        if not earlier.after.holds(edit.before):
+            changes.append(FileChange(edit.path, earlier.after, edit.before))
+        if edit.id in written:
+            # What is written again counts once.
+            is_next = bool(changes) and earlier.id in written and changes[-1].after.holds(edit.before)
+            before = changes.pop().before if is_next else edit.before
+            changes.append(FileChange(edit.path, before, edit.after))
+    return tuple(changes)
+
+
+def _lost(goal: Goal, now: Version, blobs: Blobs) -> LineCounts:
+    """Count the lines that others changed in a file. Blocks."""
+    changes = (*goal.others, FileChange(goal.today, goal.left, now))
+    counts = [count(difference(change, blobs)) for change in changes]
+    return LineCounts(sum(each.added for each in counts), sum(each.removed for each in counts))
 
 
 def _reason(edits: Collection[Edit]) -> str:
@@ -152,7 +201,7 @@ def _deviations(
         # Of an unknown version it cannot be said that the file has another.
         if there.equals(goal.then) or not (goal.then.known or reason):
             continue
-        lost = count(difference(FileChange(goal.today, goal.left, now), blobs))
+        lost = _lost(goal, now, blobs)
         is_missing = now.kind == "absent"
         reason = unreachable.get(goal.path) or reason or goal.reason or (_REMOVED if is_missing else _CHANGED)
         yield Deviation(goal.path, reason, lost, goal.path in lasting, is_missing=is_missing)

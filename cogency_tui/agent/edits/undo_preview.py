@@ -35,8 +35,9 @@ class Planned:
 class Deviation:
     """A file that a plan leaves in another state than the one to restore, and the `reason`.
 
-    `lost` counts the lines that others changed in it since the conversation's last edit. `is_restorable`: the
-    state can be restored at the cost of these. `is_missing`: the file is not there now.
+    `lost` counts the lines that others changed in it since the first of the edits to revert, or the user in
+    the review. `is_restorable`: the state can be restored at the cost of these. `is_missing`: the file is not
+    there now.
     """
 
     path: str
