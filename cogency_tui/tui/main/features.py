@@ -85,7 +85,7 @@ class Features:
             self.drafts.switch,
         )
         self.background = BackgroundCommands(screen, bridge)
-        self.review = ReviewCommands(screen, bridge, display)
+        self.review = ReviewCommands(screen, bridge, display, self._restored)
         self.files = FileCommands(screen, bridge, display, self.review.compare)
         self.questions = Questions(
             screen,
@@ -99,7 +99,7 @@ class Features:
         self.custom = CustomCommands(screen, bridge, screen.send)
         self.profile = ProfileCommands(screen, bridge, display)
         recall = RecallCommands(screen, bridge, self.conversations)
-        self.timeline = TimelineCommands(screen, bridge, display, recall.fork, self.review.recount)
+        self.timeline = TimelineCommands(screen, bridge, display, recall.fork, self._restored)
         self.subagents = SubagentCommands(
             screen,
             bridge,
@@ -122,7 +122,7 @@ class Features:
             PermissionCommands(screen, bridge, models.set_permissions),
             self.trust,
             self.profile,
-            UndoCommands(screen, bridge, self.review.recount),
+            UndoCommands(screen, bridge, self._restored),
             self.review,
             ServerCommands(screen, bridge),
             HelpCommands(screen, bridge, lambda: self.custom.known, self._prompt_help),
@@ -178,6 +178,17 @@ class Features:
         from cogency_tui.tui.prompt.vim_keys import VIM_KEYS
 
         return [prefixes, ("Vim keys in the prompt", [HelpRow(*row) for row in VIM_KEYS])]
+
+    def refresh_files(self) -> None:
+        """Read the branch, git's marks and the shown directories again: they may not be watched."""
+        self.updates.refresh()
+        self.files.refresh()
+        self.files.list_shown()
+
+    def _restored(self) -> None:
+        """Show the files that an undo, a restore or the review may have changed."""
+        self.refresh_files()
+        self.review.recount()
 
     def _moved(self) -> None:
         self.start.leave()

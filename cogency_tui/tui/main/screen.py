@@ -301,9 +301,7 @@ class MainScreen(PartialScreen[None]):
             self._display.begin_turn()
         else:
             self._display.end_turn()
-            self._features.updates.refresh()
-            self._features.files.refresh()
-            self._features.files.list_shown()
+            self._features.refresh_files()
             self._features.trust.refresh()
             self._features.profile.refresh()
         self._features.background.refresh()

@@ -1,6 +1,6 @@
 """Commands for the review of the conversation: opening, refreshing, and jumps back from it."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any
@@ -25,11 +25,16 @@ if TYPE_CHECKING:
 
 
 class ReviewCommands(FeatureCommands):
-    """Opens the review over `screen`, whose conversation is on `display`."""
+    """Opens the review over `screen`, whose conversation is on `display`. `changed` is called when it is
+    closed, and files may have been changed in it.
+    """
 
-    def __init__(self, screen: Screen[Any], bridge: Bridge, display: Display) -> None:
+    def __init__(
+        self, screen: Screen[Any], bridge: Bridge, display: Display, changed: Callable[[], None]
+    ) -> None:
         super().__init__(screen, bridge)
         self._display = display
+        self._changed = changed
         self._reviews: dict[str, Review] = {}
         self._shown: ReviewScreen | None = None
         self._uncounted = False
@@ -183,7 +188,7 @@ class ReviewCommands(FeatureCommands):
         from cogency_tui.tui.review.screen import Jump, ReviewCommand
 
         self._shown = None
-        self.recount()
+        self._changed()
         if isinstance(answer, Jump):
             self._go_to(answer)
         elif isinstance(answer, ReviewCommand):
