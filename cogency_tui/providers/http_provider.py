@@ -204,7 +204,8 @@ class HttpProvider:
         """
         if self._sessions is None:
             raise SessionRefusedError(
-                f"{self.name} uses {self._label}, which has no sessions.", "Use replay mode."
+                f"{self.name} uses {self._label}, which has no sessions.",
+                "Use replay mode: /mode replay, or --mode replay.",
             )
         return await self._sessions(messages, previous)
 

@@ -180,6 +180,7 @@ class ScriptedProvider:
     name: str = "openai"
     model: str = "gpt-5.6-sol"
     facts: ModelFacts = field(default_factory=lambda: ModelFacts(context_size=200_000))
+    resumes: bool = True
 
 
 @dataclass

@@ -40,8 +40,11 @@ class ModelCommands(FeatureCommands):
         }
 
     def cycle_mode(self, _argument: str = "") -> None:
-        """Switch to the next mode."""
-        self.set_mode(MODES[(MODES.index(self._agent.mode) + 1) % len(MODES)])
+        """Switch to the next mode that the provider supports."""
+        at = MODES.index(self._agent.mode) + 1
+        following = [*MODES[at:], *MODES[:at]]
+        chosen = next(each for each in following if not self._prevents(each))
+        self._use_mode(chosen, skipped=self._prevents(following[0]))
 
     def set_mode(self, mode: str) -> None:
         """Switch to this mode, or to one that the user chooses from a list."""
@@ -49,14 +52,26 @@ class ModelCommands(FeatureCommands):
             self._offer("mode", self._agent.mode, self.set_mode)
             return
         chosen: list[Mode] = [each for each in MODES if each == mode]
-        self._agent.mode = chosen[0] if chosen else self._agent.mode
-        self._display.show_state()
-        self._report_mode(self._agent.mode)
+        use = chosen[0] if chosen else self._agent.mode
+        if chosen and (reason := self._prevents(use)):
+            self.warn(f"{reason} Session mode is still {_MODES_SHOWN[self._agent.mode]}.")
+        else:
+            self._use_mode(use)
 
-    def _report_mode(self, mode: Mode) -> None:
+    def _prevents(self, mode: Mode) -> str:
+        """Why the provider cannot do this mode, as a sentence; empty if it can."""
+        provider = self._agent.provider
+        can = mode != "resume" or provider.resumes
+        return "" if can else f"{provider.name} has no sessions to resume."
+
+    def _use_mode(self, mode: Mode, *, skipped: str = "") -> None:
+        """Switch to `mode`; `skipped` is why the mode before it was passed over."""
         from cogency_tui.config.options import options
 
-        self.say(f"Session mode {_MODES_SHOWN[mode]}: {options()['mode'].means[mode]}")
+        self._agent.mode = mode
+        self._display.show_state()
+        meaning = options()["mode"].means[mode]
+        self.say(f"Session mode {_MODES_SHOWN[mode]}: {meaning}{skipped and f'. {skipped}'}")
 
     def set_dialect(self, dialect: str) -> None:
         """Switch to this dialect from the next message on, or to one that the user chooses from a list."""

@@ -42,6 +42,8 @@ def settings_of(status: Status) -> list[Fact]:
 def _session_mode(status: Status) -> str:
     """The session mode, or the one that was chosen automatically and why, with its meaning."""
     means = options()["mode"].means
+    if status.mode == "resume" and not status.has_sessions:
+        return f"resume: not possible, {one_line(status.provider)} has no sessions. Use /mode replay"
     if status.mode != "auto":
         return f"{status.mode}: {means[status.mode]}"
     if not (used := status.used_mode):

@@ -35,6 +35,7 @@ class Status(msgspec.Struct, frozen=True):
 
     `sandbox` is `sandboxed`, or `not sandboxed: ` and the reason. `allows_edits`: the user has allowed all
     changes of files in the conversation. `configured_mode` is the session mode of the configuration.
+    `has_sessions`: the provider can do resume mode.
     """
 
     mode: Mode
@@ -46,6 +47,7 @@ class Status(msgspec.Struct, frozen=True):
     total: "Measure" = {}
     allows_edits: bool = False
     configured_mode: Mode = "auto"
+    has_sessions: bool = True
 
     @property
     def in_effect(self) -> Permissions:
@@ -93,6 +95,7 @@ def status_of(
         total=total or {},
         allows_edits=allows_edits,
         configured_mode=agent.settings.mode,
+        has_sessions=agent.provider.resumes,
     )
 
 

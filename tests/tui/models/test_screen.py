@@ -181,6 +181,29 @@ async def test_the_choice_answers_from_the_next_request_on(project: Path) -> Non
     assert asked == ["alpha-2"]
 
 
+async def test_a_provider_without_sessions_is_never_resumed(project: Path) -> None:
+    async with ChatPeer(["Hi."]) as peer:
+        agent = agent_at(peer.base_url, project)
+        async with at_work(agent) as pilot:
+            await send(pilot, "/model mine")
+            await until(pilot, lambda: "mine/house" in shown(status_of(pilot)))
+            await send(pilot, "/mode resume")
+            await until(pilot, lambda: "mine has no sessions to resume. Session mode is still" in told(pilot))
+            assert agent.mode == "auto"
+            await pilot.press("ctrl+o")
+            await until(
+                pilot, lambda: "whole conversation. mine has no sessions" in " ".join(told(pilot).split())
+            )
+            assert agent.mode == "replay"
+
+            # One that the configuration sets anyway fails with the way out.
+            agent.mode = "resume"
+            await send(pilot, "hi")
+            await until(pilot, lambda: "/mode replay" in shown(conversation_of(pilot)))
+            await pilot.press("ctrl+o")
+            assert agent.mode == "replay"
+
+
 @pytest.mark.exhaustive
 async def test_an_endpoint_is_noted_tested_and_asked_and_escape_goes_back_one_step(project: Path) -> None:
     async with ChatPeer() as peer, at_work(agent_at(peer.base_url, project)) as pilot:

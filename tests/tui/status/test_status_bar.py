@@ -154,6 +154,13 @@ def test_the_dialog_explains_the_session_mode(mode: Mode, step: Measure, describ
     assert any(line.text.startswith(f"{'Session mode':<20}{described}") for line in lines)
 
 
+def test_the_dialog_says_that_a_provider_without_sessions_cannot_resume() -> None:
+    status = Status("resume", "mine", "m", "ask", has_sessions=False)
+    text = "\n".join(line.text for line in draw_status(status, 160, theme_styles_of("night")))
+    assert "resume: not possible, mine has no sessions. Use /mode replay" in text
+    assert "one session with the provider" not in text
+
+
 def test_the_dialog_labels_every_figure() -> None:
     status = Status(
         "auto",
