@@ -193,7 +193,7 @@ class Bridge:
         is_new_fork = known is not None and known.forked_after is not None
         marks = await self.agent.recall.open_elsewhere()
         is_elsewhere = any(mark.conversation == conversation_id for mark in marks)
-        self.retryable = transcript.report_failure(may_go_on=is_new_fork or is_elsewhere)
+        self.retryable = transcript.report_failure(is_new_fork=is_new_fork, is_elsewhere=is_elsewhere)
         return transcript, total
 
     async def is_imported(self) -> bool:

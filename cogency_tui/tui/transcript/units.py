@@ -290,20 +290,32 @@ class Transcript:
         self.units[index] = TurnEnd()
         return {index}
 
-    def report_failure(self, *, may_go_on: bool = False) -> bool:
+    def report_failure(self, *, is_new_fork: bool = False, is_elsewhere: bool = False) -> bool:
         """Offer to retry the last turn if it failed; return whether it did. One that ended without an answer
-        or an error, as when the program is killed, gets an error, unless it was interrupted, or `may_go_on`.
+        or an error was interrupted, or the program was killed: it is marked, and gets an error unless the
+        store shows where it was interrupted. A new fork may end within a turn; another program may work on
+        the turn.
         """
         last = self._last()
         unit = None if last is None else self.units[last]
         is_cut = isinstance(unit, UserMessage) or (isinstance(unit, CallUnit) and not is_own(unit))
-        if not may_go_on:
+        if isinstance(unit, UserMessage) and not is_elsewhere:
+            self._mark_interrupted()
+        if not (is_new_fork or is_elsewhere):
             if is_cut and not self._is_cut_off():
+                self._mark_interrupted()
                 self.units.append(Problem(UNANSWERED))
             for index in self.calls:
                 self.call(index).cut_off()
         self.offer_retry(True)
         return self.failure is not None
+
+    def _mark_interrupted(self) -> None:
+        """Show the last turn as interrupted."""
+        if self._ends:
+            end = self.units[self._ends[-1]]
+            assert isinstance(end, TurnEnd)
+            end.interrupted = True
 
     def _last(self) -> int | None:
         """The last unit that is no notice and no figures."""
@@ -387,11 +399,11 @@ class Transcript:
                 if event.get("interrupted"):
                     self._settle(touched, interrupted=True)
             case "user" if "ran" in event:
-                self._end_turn(touched)
+                self._end_turn(touched, interrupted=self._is_unanswered())
                 for each in as_call(event["ran"], self._own_call(), event["timestamp"]):
                     self._take(each, touched)
             case "user":
-                self._end_turn(touched)
+                self._end_turn(touched, interrupted=self._is_unanswered())
                 text = clean(event["content"]).strip()
                 if self.inherits_title or not self.title:
                     self.entitle(text.split("\n", 1)[0])
@@ -535,6 +547,12 @@ class Transcript:
         return (isinstance(last, Prose) and last.interrupted) or (
             isinstance(last, CallUnit) and last.state in ("interrupted", "not run")
         )
+
+    def _is_unanswered(self) -> bool:
+        """Return whether the turn has neither an answer nor an error: the store has no more of one that was
+        interrupted before the model wrote."""
+        last = self._last()
+        return last is not None and isinstance(self.units[last], UserMessage | CallUnit)
 
     def _append(self, unit: Unit, touched: set[int]) -> int:
         self.units.append(unit)

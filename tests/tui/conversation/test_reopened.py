@@ -110,6 +110,31 @@ async def test_an_interrupted_turn_says_so_once(project: Path) -> None:
     assert mark.startswith("■ Interrupted · ")
 
 
+async def test_a_turn_interrupted_before_its_answer_says_so_wherever_it_is_opened(project: Path) -> None:
+    provider = ScriptedProvider("Hello.", "<<hang>>", "Bye.")
+    agent, id = agent_of(project, provider), new_conversation_id()
+    try:
+        await live(agent, id, "hi")
+        running = asyncio.create_task(live(agent, id, "again"))
+        await provider.hanging.wait()
+        agent.interrupt(id)
+        seen = await running
+        store = await agent.store()
+        fork = await Forks(store.database).fork(id)
+        again, forked = await reopened(agent, id), await reopened(agent, fork.id)
+        await live(agent, fork.id, "bye")
+        went_on = await reopened(agent, fork.id)
+    finally:
+        await agent.close()
+
+    assert [end.interrupted for end in ends_of(seen)] == [True]
+    assert [end.interrupted for end in ends_of(again)] == [False, True]
+    assert again.failure is not None, "it can be retried"
+    assert [end.interrupted for end in ends_of(forked)] == [False, True]
+    assert forked.failure is None
+    assert [end.interrupted for end in ends_of(went_on)] == [False, True, False]
+
+
 async def test_an_interrupted_call_and_a_fork_within_a_turn_are_no_failures(project: Path) -> None:
     sleep, again = block("shell", command="sleep 60"), block("list", path=".")
     provider = ScriptedProvider(again, sleep)
