@@ -1,6 +1,6 @@
 """The answers to a question, in a row, or in as few rows as they need: each a key and its label."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from rich.segment import Segment
@@ -172,13 +172,15 @@ def _rows_at(level: int, answers: Sequence[Reply], width: int, gap: int) -> list
 
 
 class MoreLine(Bar):
-    """Shows how many lines of `body` are below its window, or above it at its end."""
+    """Shows how many lines of `body` are below its window, or above it at its end; once the title has
+    scrolled away, that too."""
 
     SURFACE = "surface"
 
-    def __init__(self, body: LineView, *, id: str | None = None) -> None:
+    def __init__(self, body: LineView, title: Callable[[], str], *, id: str | None = None) -> None:
         super().__init__(id=id)
         self._body = body
+        self._title = title
 
     def on_mount(self) -> None:
         self.watch(self._body, "scroll_y", self._follow, init=False)
@@ -190,5 +192,6 @@ class MoreLine(Bar):
         above = self._body.scroll_offset.y
         below = self._body.virtual_size.height - above - self._body.size.height
         arrow, count = ("↓", below) if below > 0 else ("↑", above)
-        text = f"  {arrow} {plural(count, 'more line')}"
-        return [Segment(fit(text, width), self.theme_styles("accent"))]
+        text = fit(f"  {arrow} {plural(count, 'more line')}", width)
+        title = fit(f" · {self._title()}", width - cells(text)) if above else ""
+        return [Segment(text, self.theme_styles("accent")), Segment(title, self.theme_styles("dim"))]

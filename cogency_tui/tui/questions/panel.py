@@ -57,6 +57,7 @@ from cogency_tui.tui.questions.question_lines import (
     first_page,
     refusals_of,
     second_page,
+    title_of,
 )
 from cogency_tui.tui.terminal.driver import is_read
 from cogency_tui.tui.theme_styles import ThemeStyles
@@ -252,7 +253,7 @@ class QuestionPanel(Vertical, can_focus=True):
     def compose(self) -> ComposeResult:
         yield Announcement(self.question, id="question-line")
         yield self._body
-        yield MoreLine(self._body, id="question-more")
+        yield MoreLine(self._body, lambda: title_of(self._question_shown), id="question-more")
         yield Input(placeholder="Why not?", id="question-reason")
         yield self._choices
 
@@ -316,7 +317,7 @@ class QuestionPanel(Vertical, can_focus=True):
     @property
     def _possible(self) -> Sequence[Reply]:
         if self._looked_at:
-            return answers_looking(self.question)
+            return answers_looking(self.question, self._looked_at)
         if self._body.is_seen:
             return answers_to(self.question)
         return refusals_of(self.question)[:1] if self._is_too_small else answers_unread(self.question)

@@ -125,7 +125,7 @@ def _draw_places(question: Question, styles: ThemeStyles) -> list[list[Segment]]
     if not waiting:
         return [[place]]
     keys = [Segment("  ", styles()), *draw_key("[ or ]", "view others", styles)]
-    return [[place, *keys], [Segment("‹ ", styles("text")), place, Segment(" ›", styles("text"))]]
+    return [[place, *keys], [Segment("[ ", styles("text")), place, Segment(" ]", styles("text"))]]
 
 
 def _is_named_by_head(question: Question) -> bool:
@@ -142,6 +142,13 @@ def _what(question: Question) -> tuple[str, str]:
     if question.effect == "changed":
         return f"{one_line(question.tool)} changed files. {summary}", ""
     return summary, counted(*question.counts) if question.counts else ""
+
+
+def title_of(question: Question) -> str:
+    """What would be done, with the counts of a change and the place among the questions, in one line."""
+    number, total, _waiting = question.round()
+    parts = [*_what(question), f"{number} of {total}" if total > 1 else ""]
+    return one_line(" · ".join(filter(None, parts)))
 
 
 def one_line_of(question: Question) -> str:
@@ -271,13 +278,15 @@ STOP, BACK = Reply("escape", "Stop", "back"), Reply("escape", "Back", "back")
 """Stops the whole turn; goes back to a screen with keys of its own."""
 
 _PREVIOUS = Reply("left_square_bracket", "Previous question", "look(-1)", ("Previous", "Previous"))
+_NEXT = Reply("right_square_bracket", "Next question", "look(1)", ("Next", "Next"))
 
 
-def answers_looking(question: Question) -> list[Reply]:
-    """The answers while another waiting question is shown, which cannot be answered before `question`."""
-    number = question.round().number
+def answers_looking(question: Question, place: int) -> list[Reply]:
+    """The answers while the waiting question at `place`, from 1, is shown: it cannot be answered before
+    `question`."""
+    number, _total, waiting = question.round()
     remark = Reply("", f"Answer question {number} first", "", (f"Answer {number} first",) * 2)
-    return [_PREVIOUS, STOP, remark]
+    return [_PREVIOUS, *([_NEXT] if place < len(waiting) else []), STOP, remark]
 
 
 RETURN = Reply("f6", "to answer", "take_focus", ("to answer", "answer"))

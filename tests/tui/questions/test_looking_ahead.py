@@ -25,12 +25,15 @@ async def test_a_waiting_question_says_which_one_to_answer_first_and_shows_its_c
         answers = panel.query_one(Answers)
         await until(pilot, lambda: "Answer question 1 first" in shown(answers))
         assert calls_of(pilot).key == second
+        assert "[ Previous question   ] Next question   Esc Stop" in shown(answers)
         # The remark is none of the answers that Tab selects.
-        await pilot.press("tab", "tab", "tab")
+        await pilot.press("tab", "tab", "tab", "tab")
         assert answers.selected is not None
         assert answers.selected.key == "left_square_bracket"
 
-        await pilot.press("left_square_bracket")
+        await pilot.press("right_square_bracket")
+        await until(pilot, lambda: "Next question" not in shown(answers))
+        await pilot.press("left_square_bracket", "left_square_bracket")
         await until(pilot, lambda: "Answer question 1 first" not in shown(answers))
         assert calls_of(pilot).key == first
         await main_of(pilot).run_action("command('permissions', 'edits')")

@@ -271,7 +271,7 @@ async def test_the_keys_for_other_questions_are_named_even_where_there_is_little
     other = replace(EDIT, summary="Edit other.py")
     edit = replace(EDIT, summary=f"Edit {'long/' * 4}a.py", round=lambda: Round(1, 2, (other,)))
     async with asking(edit, (60, 16)) as (app, pilot, _clock):
-        await until(pilot, lambda: body_of(app).splitlines()[0].endswith("  ‹ 1 of 2 ›"))
+        await until(pilot, lambda: body_of(app).splitlines()[0].endswith("  [ 1 of 2 ]"))
         await app.ask(replace(edit, round=lambda: Round(2, 2)))
         await until(pilot, lambda: body_of(app).splitlines()[0].endswith("  2 of 2"))
 
@@ -299,7 +299,8 @@ async def test_as_many_changed_lines_as_fit_are_seen_at_once_in_half_of_the_wind
         hidden = 43 - len(seen)
         assert f"↓ {hidden} more lines" in more
         app.question.action_scroll(1000)
-        await until(pilot, lambda: f"↑ {hidden} more lines" in shown(app.question.query_one(MoreLine)))
+        end = f"↑ {hidden} more lines · Edit app.py · +1 −1"
+        await until(pilot, lambda: end in shown(app.question.query_one(MoreLine)))
 
 
 async def test_a_loss_is_named_in_red_and_an_ordinary_question_is_not() -> None:
