@@ -3,18 +3,21 @@
 A step is complete when its suggestion was sent.
 """
 
+from collections.abc import Sequence
 from typing import ClassVar
 
 import msgspec
 from rich.segment import Segment
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
+from textual.content import Content
+from textual.geometry import Size
 
 from cogency_tui.tui.commands import is_command
-from cogency_tui.tui.kit.bar import ButtonBar, Part
+from cogency_tui.tui.kit.bar import Bar, ButtonBar
 from cogency_tui.tui.kit.dialogs import Confirmation
 from cogency_tui.tui.kit.keys import draw_key
-from cogency_tui.tui.kit.lines import BLANK, Line, fit, width_of, wrap
+from cogency_tui.tui.kit.lines import BLANK, Line, cells, width_of, wrap
 from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.main.screen import MainScreen
 from cogency_tui.tui.prompt.prompt import Prompt
@@ -64,37 +67,55 @@ STEPS = (
 LAST = "Tour complete · F2 connect a model · F1 all keys · Ctrl+Q quit"
 
 
-_LEAST = 20
-
-
-class TourBar(ButtonBar):
-    """Shows the present step, or the end of the tour."""
+class TourBar(Bar):
+    """Shows the present step, in as many rows as it needs, or the end of the tour."""
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self.step = 0
+        self.show(0)
 
     def show(self, step: int) -> None:
         """Show the step with this number."""
         self.step = step
-        self.refresh()
+        tooltip = LAST if step >= len(STEPS) else f"Insert the prompt: {STEPS[step].prompt}"
+        # Textual would parse markup in a plain string.
+        self.tooltip = Content(tooltip)
+        self.refresh(layout=True)
 
-    def segments(self, width: int) -> list[Segment]:
-        text = self.theme_styles("text", self.SURFACE)
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        del container, viewport
+        return len(self._rows(width))
+
+    def row(self, y: int, width: int) -> Sequence[Segment]:
+        rows = self._rows(width)
+        return rows[y] if y < len(rows) else ()
+
+    def on_click(self) -> None:
+        self.post_message(ButtonBar.Pressed("tour_write"))
+
+    def _rows(self, width: int) -> list[list[Segment]]:
+        """The rows of the step: its number, what it shows, and the key at the end of the last row."""
+        styles, lead = self.theme_styles, Segment(" ")
         if self.step >= len(STEPS):
-            return self.lay([Part([Segment(fit(LAST, width - 1), text)], LAST, lead=" ")], width)
-        step = STEPS[self.step]
-        count = Segment(f"Tour {self.step + 1}/{len(STEPS)} ", self.theme_styles("dim", self.SURFACE))
+            lines = wrap([Segment(LAST, styles("text", self.SURFACE))], width - 2)
+            return [[lead, *line.segments] for line in lines]
+        number = f" Tour {self.step + 1}/{len(STEPS)} "
+        shows = Segment(STEPS[self.step].shows, styles("text", self.SURFACE))
+        rows = [line.segments for line in wrap([shows], width - cells(number) - 1)]
+        heads = [Segment(number, styles("dim", self.SURFACE)), Segment(" " * cells(number))]
+        rows = [[heads[y > 0], *row] for y, row in enumerate(rows)]
+        return [*rows[:-1], *self._with_key(rows[-1], heads[1], width)]
+
+    def _with_key(self, row: list[Segment], indent: Segment, width: int) -> list[list[Segment]]:
+        """The last row with the key: with its effect, or by itself, or in a row below."""
         key = draw_key("F7", "insert prompt", self.theme_styles, self.SURFACE)
-        room = max(_LEAST, width - width_of([count, *key]) - 5)
-        shows = Segment(fit(step.shows, room), text)
-        return self.lay(
-            [
-                Part([count, shows], f"{step.shows}: {step.prompt}", "tour_write", " "),
-                Part(key, f"Insert the prompt: {step.prompt}", "tour_write"),
-            ],
-            width,
-        )
+        room = width - width_of(row) - 4
+        if width_of(key) <= room:
+            return [[*row, Segment("   "), *key]]
+        if width_of(key[:1]) <= room:
+            return [[*row, Segment("   "), key[0]]]
+        return [row, [indent, *key]]
 
 
 _PARAGRAPHS = (
@@ -112,14 +133,15 @@ _KEYS = (
 )
 
 
-def draw_tour(width: int, styles: ThemeStyles) -> list[Line]:
-    """Draw the tour's welcome text in `width` cells."""
-    lines = [*wrap([Segment("A short tour", styles("text", attributes="bold"))], width), BLANK]
-    for paragraph in _PARAGRAPHS:
-        lines += [*wrap([Segment(paragraph, styles("text"))], width), BLANK]
-    for key, meaning in _KEYS:
-        lines.append(Line(draw_key(key.ljust(_KEY_COLUMN - 1), meaning, styles)))
-    return lines
+def draw_tour(width: int, height: int, styles: ThemeStyles) -> list[Line]:
+    """Draw the tour's welcome text in `width` cells; in `height` rows at least its keys."""
+    title = wrap([Segment("A short tour", styles("text", attributes="bold"))], width)
+    keys = [Line(draw_key(key.ljust(_KEY_COLUMN - 1), meaning, styles)) for key, meaning in _KEYS]
+    paragraphs = [wrap([Segment(each, styles("text"))], width) for each in _PARAGRAPHS]
+    spaced = [line for paragraph in (title, *paragraphs) for line in (*paragraph, BLANK)]
+    if len(spaced) + len(keys) <= height:
+        return [*spaced, *keys]
+    return [*title, *keys, *(line for paragraph in paragraphs for line in paragraph)]
 
 
 class TourScreen(MainScreen):
@@ -180,7 +202,8 @@ class TourScreen(MainScreen):
         bar.show(min(bar.step + 1, len(STEPS)))
 
     def welcome(self, width: int) -> list[Line]:
-        return draw_tour(width, theme_styles_of(app_of(self).theme))
+        height = self.query_one("#conversation").size.height
+        return draw_tour(width, height, theme_styles_of(app_of(self).theme))
 
     def leave(self) -> None:
         place = short_path(self.agent.project)

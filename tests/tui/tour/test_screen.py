@@ -11,7 +11,7 @@ from cogency_tui.tui.app import CogencyApp
 from cogency_tui.tui.kit.dialogs import Confirmation
 from cogency_tui.tui.recall.screen import RecallScreen
 from cogency_tui.tui.review.screen import ReviewScreen
-from cogency_tui.tui.tour.screen import FILES, STEPS, TourBar, TourScreen
+from cogency_tui.tui.tour.screen import FILES, LAST, STEPS, TourBar, TourScreen
 from cogency_tui.tui.undo.screen import UndoScreen
 from tests.tui.driving import (
     answer,
@@ -130,6 +130,24 @@ async def test_what_one_writes_instead_does_not_go_on_and_a_step_can_be_skipped(
         await pilot.press(*["shift+f7"] * 7)
         await until(pilot, lambda: bar(pilot).step == len(STEPS))
     await agent.close()
+
+
+@pytest.mark.parametrize("size", [(100, 30), (80, 24), (60, 16), (40, 24)])
+async def test_each_step_is_shown_whole_with_its_key(project: Path, size: tuple[int, int]) -> None:
+    async with app_over(ScriptedAgent(project), screen=TourScreen).run_test(size=size) as pilot:
+        for number, step in enumerate(STEPS):
+            await until(pilot, lambda number=number: f"Tour {number + 1}/7" in shown(bar(pilot)))
+            await until(pilot, lambda step=step: f"{step.shows} F7" in " ".join(shown(bar(pilot)).split()))
+            await pilot.press("shift+f7")
+        await until(pilot, lambda: LAST in " ".join(shown(bar(pilot)).split()))
+
+
+@pytest.mark.parametrize("size", [(80, 24), (60, 16)])
+async def test_the_first_page_shows_its_keys(project: Path, size: tuple[int, int]) -> None:
+    async with app_over(ScriptedAgent(project), screen=TourScreen).run_test(size=size) as pilot:
+        await until(pilot, lambda: "A short tour" in shown(conversation_of(pilot)))
+        for keys in ("F7  ", "Shift+F7 ", "Ctrl+Q "):
+            assert keys in shown(conversation_of(pilot))
 
 
 @pytest.mark.parametrize(("size", "theme"), [((100, 30), "night"), ((80, 24), "day")])
