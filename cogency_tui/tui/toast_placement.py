@@ -1,7 +1,8 @@
 """Where a notification is shown: where the style of its screen has it, or moved from there, or in fewer rows.
 
 Invariant: it covers no prompt, no other field with the focus, and no question; and no heading, no status line
-and no selected row of a list, unless there is no other row.
+and no selected row of a list, unless there is no other row. On a small screen it covers text, such as that of
+the conversation, only where no row is free of it.
 """
 
 import re
@@ -11,12 +12,14 @@ from typing import Any
 from textual.css.query import NoMatches
 from textual.geometry import Offset, Region
 from textual.screen import Screen
+from textual.widget import Widget
 from textual.widgets import Input, TextArea
 from textual.widgets._toast import Toast, ToastRack
 
 from cogency_tui.tui.kit.bar import Bar
 from cogency_tui.tui.kit.dialogs import DialogTitle
 from cogency_tui.tui.kit.heading import ScreenHeading
+from cogency_tui.tui.kit.line_view import LineView
 from cogency_tui.tui.kit.lines import cells
 from cogency_tui.tui.kit.select_list import SelectList
 
@@ -25,6 +28,9 @@ _OUT_OF_SIGHT = -500
 """The offset of notifications in the style sheet."""
 _PROTECTED = "#prompt-box, .question, #dialog-question"
 _STATUS = "#status-bar"
+_LINES = "#live-line, #tour-bar"
+_SMALL = 24
+"""Rows of a screen up to which text is avoided: a larger one shows what is below for long enough."""
 _WORDS = re.compile(r"\S+(?: \S+)*")
 
 
@@ -107,12 +113,22 @@ def _rows_of(regions: Iterable[Region], toast: Region) -> set[int]:
 
 
 def _protected(screen: Screen[Any]) -> list[list[Region]]:
-    """The regions that a notification avoids, and those that it does not cover in any case."""
+    """The regions that a notification avoids, the most first; the last are not covered in any case."""
     always = [widget.region for widget in screen.query(_PROTECTED) if widget.display]
+    lasting = [widget.region for widget in screen.query(_STATUS)]
     if isinstance(screen.focused, Input | TextArea):
         always.append(screen.focused.region)
-    status = [widget.region for widget in screen.query(_STATUS)]
-    return [[*always, *status, *_selected_rows(screen), *_headings(screen)], always]
+        # The keys of the field.
+        lasting += [widget.region for widget in screen.query("#footer")]
+    lasting += [*always, *_selected_rows(screen), *_headings(screen)]
+    return [[*lasting, *_text(screen)], lasting, always]
+
+
+def _text(screen: Screen[Any]) -> Iterator[Region]:
+    """The words of all text on a small screen."""
+    if screen.size.height <= _SMALL:
+        for each in (*screen.query(LineView), *screen.query(_LINES)):
+            yield from _words(each)
 
 
 def _selected_rows(screen: Screen[Any]) -> Iterator[Region]:
@@ -125,7 +141,13 @@ def _selected_rows(screen: Screen[Any]) -> Iterator[Region]:
 def _headings(screen: Screen[Any]) -> Iterator[Region]:
     """The words of the headings; between them and beside them there is room."""
     headings: list[Bar] = [*screen.query(ScreenHeading), *screen.query(DialogTitle)]
-    for each in headings:
-        text = each.render_line(0).text if each.region else ""
+    return (words for each in headings for words in _words(each))
+
+
+def _words(widget: Widget) -> Iterator[Region]:
+    """The words of a widget that draws lines."""
+    place = widget.content_region
+    for y in range(place.height):
+        text = widget.render_line(y).text
         for words in _WORDS.finditer(text):
-            yield Region(each.region.x + cells(text[: words.start()]), each.region.y, cells(words[0]), 1)
+            yield Region(place.x + cells(text[: words.start()]), place.y + y, cells(words[0]), 1)

@@ -301,6 +301,8 @@ class MainScreen(PartialScreen[None]):
             self._display.begin_turn()
         else:
             self._display.end_turn()
+            if self.bridge.retryable and self._display.transcript.failure is not None:
+                self._make_room()
             self._features.refresh_files()
             self._features.trust.refresh()
             self._features.profile.refresh()
@@ -329,7 +331,13 @@ class MainScreen(PartialScreen[None]):
         if event.conversation_id == self.bridge.conversation_id:
             self._display.show_title(event.title)
 
+    def _make_room(self) -> None:
+        """Remove the notification from a low screen: the user has to answer or to retry."""
+        if self.top.is_active and self.has_class("-low"):
+            app_of(self).clear_notifications()
+
     def on_bridge_asked(self, event: Bridge.Asked) -> None:
+        self._make_room()
         self._features.questions.ask(event)
         self._features.files.follow_files(event.question.paths)
 

@@ -29,7 +29,7 @@ from tests.tui.driving import (
 from tests.tui.main.test_screen import past
 from tests.tui.questions.test_question_lines import DIFF, EDIT, asks
 from tests.tui.review.stage import reviewing, working, write
-from tests.tui.scripted import ScriptedAgent, respond
+from tests.tui.scripted import ScriptedAgent, error, respond
 
 
 def place_of(pilot: Pilot[Any]) -> Region:
@@ -50,7 +50,10 @@ async def test_only_the_newest_is_shown_and_never_over_the_prompt(
         await pilot.pause()
         middle = main_of(pilot).query_one("#middle").region
         assert place_of(pilot).right <= middle.right
-        if size[1] < 24:
+        if size == (80, 24):
+            # Below the text of the start.
+            assert place_of(pilot).y > rows_with(pilot, "add a missing test").pop()
+        elif size[1] < 24:
             # In the line of the activity, and above it.
             assert place_of(pilot).bottom == middle.bottom
         else:
@@ -127,6 +130,48 @@ async def test_it_is_beside_the_words_of_a_heading_or_below_them(
             pilot.app.notify(text, timeout=600)
             await until(pilot, lambda text=text: text.split()[0] in seen(pilot))
             assert "Theme" in seen(pilot)
+
+
+@pytest.mark.parametrize("size", [(80, 24), (60, 16)])
+async def test_on_a_small_screen_it_covers_no_text_of_the_conversation(
+    project: Path, size: tuple[int, int]
+) -> None:
+    text = "\n\n".join("words " * 30 for _ in range(9))
+    async with app_over(ScriptedAgent(project, [respond(text)])).run_test(
+        size=size, notifications=True
+    ) as pilot:
+        await opened(pilot)
+        await send(pilot, "go")
+        await finished(pilot)
+        await until(pilot, lambda: " words" in seen(pilot))
+        await pilot.pause()
+        before = [line.rstrip() for line in seen(pilot).splitlines()]
+        pilot.app.notify("Conversation renamed.", timeout=600)
+        await until(pilot, lambda: "renamed" in seen(pilot))
+        await pilot.pause()
+        assert all(line in seen(pilot) for line in before)
+
+
+@pytest.mark.parametrize("size", [(80, 24), (60, 16)])
+async def test_on_a_small_screen_a_question_and_an_error_take_its_place(
+    project: Path, size: tuple[int, int]
+) -> None:
+    agent = ScriptedAgent(project, [asks(EDIT)], [error("Nothing is listening.", "Start it.")])
+    async with app_over(agent).run_test(size=size, notifications=True) as pilot:
+        await opened(pilot)
+        pilot.app.notify("old news", timeout=600)
+        await until(pilot, lambda: told(pilot))
+        await send(pilot, "go")
+        await asked(pilot)
+        await until(pilot, lambda: not told(pilot))
+        await answer(pilot, "y")
+        await finished(pilot)
+
+        pilot.app.notify("old news", timeout=600)
+        await until(pilot, lambda: told(pilot))
+        await send(pilot, "again")
+        await until(pilot, lambda: "Enter retry" in seen(pilot))
+        await until(pilot, lambda: not told(pilot))
 
 
 @pytest.mark.parametrize(("size", "covered"), [((100, 30), "padding"), ((60, 16), "keys")])
