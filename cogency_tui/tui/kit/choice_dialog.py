@@ -17,7 +17,7 @@ from cogency_tui.tui.kit.select_list import SelectList, list_keys
 from cogency_tui.tui.theme_styles import ThemeStyles
 
 _WIDE = 80
-"""Columns of a screen from which on the meanings fit beside the choices."""
+"""Columns of a screen from which on most meanings fit beside the choices."""
 
 
 class ChoiceRow(msgspec.Struct, frozen=True):
@@ -51,6 +51,14 @@ class ChoiceDialog(ListDialog["str | None", ChoiceRow]):
         # In a wide dialog each meaning is beside its choice.
         assert self.note is not None
         self.note.display = event.size.width < _WIDE
+        self.call_after_refresh(self._explain_cut)
+
+    def _explain_cut(self) -> None:
+        """Show the note if a meaning does not fit beside its choice."""
+        room = self.rows.text_width - self._name_width - 4
+        if self.note is not None and any(cells(row.meaning) > room for row in self._offered):
+            self.note.display = True
+            self._fit_note()
 
     async def clicked(self) -> None:
         self.action_choose()

@@ -23,14 +23,11 @@ def draw_permission(row: Row, width: int, styles: ThemeStyles, on: str, now: flo
         return Line([*head, aside] if width_of([*head, aside]) <= width else head)
     if isinstance(row, ModeRow):
         mark, role, attributes = ("●", "accent", "bold") if row.current else (" ", "text", "")
-        means = options()["permissions"].means[row.mode]
-        if row.granted:
-            means = f"all edits allowed in this {row.granted}; the rest asks"
         return Line(
             [
                 Segment(f"{mark} ", styles("accent", on)),
                 Segment(f"{row.mode:<{_NAME - 2}}", styles(role, on, attributes)),
-                Segment(fit(means, width - _NAME), styles("dim", on)),
+                Segment(fit(_means(row), width - _NAME), styles("dim", on)),
             ]
         )
     if isinstance(row, GrantRow):
@@ -65,8 +62,17 @@ def draw_permission_note(
             "Every mode asks before destructive actions, changes to .git or instruction files, access "
             "outside the project, and the network after untrusted content."
         )
-        return wrap([Segment(always, styles("dim"))], width)
+        return [
+            *wrap([Segment(f"{row.mode}: {_means(row)}.", styles("text"))], width),
+            *wrap([Segment(always, styles("dim"))], width),
+        ]
     return []
+
+
+def _means(row: ModeRow) -> str:
+    if row.granted:
+        return f"all edits allowed in this {row.granted}; the rest asks"
+    return options()["permissions"].means[row.mode]
 
 
 def _entry(effect: str, words: str, day: str, width: int, styles: ThemeStyles, on: str) -> Line:

@@ -31,6 +31,19 @@ async def test_a_note_has_the_lines_that_it_needs_on_a_short_screen(
         assert dialog.query_one(Choices).region.height == 1
 
 
+@pytest.mark.parametrize("size", [(80, 24), (100, 30)])
+async def test_a_meaning_that_does_not_fit_beside_its_choice_is_in_a_note(
+    project: Path, size: tuple[int, int]
+) -> None:
+    async with app_over(ScriptedAgent(project)).run_test(size=size) as pilot:
+        await pilot.app.push_screen(brief := ChoiceDialog("Mode", [ChoiceRow("one", "short")]))
+        await until(pilot, lambda: "short" in shown(brief.rows))
+        assert brief.note is not None
+        assert not brief.note.display
+        await pilot.app.push_screen(long := ChoiceDialog("Mode", [ChoiceRow("two", FEW)]))
+        await until(pilot, lambda: words(long) == FEW.split())
+
+
 @pytest.mark.parametrize("size", [(40, 12), (79, 24)])
 async def test_a_longer_note_is_scrolled(project: Path, size: tuple[int, int]) -> None:
     async with app_over(ScriptedAgent(project)).run_test(size=size) as pilot:

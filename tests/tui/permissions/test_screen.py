@@ -11,8 +11,10 @@ from textual.pilot import Pilot
 from cogency_tui.agent.agent import Agent
 from cogency_tui.agent.permissions.grants import Grant
 from cogency_tui.agent.permissions.rules import Rule
-from cogency_tui.config.schema import Settings, config_directory
+from cogency_tui.config.options import options
+from cogency_tui.config.schema import PERMISSIONS, Settings, config_directory
 from cogency_tui.tui.kit.dialogs import Choices
+from cogency_tui.tui.kit.list_dialog import Note
 from cogency_tui.tui.kit.select_list import Heading, SelectList
 from cogency_tui.tui.permissions.model import GrantRow, Ledger, ModeRow, RuleRow, list_rows
 from cogency_tui.tui.permissions.screen import PermissionsScreen
@@ -80,6 +82,18 @@ async def test_a_mode_is_shown_with_its_meaning_and_chosen(project: Path) -> Non
         await send(pilot, "/permissions plan")
         await until(pilot, lambda: agent.permissions == "plan")
         assert pilot.app.screen is main_of(pilot)
+
+
+async def test_the_note_begins_with_the_whole_meaning_of_the_selected_mode(project: Path) -> None:
+    agent = agent_in(project)
+    async with at_work(agent, (60, 16)) as pilot:
+        listed = await permissions(pilot)
+        await pilot.press("up")
+        for mode in PERMISSIONS:
+            await until(pilot, lambda mode=mode: listed.row == ModeRow(mode, current=mode == "ask"))
+            note = " ".join(shown(pilot.app.screen.query_one("#permissions-note", Note)).split())
+            assert note.startswith(f"{mode}: {options()['permissions'].means[mode]}.")
+            await pilot.press("down")
 
 
 @pytest.mark.exhaustive
