@@ -26,16 +26,21 @@ if TYPE_CHECKING:
 class Fork:
     """A new fork: its id, and the number of events that it begins with, counted from 1.
 
-    `ends_batch`: these include the other calls of a batch, beyond the unit that it was forked at.
+    `ends_batch`: these include the other calls of a batch, beyond the unit that it was forked at. `wanted` is
+    the event, counted so, that the user chose if the fork ends with a result; else 0.
     """
 
     id: str
     events: int
     ends_batch: bool = False
+    wanted: int = 0
 
     @property
     def report(self) -> str:
         """The report for the user."""
+        if 0 < self.wanted < self.events:
+            where = f"Event {self.wanted:,} is inside a batch: forked after it (event {self.events:,})."
+            return f"{where} The original is unchanged."
         where = f"after event {self.events:,}{' (end of its batch)' * self.ends_batch}"
         return f"Forked {where}. The original is unchanged."
 
@@ -47,10 +52,11 @@ class Forking:
         self._agent = agent
 
     async def fork(
-        self, conversation_id: str, transcript: Transcript, unit: int | None = None
+        self, conversation_id: str, transcript: Transcript, unit: int | None = None, *, event: int = 0
     ) -> Fork | None:
         """Create a conversation that equals this one up to the end of `unit`, or all of it; None where
         nothing would be in it. A fork at a message of the user leaves that message out, to be rephrased.
+        `event` is the number of the stored event that the user chose the unit by, if any.
 
         Raises:
             CogencyError: the store fails, or has no such conversation.
@@ -66,7 +72,9 @@ class Forking:
                 return None
         fork = await Forks(store.database).fork(conversation_id, through)
         begun = [event for number, event in stored if through is None or number <= through]
-        return Fork(fork.id, len(begun), unit is not None and _ends_batch(transcript.units[unit], begun[-1]))
+        ends_batch = unit is not None and _ends_batch(transcript.units[unit], begun[-1])
+        wanted = sum(number <= event for number, _ in stored) if begun[-1]["type"] == "result" else 0
+        return Fork(fork.id, len(begun), ends_batch, wanted)
 
 
 def last_event(transcript: Transcript, unit: int, stored: Sequence[tuple[int, Event]]) -> int | None:

@@ -94,7 +94,7 @@ class RecallCommands(FeatureCommands):
         try:
             transcript, unit = await self._locate(destination)
             if destination.fork:
-                await self._fork(destination.id, transcript, unit)
+                await self._fork(destination, transcript, unit)
                 return
         except CogencyError as exc:
             self.complain(exc)
@@ -115,8 +115,10 @@ class RecallCommands(FeatureCommands):
             # Not of this screen: the conversation may be on another one.
             app_of(self._screen).notify(text, markup=False)
 
-    async def _fork(self, id: str, transcript: Transcript, unit: int | None) -> None:
-        fork = await Forking(self._bridge.agent).fork(id, transcript, unit)
+    async def _fork(self, destination: "Destination", transcript: Transcript, unit: int | None) -> None:
+        # A match in a sub-agent has the number of an event of that one's.
+        event = destination.event if destination.within == destination.id else 0
+        fork = await Forking(self._bridge.agent).fork(destination.id, transcript, unit, event=event)
         message = transcript.units[unit] if unit is not None else None
         self._conversations.enter_fork(fork, message.text if isinstance(message, UserMessage) else "")
 

@@ -46,7 +46,7 @@ async def fork_at(pilot: Pilot[Any], event: int) -> None:
 async def test_a_fork_within_a_batch_says_where_it_ends_and_has_the_edits_of_the_batch(agent: Agent) -> None:
     async with going_on(agent, "go") as pilot:
         await fork_at(pilot, 4)
-        report = "Forked after event 5 (end of its batch). The original is unchanged."
+        report = "Event 4 is inside a batch: forked after it (event 5). The original is unchanged."
         await until(pilot, lambda: report in told(pilot))
         review = Reviewer(pilot)
         await review.open()
