@@ -48,9 +48,9 @@ class ScreenHeading(ButtonBar):
         dim = self.theme_styles("dim", "background")
         return [Part([Segment(fact, dim)], fact) for fact in self._facts if fact]
 
-    def remark(self) -> str:
-        """A remark beside the title, shown where there is room."""
-        return ""
+    def remarks(self) -> Sequence[str]:
+        """The forms of a remark beside the title, the longest first; a long title gives way to the last."""
+        return ()
 
     def segments(self, width: int) -> list[Segment]:
         left = self._crumbs()
@@ -79,13 +79,13 @@ class ScreenHeading(ButtonBar):
             return []
         styles, lead = self.theme_styles, "   " if self._name else " › "
         role = "dim" if self._name else "text"
-        title = Segment(
-            fit(self._title, room - _GAP), styles(role, "background", "" if self._name else "bold")
-        )
+        remarks = self.remarks()
+        least = cells(remarks[-1]) + 2 * _GAP if remarks else 0
+        space = room - _GAP - (least if room - _GAP - least >= _TITLE[0] else 0)
+        title = Segment(fit(self._title, space), styles(role, "background", "" if self._name else "bold"))
         parts = [Part([title], self._title, lead=lead)]
-        remark = fit(self.remark(), room - parts[0].width - 2 * _GAP)
-        if cells(remark) >= min(_REMARK, cells(self.remark())) > 0:
-            parts.append(Part([Segment(remark, styles("branch", "background"))], self.remark()))
+        if remark := _fitting(remarks, room - parts[0].width - 2 * _GAP):
+            parts.append(Part([Segment(remark, styles("branch", "background"))], remarks[0]))
         return parts
 
     def _at_end(self, facts: Sequence[Part], room: int) -> list[Part]:
@@ -94,3 +94,9 @@ class ScreenHeading(ButtonBar):
             return []
         space = " " * max(0, room - sum(part.width for part in facts) - 1)
         return [facts[0].led_by(space + facts[0].lead), *facts[1:]]
+
+
+def _fitting(remarks: Sequence[str], room: int) -> str:
+    """The first of the remarks that fits, cut to no less than a few words; empty if none does."""
+    cut = ((remark, fit(remark, room)) for remark in remarks)
+    return next((shown for whole, shown in cut if cells(shown) >= min(_REMARK, cells(whole))), "")

@@ -1,6 +1,7 @@
 """The heading of the main screen: the conversation and its origin; the project, its branch, and which of the
 open conversations this is."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
@@ -54,9 +55,14 @@ class Header(ScreenHeading):
             self.entitle(place.title)
             self.refresh()
 
-    def remark(self) -> str:
-        origin = self.place.origin
-        return "" if origin is None else f"⑂ fork of {one_line(origin) or 'Untitled'}"
+    def remarks(self) -> Sequence[str]:
+        origin, fork = self.place.origin, "⑂ fork"
+        if origin is None:
+            return ()
+        # A new fork has the title of its origin.
+        return (
+            (fork,) if origin == self.place.title else (f"{fork} of {one_line(origin) or 'Untitled'}", fork)
+        )
 
     def facts(self, room: int) -> list[Part]:
         place = self.place

@@ -152,7 +152,7 @@ async def test_f_goes_on_in_a_fork_up_to_the_block(project: Path) -> None:
         assert fork.parent == first
         assert len(fed(await store.events(first or "")).units) == whole
 
-        await until(pilot, lambda: "List the files   ⑂ fork of List the files" in shown(heading))
+        await until(pilot, lambda: "List the files   ⑂ fork  " in shown(heading))
         assert fork.forked_after == 1
         await send(pilot, "list the files a third time")
         await finished(pilot)

@@ -46,9 +46,20 @@ async def test_a_fork_names_its_origin_and_a_narrow_screen_drops_facts_before_th
         await send(pilot, "Fix the test")
         await finished(pilot)
         await send(pilot, "/fork")
-        await until(pilot, lambda: "⑂ fork of Fix the test" in shown(header_of(pilot)))
+        await until(pilot, lambda: " Fix the test   ⑂ fork   " in shown(header_of(pilot)))
         await pilot.resize_terminal(50, 16)
         await until(pilot, lambda: "conversation" not in shown(header_of(pilot)))
         assert shown(header_of(pilot)).startswith(" cogency › Fix the test")
         await pilot.press("ctrl+n")
         await until(pilot, lambda: "fork" not in shown(header_of(pilot)))
+
+
+@pytest.mark.parametrize("size", [(100, 30), (60, 16)])
+async def test_a_fork_is_marked_beside_a_long_title(agent: Agent, size: tuple[int, int]) -> None:
+    async with at_work(agent, size) as pilot:
+        await send(pilot, "Explain why the parser fails on names of more than a hundred characters")
+        await finished(pilot)
+        assert "⑂" not in shown(header_of(pilot))
+        await send(pilot, "/fork")
+        await until(pilot, lambda: "⑂ fork" in shown(header_of(pilot)))
+        assert "Explain" in shown(header_of(pilot))
