@@ -76,7 +76,7 @@ class Deciding:
             if outcome.conflicts:
                 self._warn(_describe_conflicts(outcome))
             elif report:
-                also = ", with your edits" if edited else ""
+                also = ", including your edits" if edited else ""
                 self._report(f"{_with_files('Reverted', outcome)}{also} (u undo)")
             return outcome
 
@@ -91,7 +91,7 @@ class Deciding:
 
         async def work() -> None:
             await self._review.comment(target, text)
-            self._report("Comment saved. It is sent with your next message.")
+            self._report("Comment saved. It will be sent with your next message.")
 
         self._do(work)
 

@@ -44,7 +44,7 @@ DETAILS: tuple[Detail, ...] = get_args(Detail)
 _QUEUED = "Waiting to start."
 _NEVER_BEGAN = "It did not start."
 _NOT_ASKED = "No request was sent yet."
-_NO_FILES = "No files changed."
+_NO_FILES = "No files changed by this agent itself."
 
 
 class PromptView(ExchangeView, inherit_bindings=False):

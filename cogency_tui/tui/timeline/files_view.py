@@ -24,7 +24,7 @@ ComparedFile = tuple[PastFile, bool | None]
 
 _WORDS = {True: "unchanged", False: "changed since", None: "current state unknown"}
 _LATER_WORDS = {
-    True: "changed later, same now",
+    True: "changed later, now unchanged",
     False: "changed later",
     None: "changed later, state unknown",
 }
@@ -204,7 +204,7 @@ class FilesView(Surface):
 
 def _words(file: PastFile, still: bool | None) -> str:
     if file.then.kind == "absent":
-        return "not created yet" if file.change is None else "deleted"
+        return "did not exist yet" if file.change is None else "deleted"
     if file.path_today != file.path and still is not False:
         return f"now {one_line(file.path_today)}"
     return _WORDS[still] if file.change else _LATER_WORDS[still]

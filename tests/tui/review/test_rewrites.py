@@ -63,7 +63,7 @@ async def test_a_revert_says_that_the_users_lines_go_with_it(project: Path) -> N
         await reviewer.press("j", "n")
         assert told(reviewer.pilot) == "", "that hunk is the agent's"
         await reviewer.press("u", "k", "n")
-        assert told(reviewer.pilot) == "Reverted, with your edits (u undo)"
+        assert told(reviewer.pilot) == "Reverted, including your edits (u undo)"
         assert (project / "notes.py").read_text().count("mine") == 0
         await reviewer.press("u")
         assert "line_5 = 'mine'" in (project / "notes.py").read_text()

@@ -78,7 +78,7 @@ async def test_a_declined_agent_shows_why_and_nothing_of_another(project: Path) 
         await agents.press("up")
         assert "You declined." not in agents.messages
         await agents.press("down", "4")
-        assert agents.files.strip() == "No files changed."
+        assert agents.files.strip() == "No files changed by this agent itself."
 
 
 async def test_a_card_is_opened_and_leads_to_the_agent_below(project: Path) -> None:

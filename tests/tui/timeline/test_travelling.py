@@ -160,7 +160,7 @@ async def test_files_are_shown_as_they_were_and_f_forks_from_a_moment(agent: Age
         await timeline.press("3", "home")
         assert "0 files changed · 2 later" in timeline.tabs
         assert "notes.md" in timeline.files
-        assert "not created yet" in timeline.files
+        assert "did not exist yet" in timeline.files
 
         (project / "src" / "app.py").write_text("x = 3\n")
         await timeline.press("shift+right")
