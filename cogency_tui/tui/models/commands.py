@@ -42,8 +42,8 @@ class ModelCommands(FeatureCommands):
     def cycle_mode(self, _argument: str = "") -> None:
         """Switch to the next mode that the provider supports."""
         at = MODES.index(self._agent.mode) + 1
-        following = [*MODES[at:], *MODES[:at]]
-        chosen = next(each for each in following if not self._prevents(each))
+        following: list[Mode] = [*MODES[at:], *MODES[:at]]
+        chosen: Mode = next(each for each in following if not self._prevents(each))
         self._use_mode(chosen, skipped=self._prevents(following[0]))
 
     def set_mode(self, mode: str) -> None:
