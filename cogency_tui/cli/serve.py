@@ -152,8 +152,7 @@ class Pages(Server):
     """Runs one program for each open page."""
 
     def __init__(self, program: Program, host: str, port: int) -> None:
-        # One of its parameters has no type.
-        super().__init__("", host=host, port=port, title="cogency")  # pyright: ignore[reportUnknownMemberType]
+        super().__init__("", host=host, port=port, title="cogency")  # pyright: ignore[reportUnknownMemberType] (a parameter without type)
         self._program = program
         self._open = 0
 

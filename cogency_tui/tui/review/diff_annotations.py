@@ -212,8 +212,8 @@ class ReviewHeader(ScreenHeading):
             self._working = working
             self.refresh()
 
-    def remark(self) -> str:
-        return "the agent is working" if self._working else ""
+    def remarks(self) -> Sequence[str]:
+        return ("the agent is working",) if self._working else ()
 
     def facts(self, room: int) -> list[Part]:
         found = self._counted(words=True)

@@ -29,7 +29,8 @@ _WIDEST = 92
 """Cells of the text column, at most: longer lines are hard to read."""
 
 _PANES_FIT = 110
-"""Cells of a window from which the tool calls have room beside the conversation."""
+"""Cells of a window from which the tool calls have room beside the conversation: `BOTH_FIT` of `main.panes`,
+which is above this module and, unlike it, part of the first frame."""
 
 _LONG_TAIL = 5
 

@@ -44,6 +44,14 @@ async def answered_with(project: Path, key: str, *replies: str) -> AsyncGenerato
         yield pilot
 
 
+async def permissions(pilot: Pilot[Any]) -> PermissionsScreen:
+    """Open the list of permissions."""
+    await send(pilot, "/permissions")
+    await until(pilot, lambda: isinstance(pilot.app.screen, PermissionsScreen))
+    assert isinstance(pilot.app.screen, PermissionsScreen)
+    return pilot.app.screen
+
+
 async def test_the_badge_shows_edits_that_go_through_and_shift_tab_asks_again(project: Path) -> None:
     async with answered_with(project, "c", write("c.txt"), "Done.") as pilot:
         await finished(pilot)
@@ -69,10 +77,7 @@ async def test_the_badge_shows_edits_that_go_through_and_shift_tab_asks_again(pr
 async def test_the_badge_follows_a_permission_that_is_revoked(project: Path) -> None:
     async with answered_with(project, "c") as pilot:
         await finished(pilot)
-        await send(pilot, "/permissions")
-        await until(pilot, lambda: isinstance(pilot.app.screen, PermissionsScreen))
-        screen = pilot.app.screen
-        assert isinstance(screen, PermissionsScreen)
+        screen = await permissions(pilot)
         await until(pilot, lambda: "all changes to files" in shown(screen.rows))
         while "all changes to files" not in str(screen.rows.row):
             await pilot.press("down")
@@ -87,10 +92,7 @@ async def test_the_mode_in_effect_and_the_grant_are_listed_until_the_user_choose
 ) -> None:
     async with answered_with(project, "c") as pilot:
         await finished(pilot)
-        await send(pilot, "/permissions")
-        await until(pilot, lambda: isinstance(pilot.app.screen, PermissionsScreen))
-        screen = pilot.app.screen
-        assert isinstance(screen, PermissionsScreen)
+        screen = await permissions(pilot)
         await until(pilot, lambda: "● edits  all edits allowed in this conversation" in shown(screen.rows))
         assert "● ask" not in shown(screen.rows)
         await pilot.press("up", "enter")
@@ -101,10 +103,7 @@ async def test_the_mode_in_effect_and_the_grant_are_listed_until_the_user_choose
 async def test_a_grant_for_a_turn_is_listed_only_while_it_runs(project: Path) -> None:
     async with answered_with(project, "a") as pilot:
         await finished(pilot)
-        await send(pilot, "/permissions")
-        await until(pilot, lambda: isinstance(pilot.app.screen, PermissionsScreen))
-        screen = pilot.app.screen
-        assert isinstance(screen, PermissionsScreen)
+        screen = await permissions(pilot)
         await until(pilot, lambda: "● ask" in shown(screen.rows))
         assert "all changes to files" not in shown(screen.rows)
 

@@ -190,7 +190,7 @@ async def test_what_the_agent_changes_meanwhile_comes_in_and_nothing_moves(proje
         await reviewer.until(lambda: "a.py" in shown(reviewer.files))
         await reviewer.until(provider.hanging.is_set)
         await reviewer.settled()
-        await reviewer.until(lambda: "the agent is working" in shown(reviewer.header))
+        assert "the agent is working" in shown(reviewer.header)
         assert (reviewer.path, shown(reviewer.view), reviewer.view.scroll_offset.y) == (
             "notes.py",
             before,
