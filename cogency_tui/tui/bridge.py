@@ -126,7 +126,7 @@ class Bridge:
         self._screen.post_message(self.TurnChanged())
 
     def retry(self) -> None:
-        """Continue the last turn, which failed, without another message; requires that no work is running."""
+        """Continue the last turn, which is unfinished, without another message; requires that no work is running."""
         self._start(None)
         self._screen.post_message(self.TurnChanged())
 
@@ -193,7 +193,7 @@ class Bridge:
         is_new_fork = known is not None and known.forked_after is not None
         marks = await self.agent.recall.open_elsewhere()
         is_elsewhere = any(mark.conversation == conversation_id for mark in marks)
-        self.retryable = transcript.report_failure(is_new_fork=is_new_fork, is_elsewhere=is_elsewhere)
+        self.retryable = transcript.report_unfinished(is_new_fork=is_new_fork, is_elsewhere=is_elsewhere)
         return transcript, total
 
     async def is_imported(self) -> bool:

@@ -112,7 +112,7 @@ async def test_a_wait_counts_down_until_escape_and_another_model_is_picked(
                 first = _seconds(terminal.wait_for(_seconds))
                 terminal.wait_for(lambda text: 0 < _seconds(text) < first and "(2 of 5)" in text)
                 terminal.send(ESCAPE)
-                terminal.wait_for(lambda text: "nterrupted" in text and not _seconds(text))
+                terminal.wait_for(lambda text: "Enter retry" in text and not _seconds(text))
                 terminal.send(F2)
                 terminal.wait_for("no key needed")
                 terminal.send("mine" + ENTER)

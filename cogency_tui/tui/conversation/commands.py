@@ -150,19 +150,19 @@ class ConversationCommands(FeatureCommands):
             self._screen.set_focus(conversation)
 
     def retry(self, _argument: str = "") -> None:
-        """Retry the last turn if it failed; else notify the user that there is none."""
-        if self.idle() and not self.retry_failed():
+        """Retry the last turn if it is unfinished; else notify the user that there is none."""
+        if self.idle() and not self.retry_turn():
             self.warn("Nothing to retry: the last turn did not fail.")
 
-    def retry_failed(self) -> bool:
-        """Continue the last turn from what is stored if it failed; return whether it did."""
+    def retry_turn(self) -> bool:
+        """Continue the last turn from what is stored if it is unfinished; return whether it did."""
         transcript = self._display.transcript
-        failed = self._bridge.retryable and transcript.failure is not None and not self._bridge.working
-        if failed:
+        unfinished = self._bridge.retryable and transcript.unfinished is not None and not self._bridge.working
+        if unfinished:
             self._display.touch(transcript.resume_turn())
             self._display.follow()
             self._bridge.retry()
-        return failed
+        return unfinished
 
     def confirm_fork(self, unit: int, letter: str) -> None:
         """Fork after `unit` once the user confirms it. A text that `letter` has begun goes to the prompt."""

@@ -266,10 +266,10 @@ class MainScreen(PartialScreen[None]):
         self.call_next(self.run_action, command.action(argument))
 
     def on_prompt_sent_empty(self) -> None:
-        self._features.conversations.retry_failed()
+        self._features.conversations.retry_turn()
 
     def on_conversation_retry_requested(self) -> None:
-        self._features.conversations.retry_failed()
+        self._features.conversations.retry_turn()
 
     def on_completion_commands_requested(self) -> None:
         self._features.custom.refresh()
@@ -301,7 +301,7 @@ class MainScreen(PartialScreen[None]):
             self._display.begin_turn()
         else:
             self._display.end_turn()
-            if self.bridge.retryable and self._display.transcript.failure is not None:
+            if self.bridge.retryable and self._display.transcript.unfinished is not None:
                 self._make_room()
             self._features.refresh_files()
             self._features.trust.refresh()

@@ -130,7 +130,7 @@ class MainDisplay(Display):
         self.touch(self.transcript.offer_retry(False))
 
     def end_turn(self) -> None:
-        """Settle all open units at the end of a turn; if it failed, offer to retry it."""
+        """Settle all open units at the end of a turn; if it is unfinished, offer to retry it."""
         self.touch(self.transcript.close() | self.transcript.offer_retry(self._bridge.retryable))
 
     def tick(self) -> None:

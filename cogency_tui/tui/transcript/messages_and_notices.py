@@ -50,11 +50,12 @@ def draw_thought(thought: Prose, pen: Pen, *, expanded: bool) -> list[Line]:
 
 
 def draw_turn_end(end: TurnEnd, pen: Pen) -> list[Line]:
-    """Draw the figures of a turn on one line, with the link to the review of its changes, and below them
-    what the user undid after it."""
+    """Draw the figures of a turn on one line, with the link to the review of its changes, below them what
+    the user undid after it, and the key that retries it."""
     undos = [line for text in end.undos for line in wrap([Segment(text, pen.styles("dim"))], pen.width)]
     figures = _facts(end) or end.interrupted
-    return [*([_draw_figures(end, pen)] if figures or not undos else []), *undos]
+    retry = [_draw_retry(pen.styles)] if end.retry else []
+    return [*([_draw_figures(end, pen)] if figures or not undos else []), *undos, *retry]
 
 
 def _draw_figures(end: TurnEnd, pen: Pen) -> Line:
@@ -149,9 +150,11 @@ def draw_problem(problem: Problem, width: int, styles: ThemeStyles) -> list[Line
         lines = [_draw_repeated(problem, width, styles)]
     else:
         lines = _draw_first(problem, width, styles)
-    if problem.retry:
-        lines.append(Line([Segment("  ", styles()), *draw_key("Enter", "retry", styles)]))
-    return lines
+    return [*lines, _draw_retry(styles)] if problem.retry else lines
+
+
+def _draw_retry(styles: ThemeStyles) -> Line:
+    return Line([Segment("  ", styles()), *draw_key("Enter", "retry", styles)])
 
 
 def _draw_repeated(problem: Problem, width: int, styles: ThemeStyles) -> Line:

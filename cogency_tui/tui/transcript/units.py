@@ -114,9 +114,6 @@ class Prose(msgspec.Struct):
         self.ended = max(self.started, now)
 
 
-UNANSWERED = "No response in this turn."
-
-
 class Problem(msgspec.Struct):
     """An error, with the next step. If it ended the last turn, the user may `retry` that; `times` is how
     often the turn has ended with it in a row."""
@@ -164,7 +161,8 @@ class TurnEnd(msgspec.Struct):
     """The end of a turn, with the figures of its cycles; those that are not known are zero.
 
     `calls` are the calls that report changes; `recorded` are all changes, once the journal is read: commands
-    report none. `estimated` marks figures that no provider reported.
+    report none. `estimated` marks figures that no provider reported. A turn is `unanswered` if it was
+    interrupted while it waited for the model: the user may `retry` the last one.
     """
 
     seconds: float = 0.0
@@ -173,6 +171,8 @@ class TurnEnd(msgspec.Struct):
     cost: float = 0.0
     estimated: bool = False
     interrupted: bool = False
+    unanswered: bool = False
+    retry: bool = False
     calls: list[CallUnit] = msgspec.field(default_factory=list[CallUnit])
     recorded: TurnChanges | None = None
 
@@ -278,44 +278,46 @@ class Transcript:
         last = self._last()
         return last if last is not None and isinstance(self.units[last], Problem) else None
 
+    @property
+    def unfinished(self) -> int | None:
+        """The unit that shows that the last turn may be retried: the error that ended it, or the end of an
+        unanswered one."""
+        last = self._last()
+        if self._turn is not None or not self._ends or (last is not None and is_own(self.units[last])):
+            return self.failure
+        end = self._ends[-1]
+        return end if self._end_of_turn(end).unanswered else self.failure
+
+    def _end_of_turn(self, index: int) -> TurnEnd:
+        end = self.units[index]
+        assert isinstance(end, TurnEnd)
+        return end
+
     def resume_turn(self) -> set[int]:
-        """Continue the last turn, which failed: its end moves below what follows. Return changed units."""
+        """Continue the last turn, which is unfinished: its end moves below what follows. Return changed units."""
         if not self._ends or self._turn is not None:
             return set()
         index = self._ends.pop()
-        end = self.units[index]
-        assert isinstance(end, TurnEnd)
-        self._turn, self._streamed = end, 0
+        self._turn, self._streamed = self._end_of_turn(index), 0
+        self._turn.interrupted = self._turn.unanswered = self._turn.retry = False
         # An empty one takes no lines.
         self.units[index] = TurnEnd()
         return {index}
 
-    def report_failure(self, *, is_new_fork: bool = False, is_elsewhere: bool = False) -> bool:
-        """Offer to retry the last turn if it failed; return whether it did. One that ended without an answer
-        or an error was interrupted, or the program was killed: it is marked, and gets an error unless the
-        store shows where it was interrupted. A new fork may end within a turn; another program may work on
-        the turn.
+    def report_unfinished(self, *, is_new_fork: bool = False, is_elsewhere: bool = False) -> bool:
+        """Offer to retry the last turn if it is unfinished; return whether it is. One that ended without an
+        answer or an error was interrupted, or the program was killed: it is marked unless the store shows
+        where it was interrupted. A new fork may end within a turn; another program may work on the turn.
         """
-        last = self._last()
-        unit = None if last is None else self.units[last]
-        is_cut = isinstance(unit, UserMessage) or (isinstance(unit, CallUnit) and not is_own(unit))
-        if isinstance(unit, UserMessage) and not is_elsewhere:
-            self._mark_interrupted()
-        if not (is_new_fork or is_elsewhere):
-            if is_cut and not self._is_cut_off():
-                self._mark_interrupted()
-                self.units.append(Problem(UNANSWERED))
-            for index in self.calls:
-                self.call(index).cut_off()
+        if not is_elsewhere:
+            if self._ends and self._awaits_answer(also_after_calls=not is_new_fork):
+                end = self._end_of_turn(self._ends[-1])
+                end.interrupted = end.unanswered = True
+            if not is_new_fork:
+                for index in self.calls:
+                    self.call(index).cut_off()
         self.offer_retry(True)
-        return self.failure is not None
-
-    def _mark_interrupted(self) -> None:
-        """Show the last turn as interrupted."""
-        if self._ends:
-            end = self.units[self._ends[-1]]
-            assert isinstance(end, TurnEnd)
-            end.interrupted = True
+        return self.unfinished is not None
 
     def _last(self) -> int | None:
         """The last unit that is no notice and no figures."""
@@ -324,12 +326,12 @@ class Transcript:
         return next((place for place in places if not isinstance(self.units[place], passed)), None)
 
     def offer_retry(self, offered: bool) -> set[int]:
-        """Offer to retry the turn that failed, or withdraw the offer."""
-        index = self.failure
-        problem = None if index is None else self.units[index]
-        if index is None or not isinstance(problem, Problem) or problem.retry == offered:
+        """Offer to retry the last turn if it is unfinished, or withdraw the offer."""
+        index = self.unfinished
+        unit = None if index is None else self.units[index]
+        if index is None or not isinstance(unit, Problem | TurnEnd) or unit.retry == offered:
             return set()
-        problem.retry = offered
+        unit.retry = offered
         return {index}
 
     def locate(self, root: str) -> None:
@@ -399,11 +401,11 @@ class Transcript:
                 if event.get("interrupted"):
                     self._settle(touched, interrupted=True)
             case "user" if "ran" in event:
-                self._end_turn(touched, interrupted=self._is_unanswered())
+                self._end_turn(touched, interrupted=self._awaits_answer())
                 for each in as_call(event["ran"], self._own_call(), event["timestamp"]):
                     self._take(each, touched)
             case "user":
-                self._end_turn(touched, interrupted=self._is_unanswered())
+                self._end_turn(touched, interrupted=self._awaits_answer())
                 text = clean(event["content"]).strip()
                 if self.inherits_title or not self.title:
                     self.entitle(text.split("\n", 1)[0])
@@ -445,8 +447,7 @@ class Transcript:
                 self._end_turn(touched)
 
     def _record(self, index: int, changes: TurnChanges) -> bool:
-        end = self.units[index]
-        assert isinstance(end, TurnEnd)
+        end = self._end_of_turn(index)
         before, end.recorded = end.recorded, changes
         return before != changes
 
@@ -536,6 +537,7 @@ class Transcript:
         """Settle everything open, and end the turn if one is running."""
         self._settle(touched)
         if self._turn is not None:
+            self._turn.unanswered = interrupted and self._awaits_answer()
             self._turn.interrupted = interrupted or self._is_cut_off()
             self._ends.append(self._append(self._turn, touched))
             self._turn = None
@@ -548,11 +550,14 @@ class Transcript:
             isinstance(last, CallUnit) and last.state in ("interrupted", "not run")
         )
 
-    def _is_unanswered(self) -> bool:
-        """Return whether the turn has neither an answer nor an error: the store has no more of one that was
-        interrupted before the model wrote."""
+    def _awaits_answer(self, *, also_after_calls: bool = True) -> bool:
+        """Return whether the last that happened is a message of the user, or a call's result: the store has
+        no more of a turn that was interrupted before the model wrote."""
         last = self._last()
-        return last is not None and isinstance(self.units[last], UserMessage | CallUnit)
+        unit = None if last is None else self.units[last]
+        if isinstance(unit, CallUnit):
+            return also_after_calls and not is_own(unit) and not self._is_cut_off()
+        return isinstance(unit, UserMessage)
 
     def _append(self, unit: Unit, touched: set[int]) -> int:
         self.units.append(unit)

@@ -129,9 +129,10 @@ async def test_a_turn_interrupted_before_its_answer_says_so_wherever_it_is_opene
 
     assert [end.interrupted for end in ends_of(seen)] == [True]
     assert [end.interrupted for end in ends_of(again)] == [False, True]
-    assert again.failure is not None, "it can be retried"
+    assert seen.unfinished is not None, "it can be retried"
+    assert again.unfinished is not None, "it can be retried"
     assert [end.interrupted for end in ends_of(forked)] == [False, True]
-    assert forked.failure is None
+    assert went_on.unfinished is None
     assert [end.interrupted for end in ends_of(went_on)] == [False, True, False]
 
 
@@ -155,9 +156,9 @@ async def test_an_interrupted_call_and_a_fork_within_a_turn_are_no_failures(proj
         await agent.close()
 
     assert isinstance(interrupted.units[-1], TurnEnd)
-    assert interrupted.failure is None
+    assert interrupted.unfinished is None
     assert isinstance(forked.units[1], CallUnit)
-    assert forked.failure is None
+    assert forked.unfinished is None
 
 
 async def test_each_summary_has_its_line_where_it_was_made(project: Path) -> None:

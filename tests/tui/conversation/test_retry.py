@@ -1,5 +1,7 @@
 """After a turn that failed, the error offers to retry it, and one key does."""
 
+import asyncio
+from collections.abc import AsyncGenerator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,12 +11,15 @@ from textual.pilot import Pilot
 from cogency_tui.agent.agent import Agent
 from cogency_tui.config.schema import Settings
 from cogency_tui.errors import NetworkError
+from cogency_tui.protocol.events import Message
+from cogency_tui.providers.base import Chunk, Retrying
 from cogency_tui.store.open_locks import Presence
 from tests.peers.scripted import ScriptedProvider
 from tests.tui.driving import (
     app_over,
     conversation_of,
     finished,
+    live_line_of,
     main_of,
     prompt_of,
     send,
@@ -106,6 +111,52 @@ async def test_a_real_agent_answers_the_message_that_failed(project: Path, tmp_p
     await agent.close()
 
 
+class Limited(ScriptedProvider):
+    """Limits the rate of the first request, whose retry is a minute away."""
+
+    async def answer(self, messages: Sequence[Message]) -> AsyncGenerator[Chunk, None]:
+        if len(self.sent) == 1:
+            yield Retrying(2, 60.0, "Rate limited.", 5)
+            await asyncio.Event().wait()
+        async for chunk in super().answer(messages):
+            yield chunk
+
+
+@pytest.mark.parametrize("way", ["enter", "click", "/retry", "reopened"])
+async def test_a_turn_interrupted_while_it_waits_for_a_retry_can_be_retried(
+    project: Path, tmp_path: Path, way: str
+) -> None:
+    agent = Agent(
+        Limited("Here I am."), project=project, data=tmp_path / "data", settings=Settings(mode="replay")
+    )
+    async with app_over(agent).run_test(size=(120, 30)) as pilot:
+        view = conversation_of(pilot)
+        await send(pilot, "fix it")
+        await until(pilot, lambda: "(2 of 5)" in shown(live_line_of(pilot)))
+        await pilot.press("escape")
+        await finished(pilot)
+        await until(pilot, lambda: "Enter retry" in shown(view))
+        assert "■ Interrupted" in shown(view)
+        match way:
+            case "click":
+                rows = shown(view).split("\n")
+                await pilot.click(view, offset=(6, next(y for y, row in enumerate(rows) if "retry" in row)))
+            case "/retry":
+                await send(pilot, "/retry")
+            case "reopened":
+                await reopen(pilot, main_of(pilot).bridge.conversation_id or "")
+                await until(pilot, lambda: "Enter retry" in shown(conversation_of(pilot)))
+                await pilot.press("enter")
+            case _:
+                await pilot.press("enter")
+        await until(pilot, lambda: "Here I am." in shown(conversation_of(pilot)))
+        assert "retry" not in shown(conversation_of(pilot))
+        assert "Interrupted" not in shown(conversation_of(pilot)), "the turn has its answer"
+        stored = await (await agent.store()).events(main_of(pilot).bridge.conversation_id or "")
+        assert [event["type"] for event in stored if event["type"] != "error"] == ["user", "respond"]
+    await agent.close()
+
+
 async def reopen(pilot: Pilot[Any], id: str) -> None:
     await send(pilot, "/new")
     await until(pilot, lambda: "Your coding agent" in shown(conversation_of(pilot)))
@@ -157,7 +208,7 @@ async def test_a_turn_whose_program_was_killed_is_retried_when_the_conversation_
     await store.append(made.id, user("fix it"))
     await store.append(made.id, call("c1", "edit", file="a.py", old="x", new="y"))
     async with app_over(agent, conversation_id=made.id).run_test(size=(120, 30)) as pilot:
-        await until(pilot, lambda: "No response in this turn." in shown(conversation_of(pilot)))
+        await until(pilot, lambda: "■ Interrupted" in shown(conversation_of(pilot)))
         assert "interrupted" in shown(conversation_of(pilot))
         await until(pilot, lambda: "Enter retry" in shown(conversation_of(pilot)))
         await pilot.press("enter")
@@ -178,7 +229,7 @@ async def test_a_turn_that_another_program_works_on_is_no_failure(project: Path,
     assert other.enter(made.id, 0.0)
     async with app_over(agent, conversation_id=made.id).run_test(size=(120, 30)) as pilot:
         await until(pilot, lambda: "fix it" in shown(conversation_of(pilot)))
-        assert "No response" not in shown(conversation_of(pilot))
-        assert "interrupted" not in shown(conversation_of(pilot))
+        assert "retry" not in shown(conversation_of(pilot))
+        assert "nterrupted" not in shown(conversation_of(pilot))
     other.leave()
     await agent.close()

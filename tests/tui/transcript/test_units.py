@@ -208,7 +208,8 @@ def test_an_interruption_ends_the_turn_once() -> None:
     prose = cut.units[-2]
     assert isinstance(prose, Prose)
     assert prose.interrupted
-    assert cut.units[-1] == before.units[-1] == TurnEnd(interrupted=True)
+    assert cut.units[-1] == TurnEnd(interrupted=True)
+    assert before.units[-1] == TurnEnd(interrupted=True, unanswered=True)
 
 
 def test_an_interrupted_turn_is_known_from_what_was_stored() -> None:
