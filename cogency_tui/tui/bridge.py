@@ -126,7 +126,7 @@ class Bridge:
         self._screen.post_message(self.TurnChanged())
 
     def retry(self) -> None:
-        """Continue the last turn, which is unfinished, without another message; requires that no work is running."""
+        """Continue the unfinished last turn without another message; requires that no work is running."""
         self._start(None)
         self._screen.post_message(self.TurnChanged())
 

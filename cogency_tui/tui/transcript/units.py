@@ -294,7 +294,7 @@ class Transcript:
         return end
 
     def resume_turn(self) -> set[int]:
-        """Continue the last turn, which is unfinished: its end moves below what follows. Return changed units."""
+        """Continue the unfinished last turn: its end moves below what follows. Return changed units."""
         if not self._ends or self._turn is not None:
             return set()
         index = self._ends.pop()
@@ -476,11 +476,11 @@ class Transcript:
         if wait is None:
             self._append(Notice(text), touched)
             return
-        due, last = event["timestamp"] + wait, self.units[-1] if self.units else None
+        due, (at, last) = event["timestamp"] + wait, self._last_shown()
         notice = Notice(text, due, payload.get("attempt", 2), payload.get("attempts", 0))
         if isinstance(last, Notice) and last.due:
             notice.attempt = payload.get("attempt", last.attempt + 1)
-            self._replace(len(self.units) - 1, notice, touched)
+            self._replace(at, notice, touched)
         else:
             self._append(notice, touched)
 
@@ -489,11 +489,18 @@ class Transcript:
         hint, tool = payload.get("hint", ""), payload.get("tool", "")
         problem = Problem(clean(payload["error"]), clean(hint), clean(tool))
         self._count(problem, touched)
-        last = self.units[-1] if self.units else None
+        at, last = self._last_shown()
         if isinstance(last, Notice) and last.due and _wording(last.text) == _wording(problem.error):
-            self._replace(len(self.units) - 1, problem, touched)
+            self._replace(at, problem, touched)
         else:
             self._append(problem, touched)
+
+    def _last_shown(self) -> tuple[int, Unit | None]:
+        """The last unit that takes lines, and its index; -1 and None if there is none."""
+        places = reversed(range(len(self.units)))
+        shown = (at for at in places if not (isinstance(end := self.units[at], TurnEnd) and end.is_empty))
+        at = next(shown, -1)
+        return at, self.units[at] if at >= 0 else None
 
     def _count(self, problem: Problem, touched: set[int]) -> None:
         """Count a failure with those of the same kind right before it: of the second and later ones, only

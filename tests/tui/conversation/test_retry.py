@@ -112,11 +112,11 @@ async def test_a_real_agent_answers_the_message_that_failed(project: Path, tmp_p
 
 
 class Limited(ScriptedProvider):
-    """Limits the rate of the first request, whose retry is a minute away."""
+    """Limits the rate of each request; the retry of the first is a minute away."""
 
     async def answer(self, messages: Sequence[Message]) -> AsyncGenerator[Chunk, None]:
+        yield Retrying(2, 60.0 if len(self.sent) == 1 else 0.0, "Rate limited.", 5)
         if len(self.sent) == 1:
-            yield Retrying(2, 60.0, "Rate limited.", 5)
             await asyncio.Event().wait()
         async for chunk in super().answer(messages):
             yield chunk
@@ -152,6 +152,7 @@ async def test_a_turn_interrupted_while_it_waits_for_a_retry_can_be_retried(
         await until(pilot, lambda: "Here I am." in shown(conversation_of(pilot)))
         assert "retry" not in shown(conversation_of(pilot))
         assert "Interrupted" not in shown(conversation_of(pilot)), "the turn has its answer"
+        assert shown(conversation_of(pilot)).count("Rate limited.") <= 1
         stored = await (await agent.store()).events(main_of(pilot).bridge.conversation_id or "")
         assert [event["type"] for event in stored if event["type"] != "error"] == ["user", "respond"]
     await agent.close()
