@@ -24,6 +24,7 @@ from cogency_tui.errors import (
     ProviderTimeoutError,
     RateLimitError,
 )
+from cogency_tui.lean_imports import without
 from cogency_tui.providers import failures
 from cogency_tui.providers.base import Chunk, ReasoningDelta, Retrying, TextDelta
 from cogency_tui.providers.endpoint import Endpoint
@@ -147,7 +148,9 @@ class HttpTransport:
             return self._client
 
     def _open(self) -> "httpx.AsyncClient":
-        import httpx
+        with without("httpx._main"):
+            # Its command line loads click and parts of rich: 2 MB.
+            import httpx
 
         direct: Mapping[str, None] = dict.fromkeys(("all://127.0.0.1", "all://localhost", "all://[::1]"))
         return httpx.AsyncClient(

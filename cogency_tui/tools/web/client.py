@@ -17,14 +17,17 @@ from http import HTTPStatus
 from typing import cast
 
 import httpcore
-import httpx
 
 from cogency_tui.errors import StrangerError, ToolError
+from cogency_tui.lean_imports import without
 from cogency_tui.safe_text import one_line
 from cogency_tui.tools.directory_tree import readable_size
 from cogency_tui.tools.web.page_text import kind_of, media_type
 from cogency_tui.tools.web.public_hosts import Guard
 from cogency_tui.tools.web.url import WebAddress, parse
+
+with without("httpx._main"):
+    import httpx
 
 _HEADERS = (
     (b"User-Agent", b"cogency-tui"),

@@ -11,15 +11,19 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from itertools import groupby, zip_longest
 
-from markdown_it import MarkdownIt
-from markdown_it.rules_core import StateCore
-from markdown_it.token import Token
 from rich.segment import Segment
 from rich.style import Style
 
+from cogency_tui.lean_imports import without
 from cogency_tui.tui.kit.diff_code import draw_code
 from cogency_tui.tui.kit.lines import BLANK, Line, width_of, wrap
 from cogency_tui.tui.theme_styles import ThemeStyles
+
+with without("linkify_it"):
+    # 1 MB. CommonMark knows no links but marked ones.
+    from markdown_it import MarkdownIt
+    from markdown_it.rules_core import StateCore
+    from markdown_it.token import Token
 
 _GAP = 2
 _NARROWEST_COLUMN = 6
