@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, TypeVar
 from cogency_tui.agent.edits.committed_protected_files import RecordedContents, brought
 from cogency_tui.agent.edits.file_history import GUARD
 from cogency_tui.agent.edits.git_config_risks import leads_elsewhere, loses, section_of
-from cogency_tui.agent.edits.undo import Undo
 from cogency_tui.agent.edits.undo_preview import difference
 from cogency_tui.agent.edits.undo_selection import undone_edits
 from cogency_tui.errors import CogencyError, StoreError, WorkspaceError
@@ -434,6 +433,8 @@ async def _put_back(journal: "Journal", conversation: str, edits: Sequence[Edit]
 
 
 async def _undone(journal: "Journal", conversation: str, edits: Sequence[Edit]) -> dict[str, str]:
+    from cogency_tui.agent.edits.undo import Undo
+
     try:
         obstacles = await Undo(journal, conversation).put_back({edit.id for edit in edits})
     except StoreError:
