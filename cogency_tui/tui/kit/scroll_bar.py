@@ -14,10 +14,10 @@ class ColumnScrollBar(ScrollBar):
     """A vertical scroll bar whose strips bypass the styles cache, for which each would be a change."""
 
     def render_lines(self, crop: Region) -> list[Strip]:
-        console, (width, height) = app_of(self).console, self.size
+        console, (width, height), style = app_of(self).console, self.size, self.rich_style
         options = console.options.update(width=width, height=height)
-        drawn = Segment.apply_style(console.render(self.render(), options), self.rich_style)
+        drawn = Segment.apply_style(console.render(self.render(), options), style)
         lines = (Line([segment]) for segment in drawn if segment.text != "\n")
-        strips = [line.strip(width, self.rich_style) for line in lines]
+        strips = [line.strip(width, style) for line in lines]
         strips = [strip.crop(crop.x, crop.right) for strip in strips[crop.y : crop.bottom]]
         return filtered(self, strips)
