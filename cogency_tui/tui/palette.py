@@ -38,7 +38,7 @@ _FILE_NAME = "recent-actions.json"
 
 class Entry(msgspec.Struct, frozen=True):
     """An action of `node`, with the key that runs it. `command` is its name with the slash, if it has one; of
-    an option, which only the filter finds, it is the option's key."""
+    an option, it is the option's key. Only the filter finds an option, and a command `with_argument`."""
 
     id: str
     title: str
@@ -48,6 +48,12 @@ class Entry(msgspec.Struct, frozen=True):
     key: str = ""
     command: str = ""
     is_option: bool = False
+    with_argument: bool = False
+
+    @property
+    def is_listed(self) -> bool:
+        """True if it is in the list without a filter."""
+        return not (self.is_option or self.with_argument)
 
 
 class EntryRow(msgspec.Struct, frozen=True):
@@ -72,6 +78,7 @@ def entries_of(screen: Screen[Any], commands: Sequence[SlashCommand]) -> list[En
         if each.binding.action not in taken:
             taken.add(each.binding.action)
             entries.append(_action_entry(each, screen))
+    entries += [each for command in commands for each in _argument_entries(command, screen)]
     order = in_order([each.group for each in entries])
     ordered = sorted(entries, key=lambda each: order.index(each.group))
     settings = next((command for command in commands if command.handler == "settings"), None)
@@ -109,6 +116,13 @@ def _command_entry(command: SlashCommand, screen: Screen[Any], keys: Mapping[str
     return Entry(name, command.summary, command.group, command.action(), screen, key, name)
 
 
+def _argument_entries(command: SlashCommand, screen: Screen[Any]) -> Iterator[Entry]:
+    """An entry for each choice of the command's argument."""
+    for each in command.choices() if command.choices else ():
+        name, action = f"/{command.name} {each}", command.action(each)
+        yield Entry(name, command.summary, command.group, action, screen, command=name, with_argument=True)
+
+
 def _action_entry(each: ActiveBinding, screen: Screen[Any]) -> Entry:
     binding = each.binding
     title = binding.tooltip or binding.description
@@ -124,7 +138,7 @@ def list_rows(entries: Sequence[Entry], recent: Sequence[str]) -> list[Row]:
     rows: list[Row] = [Heading("Recent"), *last] if last else []
     group = ""
     for entry in entries:
-        if entry.is_option:
+        if not entry.is_listed:
             continue
         if entry.group != group:
             group = entry.group
@@ -150,8 +164,10 @@ def _hit(entry: Entry, query: str) -> tuple[_Rank, EntryRow] | None:
     """The rank of an entry, if it matches; a command matches better than a title, and both than an option."""
     if entry.is_option:
         return _hit_option(entry, query)
+    if entry.with_argument and " " not in query:
+        return None
     by_command = match_closely(query, entry.command[1:]) if entry.command else None
-    by_title = match_closely(query, entry.title)
+    by_title = None if entry.with_argument else match_closely(query, entry.title)
     if by_command and (not by_title or by_command[0] <= by_title[0]):
         rank, marks = by_command
         return (rank, False, False), EntryRow(entry, tuple(at + 1 for at in marks), in_command=True)
@@ -172,19 +188,18 @@ _COMMAND, _KEY = 14, 10
 
 
 def draw_row(row: Row, width: int, styles: ThemeStyles, on: str) -> Line:
-    """Draw one line of the list: title, command, and the key at the right end.
-
-    The command is shown where the title leaves room for it, or if the filter matches it.
-    """
+    """Draw one line of the list: title, command, and the key at the right end. The key of an option is shown
+    only if the filter matches it."""
     if isinstance(row, Heading):
         return Line([Segment(fit(row.text, width), styles("text", on, "bold"))])
     entry, plain, dim, bright = row.entry, styles("text", on), styles("dim", on), styles("accent", on, "bold")
     key = entry.key.rjust(_KEY) if entry.key else ""
     room = width - max(_KEY, cells(key)) - _COMMAND
     title, command = one_line(entry.title), ""
-    has_room = not entry.is_option and cells(title) + 2 <= room
-    if entry.command and (row.in_command or has_room):
-        title, command = fit_words(title, room - 2), fit(entry.command, _COMMAND - 2)
+    if entry.command and (row.in_command or not entry.is_option):
+        command = fit(entry.command, max(_COMMAND - 2, width // 2))
+        room -= max(0, cells(command) + 2 - _COMMAND)
+        title = fit_words(title, room - 2)
     else:
         title = fit_words(title, width - cells(key) - 2)
     gap = max(0, room - cells(title)) if command else 0
@@ -261,7 +276,8 @@ class Palette(ListDialog["Entry | None", Row]):
         if self._filtered.strip():
             rows = find_rows(self._entries, self._filtered)
             self.rows.notice = f"No command matches “{one_line(self._filtered.strip())}”."
-            self.heading.state(f"{len(rows)} of {len(self._entries)}")
+            total = sum(not entry.with_argument for entry in self._entries)
+            self.heading.state(f"{len(rows)} of {total}")
         else:
             rows = list_rows(self._entries, self._recent)
             self.heading.state("")

@@ -135,9 +135,11 @@ async def test_titles_are_cut_after_a_word_and_keys_never(project: Path, size: t
         rows = [row for row in screen.rows.rows if isinstance(row, EntryRow)]
         assert len(rows) > len(COMMANDS)
         for row in rows:
+            assert row.entry.is_listed
             line = draw_row(row, screen.rows.text_width, screen.rows.theme_styles, "surface").text
             assert cells(line) == screen.rows.text_width
             assert line.endswith(row.entry.key)
+            assert row.entry.command in line
             title = line.removesuffix(row.entry.key).rstrip().removesuffix(row.entry.command).rstrip()
             whole = title.removesuffix(" …")
             assert row.entry.title.startswith(whole)
@@ -186,6 +188,8 @@ async def test_nothing_is_found_whose_letters_are_far_apart(project: Path) -> No
             ("undo", ["/undo", "/redo"]),
             ("tmln", ["/timeline"]),
             ("max steps", ["max_iterations"]),
+            ("/cost why", ["/cost why"]),
+            ("permissions pl", ["/permissions plan"]),
             ("xyz", []),
         ):
             assert [
@@ -197,6 +201,17 @@ async def test_nothing_is_found_whose_letters_are_far_apart(project: Path) -> No
         assert shown(screen.query_one(Choices)).strip() == "Esc clear filter"
         await pilot.press("enter")
         assert pilot.app.screen is screen
+
+
+async def test_a_command_is_found_with_its_argument_and_run(project: Path) -> None:
+    agent = ScriptedAgent(project)
+    async with app_over(agent).run_test(size=(60, 16)) as pilot:
+        screen = await palette(pilot)
+        await pilot.press(*"mode", "space", *"rep")
+        await until(pilot, lambda: titles(screen)[:1] == ["Session mode"])
+        assert "/mode replay" in shown(screen.rows)
+        await pilot.press("enter")
+        await until(pilot, lambda: agent.mode == "replay")
 
 
 async def test_an_exact_command_comes_before_the_option_of_that_name(project: Path) -> None:

@@ -249,6 +249,8 @@ class MainScreen(PartialScreen[None]):
         self.query_one(StatusBar).share(size.height < _LOW and self.agent.settings.footer)
 
     async def on_prompt_sent(self, event: Prompt.Sent) -> None:
+        # The error of the command before may not have been seen to go, if both came in one paste.
+        self.query_one(PromptBox).announce("")
         if is_own_command(event.text):
             self._display.follow()
             self._features.drafts.run_command(event.written, hides=event.hides)

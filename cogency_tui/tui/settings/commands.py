@@ -60,6 +60,8 @@ class SettingsCommands(FeatureCommands):
         app = app_of(self._screen)
         if name:
             await self._screen.run_action(f"app.set_theme({name!r})")
+            if name != self._agent.settings.theme:
+                self.say(f"Theme {name} until you quit. /theme and Ctrl+S save one.")
         elif app.no_color:
             self.warn(NO_COLORS)
         else:

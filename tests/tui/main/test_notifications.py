@@ -9,13 +9,16 @@ from textual.geometry import Region
 from textual.pilot import Pilot
 
 from cogency_tui.config.options import options
+from cogency_tui.store.prompt_text import Written
 from cogency_tui.tui.palette import Palette
+from cogency_tui.tui.prompt.prompt import Prompt
 from cogency_tui.tui.prompt.prompt_and_queue import PromptLine
 from cogency_tui.tui.settings.theme_picker import ThemePicker
 from tests.tui.driving import (
     answer,
     app_over,
     asked,
+    conversation_of,
     finished,
     main_of,
     opened,
@@ -245,6 +248,18 @@ async def test_an_error_stays_longer_than_an_information(project: Path) -> None:
         await until(pilot, lambda: [each.timeout for each in notifications] == [3.0])
         pilot.app.notify("error", severity="error")
         await until(pilot, lambda: [each.timeout for each in notifications] == [6.0])
+
+
+async def test_the_error_of_a_typed_command_goes_when_a_message_is_sent_in_the_same_burst(
+    project: Path,
+) -> None:
+    agent = ScriptedAgent(project, [respond("Done.")])
+    async with app_over(agent).run_test(size=(80, 24)) as pilot:
+        prompt, line = prompt_of(pilot), main_of(pilot).query_one(PromptLine)
+        for text in ("/foo", "fix it"):
+            prompt.post_message(Prompt.Sent(Written(text)))
+        await until(pilot, lambda: "Done." in shown(conversation_of(pilot)))
+        assert not line.display
 
 
 async def test_the_error_of_a_typed_command_is_at_the_prompt_until_the_next_key(project: Path) -> None:

@@ -250,6 +250,7 @@ async def test_the_theme_in_use_is_shown_and_marked_until_it_is_saved(project: P
     async with at_work(agent_in(project), (110, 40)) as pilot:
         await send(pilot, "/theme day")
         await until(pilot, lambda: pilot.app.theme == "day")
+        await until(pilot, lambda: "Theme day until you quit" in told(pilot))
         listed = await settings(pilot)
         await select(pilot, listed, "theme")
         assert line(listed, "theme").split() == ["Color", "theme", "until", "you", "quit", "day", "theme"]
