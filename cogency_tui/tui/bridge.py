@@ -6,6 +6,7 @@ for events are imported on first use.
 """
 
 import asyncio
+from collections.abc import Callable
 from contextlib import suppress
 from functools import cached_property, partial
 from time import time
@@ -39,6 +40,15 @@ class Bridge:
 
     class TurnChanged(Message):
         """A turn or a summary began or ended, or a message was queued."""
+
+    class Outdated(Message):
+        """Another program has added `turns` to the conversation: its transcript and figures as stored."""
+
+        def __init__(self, turns: int, transcript: "Transcript", total: "Measure") -> None:
+            self.turns = turns
+            self.transcript = transcript
+            self.total = total
+            super().__init__()
 
     class Compacted(Message):
         """A summary replaced the conversation's context: its figures have changed."""
@@ -86,7 +96,8 @@ class Bridge:
             self.conversation_id = conversation_id
             super().__init__()
 
-    def __init__(self, agent: "Agent", screen: Widget) -> None:
+    def __init__(self, agent: "Agent", screen: Widget, turns_shown: Callable[[], int]) -> None:
+        """`turns_shown` returns the number of turns that the screen shows."""
         self.agent = agent
         self.conversation_id: str | None = None
         self.queue = MessageQueue(self._queue_changed)
@@ -95,6 +106,7 @@ class Bridge:
         self.retryable = False
         """True if the last turn has begun: if it failed, it can be retried."""
         self._screen = screen
+        self._turns_shown = turns_shown
         self._compaction: asyncio.Task[CompactionFigures] | None = None
         self._closing = False
         """True once the screen's workers are cancelled: messages that wait are saved, not sent."""
@@ -225,9 +237,9 @@ class Bridge:
     def _deliver(self, events: "list[Event]") -> None:
         self._screen.post_message(self.Arrived(events))
 
-    def _start(self, message: Written | None) -> None:
+    def _start(self, message: Written | None, *, queued: bool = False) -> None:
         self.started = time()
-        self._screen.run_worker(partial(self._turn, message), group="turn")
+        self._screen.run_worker(partial(self._turn, message, queued=queued), group="turn")
 
     def _titled(self, conversation_id: str, title: str) -> None:
         # The app may be closing.
@@ -244,7 +256,7 @@ class Bridge:
             # The message was being edited when its turn came.
             self.send(message)
 
-    async def _turn(self, message: Written | None) -> None:
+    async def _turn(self, message: Written | None, *, queued: bool) -> None:
         before = self.conversation_id
         if self.conversation_id is None:
             from cogency_tui.store.store import new_conversation_id
@@ -253,8 +265,11 @@ class Bridge:
         from cogency_tui.protocol.events import error_event
 
         queue = self._pacer.renew()
-        self.retryable = message is None or not is_own_command(message.full)
         try:
+            # The turn before a queued message may not be on the screen yet.
+            if not queued and await self._catch_up(before) and message is None:
+                return
+            self.retryable = message is None or not is_own_command(message.full)
             await self._run(message, self.conversation_id, queue)
         except CogencyError as exc:
             unsent = not queue.begun
@@ -269,6 +284,17 @@ class Bridge:
             raise
         finally:
             self._finish()
+
+    async def _catch_up(self, id: str | None) -> bool:
+        """Show the turns that another program has added to the conversation; return whether it has."""
+        stored = None if id is None else await (await self.agent.store()).conversation(id)
+        if stored is None or stored.turns <= self._turns_shown():
+            return False
+        transcript, total = await self.reopen(stored.id)
+        # A turn whose message cannot be read is not shown.
+        if added := max(0, transcript.turns - self._turns_shown()):
+            self._screen.post_message(self.Outdated(added, transcript, total))
+        return bool(added)
 
     async def _run(self, message: Written | None, id: str, queue: "EventQueue") -> None:
         if message is None:
@@ -307,7 +333,7 @@ class Bridge:
         self._pacer.flush()
         self.started = None
         if not self._closing and (message := self.queue.take()):
-            self._start(message)
+            self._start(message, queued=True)
             self._screen.post_message(self.QueueChanged())
         self._screen.post_message(self.TurnChanged())
 

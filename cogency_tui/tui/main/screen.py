@@ -27,6 +27,7 @@ from cogency_tui.store.prompt_text import Written
 from cogency_tui.tui.bridge import Bridge
 from cogency_tui.tui.kit.bar import ButtonBar
 from cogency_tui.tui.kit.footer import Footer, Hints
+from cogency_tui.tui.kit.number_format import plural
 from cogency_tui.tui.kit.partial_screen import PartialScreen
 from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.main.keys import MAIN_KEYS
@@ -107,7 +108,7 @@ class MainScreen(PartialScreen[None]):
         self._last_event = 0.0
         self._then = then
         self.agent = agent
-        self.bridge = Bridge(agent, self)
+        self.bridge = Bridge(agent, self, lambda: self._display.transcript.turns)
         self._first = (prompt, conversation_id)
         self._ticker: Timer | None = None
         self._open = False
@@ -293,6 +294,13 @@ class MainScreen(PartialScreen[None]):
             self.call_after_refresh(self.bridge.drawn)
         else:
             self.set_timer(UNSEEN, self.bridge.drawn)
+
+    def on_bridge_outdated(self, event: Bridge.Outdated) -> None:
+        self._display.show(event.transcript, event.total)
+        self._display.begin_turn()
+        self._features.review.recount()
+        added = f"{plural(event.turns, 'turn')} {'was' if event.turns == 1 else 'were'}"
+        self.notify(f"{added} added by another program.", markup=False)
 
     def on_bridge_turn_changed(self) -> None:
         working = self.bridge.working

@@ -54,7 +54,7 @@ async def open_long(bridge: Bridge, id: str, turns: int) -> int:
 @pytest.mark.exhaustive
 async def test_what_opening_takes_does_not_grow_with_the_conversation(project: Path) -> None:
     async with Agent("offline", project=project, data=project.parent / "data") as agent:
-        store, bridge = await agent.store(), Bridge(agent, Widget())
+        store, bridge = await agent.store(), Bridge(agent, Widget(), int)
         await fill(store, "few", FEW)
         await fill(store, "many", MANY)
         few, many = await open_long(bridge, "few", FEW), await open_long(bridge, "many", MANY)
@@ -64,7 +64,7 @@ async def test_what_opening_takes_does_not_grow_with_the_conversation(project: P
 @pytest.mark.parametrize("estimated", [False, True])
 async def test_a_total_is_estimated_where_one_of_its_cycles_was(project: Path, *, estimated: bool) -> None:
     async with Agent("offline", project=project, data=project.parent / "data") as agent:
-        store, bridge = await agent.store(), Bridge(agent, Widget())
+        store, bridge = await agent.store(), Bridge(agent, Widget(), int)
         await fill(store, "c", 1)
         await store.record_usage("c", {"input": 1, "output": 2, "duration": 0.5})
         if estimated:

@@ -37,7 +37,7 @@ async def live(agent: Agent, id: str, *queries: str) -> Transcript:
 
 
 async def reopened(agent: Agent, id: str) -> Transcript:
-    transcript, _total = await Bridge(agent, Widget()).reopen(id)
+    transcript, _total = await Bridge(agent, Widget(), int).reopen(id)
     return transcript
 
 
