@@ -1,11 +1,14 @@
 """The conversation on the main screen, as features see it."""
 
 from collections.abc import Iterable, Mapping
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from cogency_tui.protocol.events import Event, Measure
 from cogency_tui.tui.transcript.call_unit import FileChange
 from cogency_tui.tui.transcript.units import Transcript, TurnChanges
+
+if TYPE_CHECKING:
+    from cogency_tui.agent.review.model import Decision
 
 
 class Display(Protocol):
@@ -29,9 +32,14 @@ class Display(Protocol):
         """Show new totals, and the `context` tokens that the next request takes."""
         ...
 
-    def show_changes(self, net: Iterable[FileChange], turns: Mapping[int, TurnChanges]) -> None:
-        """Mark the `net` changes in the file tree, in place of those known so far, and the changes of these
-        turns at their ends."""
+    def show_changes(
+        self,
+        net: Iterable[FileChange],
+        turns: Mapping[int, TurnChanges],
+        decisions: "Mapping[str, Decision]",
+    ) -> None:
+        """Mark the `net` changes in the file tree, in place of those known so far, the changes of these turns
+        at their ends, and the decisions about those of calls at their cards."""
         ...
 
     def follow(self) -> None:

@@ -5,8 +5,9 @@ of the user or of another program meanwhile are no part of it. Line numbers coun
 half-open, as in slices.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Literal, NamedTuple
 
 from cogency_tui.agent.edits.reverse import Obstacle
@@ -31,6 +32,10 @@ Remaining = Literal["", "renamed", "mode changed"]
 HunkState = State | Literal["gone"]
 """The decision about a hunk; `gone` in place of `new` if nothing of it is left, so that there is nothing to
 decide."""
+
+
+Decision = Literal["", "kept", "reverted", "reviewed"]
+"""The decision about several hunks: `reviewed` if they differ, empty while one is undecided."""
 
 
 class FileKey(NamedTuple):
@@ -83,23 +88,25 @@ def line_counts(hunks: Iterable[Outline]) -> LineCounts:
 
 
 class TurnLines(NamedTuple):
-    """The agent's lines of a turn in each file, by its path then; `call` made the first of these changes.
-    `is_reverted`: none of them is applied.
+    """The agent's lines of a turn in each file, by its path then, and the decision about them; `call` made
+    the first of these changes.
     """
 
     call: str
     files: dict[str, LineCounts]
-    is_reverted: bool = False
+    decision: Decision = ""
 
 
 class ChangedLines(NamedTuple):
     """The lines of a conversation: `net`, the difference now from before the agent's first edit in each file
     with changes that are not reverted, by its current path; and `turns`, the agent's of each turn by its
-    number, reverted or not. `undos` are the user's undos outside the review, oldest first."""
+    number, reverted or not. `undos` are the user's undos outside the review, oldest first; `decisions` those
+    about the changes of each call, by its id."""
 
     net: dict[str, LineCounts]
     turns: dict[int, TurnLines]
     undos: Sequence[UndoRecord] = ()
+    decisions: Mapping[str, Decision] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,6 +265,16 @@ class HunkFate:
     path: str
     line: int
     rewrites: tuple[Rewrite, ...] = ()
+
+
+def decision(states: Iterable[HunkState]) -> Decision:
+    """The decision about hunks in these states."""
+    match sorted(set(states)):
+        case ["kept" | "reverted" as same]:
+            return same
+        case found:
+            is_open = not found or "new" in found or "conflict" in found
+            return "" if is_open else "reviewed"
 
 
 def joint(states: Sequence[State]) -> State:

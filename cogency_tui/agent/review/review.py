@@ -13,10 +13,9 @@ event loop is never blocked.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Sequence
 from functools import partial
-from itertools import groupby
-from operator import itemgetter
+from itertools import chain, groupby
 from typing import Literal
 
 from cogency_tui.agent.edits.file_history import REDO, UNDO, FileHistory, Renames, path_today
@@ -33,6 +32,7 @@ from cogency_tui.agent.review.file_diff import FileDiff, load
 from cogency_tui.agent.review.model import (
     ChangedFile,
     ChangedLines,
+    Decision,
     FileKey,
     Group,
     HunkFate,
@@ -40,6 +40,7 @@ from cogency_tui.agent.review.model import (
     Overview,
     Target,
     TurnLines,
+    decision,
 )
 from cogency_tui.agent.review.net_lines import NetLines
 from cogency_tui.agent.review.patch_export import Patch, patch_of
@@ -146,15 +147,16 @@ class Review:
         snapshot = await self._source.snapshot()
         histories = snapshot.histories_by_turn()
         files = await self._source.files(snapshot, histories)
-        applied = {file.key.turn for file in files if file.applied is not None}
         turns: dict[int, TurnLines] = {}
-        for turn, own in groupby(histories, key=itemgetter(0)):
-            lines = await self._source.lines([each for _, each in own])
-            turns[turn] = lines._replace(is_reverted=turn not in applied)
+        for turn, pairs in groupby(zip(histories, files, strict=True), key=lambda each: each[0][0]):
+            own = [*pairs]
+            lines = await self._source.lines([history for (_, history), _ in own])
+            turns[turn] = lines._replace(decision=_decision([file for _, file in own]))
         applied_paths = _applied(files, snapshot.renames)
         self._net.begin(await in_thread(lambda: [*_with_paths_today(snapshot, applied_paths)]))
         undos = undo_records(snapshot.edits, snapshot.kinds.keys())
-        return ChangedLines(await self._net.read(), turns, undos)
+        decisions = await self._source.decisions_by_call(snapshot, [each for _, each in histories])
+        return ChangedLines(await self._net.read(), turns, undos, decisions)
 
     async def overview(self, by: Grouping = "turn") -> Overview:
         """All changed files: by turn, the latest first, or by file, by path and then the latest turn first.
@@ -304,6 +306,12 @@ class Review:
         # A decision about some edits of a change can only be told from the edits that it made.
         pairs = await self._source.by_path(snapshot.histories_as_decided(turn))
         return await stoppable(lambda _check: patch_of(pairs, blobs))
+
+
+def _decision(files: Iterable[ChangedFile]) -> Decision:
+    """The decision about all changes of these files."""
+    # A change besides the lines that is not reverted has no state of its own.
+    return decision(chain(*(file.states for file in files), ("kept" for file in files if file.remaining)))
 
 
 def _applied(files: Sequence[ChangedFile], renames: dict[int, Renames]) -> set[str]:

@@ -21,10 +21,19 @@ from cogency_tui.agent.edits.journal import Journal
 from cogency_tui.agent.edits.undo_selection import ReversalStep, steps, to_undo
 from cogency_tui.agent.review.current_decisions import CurrentDecisions
 from cogency_tui.agent.review.hunk_composition import Outlines, cache_key, outlines_of, packed, unpacked
-from cogency_tui.agent.review.model import ChangedFile, FileKey, Remaining, Target, TurnLines, line_counts
+from cogency_tui.agent.review.model import (
+    ChangedFile,
+    Decision,
+    FileKey,
+    Remaining,
+    Target,
+    TurnLines,
+    decision,
+    line_counts,
+)
 from cogency_tui.errors import UsageError
 from cogency_tui.store.blobs import Blobs
-from cogency_tui.store.edit_records import Edit
+from cogency_tui.store.edit_records import Edit, State
 from cogency_tui.store.reviews import Action, ActionKind, Part, Reviews, in_effect
 from cogency_tui.store.store import Store
 from cogency_tui.tools.worker_threads import in_thread
@@ -172,6 +181,17 @@ class ReviewSource:
             first.call if first else "",
             {each.change.path: line_counts(hunks) for each, hunks in zip(histories, outlined, strict=True)},
         )
+
+    async def decisions_by_call(
+        self, snapshot: ReviewSnapshot, histories: Sequence[FileHistory]
+    ) -> dict[str, Decision]:
+        """The decision about the changes of each call of the agent; those that cancel out have none."""
+        calls = {edit.id: edit.call for edit in snapshot.edits if is_agents(edit)}
+        states: dict[str, list[State]] = {call: [] for call in calls.values()}
+        for history, outlines in zip(histories, await self.outlined(histories), strict=True):
+            for part in outlines.parts or [Part(edit.id) for edit in history.edits]:
+                states[calls[part.edit]].append(snapshot.decisions.part(part))
+        return {call: decision(own) for call, own in states.items()}
 
     async def by_path(self, histories: Sequence[FileHistory]) -> list[tuple[FileHistory, Outlines]]:
         """The histories with their hunks, by path."""

@@ -6,7 +6,7 @@ No widget is updated twice for one change, and none is queried for its contents.
 
 from collections.abc import Iterable, Mapping
 from time import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 from textual.screen import Screen
@@ -34,6 +34,9 @@ from cogency_tui.tui.status.header import Header
 from cogency_tui.tui.status.status_bar import StatusBar, status_of
 from cogency_tui.tui.transcript.call_unit import CallUnit, FileChange
 from cogency_tui.tui.transcript.units import Transcript, TurnChanges, UserMessage
+
+if TYPE_CHECKING:
+    from cogency_tui.agent.review.model import Decision
 
 
 class MainDisplay(Display):
@@ -84,9 +87,14 @@ class MainDisplay(Display):
         if any(self.transcript.call(index).settled for index in calls):
             self._mark_changes()
 
-    def show_changes(self, net: Iterable[FileChange], turns: Mapping[int, TurnChanges]) -> None:
+    def show_changes(
+        self,
+        net: Iterable[FileChange],
+        turns: Mapping[int, TurnChanges],
+        decisions: "Mapping[str, Decision]",
+    ) -> None:
         self.transcript.set_changes(net)
-        self.touch(self.transcript.record(turns))
+        self.touch(self.transcript.record(turns, decisions))
         self._mark_changes()
         # There may be something to review now.
         self._screen.refresh_bindings()

@@ -18,7 +18,7 @@ from cogency_tui.tui.transcript.units import TurnChanges, UserMessage
 from cogency_tui.tui.undo.outcome import describe_undo, symbol_of
 
 if TYPE_CHECKING:
-    from cogency_tui.agent.review.model import ChangedLines, TurnLines
+    from cogency_tui.agent.review.model import ChangedLines, Decision, TurnLines
     from cogency_tui.agent.review.review import Review
     from cogency_tui.tui.review.screen import Jump, ReviewCommand, ReviewScreen
     from cogency_tui.workspace.diff import LineCounts
@@ -94,18 +94,19 @@ class ReviewCommands(FeatureCommands):
         # A result that has come since counts itself.
         is_current = not self._is_outdated and self._bridge.conversation_id == conversation_id
         if is_current and net != self._net:
-            self._show(net, {})
+            self._show(net, {}, {})
 
     def work(self) -> None:
         """Update an open review when a turn begins or ends; else count the changes of one that has ended."""
         working, shown = self._bridge.working, self._shown
-        if not working and (self._uncounted or self._display.transcript.turns > self._counted + 1):
-            # The turn of a queued message began before the one before it was counted.
+        # The turn of a queued message began before the one before it was counted.
+        is_behind = self._uncounted or self._display.transcript.turns > self._counted + 1
+        if not working and is_behind:
             self.recount()
         if shown is not None:
             self._screen.call_after_refresh(partial(shown.work, working))
             self.refresh()
-        elif not working and (conversation_id := self._bridge.conversation_id) is not None:
+        elif not (working or is_behind) and (conversation_id := self._bridge.conversation_id) is not None:
             work = partial(self._count_last_turn, conversation_id, self._display.transcript.turns)
             self._screen.run_worker(work, group="review", exclusive=True)
 
@@ -129,7 +130,7 @@ class ReviewCommands(FeatureCommands):
             self._uncounted = True
         elif self._bridge.conversation_id == conversation_id:
             self._counted = self._display.transcript.turns
-            self._show(lines.net, _changes_by_turn(lines))
+            self._show(lines.net, _changes_by_turn(lines), lines.decisions)
 
     async def _count_last_turn(self, conversation_id: str, ended: int) -> None:
         review = self._review_of(conversation_id)
@@ -144,7 +145,7 @@ class ReviewCommands(FeatureCommands):
         if self._bridge.conversation_id == conversation_id and turn == ended:
             self._counted = turn
             if is_changed:
-                self._show(net, {turn: _turn_changes(lines)})
+                self._show(net, {turn: _turn_changes(lines)}, {})
 
     def _may_be_reverted(self) -> bool:
         """Return whether a command of the last turn may have reverted what its other results report."""
@@ -170,11 +171,16 @@ class ReviewCommands(FeatureCommands):
             return
         is_current = self._bridge.conversation_id == conversation_id and not self._bridge.working
         if is_current and net != self._net:
-            self._show(net, {})
+            self._show(net, {}, {})
 
-    def _show(self, net: "Mapping[str, LineCounts]", turns: Mapping[int, TurnChanges]) -> None:
+    def _show(
+        self,
+        net: "Mapping[str, LineCounts]",
+        turns: Mapping[int, TurnChanges],
+        decisions: "Mapping[str, Decision]",
+    ) -> None:
         self._net = net
-        self._display.show_changes(_changes(net), turns)
+        self._display.show_changes(_changes(net), turns, decisions)
 
     def _review_of(self, conversation_id: str) -> "Review":
         """The conversation's review, whose results are cached."""
@@ -218,7 +224,7 @@ def _changes_by_turn(lines: "ChangedLines") -> dict[int, TurnChanges]:
 
 
 def _turn_changes(lines: "TurnLines") -> TurnChanges:
-    return TurnChanges(lines.call, _changes(lines.files), lines.is_reverted)
+    return TurnChanges(lines.call, _changes(lines.files), lines.decision)
 
 
 def _changes(lines: Mapping[str, "LineCounts"]) -> list[FileChange]:

@@ -104,9 +104,10 @@ def _tally(calls: Sequence[CallUnit]) -> str:
 
 def _change_row(call: CallUnit, change: FileChange, pen: Pen) -> Line:
     styles = pen.styles
-    link = review_link(call.id, pen)
+    link = review_link(call.id, pen, word=call.decision)
     path = fit_path(reveal(change.path), _path_room(change.path, pen.width))
-    head = [Segment("✎ ", styles("edit")), Segment(path, styles("text", attributes="bold"))]
+    name = styles("dim") if call.decision == "reverted" else styles("text", attributes="bold")
+    head = [Segment("✎ ", styles("dim" if call.decision else "edit")), Segment(path, name)]
     counts = fit(f"  {count_lines(change.added, change.removed)}", pen.width - width_of(head))
     left = [*head, Segment(counts, styles("dim"))]
     return pen.apart(left, link if width_of([*left, *link]) + _GAP <= pen.width else [])

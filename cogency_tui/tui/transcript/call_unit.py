@@ -20,6 +20,7 @@ from cogency_tui.tui.kit.number_format import duration, whole_seconds
 from cogency_tui.tui.transcript.packed_text import packed_texts, unpacked_texts
 
 if TYPE_CHECKING:
+    from cogency_tui.agent.review.model import Decision
     from cogency_tui.tools.base import Tally
 
 State = Literal[
@@ -123,6 +124,7 @@ class CallUnit(msgspec.Struct):
 
     `outcome` is for the user, `sent` the text that the model was sent in its place, if that says more. `mode`
     is the permission mode that refused the call. Files in the directory `root` are shown relative to it.
+    `decision` is the user's about its changes in the review.
 
     `output` is its output so far, until a result replaces it. From then on the texts in `arguments` and
     `content` are packed: `args` and `result` unpack them.
@@ -141,6 +143,7 @@ class CallUnit(msgspec.Struct):
     action: Action = _PLAIN
     output: Output | None = None
     root: str = ""
+    decision: "Decision" = ""
     _steps: list[CallStep] = msgspec.field(default_factory=list[CallStep])
     _pieces: dict[str, list[str]] = msgspec.field(default_factory=dict[str, list[str]])
     _changes: list[FileChange] | None = None
@@ -191,6 +194,11 @@ class CallUnit(msgspec.Struct):
         """Note that the user has decided; the engine reports the consequence."""
         if self.state == "waiting":
             self.state = "running" if self.started else "queued"
+
+    def decide_changes(self, decision: "Decision") -> bool:
+        """Note the user's decision about its changes; return whether it is another than before."""
+        before, self.decision = self.decision, decision
+        return before != decision
 
     def cut_off(self) -> None:
         """Note that the call gets no result: the program was killed."""

@@ -60,7 +60,8 @@ def draw_turn_end(end: TurnEnd, pen: Pen) -> list[Line]:
 
 def _draw_figures(end: TurnEnd, pen: Pen) -> Line:
     styles = pen.styles
-    link = review_link(end.changing_call, pen, pen.review_key or "") if end.changes() else []
+    is_open = end.changes() and not end.decision
+    link = review_link(end.changing_call, pen, pen.review_key or "") if is_open else []
     facts = _facts(end)
     head = [Segment("■ Interrupted", styles("edit"))] if end.interrupted else []
     room = pen.width - width_of(head) - width_of(link) - (2 if link else 0)
@@ -98,12 +99,12 @@ def describe_turn_end(end: TurnEnd) -> str:
     return "\n".join(filter(None, [figures, *end.undos]))
 
 
-def review_link(call_id: str, pen: Pen, key: str = "") -> list[Segment]:
-    """A link to the review of a call's changes, with the `key` that opens it; nothing where the review cannot
-    be opened."""
+def review_link(call_id: str, pen: Pen, key: str = "", word: str = "") -> list[Segment]:
+    """A link to the review of a call's changes, with the `key` that opens it, or a `word` of its own; nothing
+    where the review cannot be opened."""
     if pen.review_key is None:
         return []
-    shown = draw_key(key, "review", pen.styles) if key else [Segment("review", pen.styles("dim"))]
+    shown = draw_key(key, "review", pen.styles) if key else [Segment(word or "review", pen.styles("dim"))]
     link = Style.from_meta({REVIEW: call_id})
     return [Segment(segment.text, (segment.style or Style()) + link) for segment in shown]
 
@@ -115,13 +116,13 @@ def describe_seconds(end: TurnEnd) -> str:
 
 
 def describe_changes(end: TurnEnd) -> str:
-    """The files and lines that a turn changed, `2 files +4 −1, reverted`; empty without any files."""
+    """The files and lines that a turn changed, and the decision: `2 files +4 −1, reverted`; empty without any
+    files."""
     if not (changes := end.changes()):
         return ""
     added, removed = sum(each.added for each in changes), sum(each.removed for each in changes)
     counts = f" {count_lines(added, removed)}" if added or removed else ""
-    is_reverted = end.recorded is not None and end.recorded.is_reverted
-    return f"{plural(len(changes), 'file')}{counts}{', reverted' if is_reverted else ''}"
+    return f"{plural(len(changes), 'file')}{counts}{end.decision and f', {end.decision}'}"
 
 
 def _facts(end: TurnEnd) -> list[str]:

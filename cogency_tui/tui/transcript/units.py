@@ -12,7 +12,7 @@ import json
 import re
 from collections.abc import AsyncIterable, Iterable, Mapping, Sequence
 from itertools import islice
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
 
@@ -33,6 +33,9 @@ from cogency_tui.safe_text import Sanitizer, clean
 from cogency_tui.store.pins import Place
 from cogency_tui.tui.transcript.call_unit import CallUnit, FileChange
 from cogency_tui.tui.transcript.packed_text import Packed, packed, unpacked
+
+if TYPE_CHECKING:
+    from cogency_tui.agent.review.model import Decision
 
 
 def as_call(ran: RanCommand, call_id: str, timestamp: float) -> tuple[CallEvent, ResultEvent]:
@@ -147,13 +150,13 @@ class Summarized(msgspec.Struct):
 
 class TurnChanges(msgspec.Struct, frozen=True):
     """The files that a turn changed, each once; `call` is the id of the first call that did.
-    `is_reverted`: none of the changes is applied. `undos` describe what the user undid, redid or restored
-    after the turn.
+    `decision` is the user's about all of them. `undos` describe what the user undid, redid or restored after
+    the turn.
     """
 
     call: str
     files: list[FileChange]
-    is_reverted: bool = False
+    decision: "Decision" = ""
     undos: Sequence[str] = ()
 
 
@@ -194,6 +197,11 @@ class TurnEnd(msgspec.Struct):
     def undos(self) -> Sequence[str]:
         """What the user undid, redid or restored after the turn."""
         return self.recorded.undos if self.recorded else ()
+
+    @property
+    def decision(self) -> "Decision":
+        """The user's decision about all changes of the turn; empty while there is any to make."""
+        return self.recorded.decision if self.recorded else ""
 
     @property
     def changing_call(self) -> str:
@@ -370,11 +378,17 @@ class Transcript:
         self._count_changes()
         self._changes = {change.path: change for change in changes}
 
-    def record(self, turns: Mapping[int, TurnChanges]) -> set[int]:
-        """Record all changes of turns, by their numbers from 1; return the ends of turns that are new."""
+    def record(self, turns: Mapping[int, TurnChanges], decisions: "Mapping[str, Decision]") -> set[int]:
+        """Record all changes of turns, by their numbers from 1, and the decisions about those of calls, by
+        their ids; return the changed units."""
         self._has_edits = self._has_edits or any(made.files for made in turns.values())
         ends = ((self._ends[turn - 1], made) for turn, made in turns.items() if 0 < turn <= len(self._ends))
-        return {index for index, made in ends if self._record(index, made)}
+        recorded = {index for index, made in ends if self._record(index, made)}
+        return recorded | {
+            self._calls[call]
+            for call, decision in decisions.items()
+            if call in self._calls and self.call(self._calls[call]).decide_changes(decision)
+        }
 
     def changes(self) -> dict[str, FileChange]:
         """The agent's changes in this conversation, by path."""

@@ -113,7 +113,7 @@ async def test_lines_that_are_reverted_do_not_count_as_applied(desk: Desk) -> No
 
 async def reverted_turns(review: Review) -> set[int]:
     turns = (await review.changed_lines()).turns
-    return {turn for turn, lines in turns.items() if lines.is_reverted}
+    return {turn for turn, lines in turns.items() if lines.decision == "reverted"}
 
 
 async def test_a_reverted_hunk_can_be_kept_after_all_and_an_edited_one_stays_edited(desk: Desk) -> None:
@@ -525,3 +525,38 @@ async def test_a_file_in_whose_place_another_was_moved_is_reviewed_by_itself(des
     await review.revert(Target(1, "a", replaced=removed.key.replaced))
     assert {name: data for name, (_, data) in desk.tree().items()} == {"a": b"old\n", "b": b"new\n"}
     assert {file.state for file in (await review.overview()).groups[0].files} == {"reverted"}
+
+
+async def test_the_decision_about_a_turn_and_about_each_of_its_calls(desk: Desk) -> None:
+    await two_hunks(desk)
+    await desk.write(("b", "one\n"))
+    calls = [edit.call for edit in await desk.edits()]
+    review = review_of(desk)
+
+    async def decided() -> tuple[str, ...]:
+        lines = await review.changed_lines()
+        return lines.turns[1].decision, *(lines.decisions[call] for call in calls)
+
+    assert await decided() == ("", "", "")
+    one, two = await hunk_ids(desk)
+    await review.revert(Target(1, "a", (one,)))
+    assert await decided() == ("", "", "")
+    await review.keep(Target(1, "a", (two,)))
+    assert await decided() == ("", "reviewed", "")
+    await review.keep(Target(1, "b"))
+    assert await decided() == ("reviewed", "reviewed", "kept")
+    await review.revert(Target(1))
+    assert await decided() == ("reverted", "reverted", "reverted")
+    await review.undo()
+    assert await decided() == ("reviewed", "reviewed", "kept")
+
+
+async def test_a_call_whose_changes_cancel_out_has_no_decision(desk: Desk) -> None:
+    desk.put("a", "one\n")
+    await desk.write(("a", "two\n"))
+    await desk.write(("a", "one\n"))
+    last = (await desk.edits())[-1]
+    await desk.undo.apply(await desk.undo.of_edits([last.id]))
+    assert (await review_of(desk).changed_lines()).decisions[last.call] == "reverted"
+    await desk.undo.apply(await desk.undo.redo())
+    assert (await review_of(desk).changed_lines()).decisions[last.call] == ""
