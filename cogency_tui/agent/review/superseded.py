@@ -1,20 +1,21 @@
-"""Hunks of which nothing is left: overwritten by the agent since, undone, or removed by others.
+"""Hunks of which nothing is left: overwritten by the agent since, undone, or removed by others. One that
+others removed and the agent then made again is gone, too: the later one is there.
 
 There is nothing to decide about them. No content is stored, and an unchanged file is not read again.
 """
 
 import hashlib
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import NamedTuple
 
-from cogency_tui.agent.edits.file_history import by_file, change_of, is_agents, path_today
+from cogency_tui.agent.edits.file_history import by_file, change_of, is_agents, path_today, unbroken
 from cogency_tui.agent.edits.journal import Journal
 from cogency_tui.agent.review.model import LARGEST, ChangedFile
 from cogency_tui.agent.review.snapshot import ReviewSnapshot
-from cogency_tui.agent.review.survival import overwritten
+from cogency_tui.agent.review.survival import overwritten, remade
 from cogency_tui.errors import StoreError, WorkspaceError
 from cogency_tui.store.blobs import Blobs
 from cogency_tui.store.edit_records import Edit, FileChange, Version
@@ -35,6 +36,10 @@ class _Known(NamedTuple):
     gone: frozenset[str]
 
 
+_Runs = Sequence[Sequence[Edit]]
+"""The agent's edits of a file, oldest first, divided where others changed it."""
+
+
 class Superseded:
     """Finds such hunks of the agent's changes, in the files of `journal`."""
 
@@ -42,18 +47,22 @@ class Superseded:
         self._journal = journal
         self._known: dict[tuple[int, ...], _Known] = {}
         """By the edits of a change."""
+        self._remade: dict[tuple[int, ...], frozenset[str]] = {}
+        """By the edits of a change and the last one of its file."""
 
     async def mark(self, snapshot: ReviewSnapshot, files: Sequence[ChangedFile]) -> list[ChangedFile]:
         """The files, with the state `gone` in place of `new` for such hunks."""
-        blobs, latest = await self._journal.blobs(), _latest(snapshot.edits)
+        blobs, runs = await self._journal.blobs(), _runs_by_edit(snapshot.edits)
 
         def work() -> list[ChangedFile]:
-            return [_marked(file, self._gone_from(file, snapshot, latest, blobs)) for file in files]
+            return [
+                _marked(file, self._gone_from(file, snapshot, runs[file.last.id], blobs)) for file in files
+            ]
 
         return await in_thread(work)
 
     def _gone_from(
-        self, file: ChangedFile, snapshot: ReviewSnapshot, latest: Mapping[int, Version], blobs: Blobs
+        self, file: ChangedFile, snapshot: ReviewSnapshot, runs: _Runs, blobs: Blobs
     ) -> frozenset[str]:
         # Where another file has come to its path, that is no evidence.
         if "new" not in file.states or file.key.replaced:
@@ -61,8 +70,16 @@ class Superseded:
         path = path_today(file.path, snapshot.renames, file.last.id)
         # What cannot be read may still be there.
         with suppress(WorkspaceError, StoreError):
-            return self._gone(file, path, latest[file.last.id], blobs)
+            gone = self._gone(file, path, runs[-1][-1].after, blobs)
+            return gone | self._made_again(file, runs, blobs)
         return _NONE
+
+    def _made_again(self, file: ChangedFile, runs: _Runs, blobs: Blobs) -> frozenset[str]:
+        key = (*(edit.id for edit in file.edits), runs[-1][-1].id)
+        if key not in self._remade:
+            later = [run for run in runs if run[0].id > file.last.id]
+            self._remade[key] = frozenset(_remade(file, later, blobs))
+        return self._remade[key]
 
     def _gone(self, file: ChangedFile, path: str, latest: Version, blobs: Blobs) -> frozenset[str]:
         workspace, key, read = self._journal.workspace, tuple(edit.id for edit in file.edits), time.time_ns()
@@ -81,14 +98,26 @@ class Superseded:
         return gone
 
 
-def _latest(edits: Iterable[Edit]) -> dict[int, Version]:
-    """The agent's last version of the file that each of its edits changed."""
+def _runs_by_edit(edits: Iterable[Edit]) -> dict[int, _Runs]:
+    """The runs of the file that each of the agent's edits changed."""
     here, replaced = by_file((edit for edit in edits if is_agents(edit)), change_of)
-    return {edit.id: own[-1].after for own in (*here.values(), *replaced) for edit in own}
+    found: dict[int, _Runs] = {}
+    for own in (*here.values(), *replaced):
+        found |= dict.fromkeys((edit.id for edit in own), unbroken(own, change_of))
+    return found
+
+
+def _remade(file: ChangedFile, later: _Runs, blobs: Blobs) -> set[str]:
+    change = _change(file)
+    return {hunk for run in later for hunk in remade(change, file.hunks, run[0].before, run[-1].after, blobs)}
+
+
+def _change(file: ChangedFile) -> FileChange:
+    return FileChange(file.path, file.edits[0].before, file.last.after)
 
 
 def _overwritten(file: ChangedFile, now: bytes, latest: Version, blobs: Blobs) -> set[str]:
-    change = FileChange(file.path, file.edits[0].before, file.last.after)
+    change = _change(file)
     if not file.hunks or hashlib.sha256(now).hexdigest() == change.after.digest:
         return set()
     return overwritten(change, file.hunks, now, latest, blobs)

@@ -79,7 +79,7 @@ def fates_of(
         # Lines that were removed with the file are still removed.
         lost: Fate = "still there" if change.after.kind == "absent" else "gone"
         return [HunkFate(each.id, lost, path, 0) for each in outlines]
-    sides = _lines(change, now, blobs)
+    sides = _lines((change.before, change.after, now), blobs)
     if sides is None:
         return [HunkFate(each.id, "changed since", path, 0) for each in outlines]
     old, new, present = sides
@@ -100,10 +100,7 @@ def overwritten(
     Raises:
         StoreError: a stored content cannot be read.
     """
-    versions = change.before, change.after, latest
-    sides = (
-        lines(*(content(each, blobs) for each in versions), now) if all(map(is_readable, versions)) else None
-    )
+    sides = _lines((change.before, change.after, latest), blobs, now)
     if sides is None:
         return set()
     old, new, by_agent, present = sides
@@ -114,6 +111,26 @@ def overwritten(
         each.id
         for each, own, later in zip(outlines, found, replaced, strict=True)
         if own.fate == "gone" or (own.fate == "changed since" and later.covers(each.new))
+    }
+
+
+def remade(
+    change: FileChange, outlines: Sequence[Outline], before: Version, after: Version, blobs: Blobs
+) -> set[str]:
+    """The ids of the hunks of a change that were gone `before` later edits of the file, and are there again
+    `after` these.
+
+    Raises:
+        StoreError: a stored content cannot be read.
+    """
+    sides = _lines((change.before, change.after, before, after), blobs)
+    if sides is None:
+        return set()
+    old, new, without, again = sides
+    targets = [(each.new, old[slice(*each.base)]) for each in outlines]
+    found = zip(outlines, _found(new, without, targets, None), _found(new, again, targets, None), strict=True)
+    return {
+        each.id for each, lost, own in found if lost.fate == "gone" and own.fate in ("still there", "moved")
     }
 
 
@@ -143,7 +160,7 @@ def _content(change: FileChange, now: Version, blobs: Blobs) -> list[Fate]:
         return []
     if now.holds(after) or now.holds(before):
         return ["still there" if now.holds(after) else "gone"]
-    sides = _lines(change, now, blobs)
+    sides = _lines((before, after, now), blobs)
     if sides is None or after.kind != "file":
         return ["changed since"]
     old, new, present = sides
@@ -154,11 +171,10 @@ def _content(change: FileChange, now: Version, blobs: Blobs) -> list[Fate]:
     return fates or ["changed since"]
 
 
-def _lines(change: FileChange, now: Version, blobs: Blobs) -> list[list[bytes]] | None:
-    """The lines before and after a change, and now; None if these are not known, or no lines."""
-    versions = change.before, change.after, now
+def _lines(versions: Sequence[Version], blobs: Blobs, *more: bytes) -> list[list[bytes]] | None:
+    """The lines of these versions, and of `more` contents; None if these are not known, or no lines."""
     readable = all(map(is_readable, versions))
-    return lines(*(content(each, blobs) for each in versions)) if readable else None
+    return lines(*(content(each, blobs) for each in versions), *more) if readable else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,7 @@
 """Hunks of which nothing is left are not counted among those to decide about."""
 
+import pytest
+
 from cogency_tui.agent.review.model import FileKey, HunkState, Target
 from tests.agent.journaling import Desk
 from tests.agent.review.conftest import LINES, review_of, swapped
@@ -58,3 +60,71 @@ async def test_a_created_file_is_gone_with_its_removal_and_a_deletion_is_not(des
     (desk.root / "a").unlink()
     (files,) = ((*group.files,) for group in (await review_of(desk).overview()).groups)
     assert [(file.path, file.state) for file in files] == [("a", "gone"), ("b", "new")]
+
+
+@pytest.mark.parametrize("edited", [swapped((2, "one\n")), LINES + "last\n", LINES.replace("line 2\n", "")])
+async def test_a_change_that_others_discarded_is_gone_though_the_agent_makes_it_again(
+    desk: Desk, edited: str
+) -> None:
+    desk.put("a", LINES)
+    await desk.write(("a", edited))
+    desk.put("a", LINES)
+    await desk.say()
+    await desk.write(("a", edited))
+    assert await states(desk) == ("gone",)
+    assert await states(desk, 2) == ("new",)
+    await review_of(desk).revert(Target(2))
+    assert (desk.root / "a").read_text() == LINES
+    assert await states(desk) == ("gone",)
+
+
+async def test_a_created_file_that_others_removed_is_gone_though_the_agent_makes_it_again(
+    desk: Desk,
+) -> None:
+    await desk.write(("a", "a\n"))
+    (desk.root / "a").unlink()
+    await desk.say()
+    await desk.write(("a", "a\n"))
+    assert await states(desk) == ("gone",)
+    assert await states(desk, 2) == ("new",)
+
+
+async def test_a_deletion_that_others_undid_is_gone_though_the_agent_makes_it_again(desk: Desk) -> None:
+    desk.put("a", LINES)
+    await desk.run("rm a")
+    desk.put("a", LINES)
+    await desk.say()
+    await desk.run("rm a")
+    assert await states(desk) == ("gone",)
+    assert await states(desk, 2) == ("new",)
+
+
+async def test_a_change_is_remade_by_a_later_edit_than_the_first_after_it_was_discarded(desk: Desk) -> None:
+    desk.put("a", LINES)
+    await desk.write(("a", swapped((2, "one\n"))))
+    desk.put("a", LINES)
+    for turn in (swapped((20, "two\n")), swapped((2, "one\n"), (20, "two\n"))):
+        await desk.say()
+        await desk.write(("a", turn))
+    assert [await states(desk, turn) for turn in (1, 2, 3)] == [("gone",), ("new",), ("new",)]
+
+
+async def test_a_change_that_others_stashed_and_restored_is_new(desk: Desk) -> None:
+    desk.put("a", LINES)
+    await desk.write(("a", swapped((2, "one\n"))))
+    desk.put("a", LINES)
+    await desk.say()
+    await desk.write(("a", swapped((20, "two\n"))))
+    desk.put("a", swapped((2, "one\n"), (20, "two\n")))
+    assert await states(desk) == ("new",)
+    assert await states(desk, 2) == ("new",)
+
+
+async def test_the_same_line_added_twice_is_new_twice(desk: Desk) -> None:
+    desk.put("a", LINES)
+    await desk.write(("a", "same\n" + LINES))
+    desk.put("a", "same\n" + swapped((20, "mine\n")))
+    await desk.say()
+    await desk.write(("a", "same\n" + swapped((20, "mine\n")) + "same\n"))
+    assert await states(desk) == ("new",)
+    assert await states(desk, 2) == ("new",)
