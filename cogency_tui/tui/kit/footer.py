@@ -6,8 +6,9 @@ A widget or screen with many keys implements `KeyHints` to tell which of them do
 """
 
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol, Self, runtime_checkable
 
+from msgspec.structs import replace
 from rich.segment import Segment
 from textual.binding import ActiveBinding
 from textual.dom import DOMNode
@@ -29,10 +30,20 @@ class Hints(NamedTuple):
     alone: bool = False
 
 
+_NARROW = 70
+"""Cells of a line below which keys that do not fit all are condensed."""
+
+
 class KeyPart(Part, frozen=True):
-    """A key; one that `lasts` is at the end of the line, whatever else has room."""
+    """A key; one that `lasts` is at the end of the line, whatever else has room. One that is `known` does the
+    same on all screens."""
 
     lasts: bool = False
+    known: bool = False
+
+    def condensed(self) -> Self:
+        """The key nearer to the one before; without its label if it is known."""
+        return replace(self, lead="  ", segments=self.segments[: 1 if self.known else None])
 
 
 @runtime_checkable
@@ -59,9 +70,14 @@ def key_parts(screen: Screen[Any], styles: ThemeStyles) -> list[KeyPart]:
     if not screen.is_active:
         return []
     useful, lasting = _useful(screen)
+    # Help names the others of a screen that has a key to close it.
+    is_covering = any(_id(each).endswith(_CLOSE) for each in lasting)
     return [
         *(_part(each, screen, styles, lasts=False) for each in useful),
-        *(_part(each, screen, styles, lasts=True) for each in lasting),
+        *(
+            _part(each, screen, styles, lasts=True, known=is_covering and not _id(each).endswith(_HELP))
+            for each in lasting
+        ),
     ]
 
 
@@ -111,10 +127,14 @@ def _useful(screen: Screen[Any]) -> tuple[list[ActiveBinding], list[ActiveBindin
 
 def _lasting(shown: Sequence[ActiveBinding]) -> list[ActiveBinding]:
     """The keys to close the screen, for help and for the palette."""
-    by_id = {each.binding.id or "": each for each in shown}
+    by_id = {_id(each): each for each in shown}
     closing = [id for id in by_id if id.endswith(_CLOSE)]
     helping = [id for id in by_id if id.endswith(_HELP)]
     return [by_id[id] for id in (*closing, *helping, _PALETTE) if id in by_id]
+
+
+def _id(each: ActiveBinding) -> str:
+    return each.binding.id or ""
 
 
 def _chosen(active: Iterable[ActiveBinding], actions: Sequence[str]) -> list[ActiveBinding]:
@@ -132,7 +152,9 @@ def _visible(own: Iterable[ActiveBinding]) -> list[ActiveBinding]:
     return list(shown.values())
 
 
-def _part(each: ActiveBinding, screen: Screen[Any], styles: ThemeStyles, *, lasts: bool) -> KeyPart:
+def _part(
+    each: ActiveBinding, screen: Screen[Any], styles: ThemeStyles, *, lasts: bool, known: bool = False
+) -> KeyPart:
     binding = each.binding
     label = each.node.key_label(binding.action) if isinstance(each.node, KeyLabels) else ""
     segments = draw_key(key_name(binding.key), label or binding.description.lower(), styles, "background")
@@ -140,7 +162,7 @@ def _part(each: ActiveBinding, screen: Screen[Any], styles: ThemeStyles, *, last
     namespace = "app." if each.node is app_of(screen) else "" if each.node is screen else "focused."
     effect = label.capitalize() or binding.tooltip or binding.description
     tooltip = f"{effect} ({spelled_key(binding.key)})"
-    return KeyPart(segments, tooltip, f"{namespace}{binding.action}", lasts=lasts)
+    return KeyPart(segments, tooltip, f"{namespace}{binding.action}", lasts=lasts, known=known)
 
 
 class KeyBar(ButtonBar):
@@ -168,5 +190,7 @@ class Footer(KeyBar):
 
     def segments(self, width: int) -> list[Segment]:
         parts = self.keys()
+        if width < _NARROW and _width_of(parts) > width:
+            parts = [part.condensed() for part in parts]
         first = [parts[0].led_by("")] if parts else []
         return self.lay(fit_keys([*first, *parts[1:]], width), width)

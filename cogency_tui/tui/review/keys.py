@@ -52,11 +52,14 @@ REVIEW_KEYS: list[BindingType] = [
     _key("f5,q", "close", "Close", "close", "Back to the conversation"),
 ]
 
-REVIEW_HINTS = (
-    *("do('keep')", "do('revert')", "do('undo')", "do('edit')", "do('comment')"),
-    *("switch", "screen.filter", "enter", "do('open')", "sides", "step_back", "help"),
-)
+_DECISIONS = ("do('keep')", "do('revert')", "do('undo')")
+_REST = ("screen.filter", "enter", "do('open')", "sides", "step_back", "help")
+
+REVIEW_HINTS = (*_DECISIONS, "do('edit')", "do('comment')", "switch", *_REST)
 """The actions whose keys the footer shows, the most useful first."""
+
+NARROW_HINTS = (*_DECISIONS[:2], "file(1)", _DECISIONS[2], "do('edit')", "do('comment')", "switch", *_REST)
+"""Those where the diff covers the list of files."""
 
 
 def filter_key(id: str) -> Binding:

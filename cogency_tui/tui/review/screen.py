@@ -27,7 +27,7 @@ from cogency_tui.tui.review.background_decisions import Deciding
 from cogency_tui.tui.review.diff_annotations import FileTitle, ReviewHeader
 from cogency_tui.tui.review.diff_view import DiffView
 from cogency_tui.tui.review.file_list import FileList
-from cogency_tui.tui.review.keys import REVIEW_HINTS, REVIEW_KEYS
+from cogency_tui.tui.review.keys import NARROW_HINTS, REVIEW_HINTS, REVIEW_KEYS
 from cogency_tui.tui.review.open_file import WHOLE_FILE
 from cogency_tui.tui.review.text_editor import ReviewText, Task, TextEditor
 from cogency_tui.tui.review.widget_updates import Showing, Widgets
@@ -116,7 +116,8 @@ class ReviewScreen(AnsweringScreen[Jump | ReviewCommand | None]):
 
     def key_hints(self) -> Hints:
         dispensable = () if self._showing.can_undo else ("do('undo')",)
-        return Hints([each for each in REVIEW_HINTS if each not in dispensable])
+        hints = NARROW_HINTS if self.has_class("-one") else REVIEW_HINTS
+        return Hints([each for each in hints if each not in dispensable])
 
     def on_mount(self) -> None:
         size = app_of(self).size
@@ -323,4 +324,5 @@ class ReviewScreen(AnsweringScreen[Jump | ReviewCommand | None]):
     def _fit(self, width: int, height: int) -> None:
         self.fit_list()
         self.set_class(width < BOTH_FIT, "-one")
+        self.refresh_bindings()
         self.set_class(height < 24, "-short")

@@ -270,3 +270,19 @@ async def test_keys_have_one_color_wherever_they_are_shown(project: Path) -> Non
         # In a list, and at the foot of a dialog.
         await pilot.press("ctrl+p")
         await until(pilot, lambda: colors_of(pilot, "^N") == text == colors_of(pilot, "Esc"))
+
+
+async def test_a_narrow_line_has_room_for_the_keys_that_decide(project: Path) -> None:
+    agent = working(project, write("a.py", "x = 1\n"), write("b.py", "x = 1\n"), "done")
+    async with reviewing(agent, size=(60, 16)) as reviewer:
+        line = reviewer.screen.query_one(Footer)
+        assert shown(line) == "→ open  y keep  n revert  J next file  Esc  F1 help  ^P"
+        await reviewer.press("enter", "n")
+        assert shown(line) == "y keep  n revert  J next file  u undo  Esc  F1 help  ^P"
+        await reviewer.pilot.hover(line, offset=(shown(line).index("Esc"), 0))
+        assert str(line.tooltip) == "Clear selection, or close (Esc)"
+        await reviewer.pilot.click(line, offset=(shown(line).index("J"), 0))
+        await reviewer.until(lambda: reviewer.path == "b.py")
+        await reviewer.pilot.resize_terminal(100, 30)
+        await reviewer.until(lambda: shown(line).endswith("Esc close   F1 help   ^P commands"))
+        assert shown(line).startswith("y keep   n revert   u undo   e edit")
