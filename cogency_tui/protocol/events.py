@@ -9,15 +9,25 @@ from typing import Any, Literal, NotRequired, TypeAlias, TypedDict
 from cogency_tui.errors import CogencyError
 
 
+class CommentPlace(TypedDict):
+    """The subject of a comment in the review: a line of a file, from 1; 0 for the whole file. With an empty
+    path it is all files."""
+
+    path: str
+    line: int
+
+
 class ReviewNote(TypedDict):
     """The user's decisions about the model's edits since the message before, as the model is sent them.
 
-    `action` and `edit` are the numbers of the last of each that this covers.
+    `action` and `edit` are the numbers of the last of each that this covers, `comments` the subjects of the
+    user's comments in it.
     """
 
     text: str
     action: int
     edit: int
+    comments: NotRequired[list[CommentPlace]]
 
 
 CallState: TypeAlias = Literal["running", "done", "failed", "declined", "skipped", "interrupted"]

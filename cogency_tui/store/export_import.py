@@ -340,7 +340,7 @@ def _event(value: Any, now: float) -> Event:
             msgspec.convert(event["ran"]["duration"], Amount)
         if "review" in event:
             # An export has no actions of a review: none of them was reported to the model here.
-            event["review"] = {"text": event["review"]["text"], "action": 0, "edit": 0}
+            event["review"] = {**event["review"], "action": 0, "edit": 0}
     return event
 
 

@@ -5,13 +5,14 @@ a file can pass for words of the engine or of the user.
 """
 
 from collections.abc import Collection, Iterator, Sequence
+from contextlib import suppress
 
 from cogency_tui.agent.edits.file_history import BY_USER, REDO, RESTORE
 from cogency_tui.agent.review.hunk_composition import content
 from cogency_tui.agent.review.model import LARGEST
 from cogency_tui.agent.review.snapshot import ReviewSnapshot, ReviewSource
 from cogency_tui.errors import StoreError, WorkspaceError
-from cogency_tui.protocol.events import ReviewNote
+from cogency_tui.protocol.events import CommentPlace, ReviewNote
 from cogency_tui.store.blobs import Blobs
 from cogency_tui.store.edit_records import Edit, FileChange, Version
 from cogency_tui.store.reviews import Action, ActionKind, Part
@@ -19,7 +20,7 @@ from cogency_tui.tools.worker_threads import in_thread
 from cogency_tui.workspace import diff
 from cogency_tui.workspace.protected_names import shown
 from cogency_tui.workspace.text_files import decode
-from cogency_tui.workspace.three_way_merge import hunks
+from cogency_tui.workspace.three_way_merge import Hunk, hunks
 
 _HEAD = (
     "[engine] Since their last message the user reviewed your edits, as follows. The files reflect this. Do "
@@ -62,11 +63,29 @@ async def undelivered_note(source: ReviewSource) -> ReviewNote | None:
     entries = await in_thread(lambda: [*_entries(snapshot, own, actions, delivered_action, blobs)])
     if not entries:
         return None
-    return {
+    note: ReviewNote = {
         "text": "\n\n".join((_HEAD, *entries)),
         "action": max((action.id for action in snapshot.actions), default=delivered_action),
         "edit": max((edit.id for edit in own), default=delivered_edit),
     }
+    if comments := await in_thread(lambda: [*_comment_places(snapshot, actions, blobs)]):
+        note["comments"] = comments
+    return note
+
+
+def _comment_places(
+    snapshot: ReviewSnapshot, actions: Sequence[Action], blobs: Blobs
+) -> Iterator[CommentPlace]:
+    edits = {edit.id: edit for edit in snapshot.edits}
+    for action in _comments(snapshot, actions):
+        hunk = next(_hunks(action.parts, edits, blobs), None)
+        yield {"path": action.path, "line": hunk.new[0] + 1 if hunk else 0}
+
+
+def _comments(snapshot: ReviewSnapshot, actions: Sequence[Action]) -> list[Action]:
+    """The comments among these actions, without those that were withdrawn."""
+    effective = {action.id for action in snapshot.effective}
+    return [action for action in actions if action.kind == "comment" and action.id in effective]
 
 
 def _entries(
@@ -83,9 +102,8 @@ def _entries(
             what = "    (read the file to see its content)"
         yield f"- {shown(edit.path)}: {_of(edit, edits)}{_verb(edit, snapshot.kinds.get(edit.id))}.\n{what}"
     effective = {action.id for action in snapshot.effective}
-    for action in actions:
-        if action.kind == "comment" and action.id in effective:
-            yield _comment(action, edits, blobs)
+    for action in _comments(snapshot, actions):
+        yield _comment(action, edits, blobs)
     by_id = {action.id: action for action in snapshot.actions}
     for undone in filter(None, (by_id.get(action.undoes) for action in actions)):
         if undone.kind == "comment" and undone.id <= delivered and undone.id not in effective:
@@ -165,20 +183,22 @@ def _comment(action: Action, edits: dict[int, Edit], blobs: Blobs) -> str:
 def _about(parts: Collection[Part], edits: dict[int, Edit], blobs: Blobs) -> str:
     """The hunks that a comment is about, indented."""
     found: list[str] = []
+    for hunk in _hunks(parts, edits, blobs):
+        found.append(f"@@ line {hunk.new[0] + 1} @@\n")
+        found += _signed("-", hunk.before)
+        found += _signed("+", hunk.after)
+    return _indented("".join(found))
+
+
+def _hunks(parts: Collection[Part], edits: dict[int, Edit], blobs: Blobs) -> Iterator[Hunk]:
+    """The hunks that these parts name, as far as they can be read."""
     for part in parts:
         edit = edits.get(part.edit)
         if not part.hunk or edit is None:
             continue
-        try:
-            before, after = content(edit.before, blobs), content(edit.after, blobs)
-        except StoreError:
-            continue
-        for hunk in hunks(before, after):
-            if hunk.id == part.hunk:
-                found.append(f"@@ line {hunk.new[0] + 1} @@\n")
-                found += _signed("-", hunk.before)
-                found += _signed("+", hunk.after)
-    return _indented("".join(found))
+        with suppress(StoreError):
+            sides = content(edit.before, blobs), content(edit.after, blobs)
+            yield from (hunk for hunk in hunks(*sides) if hunk.id == part.hunk)
 
 
 def _signed(sign: str, data: bytes) -> Iterator[str]:

@@ -5,6 +5,7 @@ from datetime import datetime
 from rich.segment import Segment
 from rich.style import Style
 
+from cogency_tui.protocol.events import CommentPlace
 from cogency_tui.safe_text import one_line
 from cogency_tui.tui.kit.keys import draw_key
 from cogency_tui.tui.kit.lines import Line, cells, fit, width_of, wrap
@@ -22,10 +23,22 @@ REVIEW = "review"
 
 
 def draw_user_message(message: UserMessage, pen: Pen) -> list[Line]:
-    """Draw the user's message on a surface of its own; a wide one has room for its time at the right."""
+    """Draw the user's message on a surface of its own, and the comments sent with it; a wide one has room for
+    its time at the right."""
     text = Segment(message.text.expandtabs(4), pen.styles("text", "raised", "bold"))
     beside = cells(time_of(message, pen.now)) + 2 if pen.width >= _WITH_TIME else 0
-    return wrap([text], pen.width - beside)
+    comments = Segment(fit(describe_comments(message), pen.width), pen.styles("dim", "raised"))
+    return [*wrap([text], pen.width - beside), *([Line([comments])] if message.comments else [])]
+
+
+def describe_comments(message: UserMessage) -> str:
+    """`2 review comments: README.md:1, src/app.py:5`."""
+    return f"{plural(len(message.comments), 'review comment')}: {', '.join(map(_place, message.comments))}"
+
+
+def _place(comment: CommentPlace) -> str:
+    line = f":{comment['line']}" if comment["line"] else ""
+    return one_line(comment["path"]) + line if comment["path"] else "all files"
 
 
 def time_of(message: UserMessage, now: float) -> str:

@@ -19,12 +19,14 @@ import msgspec
 from cogency_tui.agent.user_command import NAME
 from cogency_tui.protocol.events import (
     CallEvent,
+    CommentPlace,
     ErrorEvent,
     ErrorPayload,
     Event,
     Measure,
     RanCommand,
     ResultEvent,
+    UserEvent,
     begins_turn,
 )
 from cogency_tui.protocol.transcript import NO_OUTPUT
@@ -78,10 +80,11 @@ def is_stored(unit: object) -> bool:
 
 
 class UserMessage(msgspec.Struct):
-    """A message of the user, sent at this Unix time."""
+    """A message of the user, sent at this Unix time, with `comments` of the review on these lines."""
 
     text: str
     sent: float = 0.0
+    comments: Sequence[CommentPlace] = ()
 
 
 class Prose(msgspec.Struct):
@@ -424,7 +427,9 @@ class Transcript:
                 if self.inherits_title or not self.title:
                     self.entitle(text.split("\n", 1)[0])
                 self.turns += begins_turn(event)
-                self.turn_start = self._append(UserMessage(text, event["timestamp"]), touched)
+                self.turn_start = self._append(
+                    UserMessage(text, event["timestamp"], _comments(event)), touched
+                )
                 self._turn, self._streamed = TurnEnd(), 0
             case "call":
                 self._settle(touched)
@@ -617,6 +622,10 @@ async def read_transcript(pages: AsyncIterable[Sequence[Event]]) -> Transcript:
         transcript.feed(page)
     transcript.close()
     return transcript
+
+
+def _comments(event: UserEvent) -> Sequence[CommentPlace]:
+    return event["review"].get("comments", ()) if "review" in event else ()
 
 
 def _wording(error: str) -> str:

@@ -37,6 +37,25 @@ async def ids(desk: Desk) -> list[str]:
     return [hunk.id for hunk in (await review_of(desk).diff(FileKey(1, "a"))).hunks]
 
 
+async def test_the_note_has_the_lines_that_the_user_commented_on(desk: Desk) -> None:
+    await desk.write(("a", LINES))
+    await desk.write(("a", swapped((2, "agent 2\n"), (20, "agent 20\n"))), ("b", "new\n"))
+    await desk.say()
+    await desk.write(("a", swapped((2, "agent 2\n"), (20, "again 20\n"))))
+    review = review_of(desk)
+    (hunk,) = (await review.diff(FileKey(2, "a"))).hunks
+    await review.comment(Target(2, "a", (hunk.id,)), "why?")
+    await review.comment(Target(1, "b"), "what for?")
+    await review.comment(Target(1), "too much")
+    await review.comment(Target(2), "withdrawn")
+    await review.undo()
+    note = await undelivered_note(ReviewSource(desk.journal, opened(desk), desk.conversation))
+    assert note is not None
+    assert note.get("comments") == [
+        *[{"path": "a", "line": 21}, {"path": "b", "line": 0}, {"path": "", "line": 0}]
+    ]
+
+
 @pytest.fixture
 async def hunks(desk: Desk) -> list[str]:
     desk.put("a", LINES)

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from cogency_tui.tui.theme_styles import theme_styles_of
-from tests.tui.driving import shown, told
-from tests.tui.review.stage import LINES, Reviewer, edit, reviewing, working
+from tests.tui.driving import app_over, conversation_of, send, shown, told, until
+from tests.tui.review.stage import LINES, Reviewer, answered, edit, reviewing, working, write
 
 
 @pytest.fixture
@@ -110,3 +110,24 @@ async def test_the_field_stays_below_its_hunk_when_the_terminal_becomes_small(on
         lines = shown(one.view).splitlines()
         assert "line_5 = 'agent'" in lines[one.editor.region.y - one.view.region.y - 1]
     assert one.area.text == "why"
+
+
+async def test_the_message_that_carries_comments_names_their_lines(project: Path) -> None:
+    (project / "notes.py").write_text(LINES)
+    agent = working(project, edit("notes.py", "_5 = 5", "_5 = 0"), write("b.py", "b\n"), "Done.", "Agreed.")
+    id = await answered(agent, "go")
+    sent = "2 review comments: b.py:1, notes.py:5"
+    async with app_over(agent, conversation_id=id).run_test(size=(80, 24), notifications=True) as pilot:
+        reviewer = Reviewer(pilot)
+        await reviewer.open()
+        await reviewer.press("c", "a", "enter", "J", "c", "b", "enter", "escape")
+        await send(pilot, "Mind my comments")
+        await until(pilot, lambda: "Agreed." in shown(conversation_of(pilot)))
+        lines = [line.strip() for line in shown(conversation_of(pilot)).splitlines()]
+        assert lines[next(at for at, line in enumerate(lines) if "Mind my" in line) + 1] == f"▌ {sent}"
+
+        await reviewer.open()
+        assert "¶ a  sent" in shown(reviewer.view)
+    async with app_over(agent, conversation_id=id).run_test(size=(80, 24)) as pilot:
+        await until(pilot, lambda: sent in shown(conversation_of(pilot)))
+    await agent.close()
