@@ -78,7 +78,8 @@ class ThinkEvent(TypedDict):
     """The model's reasoning. As a delta it carries the `id` of the unit that it extends.
 
     `cycle` identifies its cycle: the model's events of one cycle are one message. `unclosed` marks the last
-    unit of an answer that lacks its dialect's end marker.
+    unit of an answer that lacks its dialect's end marker. Of an `orphaned` one the program ended while the
+    model wrote it.
     """
 
     type: Literal["think"]
@@ -88,6 +89,7 @@ class ThinkEvent(TypedDict):
     cycle: NotRequired[str]
     unclosed: NotRequired[bool]
     interrupted: NotRequired[bool]
+    orphaned: NotRequired[bool]
 
 
 class CallEvent(TypedDict):
@@ -139,7 +141,8 @@ class ResultPayload(TypedDict):
     model receives it as a failure, `state` how the call ended.
 
     `brief` is the line for the user of a failure whose `outcome` is worded for the model. `not_run` marks an
-    interrupted call that had not begun: it has done nothing.
+    interrupted call that had not begun: it has done nothing. Of an `orphaned` one the program ended before
+    it was complete.
 
     `refused` is the reason why permissions did not allow the call; if the user declined it, `words` are what
     they wrote to that; if it was the permission mode, `mode` is its name. A result in place of a call that
@@ -155,6 +158,7 @@ class ResultPayload(TypedDict):
     state: CallState
     brief: NotRequired[str]
     not_run: NotRequired[bool]
+    orphaned: NotRequired[bool]
     refused: NotRequired[str]
     words: NotRequired[str]
     mode: NotRequired[str]
@@ -218,7 +222,8 @@ class RespondEvent(TypedDict):
     """The model's answer. As a delta it carries the `id` of the unit that it extends.
 
     `aside` marks text outside `<response>` or `§respond:`; `malformed` is the id of the call that the text
-    was meant to be, and whose failed result has it as `raw`. `cycle` and `unclosed` are as in `ThinkEvent`.
+    was meant to be, and whose failed result has it as `raw`. `cycle`, `unclosed` and `orphaned` are as in
+    `ThinkEvent`.
     """
 
     type: Literal["respond"]
@@ -230,6 +235,7 @@ class RespondEvent(TypedDict):
     cycle: NotRequired[str]
     unclosed: NotRequired[bool]
     interrupted: NotRequired[bool]
+    orphaned: NotRequired[bool]
 
 
 class EndEvent(TypedDict):

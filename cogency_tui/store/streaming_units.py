@@ -75,6 +75,10 @@ def seal(connection: sqlite3.Connection, conversation_id: str) -> list[Event]:
 
 
 def _interrupted(kind: Unit, timestamp: float, unit_id: str, content: str) -> Event:
-    if kind == "think":
-        return ThinkEvent(type="think", timestamp=timestamp, id=unit_id, content=content, interrupted=True)
-    return RespondEvent(type="respond", timestamp=timestamp, id=unit_id, content=content, interrupted=True)
+    event: ThinkEvent | RespondEvent = (
+        ThinkEvent(type="think", timestamp=timestamp, id=unit_id, content=content)
+        if kind == "think"
+        else RespondEvent(type="respond", timestamp=timestamp, id=unit_id, content=content)
+    )
+    event["interrupted"] = event["orphaned"] = True
+    return event

@@ -55,6 +55,7 @@ async def test_the_pieces_of_a_draft_are_joined_and_blank_ones_dropped(
         "id": "t\ud800",
         "content": "Let me see \ud83d\ude00 and \0 so\n",
         "interrupted": True,
+        "orphaned": True,
     }
     assert await store.events(conversation.id) == sealed
     assert await pieces(store) == 0

@@ -310,6 +310,7 @@ def _answer(intent: Intent, found: _Found) -> ResultEvent:
             "content": "\n".join(lines),
             "error": True,
             "state": "interrupted",
+            "orphaned": True,
         },
     }
 

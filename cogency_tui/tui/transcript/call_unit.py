@@ -124,7 +124,8 @@ class CallUnit(msgspec.Struct):
 
     `outcome` is for the user, `sent` the text that the model was sent in its place, if that says more. `mode`
     is the permission mode that refused the call. Files in the directory `root` are shown relative to it.
-    `decision` is the user's about its changes in the review.
+    `decision` is the user's about its changes in the review. Of an `orphaned` call the program ended before
+    it was complete.
 
     `output` is its output so far, until a result replaces it. From then on the texts in `arguments` and
     `content` are packed: `args` and `result` unpack them.
@@ -144,6 +145,7 @@ class CallUnit(msgspec.Struct):
     output: Output | None = None
     root: str = ""
     decision: "Decision" = ""
+    orphaned: bool = False
     _steps: list[CallStep] = msgspec.field(default_factory=list[CallStep])
     _pieces: dict[str, list[str]] = msgspec.field(default_factory=dict[str, list[str]])
     _changes: list[FileChange] | None = None
@@ -201,9 +203,9 @@ class CallUnit(msgspec.Struct):
         return before != decision
 
     def cut_off(self) -> None:
-        """Note that the call gets no result: the program was killed."""
+        """Note that the call gets no result: the program ended."""
         if not self.settled:
-            self.state = "interrupted"
+            self.state, self.orphaned = "interrupted", True
 
     def report(self, event: ResultEvent) -> None:
         """Apply output of the running call, or its result."""
@@ -226,6 +228,7 @@ class CallUnit(msgspec.Struct):
         self.arguments = packed_texts(self.args)
         self._pieces.clear()
         self.state = "not run" if payload.get("not_run") else payload["state"]
+        self.orphaned = payload.get("orphaned", False)
         if self.content is not None:
             self.output = None
         elif self.output:

@@ -76,12 +76,18 @@ def _draw_figures(end: TurnEnd, pen: Pen) -> Line:
     is_open = end.changes() and not end.decision
     link = review_link(end.changing_call, pen, pen.review_key or "") if is_open else []
     facts = _facts(end)
-    head = [Segment("■ Interrupted", styles("edit"))] if end.interrupted else []
+    word = _ending(end)
+    head = [Segment(f"■ {word}", styles("edit"))] if word else []
     room = pen.width - width_of(head) - width_of(link) - (2 if link else 0)
     while len(facts) > 1 and cells(" · ".join(["", *facts])) > room:
         del facts[1]
     rest = " · ".join([*([""] if head and facts else []), *facts])
     return pen.apart([*head, Segment(fit(rest, room), styles("dim"))], link)
+
+
+def _ending(end: TurnEnd) -> str:
+    """The way in which a turn was cut short; empty if it was not."""
+    return "Cut off: the program ended" if end.orphaned else "Interrupted" if end.interrupted else ""
 
 
 def draw_summarized(summarized: Summarized, pen: Pen) -> Line:
@@ -108,7 +114,7 @@ def describe_summarized(summarized: Summarized) -> str:
 
 def describe_turn_end(end: TurnEnd) -> str:
     """The figures of a turn in one line, and what the user undid after it in further ones."""
-    figures = " · ".join([*(["Interrupted"] if end.interrupted else []), *_facts(end)])
+    figures = " · ".join(filter(None, [_ending(end), *_facts(end)]))
     return "\n".join(filter(None, [figures, *end.undos]))
 
 

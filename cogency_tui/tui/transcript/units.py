@@ -88,13 +88,15 @@ class UserMessage(msgspec.Struct):
 
 
 class Prose(msgspec.Struct):
-    """Text by the model: an answer, or (`thinking`) its reasoning. Times are Unix seconds."""
+    """Text by the model: an answer, or (`thinking`) its reasoning. Times are Unix seconds. Of an `orphaned`
+    one the program ended while the model wrote."""
 
     id: str
     thinking: bool
     started: float
     ended: float
     interrupted: bool = False
+    orphaned: bool = False
     _text: str | Packed = ""
     _sanitizer: Sanitizer | None = msgspec.field(default_factory=Sanitizer)
 
@@ -167,8 +169,9 @@ class TurnEnd(msgspec.Struct):
     """The end of a turn, with the figures of its cycles; those that are not known are zero.
 
     `calls` are the calls that report changes; `recorded` are all changes, once the journal is read: commands
-    report none. `estimated` marks figures that no provider reported. A turn is `unanswered` if it was
-    interrupted while it waited for the model: the user may `retry` the last one.
+    report none. `estimated` marks figures that no provider reported. Of an `orphaned` turn the program ended
+    in it. One is `unanswered` if that is so, or if it was interrupted while it waited for the model: the user
+    may `retry` the last one.
     """
 
     seconds: float = 0.0
@@ -177,6 +180,7 @@ class TurnEnd(msgspec.Struct):
     cost: float = 0.0
     estimated: bool = False
     interrupted: bool = False
+    orphaned: bool = False
     unanswered: bool = False
     retry: bool = False
     calls: list[CallUnit] = msgspec.field(default_factory=list[CallUnit])
@@ -310,7 +314,8 @@ class Transcript:
             return set()
         index = self._ends.pop()
         self._turn, self._streamed = self._end_of_turn(index), 0
-        self._turn.interrupted = self._turn.unanswered = self._turn.retry = False
+        turn = self._turn
+        turn.interrupted = turn.orphaned = turn.unanswered = turn.retry = False
         # An empty one takes no lines.
         self.units[index] = TurnEnd()
         return {index}
@@ -321,12 +326,14 @@ class Transcript:
         where it was interrupted. A new fork may end within a turn; another program may work on the turn.
         """
         if not is_elsewhere:
-            if self._ends and self._awaits_answer(also_after_calls=not is_new_fork):
-                end = self._end_of_turn(self._ends[-1])
-                end.interrupted = end.unanswered = True
+            is_unmarked = self._awaits_answer(also_after_calls=not is_new_fork)
             if not is_new_fork:
                 for index in self.calls:
                     self.call(index).cut_off()
+            if self._ends and is_unmarked:
+                end = self._end_of_turn(self._ends[-1])
+                end.interrupted = end.unanswered = True
+                end.orphaned = self._is_orphaned()
         self.offer_retry(True)
         return self.unfinished is not None
 
@@ -416,7 +423,7 @@ class Transcript:
                     event["id"], event["type"] == "think", event["content"], event["timestamp"], touched
                 )
                 if event.get("interrupted"):
-                    self._settle(touched, interrupted=True)
+                    self._settle(touched, interrupted=True, orphaned=event.get("orphaned", False))
             case "user" if "ran" in event:
                 self._end_turn(touched, interrupted=self._awaits_answer())
                 for each in as_call(event["ran"], self._own_call(), event["timestamp"]):
@@ -549,13 +556,14 @@ class Transcript:
         self._streamed += len(text)
         touched.add(self._prose)
 
-    def _settle(self, touched: set[int], *, interrupted: bool = False) -> None:
+    def _settle(self, touched: set[int], *, interrupted: bool = False, orphaned: bool = False) -> None:
         if self._prose is None:
             return
         prose = self.units[self._prose]
         assert isinstance(prose, Prose)
         prose.close(self._now)
         prose.interrupted = prose.interrupted or interrupted
+        prose.orphaned = orphaned
         touched.add(self._prose)
         self._prose = None
 
@@ -563,18 +571,28 @@ class Transcript:
         """Settle everything open, and end the turn if one is running."""
         self._settle(touched)
         if self._turn is not None:
-            self._turn.unanswered = interrupted and self._awaits_answer()
+            self._turn.orphaned = self._is_orphaned()
+            self._turn.unanswered = self._turn.orphaned or (interrupted and self._awaits_answer())
             self._turn.interrupted = interrupted or self._is_cut_off()
             self._ends.append(self._append(self._turn, touched))
             self._turn = None
 
     def _is_cut_off(self) -> bool:
         """Return whether the last that the model did was interrupted: that is all the store has of it."""
-        done = (unit for unit in reversed(self.units) if isinstance(unit, Prose | CallUnit | UserMessage))
-        last = next(done, None)
+        last = self._last_work()
         return (isinstance(last, Prose) and last.interrupted) or (
             isinstance(last, CallUnit) and last.state in ("interrupted", "not run")
         )
+
+    def _is_orphaned(self) -> bool:
+        """Return whether the program ended in the last that the model did."""
+        last = self._last_work()
+        return isinstance(last, Prose | CallUnit) and last.orphaned
+
+    def _last_work(self) -> Prose | CallUnit | UserMessage | None:
+        """The last that the model did; the user's message if it did nothing since."""
+        units = (unit for unit in reversed(self.units) if isinstance(unit, Prose | CallUnit | UserMessage))
+        return next(units, None)
 
     def _awaits_answer(self, *, also_after_calls: bool = True) -> bool:
         """Return whether the last that happened is a message of the user, or a call's result: the store has

@@ -204,3 +204,42 @@ async def test_a_summary_within_a_turn_stays_between_its_calls(project: Path) ->
     assert [each for each in again.units if isinstance(each, Summarized)] == [
         each for each in seen.units if isinstance(each, Summarized)
     ]
+
+
+async def test_a_turn_in_which_the_program_ended_is_told_from_an_interrupted_one(project: Path) -> None:
+    agent, id = agent_of(project, ScriptedProvider("Whole.")), new_conversation_id()
+    try:
+        await live(agent, id, "hi")
+        store = await agent.store()
+        await store.append(id, {"type": "user", "timestamp": time(), "content": "again"})
+        await store.append_draft(id, "r", "respond", "Half an ans")
+        # As in a program that was killed.
+        await store.database.write(
+            lambda connection: connection.execute("UPDATE drafts SET started = started - 1")
+        )
+        again, once_more = await reopened(agent, id), await reopened(agent, id)
+        await live(agent, id, "go on")
+        went_on = await reopened(agent, id)
+    finally:
+        await agent.close()
+
+    for transcript in (again, once_more):
+        assert lines_of(transcript)[-1].strip() == "■ Cut off: the program ended"
+    assert sum("the program ended" in line for line in lines_of(went_on)) == 1
+    assert not any("Interrupted" in line for line in lines_of(went_on))
+
+
+async def test_a_turn_whose_call_has_no_result_was_cut_off(project: Path) -> None:
+    agent, id = agent_of(project, ScriptedProvider("Whole.")), new_conversation_id()
+    try:
+        await live(agent, id, "hi")
+        store = await agent.store()
+        await store.append(id, {"type": "user", "timestamp": time(), "content": "again"})
+        content = '{"name": "read", "args": {"file": "a"}}'
+        await store.append(id, {"type": "call", "timestamp": time(), "id": "c", "content": content})
+        again = await reopened(agent, id)
+    finally:
+        await agent.close()
+
+    assert any(line.strip() == "■ Cut off: the program ended" for line in lines_of(again))
+    assert again.failure is not None, "it can be retried"

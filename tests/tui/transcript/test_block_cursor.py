@@ -212,3 +212,13 @@ async def test_five_hundred_lines_are_copied_as_they_read() -> None:
 
         assert copied is not None
         assert copied[0] == "\n\n".join(paragraph.rstrip() for paragraph in paragraphs)
+
+
+async def test_the_cursor_goes_to_each_call_also_one_that_failed_before_it_was_asked_about() -> None:
+    failed = result("b", "edit", "Text not found.", state="failed", duration=0.0)
+    calls = [call(id, "edit", at=1, file=f"{id}.py") for id in "abc"]
+    async with reading([user("go"), *calls, failed], (60, 40)) as reader:
+        await reader.press(*[UP] * 5)
+        for line in ("◌ edit a.py", "✗ edit b.py", "◌ edit c.py"):
+            await reader.press(DOWN)
+            assert reader.marked[0].startswith(line)
