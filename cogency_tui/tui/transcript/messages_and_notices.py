@@ -27,11 +27,14 @@ def draw_user_message(message: UserMessage, pen: Pen) -> list[Line]:
     its time at the right."""
     text = Segment(message.text.expandtabs(4), pen.styles("text", "raised", "bold"))
     beside = cells(time_of(message, pen.now)) + 2 if pen.width >= _WITH_TIME else 0
-    comments = Segment(fit(describe_comments(message), pen.width), pen.styles("dim", "raised"))
-    return [*wrap([text], pen.width - beside), *([Line([comments])] if message.comments else [])]
+    lines = wrap([text], pen.width - beside)
+    if message.comments:
+        comments = fit(_describe_comments(message), pen.width)
+        lines.append(Line([Segment(comments, pen.styles("dim", "raised"))]))
+    return lines
 
 
-def describe_comments(message: UserMessage) -> str:
+def _describe_comments(message: UserMessage) -> str:
     """`2 review comments: README.md:1, src/app.py:5`."""
     return f"{plural(len(message.comments), 'review comment')}: {', '.join(map(_place, message.comments))}"
 
