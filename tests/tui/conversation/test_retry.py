@@ -209,7 +209,7 @@ async def test_a_turn_whose_program_was_killed_is_retried_when_the_conversation_
     await store.append(made.id, user("fix it"))
     await store.append(made.id, call("c1", "edit", file="a.py", old="x", new="y"))
     async with app_over(agent, conversation_id=made.id).run_test(size=(120, 30)) as pilot:
-        await until(pilot, lambda: "■ Interrupted" in shown(conversation_of(pilot)))
+        await until(pilot, lambda: "■ Cut off: the program ended" in shown(conversation_of(pilot)))
         assert "interrupted" in shown(conversation_of(pilot))
         await until(pilot, lambda: "Enter retry" in shown(conversation_of(pilot)))
         await pilot.press("enter")
