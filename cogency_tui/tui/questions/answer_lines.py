@@ -31,8 +31,9 @@ class _Span(NamedTuple):
 class Answers(LineView):
     """Offers the answers by key, by selection and by click. While `deaf` they are dim: keys are ignored.
 
-    A hint, a key that makes them be accepted, may be in front of them. In a `tight` window they take one row
-    if they can.
+    A hint, a key that makes them be accepted, may be in front of them. A remark on the last key may be behind
+    them: it moves none, and covers the last ones if need be. In a `tight` window they take one row if they
+    can.
     """
 
     ALLOW_SELECT = False
@@ -50,6 +51,7 @@ class Answers(LineView):
         self.deaf = False
         self.tight = False
         self._hint: Reply | None = None
+        self._remark = ""
         self._answers = answers
         self._selected: str | None = None
 
@@ -73,6 +75,12 @@ class Answers(LineView):
         """Show what makes keys be accepted."""
         if hint != self._hint:
             self._hint = hint
+            self.refresh()
+
+    def show_remark(self, remark: str) -> None:
+        """Show why the last key did nothing; empty for no remark."""
+        if remark != self._remark:
+            self._remark = remark
             self.refresh()
 
     def select(self, step: int) -> None:
@@ -103,8 +111,21 @@ class Answers(LineView):
         rows = self._laid(self.text_width)
         if y >= len(rows):
             return None
-        is_cut = y + 1 == self.size.height < len(rows)
+        is_last = y + 1 == min(self.size.height, len(rows))
+        if is_last and self._remark:
+            return Line(self._with_remark(rows[y]))
+        is_cut = is_last and y + 1 < len(rows)
         return Line(list(self._draw(_with_ellipsis(rows[y], self.text_width) if is_cut else rows[y])))
+
+    def _with_remark(self, row: "Sequence[_Span]") -> list[Segment]:
+        """Draw as many answers of a row as leave room for the remark, and that."""
+        remark = fit(self._remark, self.text_width)
+        start = self.text_width - cells(remark)
+        kept = [span for span in row if span.end + TIGHT_GAP <= start]
+        at = min(start, kept[-1].end + _GAP if kept else 0)
+        gap = " " * (at - (kept[-1].end if kept else 0))
+        style = self.theme_styles("edit", "raised")
+        return [*self._draw(kept), Segment(gap, style), Segment(remark, style)]
 
     def _draw(self, row: Sequence[_Span]) -> Iterator[Segment]:
         styles = self.theme_styles

@@ -2,16 +2,21 @@
 takes the answer.
 
 Invariants: a yes counts only after its whole subject was visible in the window at its present size, and the
-terminal has taken the frame; no key counts within `PAUSE` (`FOLLOWING_PAUSE` in a question that follows an
-answer) after the panel appears, or after a key that is not the question's, nor while the prompt has text,
-unless the user has entered the question; a panel answers once. Only the key for a reason, which decides
-nothing yet, counts at once in a question that follows an answer.
+terminal has taken the frame; no key counts within the pause of its `Pace` after the panel appears, or after a
+key that is not the question's, nor while the prompt has text, unless the user has entered the question; a
+panel answers once. Only the key for a reason, which decides nothing yet, counts at once in a question that
+follows an answer.
 In a low window the answers have two pages: only a key on the page that is shown counts.
 
-A key that does not count goes to the prompt, which has the cursor as long as none does. Those of answers, to
-this or any question, go there only with another key after them: alone they were an answer, and not the
-beginning of a text. The other way round, the letter of an answer counts once no other letter has followed for
-`HOLD`, or for `WIDE_HOLD` if it reaches beyond this call: "actually" allows nothing.
+The key of an answer that is too early, or not offered, does nothing, and a remark beside the answers says so.
+It does not begin the pause again, so that a rhythm of answers gets through; but a question about a loss, and
+another letter than the one before it ("any" is a text), take a real pause. No answer counts within the gap of
+the pace after the answer before it: a key that repeats is no second answer.
+
+Any other key that does not count goes to the prompt, which has the cursor as long as none does. Those of
+answers, to this or any question, go there only with another key after them: alone they were an answer, and
+not the beginning of a text. The other way round, the letter of an answer counts once no other letter has
+followed for `HOLD`, or for `WIDE_HOLD` if it reaches beyond this call: "actually" allows nothing.
 
 On a screen whose own letters mean something, the panel is one line until the user enters it with F6; then
 its keys alone count, until it is answered or left with F6.
@@ -22,7 +27,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from time import monotonic
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar, NamedTuple, cast
 
 from textual import events
 from textual.actions import parse
@@ -66,7 +71,15 @@ PAUSE = 0.8
 """Seconds without a key before a question accepts one: earlier keys are meant for the prompt."""
 
 FOLLOWING_PAUSE = 0.35
-"""The same after an answer to another question: a key that is pressed twice, or repeats, is no second one."""
+"""The same after an answer to another question: a key that is pressed twice is no second one."""
+
+GAP = 0.3
+"""Seconds between the key of an answer that did nothing, or of the answer before, and one that counts."""
+
+NEXT_EDIT_PAUSE, NEXT_EDIT_GAP = 0.05, 0.12
+"""The same for an edit that follows an answer to another one, from its first frame on: a user who answers in
+a rhythm has decided about all, as with `a`. A key that repeats is faster than the gap.
+"""
 
 WIDE_HOLD, HOLD = 0.25, 0.05
 """Seconds for which the letter of an answer beyond this one call, or of any other answer, is held back: with
@@ -89,6 +102,14 @@ _BELOW = "#prompt-box, #footer"
 """What keeps a row below a panel that takes the rest of the window."""
 
 _ANSWER_KEYS = frozenset("yacAnr")
+
+
+class Pace(NamedTuple):
+    """How fast a question may be answered: seconds before its first answer, and between answers."""
+
+    pause: float
+    gap: float
+
 
 _SCOPES: Mapping[str, Scope] = {"turn": "turn", "conversation": "conversation", "always": "always"}
 
@@ -205,18 +226,20 @@ class QuestionPanel(Vertical, can_focus=True):
         question: Question,
         hands: Hands,
         *,
-        follows: bool = False,
+        after: "QuestionPanel | None" = None,
         away: bool = False,
         clock: Callable[[], float] = monotonic,
     ) -> None:
-        """`follows`: the user has just answered another question. `away`: the screen has keys of its own."""
+        """`after` is the question that the user has just answered. `away`: the screen has keys of its own."""
         super().__init__(classes="question")
         self.question = question
         self._hands = hands
         # Bindings are checked before a panel is composed.
         self._body = QuestionBody(self._draw, id="question-body")
         self._choices = Answers(answers_to(question), id="answers")
-        self._follows = follows
+        self._follows = after is not None
+        self._is_next_edit = after is not None and all(map(_is_plain_edit, (after.question, question)))
+        """True for an edit right after another one, as long as nothing comes between."""
         self._passed_on = False
         """True if input went to the prompt since the question last began to accept keys."""
         self._away = away
@@ -236,7 +259,11 @@ class QuestionPanel(Vertical, can_focus=True):
         self.is_given = False
         """True once the user has answered."""
         self.clock = clock
-        self._accepts_from = clock() + self._pause
+        self._accepts_from = clock() + self._pace.pause
+        self._last_answer = clock() - (after.since_answer if after is not None else PAUSE)
+        """When the last key of an answer was pressed, to this question or the one before."""
+        self._tried = ""
+        """This key, if it was too early."""
         self._entered = False
         """True if the user has entered the question, so that its keys need no pause."""
         self._is_left = False
@@ -246,7 +273,7 @@ class QuestionPanel(Vertical, can_focus=True):
         self._held = HeldLetter(self)
         """The letter of an answer that is held back."""
         self._early: list[events.Key] = []
-        """Keys of answers that do not count: not passed to the prompt yet."""
+        """Keys of answers that did not count: not passed to the prompt yet."""
         self._scrolls = False
         """True after a letter that scrolled, until another key or a pause: the next one scrolls, too."""
 
@@ -267,7 +294,7 @@ class QuestionPanel(Vertical, can_focus=True):
         self._show_hint()
         self._begin_deaf()
         self._offer()
-        self.watch(app_of(self), "app_focus", self._begin_deaf, init=False)
+        self.watch(app_of(self), "app_focus", self._disturb, init=False)
         self._window = self.screen.size
         screen: Any = self.screen
         screen.screen_layout_refresh_signal.subscribe(self, self._follow_window)
@@ -284,10 +311,12 @@ class QuestionPanel(Vertical, can_focus=True):
         """Require that the question is seen again: the window has changed, or something covered it."""
         self._body.forget()
         if not self._reasoning:
-            self._begin_deaf()
+            self._disturb()
         self._offer()
 
     def on_question_body_subject_seen(self) -> None:
+        if self._is_next_edit:
+            self._accepts_from = max(self._accepts_from, self.clock() + self._pace.pause)
         self._offer()
 
     def _offer(self) -> None:
@@ -376,21 +405,33 @@ class QuestionPanel(Vertical, can_focus=True):
         _set_height(body, max(1, min(lines, room - more)))
         self.query_one(MoreLine).display = more
 
-    def _begin_deaf(self) -> None:
-        """Accept no answer until no key was pressed for a while.
+    def _disturb(self) -> None:
+        """Accept no answer for a while, since the user may have been elsewhere.
 
         This also covers the click that brings the terminal to the front.
         """
-        self._accepts_from = self.clock() + self._pause
+        self._is_next_edit = False
+        self._begin_deaf()
+
+    def _begin_deaf(self) -> None:
+        """Accept no answer until no key was pressed for a while."""
+        self._accepts_from = self.clock() + self._pace.pause
         self._entered = False
         self._choices.unselect()
         if not self._choices.deaf:
             self._show_deaf(True)
-            self._end_deaf_in(self._pause)
+            self._end_deaf_in(self._pace.pause)
 
     @property
-    def _pause(self) -> float:
-        return FOLLOWING_PAUSE if self._follows and not self._passed_on else PAUSE
+    def _pace(self) -> Pace:
+        if not self._follows or self._passed_on or self.question.losses:
+            return Pace(PAUSE, GAP)
+        return Pace(NEXT_EDIT_PAUSE, NEXT_EDIT_GAP) if self._is_next_edit else Pace(FOLLOWING_PAUSE, GAP)
+
+    @property
+    def since_answer(self) -> float:
+        """The seconds since the key of an answer was pressed."""
+        return self.clock() - self._last_answer
 
     def _show_deaf(self, deaf: bool) -> None:
         """Show whether keys are answers, or go to the prompt."""
@@ -411,7 +452,7 @@ class QuestionPanel(Vertical, can_focus=True):
         if self.answered or not self.is_attached:
             return
         if not self._is_shown():
-            self._accepts_from = self.clock() + self._pause
+            self._accepts_from = self.clock() + self._pace.pause
         self._show_hint()
         if not self._accepts_keys:
             wait = self._accepts_from - self.clock()
@@ -421,7 +462,6 @@ class QuestionPanel(Vertical, can_focus=True):
 
     def _listen(self) -> None:
         """Show that keys are accepted."""
-        self._early.clear()
         self._passed_on = self._scrolls = False
         self._show_deaf(False)
         # By now other calls of the same answer may wait as well.
@@ -471,6 +511,8 @@ class QuestionPanel(Vertical, can_focus=True):
             return
         if action == "back" and (self._entered or not self._hands.has_escape()):
             return
+        self._choices.show_remark("")
+        self._forget_early(event)
         if self._goes_on(event):
             return
         if action in _ENTERING and not event.is_printable:
@@ -478,16 +520,69 @@ class QuestionPanel(Vertical, can_focus=True):
         elif self._is_for_prompt(event, action, bound=active is not None):
             event.stop()
             event.prevent_default()
-            self._begin_deaf()
-            self._pass_on(event)
+            self._take_other(event)
         elif action in _SCROLLING and not self._entered:
             self._scrolls = True
             self._begin_deaf()
         elif action.startswith("answer(") and event.is_printable and not self._entered:
             event.stop()
             event.prevent_default()
-            seconds = HOLD if "'once'" in action else WIDE_HOLD
-            self._held.hold(event, seconds, partial(self._give_held, action))
+            self._take_answer(event, action)
+
+    def _take_answer(self, event: events.Key, action: str) -> None:
+        """Give an answer, unless another letter follows at once, or its key was pressed too early."""
+        if not self._is_in_time(event):
+            self._hold_back(event)
+            return
+        self._last_answer = self._pressed_at(event)
+        seconds = HOLD if "'once'" in action else WIDE_HOLD
+        self._held.hold(event, seconds, partial(self._give_held, action))
+
+    def _take_other(self, event: events.Key) -> None:
+        """Hold back a key that is rather an answer; pass any other to the prompt."""
+        if event.key in _ANSWER_KEYS and not self._takes_text:
+            self._hold_back(event)
+        else:
+            self._begin_deaf()
+            self._pass_on(event)
+
+    def _hold_back(self, event: events.Key) -> None:
+        """Answer nothing by a key of an answer, and say why; with a text after it, it begins that."""
+        is_early = not self._is_in_time(event)
+        self._choices.show_remark(self._why_nothing(event, is_early=is_early))
+        if is_early and self.question.losses:
+            self._begin_deaf()
+        self._scrolls = False
+        self._early.append(event)
+        self._last_answer = self._pressed_at(event)
+        self._tried = event.key if is_early else ""
+
+    def _why_nothing(self, event: events.Key, *, is_early: bool) -> str:
+        if not is_early:
+            return f"{event.key} is not offered{'' if self._body.is_seen else ' yet'}"
+        takes_pause = self.question.losses or self._may_be_text(event)
+        return f"wait, then press {event.key}" if takes_pause else f"{event.key} was too early"
+
+    def _may_be_text(self, event: events.Key) -> bool:
+        """Return whether an early answer and this one differ."""
+        return self._tried not in ("", event.key)
+
+    def _is_in_time(self, event: events.Key) -> bool:
+        """Return whether a key was pressed when keys are accepted, and not right after that of an answer."""
+        if self._entered or not self._accepts_keys:
+            return self._accepts_keys
+        pressed = self._pressed_at(event)
+        gap = max(self._pace) if self._may_be_text(event) else self._pace.gap
+        return pressed >= self._accepts_from and pressed - self._last_answer >= gap
+
+    def _pressed_at(self, event: events.Key) -> float:
+        """The time of a key, which may have waited in a queue."""
+        return self.clock() - (monotonic() - event.time)
+
+    def _forget_early(self, event: events.Key) -> None:
+        """Forget keys of answers that are too old to begin a text with `event`."""
+        if self._pressed_at(event) - self._last_answer >= PAUSE:
+            self._early.clear()
 
     def _goes_on(self, event: events.Key) -> bool:
         """Handle a key after a letter that is held back: another letter goes on with a text, any other key
@@ -500,11 +595,18 @@ class QuestionPanel(Vertical, can_focus=True):
         if not event.is_printable:
             self._held.run()
         elif (held := self._held.release()) is not None:
-            self._begin_deaf()
-            self._passed_on = True
-            for each in (held, event):
-                self._hands.typed(each)
+            self._join(held, event)
         return True
+
+    def _join(self, held: events.Key, event: events.Key) -> None:
+        """Take the letter of an answer and the one right after it for a text, or for a key that repeats."""
+        if held.key == event.key:
+            self._hold_back(event)
+            return
+        self._begin_deaf()
+        self._early.append(held)
+        self._passed_on = True
+        self._pass_on(event)
 
     def _give_held(self, action: str) -> None:
         """Give the answer that was held back, if it still can be given."""
@@ -518,16 +620,15 @@ class QuestionPanel(Vertical, can_focus=True):
 
     def _is_for_prompt(self, event: events.Key, action: str, *, bound: bool) -> bool:
         """Return whether a key, `bound` to this `action` if any, is the prompt's."""
-        if action == "reason" or (action in _SCROLLING and self._scrolls):
+        if action == "reason":
+            return self._accepts_keys and not self._is_in_time(event)
+        if action in _SCROLLING and self._scrolls:
             return False
         return not self._accepts_keys or (not action and (event.is_printable or not bound))
 
     def _pass_on(self, event: events.Key | events.Paste) -> None:
-        """Pass input to the prompt, after what was held back; hold back what is rather an answer."""
+        """Pass input to the prompt, after what was held back."""
         self._scrolls = False
-        if isinstance(event, events.Key) and event.key in _ANSWER_KEYS and not self._takes_text:
-            self._early.append(event)
-            return
         held, self._early = self._early, []
         self._passed_on = True
         for each in (*held, event):
@@ -682,6 +783,11 @@ class QuestionPanel(Vertical, can_focus=True):
             return Drawing(draw_question(other, width, styles, rows=self._rows).lines, range(0))
         self._looked_at = 0
         return draw_question(self.question, width, styles, rows=self._rows - 1, reaches=self._omits_reach)
+
+
+def _is_plain_edit(question: Question) -> bool:
+    """Return whether one answer for all edits of the turn would cover this one as well."""
+    return bool(question.turn) and not (question.losses or question.updated)
 
 
 def _set_height(widget: Widget, lines: int) -> None:

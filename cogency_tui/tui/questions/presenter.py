@@ -161,8 +161,8 @@ class Questions:
                     self._show_cursor if top is self._screen else lambda _shown: None,
                     self._show_call,
                 )
-                follows, away = old is not None and old.is_given, top is not self._screen
-                self._panel = panel = QuestionPanel(asked.question, hands, follows=follows, away=away)
+                after, away = old if old is not None and old.is_given else None, top is not self._screen
+                self._panel = panel = QuestionPanel(asked.question, hands, after=after, away=away)
                 self._mount(panel, top, after=old)
                 self._show_call(asked.question)
             if old is not None:

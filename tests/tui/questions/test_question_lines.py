@@ -21,14 +21,14 @@ from cogency_tui.config.themes import DEFAULT, load_palette
 from cogency_tui.tools.loss import Loss, LostPath
 from cogency_tui.tui.help.screen import HelpScreen
 from cogency_tui.tui.kit.bar import Surface
-from cogency_tui.tui.kit.dialogs import Confirmation, DialogBody
+from cogency_tui.tui.kit.dialogs import Confirmation, DialogBody, QuestionBody
 from cogency_tui.tui.kit.footer import Footer
 from cogency_tui.tui.main.features import PANES_STYLES
 from cogency_tui.tui.prompt.completion import Completion
 from cogency_tui.tui.questions import panel as question_panel
 from cogency_tui.tui.questions.announcement import Announcement
 from cogency_tui.tui.questions.answer_lines import Answers, MoreLine
-from cogency_tui.tui.questions.panel import PAUSE, Hands, QuestionPanel
+from cogency_tui.tui.questions.panel import GAP, PAUSE, Hands, QuestionPanel
 from cogency_tui.tui.recall.screen import RecallScreen
 from cogency_tui.tui.settings.screen import SettingsScreen
 from cogency_tui.tui.theme_styles import variables
@@ -127,7 +127,8 @@ class Asking(App[None]):
             self.stopped += 1
 
         hands = Hands(self._keep, self._note, stop)
-        return QuestionPanel(question, hands, follows=self.follows, clock=self.clock)
+        after = self.question if self.follows else None
+        return QuestionPanel(question, hands, after=after, clock=self.clock)
 
     def _keep(self, answer: Answer) -> None:
         self.answers.append(answer)
@@ -367,7 +368,7 @@ async def test_keys_of_the_first_moments_answer_nothing() -> None:
             await pilot.press(key)
         assert app.answers == []
         assert app.typed == ["s", "a", "y", "j", "y"]
-        clock.now += 0.8
+        clock.now += 0.9
         await pilot.press("y")
         await until(pilot, lambda: app.answers == [Answer(allow=True)])
 
@@ -396,14 +397,91 @@ async def test_the_keys_of_a_question_are_known_before_it_is_composed() -> None:
         assert not app.screen.active_bindings["y"].enabled
 
 
-async def test_the_answer_of_another_question_does_nothing() -> None:
+async def test_a_key_that_is_not_offered_says_so_and_swallows_no_later_answer() -> None:
     async with asking(NARROW) as (app, pilot, clock):
+        for key, allow in (("y", True), ("n", False)):
+            await app.ask(NARROW)
+            clock.now += 1
+            await pilot.press("a")
+            assert remark_of(app) == "a is not offered"
+            # In one go they may be a text.
+            await pilot.press(key)
+            assert remark_of(app) == f"{key} was too early"
+            assert (app.typed, app.answers) == ([], [])
+            clock.now += GAP + 0.1
+            await pilot.press(key)
+            await until(pilot, lambda allow=allow: app.answers == [Answer(allow=allow)])
+
+        # The key that a habit has after it approves nothing either; with a letter it is a text.
+        for keys in (["a", "enter"], [*"also"]):
+            await app.ask(NARROW)
+            clock.now += 1
+            await pilot.press(*keys)
+            assert (app.typed, app.answers) == (keys, [])
+
+
+def remark_of(app: Asking) -> str:
+    """What is said behind the answers about the last key."""
+    return shown(app.question.query_one(Answers)).rpartition("Esc Stop")[2].strip()
+
+
+async def test_edits_are_answered_in_a_rhythm_and_not_by_a_key_that_repeats() -> None:
+    async with asking(EDIT) as (app, pilot, clock):
         clock.now += 1
-        await pilot.press("c", "n")
+        await pilot.press("y")
+        app.follows = True
+        for _edit in range(4):
+            await until(pilot, lambda: app.answers == [Answer(allow=True)])
+            await app.ask(EDIT)
+            await until(pilot, lambda: app.question.query_one(QuestionBody).is_seen)
+            await pilot.pause()
+            clock.now += 0.2
+            await pilot.press("y")
+        await until(pilot, lambda: app.answers == [Answer(allow=True)])
+        await app.ask(EDIT)
+        for _repeat in range(40):
+            clock.now += 0.03
+            await pilot.press("y")
+        assert remark_of(app) == "y was too early"
+        assert (app.typed, app.answers) == ([], [])
+
+
+async def test_no_rhythm_answers_a_question_about_a_loss() -> None:
+    lost = replace(NARROW, losses=(Loss("directory", (LostPath("docs", 7),)),))
+    async with asking(EDIT) as (app, pilot, clock):
+        clock.now += 1
+        await pilot.press("y")
+        app.follows = True
+        await app.ask(lost)
+        for _key in range(10):
+            clock.now += 0.5
+            await pilot.press("y")
+        assert remark_of(app) == "wait, then press y"
         assert (app.typed, app.answers) == ([], [])
         clock.now += 1
-        await pilot.press("n")
-        await until(pilot, lambda: app.answers == [Answer(allow=False)])
+        await pilot.press("y")
+        await until(pilot, lambda: app.answers == [Answer(allow=True)])
+
+
+async def test_an_early_answer_does_not_begin_the_pause_again_unless_a_text_may_follow() -> None:
+    async with asking(COMMAND) as (app, pilot, clock):
+        for keys, answers in (("yy", [Answer(allow=True)]), ("ca", []), ("any", [])):
+            await app.ask(COMMAND)
+            for key in keys:
+                clock.now += 0.45
+                await pilot.press(key)
+            await until(pilot, lambda answers=answers: app.answers == answers)
+            assert remark_of(app) == ("" if answers else f"wait, then press {keys[-1]}")
+
+
+async def test_a_remark_covers_the_last_answers_where_there_is_no_room_beside_them() -> None:
+    question = replace(NARROW, losses=(Loss("directory", (LostPath("docs", 7),)),))
+    async with asking(question, (60, 16)) as (app, pilot, clock):
+        clock.now += 1
+        await pilot.press("a")
+        answers = app.question.query_one(Answers)
+        await until(pilot, lambda: "a is not offered" in shown(answers))
+        assert shown(answers).strip().startswith("y Yes   n No   ")
 
 
 async def test_a_reason_can_be_written_at_once_for_a_question_that_follows() -> None:
