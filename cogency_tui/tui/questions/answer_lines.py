@@ -11,12 +11,13 @@ from cogency_tui.tui.kit.bar import Bar
 from cogency_tui.tui.kit.line_view import LineView
 from cogency_tui.tui.kit.lines import Line, cells, fit
 from cogency_tui.tui.kit.number_format import plural
-from cogency_tui.tui.questions.question_lines import SHORTEST, TIGHT_GAP, Reply
+from cogency_tui.tui.questions.question_lines import SHORTEST, TIGHT_GAP, Reply, draw_reaches
 
 _GAP = 3
 _ELLIPSIS = Reply("…", "", "")
-_MOST_ROWS = 2
-"""Rows that the answers may take with labels that are not the shortest."""
+_LAYOUTS = ((0, 2), (1, 2), (1, 3))
+"""Levels of labels, each with the rows that the answers may take, in the order in which they are tried. The
+shortest labels, without how far an answer reaches, are for where none fits."""
 
 
 class _Span(NamedTuple):
@@ -31,9 +32,9 @@ class _Span(NamedTuple):
 class Answers(LineView):
     """Offers the answers by key, by selection and by click. While `deaf` they are dim: keys are ignored.
 
-    A hint, a key that makes them be accepted, may be in front of them. A remark on the last key may be behind
-    them: it moves none, and covers the last ones if need be. In a `tight` window they take one row if they
-    can.
+    A note may be behind them: a remark on the last key, or else a hint, the key that makes them be accepted.
+    It moves none, and covers the last ones if need be. In a `tight` window they take one row if they can. How
+    far they reach is above them if `spells_reach`: their shortest labels leave it out.
     """
 
     ALLOW_SELECT = False
@@ -50,8 +51,9 @@ class Answers(LineView):
         self.can_focus = False
         self.deaf = False
         self.tight = False
+        self.spells_reach = False
         self._hint: Reply | None = None
-        self._remark = ""
+        self._remark: Reply | None = None
         self._answers = answers
         self._selected: str | None = None
 
@@ -79,8 +81,9 @@ class Answers(LineView):
 
     def show_remark(self, remark: str) -> None:
         """Show why the last key did nothing; empty for no remark."""
-        if remark != self._remark:
-            self._remark = remark
+        reply = Reply("", remark, "") if remark else None
+        if reply != self._remark:
+            self._remark = reply
             self.refresh()
 
     def select(self, step: int) -> None:
@@ -98,56 +101,60 @@ class Answers(LineView):
 
     def rows(self, width: int) -> int:
         """The number of rows in `width` cells."""
-        return len(self._laid(width))
+        return len(self._reaches(width)) + len(self._laid(width))
+
+    def _reaches(self, width: int) -> list[Line]:
+        style = self.theme_styles("dim", "raised")
+        return draw_reaches(self._answers, width, style) if self.spells_reach else []
 
     def _laid(self, width: int) -> "list[list[_Span]]":
-        shown = [*([self._hint] if self._hint else ()), *self._answers]
-        return _rows_at(SHORTEST, shown, width, TIGHT_GAP) if self.tight else _lay(shown, width)[1]
+        answers = self._answers
+        return _rows_at(SHORTEST, answers, width, TIGHT_GAP) if self.tight else _lay(answers, width)[1]
+
+    def _row_at(self, y: int) -> "Sequence[_Span]":
+        """The answers in a row that is visible, and what is behind them."""
+        rows, width, note = self._laid(self.text_width), self.text_width, self._remark or self._hint
+        if not 0 <= y < len(rows):
+            return ()
+        if y + 1 < min(self.size.height - len(self._reaches(width)), len(rows)):
+            return rows[y]
+        if note is not None:
+            return _with_note(rows[y], note, width)
+        return rows[y] if y + 1 == len(rows) else _with_ellipsis(rows[y], width)
 
     def surface_at(self, y: int) -> str:
         return "raised"
 
     def line_at(self, y: int) -> Line | None:
-        rows = self._laid(self.text_width)
-        if y >= len(rows):
-            return None
-        is_last = y + 1 == min(self.size.height, len(rows))
-        if is_last and self._remark:
-            return Line(self._with_remark(rows[y]))
-        is_cut = is_last and y + 1 < len(rows)
-        return Line(list(self._draw(_with_ellipsis(rows[y], self.text_width) if is_cut else rows[y])))
+        reaches = self._reaches(self.text_width)
+        return reaches[y] if y < len(reaches) else Line(list(self._draw(self._row_at(y - len(reaches)))))
 
-    def _with_remark(self, row: "Sequence[_Span]") -> list[Segment]:
-        """Draw as many answers of a row as leave room for the remark, and that."""
-        remark = fit(self._remark, self.text_width)
-        start = self.text_width - cells(remark)
-        kept = [span for span in row if span.end + TIGHT_GAP <= start]
-        at = min(start, kept[-1].end + _GAP if kept else 0)
-        gap = " " * (at - (kept[-1].end if kept else 0))
-        style = self.theme_styles("edit", "raised")
-        return [*self._draw(kept), Segment(gap, style), Segment(remark, style)]
-
-    def _draw(self, row: Sequence[_Span]) -> Iterator[Segment]:
+    def _draw(self, row: "Sequence[_Span]") -> Iterator[Segment]:
         styles = self.theme_styles
         at = 0
         for start, end, answer, label in row:
             yield Segment(" " * (start - at), styles("text", "raised"))
-            dim = not answer.key or (self.deaf and answer is not self._hint)
-            dim = dim or self._hint not in (None, answer)
-            role, mark = ("dim", "") if dim else ("text", "bold")
-            if answer.action == self._selected and not dim:
-                mark = "bold reverse"
+            role, mark = self._looks_of(answer)
             yield Segment(answer.head[:-1], styles(role, "raised", mark))
             label = answer.head[-1:] + label
             yield Segment(label, styles(role, "raised", mark if "reverse" in mark else ""))
             at = end
 
+    def _looks_of(self, answer: Reply) -> tuple[str, str]:
+        """The role and the attributes of an answer's key."""
+        if answer is self._remark:
+            return "edit", ""
+        if answer is self._hint:
+            return "text", "bold"
+        if not answer.key or self.deaf or self._hint is not None:
+            return "dim", ""
+        return "text", "bold reverse" if answer.action == self._selected else "bold"
+
     def on_resize(self) -> None:
         self.refresh()
 
     def on_click(self, event: events.Click) -> None:
-        rows = self._laid(self.text_width)
-        for start, end, answer, _label in rows[event.y] if event.y < len(rows) else ():
+        for start, end, answer, _label in self._row_at(event.y - len(self._reaches(self.text_width))):
             if answer.action and start <= event.x - self.MARGIN < end:
                 self.post_message(self.Chosen(answer.action))
 
@@ -162,11 +169,22 @@ def rows_of(answers: Sequence[Reply], width: int) -> tuple[int, bool]:
 
 def _lay(answers: Sequence[Reply], width: int) -> tuple[int, list[list[_Span]]]:
     """The rows of answers with the longest labels that fit, and the level of these labels."""
-    for level in range(SHORTEST):
+    for level, most in _LAYOUTS:
         rows = _rows_at(level, answers, width, _GAP)
-        if len(rows) <= _MOST_ROWS:
+        if len(rows) <= most and all(
+            each.label == each.answer.labelled(level) for row in rows for each in row
+        ):
             return level, rows
     return SHORTEST, _rows_at(SHORTEST, answers, width, _GAP)
+
+
+def _with_note(row: Sequence[_Span], note: Reply, width: int) -> list[_Span]:
+    """A row with a note behind as many of its answers as leave room for that."""
+    label = fit(note.label, max(1, width - cells(note.head)))
+    size = cells(note.head + label)
+    kept = [span for span in row if span.end + TIGHT_GAP + size <= width]
+    start = min(kept[-1].end + _GAP, width - size) if kept else 0
+    return [*kept, _Span(start, start + size, note, label)]
 
 
 def _with_ellipsis(row: Sequence[_Span], width: int) -> list[_Span]:

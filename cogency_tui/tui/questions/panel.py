@@ -29,6 +29,7 @@ from functools import partial
 from time import monotonic
 from typing import Any, ClassVar, NamedTuple, cast
 
+from rich.style import Style
 from textual import events
 from textual.actions import parse
 from textual.app import ComposeResult
@@ -43,6 +44,7 @@ from cogency_tui.agent.permissions.gate import Answer, Question, Scope
 from cogency_tui.tui.kit.dialogs import Drawing, QuestionBody
 from cogency_tui.tui.kit.footer import Hints
 from cogency_tui.tui.kit.held_letter import HeldLetter
+from cogency_tui.tui.kit.keys import key_name
 from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.questions.announcement import Announcement
 from cogency_tui.tui.questions.answer_lines import Answers, MoreLine, rows_of
@@ -58,6 +60,7 @@ from cogency_tui.tui.questions.question_lines import (
     answers_to,
     answers_unread,
     draw_question,
+    draw_reaches,
     draw_too_small,
     first_page,
     refusals_of,
@@ -94,6 +97,9 @@ takes half the lines."""
 
 _TIGHT = 30
 """Lines of a window below which the prompt beside the panel has no space around it."""
+
+_LEAST = 4
+"""Lines of a question that are to be visible beside its answers with how far they reach."""
 
 _BESIDE = 7
 """Cells of a window's width that are not for the panel's text: its margins and its bar."""
@@ -391,8 +397,15 @@ class QuestionPanel(Vertical, can_focus=True):
         if self._announce():
             return
         body, answers, width, most = self._body, self._choices, self._width, self._most
-        needed, omits_reach = rows_of(answers_to(self.question), width)
-        self._omits_reach = omits_reach and (not self._is_low or self._second_page)
+        wanted = answers_to(self.question)
+        needed, omits_reach = rows_of(wanted, width)
+        reaches = len(draw_reaches(wanted, width, Style.null())) if omits_reach else 0
+        # Beside the answers, it does not scroll away.
+        answers.spells_reach = omits_reach and not self._is_low and needed + reaches <= most - _LEAST
+        offers_reach = any(each.reach for each in self._page(wanted))
+        omits_reach = self._is_low or (omits_reach and not answers.spells_reach)
+        self._omits_reach = offers_reach and omits_reach
+        needed += reaches if answers.spells_reach else 0
         # What is drawn depends on the window and the page, not on the answers that are offered at the moment.
         self._rows = most - (1 if self._is_low else needed)
         answers.tight = self._is_low
@@ -463,6 +476,7 @@ class QuestionPanel(Vertical, can_focus=True):
     def _listen(self) -> None:
         """Show that keys are accepted."""
         self._passed_on = self._scrolls = False
+        self._show_hint()
         self._show_deaf(False)
         # By now other calls of the same answer may wait as well.
         self._offer()
@@ -490,7 +504,7 @@ class QuestionPanel(Vertical, can_focus=True):
 
     def _show_hint(self) -> None:
         """Show the key that leads to the answers, where letters go elsewhere."""
-        drafting = not self._entered and self._hands.is_drafting()
+        drafting = not self._entered and self._takes_text
         self._choices.show_hint(RETURN if self._is_left else ENTER if drafting else None)
 
     def on_blur(self) -> None:
@@ -542,9 +556,11 @@ class QuestionPanel(Vertical, can_focus=True):
         """Hold back a key that is rather an answer; pass any other to the prompt."""
         if event.key in _ANSWER_KEYS and not self._takes_text:
             self._hold_back(event)
-        else:
-            self._begin_deaf()
-            self._pass_on(event)
+            return
+        if event.key == ENTER.key and self._takes_text and not self._hands.has_escape():
+            self._choices.show_remark(f"wait, then press {key_name(event.key)}")
+        self._begin_deaf()
+        self._pass_on(event)
 
     def _hold_back(self, event: events.Key) -> None:
         """Answer nothing by a key of an answer, and say why; with a text after it, it begins that."""
@@ -633,6 +649,7 @@ class QuestionPanel(Vertical, can_focus=True):
         self._passed_on = True
         for each in (*held, event):
             self._hands.typed(each)
+        self._show_hint()
 
     @property
     def _takes_text(self) -> bool:
@@ -642,7 +659,6 @@ class QuestionPanel(Vertical, can_focus=True):
     def _enter(self) -> None:
         if self._accepts_keys or self._may_be_entered:
             self._entered = True
-            self._show_hint()
             self._listen()
         else:
             self._begin_deaf()

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import msgspec
 from rich.segment import Segment
+from rich.style import Style
 from textual.geometry import Size
 
 from cogency_tui.agent.permissions.gate import Question, Scope
@@ -80,9 +81,8 @@ def draw_question(
         lines += wrap([Segment(_STALE, styles("dim"))], width)
     if question.explanation:
         lines += wrap([Segment(reveal(question.explanation), styles("dim"))], width)
-    for answer in answers_to(question) if reaches else ():
-        if answer.reach:
-            lines += wrap([Segment(f"{answer.key}: {answer.reach}", styles("dim"))], width)
+    if reaches:
+        lines += draw_reaches(answers_to(question), width, styles("dim"))
     detail = question.detail.rstrip("\n")
     if not detail:
         return Drawing(lines, subject)
@@ -93,6 +93,12 @@ def draw_question(
     shown = [*lines, *essence]
     subject = range(subject.start, len(shown))
     return Drawing(shown if essence is whole else [*shown, BLANK, *whole], subject)
+
+
+def draw_reaches(answers: Sequence[Reply], width: int, style: Style) -> list[Line]:
+    """Draw how far the answers reach that reach beyond this one call."""
+    reaches = (f"{answer.key}: {answer.reach}" for answer in answers if answer.reach)
+    return [line for text in reaches for line in wrap([Segment(text, style)], width)]
 
 
 def draw_change(diff: str, width: int, styles: ThemeStyles) -> list[Line]:
@@ -289,10 +295,10 @@ def answers_looking(question: Question, place: int) -> list[Reply]:
     return [_PREVIOUS, *([_NEXT] if place < len(waiting) else []), STOP, remark]
 
 
-RETURN = Reply("f6", "to answer", "take_focus", ("to answer", "answer"))
+RETURN = Reply("f6", "to answer", "take_focus")
 """The hint while the focus is elsewhere."""
 
-ENTER = Reply("tab", "to answer", "select(1)", ("to answer", "answer"))
+ENTER = Reply("tab", "to answer", "select(1)")
 """The hint while letters go to a text in the prompt."""
 
 REASONING = (

@@ -607,9 +607,17 @@ async def test_a_command_is_shown_with_what_it_hides_and_answers_say_how_far_the
         covers = "every command, until content from elsewhere is read"
         await app.ask(replace(COMMAND, grant=covers), (60, 16))
         reach = "c: every command in this conversation, until content from elsewhere is read"
-        await until(pilot, lambda: reach in " ".join(body_of(app).split()))
+        await until(pilot, lambda: reach in words_of_answers(app))
         await app.ask(replace(COMMAND, pattern=" ".join(["word"] * 12)), (60, 16))
-        await until(pilot, lambda: " ".join(["word"] * 12) in " ".join(body_of(app).split()))
+        await until(pilot, lambda: " ".join(["word"] * 12) in words_of_answers(app))
+        # Where that leaves too little of the question, it is above that.
+        await app.ask(replace(COMMAND, grant=covers, pattern=" ".join(["word"] * 30)))
+        await until(pilot, lambda: "c: every command in this conversation" in body_of(app))
+        assert "every command" not in words_of_answers(app)
+
+
+def words_of_answers(app: Asking) -> str:
+    return " ".join(shown(app.question.query_one(Answers)).split())
 
 
 def grounds_of(app: Asking) -> set[str]:
@@ -832,6 +840,59 @@ async def test_a_text_that_begins_with_the_letter_of_an_answer_is_none(
             # Any other key confirms it.
             await pilot.press("enter")
             await until(pilot, lambda: [answer.scope for answer in agent.answers] == ["always"])
+
+
+async def test_how_far_answers_reach_stays_in_sight_while_a_long_diff_is_scrolled() -> None:
+    edit = replace(EDIT, detail=DIFF + "+line\n" * 100, pattern="src/catalog/importers/spreadsheets/**")
+    async with asking(edit, (60, 16)) as (app, pilot, clock):
+        answers = app.question.query_one(Answers)
+        await until(pilot, lambda: "A Always: src/catalog/importers/spreadsheets/**" in shown(answers))
+        assert answers.region.height == 3
+        assert sum("line" in line for line in body_of(app).splitlines()) >= 2
+
+        await app.ask(replace(edit, pattern=f"src/catalog/importers/{'deep/' * 7}**"))
+        answers = app.question.query_one(Answers)
+        await until(pilot, lambda: "A: Always allow writing to" in shown(answers))
+        assert " c This conversation" in shown(answers)
+        assert "deep/**" in shown(answers)
+        app.question.action_scroll(1000)
+        await pilot.pause()
+        assert "deep/**" in shown(answers)
+        # A row of answers below it is clicked where it is drawn.
+        lines = shown(answers).splitlines()
+        y = next(at for at, line in enumerate(lines) if " n No" in line)
+        clock.now += 1
+        await until(pilot, lambda: app.question.check_action("answer", (False, "once")))
+        await pilot.click(Answers, offset=(lines[y].index("n No") + 1, y))
+        await until(pilot, lambda: app.answers == [Answer(allow=False)])
+
+
+async def test_a_low_window_says_how_far_answers_reach_if_they_fit_into_a_row() -> None:
+    edit = replace(EDIT, pattern="src/**")
+    async with asking(edit, (100, 12)) as (app, pilot, _clock):
+        await until(pilot, lambda: "A Always  n No" in shown(app.question.query_one(Answers)))
+        assert "A: Always allow writing to src/**" in body_of(app)
+
+
+async def test_how_to_answer_is_said_from_the_first_letter_of_a_text_on(project: Path) -> None:
+    agent = ScriptedAgent(project, [asks(replace(EDIT, pattern="src/**")), respond("on")])
+    async with app_over(agent).run_test(size=(60, 16)) as pilot:
+        await opened(pilot)
+        await send(pilot, "go")
+        panel = await asked(pilot)
+        clock = panel.clock = Clock(monotonic())
+        clock.now += 10 * PAUSE
+        answers = panel.query_one(Answers)
+        await until(pilot, lambda: not answers.deaf)
+        rows = shown(answers)
+        await pilot.press("w")
+        await until(pilot, lambda: shown(answers).endswith("Tab to answer"))
+        assert "A Always: src/**" in shown(answers)
+        await pilot.press("tab")
+        await until(pilot, lambda: shown(answers).endswith("wait, then press Tab"))
+        await pilot.press("backspace")
+        clock.now += 10 * PAUSE
+        await until(pilot, lambda: shown(answers) == rows)
 
 
 async def test_the_prompt_has_the_cursor_as_long_as_letters_go_there(project: Path) -> None:
