@@ -3,9 +3,10 @@
 - A key that the pane has no use for is text: it goes to the prompt, which gets the focus.
 - The letter of a command is held for `HOLD`. With another printable key within it both are text, "read" as
   well as "r "; otherwise the command runs, and with any other key it runs at once.
-- A motion (j, k, g, [, Space…), which is pressed again and again, runs at once. Motions and a letter after
-  them, each within `HOLD`, are text after all if no motion is repeated: "just" is text, but "jjr" moves twice
-  and reviews.
+- A motion (j, k, g, [, Space…), which is pressed again and again, is held like it, as are different motions
+  after it: "just" and "go" are text. Pressed twice it runs, and from then on motions run at once, as long as
+  each follows the one before within `SERIES`: a key that is held down is not slowed. A letter right after
+  different motions that have run makes a text of them after all, but "jjr" moves twice and reviews.
 - `/` opens the field of the pane at once, however fast the rest follows. In a field all keys are the field's,
   and Enter never sends: a command line typed there is no message.
 """
@@ -25,6 +26,10 @@ from cogency_tui.tui.terminal.key_order import Typed, key_order_of
 
 HOLD = 0.2
 """Seconds within which another key makes a text of a letter."""
+
+SERIES = 1.0
+"""Seconds after a motion within which another one is no beginning of a text. Keyboards take up to 0.7 s until
+a key that is held down repeats."""
 
 _MOTIONS = frozenset(
     {"move", "page", "end", "open", "close", "fold", "line", "first", "last", "block", "message", "find_next"}
@@ -63,18 +68,48 @@ class PaneLetters:
         self._type_text = type_text
         self._order = key_order_of(screen)
         self._held = HeldLetter(app_of(screen))
+        self._letters: list[events.Key] = []
+        """The letters that are held: motions, or the one of a command."""
         self._motions: list[events.Key] = []
-        """The last motions, each within `HOLD` of the one before."""
+        """The last motions that have run, each within `HOLD` of the one before."""
+        self._last_motion: events.Key | None = None
 
     def sift(self, event: Typed) -> Typed | None:
         """Return the key to handle now in place of `event`; None if it is held, or text."""
         if (held := self._held.release()) is None:
             return self._sift_unheld(event)
-        self._order.put_back(event)
         if not _continues(event, held):
-            return held
-        self._type_text(held)
+            return self._run_before(event)
+        if _is_text(event) and {self._use_of(held.key), self._use_of(event.key)} == {_Use.MOTION}:
+            is_new = event.key not in {each.key for each in self._letters}
+            return self._hold(event, *self._letters) if is_new else self._run_before(event)
+        self._order.put_back(event)
+        for each in self._letters:
+            self._type_text(each)
         return None
+
+    def _run_before(self, event: Typed) -> events.Key:
+        """Return the first letter that is held; the others, and then `event`, come next."""
+        first, *others = self._letters
+        self._note_motions(self._letters)
+        for each in (event, *reversed(others)):
+            self._order.put_back(each)
+        return first
+
+    def _hold(self, event: events.Key, *before: events.Key) -> None:
+        """Hold a letter, with those held `before` it."""
+        self._letters = [*before, event]
+        self._held.hold(event, HOLD, partial(self._run, self._letters))
+
+    async def _run(self, letters: Sequence[events.Key]) -> None:
+        self._note_motions(letters)
+        for each in letters:
+            await self._order.pass_now(each)
+
+    def _note_motions(self, letters: Sequence[events.Key]) -> None:
+        """Note that letters run: if they are motions, more of these may follow at once."""
+        if self._use_of(letters[-1].key) is _Use.MOTION:
+            self._last_motion, self._motions = letters[-1], [*letters]
 
     def _sift_unheld(self, event: Typed) -> Typed | None:
         motions, self._motions = self._motions, []
@@ -83,15 +118,23 @@ class PaneLetters:
         before = motions if motions and _continues(event, motions[-1]) else []
         use = self._use_of(event.key)
         if use is _Use.MOTION:
-            self._motions = [*before, event][-_MOST:]
-        if use in (_Use.MOTION, _Use.FIELD):
+            return self._sift_motion(event, before)
+        if use is _Use.FIELD:
             return event
         return self._sift_letter(event, use, before if _are_different(before) else [])
+
+    def _sift_motion(self, event: events.Key, before: Sequence[events.Key]) -> events.Key | None:
+        """Return a motion that follows another one; hold the first, which may begin a text."""
+        last = self._last_motion
+        if last is None or event.time - last.time > SERIES:
+            return self._hold(event)
+        self._last_motion, self._motions = event, [*before, event][-_MOST:]
+        return event
 
     def _sift_letter(self, event: events.Key, use: _Use, before: Sequence[events.Key]) -> None:
         """Hold the letter of a command; type one that is text, or makes a text of the letters before it."""
         if use is _Use.COMMAND and not before:
-            self._held.hold(event, HOLD, partial(self._order.pass_now, event))
+            self._hold(event)
             return
         for each in (*before, event):
             self._type_text(each)

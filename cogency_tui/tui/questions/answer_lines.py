@@ -101,11 +101,17 @@ class Answers(LineView):
 
     def rows(self, width: int) -> int:
         """The number of rows in `width` cells."""
-        return len(self._reaches(width)) + len(self._laid(width))
+        return len(self._reaches_at(width)) + len(self._laid(width))
 
-    def _reaches(self, width: int) -> list[Line]:
+    def _reaches_at(self, width: int) -> list[Line]:
         style = self.theme_styles("dim", "raised")
         return draw_reaches(self._answers, width, style) if self.spells_reach else []
+
+    @property
+    def _reaches(self) -> list[Line]:
+        """How far the answers reach, where that leaves room for them."""
+        width = self.text_width
+        return self._reaches_at(width) if self.rows(width) <= self.size.height else []
 
     def _laid(self, width: int) -> "list[list[_Span]]":
         answers = self._answers
@@ -116,7 +122,7 @@ class Answers(LineView):
         rows, width, note = self._laid(self.text_width), self.text_width, self._remark or self._hint
         if not 0 <= y < len(rows):
             return ()
-        if y + 1 < min(self.size.height - len(self._reaches(width)), len(rows)):
+        if y + 1 < min(self.size.height - len(self._reaches), len(rows)):
             return rows[y]
         if note is not None:
             return _with_note(rows[y], note, width)
@@ -126,7 +132,7 @@ class Answers(LineView):
         return "raised"
 
     def line_at(self, y: int) -> Line | None:
-        reaches = self._reaches(self.text_width)
+        reaches = self._reaches
         return reaches[y] if y < len(reaches) else Line(list(self._draw(self._row_at(y - len(reaches)))))
 
     def _draw(self, row: "Sequence[_Span]") -> Iterator[Segment]:
@@ -154,7 +160,7 @@ class Answers(LineView):
         self.refresh()
 
     def on_click(self, event: events.Click) -> None:
-        for start, end, answer, _label in self._row_at(event.y - len(self._reaches(self.text_width))):
+        for start, end, answer, _label in self._row_at(event.y - len(self._reaches)):
             if answer.action and start <= event.x - self.MARGIN < end:
                 self.post_message(self.Chosen(answer.action))
 

@@ -22,6 +22,7 @@ from tests.tui.driving import (
     opened,
     prompt_of,
     send,
+    shown,
     until,
 )
 from tests.tui.scripted import ScriptedAgent, call, execute, respond, result
@@ -121,6 +122,45 @@ async def test_motions_run_at_once_however_fast_and_a_command_may_follow_them(
         type_at_once(pilot, "G ")
         await until(pilot, lambda: isinstance(pilot.app.focused, PreviewLines))
         assert prompt_of(pilot).text == ""
+
+
+@pytest.mark.usefixtures("long_hold")
+@pytest.mark.parametrize("text", ["just do it", " space first", "go on", "kj", " j"])
+async def test_motions_that_begin_a_text_are_not_carried_out(project: Path, text: str) -> None:
+    async with app_over(ScriptedAgent(project)).run_test(size=(160, 40)) as pilot:
+        await opened(pilot)
+        tree = files_of(pilot)
+        tree.focus()
+        await until(pilot, lambda: shown(tree).split())
+        before = tree.selected, shown(tree)
+        type_at_once(pilot, text)
+        if len(text) > 2:
+            await until(pilot, lambda: prompt_of(pilot).text == text)
+        else:
+            # Any other key runs them.
+            await pilot.pause()
+            assert (tree.selected, shown(tree)) == before
+            pilot.app.post_message(events.Key("down", None))
+            await until(pilot, lambda: (tree.selected, shown(tree)) != before)
+            return
+        assert (tree.selected, shown(tree)) == before
+
+
+async def test_a_motion_alone_runs_after_the_hold_and_the_next_ones_at_once(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with app_over(ScriptedAgent(project)).run_test(size=(160, 40)) as pilot:
+        await opened(pilot)
+        tree = files_of(pilot)
+        tree.focus()
+        await until(pilot, lambda: tree.has_focus)
+        type_at_once(pilot, "j")
+        await until(pilot, lambda: tree.selected == 1)
+        monkeypatch.setattr(pane_letters, "HOLD", 60.0)
+        monkeypatch.setattr(pane_letters, "SERIES", 60.0)
+        for moved, key in ((2, "j"), (1, "k"), (2, "j")):
+            type_at_once(pilot, key)
+            await until(pilot, lambda moved=moved: tree.selected == moved)
 
 
 @pytest.mark.usefixtures("long_hold")
