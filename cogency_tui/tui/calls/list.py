@@ -211,7 +211,7 @@ class CallList(SelectList[Row]):
             return hidden_row(rows.hidden(row.call), width, styles, on=on)
         if row.step >= 0:
             step = call.steps()[row.step]
-            return step_row(step, call.state_of(step), width, styles, frame=self.frame, on=on)
+            return step_row(call, step, width, styles, frame=self.frame, on=on)
         if waits := waits_for(call, rows.before(row.call) if call.state == "queued" else ()):
             return waiting_row(call, waits, width, styles, on=on)
         remark = cause_of_skip(call, rows.before(row.call)) if call.state == "skipped" else ""

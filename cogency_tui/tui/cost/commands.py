@@ -39,6 +39,10 @@ class CostCommands(FeatureCommands):
         self._inquiry = inquiry
         self._show_agent = show_agent
 
+    @property
+    def _root(self) -> str:
+        return str(self._bridge.agent.workspace.root)
+
     def handlers(self) -> dict[str, Handler]:
         return {
             "show_context": self.show_context,
@@ -86,7 +90,8 @@ class CostCommands(FeatureCommands):
             self.complain(exc)
             return
         if compactions:
-            screen = CompactionScreen(compactions, partial(self._pin_part, conversation_id), opened)
+            pin = partial(self._pin_part, conversation_id)
+            screen = CompactionScreen(compactions, pin, opened, root=self._root)
             app_of(self._screen).push_screen(screen, partial(self._follow_compaction, conversation_id))
 
     def _follow_compaction(self, conversation_id: str, chosen: "Part | Summary | None") -> None:
@@ -210,7 +215,7 @@ class CostCommands(FeatureCommands):
             if yes and self.idle():
                 self._bridge.compact(conversation_id)
 
-        dialog = CompactDialog(plan, partial(self._pin_planned, conversation_id))
+        dialog = CompactDialog(plan, partial(self._pin_planned, conversation_id), root=self._root)
         app_of(self._screen).push_screen(dialog, answered)
 
     async def remeasure(self) -> None:

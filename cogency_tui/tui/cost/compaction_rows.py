@@ -6,13 +6,12 @@ import msgspec
 from rich.segment import Segment
 
 from cogency_tui.agent.compaction import Compaction, Fate, Part
-from cogency_tui.agent.subagent_progress import call_summary
-from cogency_tui.protocol.transcript import call_record
 from cogency_tui.safe_text import one_line
 from cogency_tui.tui.kit.lines import Line, cells, fit, wrap
 from cogency_tui.tui.kit.number_format import plural, tokens, when
 from cogency_tui.tui.kit.select_list import Heading
 from cogency_tui.tui.theme_styles import ThemeStyles
+from cogency_tui.tui.transcript.call_unit import summarize_call
 from cogency_tui.tui.transcript.pin_marks import PIN
 
 _FATE, _TOKENS = 12, 8
@@ -46,15 +45,16 @@ def key_of(row: Row) -> Hashable:
     return row.text if isinstance(row, Heading) else row.part.number
 
 
-def draw_row(row: Row, width: int, styles: ThemeStyles, on: str) -> Line:
-    """Draw one line: the part, its fate, its tokens, and a mark if it is pinned."""
+def draw_row(row: Row, width: int, styles: ThemeStyles, on: str, *, root: str) -> Line:
+    """Draw one line: the part, its fate, its tokens, and a mark if it is pinned. Files in `root` are named
+    relative to it."""
     if isinstance(row, Heading):
         return Line([Segment(fit(row.text, width), styles("text", on, "bold"))])
     part = row.part
     figures = f"{'~' + tokens(part.tokens):>{_TOKENS}}"
     fate = f"  {part.fate:<{_FATE - 2}}"
     room = max(4, width - 2 - cells(fate) - cells(figures))
-    label = fit(label_of(part), room)
+    label = fit(_label_of(part, root), room)
     return Line(
         [
             Segment(f"{PIN if part.pinned else ' '} ", styles("accent", on)),
@@ -67,11 +67,11 @@ def draw_row(row: Row, width: int, styles: ThemeStyles, on: str) -> Line:
     )
 
 
-def label_of(part: Part) -> str:
+def _label_of(part: Part, root: str) -> str:
     """The part in one line: who wrote it, or the call."""
     event = part.event
     if event["type"] == "call":
-        return one_line(call_summary(call_record(event)))
+        return summarize_call(event, root)
     text = _head(str(event.get("content", "")))
     match event["type"]:
         case "user":

@@ -41,7 +41,7 @@ class CompactionScreen(ListDialog[Part | Summary | None, Row]):
     """Shows `compactions`, the newest first, from that of the summary with the id `opened`.
 
     Returns the part to go to, or the summary in force to edit. `pin` pins or unpins a part, and returns the
-    compactions as they are then.
+    compactions as they are then. Files in `root` are named relative to it.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -67,9 +67,10 @@ class CompactionScreen(ListDialog[Part | Summary | None, Row]):
         pin: Callable[[Part], Awaitable[Sequence[Compaction]]],
         opened: int | None = None,
         *,
+        root: str,
         clock: Callable[[], float] = time,
     ) -> None:
-        rows: SelectList[Row] = SelectList(draw_row, key_of, id="compaction-list")
+        rows: SelectList[Row] = SelectList(partial(draw_row, root=root), key_of, id="compaction-list")
         super().__init__("compaction", "Summaries", rows, Note(self._draw_note, id="compaction-note"))
         self._compactions = compactions
         self._pin = pin
@@ -204,7 +205,7 @@ class CompactionScreen(ListDialog[Part | Summary | None, Row]):
 
 class CompactDialog(ListDialog[bool, Row]):
     """Shows the `plan` of a summary; returns whether to make it. `pin` pins or unpins a part, and returns the
-    plan as it is then."""
+    plan as it is then. Files in `root` are named relative to it."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "confirm", "Summarize", id="compact.confirm"),
@@ -213,8 +214,10 @@ class CompactDialog(ListDialog[bool, Row]):
         *list_keys("compact"),
     ]
 
-    def __init__(self, plan: CompactionPlan, pin: Callable[[Part], Awaitable[CompactionPlan]]) -> None:
-        rows: SelectList[Row] = SelectList(draw_row, key_of, id="compact-list")
+    def __init__(
+        self, plan: CompactionPlan, pin: Callable[[Part], Awaitable[CompactionPlan]], *, root: str
+    ) -> None:
+        rows: SelectList[Row] = SelectList(partial(draw_row, root=root), key_of, id="compact-list")
         super().__init__("compact", "Summarize", rows, Note(self._draw_note, id="compact-note"))
         self._plan = plan
         self._pin = pin

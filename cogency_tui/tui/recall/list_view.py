@@ -13,7 +13,14 @@ from textual.message import Message
 from cogency_tui.agent.recall.results import Hit
 from cogency_tui.tui.kit.lines import Line
 from cogency_tui.tui.kit.select_list import Heading, Kind, SelectList, list_keys
-from cogency_tui.tui.recall.row_lines import FactColumns, columns_of, draw_entry, draw_heading, draw_hit
+from cogency_tui.tui.recall.row_lines import (
+    FactColumns,
+    columns_of,
+    draw_entry,
+    draw_heading,
+    draw_hit,
+    relative_hit,
+)
 from cogency_tui.tui.recall.rows import Catalogue, HitRow, Item, RecallEntry, Row
 from cogency_tui.tui.theme_styles import ThemeStyles
 
@@ -166,7 +173,8 @@ class RecallList(SelectList[Row]):
         entry = self.catalogue.entries[row.id]
         if isinstance(row, HitRow):
             is_selected = (row.id, row.nth) == (self.key, self.nth)
-            return draw_hit(entry.hits[row.nth], row.depth, width, styles, on, selected=is_selected)
+            hit = relative_hit(entry.hits[row.nth], entry.conversation.project)
+            return draw_hit(hit, row.depth, width, styles, on, selected=is_selected)
         return draw_entry(entry, row, self._columns, width, styles, on, now=self._clock())
 
 

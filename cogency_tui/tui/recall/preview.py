@@ -178,7 +178,7 @@ class PreviewPane(Surface):
         within = hit.within if hit else entry.conversation.id
         seen = await self._recall.preview(within, hit.event if hit and hit.event else None)
         await prepare()
-        read = NumberedTranscript()
+        read = NumberedTranscript(entry.conversation.project)
         read.feed(seen.events)
         read.close()
         self._shown = entry.conversation.id, hit

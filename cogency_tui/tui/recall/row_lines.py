@@ -1,7 +1,7 @@
 """The rows of the recall screen as lines. Foreign text in them is shown, never executed."""
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rich.segment import Segment
@@ -81,6 +81,25 @@ def draw_hit(hit: Hit, depth: int, width: int, styles: ThemeStyles, on: str, *, 
         Segment(kind + " " * (_KIND - cells(kind)), styles("dim", on, "italic")),
     ]
     return Line([*left, *marked(hit.text, hit.marks, width - width_of(left), styles, on)])
+
+
+def relative_hit(hit: Hit, project: str) -> Hit:
+    """Name the files in the directory `project` relative to it, except where that would hide a mark."""
+    text, marks, end = "", list[tuple[int, int]](), 0
+    for start, stop in hit.marks:
+        text += _without(project, hit.text[end:start])
+        marks.append((len(text), len(text) + stop - start))
+        text, end = text + hit.text[start:stop], stop
+    return replace(hit, text=text + _without(project, hit.text[end:]), marks=tuple(marks))
+
+
+def _without(project: str, text: str) -> str:
+    """A piece of a snippet without the directory `project` in its paths, of which the first may be cut."""
+    place = f"{project}/"
+    ends = (f"…{place[cut:]}" for cut in range(1, project.rfind("/") + 2))
+    if begun := next(filter(text.startswith, ends), ""):
+        text = f"…{text.removeprefix(begun)}"
+    return text.replace(place, "")
 
 
 def marked(text: str, marks: Marks, width: int, styles: ThemeStyles, on: str) -> list[Segment]:

@@ -50,6 +50,7 @@ class SubagentCommands(FeatureCommands):
             agent.store,
             lambda: self._bridge.working,
             self._review_key,
+            project=str(agent.workspace.root),
             title=self._display.transcript.title,
             call=call,
         )

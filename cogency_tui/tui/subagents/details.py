@@ -115,7 +115,8 @@ def draw_agent_file(file: AgentFile, width: int, styles: ThemeStyles, on: str) -
 class AgentDetails(Surface):
     """Shows one detail of an agent of `tree` at a time; `failed` receives errors.
 
-    `review_key` returns the name of the key for the review, or None where it cannot be opened.
+    `review_key` returns the name of the key for the review, or None where it cannot be opened. Files in the
+    directory `project` are named relative to it.
     """
 
     def __init__(
@@ -125,6 +126,7 @@ class AgentDetails(Surface):
         failed: Callable[[CogencyError], None],
         review_key: Callable[[], str | None],
         *,
+        project: str,
         clock: Callable[[], float] = time,
         id: str | None = None,
     ) -> None:
@@ -132,6 +134,7 @@ class AgentDetails(Surface):
         self._tree = tree
         self._store = store
         self._failed = failed
+        self._project = project
         self._clock = clock
         self._title = PaneTitle("", id="agents-name")
         self._tabs = TabBar(DETAILS, id="agents-tabs")
@@ -258,7 +261,7 @@ class AgentDetails(Surface):
             self._show_messages(Transcript())
             self._tabs.show("messages", "")
             return
-        read = self._transcripts.setdefault(node.id, StoredTranscript(node.id))
+        read = self._transcripts.setdefault(node.id, StoredTranscript(node.id, self._project))
         await prepare()
         failure = node.outcome if node.state == "failed" else ""
         await read.read(await self._store(), running=node.running, failure=failure)

@@ -61,7 +61,8 @@ class AgentsCommand:
 class AgentsScreen(AnsweringScreen[ShownCall | AgentsCommand | None]):
     """Shows the agents of `tree`, with that of `call` selected.
 
-    `working` returns whether a turn is running; `review_key` the name of the key for the review.
+    `working` returns whether a turn is running; `review_key` the name of the key for the review. Files in the
+    directory `project` are named relative to it.
     """
 
     BINDINGS = AGENTS_KEYS
@@ -76,6 +77,7 @@ class AgentsScreen(AnsweringScreen[ShownCall | AgentsCommand | None]):
         working: Callable[[], bool],
         review_key: Callable[[], str | None],
         *,
+        project: str,
         title: str = "",
         call: str = "",
         clock: Callable[[], float] = time,
@@ -89,7 +91,7 @@ class AgentsScreen(AnsweringScreen[ShownCall | AgentsCommand | None]):
         self._tree_title = PaneTitle("Agents", id="agents-tree-title")
         self._list = AgentList(id="agents-tree")
         self._details = AgentDetails(
-            tree, store, self._complain, review_key, clock=clock, id="agents-details"
+            tree, store, self._complain, review_key, project=project, clock=clock, id="agents-details"
         )
         self._root: AgentNode | None = None
         self._pending: set[str] | None = set()

@@ -14,10 +14,12 @@ from cogency_tui.tui.transcript.units import Transcript
 
 
 class StoredTranscript:
-    """The units of the conversation `id`. `touched` are those that are new or changed since it was taken."""
+    """The units of the conversation `id`. `touched` are those that are new or changed since it was taken.
+    Files in the directory `root` are named relative to it."""
 
-    def __init__(self, id: str) -> None:
+    def __init__(self, id: str, root: str) -> None:
         self.transcript = Transcript()
+        self.transcript.locate(root)
         self.touched: set[int] = set()
         self._id = id
         self._through = 0

@@ -19,11 +19,13 @@ _NONE: frozenset[int] = frozenset()
 
 
 class Scrubbing:
-    """`transcript` has the units of the present point; initially none."""
+    """`transcript` has the units of the present point; initially none. Files in the directory `root` are
+    named relative to it."""
 
-    def __init__(self) -> None:
+    def __init__(self, root: str = "") -> None:
         self.transcript = Transcript()
         self._full = Transcript()
+        self._full.locate(root)
         self._counts: list[int] = []
         self._open: list[frozenset[int]] = []
         """The calls that have no result yet, after each point."""
@@ -87,7 +89,8 @@ class Scrubbing:
 
     def _waiting(self, unit: int) -> Unit:
         """A call in its state before its result."""
-        call = CallUnit(self._full.call(unit).id)
+        full = self._full.call(unit)
+        call = CallUnit(full.id, root=full.root)
         for event in self._events[self._points[unit]].events:
             if event["type"] == "call":
                 call.write(event)

@@ -138,7 +138,7 @@ class TimelineScreen(AnsweringScreen[ChosenMoment | TimelineCommand | None]):
             self._complain(exc)
             return
         await prepare()
-        scrubbing = Scrubbing()
+        scrubbing = Scrubbing(past.conversation.project)
         await scrubbing.read(past.points)
         before = self._past
         at_end = before is None or self._index == len(before.points) - 1

@@ -7,15 +7,15 @@ from rich.segment import Segment
 from textual import events
 from textual.message import Message
 
-from cogency_tui.agent.subagent_progress import call_summary
 from cogency_tui.agent.timeline.model import Past
 from cogency_tui.protocol.events import Event, mark_of, outcome_shown
-from cogency_tui.protocol.transcript import call_record, user_text
+from cogency_tui.protocol.transcript import user_text
 from cogency_tui.safe_text import one_line
 from cogency_tui.tui.cost.usage_totals import Cost
 from cogency_tui.tui.kit.bar import Bar, end_to_end
 from cogency_tui.tui.kit.lines import fit, width_of
 from cogency_tui.tui.kit.number_format import dollars, tokens
+from cogency_tui.tui.transcript.call_unit import summarize_call
 
 _LONGEST = 400
 _SPARSE = 3
@@ -120,7 +120,7 @@ class FactLine(Bar):
             turn += f", step {asked.cycle}"
         moment = datetime.fromtimestamp(point.event["timestamp"]).astimezone()
         self._facts = [f"event {index + 1:,} of {len(past.points):,}", turn, f"{moment:%d %b %Y %H:%M:%S}"]
-        self._description = describe(point.event)
+        self._description = describe(point.event, past.conversation.project)
         self._taken = taken
         self.refresh()
 
@@ -140,8 +140,8 @@ class FactLine(Bar):
         return end_to_end(left, right, width, styles, on)
 
 
-def describe(event: Event) -> str:
-    """Describe an event in a few words."""
+def describe(event: Event, root: str) -> str:
+    """Describe an event in a few words; files in `root` are named relative to it."""
     match event["type"]:
         case "user":
             return f"You: {one_line(user_text(event)[:_LONGEST])}"
@@ -150,7 +150,7 @@ def describe(event: Event) -> str:
         case "respond":
             return f"Answer: {one_line(event['content'][:_LONGEST])}"
         case "call":
-            return f"Call: {one_line(call_summary(call_record(event)))}"
+            return f"Call: {summarize_call(event, root)}"
         case "result":
             outcome = one_line(outcome_shown(event["payload"])[:_LONGEST])
             return f"{mark_of(event['payload'])} {one_line(event['tool'])}: {outcome}"

@@ -207,7 +207,7 @@ class CallLayout:
         shown = [key for key in args if key not in hidden]
         column = min(_WIDEST_KEY, max((cells(one_line(key)) for key in shown), default=0)) + 2
         for key in shown:
-            blocks += self._argument(key, args[key], column)
+            blocks += self._argument(key, self.call.argument(key), column)
         return [*blocks, *([Fixed([BLANK]), replaced] if replaced else [])]
 
     @property
@@ -408,7 +408,7 @@ class _StepLines:
     def line(self, y: int) -> Line:
         step, styles = self._call.steps()[y], self._theme_styles
         state, outcome = self._call.state_of(step), f"  {one_line(step.outcome)}" if step.outcome else ""
-        tool, subject = step.parts
+        tool, subject = step.parts(self._call.root)
         text = tool + subject.fit(self._width - 2 - cells(tool))
         outcome = fit(outcome, self._width - 2 - cells(text)).rstrip(" ")
         segments = [

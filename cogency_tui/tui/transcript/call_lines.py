@@ -244,10 +244,10 @@ def waiting_row(
 
 
 def step_row(
-    step: CallStep, state: State, width: int, styles: ThemeStyles, *, frame: int, on: str = "surface"
+    call: CallUnit, step: CallStep, width: int, styles: ThemeStyles, *, frame: int, on: str = "surface"
 ) -> Line:
-    """Draw a call within a call, on a line below it."""
-    tool, subject = step.parts
+    """Draw a `step` of a call, on a line below it."""
+    state, (tool, subject) = call.state_of(step), step.parts(call.root)
     head = [
         Segment(f"  {_glyph(state, frame)} ", styles(ROLES[state], on)),
         Segment(tool, styles("dim", on)),

@@ -88,13 +88,13 @@ class CallStep(msgspec.Struct):
     text: str
     outcome: str = ""
 
-    @property
-    def parts(self) -> tuple[str, Subject]:
-        """Its tool, and the path that it is called with; of other calls all together."""
+    def parts(self, root: str) -> tuple[str, Subject]:
+        """Its tool, and the path that it is called with, relative to `root`; of other calls all together."""
         text = one_line(self.text)
         tool, _, subject = text.partition(" ")
-        is_path = "/" in subject and " " not in subject
-        return (f"{tool} ", Subject(subject, is_path)) if is_path else ("", Subject(text, is_path))
+        if "/" in subject and "://" not in subject and " " not in subject:
+            return f"{tool} ", Subject(_relative(subject, root), is_path=True)
+        return "", Subject(text, is_path=False)
 
 
 class FileChange(msgspec.Struct, frozen=True):
@@ -309,6 +309,12 @@ class CallUnit(msgspec.Struct):
             self._subject = subject
         return subject
 
+    def argument(self, key: str) -> Any:
+        """An argument as it is shown: a path, once it is complete, in the form that the subject has."""
+        value = self.args[key]
+        is_path = key in ("file", "path") and isinstance(value, str) and key != self.growing
+        return _relative(value, self.root) if is_path else value
+
     @property
     def is_delegated(self) -> bool:
         """True if a sub-agent does it."""
@@ -369,6 +375,13 @@ class CallUnit(msgspec.Struct):
                     content = fields[key]
                     break
         return content if isinstance(content, str) else json.dumps(content, ensure_ascii=False, indent=2)
+
+
+def summarize_call(event: CallEvent, root: str) -> str:
+    """A complete call in one line: its tool and its subject. Files in `root` are named relative to it."""
+    call = CallUnit(event["id"], root=root)
+    call.write(event)
+    return f"{one_line(call.name)} {call.subject.text}".rstrip()
 
 
 def _action(fields: dict[str, Any]) -> Action:

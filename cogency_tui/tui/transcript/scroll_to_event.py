@@ -14,10 +14,12 @@ _DEEP = 2000
 
 
 class NumberedTranscript:
-    """A transcript of numbered events, and the unit of each number: for a result, that of its call."""
+    """A transcript of numbered events, and the unit of each number: for a result, that of its call. Files in
+    the directory `root` are named relative to it."""
 
-    def __init__(self) -> None:
+    def __init__(self, root: str = "") -> None:
         self.transcript = Transcript()
+        self.transcript.locate(root)
         self.units: dict[int, int] = {}
         self._unit = 0
 

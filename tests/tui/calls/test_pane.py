@@ -103,7 +103,7 @@ def test_the_columns_give_way_to_the_whole_name_of_a_file(width: int) -> None:
 def test_the_row_of_a_call_within_a_call_keeps_the_file_name(width: int) -> None:
     step = CallStep("s", "failed", "read src/humanize/filesize.py")
 
-    line = step_row(step, "failed", width, INKS, frame=0)
+    line = step_row(CallUnit("c"), step, width, INKS, frame=0)
 
     assert "filesize.py" in line.text
     assert width_of(line.segments) == width

@@ -10,7 +10,7 @@ from textual.widgets import TextArea
 
 from cogency_tui.agent.compaction import Part
 from cogency_tui.protocol.events import Event
-from cogency_tui.tui.cost.compaction_rows import draw_note
+from cogency_tui.tui.cost.compaction_rows import PartRow, draw_note, draw_row
 from cogency_tui.tui.cost.compaction_screen import CompactDialog, CompactionScreen
 from cogency_tui.tui.cost.context_screen import ContextScreen, SummaryScreen
 from cogency_tui.tui.kit.dialogs import Choices
@@ -20,6 +20,7 @@ from cogency_tui.tui.transcript.units import Prose, Summarized, UserMessage
 from tests.peers.words import words
 from tests.tui.cost.test_commands import READ, SUMMARY, body, compact, opened, talk, working
 from tests.tui.driving import conversation_of, finished, main_of, prompt_of, shown, told, until
+from tests.tui.scripted import call
 
 LONG = "It says x = 1.\n\nNothing else is in it."
 
@@ -273,3 +274,9 @@ def part(fate: Any, *, pinned: bool = False, omitted: int = 0) -> Part:
 def test_the_fate_of_a_part_is_explained(given: Part, expected: str) -> None:
     lines = draw_note(given, 200, theme_styles_of("night"))
     assert expected in " ".join(line.text for line in lines)
+
+
+def test_a_call_names_its_file_as_in_the_conversation() -> None:
+    row = PartRow(0, Part(1, call("c", "read", file="/work/shop/src/app.py"), None, 1, 10, "summarized"))
+    line = draw_row(row, 60, theme_styles_of("night"), "surface", root="/work/shop")
+    assert line.text.split()[:2] == ["read", "src/app.py"]

@@ -38,6 +38,7 @@ from tests.tui.recall.past import (
     small,
     usual,
 )
+from tests.tui.scripted import call, result, user
 
 
 async def test_conversations_are_listed_the_newest_first_and_each_key_searches_them(project: Path) -> None:
@@ -306,6 +307,23 @@ async def test_a_preview_stands_at_the_hit_with_what_is_folded_and_scrolls_by_it
         assert "no failure" in previewed(pilot)
         await pilot.press("up", "pageup")
         assert "no failure" not in previewed(pilot)
+
+
+async def test_files_are_named_as_in_their_conversation_in_hits_and_preview(project: Path) -> None:
+    agent = agent_in(project)
+    other = project.with_name("blog")
+    events = [
+        user("Read it"),
+        call("c1", "read", file=str(other / "src" / "retry.py")),
+        result("c1", "read", content="for attempt in range(3):"),
+    ]
+    await begin(await agent.store(), other, events)
+    async with recalled(agent, query="retry.py") as pilot:
+        await pilot.press("f2")
+        await settled(pilot)
+        assert "src/retry.py" in listed(pilot)
+        assert "read src/retry.py" in previewed(pilot)
+        assert str(other) not in listed(pilot) + previewed(pilot)
 
 
 @pytest.mark.exhaustive

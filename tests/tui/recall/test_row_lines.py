@@ -2,8 +2,9 @@
 
 from dataclasses import replace
 
+from cogency_tui.agent.recall.results import Hit
 from cogency_tui.tui.kit.lines import width_of
-from cogency_tui.tui.recall.row_lines import columns_of, draw_entry
+from cogency_tui.tui.recall.row_lines import columns_of, draw_entry, relative_hit
 from cogency_tui.tui.recall.rows import Item, RecallEntry
 from cogency_tui.tui.theme_styles import theme_styles_of
 from tests.tui.recall.test_rows import NOON, conversation
@@ -43,3 +44,27 @@ def test_half_of_a_narrow_row_is_the_titles() -> None:
     one = RecallEntry(replace(conversation("a", 20), title=TITLE, turns=3, cost=0.25, branch="main"), files=2)
     (row,) = rows_of(one, width=56)
     assert row.strip().startswith(TITLE[:25])
+
+
+def shown_hit(text: str, *found: str) -> tuple[str, list[str]]:
+    """A snippet as a row shows it, in which the words `found` are marked; and what is marked then."""
+    marks = tuple((text.index(each), text.index(each) + len(each)) for each in found)
+    hit = relative_hit(Hit(1, "a", "call", "read", NOON, text, marks), "/work/shop")
+    return hit.text, [hit.text[first:end] for first, end in hit.marks]
+
+
+def test_a_hit_names_files_of_its_project_as_the_conversation_does() -> None:
+    assert shown_hit("read /work/shop/src/app.py", "app") == ("read src/app.py", ["app"])
+    two = "/work/shop/a.py and /work/shop/b.py"
+    assert shown_hit(two, "a.py", "b.py") == ("a.py and b.py", ["a.py", "b.py"])
+    assert shown_hit("/work/shopping/a.py", "a.py") == ("/work/shopping/a.py", ["a.py"])
+
+
+def test_a_hit_whose_first_path_is_cut_loses_the_rest_of_its_project() -> None:
+    assert shown_hit("…ork/shop/src/app.py", "app") == ("…src/app.py", ["app"])
+    assert shown_hit("…shop/src/app.py", "app") == ("…src/app.py", ["app"])
+    assert shown_hit("…op/src/app.py", "app") == ("…op/src/app.py", ["app"])
+
+
+def test_a_hit_in_the_name_of_its_project_stays_in_view() -> None:
+    assert shown_hit("read /work/shop/src/app.py", "shop") == ("read /work/shop/src/app.py", ["shop"])

@@ -12,6 +12,7 @@ from cogency_tui.tui.review.screen import ReviewScreen
 from cogency_tui.tui.settings.screen import SettingsScreen
 from cogency_tui.tui.subagents.details import PromptView
 from cogency_tui.tui.transcript.units import Problem
+from tests.agent.delegation import block, named
 from tests.peers.scripted import ScriptedProvider
 from tests.tui.driving import app_over, calls_of, conversation_of, main_of, send, shown, told, until
 from tests.tui.recall.past import agent_in
@@ -54,6 +55,18 @@ async def test_the_messages_are_drawn_as_the_conversation_is(project: Path) -> N
         assert "✎ src/app.py  +1 −1" in agents.messages
         assert "It is doubled." in agents.messages
         assert "The price" not in agents.messages
+
+
+async def test_files_are_named_as_in_the_conversation(project: Path) -> None:
+    file = str(project / "src" / "app.py")
+    delegate = block(named("agent", "reviewer", task="Look at the price"))
+    model = ScriptedProvider(delegate, block(("read", {"file": file})), "Fine.", "Done.", size=10_000)
+    async with watching(delegating(project, model)) as agents:
+        for key in ("down", "up"):
+            await agents.press(key)
+            assert str(project) not in agents.messages
+        await agents.press("down")
+        assert "read src/app.py" in agents.messages
 
 
 async def test_a_failed_agent_shows_why(project: Path) -> None:

@@ -123,7 +123,7 @@ async def test_what_progresses_during_a_reading_is_read_together_after_it(
     async with app_over(agent, conversation_id=id).run_test() as pilot:
         await until(pilot, lambda: conversation_of(pilot).transcript.units)
         tree = SlowTree(agent.subagents(id))
-        screen = AgentsScreen(tree, agent.store, lambda: False, lambda: None)
+        screen = AgentsScreen(tree, agent.store, lambda: False, lambda: None, project=str(project))
         await pilot.app.push_screen(screen)
         for each in (id, "a", "b", id):
             screen.progress([each])

@@ -1,6 +1,7 @@
 """Reading in the panes of the timeline, by keys and by mouse, and the ways out of it."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -102,6 +103,21 @@ async def test_the_event_is_shown_first_and_as_text(agent: Agent) -> None:
         await timeline.press("G")
         pane = timeline.screen.query_one("#timeline-event", LineView)
         assert 0 < pane.scroll_offset.y == pane.max_scroll_y
+
+
+async def test_files_are_named_as_in_the_conversation_but_for_the_messages_sent(project: Path) -> None:
+    file = str(project / "src" / "app.py")
+    async with travelling(working(project, block("read", file=file), "Done."), "read it") as timeline:
+        await timeline.press("left", "left")
+        assert "Call: read src/app.py" in timeline.facts
+        assert "read src/app.py" in timeline.then
+        assert "file  src/app.py" in timeline.event
+        await timeline.press("right")
+        for shown in (timeline.facts, timeline.then, timeline.event):
+            assert str(project) not in shown
+        await timeline.press("end", "2")
+        sent: Any = vars(exchange(timeline))["_exchange"]
+        assert any(file in message["content"] for message in sent.messages)
 
 
 async def test_a_failed_turn_is_an_event_and_a_fork_there_offers_to_retry_it(project: Path) -> None:

@@ -2,7 +2,7 @@
 
 from cogency_tui.agent.subagent_progress import progress_payload
 from cogency_tui.protocol.events import Event, Step, StepState
-from cogency_tui.tui.transcript.call_unit import CallUnit
+from cogency_tui.tui.transcript.call_unit import CallStep, CallUnit, Subject
 from tests.tui.scripted import EPOCH, call, result
 
 
@@ -66,3 +66,13 @@ def test_consumers_of_text_receive_a_line_for_each_step() -> None:
         ]
     )
     assert payload["content"] == "· read a.py\n✓ read: Read 3 lines\n· list\n✗ list:\n! it broke\n"
+
+
+def test_a_step_names_a_file_of_the_project_as_its_call_does() -> None:
+    inside, outside, url = (
+        CallStep("s", "done", f"read {subject}")
+        for subject in ("/work/shop/src/app.py", "/etc/hosts", "https://a.b//c")
+    )
+    assert inside.parts("/work/shop") == ("read ", Subject("src/app.py", is_path=True))
+    assert outside.parts("/work/shop") == ("read ", Subject("/etc/hosts", is_path=True))
+    assert url.parts("/work/shop") == ("", Subject("read https://a.b//c", is_path=False))
