@@ -24,25 +24,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Fork:
-    """A new fork: its id, and the number of events that it begins with, counted from 1.
+    """A new fork: its id, and the number of events that it begins with.
 
-    `ends_batch`: these include the other calls of a batch, beyond the unit that it was forked at. `wanted` is
-    the event, counted so, that the user chose if the fork ends with a result; else 0.
+    `ends_step`: these include other calls of a step, beyond the unit that it was forked at.
     """
 
     id: str
     events: int
-    ends_batch: bool = False
-    wanted: int = 0
+    ends_step: bool = False
 
     @property
     def report(self) -> str:
         """The report for the user."""
-        if 0 < self.wanted < self.events:
-            where = f"Event {self.wanted:,} is inside a batch: forked after it (event {self.events:,})."
-            return f"{where} The original is unchanged."
-        where = f"after event {self.events:,}{' (end of its batch)' * self.ends_batch}"
-        return f"Forked {where}. The original is unchanged."
+        where = f"event {self.events:,}{', the end of the step' * self.ends_step}"
+        return f"Forked after {where}. The original is unchanged."
 
 
 class Forking:
@@ -52,11 +47,10 @@ class Forking:
         self._agent = agent
 
     async def fork(
-        self, conversation_id: str, transcript: Transcript, unit: int | None = None, *, event: int = 0
+        self, conversation_id: str, transcript: Transcript, unit: int | None = None
     ) -> Fork | None:
         """Create a conversation that equals this one up to the end of `unit`, or all of it; None where
         nothing would be in it. A fork at a message of the user leaves that message out, to be rephrased.
-        `event` is the number of the stored event that the user chose the unit by, if any.
 
         Raises:
             CogencyError: the store fails, or has no such conversation.
@@ -72,9 +66,8 @@ class Forking:
                 return None
         fork = await Forks(store.database).fork(conversation_id, through)
         begun = [event for number, event in stored if through is None or number <= through]
-        ends_batch = unit is not None and _ends_batch(transcript.units[unit], begun[-1])
-        wanted = sum(number <= event for number, _ in stored) if begun[-1]["type"] == "result" else 0
-        return Fork(fork.id, len(begun), ends_batch, wanted)
+        ends_step = unit is not None and _ends_step(transcript.units[unit], begun[-1])
+        return Fork(fork.id, len(begun), ends_step)
 
 
 def last_event(transcript: Transcript, unit: int, stored: Sequence[tuple[int, Event]]) -> int | None:
@@ -135,7 +128,7 @@ def _ends(unit: Unit, event: Event) -> bool:
             return False
 
 
-def _ends_batch(unit: Unit, last: Event) -> bool:
+def _ends_step(unit: Unit, last: Event) -> bool:
     """Return whether a fork at `unit` ends with the result of another call."""
     return isinstance(unit, Prose | CallUnit) and last["type"] == "result" and last["id"] != unit.id
 

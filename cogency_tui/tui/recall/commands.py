@@ -116,9 +116,7 @@ class RecallCommands(FeatureCommands):
             app_of(self._screen).notify(text, markup=False)
 
     async def _fork(self, destination: "Destination", transcript: Transcript, unit: int | None) -> None:
-        # A match in a sub-agent has the number of an event of that one's.
-        event = destination.event if destination.within == destination.id else 0
-        fork = await Forking(self._bridge.agent).fork(destination.id, transcript, unit, event=event)
+        fork = await Forking(self._bridge.agent).fork(destination.id, transcript, unit)
         message = transcript.units[unit] if unit is not None else None
         self._conversations.enter_fork(fork, message.text if isinstance(message, UserMessage) else "")
 

@@ -9,6 +9,7 @@ from time import perf_counter
 
 from cogency_tui.agent.timeline.model import Point
 from cogency_tui.protocol.events import Event
+from cogency_tui.tui.conversation.fork import last_event
 from cogency_tui.tui.transcript.call_unit import CallUnit
 from cogency_tui.tui.transcript.units import Transcript, Unit, UserMessage
 
@@ -31,6 +32,8 @@ class Scrubbing:
         """The calls that have no result yet, after each point."""
         self._points: list[int] = []
         """The point at which each unit began."""
+        self._units: list[int] = []
+        """The unit of each point: of a result, that of its call."""
         self._events: Sequence[Point] = ()
         self._now = _NONE
 
@@ -47,6 +50,7 @@ class Scrubbing:
             touched = self._full.feed(point.events)
             units = self._full.units
             self._points += [index] * (len(units) - len(self._points))
+            self._units.append(max(touched, default=self._units[-1] if self._units else 0))
             calls = {each for each in touched if isinstance(units[each], CallUnit)}
             settled = {each for each in calls if self._full.call(each).settled}
             if calls:
@@ -77,6 +81,12 @@ class Scrubbing:
     def messages_before(self, index: int) -> int:
         """The number of the user's messages by this point."""
         return sum(isinstance(unit, UserMessage) for unit in self._full.units[: self._counts[index]])
+
+    def fork_end(self, index: int) -> int:
+        """The number of points that a fork at this one begins with: without a message of the user, and with
+        the results of all calls that run beside one."""
+        stored = [(number, point.event) for number, point in enumerate(self._events, 1)]
+        return last_event(self._full, self._units[index], stored) or 0
 
     def call_of(self, event: Event) -> CallUnit | None:
         """The call that an event up to the present point belongs to, in its state there; None if it is no

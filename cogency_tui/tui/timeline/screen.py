@@ -95,6 +95,7 @@ class TimelineScreen(AnsweringScreen[ChosenMoment | TimelineCommand | None]):
         self._past: Past | None = None
         self._totals: Totals | None = None
         self._index = 0
+        self._fork_label = ""
 
     @property
     def details(self) -> Details:
@@ -103,6 +104,9 @@ class TimelineScreen(AnsweringScreen[ChosenMoment | TimelineCommand | None]):
 
     def key_hints(self) -> Hints:
         return Hints(TIMELINE_HINTS)
+
+    def key_label(self, action: str) -> str:
+        return self._fork_label if action == "fork" else ""
 
     def compose(self) -> ComposeResult:
         yield self._header
@@ -159,9 +163,19 @@ class TimelineScreen(AnsweringScreen[ChosenMoment | TimelineCommand | None]):
         self._facts.show(past, self._index, self._totals.at(self._index) if self._totals else None)
         call = self._scrubbing.call_of(past.points[self._index].event)
         self._details.show_point(past, self._index, call)
+        self._label_fork()
         left = len(past.points) - 1 - self._index
         self._then_title.state("at this point" if left else "now")
         self._then_title.note(f"{plural(left, 'event')} follow{'s' if left == 1 else ''}" if left else "")
+
+    def _label_fork(self) -> None:
+        """Say where a fork ends, unless it is with the selected event."""
+        end, here = self._scrubbing.fork_end(self._index), self._index + 1
+        after = f"fork after event {end:,}, the end of this step" if end > here else ""
+        label = "fork before this message" if end < here else after
+        if label != self._fork_label:
+            self._fork_label = label
+            self.refresh_bindings()
 
     def on_slider_moved(self, event: Slider.Moved) -> None:
         self._go_to(event.index)

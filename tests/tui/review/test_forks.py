@@ -8,6 +8,7 @@ import pytest
 from textual.pilot import Pilot
 
 from cogency_tui.agent.agent import Agent
+from cogency_tui.tui.kit.footer import Footer
 from cogency_tui.tui.review.diff_view import DiffView
 from cogency_tui.tui.timeline.screen import TimelineScreen
 from cogency_tui.tui.timeline.slider import FactLine
@@ -43,10 +44,10 @@ async def fork_at(pilot: Pilot[Any], event: int) -> None:
     await until(pilot, lambda: main_of(pilot).bridge.conversation_id != before)
 
 
-async def test_a_fork_within_a_batch_says_where_it_ends_and_has_the_edits_of_the_batch(agent: Agent) -> None:
+async def test_a_fork_within_a_step_says_where_it_ends_and_has_the_edits_of_the_step(agent: Agent) -> None:
     async with going_on(agent, "go") as pilot:
         await fork_at(pilot, 4)
-        report = "Event 4 is inside a batch: forked after it (event 5). The original is unchanged."
+        report = "Forked after event 5, the end of the step. The original is unchanged."
         await until(pilot, lambda: report in told(pilot))
         review = Reviewer(pilot)
         await review.open()
@@ -67,3 +68,18 @@ async def test_a_fork_at_the_first_message_says_that_it_begins_anew(agent: Agent
             pilot, lambda: "Forked before the first message. The original is unchanged." in told(pilot)
         )
         assert main_of(pilot).bridge.conversation_id is None
+
+
+async def test_the_key_says_beforehand_where_the_fork_ends(agent: Agent) -> None:
+    async with going_on(agent, "go") as pilot:
+        await pilot.press("ctrl+t")
+        await until(pilot, lambda: isinstance(pilot.app.screen, TimelineScreen))
+        footer, facts = pilot.app.screen.query_one(Footer), pilot.app.screen.query_one(FactLine)
+        await until(pilot, lambda: "event 6 of 6" in shown(facts))
+        await until(pilot, lambda: "f fork  " in shown(footer))
+        for event in (4, 3, 2):
+            await pilot.press(*["left"] * (2 if event == 4 else 1))
+            await until(pilot, lambda event=event: f"event {event} of" in shown(facts))
+            await until(pilot, lambda: "f fork after event 5, the end of this step" in shown(footer))
+        await pilot.press("home")
+        await until(pilot, lambda: "f fork before this message" in shown(footer))
