@@ -5,13 +5,19 @@ from contextlib import aclosing
 
 from cogency_tui.agent.cycle_metrics import measure_usage
 from cogency_tui.errors import ProviderProtocolError
-from cogency_tui.protocol.events import Message
+from cogency_tui.protocol.events import Measure, Message, Purpose
 from cogency_tui.providers.base import Provider, TextDelta, Usage
 from cogency_tui.store.store import Store
 
 
 async def ask_once(
-    provider: Provider, messages: Sequence[Message], store: Store, conversation_id: str, longest: int
+    provider: Provider,
+    messages: Sequence[Message],
+    store: Store,
+    conversation_id: str,
+    longest: int,
+    *,
+    purpose: Purpose,
 ) -> str:
     """The answer to `messages`. The model is stopped after `longest` characters.
 
@@ -30,18 +36,21 @@ async def ask_once(
             if sum(map(len, pieces)) > longest:
                 break
     if usage is not None:
-        await record_request(store, conversation_id, provider, usage)
+        await record_request(store, conversation_id, provider, usage, purpose)
     text = "".join(pieces)
     if not text.strip():
         raise ProviderProtocolError(f"{provider.model} returned nothing")
     return text
 
 
-async def record_request(store: Store, conversation_id: str, provider: Provider, usage: Usage) -> None:
+async def record_request(
+    store: Store, conversation_id: str, provider: Provider, usage: Usage, purpose: Purpose
+) -> None:
     """Record the usage of a request that belongs to no cycle with the conversation, whose total includes it.
 
     Raises:
         StoreError: it cannot be recorded.
     """
     spent = measure_usage(usage, provider.facts.prices)
-    await store.record_usage(conversation_id, {**spent, "provider": provider.name, "model": provider.model})
+    step: Measure = {**spent, "provider": provider.name, "model": provider.model, "purpose": purpose}
+    await store.record_usage(conversation_id, step)

@@ -393,7 +393,7 @@ class History:
                     break
         events += parser.close()
         if usage is not None:
-            await record_request(self._store, self._conversation_id, provider, usage)
+            await record_request(self._store, self._conversation_id, provider, usage, "summary")
         text = "".join(event["content"] for event in events if event["type"] == "respond").strip()
         if not text:
             raise ProviderProtocolError(

@@ -105,7 +105,7 @@ class Llm:
             problem = exc.advice
         if usage is not None:
             store = await self._parent.engine.store()
-            await record_request(store, self._parent.id, provider, usage)
+            await record_request(store, self._parent.id, provider, usage, "llm")
         text = "".join(pieces)
         if problem:
             return Outcome(

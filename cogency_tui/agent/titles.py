@@ -89,7 +89,9 @@ class Titles:
         messages = title_request(masked(asked, self._secrets), masked(answer, self._secrets))
         with suppress(CogencyError, TimeoutError):
             async with asyncio.timeout(_PATIENCE):
-                text = await ask_once(provider, messages, store, conversation_id, _LONGEST_ANSWER)
+                text = await ask_once(
+                    provider, messages, store, conversation_id, _LONGEST_ANSWER, purpose="title"
+                )
             title = read_title(text)
             if title and await store.name(conversation_id, title, instead_of=title_of(asked)):
                 self._named(conversation_id, title)

@@ -256,13 +256,17 @@ class CacheMiss(TypedDict):
     tokens: NotRequired[int]
 
 
+Purpose: TypeAlias = Literal["title", "summary", "profile", "llm"]
+"""The purpose of a request that belongs to no cycle."""
+
+
 class Measure(TypedDict, total=False):
     """Figures of one cycle or of a conversation.
 
     Tokens for `input` (sent), `output` (generated), `cached` and `cache_written` (read from the
     provider's cache, and written to it), `billed_input` and `replay_input` (the input of replay mode);
     seconds for `duration` (tools and questions included), `ttft` and `writing` (from the first token to
-    the last); USD for `cost`.
+    the last); USD for `cost`. A request that belongs to no cycle has a `purpose`.
     """
 
     input: int
@@ -283,6 +287,7 @@ class Measure(TypedDict, total=False):
     model: str
     mode: str
     reason: str
+    purpose: Purpose
 
 
 class MetricEvent(TypedDict):

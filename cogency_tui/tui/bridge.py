@@ -244,6 +244,8 @@ class Bridge:
     def _titled(self, conversation_id: str, title: str) -> None:
         # The app may be closing.
         with suppress(RuntimeError):
+            # The figures of the turn come first: their total is without the request for the title.
+            self._pacer.flush()
             self._screen.post_message(self.Titled(conversation_id, title))
 
     def _progressed(self, conversation_id: str) -> None:

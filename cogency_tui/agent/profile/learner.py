@@ -127,7 +127,9 @@ class Learner:
         answer = "{}"
         if messages_with_own_words(lot):
             request = ask_for_lesson(lot, self._mask)
-            answer = await ask_once(provider, request, store, conversation_id, LONGEST_ANSWER)
+            answer = await ask_once(
+                provider, request, store, conversation_id, LONGEST_ANSWER, purpose="profile"
+            )
         facts, dropped = read_lesson(answer, lot, self._mask)
         if not self._profile.on:
             return "turned off in the meantime"

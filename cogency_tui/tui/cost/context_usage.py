@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from cogency_tui.errors import UsageError
 from cogency_tui.protocol.events import Measure
 from cogency_tui.store import usage
+from cogency_tui.tui.cost.usage_totals import Cost, Saving, by_model, in_all, saving
 
 if TYPE_CHECKING:
     from cogency_tui.agent.agent import Agent
@@ -51,6 +52,32 @@ class ConversationUsage:
 
     own: list[Measure]
     delegated: list[Measure]
+
+    @property
+    def costs(self) -> list[Cost]:
+        """The sums for each model, those of sub-agents by themselves."""
+        return [*by_model(self.own), *by_model(self.delegated, " (sub-agents)")]
+
+    @property
+    def saving(self) -> Saving:
+        return saving([*self.own, *self.delegated])
+
+    @property
+    def total(self) -> Measure:
+        """The figures of all requests together, as far as they are known; empty if there were none."""
+        if not (costs := self.costs):
+            return {}
+        cost = in_all(costs)
+        known: Measure = {
+            "input": cost.sent,
+            "billed_input": cost.billed,
+            "output": cost.generated,
+            "replay_input": self.saving.replayed,
+            "estimated": cost.estimated,
+        }
+        if cost.cached is not None:
+            known["cached"] = cost.cached
+        return known if cost.dollars is None else {**known, "cost": cost.dollars}
 
 
 class ContextFacts:

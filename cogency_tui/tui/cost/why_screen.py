@@ -1,6 +1,6 @@
 """Why the conversation costs what it does: its dearest parts, all requests, and the results carried along."""
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from functools import partial
 from typing import ClassVar
 
@@ -9,9 +9,10 @@ from rich.segment import Segment
 from textual.binding import Binding, BindingType
 
 from cogency_tui.agent.timeline.costs import CostReport, RequestCost, ResultCost
+from cogency_tui.protocol.events import Measure
 from cogency_tui.safe_text import one_line
 from cogency_tui.tui.cost.cache_misses import draw_cache_miss, missed_cache
-from cogency_tui.tui.cost.usage_totals import cost_of, in_all
+from cogency_tui.tui.cost.usage_totals import Cost, cost_of, in_all
 from cogency_tui.tui.kit.dialogs import Choice
 from cogency_tui.tui.kit.lines import Line, cells, fit, wrap
 from cogency_tui.tui.kit.list_dialog import ListDialog, Note
@@ -24,6 +25,17 @@ _REMEDY = " /compact removes it from the context."
 _TOKENS, _COST = 9, 9
 
 
+_OTHERS = {
+    "title": ("Title", "Gave this conversation its title."),
+    "summary": ("Summary", "Summarized earlier messages."),
+    "profile": ("Preferences", "Updated what is remembered about you."),
+    "llm": ("llm", "Answered questions of the llm tool."),
+}
+"""The name and the meaning of each purpose of requests that belong to no step."""
+
+_OTHER = ("Other", "Made for titles, summaries or tools.")
+
+
 class CostRow(msgspec.Struct, frozen=True):
     """A request or a result, in the part of the list called `group`."""
 
@@ -31,21 +43,38 @@ class CostRow(msgspec.Struct, frozen=True):
     cost: RequestCost | ResultCost
 
 
-Row = Heading | CostRow
+class OtherRow(msgspec.Struct, frozen=True):
+    """The requests of one purpose that belong to no step, with their sum."""
+
+    purpose: str
+    cost: Cost
+
+
+Row = Heading | CostRow | OtherRow
 
 
 def cost_rows(report: CostReport) -> list[Row]:
-    """The total, the dearest parts, then all requests in order, then all results by cost."""
-    dearest = report.dearest(_DEAREST)
-    groups: tuple[tuple[str, Sequence[RequestCost | ResultCost]], ...] = (
-        ("Most expensive", dearest if len(dearest) == _DEAREST else ()),
-        ("Requests", report.requests),
-        ("Tool results", report.results),
-    )
+    """The total, the dearest parts, then all requests in order, then all results by cost.
+
+    In a short list, the dearest parts would only repeat the others.
+    """
+    is_long = len(report.requests) + len(report.results) >= 2 * _DEAREST
     rows: list[Row] = [Heading(_describe_total(report), _figures_of_total(report))] if report.measures else []
-    for group, costs in groups:
-        rows += [Heading(group), *(CostRow(group, cost) for cost in costs)] if costs else []
-    return rows
+    rows += _group("Most expensive", report.dearest(_DEAREST) if is_long else ())
+    rows += _group("Requests", report.requests)
+    rows += [Heading("Other requests"), *_other_rows(report.beside)] if report.beside else []
+    return [*rows, *_group("Tool results", report.results)]
+
+
+def _group(name: str, costs: Sequence[RequestCost | ResultCost]) -> list[Row]:
+    return [Heading(name), *(CostRow(name, cost) for cost in costs)] if costs else []
+
+
+def _other_rows(measures: Sequence[Measure]) -> Iterator[OtherRow]:
+    costs: dict[str, list[Cost]] = {}
+    for measure in measures:
+        costs.setdefault(measure.get("purpose", ""), []).append(cost_of(measure, ""))
+    return (OtherRow(purpose, in_all(each)) for purpose, each in costs.items())
 
 
 def _describe_total(report: CostReport) -> str:
@@ -55,9 +84,12 @@ def _describe_total(report: CostReport) -> str:
 
 
 def _figures_of_total(report: CostReport) -> str:
-    total = in_all([cost_of(measure, "") for measure in report.measures])
-    paid = "–" if total.dollars is None else dollars(total.dollars) + "+" * bool(total.unpriced)
-    return _figures("~" * total.estimated + tokens(total.billed + total.generated), paid)
+    return _figures_of(in_all([cost_of(measure, "") for measure in report.measures]))
+
+
+def _figures_of(cost: Cost) -> str:
+    paid = "–" if cost.dollars is None else dollars(cost.dollars) + "+" * bool(cost.unpriced)
+    return _figures("~" * cost.estimated + tokens(cost.billed + cost.generated), paid)
 
 
 def _figures(counted: str, paid: str) -> str:
@@ -71,11 +103,15 @@ def draw_cost_row(
     if isinstance(row, Heading):
         text = fit(row.text, width - cells(row.aside)).ljust(width - cells(row.aside))
         return Line([Segment(text + row.aside, styles("text", on, "bold"))])
-    cost = row.cost
-    paid = "–" if cost.dollars is None else dollars(cost.dollars)
-    figures = _figures(_about(cost) + tokens(cost.tokens), paid)
+    if isinstance(row, OtherRow):
+        name, detail = _other(row)[0], plural(row.cost.requests, "request")
+        figures = _figures_of(row.cost)
+    else:
+        cost = row.cost
+        name, detail = _name(cost, subject), _detail(cost)
+        paid = "–" if cost.dollars is None else dollars(cost.dollars)
+        figures = _figures(_about(cost) + tokens(cost.tokens), paid)
     room = max(0, width - 2 - cells(figures))
-    name, detail = _name(cost, subject), _detail(cost)
     shown = fit(name, room)
     detail = fit(f"  {detail}", room - cells(shown)) if room - cells(shown) > 8 else ""
     space = " " * (room - cells(shown) - cells(detail))
@@ -89,22 +125,18 @@ def draw_cost_row(
     )
 
 
-def draw_cost_note(row: Row | None, report: CostReport, width: int, styles: ThemeStyles) -> list[Line]:
-    """Explain the figures of the selected row, and what the list leaves out."""
-    text = _explain(row.cost) if isinstance(row, CostRow) else "No request has been answered yet."
-    lines: list[Line] = []
-    if isinstance(row, CostRow) and isinstance(row.cost, RequestCost):
-        lines += draw_cache_miss(row.cost.measure, width, styles)
-    lines += wrap([Segment(text, styles("text"))], width)
-    if report.beside:
-        beside = in_all([cost_of(measure, "") for measure in report.beside])
-        paid = "" if beside.dollars is None else f", {dollars(beside.dollars)}"
-        other = f"Not listed: {plural(beside.requests, 'request')} for summaries, titles and tools"
-        lines += wrap(
-            [Segment(f"{other}, {tokens(beside.billed + beside.generated)} tokens{paid}.", styles("dim"))],
-            width,
-        )
-    return lines
+def draw_cost_note(row: Row | None, width: int, styles: ThemeStyles) -> list[Line]:
+    """Explain the figures of the selected row."""
+    if isinstance(row, OtherRow):
+        return wrap([Segment(_other(row)[1], styles("text"))], width)
+    if not isinstance(row, CostRow):
+        return wrap([Segment("No request has been answered yet.", styles("text"))], width)
+    missed = draw_cache_miss(row.cost.measure, width, styles) if isinstance(row.cost, RequestCost) else []
+    return [*missed, *wrap([Segment(_explain(row.cost), styles("text"))], width)]
+
+
+def _other(row: OtherRow) -> tuple[str, str]:
+    return _OTHERS.get(row.purpose, _OTHER)
 
 
 def _about(cost: RequestCost | ResultCost) -> str:
@@ -150,6 +182,8 @@ def _explain(cost: RequestCost | ResultCost) -> str:
 
 
 def _key_of(row: Row) -> Hashable:
+    if isinstance(row, OtherRow):
+        return row.purpose
     return None if isinstance(row, Heading) else (row.group, row.cost.agent, row.cost.point.number)
 
 
@@ -187,4 +221,4 @@ class WhyScreen(ListDialog[RequestCost | ResultCost | None, Row]):
             self.dismiss(row.cost)
 
     def _draw_note(self, width: int, styles: ThemeStyles) -> list[Line]:
-        return draw_cost_note(self.rows.row, self._report, width, styles)
+        return draw_cost_note(self.rows.row, width, styles)

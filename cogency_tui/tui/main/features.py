@@ -128,7 +128,7 @@ class Features:
             HelpCommands(screen, bridge, lambda: self.custom.known, self._prompt_help),
             self.custom,
             SettingsCommands(screen, bridge, display),
-            StatusCommands(screen, bridge),
+            StatusCommands(screen, bridge, facts),
         )
 
     async def mount(self) -> None:

@@ -337,9 +337,11 @@ class MainScreen(PartialScreen[None]):
     def on_bridge_failed(self, event: Bridge.Failed) -> None:
         self._features.cost.complain(event.error)
 
-    def on_bridge_titled(self, event: Bridge.Titled) -> None:
+    async def on_bridge_titled(self, event: Bridge.Titled) -> None:
         if event.conversation_id == self.bridge.conversation_id:
             self._display.show_title(event.title)
+            # The request for the title is paid for, too.
+            await self._features.cost.remeasure()
 
     def _make_room(self) -> None:
         """Remove the notification from a low screen: the user has to answer or to retry."""

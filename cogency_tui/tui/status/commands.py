@@ -1,18 +1,40 @@
 """The command `/status`: all figures and the settings in force."""
 
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from textual.screen import Screen
+
+from cogency_tui.errors import CogencyError
+from cogency_tui.tui.bridge import Bridge
 from cogency_tui.tui.commands_base import FeatureCommands, Handler
 from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.status.status_bar import StatusBar
 
+if TYPE_CHECKING:
+    from cogency_tui.tui.cost.context_usage import ContextFacts
+
 
 class StatusCommands(FeatureCommands):
-    """Shows the status that the bar of the screen summarizes."""
+    """Shows the status that the bar of the screen summarizes, with the usage that `facts` reads."""
+
+    def __init__(self, screen: Screen[Any], bridge: Bridge, facts: "ContextFacts") -> None:
+        super().__init__(screen, bridge)
+        self._facts = facts
 
     def handlers(self) -> dict[str, Handler]:
         return {"show_status": self.show_status}
 
-    def show_status(self, _argument: str = "") -> None:
-        """Show the status."""
+    async def show_status(self, _argument: str = "") -> None:
+        """Show the status, with the same total as the costs."""
         from cogency_tui.tui.status.screen import StatusScreen
 
-        app_of(self._screen).push_screen(StatusScreen(self._screen.query_one(StatusBar).status))
+        status, conversation_id = self._screen.query_one(StatusBar).status, self._bridge.conversation_id
+        if conversation_id is not None:
+            try:
+                spent = await self._facts.spent(conversation_id)
+            except CogencyError as exc:
+                self.complain(exc)
+                return
+            status = msgspec.structs.replace(status, total=spent.total or status.total)
+        app_of(self._screen).push_screen(StatusScreen(status))

@@ -1,5 +1,6 @@
 """What fills the context, the summary that makes it less, and what all of it took: over the real engine."""
 
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Any
@@ -9,20 +10,26 @@ from textual.pilot import Pilot
 from textual.widgets import TextArea
 
 from cogency_tui.agent.agent import Agent
+from cogency_tui.agent.timeline.costs import CostReport, RequestCost
+from cogency_tui.agent.timeline.model import Asked, Point
 from cogency_tui.config.schema import Settings
 from cogency_tui.errors import NetworkError
-from cogency_tui.protocol.events import CacheMiss
+from cogency_tui.protocol.events import CacheMiss, Message
 from cogency_tui.providers.anthropic import AnthropicWire
+from cogency_tui.providers.base import Chunk, Usage
 from cogency_tui.providers.endpoint import Endpoint
 from cogency_tui.providers.http_provider import HttpProvider
 from cogency_tui.providers.models import ModelFacts, Prices
+from cogency_tui.providers.offline.title_words import is_title_task
 from cogency_tui.store.prompt_text import Written
+from cogency_tui.store.requests import Frame, Request
 from cogency_tui.tui.cost.cache_misses import draw_cache_miss, missed_cache
 from cogency_tui.tui.cost.compaction_screen import CompactDialog
 from cogency_tui.tui.cost.context_screen import ContextScreen, SummaryScreen
 from cogency_tui.tui.cost.screen import CostScreen
-from cogency_tui.tui.cost.why_screen import WhyScreen
+from cogency_tui.tui.cost.why_screen import CostRow, WhyScreen, cost_rows
 from cogency_tui.tui.kit.dialogs import Choices, Confirmation
+from cogency_tui.tui.status.screen import StatusScreen
 from cogency_tui.tui.theme_styles import theme_styles_of
 from cogency_tui.tui.timeline.screen import TimelineScreen
 from cogency_tui.tui.transcript.call_unit import CallUnit
@@ -41,6 +48,7 @@ from tests.tui.driving import (
     told,
     until,
 )
+from tests.tui.scripted import respond
 from tests.tui.subagents.stage import REPLIES, delegating, watching
 
 READ = '<execute>[{"name": "read", "args": {"file": "src/app.py"}}]</execute>'
@@ -310,8 +318,10 @@ async def test_cost_why_lists_the_parts_and_opens_one_where_it_stands(project: P
         await talk(pilot, "read it", *["sure?"] * 8)
         screen = await opened(pilot, "/cost why", WhyScreen)
         text = await body(pilot, "#why-list")
-        for expected in ("Total of 10 requests", "Most expensive", "Requests", "Turn 1, step 2"):
+        for expected in ("Total of 10 requests", "Requests", "Turn 1, step 2"):
             assert expected in text
+        # It would be the whole list again.
+        assert "Most expensive" not in text
         assert "Includes earlier tool results" in await body(pilot, "#why-note")
 
         await pilot.press("end")
@@ -322,6 +332,69 @@ async def test_cost_why_lists_the_parts_and_opens_one_where_it_stands(project: P
         place = conversation_of(pilot).cursor.place
         assert place is not None
         assert isinstance(conversation_of(pilot).transcript.units[place.unit], CallUnit)
+
+
+class Titling(ScriptedProvider):
+    """Uses 700 tokens for a title."""
+
+    title = "Greeting"
+
+    async def stream(
+        self, messages: Sequence[Message], previous: str | None = None
+    ) -> AsyncGenerator[Chunk, None]:
+        async for chunk in super().stream(messages, previous):
+            yield chunk
+        if is_title_task(messages):
+            yield Usage(input=600, output=100)
+
+
+async def test_the_request_for_the_title_counts_in_all_figures_alike(project: Path) -> None:
+    agent = Agent(Titling("Hello."), project=project, data=project.parent / "data", permissions="auto")
+    async with at_work(agent, (120, 40)) as pilot:
+        await talk(pilot, "hi")
+        await until(pilot, lambda: conversation_of(pilot).transcript.title == "Greeting")
+        bar = status_of(pilot)
+        await until(pilot, lambda: bar.status.total.get("input", 0) >= 600)
+        await opened(pilot, "/status", StatusScreen)
+        status = await body(pilot, "#status-body")
+        await pilot.press("escape")
+        await until(pilot, lambda: pilot.app.screen is main_of(pilot))
+        await opened(pilot, "/cost", CostScreen)
+        cost = (await body(pilot, "#cost-body")).splitlines()[1].split()
+        assert ["Tokens", "sent", cost[1]] in [line.split() for line in status.splitlines()]
+        await pilot.press("escape")
+        await until(pilot, lambda: pilot.app.screen is main_of(pilot))
+
+        screen = await opened(pilot, "/cost why", WhyScreen)
+        rows = [line.split() for line in (await body(pilot, "#why-list")).splitlines()]
+        assert rows[0][:4] == ["Total", "of", "2", "requests"]
+        assert ["Title", "1", "request", "700", "–"] in rows
+        await pilot.press("down")
+        note = screen.query_one("#why-note")
+        await until(pilot, lambda: "Gave this conversation its title." in shown(note))
+        await pilot.press("enter")
+        assert pilot.app.screen is screen
+
+
+def report_of(requests: int) -> CostReport:
+    """A report on so many requests."""
+    frame = Frame((), "", "xml", 30_000, 0)
+    costs = [
+        RequestCost(
+            Asked(Request(float(turn), 0, turn, frame), turn, 1, recorded=True),
+            Point(turn, turn, (respond("x", f"r{turn}"),)),
+            {"input": 100 * turn},
+            0,
+        )
+        for turn in range(1, requests + 1)
+    ]
+    return CostReport(costs, [], [], [each.measure for each in costs])
+
+
+@pytest.mark.parametrize(("requests", "listed"), [(10, 10), (19, 19), (20, 30)])
+def test_the_dearest_parts_are_listed_apart_only_from_a_long_list(requests: int, listed: int) -> None:
+    rows = cost_rows(report_of(requests))
+    assert sum(isinstance(row, CostRow) for row in rows) == listed
 
 
 async def test_cost_why_has_the_requests_of_sub_agents_and_opens_the_agent(project: Path) -> None:
@@ -349,10 +422,7 @@ async def test_cost_why_has_the_requests_of_sub_agents_and_opens_the_agent(proje
             "reviewer, step 3",
             "Turn 1, step 2",
         ]
-        dearest = rows[2 : rows.index("  Requests")]
-        assert len(dearest) == 10
-        assert any("reviewer, step 3" in row for row in dearest)
-        for _ in dearest:
+        for _ in requests:
             if "By sub-agent editor" in await body(pilot, "#why-note"):
                 break
             await pilot.press("down")
