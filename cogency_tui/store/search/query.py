@@ -43,6 +43,11 @@ class Query:
     problems: tuple[str, ...] = ()
 
     @property
+    def phrase(self) -> str:
+        """The terms in their order as one text; empty unless there are several."""
+        return " ".join(self.terms) if len(self.terms) > 1 else ""
+
+    @property
     def asks_for_content(self) -> bool:
         """True if the query has conditions on the events, not on the conversation's row alone."""
         return bool(self.terms or self.files or self.tools or self.errors)

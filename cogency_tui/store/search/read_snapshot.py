@@ -129,10 +129,14 @@ class View:
         return map(conversation_of, self.connection.execute(sql, values))
 
     def documents(
-        self, conversation: StoredConversation, candidates: Candidates | None, conditions: Sequence[Condition]
+        self,
+        conversation: StoredConversation,
+        candidates: Candidates | None,
+        conditions: Sequence[Condition],
+        phrase: str = "",
     ) -> Iterator[Document]:
         """Yield the documents of a conversation that may match: those outside the index, then those of the
-        slices that meet most conditions."""
+        slices that meet most conditions; of a slice those with the `phrase` first."""
         if conversation.renamed:
             yield title_of(conversation)
         if candidates is None:
@@ -155,7 +159,8 @@ class View:
             return
         rest = ((len(met), number, sources, met) for met, number, sources in slices)
         for _, number, sources, met in chain(sorted(first, reverse=True), rest):
-            yield from self._read(self._within(number, sources, [conditions[each].text for each in met]))
+            texts = [conditions[each].text for each in met]
+            yield from self._read(self._within(number, sources, texts, phrase))
 
     def check(self) -> None:
         """Raise if the search was cancelled.
@@ -173,9 +178,9 @@ class View:
             if met := candidates.met(number):
                 yield met, number, sources
 
-    def _within(self, slice: int, sources: bytes, texts: Sequence[str]) -> list[int]:
-        """Return the sources of a slice, the newest first, whose documents have one of these texts, and
-        perhaps more."""
+    def _within(self, slice: int, sources: bytes, texts: Sequence[str], phrase: str) -> list[int]:
+        """Return the sources of a slice whose documents have one of these texts, and perhaps more: those with
+        the `phrase`, if any, and then the others, the newest first."""
         found = array("q", unseal(sources))[::-1].tolist()
         if len(found) == 1 or not all(text and "\x00" not in text for text in texts):
             return found
@@ -184,9 +189,15 @@ class View:
         if len(parts) != len(found):
             return found
         keys = [key(text) for text in texts]
-        return [
-            source for source, part in zip(found, parts, strict=True) if any(each in part for each in keys)
+        having = [
+            (source, part)
+            for source, part in zip(found, parts, strict=True)
+            if any(each in part for each in keys)
         ]
+        if phrase:
+            whole = key(phrase)
+            having.sort(key=lambda each: whole not in each[1])
+        return [source for source, _part in having]
 
     def _newer(self, id: str) -> list[int]:
         """Return the sources of a conversation that are not in the index, the newest first."""

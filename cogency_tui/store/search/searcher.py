@@ -134,12 +134,12 @@ class Searcher:
                     more = True
                     break
                 conversation = each.conversation
-                key = (score(each, query.terms, now), conversation.updated, conversation.id)
+                key = (score(each, query, now), conversation.updated, conversation.id)
                 window.append((key, each))
             end = min((key[1:] for key, _ in window), default=None)
             left = sorted((one for one in window if last is None or one[0] < last), key=_key, reverse=True)
             room = limit - len(found)
-            found += [_shown(each, query.terms) for _, each in left[:room]]
+            found += [_shown(each, query) for _, each in left[:room]]
             if len(left) > room:
                 return MatchPage(tuple(found), Cursor(above, left[room - 1][0]))
             if not more or end is None:
@@ -162,7 +162,7 @@ class Searcher:
                 if not conditions:
                     yield Match(conversation)
                     continue
-                documents = self.view.documents(conversation, candidates, conditions)
+                documents = self.view.documents(conversation, candidates, conditions, query.phrase)
                 if (found := match(conversation, conditions, documents, most)) is not None:
                     yield found
 
@@ -222,7 +222,7 @@ def _key(one: tuple[tuple[float, float, str], Match]) -> tuple[float, float, str
     return one[0]
 
 
-def _shown(found: Match, terms: tuple[str, ...]) -> Match:
+def _shown(found: Match, query: Query) -> Match:
     """Sort the best hits first, and drop those beyond the length of a list."""
-    hits = sorted(found.hits, key=lambda hit: closeness(hit, terms), reverse=True)
+    hits = sorted(found.hits, key=lambda hit: closeness(hit, query), reverse=True)
     return Match(found.conversation, hits[:_SHOWN], found.more or len(hits) > _SHOWN)

@@ -134,6 +134,21 @@ async def test_lists_are_paged_without_gap_or_repetition(store: Store, recall: R
             assert order == "best" or ids == [each.id for each in reversed(made)]
 
 
+@pytest.mark.parametrize("indexed", [False, True])
+async def test_the_best_first_are_those_with_the_phrase(store: Store, recall: Recall, indexed: bool) -> None:
+    phrase = await begin(store, "the words in between: the retry loop sleeps, and more of it")
+    # Behind more matches than are read for the ranking.
+    for number in range(8):
+        await store.append(phrase.id, said(f"a loop {number} of a retry"))
+    reverse = await begin(store, "loop retry")
+    apart = await begin(store, "retry. Then the other loop")
+    if indexed:
+        await asyncio.to_thread(lambda: [*update(store.database.path.parent)])
+    page = await recall.page("Retry LOOP", order="best")
+    assert [each.conversation.id for each in page.listed] == [phrase.id, reverse.id, apart.id]
+    assert "retry loop sleeps" in page.listed[0].hits[0].text or not indexed
+
+
 async def test_a_search_that_is_given_up_leaves_the_next_one_right(store: Store, recall: Recall) -> None:
     made = await begin(store, "retry")
     for _ in range(20):
