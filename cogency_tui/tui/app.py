@@ -455,16 +455,16 @@ class CogencyApp(App[int]):
     def _refresh_notifications(self) -> None:
         if self.screen_stack and self.screen in self._notified:
             super()._refresh_notifications()
-            self.call_later(self._place_toasts)
+            self.call_later(self.place_notification)
 
-    def _place_toasts(self, _screen: object = None) -> None:
+    def place_notification(self, _screen: object = None) -> None:
         """Keep the notification off what the user works with; postpone it until there is room."""
         if not self.screen_stack or self.screen not in self._notified:
             return
         from cogency_tui.tui.toast_placement import has_room, place_toasts
 
         if self._notifications:
-            if not place_toasts(self.screen, self._place_toasts):
+            if not place_toasts(self.screen, self.place_notification):
                 [*_before, self._postponed] = self._notifications
                 super().clear_notifications()
         elif (last := self._postponed) is not None and has_room(self.screen):
@@ -507,7 +507,7 @@ class CogencyApp(App[int]):
         await super().on_event(event)
         if isinstance(event, events.InputEvent) and self._notifications:
             # A selected row may have moved below it.
-            self.call_after_refresh(self._place_toasts)
+            self.call_after_refresh(self.place_notification)
 
     def _sift(self, event: Typed) -> Typed | None:
         return self._main.sift(event) if self.screen is self._main else event

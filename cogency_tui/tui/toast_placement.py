@@ -2,7 +2,7 @@
 
 Invariant: it covers no prompt, no other field with the focus, and no question; and no heading, no status line
 and no selected row of a list, unless there is no other row. On a small screen it covers text, such as that of
-the conversation, only where no row is free of it.
+the conversation, only where no row is free of it; while the user has to answer or to retry, none at all.
 """
 
 import re
@@ -121,7 +121,14 @@ def _protected(screen: Screen[Any]) -> list[list[Region]]:
         # The keys of the field.
         lasting += [widget.region for widget in screen.query("#footer")]
     lasting += [*always, *_selected_rows(screen), *_headings(screen)]
-    return [[*lasting, *_text(screen)], lasting, always]
+    if text := [*_text(screen)]:
+        return [[*lasting, *text], *([] if _is_pressing(screen) else [lasting, always])]
+    return [lasting, always]
+
+
+def _is_pressing(screen: Screen[Any]) -> bool:
+    """True while the user has to answer or to retry."""
+    return screen.has_class("-failed") or any(each.display for each in screen.query(".question"))
 
 
 def _text(screen: Screen[Any]) -> Iterator[Region]:

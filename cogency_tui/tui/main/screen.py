@@ -311,8 +311,6 @@ class MainScreen(PartialScreen[None]):
             self._display.begin_turn()
         else:
             self._display.end_turn()
-            if self.bridge.retryable and self._display.transcript.unfinished is not None:
-                self._make_room()
             self._features.refresh_files()
             self._features.trust.refresh()
             self._features.profile.refresh()
@@ -321,6 +319,8 @@ class MainScreen(PartialScreen[None]):
         self._features.timeline.refresh()
         self._features.subagents.refresh()
         self._display.show_state()
+        self.set_class(self.has_failed and not working, "-failed")
+        self.call_after_refresh(app_of(self).place_notification)
         self.report_state("working" if working else "idle")
 
     def report_state(self, state: State) -> None:
@@ -343,13 +343,7 @@ class MainScreen(PartialScreen[None]):
             # The request for the title is paid for, too.
             await self._features.cost.remeasure()
 
-    def _make_room(self) -> None:
-        """Remove the notification from a low screen: the user has to answer or to retry."""
-        if self.top.is_active and self.has_class("-low"):
-            app_of(self).clear_notifications()
-
     def on_bridge_asked(self, event: Bridge.Asked) -> None:
-        self._make_room()
         self._features.questions.ask(event)
         self._features.files.follow_files(event.question.paths)
 

@@ -156,25 +156,30 @@ async def test_on_a_small_screen_it_covers_no_text_of_the_conversation(
 
 
 @pytest.mark.parametrize("size", [(80, 24), (60, 16)])
-async def test_on_a_small_screen_a_question_and_an_error_take_its_place(
+async def test_on_a_small_screen_it_waits_for_an_answer_or_a_retry_and_is_not_lost(
     project: Path, size: tuple[int, int]
 ) -> None:
-    agent = ScriptedAgent(project, [asks(EDIT)], [error("Nothing is listening.", "Start it.")])
+    text = respond("\n".join(f"{number}. {'words ' * 20}" for number in range(30)))
+    failure = error("Nothing is listening.", "Start it.")
+    agent = ScriptedAgent(project, [text, asks(EDIT)], [failure], [respond("Back.\n\nAgain.")])
     async with app_over(agent).run_test(size=size, notifications=True) as pilot:
         await opened(pilot)
         pilot.app.notify("old news", timeout=600)
         await until(pilot, lambda: told(pilot))
         await send(pilot, "go")
         await asked(pilot)
-        await until(pilot, lambda: not told(pilot))
+        for line in ("? Edit app.py  +1 −1", "y Yes", "29. words words words words words words words words"):
+            assert line in seen(pilot)
         await answer(pilot, "y")
         await finished(pilot)
+        await until(pilot, lambda: "old news" in seen(pilot))
 
-        pilot.app.notify("old news", timeout=600)
-        await until(pilot, lambda: told(pilot))
         await send(pilot, "again")
         await until(pilot, lambda: "Enter retry" in seen(pilot))
-        await until(pilot, lambda: not told(pilot))
+        assert "Nothing is listening." in seen(pilot)
+        await pilot.press("enter")
+        await finished(pilot)
+        await until(pilot, lambda: "old news" in seen(pilot))
 
 
 @pytest.mark.parametrize(("size", "covered"), [((100, 30), "padding"), ((60, 16), "keys")])
