@@ -20,8 +20,9 @@ from cogency_tui.store.profile_material import LearningState, Lessons
 if TYPE_CHECKING:
     from cogency_tui.store.store import Store
 
-OFFER_AFTER = 3
-"""Turns of a conversation after which a profile is offered, once."""
+OFFER_AFTER = 8
+"""Turns of a conversation after which a profile is offered, once: by then the user knows the program, and has
+had preferences to state."""
 
 OFFER = "Remember your preferences across conversations? /profile on"
 """A single line, since there may be no room for more; the profile's own view explains the rest."""

@@ -25,7 +25,7 @@ class ProfileCommands(FeatureCommands):
         return {"profile": self.profile}
 
     def refresh(self) -> None:
-        """Offer a profile after a turn, if one is due."""
+        """Offer a profile after a turn that has not failed, if one is due and no other turn has begun."""
         self._screen.run_worker(self._offer, group="profile")
 
     async def profile(self, choice: str = "") -> None:
@@ -72,7 +72,7 @@ class ProfileCommands(FeatureCommands):
 
     async def _offer(self) -> None:
         conversation_id = self._bridge.conversation_id
-        if conversation_id is None:
+        if conversation_id is None or self._bridge.working or self._display.transcript.failure is not None:
             return
         profile = self._bridge.agent.profile
         try:

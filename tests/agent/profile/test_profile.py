@@ -10,7 +10,7 @@ import pytest
 
 from cogency_tui.agent.agent import Agent
 from cogency_tui.agent.profile.fact_extraction import LessonError, ask_for_lesson, own_words, read_lesson
-from cogency_tui.agent.profile.profile import by_kind, describe, read_line, source_of
+from cogency_tui.agent.profile.profile import OFFER_AFTER, by_kind, describe, read_line, source_of
 from cogency_tui.config.layers import load_settings
 from cogency_tui.config.schema import Settings, config_path
 from cogency_tui.errors import NetworkError, UsageError
@@ -234,14 +234,14 @@ async def test_the_offline_model_replaces_a_name(tmp_path: Path, project: Path) 
 async def test_it_is_offered_once_after_some_turns(tmp_path: Path, project: Path) -> None:
     async with agent_over(ScriptedProvider(), tmp_path, project, profile="ask") as agent:
         offers: list[bool] = []
-        for _ in range(4):
+        for _ in range(OFFER_AFTER + 1):
             await turn(agent, "x", conversation_id="c")
             offers.append(await agent.profile.offers("c"))
-        assert offers == [False, False, True, False]
+        assert offers == [*[False] * (OFFER_AFTER - 1), True, False]
     async with agent_over(ScriptedProvider(), tmp_path, project, profile="ask") as agent:
         assert not await agent.profile.offers("c")
     async with agent_over(ScriptedProvider(), tmp_path / "other", project, profile="off") as agent:
-        for _ in range(3):
+        for _ in range(OFFER_AFTER):
             await turn(agent, "x", conversation_id="c")
         assert not await agent.profile.offers("c")
 

@@ -8,15 +8,17 @@ from textual.pilot import Pilot
 from textual.widgets import Input
 
 from cogency_tui.agent.agent import Agent
-from cogency_tui.agent.profile.profile import OFFER
+from cogency_tui.agent.profile.profile import OFFER, OFFER_AFTER
 from cogency_tui.config.layers import load_settings
 from cogency_tui.config.schema import Settings, config_path
+from cogency_tui.errors import AuthenticationError
 from cogency_tui.store.profile import Fact
 from cogency_tui.store.profile_material import LearningState
 from cogency_tui.store.prompt_text import Written
 from cogency_tui.tui.kit.dialogs import Choices, Confirmation
 from cogency_tui.tui.profile.model import ProfileData, Shown
 from cogency_tui.tui.profile.screen import ProfileScreen
+from tests.peers.scripted import ScriptedProvider
 from tests.tui.driving import (
     app_over,
     at_work,
@@ -79,7 +81,7 @@ def listed(pilot: Pilot[Any]) -> str:
 async def test_it_is_offered_once_in_the_conversation_and_turned_on(project: Path) -> None:
     agent = agent_in(project)
     async with at_work(agent) as pilot:
-        await talk(pilot, "my name is Ada", "I prefer short answers")
+        await talk(pilot, "my name is Ada", "I prefer short answers", *["list files"] * (OFFER_AFTER - 3))
         assert OFFER not in said(pilot)
         await talk(pilot, "list files")
         await until(pilot, lambda: OFFER in said(pilot))
@@ -92,6 +94,18 @@ async def test_it_is_offered_once_in_the_conversation_and_turned_on(project: Pat
         await until(pilot, lambda: "on, 2 facts" in shown(screen.query_one("#profile-title")))
         assert "From “My name is Ada”, turn 1, by offline/offline-1." in note(pilot)
         assert "2 learned" in note(pilot)
+
+
+async def test_it_is_not_offered_after_a_failed_turn(project: Path) -> None:
+    replies = [*["Yes."] * (OFFER_AFTER - 1), AuthenticationError("The key is wrong.", "Set another.")]
+    provider = ScriptedProvider(*replies, "Again.", resumes=False)
+    agent = Agent(provider, project=project, data=project.parent / "data")
+    async with at_work(agent) as pilot:
+        await talk(pilot, *["go"] * OFFER_AFTER)
+        await until(pilot, lambda: "The key is wrong." in said(pilot))
+        assert OFFER not in said(pilot)
+        await talk(pilot, "and now?")
+        await until(pilot, lambda: OFFER in said(pilot))
 
 
 async def test_a_fact_is_edited_removed_and_given_back(project: Path) -> None:
