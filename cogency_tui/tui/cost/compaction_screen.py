@@ -44,6 +44,8 @@ class CompactionScreen(ListDialog[Part | Summary | None, Row]):
     compactions as they are then. Files in `root` are named relative to it.
     """
 
+    BINDING_GROUP_TITLE = "Summaries"
+
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q", "close", "Close", id="compaction.close"),
         Binding("enter", "open", "Show", id="compaction.open", tooltip="Show in conversation"),
@@ -206,6 +208,8 @@ class CompactionScreen(ListDialog[Part | Summary | None, Row]):
 class CompactDialog(ListDialog[bool, Row]):
     """Shows the `plan` of a summary; returns whether to make it. `pin` pins or unpins a part, and returns the
     plan as it is then. Files in `root` are named relative to it."""
+
+    BINDING_GROUP_TITLE = "Summarize"
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "confirm", "Summarize", id="compact.confirm"),

@@ -190,6 +190,8 @@ def _key_of(row: Row) -> Hashable:
 class WhyScreen(ListDialog[RequestCost | ResultCost | None, Row]):
     """Shows `report`; returns the part that the user wants to see."""
 
+    BINDING_GROUP_TITLE = "Cost by request"
+
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q", "close", "Close", id="why.close"),
         Binding("enter", "open", "Show", id="why.open", tooltip="Show in conversation, or sub-agent"),

@@ -146,7 +146,7 @@ def _group(key: Key) -> str:
 
 
 def _words(owner: type[Any]) -> str:
-    name = owner.__name__.removesuffix("Screen") or owner.__name__
+    name = owner.__name__.lstrip("_").removesuffix("Screen").removesuffix("Dialog")
     return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).capitalize()
 
 

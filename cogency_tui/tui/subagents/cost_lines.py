@@ -18,7 +18,8 @@ _NAMES = NameColumn(14, fixed=True)
 
 _NO_USAGE = "No usage yet."
 _COUNTED_BY = (
-    "Sub-agents count toward /cost and the spending limits, not toward the turn footer and the status line."
+    "Sub-agents count toward /cost, /status and the spending limits; "
+    "the turn footer and the status line leave them out."
 )
 
 

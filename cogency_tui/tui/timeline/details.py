@@ -26,7 +26,7 @@ from cogency_tui.tui.kit.diff import DiffLayout
 from cogency_tui.tui.kit.file_text import language_of
 from cogency_tui.tui.kit.lazy_text_layout import Fixed, LayoutBlock
 from cogency_tui.tui.kit.lines import BLANK, Line, wrap
-from cogency_tui.tui.kit.number_format import dollars, duration, tokens
+from cogency_tui.tui.kit.number_format import dollars, duration, percent, tokens
 from cogency_tui.tui.kit.tab_bar import TabBar
 from cogency_tui.tui.theme_styles import ThemeStyles
 from cogency_tui.tui.timeline.event_view import KINDS, draw_event
@@ -74,7 +74,7 @@ def _costs(spent: UsageUpTo) -> list[Cost]:
 def _draw_step(step: Measure, width: int, styles: ThemeStyles) -> list[Line]:
     about = "~" if step.get("estimated") else ""
     facts = [f"{step.get('mode', '')}", f"↑ {about}{tokens(step.get('input', 0))} tokens"]
-    facts.append(f"↓ {about}{tokens(step.get('output', 0))}")
+    facts.append(f"↓ {about}{tokens(step.get('output', 0))} tokens")
     if step.get("cached"):
         facts.append(f"cached {tokens(step.get('cached', 0))}")
     if written := step.get("cache_written"):
@@ -83,8 +83,9 @@ def _draw_step(step: Measure, width: int, styles: ThemeStyles) -> list[Line]:
         facts.append(dollars(step["cost"]))
     if "ttft" in step:
         facts.append(f"first token in {duration(step['ttft'])}")
-    if step.get("context"):
-        facts.append(f"context {tokens(step.get('context', 0))}")
+    if context := step.get("context"):
+        size = step.get("context_size")
+        facts.append(f"{percent(context / size) if size else tokens(context)} context")
     head = [
         Segment("This step  ", styles("text", attributes="bold")),
         Segment(" · ".join(fact for fact in facts if fact), styles("text")),

@@ -1,5 +1,6 @@
 """The exact messages that the model was sent: a line each, which unfolds to the whole text."""
 
+from collections.abc import Sequence
 from typing import ClassVar
 
 from rich.segment import Segment
@@ -8,11 +9,12 @@ from textual.binding import Binding, BindingType
 
 from cogency_tui.agent.timeline.model import Exchange
 from cogency_tui.protocol.events import Message
+from cogency_tui.providers.token_counting import estimate_tokens
 from cogency_tui.safe_text import one_line, reveal
 from cogency_tui.tui.kit.command_output import OutputLines
 from cogency_tui.tui.kit.lazy_text_layout import Heights, LazyLayout
 from cogency_tui.tui.kit.lines import BLANK, Line, cells, fit, width_of, wrap
-from cogency_tui.tui.kit.number_format import plural
+from cogency_tui.tui.kit.number_format import plural, tokens
 from cogency_tui.tui.timeline.keys import Read
 
 _ROLES = {"system": "branch", "user": "accent", "assistant": "edit"}
@@ -182,9 +184,11 @@ class ExchangeView(Read):
         assert self._exchange is not None
         exchange, styles, width = self._exchange, self.theme_styles, self.text_width
         message, opened = exchange.messages[index], self._is_open(index)
-        known, size = index < exchange.fresh, f"{len(message['content']):,}"
-        how = ("·" if known else "↑") if width < _WORDY else f"{'in the session' if known else 'sent':>15}"
-        right = Segment(f"  {size} {how}", styles("dim", on))
+        known, size = index < exchange.fresh, _tokens([message])
+        wordy = f"{size}{'in the session' if known else 'sent':>16}"
+        right = Segment(
+            f"  {wordy if width >= _WORDY else size if known else f'↑ {size}'}", styles("dim", on)
+        )
         left = [
             Segment("▾ " if opened else "▸ ", styles("dim", on)),
             Segment(f"{message['role']:<10}", styles(_ROLES[message["role"]], on, "bold")),
@@ -205,10 +209,14 @@ def _summarize_message(message: Message, exchange: Exchange) -> str:
     return one_line(content[:_HEAD])
 
 
+def _tokens(messages: Sequence[Message]) -> str:
+    return f"~{tokens(estimate_tokens(message['content'] for message in messages))} tokens"
+
+
 def describe_exchange(exchange: Exchange) -> str:
     """Summarize the exchange in a line."""
     count, fresh = plural(len(exchange.messages), "message"), len(exchange.messages) - exchange.fresh
-    size = sum(len(message["content"]) for message in exchange.messages[exchange.fresh :])
-    facts = [f"{fresh} of {count} sent" if exchange.fresh else count, f"{size:,} characters"]
+    facts = [f"{fresh} of {count} sent" if exchange.fresh else count]
+    facts.append(_tokens(exchange.messages[exchange.fresh :]))
     mode = exchange.asked.request.mode if exchange.asked else ""
     return " · ".join([*facts, *([mode] if mode else [])])

@@ -220,4 +220,6 @@ class TourScreen(MainScreen):
 class _Leaving(Confirmation):
     """Offers to stay as well: Escape must not remove a project."""
 
+    BINDING_GROUP_TITLE = "Quit the tour"
+
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "dismiss(None)", "Stay", id="tour.stay")]

@@ -120,3 +120,10 @@ async def test_problems_are_told_at_the_start_and_slash_keys_lists_ids_and_is_se
         assert app.screen.query_one(FilterField).value == ""
         await pilot.press("escape")
         await until(pilot, lambda: not isinstance(app.screen, HelpScreen))
+
+
+def test_the_head_of_each_group_is_a_name_for_the_user() -> None:
+    heads = [title for title, _rows in key_rows({})]
+    assert len(set(heads)) == len(heads)
+    assert [head for head in heads if not head[0].isupper() or "ialog" in head] == []
+    assert {"Summaries", "Summarize", "Cost by request", "Quit the tour"} <= set(heads)

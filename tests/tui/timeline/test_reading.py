@@ -237,3 +237,13 @@ async def test_o_shows_what_one_stands_at_and_a_command_of_the_palette_is_at_hom
         await timeline.until(lambda: isinstance(timeline.app.screen, SettingsScreen))
         assert not any(isinstance(each, TimelineScreen) for each in timeline.app.screen_stack)
         assert prompt_of(timeline.pilot).text == ""
+
+
+async def test_sizes_are_those_of_the_status_line(agent: Agent) -> None:
+    async with travelling(agent, *QUERIES) as timeline:
+        await timeline.press("2")
+        heads = [line for line in timeline.messages.splitlines() if "system" in line[:20]]
+        assert all("~" in line and " tokens" in line for line in heads)
+        assert "characters" not in timeline.tabs
+        await timeline.press("4")
+        assert "% context" in shown(timeline.screen.query_one("#timeline-costs"))
