@@ -320,7 +320,8 @@ class MainScreen(PartialScreen[None]):
         self._features.subagents.refresh()
         self._display.show_state()
         self.set_class(self.has_failed and not working, "-failed")
-        self.call_after_refresh(app_of(self).place_notification)
+        app: Any = app_of(self)
+        self.call_after_refresh(app.place_notification)
         self.report_state("working" if working else "idle")
 
     def report_state(self, state: State) -> None:

@@ -185,10 +185,9 @@ class ExchangeView(Read):
         exchange, styles, width = self._exchange, self.theme_styles, self.text_width
         message, opened = exchange.messages[index], self._is_open(index)
         known, size = index < exchange.fresh, _tokens([message])
-        wordy = f"{size}{'in the session' if known else 'sent':>16}"
-        right = Segment(
-            f"  {wordy if width >= _WORDY else size if known else f'↑ {size}'}", styles("dim", on)
-        )
+        size = f"{size}{'in the session' if known else 'sent':>16}" if width >= _WORDY else size
+        mark = "" if known or width >= _WORDY else "↑ "
+        right = Segment(f"  {mark}{size}", styles("dim", on))
         left = [
             Segment("▾ " if opened else "▸ ", styles("dim", on)),
             Segment(f"{message['role']:<10}", styles(_ROLES[message["role"]], on, "bold")),
