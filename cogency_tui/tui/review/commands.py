@@ -1,6 +1,6 @@
 """Commands for the review of the conversation: opening, refreshing, and jumps back from it."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any
@@ -13,7 +13,7 @@ from cogency_tui.tui.bridge import Bridge
 from cogency_tui.tui.commands_base import FeatureCommands, Handler
 from cogency_tui.tui.display_protocol import Display
 from cogency_tui.tui.kit.typed_app import app_of
-from cogency_tui.tui.transcript.call_unit import FileChange
+from cogency_tui.tui.transcript.call_unit import CallUnit, FileChange
 from cogency_tui.tui.transcript.units import TurnChanges, UserMessage
 from cogency_tui.tui.undo.outcome import describe_undo, symbol_of
 
@@ -106,8 +106,15 @@ class ReviewCommands(FeatureCommands):
         if shown is not None:
             self._screen.call_after_refresh(partial(shown.work, working))
             self.refresh()
-        elif not (working or is_behind) and (conversation_id := self._bridge.conversation_id) is not None:
-            work = partial(self._count_last_turn, conversation_id, self._display.transcript.turns)
+        elif not (working or is_behind):
+            self._count_ended_turn()
+
+    def _count_ended_turn(self) -> None:
+        conversation_id, ended = self._bridge.conversation_id, self._display.transcript.turns
+        if not any(self._calls_of_last_turn()):
+            self._counted = ended
+        elif conversation_id is not None:
+            work = partial(self._count_last_turn, conversation_id, ended)
             self._screen.run_worker(work, group="review", exclusive=True)
 
     def recount(self) -> None:
@@ -149,10 +156,13 @@ class ReviewCommands(FeatureCommands):
 
     def _may_be_reverted(self) -> bool:
         """Return whether a command of the last turn may have reverted what its other results report."""
+        is_run = any(call.name == "shell" for call in self._calls_of_last_turn())
+        return is_run and bool(self._display.transcript.changes())
+
+    def _calls_of_last_turn(self) -> Iterator[CallUnit]:
         transcript = self._display.transcript
         calls = takewhile(lambda index: index > transcript.turn_start, reversed(transcript.calls))
-        is_run = any(transcript.call(index).name == "shell" for index in calls)
-        return is_run and bool(transcript.changes())
+        return map(transcript.call, calls)
 
     def compare(self) -> None:
         """Compare the agent's files with the disk, where others have changed files."""
