@@ -196,8 +196,9 @@ class TranscriptView(LineView):
         """Add the bar of a message, and on its first line its time, which no copy has."""
         message = self.transcript.units[place.unit]
         time = time_of(message, self._clock()) if isinstance(message, UserMessage) else ""
-        end = self.MARGIN + self.text_width
-        room = self.text_width - width_of(line.segments)
+        # The surface of a message is as wide as the pane, not as its text.
+        room = super().text_width - width_of(line.segments)
+        end = self.MARGIN + super().text_width
         if not place.line and room >= len(time) + 2:
             style = self.theme_styles("dim", "raised")
             shown = Line([Segment(time, style)]).strip(len(time), style)

@@ -348,3 +348,15 @@ async def test_an_edit_and_the_end_of_its_turn_lead_to_the_review() -> None:
         await reader.pilot.click(reader.view, offset=(8, row_of(reader.view, "✎ a.py")))
         await reader.pilot.pause()
         assert len(reader.text.split()) > len(folded)
+
+
+async def test_the_time_of_a_message_is_at_the_end_of_its_surface(project: Path) -> None:
+    agent = ScriptedAgent(project, [respond("Hello.")])
+    async with app_over(agent).run_test(size=(160, 45)) as pilot:
+        await send(pilot, "hello")
+        await finished(pilot)
+        view = conversation_of(pilot)
+        await until(pilot, lambda: "Hello." in shown(view))
+        (row,) = (line for line in shown(view).splitlines() if line.startswith("▌ hello"))
+        assert view.text_width < view.size.width - 20, "the text is narrower than the pane"
+        assert len(row) == view.size.width - view.MARGIN
