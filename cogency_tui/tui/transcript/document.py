@@ -17,7 +17,7 @@ from cogency_tui.tui.kit.lines import BLANK, Line
 from cogency_tui.tui.theme_styles import ThemeStyles
 from cogency_tui.tui.transcript.call_unit import CallUnit
 from cogency_tui.tui.transcript.folding import Folding
-from cogency_tui.tui.transcript.messages_and_notices import is_shortened
+from cogency_tui.tui.transcript.messages_and_notices import FOLDED_ROWS, is_long, is_shortened
 from cogency_tui.tui.transcript.pen import TAIL, Pen
 from cogency_tui.tui.transcript.unit_lines import FOLDED_AWAY, DrawnUnit, draw_run, draw_unit
 from cogency_tui.tui.transcript.units import Notice, Prose, Transcript, Unit, UserMessage, is_own
@@ -260,6 +260,8 @@ class Document:
         unit = self.transcript.units[index]
         if isinstance(unit, Notice):
             return is_shortened(unit, self.width, self.theme_styles)
+        if isinstance(unit, UserMessage):
+            return is_long(unit)
         return isinstance(unit, CallUnit) or (isinstance(unit, Prose) and unit.thinking and not unit.open)
 
     def _extend(self) -> None:
@@ -334,6 +336,8 @@ class Document:
         if self._folding.is_gone(index):
             return 0
         match self.transcript.units[index]:
+            case UserMessage() as message if index not in self.expanded and is_long(message):
+                return FOLDED_ROWS
             case UserMessage(text=text) | Prose(text=text, thinking=False):
                 return 1 + text.count("\n") + len(text) // max(20, self.width)
             case _:

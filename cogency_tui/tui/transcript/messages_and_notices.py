@@ -18,20 +18,44 @@ _NOTICE_LINES = 2
 _WITH_TIME = 48
 """Cells of a message from which its time is beside it in any case."""
 
+_LONG, _FIRST, _ROW = 30, 10, 80
+"""Rows above which a message is folded, those shown of it, and the characters that count as one."""
+
+FOLDED_ROWS = _FIRST + 1
+"""About as many rows has a folded message."""
+
 REVIEW = "review"
 """The key in a style's meta data under which a link to the review has the id of a call."""
 
 
-def draw_user_message(message: UserMessage, pen: Pen) -> list[Line]:
+def draw_user_message(message: UserMessage, pen: Pen, *, expanded: bool) -> list[Line]:
     """Draw the user's message on a surface of its own, and the comments sent with it; a wide one has room for
-    its time at the right."""
-    text = Segment(message.text.expandtabs(4), pen.styles("text", "raised", "bold"))
+    its time at the right. Of a long one, such as a paste, the first lines unless it is `expanded`."""
+    text, rest = message.text, ""
+    if not expanded and is_long(message):
+        text, rest = _beginning(text)
     beside = cells(time_of(message, pen.now)) + 2 if pen.width >= _WITH_TIME else 0
-    lines = wrap([text], pen.width - beside)
+    lines = wrap([Segment(text.expandtabs(4), pen.styles("text", "raised", "bold"))], pen.width - beside)
+    if rest:
+        lines.append(Line([Segment(fit(rest, pen.width), pen.styles("dim", "raised"))]))
     if message.comments:
         comments = fit(_describe_comments(message), pen.width)
         lines.append(Line([Segment(comments, pen.styles("dim", "raised"))]))
     return lines
+
+
+def is_long(message: UserMessage) -> bool:
+    """Return whether a message is folded to its first lines."""
+    return message.text.count("\n") + len(message.text) // _ROW > _LONG
+
+
+def _beginning(text: str) -> tuple[str, str]:
+    """The first lines of a long text, and how much follows."""
+    first = "\n".join(text.split("\n", _FIRST)[:_FIRST])
+    if len(first) > _FIRST * _ROW:
+        first = first[: _FIRST * _ROW]
+    left = text.count("\n", len(first))
+    return first, f"… {left:,} more line{'s' * (left > 1)}" if left else "…"
 
 
 def _describe_comments(message: UserMessage) -> str:

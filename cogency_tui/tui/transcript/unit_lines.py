@@ -117,7 +117,7 @@ def draw_unit(unit: Unit, pen: Pen, *, expanded: bool, within: bool = False) -> 
     """Draw any unit but an answer; `within` if it is a call of an open run."""
     match unit:
         case UserMessage():
-            return Blocks(Fixed(draw_user_message(unit, pen)))
+            return Blocks(Fixed(draw_user_message(unit, pen, expanded=expanded)))
         case Prose():
             return Blocks(Fixed(draw_thought(unit, pen, expanded=expanded)))
         case CallUnit():

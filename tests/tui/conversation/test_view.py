@@ -9,6 +9,7 @@ from textual.selection import Selection
 from cogency_tui.protocol.events import Event
 from cogency_tui.tui.conversation.view import Conversation
 from cogency_tui.tui.kit.lines import Line
+from cogency_tui.tui.transcript.unit_text import text_of
 from tests.tui.driving import app_over, conversation_of, finished, live_line_of, main_of, send, shown, until
 from tests.tui.reading import reading
 from tests.tui.scripted import (
@@ -360,3 +361,27 @@ async def test_the_time_of_a_message_is_at_the_end_of_its_surface(project: Path)
         (row,) = (line for line in shown(view).splitlines() if line.startswith("▌ hello"))
         assert view.text_width < view.size.width - 20, "the text is narrower than the pane"
         assert len(row) == view.size.width - view.MARGIN
+
+
+async def test_a_long_message_is_folded_and_found_in(project: Path) -> None:
+    pasted = "\n".join(f"row {number}" for number in range(5000))
+    agent = ScriptedAgent(project, [user(pasted), respond("Read.")])
+    async with app_over(agent).run_test(size=(100, 30)) as pilot:
+        await send(pilot, "look")
+        await finished(pilot)
+        view = conversation_of(pilot)
+        await until(pilot, lambda: "… 4,990 more lines" in shown(view))
+        assert "row 9" in shown(view)
+        assert "row 10" not in shown(view)
+        assert view.virtual_size.height < 30
+
+        await pilot.press("ctrl+f", *"row 4321")
+        await until(pilot, lambda: "row 4321" in shown(view))
+        await pilot.press("escape")
+        await until(pilot, lambda: "… 4,990 more lines" in shown(view))
+
+        view.focus()
+        await pilot.press("g", "g")
+        view.go_to_unit(next(at for at, unit in enumerate(view.transcript.units) if "row 1" in text_of(unit)))
+        await pilot.press("enter")
+        await until(pilot, lambda: view.virtual_size.height > 5000)

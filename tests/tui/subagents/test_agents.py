@@ -114,7 +114,9 @@ async def test_the_cost_has_each_request_and_the_agents_below(project: Path) -> 
         assert "3 requests" in agents.tabs
         assert "Request 3" in agents.cost
         assert "With sub-agents" not in agents.cost
-        assert "Sub-agents count toward /cost, /status and the spending limits" in " ".join(agents.cost.split())
+        assert "Sub-agents count toward /cost, /status and the spending limits" in " ".join(
+            agents.cost.split()
+        )
         await agents.press("tab", "up", "3")
         family = agents.cost.partition("Requests")[0]
         assert "With sub-agents" in family
