@@ -116,8 +116,8 @@ class Decisions:
         made = await self._carry_out(action, snapshot, chosen, UNDO, trial, for_good=for_good)
         return made, [each.path for each in selections if each not in chosen]
 
-    async def edit(self, target: Target, text: str) -> list[Edit]:
-        """Replace the lines of one hunk with the user's, and mark it as edited."""
+    async def edit(self, target: Target, text: str, seen: str | None = None) -> list[Edit]:
+        """Replace the lines of one hunk, which the user has `seen`, with the user's; mark it as edited."""
         snapshot = await self._source.snapshot()
         selections = await selections_of(self._source, snapshot, target)
         if len(selections) != 1 or len(selections[0].chosen) != 1:
@@ -130,7 +130,7 @@ class Decisions:
 
         def plan(_contents: Contents, blobs: Blobs) -> _Trial:
             undoes = [Undone(*part) for part in outline.parts]
-            made = selection.patcher(blobs).steps([Replaced(outline, text)], undoes)
+            made = selection.patcher(blobs).steps([Replaced(outline, text, seen=seen)], undoes)
             return _Trial(made, dict.fromkeys(outline.parts, "edited"))
 
         trial = await self._source.journal.reading(plan)

@@ -14,14 +14,14 @@ from cogency_tui.agent.edits.prior_contents import Contents
 from cogency_tui.agent.edits.undo_selection import ReversalStep
 from cogency_tui.agent.review.current_decisions import CurrentDecisions
 from cogency_tui.agent.review.hunk_composition import Outlines, content
-from cogency_tui.agent.review.model import LARGEST, Outline
+from cogency_tui.agent.review.model import LARGEST, EditedFile, Outline
 from cogency_tui.errors import UsageError
 from cogency_tui.store.blobs import Blobs
 from cogency_tui.store.edit_records import FileChange, Undone, Version
 from cogency_tui.store.reviews import Part
 from cogency_tui.workspace.protected_names import shown
 from cogency_tui.workspace.text_files import decode
-from cogency_tui.workspace.three_way_merge import hunks, lines, merge, without_hunk
+from cogency_tui.workspace.three_way_merge import Range, hunks, lines, merge, without_hunk
 
 _MOST_TRIED = 64
 """Hunks that are merged one by one if they cannot be merged together."""
@@ -31,11 +31,15 @@ _MARKS = (codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 @dataclass(frozen=True, slots=True)
 class Replaced:
-    """The target state of a hunk: the agent's lines, those before (`reverted`), or a text."""
+    """The target state of a hunk: the agent's lines, those before (`reverted`), or a text.
+
+    `seen` is the text that the user replaced; without it, the hunk's lines are as they were decided.
+    """
 
     outline: Outline
     text: str | None = None
     reverted: bool = False
+    seen: str | None = None
 
 
 class HunkPatcher:
@@ -59,6 +63,7 @@ class HunkPatcher:
         if sides is None:
             raise UsageError(f"{shown(change.path)} cannot be split into lines.")
         self._old, self._new = sides
+        self._mark = next((mark for mark in _MARKS if self._after.startswith(mark)), b"")
 
     def steps(self, targets: Sequence[Replaced], undoes: Sequence[Undone]) -> list[ReversalStep]:
         """The steps to merge so that these hunks reach the target state; none if they already have it.
@@ -103,6 +108,28 @@ class HunkPatcher:
             done = outline.base[1]
         return b"".join((*pieces, *self._old[done:]))
 
+    def as_edited(self) -> EditedFile:
+        """The file as the agent left it, but for the hunks that the user edited."""
+        present: list[bytes] = []
+        ranges: list[Range] = []
+        done = 0
+        for outline in self._outlines.hunks:
+            present += self._new[done : outline.new[0]]
+            own = self._edited_lines(outline)
+            ranges.append((len(present), len(present) + len(own)))
+            present += own
+            done = outline.new[1]
+        return EditedFile([*present, *self._new[done:]], ranges)
+
+    def _edited_lines(self, outline: Outline) -> list[bytes]:
+        text = self._decisions.text(outline)
+        if text is None:
+            return self._new[slice(*outline.new)]
+        # Without its mark, UTF-16 is no text.
+        mark = b"" if outline.new[0] == 0 else self._mark
+        (own,) = lines(mark + self._encoded(text, outline)) or ([],)
+        return [line for line in (b"".join(own[:1]).removeprefix(mark), *own[1:]) if line]
+
     def _merges(self, targets: Sequence[Replaced], present: bytes) -> bool:
         plain = [each for each in targets if not self._is_by_parts(each)]
         wished, base = self._contents(plain)
@@ -132,10 +159,13 @@ class HunkPatcher:
             current = self._current_lines(outline)
             each = chosen.get(outline.id)
             then += [between, current if each is None else self._lines(each)]
-            now += [between, current]
+            now += [between, current if each is None else self._seen(each, current)]
             done = outline.new[1]
         rest = b"".join(self._new[done:])
         return b"".join((*then, rest)), b"".join((*now, rest))
+
+    def _seen(self, each: Replaced, current: bytes) -> bytes:
+        return current if each.seen is None else self._encoded(each.seen, each.outline)
 
     def _current_lines(self, outline: Outline) -> bytes:
         """The current lines of a hunk, as far as they are known; else the agent's."""
@@ -157,9 +187,8 @@ class HunkPatcher:
         if outline.new[1] < len(self._new):
             plain += "\n" if plain and not plain.endswith("\n") else ""
         elif self._new and not self._new[-1].endswith((b"\n", b"\n\0")):
-            plain = plain.removesuffix("\n")
-        mark = next((mark for mark in _MARKS if self._after.startswith(mark)), b"")
-        return (mark if outline.new[0] == 0 else b"") + encoded(plain, self._after, self._path)
+            plain = plain.rstrip("\n")
+        return (self._mark if outline.new[0] == 0 else b"") + encoded(plain, self._after, self._path)
 
     def _is_by_parts(self, target: Replaced) -> bool:
         """Return whether a hunk's edits are reverted one by one: lines of others are between them, or some

@@ -6,7 +6,7 @@ half-open, as in slices.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Literal, NamedTuple
 
@@ -111,7 +111,8 @@ class ChangedLines(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ChangedFile:
-    """A changed file in the list. `hunks` and `states` are parallel, from top to bottom.
+    """A changed file in the list. `hunks` and `states` are parallel, from top to bottom; `texts` are the
+    user's replacements of hunks, by their ids.
 
     A file without hunks (`no_lines`, a mode, a name) has one state for the whole. `size` in bytes before
     and after. `comments` are all on the file. `edits` are the agent's, oldest first. `remaining` is the
@@ -129,6 +130,7 @@ class ChangedFile:
     size: tuple[int, int]
     mode: tuple[int, int]
     remaining: Remaining = ""
+    texts: Mapping[str, str] = field(default_factory=dict[str, str])
 
     @property
     def path(self) -> str:
@@ -242,6 +244,14 @@ class Outcome:
 Fate = Literal["still there", "changed since", "moved", "gone", "unknown"]
 
 
+class EditedFile(NamedTuple):
+    """The lines of a file as the agent left it, but for the hunks that the user edited; `ranges` are those of
+    each hunk."""
+
+    lines: Sequence[bytes]
+    ranges: Sequence[Range]
+
+
 class Rewrite(NamedTuple):
     """Lines of the agent that were changed since: from `first` to `end` in the file as the agent left it.
     `texts` are there instead, from line `line` (from 1) of the current file.
@@ -257,7 +267,8 @@ class Rewrite(NamedTuple):
 class HunkFate:
     """The survival of a hunk: `path` and `line` (from 1) are its current place, or the last one; 0: none.
 
-    `rewrites` are its lines that were changed since, from top to bottom.
+    `rewrites` are its lines that were changed since, and those that the user added to them, from top to
+    bottom.
     """
 
     hunk: str

@@ -29,6 +29,7 @@ from cogency_tui.agent.review.conflicts import Choice
 from cogency_tui.agent.review.current_decisions import counted
 from cogency_tui.agent.review.decisions import Decisions, applied, reverse
 from cogency_tui.agent.review.file_diff import FileDiff, load
+from cogency_tui.agent.review.hunk_transitions import HunkPatcher
 from cogency_tui.agent.review.model import (
     ChangedFile,
     ChangedLines,
@@ -206,11 +207,14 @@ class Review:
         """The survival of each hunk, and its place in the current file. Errors as `diff`."""
         snapshot = await self._source.snapshot()
         history = snapshot.history(key)
-        (file,) = await self._source.files(snapshot, [(key.turn, history)])
+        (outlines,) = await self._source.outlined([history])
         path = path_today(key.path, snapshot.renames, history.edits[-1].id)
 
         def work(contents: Contents, blobs: Blobs) -> list[HunkFate]:
-            return fates_of(history.change, file.hunks, path, contents, blobs)
+            is_edited = any(snapshot.decisions.text(hunk) is not None for hunk in outlines.hunks)
+            patcher = HunkPatcher(history, outlines, snapshot.decisions, path, blobs) if is_edited else None
+            edited = patcher.as_edited() if patcher else None
+            return fates_of(history.change, outlines.hunks, path, contents, blobs, edited)
 
         return await self._source.journal.reading(work)
 
@@ -239,13 +243,15 @@ class Review:
             left = await conflicts.conflicts(self._source, target)
         return Outcome(tuple(made), tuple(left), tuple(held))
 
-    async def edit(self, target: Target, text: str) -> Outcome:
+    async def edit(self, target: Target, text: str, seen: str | None = None) -> Outcome:
         """Replace the lines of one hunk, in any state, with the user's; it counts as edited.
 
-        `text` has newlines; the file's encoding, line endings and final newline stay. Errors as `keep`.
+        The difference between `text` and what the user has `seen` of the hunk is merged into the file: what
+        was not visible stays. Without `seen` it is the hunk as it was decided. `text` has newlines; the
+        file's encoding, line endings and final newline stay. Errors as `keep`.
         """
         async with self._lock:
-            return Outcome(tuple(await self._decisions.edit(target, text)))
+            return Outcome(tuple(await self._decisions.edit(target, text, seen)))
 
     async def comment(self, target: Target, text: str) -> None:
         """Add a comment for the agent about hunks, a file, or a turn (no path); the model receives it with

@@ -270,6 +270,7 @@ def _file(
         no_lines=outlines.no_lines,
         hunks=hunks,
         states=decisions.states(hunks, ids),
+        texts={hunk.id: text for hunk in hunks if (text := decisions.text(hunk)) is not None},
         comments=decisions.comments(hunks, ids),
         edits=history.edits,
         size=(change.before.size, change.after.size),

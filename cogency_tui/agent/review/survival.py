@@ -3,12 +3,12 @@ changes no file.
 """
 
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from cogency_tui.agent.edits.prior_contents import Contents
 from cogency_tui.agent.review.hunk_composition import content, is_readable
-from cogency_tui.agent.review.model import LARGEST, Fate, HunkFate, Outline, Rewrite
+from cogency_tui.agent.review.model import LARGEST, EditedFile, Fate, HunkFate, Outline, Rewrite
 from cogency_tui.errors import WorkspaceError
 from cogency_tui.store.blobs import Blobs
 from cogency_tui.store.edit_records import FileChange, Version
@@ -64,9 +64,10 @@ def fates_of(
     path: str,
     contents: Contents,
     blobs: Blobs,
-    check: Check | None = None,
+    edited: EditedFile | None = None,
 ) -> list[HunkFate]:
-    """The survival of each hunk of a change, in the file that is now at `path`.
+    """The survival of each hunk of a change, in the file that is now at `path`; `edited` is the file with the
+    user's own lines, if there are any.
 
     Raises:
         StoreError: a stored content cannot be read.
@@ -83,12 +84,19 @@ def fates_of(
     if sides is None:
         return [HunkFate(each.id, "changed since", path, 0) for each in outlines]
     old, new, present = sides
-    found = _found(new, present, [(each.new, old[slice(*each.base)]) for each in outlines], check)
+    reference = edited or EditedFile(new, [each.new for each in outlines])
+    befores = [old[slice(*each.base)] for each in outlines]
+    found = _found(reference.lines, present, [*zip(reference.ranges, befores, strict=True)], None)
     texts = _texts(now, path, blobs, len(present))
-    return [
-        HunkFate(each.id, own.fate, path, own.line + 1, _rewrites(own, each.new, texts))
-        for each, own in zip(outlines, found, strict=True)
-    ]
+
+    def fate(outline: Outline, before: Sequence[bytes], own: _Found) -> HunkFate:
+        agents, here = new[slice(*outline.new)], present[slice(*own.at)]
+        state = own.fate if own.fate == "moved" else _compared(here, agents, before)
+        is_rewritten = state in ("changed since", "gone")
+        rewrites = _rewrites(agents, here, outline.new[0], own.line, texts) if is_rewritten else ()
+        return HunkFate(outline.id, state, path, own.line + 1, tuple(rewrites))
+
+    return [fate(*each) for each in zip(outlines, befores, found, strict=True)]
 
 
 def overwritten(
@@ -134,23 +142,24 @@ def remade(
     }
 
 
-def _texts(now: Version, path: str, blobs: Blobs, count: int) -> Sequence[str]:
-    """The current lines as text; none if they cannot be decoded into so many."""
+def _texts(now: Version, path: str, blobs: Blobs, count: int) -> Sequence[str] | None:
+    """The current lines as text; None if they cannot be decoded into so many."""
     try:
         found = lines_of(decode(content(now, blobs), path).plain)
     except WorkspaceError:
-        return ()
-    return found if len(found) == count else ()
+        return None
+    return found if len(found) == count else None
 
 
-def _rewrites(found: "_Found", own: Range, texts: Sequence[str]) -> tuple[Rewrite, ...]:
-    if not texts or found.fate not in ("changed since", "gone"):
-        return ()
-    start, end = own
-    return tuple(
-        Rewrite(max(first, start), min(last, end), line + 1, tuple(texts[line:line_end]))
-        for first, last, line, line_end in found.hits
-    )
+def _rewrites(
+    agents: Sequence[bytes], here: Sequence[bytes], first: int, line: int, texts: Sequence[str] | None
+) -> Iterator[Rewrite]:
+    """The differences between the agent's lines, from `first` on, and those that are now at `line`."""
+    if texts is None:
+        return
+    for start, end, at, at_end in line_differences(agents, here):
+        own = tuple(texts[line + at : line + at_end])
+        yield Rewrite(first + start, first + end, line + at + 1, own)
 
 
 def _content(change: FileChange, now: Version, blobs: Blobs) -> list[Fate]:
@@ -179,11 +188,16 @@ def _lines(versions: Sequence[Version], blobs: Blobs, *more: bytes) -> list[list
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """A hunk's state, its current or last line, and the changes since that touch it."""
+    """A hunk's state, its current lines or their last place, and the changes since that touch it."""
 
     fate: Fate
-    line: int
+    at: Range
     hits: Sequence[Difference] = ()
+
+    @property
+    def line(self) -> int:
+        """The first of its lines."""
+        return self.at[0]
 
     def covers(self, own: Range) -> bool:
         """Return whether the changes since have replaced each of the hunk's lines."""
@@ -213,12 +227,17 @@ def _found(
                 shift = change[3] - change[1]
             index += 1
         if not hits:
-            found.append(_Found("still there", start + shift))
+            found.append(_Found("still there", (start + shift, end + shift)))
             continue
         first = hits[0][2] if hits[0][0] <= start else start + shift
         last = hits[-1][3] + max(0, end - hits[-1][1])
-        fate, line = _judged(new[start:end], before, present, (first, last), changes)
-        found.append(_Found(fate, line, hits))
+        own = new[start:end]
+        place = _place(own, present, changes)
+        if place is None:
+            fate = _compared(present[first:last], own, before)
+            found.append(_Found(fate, (first, last), hits))
+        else:
+            found.append(_Found("moved", (place, place + len(own)), hits))
     return found
 
 
@@ -230,18 +249,11 @@ def _hits(change: Difference, start: int, end: int) -> bool:
     return start < first < end if first == last else first < end and start < last
 
 
-def _judged(
-    own: Sequence[bytes],
-    before: Sequence[bytes],
-    present: Sequence[bytes],
-    at: Range,
-    changes: Sequence[Difference],
-) -> tuple[Fate, int]:
-    place = _place(own, present, changes)
-    if place is not None:
-        return "moved", place
-    here = list(present[slice(*at)])
-    return ("gone" if not here or here == list(before) else "changed since"), at[0]
+def _compared(here: Sequence[bytes], own: Sequence[bytes], before: Sequence[bytes]) -> Fate:
+    """The state of lines of which these are left."""
+    if list(here) == list(own):
+        return "still there"
+    return "gone" if not here or list(here) == list(before) else "changed since"
 
 
 def _place(own: Sequence[bytes], present: Sequence[bytes], changes: Sequence[Difference]) -> int | None:

@@ -184,11 +184,12 @@ class Acting:
         if hunk.id in file.conflicts:
             self._edit_conflict(file, hunk)
             return
-        text = file.text(hunk)
         task = Task(
-            "Edit hunk", _where(hunk), text, "save", path=file.file.path, line=hunk.outline.new[0] + 1
+            "Edit hunk", _where(hunk), file.text(hunk), "save", path=file.file.path, line=file.line(hunk)
         )
-        self._write(task, hunk.id, lambda written: self._deciding.edit(target, _ended(written)))
+        # The lines of a reverted hunk are not in the file.
+        seen = None if hunk.state == "reverted" else task.text
+        self._write(task, hunk.id, lambda written: self._deciding.edit(target, _ended(written), seen))
 
     def comment(self) -> None:
         """Write a comment about the target."""

@@ -82,9 +82,9 @@ class Deciding:
 
         self._do(work)
 
-    def edit(self, target: Target, text: str) -> None:
-        """Replace a hunk by these lines."""
-        self._do(partial(self._review.edit, target, text))
+    def edit(self, target: Target, text: str, seen: str | None) -> None:
+        """Replace a hunk, of which the user has `seen` these lines, by others."""
+        self._do(partial(self._review.edit, target, text, seen))
 
     def comment(self, target: Target, text: str) -> None:
         """Send a comment to the agent."""

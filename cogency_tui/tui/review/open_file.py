@@ -3,13 +3,13 @@
 Construction blocks, and runs off the event loop: a file may have very many lines.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from cogency_tui.agent.edits.reverse import Obstacle
 from cogency_tui.agent.review.conflicts import Choice
 from cogency_tui.agent.review.file_diff import FileDiff
-from cogency_tui.agent.review.model import ChangedFile, Hunk, HunkFate
+from cogency_tui.agent.review.model import ChangedFile, Hunk, HunkFate, Rewrite
 from cogency_tui.tui.kit.code import Pieces
 from cogency_tui.tui.kit.diff_rows import Coloring
 from cogency_tui.tui.review.rewrites import Part, parts_of
@@ -92,6 +92,10 @@ class OpenFile:
             replace(hunk, state=state, comments=tuple(each for each in file.comments if each.hunk == hunk.id))
             for hunk, state in zip(self.hunks, file.states, strict=False)
         )
+        for hunk in hunks:
+            if file.texts.get(hunk.id) != old.texts.get(hunk.id):
+                # It is about other lines; what is drawn of it stays until the next one.
+                self.fates.pop(hunk.id, None)
         self.diff = replace(self.diff, file=file, hunks=hunks)
         return True
 
@@ -103,14 +107,24 @@ class OpenFile:
             self.unfolded = other.unfolded
 
     def text(self, hunk: Hunk) -> str:
-        """The lines of a hunk, each with a newline: the user's if it is edited, else the agent's."""
-        rewrites = self.fates[hunk.id].rewrites if hunk.id in self.fates and hunk.state == "edited" else ()
-        done, end = hunk.outline.new
-        lines: list[str] = []
+        """The lines of a hunk, each with a newline: those in the file, or of a reverted one the agent's."""
+        fate = self.fates.get(hunk.id)
+        if fate is None and (written := self.file.texts.get(hunk.id)) is not None:
+            return written
+        rewrites = fate.rewrites if fate and hunk.state not in ("reverted", "conflict") else ()
+        return "".join(f"{line}\n" for line in self._lines(hunk.outline.new, rewrites))
+
+    def line(self, hunk: Hunk) -> int:
+        """The line of a hunk in the file, from 1, or where the agent left it."""
+        fate = self.fates.get(hunk.id)
+        return (fate.line if fate else 0) or hunk.outline.new[0] + 1
+
+    def _lines(self, own: Range, rewrites: Iterable[Rewrite]) -> Iterator[str]:
+        done, end = own
         for rewrite in rewrites:
-            lines += [*self.diff.new[done : rewrite.first], *rewrite.texts]
+            yield from (*self.diff.new[done : rewrite.first], *rewrite.texts)
             done = rewrite.end
-        return "".join(f"{line}\n" for line in (*lines, *self.diff.new[done:end]))
+        yield from self.diff.new[done:end]
 
     def in_conflict(self) -> list[str]:
         """The ids of the hunks in conflict, or that of the file."""
