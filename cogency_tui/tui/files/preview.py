@@ -1,5 +1,6 @@
 """The read-only preview of a file over the conversation, with syntax colors; Esc closes it."""
 
+import asyncio
 from typing import ClassVar
 
 from rich.segment import Segment
@@ -9,7 +10,7 @@ from textual.message import Message
 
 from cogency_tui.safe_text import one_line
 from cogency_tui.tui.kit.bar import Surface
-from cogency_tui.tui.kit.code import SourceLayout
+from cogency_tui.tui.kit.code import SourceColors, SourceLayout
 from cogency_tui.tui.kit.file_text import Preview
 from cogency_tui.tui.kit.lazy_text_layout import Fixed, LazyLayout
 from cogency_tui.tui.kit.line_view import LineView
@@ -48,11 +49,13 @@ class PreviewLines(LineView):
         self._preview: Preview | None = None
         self._layout: LazyLayout | Fixed = Fixed([])
         self._drawn_for: tuple[object, ...] = ()
+        self._colors: SourceColors | None = None
+        self._is_reading = False
 
     def show(self, preview: Preview) -> None:
         """Show a file; for the same file the scroll position stays."""
         same = self._preview is not None and self._preview.path == preview.path
-        self._preview = preview
+        self._preview, self._colors = preview, None
         self._drawn_for = ()
         self._draw()
         if not same:
@@ -60,7 +63,21 @@ class PreviewLines(LineView):
 
     def line_at(self, y: int) -> Line | None:
         self._draw()
-        return self._layout.line(y) if y < len(self._layout) else None
+        line = self._layout.line(y) if y < len(self._layout) else None
+        if self._colors is not None and self._colors.is_behind and not self._is_reading:
+            self._is_reading = True
+            self.run_worker(self._read_on(self._colors), group="preview-colors", exclusive=True)
+        return line
+
+    async def _read_on(self, colors: SourceColors) -> None:
+        """Read the colors of the lines in view, which are far below the last ones."""
+        try:
+            await asyncio.to_thread(colors.read_on)
+        finally:
+            self._is_reading = False
+        if isinstance(self._layout, SourceLayout):
+            self._layout.recolor()
+        self.refresh()
 
     def on_resize(self) -> None:
         self._draw()
@@ -84,7 +101,8 @@ class PreviewLines(LineView):
         if preview.problem:
             self._layout = Fixed(wrap([Segment(preview.problem, styles("dim"))], width))
         elif preview.lines.total:
-            self._layout = SourceLayout(preview.lines, preview.language, width, styles)
+            self._layout = SourceLayout(preview.lines, preview.language, width, styles, colors=self._colors)
+            self._colors = self._layout.colors
         else:
             self._layout = Fixed([Line([Segment("The file is empty.", styles("dim"))]), BLANK])
         self.resize_column(len(self._layout))

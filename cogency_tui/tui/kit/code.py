@@ -2,12 +2,14 @@
 
 The number of lines is known without coloring any: each is colored when it is rendered. A short block is
 colored as a whole once it is complete; in others each row is colored alone, which changes only tokens that
-span several rows (a docstring).
+span several rows (a docstring). A source is read from its top as far as it is rendered.
 """
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cache, lru_cache
+from functools import cache, cached_property, lru_cache
+from itertools import accumulate
+from threading import Lock
 from typing import Any
 
 from rich.segment import Segment
@@ -20,6 +22,12 @@ from cogency_tui.tui.theme_styles import ThemeStyles
 _WHOLE_LIMIT = 3_000
 ROW_LIMIT = 2_000
 """Characters of a row beyond which it has no colors."""
+
+_AHEAD = 6_000
+"""Characters that are read at once to color a row below them: about what a frame has time for."""
+
+_MOST_READ = 500_000
+"""Characters of a source beyond which each row is colored alone."""
 
 _PIECE = 8_192
 _LINES = 2_000
@@ -58,6 +66,10 @@ _ROLES = {
     "Generic.Deleted": "bad",
     "Generic.Prompt": "keyword",
 }
+
+
+_SPANNING = ("string", "comment")
+"""The roles of what may span rows."""
 
 
 @cache
@@ -106,6 +118,11 @@ def color_line(language: str, text: str) -> Pieces:
 
 
 def _read(lexer: Any, text: str) -> Iterator[list[tuple[str, str]]]:
+    return (row for row, _is_open in _rows_of(lexer, text))
+
+
+def _rows_of(lexer: Any, text: str) -> Iterator[tuple[list[tuple[str, str]], bool]]:
+    """The rows of `text` in pieces; and whether a string or a comment goes on in the next row."""
     tokens: Iterable[tuple[Any, str]] = lexer.get_tokens(text)
     row: list[tuple[str, str]] = []
     for token, value in tokens:
@@ -114,9 +131,87 @@ def _read(lexer: Any, text: str) -> Iterator[list[tuple[str, str]]]:
         if first:
             row.append((first, role))
         for other in others:
-            yield row
+            yield row, role in _SPANNING
             row = [(other, role)] if other else []
-    yield row
+    yield row, False
+
+
+class SourceColors:
+    """The colors of the rows of a source, also those of strings and comments that span several rows.
+
+    They are read from the top down as far as they are needed. Reading far ahead would block for too long: a
+    row far below is colored alone, and `is_behind`, until `read_on`, which blocks, has reached it.
+    """
+
+    def __init__(self, language: str, rows: Sequence[str]) -> None:
+        self.rows = rows
+        self._language = language
+        self._read: list[Pieces] = []
+        self._starts = [0]
+        """The rows at which no string or comment is open."""
+        self._wanted = 0
+        self._lock = Lock()
+
+    @property
+    def is_behind(self) -> bool:
+        """True if a row was colored alone that `read_on` can color."""
+        return self._wanted > len(self._read)
+
+    def pieces(self, index: int) -> Pieces:
+        """The pieces of a row, which together are its text."""
+        if index >= len(self._read):
+            self._want(index)
+        row, read = self.rows[index], self._read[index] if index < len(self._read) else None
+        if read is not None and "".join(text for text, _ in read) == row:
+            return read
+        return color_line(self._language, row) if len(row) <= ROW_LIMIT else [(row, "text")]
+
+    def start_of(self, index: int) -> int:
+        """The last row, down to this one, at which no string or comment is open, as far as that was read."""
+        return self._starts[bisect_right(self._starts, index) - 1] if index < len(self._read) else index
+
+    def read_on(self) -> None:
+        """Read as far as rows were wanted; blocks."""
+        with self._lock:
+            while self.is_behind:
+                self._read_row()
+
+    def read_whole(self) -> None:
+        """Read all rows, as far as they are read at all; blocks."""
+        self._wanted = self._last
+        self.read_on()
+
+    def _want(self, index: int) -> None:
+        if index >= self._last:
+            return
+        self._wanted = max(self._wanted, index + 1)
+        if self._ends[index] - self._ends[len(self._read)] <= _AHEAD and self._lock.acquire(blocking=False):
+            try:
+                while len(self._read) <= index:
+                    self._read_row()
+            finally:
+                self._lock.release()
+
+    def _read_row(self) -> None:
+        row, is_open = next(self._reader, (list[tuple[str, str]](), False))
+        self._read.append(row)
+        if not is_open:
+            self._starts.append(len(self._read))
+
+    @cached_property
+    def _ends(self) -> list[int]:
+        """The number of characters down to the end of each row."""
+        return [*accumulate(len(row) + 1 for row in self.rows)]
+
+    @cached_property
+    def _last(self) -> int:
+        """The number of rows that can be read."""
+        return bisect_right(self._ends, _MOST_READ) if _lexer(self._language) else 0
+
+    @cached_property
+    def _reader(self) -> Iterator[tuple[list[tuple[str, str]], bool]]:
+        rows = (row if len(row) <= ROW_LIMIT else "" for row in self.rows[: self._last])
+        return _rows_of(_lexer(self._language), "\n".join(rows))
 
 
 class CodeLines:
@@ -259,7 +354,8 @@ def padding(name: str, width: int, styles: ThemeStyles, joint: str = "\n") -> Li
 class SourceLayout(LazyLayout):
     """The numbered lines of the source `text`, `width` cells wide; colored row by row when rendered.
 
-    `numbers` are those of its lines, 0 for a remark among them; by default they count from 1.
+    `numbers` are those of its lines, 0 for a remark among them; by default they count from 1. `colors` are
+    those of the source if they are known, as at another width.
     """
 
     HANG = 0
@@ -272,16 +368,33 @@ class SourceLayout(LazyLayout):
         styles: ThemeStyles,
         *,
         numbers: Sequence[int] = (),
+        colors: SourceColors | None = None,
     ) -> None:
         self._language = language
         following = iter(numbers or range(1, text.total + 1))
         self._numbers = [0 if line.continued else next(following) for line in text.lines]
         self._digits = len(str(max(self._numbers, default=1)))
+        self.colors = colors or SourceColors(language, self._source(text))
         super().__init__(text, max(self._digits + 8, width) - self._digits - _FRAME, styles)
+
+    def recolor(self) -> None:
+        """Color the lines again, after more of the source was read."""
+        self._laid.clear()
+
+    def _source(self, text: OutputLines) -> list[str]:
+        """The lines down to the first gap: below it, what is open is not known."""
+        rows: list[str] = []
+        last = 0
+        for number, line in zip(self._numbers, text.lines, strict=True):
+            if number > last + 1:
+                break
+            last = number or last
+            rows.append(line.text if number else "")
+        return rows
 
     def lay(self, index: int, line: TextLine) -> list[Line]:
         styles, number = self.theme_styles, self._numbers[index]
-        code = fold(self._color(number, line), self.width)
+        code = fold(self._color(index, line), self.width)
         fill = styles("text", "raised")
         heads = [str(number or (CONTINUATION if line.continued else "")), *[CONTINUATION] * (len(code) - 1)]
         joints = ["" if line.continued else "\n", *[each.joint for each in code[1:]]]
@@ -299,6 +412,11 @@ class SourceLayout(LazyLayout):
             for head, each, joint in zip(heads, code, joints, strict=True)
         ]
 
-    def _color(self, number: int, line: TextLine) -> list[Segment]:
-        pieces = color_line(self._language, line.text) if number or line.continued else [(line.text, "dim")]
-        return [Segment(text, self.theme_styles(role, "raised")) for text, role in pieces]
+    def _color(self, index: int, line: TextLine) -> list[Segment]:
+        return [Segment(text, self.theme_styles(role, "raised")) for text, role in self._pieces(index, line)]
+
+    def _pieces(self, index: int, line: TextLine) -> Pieces:
+        if self._numbers[index] and index < len(self.colors.rows):
+            return self.colors.pieces(index)
+        is_code = self._numbers[index] or line.continued
+        return color_line(self._language, line.text) if is_code else [(line.text, "dim")]

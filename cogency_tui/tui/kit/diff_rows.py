@@ -11,7 +11,7 @@ from rich.segment import Segment
 from rich.style import Style
 
 from cogency_tui.safe_text import reveal
-from cogency_tui.tui.kit.code import ROW_LIMIT, Pieces, color_line, read_code
+from cogency_tui.tui.kit.code import ROW_LIMIT, Pieces, SourceColors, color_line
 from cogency_tui.tui.kit.lazy_text_layout import MOST_LAID, Heights, Recent
 from cogency_tui.tui.kit.lines import CONTINUATION, Line, Segments, fold, folds, width_of
 from cogency_tui.tui.theme_styles import ThemeStyles
@@ -51,7 +51,7 @@ class Coloring:
         self._firsts = old_first, new_first
         self._whole = whole
         self._language = ""
-        self._sides: list[list[Pieces]] | None = None
+        self._sides: list[SourceColors] | None = None
 
     def read(self) -> None:
         """Read the sides now, if they are short."""
@@ -61,7 +61,9 @@ class Coloring:
         self._language = language_of(self._path)
         self._sides = []
         if self._language and sum(len(line) for side in self._texts for line in side) <= self._whole:
-            self._sides = [[*read_code(self._language, "\n".join(side))] for side in self._texts]
+            self._sides = [SourceColors(self._language, side) for side in self._texts]
+            for side in self._sides:
+                side.read_whole()
 
     def pieces(self, row: Row) -> Pieces:
         """The pieces of a line, which together are its text."""
@@ -70,10 +72,15 @@ class Coloring:
         side, number = (0, row.old) if row.kind == "removed" else (1, row.new)
         if self._sides and number is not None:
             place = number - self._firsts[side]
-            pieces = self._sides[side][place] if 0 <= place < len(self._sides[side]) else ()
-            if "".join(text for text, _ in pieces) == row.text:
-                return pieces
+            if 0 <= place < len(self._texts[side]) and self._texts[side][place] == row.text:
+                return self._sides[side].pieces(place)
         return color_line(self._language, row.text) if len(row.text) <= ROW_LIMIT else [(row.text, "text")]
+
+    def above(self, number: int) -> Sequence[str]:
+        """The new lines above this one, down from where the string or comment begins that is open there."""
+        place = number - self._firsts[1]
+        start = self._sides[1].start_of(place) if self._sides else place
+        return self._texts[1][start:place]
 
 
 class RowSource(Protocol):

@@ -185,7 +185,13 @@ class Acting:
             self._edit_conflict(file, hunk)
             return
         task = Task(
-            "Edit hunk", _where(hunk), file.text(hunk), "save", path=file.file.path, line=file.line(hunk)
+            "Edit hunk",
+            _where(hunk),
+            file.text(hunk),
+            "save",
+            path=file.file.path,
+            line=file.line(hunk),
+            above=file.coloring.above(hunk.outline.new[0] + 1),
         )
         # The lines of a reverted hunk are not in the file.
         seen = None if hunk.state == "reverted" else task.text

@@ -198,7 +198,8 @@ class Layout:
         if self._split:
             before = [Segment(" " * half, styles()), Segment("│", styles("rule"))]
         room = half if self._split else pen.width - width_of(before)
-        drawn = draw_rewrite(rewrite, self.file.file.path, pen.digits, room, styles)
+        path, above = self.file.file.path, self.file.coloring.above(rewrite.first + 1)
+        drawn = draw_rewrite(rewrite, path, above, pen.digits, room, styles)
         return [Line([*before, *line.segments], line.joint, width_of(before) + line.lead) for line in drawn]
 
     def _conflict(self, id: str, index: int) -> Iterator[Section]:

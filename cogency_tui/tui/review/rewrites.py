@@ -7,7 +7,7 @@ from rich.segment import Segment
 
 from cogency_tui.agent.review.model import Rewrite
 from cogency_tui.safe_text import reveal
-from cogency_tui.tui.kit.code import color_line
+from cogency_tui.tui.kit.code import Pieces, SourceColors
 from cogency_tui.tui.kit.file_text import language_of
 from cogency_tui.tui.kit.lines import CONTINUATION, Line, fold, width_of
 from cogency_tui.tui.kit.number_format import plural
@@ -62,13 +62,19 @@ def _row_of(rows: Rows, line: int, start: int) -> int:
     return next(places, len(rows))
 
 
-def draw_rewrite(rewrite: Rewrite, path: str, digits: int, width: int, styles: ThemeStyles) -> list[Line]:
-    """Draw the lines that are in place of the agent's, with their numbers in the current file."""
+def draw_rewrite(
+    rewrite: Rewrite, path: str, above: Sequence[str], digits: int, width: int, styles: ThemeStyles
+) -> list[Line]:
+    """Draw the lines that are in place of the agent's, below those `above`, with their numbers in the current
+    file.
+    """
     room = max(4, width - digits - 3)
     lines: list[Line] = []
-    shown = (text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…" for text in rewrite.texts[:_SHOWN])
-    for number, text in enumerate(shown, rewrite.line):
-        lines += _draw_line(text, str(number).rjust(digits), path, room, styles)
+    shown = [text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…" for text in rewrite.texts[:_SHOWN]]
+    colors = SourceColors(language_of(path), [*above, *(text.expandtabs(_TAB) for text in shown)])
+    for at in range(len(shown)):
+        number = str(rewrite.line + at).rjust(digits)
+        lines += _draw_line(colors.pieces(len(above) + at), number, room, styles)
     if not rewrite.texts:
         lines.append(_draw_note(f"{SIGN} removed", "accent", digits, width, styles))
     if left := len(rewrite.texts) - len(rewrite.texts[:_SHOWN]):
@@ -80,8 +86,7 @@ def _draw_note(text: str, role: str, digits: int, width: int, styles: ThemeStyle
     return Line([Segment(f"{'':{digits}} {text}".ljust(width), styles(role, "raised"))])
 
 
-def _draw_line(text: str, number: str, path: str, room: int, styles: ThemeStyles) -> list[Line]:
-    pieces = color_line(language_of(path), text.expandtabs(_TAB))
+def _draw_line(pieces: Pieces, number: str, room: int, styles: ThemeStyles) -> list[Line]:
     code = [Segment(reveal(piece), styles(role, "raised")) for piece, role in pieces]
     lines: list[Line] = []
     for line in fold(code, room):

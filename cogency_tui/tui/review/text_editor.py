@@ -5,7 +5,7 @@ It is part of the review from the beginning, so that text typed right after the 
 """
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -19,7 +19,7 @@ from textual.widgets import TextArea
 
 from cogency_tui.errors import CogencyError
 from cogency_tui.tui.kit.bar import Bar, end_to_end
-from cogency_tui.tui.kit.code import read_code
+from cogency_tui.tui.kit.code import SourceColors
 from cogency_tui.tui.kit.dialogs import Confirmation
 from cogency_tui.tui.kit.file_text import language_of
 from cogency_tui.tui.kit.keys import act_in_order, draw_key, key_name
@@ -37,7 +37,7 @@ _TITLE = 1
 @dataclass(frozen=True, slots=True)
 class Task:
     """The text to write. A `short` one is sent with Enter, and Ctrl+J breaks its lines; another has line
-    numbers from `line` on, and the colors of code in the file `path`.
+    numbers from `line` on, and the colors of code in the file `path` below the lines `above`.
     """
 
     title: str
@@ -47,6 +47,7 @@ class Task:
     short: bool = False
     path: str = ""
     line: int = 1
+    above: Sequence[str] = ()
 
 
 _NOTHING = Task("", "", "", "")
@@ -101,7 +102,7 @@ class ReviewText(TextArea):
         self.highlight_cursor_line = False
         self._end = close
         self._current = _NOTHING
-        self._code = ""
+        self._colors = SourceColors("", ())
 
     @property
     def rows(self) -> int:
@@ -110,7 +111,7 @@ class ReviewText(TextArea):
 
     def begin(self, task: Task) -> None:
         """Show the text of a task."""
-        self._current, self._code = task, language_of(task.path) if task.path else ""
+        self._current = task
         self.show_line_numbers = not task.short
         self.line_number_start = task.line
         self.indent_type = "tabs" if "\t" in task.text else "spaces"
@@ -118,12 +119,20 @@ class ReviewText(TextArea):
 
     def get_line(self, line_index: int) -> Text:
         line = super().get_line(line_index)
+        if not self._current.path:
+            return line
         styles, at = theme_styles_of(app_of(self).theme), 0
-        rows = [*read_code(self._code, line.plain)] if self._code else []
-        for piece, role in rows[0] if rows else ():
+        for piece, role in self._read_colors().pieces(len(self._current.above) + line_index):
             line.stylize(styles(role, "raised"), at, at + len(piece))
             at += len(piece)
         return line
+
+    def _read_colors(self) -> SourceColors:
+        """The colors of the present text, and of what is above it."""
+        rows = [*self._current.above, *self.document.lines]
+        if self._colors.rows != rows:
+            self._colors = SourceColors(language_of(self._current.path), rows)
+        return self._colors
 
     def get_cursor_line_end_location(self) -> tuple[int, int]:
         if self._current.short:

@@ -9,6 +9,7 @@ from textual.pilot import Pilot
 
 from cogency_tui.tui.files.preview import FilePreview, PreviewLines
 from cogency_tui.tui.kit.filter_line import Chips, FilterLine
+from cogency_tui.tui.theme_styles import theme_styles_of
 from tests.tui.driving import (
     app_over,
     conversation_of,
@@ -200,3 +201,20 @@ async def test_what_goes_from_the_disk_goes_from_the_tree_and_the_selection_stay
         await until(pilot, lambda: "api" not in shown(tree))
         assert tree.node is not None
         assert tree.node.path == "src"
+
+
+async def test_the_end_of_a_long_file_has_its_colors_once_the_lines_above_it_are_read(project: Path) -> None:
+    long = "".join(f'def f_{n}():\n    """Returns\n    from {n}, for it.\n    """\n' for n in range(3_000))
+    (project / "long.py").write_text(long)
+
+    def colors_at_end(pilot: Pilot[Any]) -> set[object]:
+        view = main_of(pilot).query_one(PreviewLines)
+        line = view.line_at(4 * 2_999 + 2)
+        return {each.style for each in line.segments if "from" in each.text} if line else set()
+
+    async with app_over(ScriptedAgent(project)).run_test(size=(120, 30)) as pilot:
+        await begin(pilot)
+        await look_at(pilot, "long.py")
+        string = theme_styles_of(pilot.app.theme)("string", "raised")
+        await pilot.press("end")
+        await until(pilot, lambda: "from 2999" in previewed(pilot) and colors_at_end(pilot) == {string})

@@ -12,6 +12,7 @@ from cogency_tui.agent.review.model import FileKey, Hunk
 from cogency_tui.errors import UsageError
 from cogency_tui.tui.review.background_reader import target_of
 from cogency_tui.tui.review.open_file import OpenFile, read_open
+from cogency_tui.tui.theme_styles import theme_styles_of
 from cogency_tui.workspace.text_files import decode, lines_of
 from tests.agent.journaling import Desk, desk_at
 from tests.tui.driving import shown
@@ -136,3 +137,21 @@ async def test_lines_that_another_program_changed_are_edited_as_they_are(tmp_pat
         assert file.text(hunk) == "agent\nformatted\n"
         await save(desk, "agent\nformatted, and mine\n")
         assert path.read_text() == "agent\nformatted, and mine\ntwo\n"
+
+
+async def test_lines_within_a_string_have_its_color_in_the_text_field_and_below_the_hunk(
+    project: Path,
+) -> None:
+    (project / "size.py").write_text('def size():\n    """Formats.\n\n    Suffixes\n    """\n')
+    agent = working(project, edit("size.py", "    Suffixes\n", "    for powers of 1024\n"), "Done.")
+    async with reviewing(agent) as reviewer:
+        await reviewer.press("e")
+        styles = theme_styles_of(reviewer.app.theme)
+        assert {span.style for span in reviewer.area.get_line(0).spans} == {styles("string", "raised")}
+        await reviewer.press("end", "enter", *'""" + str(1)', "ctrl+s")
+        view = reviewer.view
+        lines = [line for y in range(view.size.height) if (line := view.line_at(y)) is not None]
+        (line,) = [line for line in lines if '~ """ + str(1)' in line.text]
+        found = {segment.text.strip(): segment.style for segment in line.segments}
+        assert found['"""'] == styles("string", "raised")
+        assert found["str"] == styles("builtin", "raised")
