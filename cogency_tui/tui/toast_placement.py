@@ -1,8 +1,9 @@
 """Where a notification is shown: where the style of its screen has it, or moved from there, or in fewer rows.
 
-Invariant: it covers no prompt, no other field with the focus, and no question; and no heading, no status line
-and no selected row of a list, unless there is no other row. On a small screen it covers text, such as that of
-the conversation, only where no row is free of it; while the user has to answer or to retry, none at all.
+Invariant: it covers no prompt, no other field with the focus, and no question; and no heading, no title, no
+keys, no status line, no line of the activity, and no row that the user works with, unless there is no other
+row. On a small screen it covers as few rows of text, such as that of the conversation, as possible; while the
+user has to answer or to retry, none at all.
 """
 
 import re
@@ -16,7 +17,6 @@ from textual.widget import Widget
 from textual.widgets import Input, TextArea
 from textual.widgets._toast import Toast, ToastRack
 
-from cogency_tui.tui.kit.bar import Bar
 from cogency_tui.tui.kit.dialogs import DialogTitle
 from cogency_tui.tui.kit.heading import ScreenHeading
 from cogency_tui.tui.kit.line_view import LineView
@@ -28,7 +28,7 @@ _OUT_OF_SIGHT = -500
 """The offset of notifications in the style sheet."""
 _PROTECTED = "#prompt-box, .question, #dialog-question"
 _STATUS = "#status-bar"
-_LINES = "#live-line, #tour-bar"
+_LINES = "#live-line, #tour-bar, #footer, .pane-title"
 _SMALL = 24
 """Rows of a screen up to which text is avoided: a larger one shows what is below for long enough."""
 _WORDS = re.compile(r"\S+(?: \S+)*")
@@ -94,16 +94,28 @@ def _free_rows(screen: Screen[Any], toast: Region) -> tuple[int, int]:
     """The first row and the number of rows for a toast that would be at this region: the nearest that are
     free, or else as many as there are."""
     blocked = [_rows_of(regions, toast) for regions in _protected(screen)]
-    whole = (_nearest(screen, toast, rows, toast.height) for rows in blocked)
-    cut = (_nearest(screen, toast, rows, few) for rows in blocked for few in range(toast.height - 1, 0, -1))
-    return next((found for found in (*whole, *cut) if found), (0, 0))
+    text = _rows_of(_text(screen), toast)
+    found = (
+        _nearest(screen, toast, rows, text, few)
+        for heights in ((toast.height,), range(toast.height - 1, 0, -1))
+        for rows in blocked
+        for few in heights
+    )
+    return next((each for each in found if each), (0, 0))
 
 
-def _nearest(screen: Screen[Any], toast: Region, blocked: Set[int], rows: int) -> tuple[int, int] | None:
-    """The nearest of so many rows that are not blocked, and their number; None if there are not as many."""
+def _nearest(
+    screen: Screen[Any], toast: Region, blocked: Set[int], text: Set[int], rows: int
+) -> tuple[int, int] | None:
+    """The nearest of so many rows that are not blocked, with the least text, and their number; None if there
+    are not as many."""
     starts = range(screen.size.height - rows + 1)
     free = [y for y in starts if blocked.isdisjoint(range(y, y + rows))]
-    return (min(free, key=lambda y: abs(y - toast.y)), rows) if free else None
+
+    def cost(y: int) -> tuple[int, int]:
+        return len(text.intersection(range(y, y + rows))), abs(y - toast.y)
+
+    return (min(free, key=cost), rows) if free else None
 
 
 def _rows_of(regions: Iterable[Region], toast: Region) -> set[int]:
@@ -115,15 +127,12 @@ def _rows_of(regions: Iterable[Region], toast: Region) -> set[int]:
 def _protected(screen: Screen[Any]) -> list[list[Region]]:
     """The regions that a notification avoids, the most first; the last are not covered in any case."""
     always = [widget.region for widget in screen.query(_PROTECTED) if widget.display]
-    lasting = [widget.region for widget in screen.query(_STATUS)]
     if isinstance(screen.focused, Input | TextArea):
         always.append(screen.focused.region)
-        # The keys of the field.
-        lasting += [widget.region for widget in screen.query("#footer")]
-    lasting += [*always, *_selected_rows(screen), *_headings(screen)]
-    if text := [*_text(screen)]:
-        return [[*lasting, *text], *([] if _is_pressing(screen) else [lasting, always])]
-    return [lasting, always]
+    lasting = [widget.region for widget in screen.query(_STATUS)]
+    lasting += [*always, *_selected_rows(screen), *_attended(screen), *_headings(screen)]
+    text = [*_text(screen)] if _is_pressing(screen) else []
+    return [[*lasting, *text]] if text else [lasting, always]
 
 
 def _is_pressing(screen: Screen[Any]) -> bool:
@@ -134,8 +143,13 @@ def _is_pressing(screen: Screen[Any]) -> bool:
 def _text(screen: Screen[Any]) -> Iterator[Region]:
     """The words of all text on a small screen."""
     if screen.size.height <= _SMALL:
-        for each in (*screen.query(LineView), *screen.query(_LINES)):
+        for each in screen.query(LineView):
             yield from _words(each)
+
+
+def _attended(screen: Screen[Any]) -> Iterator[Region]:
+    """The rows of text that the user works with."""
+    return (each.attended for each in screen.query(LineView))
 
 
 def _selected_rows(screen: Screen[Any]) -> Iterator[Region]:
@@ -146,8 +160,8 @@ def _selected_rows(screen: Screen[Any]) -> Iterator[Region]:
 
 
 def _headings(screen: Screen[Any]) -> Iterator[Region]:
-    """The words of the headings; between them and beside them there is room."""
-    headings: list[Bar] = [*screen.query(ScreenHeading), *screen.query(DialogTitle)]
+    """The words of headings, titles and keys; between them and beside them there is room."""
+    headings: list[Widget] = [*screen.query(ScreenHeading), *screen.query(DialogTitle), *screen.query(_LINES)]
     return (words for each in headings for words in _words(each))
 
 

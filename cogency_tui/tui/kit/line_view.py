@@ -95,6 +95,11 @@ class LineView(ScrollView, can_focus=True):
         """The number of visible lines."""
         return self.size.height
 
+    @property
+    def attended(self) -> Region:
+        """The rows of the screen that the user works with, which nothing covers."""
+        return Region()
+
     def line_at(self, y: int) -> Line | None:
         """Line `y`, or None past the end."""
         raise NotImplementedError

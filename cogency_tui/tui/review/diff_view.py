@@ -10,6 +10,7 @@ from rich.segment import Segment
 from rich.style import Style
 from textual import events
 from textual.binding import Binding, BindingType
+from textual.geometry import Region
 from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
@@ -92,6 +93,18 @@ class DiffView(LineView):
         """The line at the cursor in the file after the change, from 1."""
         found = self._layout.locate(self._cursor) if self._layout else None
         return max(1, found[0].number(found[1])) if found else 1
+
+    @property
+    def attended(self) -> Region:
+        """The rows of the hunk at the cursor; of a long one, the row of the cursor."""
+        place, top = self.place, self.scroll_offset.y
+        if self._layout is None or place is None:
+            return Region()
+        first, end = self._layout.hunk_span(place)
+        if end - first > self.page // 2:
+            first, end = self._cursor, self._cursor + 1
+        view = self.content_region
+        return Region(view.x, view.y + first - top, view.width, end - first).intersection(view)
 
     @property
     def is_split(self) -> bool:

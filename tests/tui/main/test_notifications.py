@@ -32,7 +32,7 @@ from tests.tui.driving import (
 from tests.tui.main.test_screen import past
 from tests.tui.questions.test_question_lines import DIFF, EDIT, asks
 from tests.tui.review.stage import reviewing, working, write
-from tests.tui.scripted import ScriptedAgent, error, respond
+from tests.tui.scripted import ScriptedAgent, error, paused, respond
 
 
 def place_of(pilot: Pilot[Any]) -> Region:
@@ -182,19 +182,37 @@ async def test_on_a_small_screen_it_waits_for_an_answer_or_a_retry_and_is_not_lo
         await until(pilot, lambda: "old news" in seen(pilot))
 
 
-@pytest.mark.parametrize(("size", "covered"), [((100, 30), "padding"), ((60, 16), "keys")])
-async def test_in_the_review_it_covers_only_padding_or_the_keys(
-    project: Path, size: tuple[int, int], covered: str
+@pytest.mark.parametrize("size", [(100, 30), (80, 24), (60, 16)])
+@pytest.mark.parametrize("lines", [1, 30])
+async def test_in_the_review_it_covers_no_keys_no_title_and_no_line_just_changed(
+    project: Path, size: tuple[int, int], lines: int
 ) -> None:
-    agent = working(project, write("new.py", "x = 1\n"), "done")
+    agent = working(project, write("new.py", "x = 1\n" * lines), "done")
     async with reviewing(agent, size=size) as reviewer:
-        await reviewer.press("y", "u")
+        await reviewer.press(*(["enter"] if size[0] < 80 else []), "y", "u")
         await until(reviewer.pilot, lambda: told(reviewer.pilot) == "Unmarked (U redo)")
         await reviewer.pilot.pause()
-        keys = reviewer.screen.query_one("#footer").region
-        place = place_of(reviewer.pilot)
-        assert place.y == (keys.y if covered == "keys" else keys.y - 1)
-        assert place.y >= reviewer.view.region.bottom
+        for text in ("short", "three " * 20):
+            reviewer.app.notify(text, timeout=600)
+            await until(reviewer.pilot, lambda text=text: rows_with(reviewer.pilot, text.split()[0]))
+            await reviewer.pilot.pause()
+            place = place_of(reviewer.pilot)
+            assert reviewer.screen.query_one("#footer").region.y >= place.bottom
+            assert not reviewer.title.region or not place.overlaps(reviewer.title.region)
+            assert not place.overlaps(reviewer.view.attended)
+            assert reviewer.view.attended
+
+
+async def test_on_a_small_screen_it_does_not_cover_the_line_of_the_activity(project: Path) -> None:
+    agent = ScriptedAgent(project, [respond("words " * 90), paused])
+    async with app_over(agent).run_test(size=(60, 16), notifications=True) as pilot:
+        await opened(pilot)
+        await send(pilot, "go")
+        await until(pilot, lambda: "Esc to interrupt" in seen(pilot))
+        pilot.app.notify("three " * 16, timeout=600)
+        await until(pilot, lambda: rows_with(pilot, "three"))
+        await pilot.pause()
+        assert "Esc to interrupt" in seen(pilot)
 
 
 async def test_each_mode_is_explained_each_time_in_the_same_place(project: Path) -> None:
