@@ -7,7 +7,7 @@ user has to answer or to retry, none at all.
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Set
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from textual.css.query import NoMatches
@@ -105,7 +105,7 @@ def _free_rows(screen: Screen[Any], toast: Region) -> tuple[int, int]:
 
 
 def _nearest(
-    screen: Screen[Any], toast: Region, blocked: Set[int], text: Set[int], rows: int
+    screen: Screen[Any], toast: Region, blocked: set[int], text: set[int], rows: int
 ) -> tuple[int, int] | None:
     """The nearest of so many rows that are not blocked, with the least text, and their number; None if there
     are not as many."""
