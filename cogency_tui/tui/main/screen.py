@@ -326,6 +326,7 @@ class MainScreen(PartialScreen[None]):
 
     def report_state(self, state: State) -> None:
         before, self.state = self.state, state
+        self._features.review.report_state(state)
         self.post_message(self.StateChanged(self, before))
 
     def on_bridge_progressed(self, event: Bridge.Progressed) -> None:

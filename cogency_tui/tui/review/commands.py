@@ -13,6 +13,7 @@ from cogency_tui.tui.bridge import Bridge
 from cogency_tui.tui.commands_base import FeatureCommands, Handler
 from cogency_tui.tui.display_protocol import Display
 from cogency_tui.tui.kit.typed_app import app_of
+from cogency_tui.tui.terminal.title_and_notifications import State
 from cogency_tui.tui.transcript.call_unit import CallUnit, FileChange
 from cogency_tui.tui.transcript.units import TurnChanges, UserMessage
 from cogency_tui.tui.undo.outcome import describe_undo, symbol_of
@@ -37,6 +38,7 @@ class ReviewCommands(FeatureCommands):
         self._changed = changed
         self._reviews: dict[str, Review] = {}
         self._shown: ReviewScreen | None = None
+        self._state: State = "idle"
         self._uncounted = False
         self._counted = 0
         """The turns whose changes are counted."""
@@ -58,7 +60,14 @@ class ReviewCommands(FeatureCommands):
         review = self._review_of(conversation_id)
         self._shown = ReviewScreen(review, self._bridge.agent.project, title, call)
         app_of(self._screen).push_screen(self._shown, self._closed)
+        self.report_state(self._state)
         self.work()
+
+    def report_state(self, state: State) -> None:
+        """Show in an open review whether the agent works, or waits for the user."""
+        self._state = state
+        if self._shown is not None:
+            self._screen.call_after_refresh(partial(self._shown.report_state, state))
 
     def refresh(self) -> None:
         """Refresh an open review."""
@@ -104,7 +113,6 @@ class ReviewCommands(FeatureCommands):
         if not working and is_behind:
             self.recount()
         if shown is not None:
-            self._screen.call_after_refresh(partial(shown.work, working))
             self.refresh()
         elif not (working or is_behind):
             self._count_ended_turn()

@@ -26,6 +26,7 @@ from cogency_tui.tui.review.hunk_states import (
     state_mark,
 )
 from cogency_tui.tui.review.open_file import OpenFile
+from cogency_tui.tui.terminal.title_and_notifications import State
 from cogency_tui.tui.theme_styles import ThemeStyles
 
 _SHOWN = 60
@@ -193,27 +194,31 @@ _ROOM = 34
 """Cells for the path of a file and its change before any other text."""
 
 
+_REMARKS: Mapping[State, str] = {"working": "the agent is working", "waiting": "waiting for your answer"}
+
+
 class ReviewHeader(ScreenHeading):
-    """Counts by state, each with its glyph and word; `working` means that the agent is working."""
+    """Counts by state, each with its glyph and word; and whether the agent works, or waits for the user."""
 
     def __init__(self, title: str, *, id: str | None = None) -> None:
         super().__init__("Review", title, id=id)
         self._counts: Mapping[HunkState, int] = {}
-        self._working = False
+        self._state: State = "idle"
 
     def count(self, overview: Overview) -> None:
         """Show other counts."""
         self._counts = overview.counts
         self.refresh()
 
-    def work(self, working: bool) -> None:
-        """Show whether the agent works."""
-        if working != self._working:
-            self._working = working
+    def report_state(self, state: State) -> None:
+        """Show another state of the agent."""
+        if state != self._state:
+            self._state = state
             self.refresh()
 
     def remarks(self) -> Sequence[str]:
-        return ("the agent is working",) if self._working else ()
+        remark = _REMARKS.get(self._state)
+        return (remark,) if remark else ()
 
     def facts(self, room: int) -> list[Part]:
         found = self._counted(words=True)

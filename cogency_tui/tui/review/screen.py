@@ -31,6 +31,7 @@ from cogency_tui.tui.review.keys import NARROW_HINTS, REVIEW_HINTS, REVIEW_KEYS
 from cogency_tui.tui.review.open_file import WHOLE_FILE
 from cogency_tui.tui.review.text_editor import ReviewText, Task, TextEditor
 from cogency_tui.tui.review.widget_updates import Showing, Widgets
+from cogency_tui.tui.terminal.title_and_notifications import State
 
 BOTH_FIT = 80
 """Cells from which list and diff are side by side."""
@@ -133,9 +134,9 @@ class ReviewScreen(AnsweringScreen[Jump | ReviewCommand | None]):
         """Refresh the screen, after a possible change."""
         self._showing.reading.refresh()
 
-    def work(self, working: bool) -> None:
-        """Show whether the agent works."""
-        self._widgets.header.work(working)
+    def report_state(self, state: State) -> None:
+        """Show whether the agent works, or waits for the user."""
+        self._widgets.header.report_state(state)
 
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
         in_diff = event.widget is self._view or isinstance(event.widget, ReviewText)

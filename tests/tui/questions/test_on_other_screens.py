@@ -9,6 +9,7 @@ from cogency_tui.config.schema import Settings
 from cogency_tui.tui.kit.footer import Footer
 from cogency_tui.tui.questions.panel import QuestionPanel
 from cogency_tui.tui.recall.screen import RecallScreen
+from cogency_tui.tui.review.diff_annotations import ReviewHeader
 from cogency_tui.tui.review.screen import ReviewScreen
 from cogency_tui.tui.timeline.screen import TimelineScreen
 from tests.peers.scripted import ScriptedProvider
@@ -58,3 +59,23 @@ async def test_each_screen_has_its_keys_until_the_question_is_entered(
         await answer(pilot, "y")
         await until(pilot, lambda: (project / "new.py").exists())
         await until(pilot, lambda: not main_of(pilot).query(QuestionPanel))
+
+
+async def test_the_heading_of_the_review_says_that_the_agent_waits(project: Path) -> None:
+    provider = ScriptedProvider(write("new.py", "x = 1\n"), "and<<hang>>", size=10_000)
+    agent = Agent(
+        provider, project=project, data=project.parent / "data", permissions="ask", settings=Settings()
+    )
+    async with at_work(agent, (120, 30)) as pilot:
+        await send(pilot, "write it")
+        await asked(pilot)
+        await pilot.press("f5")
+        await until(pilot, lambda: isinstance(pilot.app.screen, ReviewScreen) and question_of(pilot))
+        header = pilot.app.screen.query_one(ReviewHeader)
+        await until(pilot, lambda: "waiting for your answer" in shown(header))
+        assert "the agent is working" not in shown(header)
+        await pilot.press("f6")
+        await until(pilot, lambda: "y Yes" in seen(pilot))
+        await answer(pilot, "y")
+        await until(pilot, lambda: "the agent is working" in shown(header))
+        assert "waiting for your answer" not in shown(header)
