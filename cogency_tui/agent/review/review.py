@@ -27,6 +27,7 @@ from cogency_tui.agent.edits.undo_selection import undo_records
 from cogency_tui.agent.review import conflicts
 from cogency_tui.agent.review.conflicts import Choice
 from cogency_tui.agent.review.current_decisions import counted
+from cogency_tui.agent.review.decision_target import selections_of
 from cogency_tui.agent.review.decisions import Decisions, applied, reverse
 from cogency_tui.agent.review.file_diff import FileDiff, load
 from cogency_tui.agent.review.hunk_transitions import HunkPatcher
@@ -242,6 +243,19 @@ class Review:
             made, held = await self._decisions.revert(target, for_good=for_good)
             left = await conflicts.conflicts(self._source, target)
         return Outcome(tuple(made), tuple(left), tuple(held))
+
+    async def edited(self, target: Target) -> list[str]:
+        """The paths of a target's files in which it includes lines that the user edited.
+
+        Raises:
+            UsageError: there is no such change or hunk.
+        """
+        snapshot = await self._source.snapshot()
+        return [
+            selection.path
+            for selection in await selections_of(self._source, snapshot, target)
+            if any(snapshot.decisions.hunk(each) == "edited" for each in selection.chosen)
+        ]
 
     async def edit(self, target: Target, text: str, seen: str | None = None) -> Outcome:
         """Replace the lines of one hunk, in any state, with the user's; it counts as edited.

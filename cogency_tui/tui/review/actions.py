@@ -18,7 +18,6 @@ from cogency_tui.tui.review.background_decisions import Deciding
 from cogency_tui.tui.review.background_reader import target_of
 from cogency_tui.tui.review.diff_view import DiffView
 from cogency_tui.tui.review.file_list import FileList
-from cogency_tui.tui.review.file_rows import FileRow
 from cogency_tui.tui.review.open_file import WHOLE_FILE, OpenFile
 from cogency_tui.tui.review.text_editor import Task
 from cogency_tui.tui.terminal.external_editor import at_line
@@ -151,23 +150,18 @@ class Acting:
     def revert(self) -> None:
         """Revert the target."""
         if target := self._target():
-            self._revert(target, report=not target.hunks)
+            self._deciding.revert(target)
             self._go_on(target)
 
     def revert_file(self) -> None:
         """Revert all changes of the turn to the file."""
         if file := self._files.file:
-            self._revert(target_of(file.key))
+            self._deciding.revert(target_of(file.key))
 
     def revert_turn(self) -> None:
         """Revert all changes of the turn."""
         if file := self._files.file:
-            self._revert(Target(file.key.turn))
-
-    def _revert(self, target: Target, *, report: bool = True) -> None:
-        """Revert a target; that the user's own lines go with it is reported in any case."""
-        edited = any(_is_edited(row.file, target) for row in self._files.rows if isinstance(row, FileRow))
-        self._deciding.revert(target, report=report or edited, edited=edited)
+            self._deciding.revert(Target(file.key.turn))
 
     def undo(self) -> None:
         """Undo the last decision."""
@@ -326,14 +320,6 @@ class Acting:
 
     def _warn(self, text: str) -> None:
         self._screen.notify(text, severity="warning", markup=False)
-
-
-def _is_edited(file: ChangedFile, target: Target) -> bool:
-    """Return whether the user has edited hunks of the target in a file."""
-    if file.key.turn != target.turn or target.path not in ("", file.path):
-        return False
-    pairs = zip(file.hunks, file.states, strict=False)
-    return any(state == "edited" and (not target.hunks or hunk.id in target.hunks) for hunk, state in pairs)
 
 
 def _unsettled(choices: Sequence[Choice | None]) -> int | None:

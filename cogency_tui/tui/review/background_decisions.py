@@ -35,6 +35,9 @@ _REDONE: dict[ActionKind, str] = {
     "resolve": "Conflict resolved again",
 }
 
+_NAMED = 3
+"""Files that are named in a message."""
+
 Work = Callable[[], Awaitable[Outcome | None]]
 
 
@@ -61,21 +64,24 @@ class Deciding:
 
         self._do(work)
 
-    def revert(self, target: Target, *, report: bool = False, edited: bool = False) -> None:
-        """Revert the target; if it exceeds what is visible, `report` reports how much was reverted. `edited`:
-        the user's own lines are among it."""
+    def revert(self, target: Target) -> None:
+        """Revert the target. If it exceeds what is visible, report how much was reverted, and ask before that
+        includes the user's own lines.
+        """
 
         async def work() -> Outcome | None:
+            edited = await self._review.edited(target)
+            if edited and not target.hunks and not await self._agrees(_describe_edited(edited)):
+                return None
             try:
                 outcome = await self._review.revert(target)
             except LossError as exc:
-                question = Confirmation(f"{exc} Revert anyway?")
-                if not await app_of(self._screen).push_screen_wait(question):
+                if not await self._agrees(f"{exc} Revert anyway?"):
                     return None
                 outcome = await self._review.revert(target, for_good=True)
             if outcome.conflicts:
                 self._warn(_describe_conflicts(outcome))
-            elif report:
+            elif edited or not target.hunks:
                 also = ", including your edits" if edited else ""
                 self._report(f"{_with_files('Reverted', outcome)}{also} (u undo)")
             return outcome
@@ -137,7 +143,10 @@ class Deciding:
             self._after(outcome or Outcome(), follow)
 
     async def _confirm(self, question: str) -> bool:
-        return bool(await app_of(self._screen).push_screen_wait(Confirmation(f"{question} Continue?")))
+        return await self._agrees(f"{question} Continue?")
+
+    async def _agrees(self, question: str) -> bool:
+        return bool(await app_of(self._screen).push_screen_wait(Confirmation(question)))
 
     def _report(self, text: str) -> None:
         # Its keys work only in the review.
@@ -148,10 +157,17 @@ class Deciding:
         app_of(self._screen).notify(text, severity="warning", markup=False)
 
 
+def _describe_edited(paths: Sequence[str]) -> str:
+    """The question before the user's own lines in these files are reverted."""
+    more = len(paths) - _NAMED
+    names = ", ".join(map(one_line, paths[:_NAMED])) + (f" and {more} more" if more > 0 else "")
+    return f"This also reverts your own edits in {names}. Revert anyway?"
+
+
 def _describe_conflicts(outcome: Outcome) -> str:
     """The files that were not reverted."""
-    paths = ", ".join(one_line(each.path) for each in outcome.conflicts[:3])
-    held = ", ".join(map(one_line, outcome.held[:3]))
+    paths = ", ".join(one_line(each.path) for each in outcome.conflicts[:_NAMED])
+    held = ", ".join(map(one_line, outcome.held[:_NAMED]))
     left = f" Also not reverted, because content was moved between them: {held}." if held else ""
     if all(each.merged for each in outcome.conflicts):
         return f"Conflict: the same lines were edited since in {paths}. Resolve at ≠.{left}"

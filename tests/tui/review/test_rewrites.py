@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.tui.driving import shown, told
+from cogency_tui.tui.kit.dialogs import Confirmation
+from tests.tui.driving import seen, shown, told
 from tests.tui.review.stage import LINES, Reviewer, edit, reviewing, shell, working, write_text
 
 
@@ -67,6 +68,27 @@ async def test_a_revert_says_that_the_users_lines_go_with_it(project: Path) -> N
         assert (project / "notes.py").read_text().count("mine") == 0
         await reviewer.press("u")
         assert "line_5 = 'mine'" in (project / "notes.py").read_text()
+
+
+@pytest.mark.parametrize("key", ["T", "N"])
+async def test_a_revert_of_more_than_is_visible_asks_before_the_users_lines_go_with_it(
+    project: Path, key: str
+) -> None:
+    async with reviewing(agent_of_two(project), size=(120, 50)) as reviewer:
+        path = project / "notes.py"
+        await reviewer.press("e")
+        await write_text(reviewer, "line_5 = 'mine'\n", "ctrl+s")
+        for keys in (["enter", "n"], ["y"]):
+            await reviewer.pilot.press(key)
+            await reviewer.until(lambda: isinstance(reviewer.app.screen, Confirmation))
+            await reviewer.until(lambda: "your own edits in notes.py" in seen(reviewer.pilot))
+            assert "mine" in path.read_text()
+            await reviewer.pilot.press(*keys)
+            await reviewer.until(lambda: reviewer.is_open)
+        await reviewer.until(lambda: path.read_text() == LINES)
+        await reviewer.settled()
+        await reviewer.press("u")
+        assert "line_5 = 'mine'" in path.read_text()
 
 
 @pytest.mark.parametrize("width", [120, 80])
