@@ -212,9 +212,9 @@ class Review:
         path = path_today(key.path, snapshot.renames, history.edits[-1].id)
 
         def work(contents: Contents, blobs: Blobs) -> list[HunkFate]:
-            is_edited = any(snapshot.decisions.text(hunk) is not None for hunk in outlines.hunks)
-            patcher = HunkPatcher(history, outlines, snapshot.decisions, path, blobs) if is_edited else None
-            edited = patcher.as_edited() if patcher else None
+            edited = None
+            if any(snapshot.decisions.text(hunk) is not None for hunk in outlines.hunks):
+                edited = HunkPatcher(history, outlines, snapshot.decisions, path, blobs).as_edited()
             return fates_of(history.change, outlines.hunks, path, contents, blobs, edited)
 
         return await self._source.journal.reading(work)
@@ -251,11 +251,9 @@ class Review:
             UsageError: there is no such change or hunk.
         """
         snapshot = await self._source.snapshot()
-        return [
-            selection.path
-            for selection in await selections_of(self._source, snapshot, target)
-            if any(snapshot.decisions.hunk(each) == "edited" for each in selection.chosen)
-        ]
+        selections = await selections_of(self._source, snapshot, target)
+        part = snapshot.decisions.part
+        return [each.path for each in selections if any(part(own) == "edited" for own in each.parts)]
 
     async def edit(self, target: Target, text: str, seen: str | None = None) -> Outcome:
         """Replace the lines of one hunk, in any state, with the user's; it counts as edited.
