@@ -10,9 +10,9 @@ import tempfile
 from pathlib import Path
 
 from cogency_tui.config.schema import config_path
-from cogency_tui.temporary_files import make_directory, prefix
+from cogency_tui.temporary_files import prefix
 from cogency_tui.tui.app import run
-from cogency_tui.tui.tour.screen import FILES, TourScreen
+from cogency_tui.tui.tour.screen import FILES, PROJECT, TourScreen
 
 
 def run_tour(*, mouse: bool, animation: bool) -> tuple[int, Path | None]:
@@ -31,19 +31,22 @@ def run_tour(*, mouse: bool, animation: bool) -> tuple[int, Path | None]:
         screens.append(TourScreen(*args, **options))  # pyright: ignore[reportArgumentType]
         return screens[-1]
 
-    with tempfile.TemporaryDirectory(prefix=prefix("tourdata")) as data:
-        _move_into(Path(data))
-        project = make_directory("tour").resolve()
-        try:
-            for name, text in FILES.items():
-                (project / name).write_text(text, "utf-8")
-            agent = Agent("offline", permissions="ask", project=project)
-            status = run(agent, mouse=mouse, animation=animation, screen=screen)
-        finally:
-            scratch = any(each.keeps_project for each in screens)
-            if not scratch:
-                shutil.rmtree(project, ignore_errors=True)
-    return status, project if scratch else None
+    with tempfile.TemporaryDirectory(prefix=prefix("tour")) as directory:
+        _move_into(Path(directory))
+        project = Path(directory).resolve() / PROJECT
+        project.mkdir()
+        for name, text in FILES.items():
+            (project / name).write_text(text, "utf-8")
+        agent = Agent("offline", permissions="ask", project=project)
+        status = run(agent, mouse=mouse, animation=animation, screen=screen)
+        kept = _keep(project) if any(each.keeps_project for each in screens) else None
+    return status, kept
+
+
+def _keep(project: Path) -> Path:
+    """Move the project to a directory without an owner, which no sweep removes; return its new path."""
+    kept = Path(tempfile.mkdtemp(prefix="cogency-tour-")).resolve() / project.name
+    return project.rename(kept)
 
 
 def _move_into(data: Path) -> None:

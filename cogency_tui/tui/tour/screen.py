@@ -23,7 +23,6 @@ from cogency_tui.tui.main.screen import MainScreen
 from cogency_tui.tui.prompt.prompt import Prompt
 from cogency_tui.tui.prompt.prompt_and_queue import PromptBox
 from cogency_tui.tui.theme_styles import ThemeStyles, theme_styles_of
-from cogency_tui.workspace.protected_names import short_path
 
 
 class TourStep(msgspec.Struct, frozen=True):
@@ -32,6 +31,8 @@ class TourStep(msgspec.Struct, frozen=True):
     prompt: str
     shows: str
 
+
+PROJECT = "shop"
 
 FILES = {
     "README.md": "# Shop\n\nPrices with a discount. `python3 -m unittest` runs the tests.\n",
@@ -206,8 +207,7 @@ class TourScreen(MainScreen):
         return draw_tour(width, height, theme_styles_of(app_of(self).theme))
 
     def leave(self) -> None:
-        place = short_path(self.agent.project)
-        question = f"Keep the scratch project in {place}? Otherwise it is deleted. Esc returns to the tour."
+        question = "Keep the scratch project? Otherwise it is deleted. Esc returns to the tour."
 
         def decide(yes: bool | None) -> None:
             if yes is not None:

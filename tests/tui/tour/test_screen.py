@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from textual.pilot import Pilot
 
+from cogency_tui import temporary_files
 from cogency_tui.agent.agent import Agent
 from cogency_tui.tui.app import CogencyApp
 from cogency_tui.tui.kit.dialogs import Confirmation
@@ -183,7 +184,15 @@ def test_a_new_user_is_left_with_nothing_but_what_they_keep(
         terminal.wait_for("Keep the scratch project")
         terminal.send("y" if keeps else "n")
         assert terminal.process.wait(60) == 0
-    left = [path.name for path in scratch.glob("cogency-tour-*/*")]
+        if keeps:
+            terminal.wait_for("The scratch project is in")
+    # Any program that starts later removes the remains of killed ones.
+    temporary_files.sweep(scratch)
+    left = [path.name for path in scratch.glob("cogency-tour*/shop/*")]
     assert sorted(left) == (sorted(FILES) if keeps else [])
+    assert len(list(scratch.glob("cogency-*"))) == keeps
+    if keeps:
+        (kept,) = scratch.glob("cogency-tour*/shop")
+        assert f"The scratch project is in {kept}." in terminal.text.replace("\n", "")
     assert not (sealed_home / ".config").exists()
     assert not (tmp_path / "data").exists()
