@@ -3,6 +3,8 @@
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Protocol
 
+from textual.widget import Widget
+
 from cogency_tui.protocol.events import Event, Measure
 from cogency_tui.tui.transcript.call_unit import FileChange
 from cogency_tui.tui.transcript.units import Transcript, TurnChanges
@@ -43,15 +45,19 @@ class Display(Protocol):
         ...
 
     def follow(self) -> None:
-        """Scroll the conversation to its end, and follow new output."""
+        """Show the end of the conversation, and follow new output."""
         ...
 
     def show_state(self) -> None:
         """Show the settings in force, the figures, the title and the current activity."""
         ...
 
-    def show_middle(self) -> None:
-        """Show the middle pane where another pane covers it."""
+    def show_preview(self, preview: Widget) -> None:
+        """Show a file preview, a child of the middle pane, in place of the conversation."""
+        ...
+
+    def show_conversation(self) -> bool:
+        """Show the conversation where a file preview or another pane covers it; return whether one did."""
         ...
 
     def hold(self, unit: int | None) -> None:

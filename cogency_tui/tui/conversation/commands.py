@@ -144,7 +144,7 @@ class ConversationCommands(FeatureCommands):
 
     def _go_to_turn(self, unit: int | None) -> None:
         if unit is not None:
-            self._display.show_middle()
+            self._display.show_conversation()
             conversation = self._screen.query_one(Conversation)
             conversation.go_to_top(unit)
             self._screen.set_focus(conversation)
@@ -211,6 +211,7 @@ class ConversationCommands(FeatureCommands):
 
     def find(self, _argument: str = "") -> None:
         """Find text in the shown conversation."""
+        self._display.show_conversation()
         self._screen.query_one(ConversationPane).begin_find()
 
     def show_title(self, id: str, title: str) -> None:

@@ -1,4 +1,5 @@
-"""The conversation pane: its title or the find field, the conversation, and the activity line."""
+"""The conversation pane: its title or the find field, the conversation, and the activity line. A file preview
+may cover them."""
 
 from textual import events
 from textual.app import ComposeResult
@@ -30,6 +31,16 @@ class ConversationPane(Surface):
 
     def on_mount(self) -> None:
         self.query_one(FindBar).display = False
+
+    def cover(self, preview: Widget | None) -> None:
+        """Show `preview`, a child, in place of the others; for None the others again."""
+        for child in self.children:
+            child.set_class((child.id == "preview") == (preview is None), "-covered")
+
+    @property
+    def is_covered(self) -> bool:
+        """True while a preview is shown in place of the conversation."""
+        return self._conversation.has_class("-covered")
 
     def begin_find(self) -> None:
         """Show and focus the find field."""

@@ -100,7 +100,7 @@ class FileCommands(FeatureCommands):
             case "reveal":
                 self._screen.query_one(FilesPane).reveal_path(path)
             case "close":
-                self._cover(None)
+                self._close_preview()
             case _:
                 pass
 
@@ -168,7 +168,8 @@ class FileCommands(FeatureCommands):
         pane.show(preview)
         if not again:
             self._previewed = path
-            self._cover(pane)
+            self._display.show_preview(pane)
+            self._screen.set_focus(pane.query_one("#preview-lines"))
 
     async def _preview_pane(self) -> "FilePreview":
         """The preview pane, mounted on first use."""
@@ -178,19 +179,12 @@ class FileCommands(FeatureCommands):
             await self._screen.query_one("#middle").mount(FilePreview(id="preview"))
         return self._screen.query_one(FilePreview)
 
-    def _cover(self, pane: "FilePreview | None") -> None:
-        """Show the preview in place of the conversation; for None the conversation again."""
-        middle = self._screen.query_one("#middle")
-        for child in middle.children:
-            child.set_class((child.id == "preview") == (pane is None), "-covered")
-        if pane is not None:
-            self._display.show_middle()
-            self._screen.set_focus(pane.query_one("#preview-lines"))
-        else:
-            self._previewed = ""
-            tree = self._tree
-            shown = all(node.display for node in tree.ancestors_with_self)
-            self._screen.set_focus(tree if shown else self._screen.query_one("#prompt"))
+    def _close_preview(self) -> None:
+        self._previewed = ""
+        self._display.show_conversation()
+        tree = self._tree
+        shown = all(node.display for node in tree.ancestors_with_self)
+        self._screen.set_focus(tree if shown else self._screen.query_one("#prompt"))
 
     async def _edit(self, path: str) -> None:
         from cogency_tui.tui.terminal.external_editor import open_outside

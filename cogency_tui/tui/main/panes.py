@@ -273,7 +273,7 @@ class Panes(Horizontal):
 
     def stops(self) -> Iterable[Widget]:
         """The widgets that the focus cycles through, in order."""
-        return [self.query_one(f"#{stop}") for stop in ("file-tree", "conversation", "calls-list")]
+        return self.query("#file-tree, #conversation, #preview-lines, #calls-list")
 
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
         self._light(event.widget, focused=True)

@@ -584,7 +584,8 @@ class MainScreen(PartialScreen[None]):
             if prompt.vim_mode is None:
                 prompt.clear_draft()
         elif self.focused is prompt:
-            self._escape_again()
+            if not self._display.show_conversation():
+                self._escape_again()
         else:
             self.set_focus(prompt)
 
@@ -640,6 +641,7 @@ class MainScreen(PartialScreen[None]):
         self._features.drafts.edit_outside()
 
     async def on_prompt_browsed(self, event: Prompt.Browsed) -> None:
+        self._display.show_conversation()
         await self.query_one("#conversation").run_action(event.action)
 
     def on_completion_requested(self) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 from textual.screen import Screen
+from textual.widget import Widget
 
 from cogency_tui.protocol.events import Event, Measure
 from cogency_tui.tui.bridge import Bridge
@@ -21,6 +22,7 @@ from cogency_tui.tui.conversation.activity_line import (
     live_units,
     seconds_to_retry,
 )
+from cogency_tui.tui.conversation.pane import ConversationPane
 from cogency_tui.tui.conversation.view import Conversation
 from cogency_tui.tui.display_protocol import Display
 from cogency_tui.tui.files.tree import FileTree
@@ -61,6 +63,7 @@ class MainDisplay(Display):
         find = self._screen.query_one
         find(Conversation).show(transcript)
         find(ToolCalls).show(transcript)
+        self.show_conversation()
         self._admit_calls()
         find(Prompt).recall([unit.text for unit in transcript.units if isinstance(unit, UserMessage)])
         self._mark_changes()
@@ -102,11 +105,22 @@ class MainDisplay(Display):
     def hold(self, unit: int | None) -> None:
         self._screen.query_one(Conversation).hold(unit)
 
-    def show_middle(self) -> None:
+    def show_preview(self, preview: Widget) -> None:
+        self._screen.query_one(ConversationPane).cover(preview)
+        self._show_middle()
+
+    def show_conversation(self) -> bool:
+        pane = self._screen.query_one(ConversationPane)
+        was_covered = pane.is_covered or not pane.display
+        pane.cover(None)
+        self._show_middle()
+        return was_covered
+
+    def _show_middle(self) -> None:
         self._screen.query_one(Panes).show_middle(self._screen.size.width)
 
     def go_to_unit(self, unit: int) -> None:
-        self.show_middle()
+        self.show_conversation()
         conversation = self._screen.query_one(Conversation)
         conversation.go_to_unit(unit)
         self._screen.set_focus(conversation)
@@ -126,7 +140,8 @@ class MainDisplay(Display):
             self._screen.query_one(ToolCalls).select(unit)
 
     def follow(self) -> None:
-        """Scroll the conversation to its end, and follow new output."""
+        """Show the end of the conversation, and follow new output."""
+        self.show_conversation()
         self._screen.query_one(Conversation).follow()
 
     def show_following(self, following: bool, new: int) -> None:
