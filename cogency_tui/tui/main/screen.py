@@ -17,10 +17,12 @@ from msgspec.structs import replace
 from textual import events
 from textual.app import ComposeResult
 from textual.geometry import Size
+from textual.layout import Layout
 from textual.message import Message
 from textual.notifications import SeverityLevel
 from textual.screen import Screen
 from textual.timer import Timer
+from textual.widget import Widget
 
 from cogency_tui.errors import StoreError, UsageError
 from cogency_tui.store.prompt_text import Written
@@ -240,6 +242,14 @@ class MainScreen(PartialScreen[None]):
 
     def on_resize(self, event: events.Resize) -> None:
         self._fit(event.size)
+
+    def pre_layout(self, layout: Layout) -> None:
+        """Give the prompt and its queue at most the rows that the rest leaves, with one for the panes."""
+        del layout
+        box = self.query_one(PromptBox)
+        others = (each for each in self.displayed_children if each not in (box, self.query_one(Panes)))
+        panes = self.query_one(Panes).display
+        box.fit(self.size.height - panes - sum(_rows_of(each, self.size) for each in others))
 
     def _fit(self, size: Size) -> None:
         """Fold and space the panes for a terminal of this size."""
@@ -680,3 +690,17 @@ class MainScreen(PartialScreen[None]):
         height = self.query_one("#conversation").size.height
         styles = theme_styles_of(app_of(self).theme)
         return draw_welcome(situation_of(self.agent), self._features.start, width, height, styles)
+
+
+def _rows_of(widget: Widget, screen: Size) -> int:
+    """The rows that a part of the screen takes, with its margin; none for one that overlays others."""
+    styles = widget.styles
+    if styles.height is None or styles.overlay == "screen" or styles.is_docked:
+        return 0
+    width = screen.width - styles.margin.width - widget.gutter.width
+    height = int(styles.height.value) if styles.height.is_cells else _content_rows(widget, screen, width)
+    return height + styles.margin.height
+
+
+def _content_rows(widget: Widget, screen: Size, width: int) -> int:
+    return widget.get_content_height(screen, screen, width) + widget.gutter.height

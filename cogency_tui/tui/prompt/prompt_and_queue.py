@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from rich.segment import Segment
 from textual.app import ComposeResult
 from textual.containers import Vertical
+from textual.css.scalar import Scalar
 
 from cogency_tui.config.schema import PERMISSIONS, Permissions
 from cogency_tui.safe_text import one_line
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
     from cogency_tui.tui.kit.select_list import SelectList
     from cogency_tui.tui.prompt.completion import Completion
     from cogency_tui.tui.prompt.queue_list import QueueList
+
+_PROMPT_SHARE = 3
+"""The prompt takes at most one of so many rows of the screen."""
 
 
 class PromptLine(Bar):
@@ -53,6 +57,7 @@ class PromptBox(Vertical):
         super().__init__(id=id, classes=f"-{permissions}")
         self._queue = queue
         self._completion: Completion | None = None
+        self._list: QueueList | None = None
         self._empty = True
         self._described = ""
         """The text of the prompt that the line below is about."""
@@ -66,9 +71,23 @@ class PromptBox(Vertical):
         from cogency_tui.tui.prompt.completion import Completion
         from cogency_tui.tui.prompt.queue_list import QueueList
 
-        self._completion = Completion(id="completion")
-        await self.mount(self._completion, QueueList(id="queue"), before="#prompt")
+        self._completion, self._list = Completion(id="completion"), QueueList(id="queue")
+        await self.mount(self._completion, self._list, before="#prompt")
         self.query_one(Prompt).complete_with(self._completion)
+
+    def fit(self, rows: int) -> None:
+        """Share `rows`, the most that the box may take, between the prompt and the queue, which shrinks
+        first: to one row, and to none where there is only one for both."""
+        prompt = self.query_one(Prompt)
+        rows -= self.styles.margin.height + self.gutter.height + self.query_one(PromptLine).display
+        most = min(rows, max(1, self.screen.size.height // _PROMPT_SHARE))
+        wanted = max(1, min(prompt.wrapped_document.height, most))
+        left = max(0, min(rows - 1, max(1, rows - wanted)))
+        queued = self._list.fit(left) if self._list is not None else 0
+        limit = Scalar.from_number(max(1, min(most, rows - queued)))
+        # Assigning even the present value triggers a new layout.
+        if prompt.styles.inline.get_rule("max_height", None) != limit:
+            prompt.styles.max_height = limit
 
     def show_permissions(self, permissions: Permissions) -> None:
         """Tint the bar at the left by the permission mode."""
@@ -90,9 +109,8 @@ class PromptBox(Vertical):
 
     def show_queue(self) -> None:
         """Show the queue in its present state."""
-        from cogency_tui.tui.prompt.queue_list import QueueList
-
-        self.query_one(QueueList).show(self._queue)
+        if self._list is not None:
+            self._list.show(self._queue)
 
     def on_resize(self) -> None:
         if self._completion is not None:

@@ -2,6 +2,7 @@
 
 from rich.segment import Segment
 from textual import events
+from textual.css.scalar import Scalar
 from textual.message import Message
 
 from cogency_tui.safe_text import one_line
@@ -38,14 +39,35 @@ class QueueList(LineView):
     def show(self, queue: MessageQueue) -> None:
         """Show the queue in its present state."""
         self._queue = queue
-        height = min(MOST_ROWS, len(queue))
-        if height and height != self.page:
+        self.display = bool(queue)
+        self._lay_out()
+        self.refresh(layout=min(MOST_ROWS, len(queue)) != self.page)
+
+    def fit(self, rows: int) -> int:
+        """Take at most `rows`; return how many are taken."""
+        height = min(MOST_ROWS, rows, len(self._queue or ()))
+        # Assigning even the present height triggers a new layout.
+        if self.styles.inline.get_rule("height", None) != Scalar.from_number(height):
             self.styles.height = height
-        self.display = bool(height)
-        self.resize_column(len(queue))
-        if queue.held is not None and self.page:
-            self.reveal(queue.held)
+        return height
+
+    def on_resize(self) -> None:
+        self._lay_out()
         self.refresh()
+
+    def _lay_out(self) -> None:
+        queue = self._queue
+        if queue is None or not self.page:
+            return
+        self.resize_column(1 if self._is_summary else len(queue))
+        if queue.held is not None:
+            self.reveal(queue.held)
+
+    @property
+    def _is_summary(self) -> bool:
+        """True where one row stands for several messages, none of which is being edited."""
+        queue = self._queue
+        return queue is not None and self.page == 1 and len(queue) > 1 and queue.held is None
 
     def surface_at(self, y: int) -> str:
         return "cursor" if self._queue is not None and self._queue.held == y else "raised"
@@ -54,6 +76,8 @@ class QueueList(LineView):
         queue = self._queue
         if queue is None or y >= len(queue):
             return None
+        if self._is_summary:
+            return self._draw_summary(queue)
         on = self.surface_at(y)
         dim, accent = self.theme_styles("dim", on), self.theme_styles("accent", on)
         number = f"{y + 1} "
@@ -69,10 +93,20 @@ class QueueList(LineView):
             ]
         )
 
+    def _draw_summary(self, queue: MessageQueue) -> Line:
+        """The number of messages, and the beginning of the next one."""
+        count = f"{len(queue)} queued  "
+        text = fit(one_line(queue.messages[0].text), self.text_width - len(count))
+        styles = self.theme_styles
+        return Line([Segment(count, styles("accent", "raised")), Segment(text, styles("dim", "raised"))])
+
     def on_click(self, event: events.Click) -> None:
         event.stop()
         place = self.scroll_offset.y + event.y
         if self._queue is None or place >= len(self._queue):
+            return
+        if self._is_summary:
+            self.post_message(self.Pressed(len(self._queue) - 1, "edit"))
             return
         button = (event.x - self._buttons_at()) // _STEP
         what = _BUTTONS[button][1] if 0 <= button < len(_BUTTONS) else "edit"

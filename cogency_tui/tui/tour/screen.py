@@ -68,6 +68,10 @@ STEPS = (
 LAST = "Tour complete · F2 connect a model · F1 all keys · Ctrl+Q quit"
 
 
+_BAR_SHARE = 5
+"""The line of the tour takes at most one of so many rows of the screen."""
+
+
 class TourBar(Bar):
     """Shows the present step, in as many rows as it needs, or the end of the tour."""
 
@@ -85,8 +89,8 @@ class TourBar(Bar):
         self.refresh(layout=True)
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
-        del container, viewport
-        return len(self._rows(width))
+        del container
+        return max(1, min(len(self._rows(width)), viewport.height // _BAR_SHARE))
 
     def row(self, y: int, width: int) -> Sequence[Segment]:
         rows = self._rows(width)
