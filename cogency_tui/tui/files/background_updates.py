@@ -34,13 +34,20 @@ _BETWEEN = 1.0
 
 
 class FileCommands(FeatureCommands):
-    """Serves the files pane of `screen`. `changed` is called when files in shown directories have changed."""
+    """Serves the files pane of `screen`. `changed` is called when files in shown directories have changed,
+    and `marked` after git has run for it, about once a second at most."""
 
     def __init__(
-        self, screen: Screen[Any], bridge: Bridge, display: Display, changed: Callable[[], None]
+        self,
+        screen: Screen[Any],
+        bridge: Bridge,
+        display: Display,
+        changed: Callable[[], None],
+        marked: Callable[[], None],
     ) -> None:
         super().__init__(screen, bridge)
         self._changed = changed
+        self._marked = marked
         self._display = display
         self._workspace = bridge.agent.workspace
         self._project = ProjectFiles(self._workspace)
@@ -147,6 +154,7 @@ class FileCommands(FeatureCommands):
             await self._stale.wait()
             self._stale.clear()
             self._tree.mark_git(await asyncio.to_thread(read_marks, self._workspace.root))
+            self._marked()
             await asyncio.sleep(_BETWEEN)
 
     async def _read_paths(self) -> None:

@@ -86,7 +86,7 @@ class Features:
         )
         self.background = BackgroundCommands(screen, bridge)
         self.review = ReviewCommands(screen, bridge, display, self._restored)
-        self.files = FileCommands(screen, bridge, display, self.review.compare)
+        self.files = FileCommands(screen, bridge, display, self.review.compare, self.updates.refresh_branch)
         self.questions = Questions(
             screen,
             display,

@@ -95,8 +95,13 @@ class Surroundings:
 
     def refresh(self) -> None:
         """Refresh the branch, the changes, and the number of conversations."""
+        self.refresh_branch()
         self._screen.run_worker(self._survey, group="refresh", exclusive=True)
         self.mark()
+
+    def refresh_branch(self) -> None:
+        """Refresh the branch, and whether it has changes."""
+        self._screen.run_worker(self._read_branch, group="branch", exclusive=True)
 
     def mark(self) -> None:
         """Mark the open conversation for other processes."""
@@ -112,7 +117,6 @@ class Surroundings:
 
     async def _survey(self) -> None:
         header = self._screen.query_one(Header)
-        header.move(replace(header.place, branch=read_branch(self._project)))
         try:
             count = await self._inquiry.count(self._bridge.conversation_id)
             origin = await self._inquiry.origin(self._bridge.conversation_id)
@@ -122,6 +126,10 @@ class Surroundings:
         if self._bridge.conversation_id is None:
             with suppress(CogencyError):
                 self._found(await self._inquiry.recent(_RECENT))
+
+    async def _read_branch(self) -> None:
+        header = self._screen.query_one(Header)
+        header.move(replace(header.place, branch=read_branch(self._project)))
         if header.place.branch:
             dirty = await is_dirty(self._project)
             header.move(replace(header.place, dirty=dirty))

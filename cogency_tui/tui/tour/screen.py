@@ -78,12 +78,15 @@ class TourBar(Bar):
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self.step = 0
+        self.is_sent = False
         self.show(0)
 
-    def show(self, step: int) -> None:
-        """Show the step with this number."""
-        self.step = step
-        tooltip = LAST if step >= len(STEPS) else f"Insert the prompt: {STEPS[step].prompt}"
+    def show(self, step: int, *, is_sent: bool = False) -> None:
+        """Show the step with this number; `is_sent` if its prompt waits for its answer."""
+        self.step, self.is_sent = step, is_sent
+        tooltip = (
+            LAST if step >= len(STEPS) else "" if is_sent else f"Insert the prompt: {STEPS[step].prompt}"
+        )
         # Textual would parse markup in a plain string.
         self.tooltip = Content(tooltip)
         self.refresh(layout=True)
@@ -113,7 +116,10 @@ class TourBar(Bar):
         return [*rows[:-1], *self._with_key(rows[-1], heads[1], width)]
 
     def _with_key(self, row: list[Segment], indent: Segment, width: int) -> list[list[Segment]]:
-        """The last row with the key: with its effect, or by itself, or in a row below."""
+        """The last row with the key while it does something: with its effect, or by itself, or in a row
+        below."""
+        if self.is_sent:
+            return [row]
         key = draw_key("F7", "insert prompt", self.theme_styles, self.SURFACE)
         room = width - width_of(row) - 4
         if width_of(key) <= room:
@@ -172,7 +178,6 @@ class TourScreen(MainScreen):
         ),
     ]
     keeps_project = False
-    _sent = False
 
     def compose(self) -> ComposeResult:
         for widget in super().compose():
@@ -184,25 +189,22 @@ class TourScreen(MainScreen):
         """Advance if the suggestion was sent: after a prompt's answer. The main screen sends the prompt."""
         bar = self.query_one(TourBar)
         if bar.step < len(STEPS) and event.text.split() == STEPS[bar.step].prompt.split():
-            self._sent = not is_command(event.text)
-            if not self._sent:
-                bar.show(bar.step + 1)
+            is_sent = not is_command(event.text)
+            bar.show(bar.step + (not is_sent), is_sent=is_sent)
 
     def on_bridge_turn_changed(self) -> None:
         """Advance after the answer to a suggestion. The main screen handles the rest."""
-        if self._sent and not self.bridge.working:
+        if self.query_one(TourBar).is_sent and not self.bridge.working:
             self.action_tour_skip()
 
     def action_tour_write(self) -> None:
-        step = self.query_one(TourBar).step
-        if step < len(STEPS):
+        bar = self.query_one(TourBar)
+        if bar.step < len(STEPS) and not bar.is_sent:
             prompt = self.query_one(Prompt)
-            prompt.replace_text(STEPS[step].prompt)
+            prompt.replace_text(STEPS[bar.step].prompt)
             prompt.focus()
 
     def action_tour_skip(self) -> None:
-        # A step that is skipped before its answer must not be advanced again.
-        self._sent = False
         bar = self.query_one(TourBar)
         bar.show(min(bar.step + 1, len(STEPS)))
 

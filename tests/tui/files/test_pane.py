@@ -14,6 +14,7 @@ from tests.tui.driving import (
     app_over,
     conversation_of,
     files_of,
+    header_of,
     main_of,
     prompt_of,
     shown,
@@ -171,6 +172,29 @@ async def test_git_marks_come_and_go_with_the_disk(project: Path) -> None:
         await until(pilot, lambda: shown(files_of(pilot)).split("\n")[0].endswith("?"))
         git("commit", "-qam", "two")
         await until(pilot, lambda: "M README.md" not in shown(files_of(pilot)))
+
+
+async def test_the_star_of_the_branch_goes_with_changes_that_go_outside(project: Path) -> None:
+    def git(*arguments: str) -> None:
+        person = ("-c", "user.name=a", "-c", "user.email=a@b")
+        subprocess.run(["git", *person, *arguments], cwd=project, check=True, capture_output=True)
+
+    git("init", "-q")
+    git("add", "-A")
+    git("commit", "-qm", "one")
+    (project / "README.md").write_text("changed\n")
+    async with app_over(ScriptedAgent(project)).run_test(size=(120, 30)) as pilot:
+        await until(pilot, lambda: header_of(pilot).place.dirty)
+        git("checkout", ".")
+
+        def follows() -> bool:
+            # Changed again and again: watching begins some time after the first frame.
+            (project / "untracked.txt").write_text("x" * len(numbers))
+            numbers.append(0)
+            return not header_of(pilot).place.dirty
+
+        numbers: list[int] = []
+        await until(pilot, follows)
 
 
 @pytest.mark.exhaustive

@@ -61,8 +61,14 @@ async def test_it_shows_a_read_a_command_an_edit_the_review_undo_and_recall(proj
         await until(pilot, lambda: bar(pilot).step == 1)
 
         await take_step(pilot)
+        await asked(pilot)
+        assert "F7" not in shown(bar(pilot)), "its prompt is sent already"
+        await pilot.press("f7")
+        await pilot.pause()
+        assert not prompt_of(pilot).text
         await allow(pilot)
         await until(pilot, lambda: bar(pilot).step == 2)
+        assert "F7" in shown(bar(pilot))
         await until(pilot, lambda: "FAILED" in shown(conversation_of(pilot)))
 
         await take_step(pilot)
