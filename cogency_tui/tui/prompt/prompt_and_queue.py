@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from cogency_tui.tui.prompt.completion import Completion
     from cogency_tui.tui.prompt.queue_list import QueueList
 
-_PROMPT_SHARE = 3
-"""The prompt takes at most one of so many rows of the screen."""
+_PROMPT_SHARE = 33
+"""Percent of the rows of the screen that the prompt takes at most."""
 
 
 class PromptLine(Bar):
@@ -80,7 +80,7 @@ class PromptBox(Vertical):
         first: to one row, and to none where there is only one for both."""
         prompt = self.query_one(Prompt)
         rows -= self.styles.margin.height + self.gutter.height + self.query_one(PromptLine).display
-        most = min(rows, max(1, self.screen.size.height // _PROMPT_SHARE))
+        most = min(rows, max(1, self.screen.size.height * _PROMPT_SHARE // 100))
         wanted = max(1, min(prompt.wrapped_document.height, most))
         left = max(0, min(rows - 1, max(1, rows - wanted)))
         queued = self._list.fit(left) if self._list is not None else 0
