@@ -60,7 +60,7 @@ async def test_a_queue_without_room_is_counted_in_one_row_and_a_click_edits_its_
             main_of(pilot).bridge.send(Written(f"message {number}"))
         prompt_of(pilot).replace_text("draft\n" * 5)
         queue = main_of(pilot).query_one(QueueList)
-        await pilot.resize_terminal(40, 6)
+        await pilot.resize_terminal(40, 5)
         await until(pilot, lambda: shown(queue).strip() == "5 queued  message 0")
         await pilot.click(queue, offset=(5, 0))
         await until(pilot, lambda: prompt_of(pilot).text == "message 4")
