@@ -181,7 +181,7 @@ class CogencyApp(App[int]):
             "Quit",
             priority=True,
             id="leave",
-            tooltip="Quit; asks first while the agent is working",
+            tooltip="Quit; asks first while the agent is working, or a text is not saved",
         ),
         Binding(
             "ctrl+p",
@@ -645,11 +645,7 @@ class CogencyApp(App[int]):
             self.send_to_terminal(ASK_BACKGROUND)
 
     def action_leave(self) -> None:
-        """Leave; when pressed again while the confirmation is open, leave at once."""
-        if self.screen is self._main.quit_question:
-            self.exit()
-        else:
-            self._main.leave()
+        self._main.leave()
 
     def end(self, number: int) -> None:
         """Leave because of a signal; the exit status reports which."""

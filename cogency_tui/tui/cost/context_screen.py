@@ -24,18 +24,17 @@ from cogency_tui.tui.kit.dialogs import (
     STYLES,
     Choice,
     Choices,
-    Confirmation,
     Dialog,
     DialogBody,
     DialogBox,
     DialogTitle,
     ReadingScreen,
+    discard,
 )
 from cogency_tui.tui.kit.keys import act_in_order
 from cogency_tui.tui.kit.lines import BLANK, Line, cells, fit, fit_path, wrap
 from cogency_tui.tui.kit.meter import draw_bar
 from cogency_tui.tui.kit.number_format import percent, plural, size, tokens, when
-from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.theme_styles import ThemeStyles
 from cogency_tui.tui.transcript.messages_and_notices import describe_summarized, draw_problem
 from cogency_tui.tui.transcript.pin_marks import PIN
@@ -250,6 +249,10 @@ class SummaryScreen(Dialog[bool]):
             classes="-tall",
         )
 
+    @property
+    def unsaved(self) -> str:
+        return "" if self.query_one(TextArea).text == self._text else "your edit of the summary"
+
     def on_mount(self) -> None:
         area = self.query_one(TextArea)
         area.cursor_blink = False
@@ -273,15 +276,7 @@ class SummaryScreen(Dialog[bool]):
             self.dismiss(True)
 
     def action_leave(self) -> None:
-        if self.query_one(TextArea).text == self._text:
-            self.dismiss(False)
-            return
-
-        def answered(yes: bool | None) -> None:
-            if yes:
-                self.dismiss(False)
-
-        app_of(self).push_screen(Confirmation("Discard your changes?"), answered)
+        discard(self, self.unsaved, lambda: self.dismiss(False))
 
     def _draw_problem(self, width: int, styles: ThemeStyles) -> list[Line]:
         return draw_problem(self._problem, width, styles) if self._problem else []

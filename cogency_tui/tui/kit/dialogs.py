@@ -13,6 +13,7 @@ from textual.app import ComposeResult
 from textual.await_complete import AwaitComplete
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
+from textual.dom import DOMNode
 from textual.geometry import Region, Size
 from textual.message import Message
 from textual.screen import ModalScreen
@@ -357,6 +358,19 @@ class Confirmation(Dialog[bool]):
     def _draw(self, width: int, styles: ThemeStyles) -> Drawing:
         lines = wrap([Segment(self._text, styles("text"))], width)
         return Drawing(lines, range(len(lines)))
+
+
+def discard(node: DOMNode, unsaved: str, then: Callable[[], object]) -> None:
+    """Call `then`; ask first if that loses an `unsaved` text, as the user knows it."""
+
+    def answered(yes: bool | None) -> None:
+        if yes:
+            then()
+
+    if unsaved:
+        app_of(node).push_screen(Confirmation(f"Discard {unsaved}?"), answered)
+    else:
+        then()
 
 
 class ReadingScreen(Dialog[Result | None], Generic[Result]):

@@ -21,6 +21,11 @@ class PartialScreen(Screen[Result]):
         super().__init__(*arguments, **options)
         self._compositor = _PartialCompositor()
 
+    @property
+    def unsaved(self) -> str:
+        """The text of the user that would be lost with the screen, as the user knows it; empty if none."""
+        return ""
+
 
 class _PartialCompositor(Compositor):
     def _get_renders(self, crop: Region | None = None) -> Iterable[tuple[Region, Region, list[Strip]]]:

@@ -23,6 +23,7 @@ from textual.notifications import SeverityLevel
 from textual.screen import Screen
 
 from cogency_tui.tui.conversation.commands import OtherScreens, Shown
+from cogency_tui.tui.kit.partial_screen import PartialScreen
 from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.status.status_bar import Background
 from cogency_tui.tui.switcher.rows import OpenConversation, describe_news
@@ -78,12 +79,7 @@ class OpenConversations:
     @property
     def rows(self) -> list[OpenConversation]:
         """The open conversations as they are now."""
-        return [self._row(mode, screen) for mode, screen in self._screens.items() if screen in self.screens]
-
-    @property
-    def running(self) -> list[OpenConversation]:
-        """Those that work or wait for an answer."""
-        return [row for row in self.rows if row.condition in ("working", "waiting")]
+        return [self._row(screen) for screen in self.screens]
 
     def stack_over(self, screen: Screen[Any]) -> tuple[str, Sequence[Screen[Any]]]:
         """The mode and the stack that `screen` is in; those that are shown if it is in none.
@@ -169,7 +165,7 @@ class OpenConversations:
         self.refresh()
 
     def _report(self, screen: "MainScreen") -> None:
-        text = describe_news(self._row("", screen))
+        text = describe_news(self._row(screen))
         severity: SeverityLevel = "warning" if screen.state == "waiting" else "information"
         self._app.notify(text, severity=severity, timeout=_SECONDS, markup=False)
 
@@ -194,9 +190,12 @@ class OpenConversations:
         others = [row.condition for row in rows if row.is_unread or row.condition != "failed"]
         return Background(*(others.count(each) for each in ("waiting", "working", "failed", "done")))
 
-    def _row(self, mode: str, screen: "MainScreen") -> OpenConversation:
+    def _row(self, screen: "MainScreen") -> OpenConversation:
+        mode, stack = self.stack_over(screen)
         current = mode == self._app.current_mode
-        return screen.describe(mode, self._number_of(screen), current=current, now=time())
+        filled = [each for each in stack if isinstance(each, PartialScreen) and each.is_mounted]
+        unsaved = [text for each in filled if (text := each.unsaved)]
+        return screen.describe(mode, self._number_of(screen), unsaved, current=current, now=time())
 
     def _number_of(self, screen: "MainScreen") -> int:
         """The place of an open conversation in the switcher, from 1."""

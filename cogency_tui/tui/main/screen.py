@@ -116,7 +116,7 @@ class MainScreen(PartialScreen[None]):
         self._open = False
         self._early: Prompt | None = None
         """The prompt, for a text that is typed before the screen opens."""
-        self.quit_question: Screen[bool] | None = None
+        self._quit_question: Screen[bool] | None = None
         """The last question whether to interrupt the agent and quit."""
         self._escaped = 0.0
         """When Esc was last pressed with nothing to interrupt, on the monotonic clock."""
@@ -407,8 +407,11 @@ class MainScreen(PartialScreen[None]):
             and not (self.bridge.working or self._display.transcript.units or self.query_one(Prompt).text)
         )
 
-    def describe(self, key: str, number: int, *, current: bool, now: float) -> "OpenConversation":
-        """The conversation as the row of the switcher with this number."""
+    def describe(
+        self, key: str, number: int, unsaved: Sequence[str], *, current: bool, now: float
+    ) -> "OpenConversation":
+        """The conversation as the row of the switcher with this number, with the texts that are unsaved over
+        it."""
         from cogency_tui.tui.switcher.rows import OpenConversation
 
         return OpenConversation(
@@ -424,6 +427,7 @@ class MainScreen(PartialScreen[None]):
             message=self._display.last_message if self._open else "",
             total=self._display.transcript.total if self._open else {},
             at=self._last_event,
+            unsaved=unsaved,
         )
 
     @property
@@ -674,14 +678,22 @@ class MainScreen(PartialScreen[None]):
                 prompts.put_aside(Draft(prompt.written, conversation=conversation_id or ""))
 
     def leave(self) -> None:
-        from cogency_tui.tui.kit.dialogs import Confirmation
+        """Quit; ask first if that interrupts work or loses a text. Asked for again, a text keeps it from
+        quitting, but work does not."""
         from cogency_tui.tui.switcher.rows import describe_quit
 
-        if running := self._open_conversations.running:
-            self.quit_question = Confirmation(describe_quit(running, self._features.questions.count))
-            app_of(self).push_screen(self.quit_question, lambda yes: app_of(self).exit() if yes else None)
-        else:
-            app_of(self).exit()
+        app, rows = app_of(self), self._open_conversations.rows
+        question = describe_quit(rows, self._features.questions.count)
+        if question and app.screen is not self._quit_question:
+            self._ask_to_quit(question)
+        elif not any(row.unsaved for row in rows):
+            app.exit()
+
+    def _ask_to_quit(self, question: str) -> None:
+        from cogency_tui.tui.kit.dialogs import Confirmation
+
+        self._quit_question = Confirmation(question)
+        app_of(self).push_screen(self._quit_question, lambda yes: app_of(self).exit() if yes else None)
 
     def welcome(self, width: int) -> "list[Line]":
         """Draw the text of an empty conversation."""

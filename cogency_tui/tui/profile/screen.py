@@ -109,6 +109,8 @@ class ProfileScreen(ListDialog[None, Fact]):
         self._shown = shown
         self._clock = clock
         self._edited: Fact | None = None
+        self._written = ""
+        """The text with which the field was opened."""
         placeholder = f"KIND: TEXT, for example {KINDS[1]}: Short answers"
         self._field = FactField(placeholder=placeholder, select_on_focus=False, id="profile-field")
         self._field.cursor_blink = self._field.display = False
@@ -162,9 +164,13 @@ class ProfileScreen(ListDialog[None, Fact]):
         else:
             self.dismiss(None)
 
+    @property
+    def unsaved(self) -> str:
+        return "your fact" if self._field.display and self._field.value != self._written else ""
+
     def _write(self, fact: Fact | None, text: str) -> None:
         """Open the field, to replace `fact` if given."""
-        self._edited = fact
+        self._edited, self._written = fact, text
         self._field.value = text
         self._field.display = True
         self._field.cursor_position = len(text)

@@ -65,6 +65,10 @@ class RenameScreen(Dialog["str | None"]):
     def on_mount(self) -> None:
         self.query_one(TitleField).cursor_blink = False
 
+    @property
+    def unsaved(self) -> str:
+        return "" if self.query_one(TitleField).value == self._title else "the new title"
+
     def action_open(self) -> None:
         title = self.query_one(TitleField).value.strip()
         self.dismiss(None if title == self._title else title)

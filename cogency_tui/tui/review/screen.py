@@ -17,7 +17,7 @@ from textual.containers import Horizontal
 
 from cogency_tui.agent.review.review import Review
 from cogency_tui.tui.kit.bar import ButtonBar, Surface
-from cogency_tui.tui.kit.dialogs import AnsweringScreen
+from cogency_tui.tui.kit.dialogs import AnsweringScreen, discard
 from cogency_tui.tui.kit.filter_line import FilterLine
 from cogency_tui.tui.kit.footer import Footer, Hints
 from cogency_tui.tui.kit.pane_title import PaneTitle
@@ -100,6 +100,10 @@ class ReviewScreen(AnsweringScreen[Jump | ReviewCommand | None]):
         )
         self._straight = bool(call)
         self._left = Surface(id="review-left")
+
+    @property
+    def unsaved(self) -> str:
+        return self._editor.unsaved
 
     def compose(self) -> ComposeResult:
         widgets = self._widgets
@@ -200,8 +204,8 @@ class ReviewScreen(AnsweringScreen[Jump | ReviewCommand | None]):
         self.call_next(self.run_action, event.action)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Allow nothing else while a text is written: it could be lost. What acts on a file needs one."""
-        if self._editor.is_open and action not in ("step_back", "help"):
+        """Allow little else while a text is written: it could be lost. What acts on a file needs one."""
+        if self._editor.is_open and action not in ("step_back", "help", "command"):
             return False
         acts_on_file = action in ("enter", "sides") or (
             action == "do" and parameters[0] not in ("undo", "redo")
@@ -296,8 +300,8 @@ class ReviewScreen(AnsweringScreen[Jump | ReviewCommand | None]):
         self.dismiss(None)
 
     def action_command(self, handler: str, argument: str = "") -> None:
-        """Pass a command from the palette to the main screen."""
-        self.dismiss(ReviewCommand(handler, argument))
+        """Pass a command from the palette to the main screen; ask first if that loses a text."""
+        discard(self, self.unsaved, lambda: self.dismiss(ReviewCommand(handler, argument)))
 
     def _open_editor(self, task: Task, hunk: str, take: Callable[[str], None]) -> None:
         """Have a text written below a hunk."""

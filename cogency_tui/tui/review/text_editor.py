@@ -20,7 +20,7 @@ from textual.widgets import TextArea
 from cogency_tui.errors import CogencyError
 from cogency_tui.tui.kit.bar import Bar, end_to_end
 from cogency_tui.tui.kit.code import SourceColors
-from cogency_tui.tui.kit.dialogs import Confirmation
+from cogency_tui.tui.kit.dialogs import discard
 from cogency_tui.tui.kit.file_text import language_of
 from cogency_tui.tui.kit.keys import act_in_order, draw_key, key_name
 from cogency_tui.tui.kit.lines import fit, width_of
@@ -105,6 +105,13 @@ class ReviewText(TextArea):
         self._colors = SourceColors("", ())
 
     @property
+    def unsaved(self) -> str:
+        """The text as the user knows it; empty if it is as it was."""
+        if self.text == self._current.text:
+            return ""
+        return "your comment" if self._current.short else "your edit"
+
+    @property
     def rows(self) -> int:
         """The lines that it takes."""
         return max(2, self.wrapped_document.height)
@@ -159,15 +166,7 @@ class ReviewText(TextArea):
         self._end(self.text)
 
     def action_leave(self) -> None:
-        if self.text == self._current.text:
-            self._end(None)
-            return
-
-        def answered(yes: bool | None) -> None:
-            if yes:
-                self._end(None)
-
-        app_of(self).push_screen(Confirmation("Discard your text?"), answered)
+        discard(self, self.unsaved, lambda: self._end(None))
 
     def action_outside(self) -> None:
         self.run_worker(self._edit_outside, group="editor", exclusive=True)
@@ -223,6 +222,11 @@ class TextEditor(Vertical):
     def is_open(self) -> bool:
         """True while a text is written."""
         return self._take is not None
+
+    @property
+    def unsaved(self) -> str:
+        """The text that closing would lose, as the user knows it; empty if none."""
+        return self._area.unsaved if self.is_open else ""
 
     @property
     def rows(self) -> int:

@@ -296,6 +296,14 @@ class SettingsScreen(ListDialog[None, Row]):
                 self._problem = problem
                 self.show_selected()
 
+    @property
+    def unsaved(self) -> str:
+        row = self.rows.row
+        if not (self._editing and isinstance(row, SettingRow)):
+            return ""
+        option, value = row.preference.option, row.preference.value
+        return f"the value of “{option.label}”" if self._field.value != str(value) else ""
+
     def _edit(self, preference: Preference) -> None:
         self._edited_name.show(preference.option.label)
         self._field.value = str(preference.value)

@@ -31,7 +31,8 @@ class OpenConversation(msgspec.Struct, frozen=True):
     """An open conversation. `key` identifies it, for the user `number`; `is_unread` means that the user has
     not seen the end of its work; `seconds` is how long it has been working, `retry` the seconds until it
     repeats a request (0 if it does not), `at` the Unix time of its last event (0 if it has none), `message`
-    the user's last message, `question` what it asks."""
+    the user's last message, `question` what it asks, `unsaved` what the user has typed in boxes that are
+    open."""
 
     key: str
     title: str
@@ -45,6 +46,12 @@ class OpenConversation(msgspec.Struct, frozen=True):
     message: str = ""
     total: Measure = {}
     at: float = 0.0
+    unsaved: Sequence[str] = ()
+
+    @property
+    def is_running(self) -> bool:
+        """True if it works or waits for an answer."""
+        return self.condition in ("working", "waiting")
 
     @property
     def name(self) -> str:
@@ -140,9 +147,31 @@ def describe_news(row: OpenConversation) -> str:
     return f"{name} {'failed' if row.condition == 'failed' else 'is done'}."
 
 
+def describe_closing(row: OpenConversation) -> str:
+    """The question whether to close a conversation; empty if nothing would be lost or interrupted."""
+    question = f"“{row.name}” is running. Interrupt and close it?" if row.is_running else ""
+    return _describe_loss(row.unsaved, question, "close the conversation")
+
+
 def describe_quit(rows: Sequence[OpenConversation], questions: int) -> str:
-    """The question whether to quit, which interrupts the work in `rows`; so many `questions` are open in the
-    conversation that is shown."""
+    """The question whether to quit, with so many `questions` open in the conversation that is shown; empty if
+    nothing would be lost or interrupted."""
+    running = [row for row in rows if row.is_running]
+    unsaved = [text if row.current else f"{text} in “{row.name}”" for row in rows for text in row.unsaved]
+    return _describe_loss(unsaved, _describe_interruption(running, questions) if running else "", "quit")
+
+
+def _describe_loss(unsaved: Sequence[str], question: str, verb: str) -> str:
+    """What is not saved, and the `question`; without one, whether to do it, as `verb` names it."""
+    if not unsaved:
+        return question
+    named, many = " and ".join(unsaved), len(unsaved) > 1
+    lost = f"{named[0].upper()}{named[1:]} {'are' if many else 'is'} not saved."
+    return f"{lost}\n\n{question}" if question else f"{lost} Discard {'them' if many else 'it'} and {verb}?"
+
+
+def _describe_interruption(rows: Sequence[OpenConversation], questions: int) -> str:
+    """The question whether to quit, which interrupts the work in `rows`."""
     if len(rows) == 1 and rows[0].current:
         if not questions:
             return "The agent is working. Interrupt it and quit?"

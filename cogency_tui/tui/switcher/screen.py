@@ -13,7 +13,14 @@ from cogency_tui.tui.kit.lines import Line
 from cogency_tui.tui.kit.list_dialog import ListDialog, Note
 from cogency_tui.tui.kit.select_list import SelectList, list_keys
 from cogency_tui.tui.kit.typed_app import app_of
-from cogency_tui.tui.switcher.rows import Columns, OpenConversation, columns_of, draw_note, draw_row
+from cogency_tui.tui.switcher.rows import (
+    Columns,
+    OpenConversation,
+    columns_of,
+    describe_closing,
+    draw_note,
+    draw_row,
+)
 from cogency_tui.tui.theme_styles import ThemeStyles
 
 REFRESH = 0.5
@@ -75,7 +82,7 @@ class SwitcherScreen(ListDialog["str | None", OpenConversation]):
             self.dismiss(row.key)
 
     def action_close_conversation(self) -> None:
-        """Close the selected conversation; ask first if that interrupts it."""
+        """Close the selected conversation; ask first if that interrupts it, or loses a text."""
         row = self.rows.row
         if row is None or not self._can_close:
             return
@@ -84,10 +91,8 @@ class SwitcherScreen(ListDialog["str | None", OpenConversation]):
             if yes:
                 self._close_selected(row)
 
-        if row.condition in ("working", "waiting"):
-            app_of(self).push_screen(
-                Confirmation(f"“{row.name}” is running. Interrupt and close it?"), answered
-            )
+        if question := describe_closing(row):
+            app_of(self).push_screen(Confirmation(question), answered)
         else:
             self._close_selected(row)
 
