@@ -27,7 +27,6 @@ _TWO_COLUMNS, _GAP = 100, 4
 
 _ID_COLUMN = 26
 _ROOMY = 64
-_KEYS: list[Choice] = [("↑ ↓", "scroll", "scroll(1)"), ("escape", "close", "back")]
 
 
 class HelpRow(msgspec.Struct, frozen=True):
@@ -92,6 +91,11 @@ def _place(node: DOMNode, binding: Binding) -> int:
     return ids.index(binding.id) if binding.id in ids else len(ids)
 
 
+def _keys(closing: str) -> list[Choice]:
+    """The keys at the foot; `closing` is what Esc does."""
+    return [("↑ ↓", "scroll", "scroll(1)"), ("escape", closing, "back")]
+
+
 class HelpScreen(Dialog[None]):
     """Shows `groups` of keys, and above them the `problems` of remapped keys."""
 
@@ -119,13 +123,14 @@ class HelpScreen(Dialog[None]):
             DialogTitle(self._title, id="help-title"),
             FilterField(id="help-filter"),
             DialogBody(self._draw, id="help-body"),
-            keys=Choices(_KEYS),
+            keys=Choices(_keys("close")),
             id="help",
             classes="-tall",
         )
 
     def on_input_changed(self, event: Input.Changed) -> None:
         event.stop()
+        self.query_one(Choices).offer(_keys("clear filter" if event.value else "close"))
         body = self.query_one(DialogBody)
         # The size is unchanged, so no resize event triggers this.
         body.on_resize()

@@ -28,6 +28,10 @@ Result = TypeVar("Result")
 Row = TypeVar("Row")
 
 
+_OTHERS = 4
+"""Lines of a low screen that the title, the filter, one row and the keys need."""
+
+
 class Note(DialogBody):
     """The selected row in full."""
 
@@ -91,7 +95,7 @@ class ListDialog(Dialog[Result], Generic[Result, Row]):
         if self.note is not None and self.note.text_width > 0:
             lines = self.note_lines(height)
             needed = min(self.note.prepare(self.note.text_width), height // 2) if height < SHORT else 0
-            self.note.styles.height = max(lines, needed)
+            self.note.styles.height = min(max(lines, needed), max(0, height - _OTHERS))
 
     def action_scroll_note(self, lines: int) -> None:
         if self.note is not None:

@@ -154,7 +154,7 @@ class MainScreen(PartialScreen[None]):
         transcript = self._display.transcript if self._open else None
         return Hints(
             [
-                *(["step_back"] if self.bridge.working and not self.query_one(Prompt).leaves_insert else []),
+                *(["step_back"] if self.bridge.working and not self.query_one(Prompt).takes_escape else []),
                 *(["switch_conversation"] if self.query_one(Header).place.opened > 1 else []),
                 *(["command('review')"] if transcript and transcript.has_edits else []),
                 "command('cycle_permissions')",

@@ -208,7 +208,7 @@ class MainDisplay(Display):
             activity = describe_activity(self.transcript, model, now)
         elapsed = now - started if started is not None else 0.0
         line, queued = self._screen.query_one(LiveLine), len(self._bridge.queue)
-        key = "Esc Esc" if self._screen.query_one(Prompt).leaves_insert else "Esc"
+        key = "Esc Esc" if self._screen.query_one(Prompt).takes_escape else "Esc"
         line.work(activity, elapsed, self._frame, queued, key=key)
 
     def _admit_calls(self) -> None:

@@ -221,9 +221,9 @@ class Prompt(ChipArea):
         return None if self._vim is None else self._vim.mode
 
     @property
-    def leaves_insert(self) -> bool:
-        """True if Esc leaves Vim's insert mode."""
-        return self.has_focus and self.vim_mode == "insert"
+    def takes_escape(self) -> bool:
+        """True if Esc leaves Vim's insert mode, or cancels editing a queued message."""
+        return self.has_focus and (self.vim_mode == "insert" or self._queue.held is not None)
 
     def use_vim(self, *, on: bool) -> None:
         """Turn Vim's keys on or off."""
@@ -458,17 +458,23 @@ class Prompt(ChipArea):
         self.post_message(self.EditorRequested())
 
     def key_hints(self) -> Hints:
-        """The keys of open offers, else Enter once there is something to send."""
+        """The keys of open offers, or of a queued message that is edited; else Enter once there is something
+        to send."""
         effect = None if self._completion is None else self._completion.effect
         if effect is not None:
             # Tab accepts, too.
             actions = ("send", "close_offers") if effect == "accept" else ("send", "take", "close_offers")
             return Hints(actions, alone=True)
+        if self._queue.held is not None:
+            return Hints(("send", "close_offers", "remove_queued"))
         return Hints(("send",) if self.text.strip() else ())
 
     def key_label(self, action: str) -> str:
         effect = None if self._completion is None else self._completion.effect
-        return effect or "" if action == "send" else ""
+        if effect is not None or self._queue.held is None:
+            return effect or "" if action == "send" else ""
+        saving = "save" if self.text.strip() else "remove"
+        return {"send": saving, "close_offers": "cancel", "remove_queued": "remove"}.get(action, "")
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action == "take":

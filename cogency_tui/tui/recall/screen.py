@@ -84,6 +84,16 @@ class RecallScreen(AnsweringScreen[Destination | None]):
         undoes = self._upkeep.can_undo or self._searching.asked.where == "trash"
         return Hints([each for each in shown if undoes or each != "do('undo')"])
 
+    def key_label(self, action: str) -> str:
+        if action != "back":
+            return ""
+        return "list" if self._panes.covers else "clear search" if self._is_searching else ""
+
+    @property
+    def _is_searching(self) -> bool:
+        """True while the field has the focus, and a text."""
+        return self.focused is self._field and bool(self._field.value)
+
     def compose(self) -> ComposeResult:
         yield ScreenHeading("Recall", id="recall-title")
         yield SearchBar(self._query, id="recall-search")
@@ -123,6 +133,7 @@ class RecallScreen(AnsweringScreen[Destination | None]):
 
     def on_input_changed(self, event: Input.Changed) -> None:
         event.stop()
+        self.refresh_bindings()
         self._catch_up()
 
     def on_search_field_emptied(self) -> None:
@@ -272,11 +283,10 @@ class RecallScreen(AnsweringScreen[Destination | None]):
         self.set_focus(self._field)
 
     def action_back(self) -> None:
-        field = self._field
         if self._panes.covers:
             self.action_preview()
-        elif self.focused is field and field.value:
-            field.value = ""
+        elif self._is_searching:
+            self._field.value = ""
         else:
             self.dismiss(None)
 

@@ -124,6 +124,9 @@ class ReviewScreen(AnsweringScreen[Jump | ReviewCommand | None]):
         hints = NARROW_HINTS if self.has_class("-one") else REVIEW_HINTS
         return Hints([each for each in hints if each not in dispensable])
 
+    def key_label(self, action: str) -> str:
+        return "clear selection" if action == "step_back" and self._picking.any else ""
+
     def on_mount(self) -> None:
         size = app_of(self).size
         self._fit(size.width, size.height)
@@ -246,11 +249,15 @@ class ReviewScreen(AnsweringScreen[Jump | ReviewCommand | None]):
 
     def action_pick(self) -> None:
         self._picking.toggle()
-        self._showing.show_title()
+        self._show_picks()
 
     def action_range(self) -> None:
         self._picking.toggle_range()
+        self._show_picks()
+
+    def _show_picks(self) -> None:
         self._showing.show_title()
+        self.refresh_bindings()
 
     def action_sides(self) -> None:
         self._view.turn()
@@ -290,7 +297,7 @@ class ReviewScreen(AnsweringScreen[Jump | ReviewCommand | None]):
             self.clear_selection()
         elif self._picking.any:
             self._picking.clear()
-            self._showing.show_title()
+            self._show_picks()
         elif self.has_class("-one") and self._view.has_focus and self._files.file is not None:
             self.set_focus(self._files)
         else:

@@ -22,6 +22,7 @@ from cogency_tui.tui.kit.bar import Bar, end_to_end
 from cogency_tui.tui.kit.code import SourceColors
 from cogency_tui.tui.kit.dialogs import discard
 from cogency_tui.tui.kit.file_text import language_of
+from cogency_tui.tui.kit.footer import Hints
 from cogency_tui.tui.kit.keys import act_in_order, draw_key, key_name
 from cogency_tui.tui.kit.lines import fit, width_of
 from cogency_tui.tui.kit.typed_app import app_of
@@ -155,6 +156,12 @@ class ReviewText(TextArea):
         line = self.document.get_line(row)
         indent = len(line) - len(line.lstrip())
         return row, indent if smart_home and column != indent else 0
+
+    def key_hints(self) -> Hints:
+        return Hints(("send" if self._current.short else "accept", "outside", "leave"))
+
+    def key_label(self, action: str) -> str:
+        return self._current.verb if action in ("send", "accept") else ""
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         return super().check_action(action, parameters) if action != "send" else self._current.short

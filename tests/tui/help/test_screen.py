@@ -8,7 +8,7 @@ from textual.pilot import Pilot
 
 from cogency_tui.tui.action_groups import GROUPS
 from cogency_tui.tui.help.screen import HelpScreen
-from cogency_tui.tui.kit.dialogs import DialogBody
+from cogency_tui.tui.kit.dialogs import Choices, DialogBody
 from cogency_tui.tui.kit.filter_line import FilterField
 from cogency_tui.tui.settings.theme_picker import ThemePicker
 from tests.tui.driving import app_over, files_of, prompt_of, send, shown, until
@@ -25,6 +25,17 @@ async def help_of(pilot: Pilot[Any]) -> str:
     await pilot.press("f1")
     await until(pilot, lambda: isinstance(pilot.app.screen, HelpScreen))
     return body(pilot)
+
+
+async def test_the_keys_name_what_esc_does_first(project: Path) -> None:
+    async with app_over(ScriptedAgent(project)).run_test(size=(120, 40)) as pilot:
+        await help_of(pilot)
+        keys = pilot.app.screen.query_one(Choices)
+        await until(pilot, lambda: shown(keys).endswith("Esc close"))
+        await pilot.press("p")
+        await until(pilot, lambda: shown(keys).endswith("Esc clear filter"))
+        await pilot.press("escape")
+        await until(pilot, lambda: shown(keys).endswith("Esc close"))
 
 
 async def test_what_works_just_here_stands_first_and_is_searched_by_key_command_and_meaning(

@@ -43,6 +43,15 @@ async def test_the_keys_are_on_the_screen_however_small_it_is(
         assert pilot.app.screen.region.contains_region(box.region)
 
 
+@pytest.mark.parametrize(
+    "command", ["/settings", "/model", "/help", "/theme", "/permissions", "/profile show", "/mcp", "/doctor"]
+)
+async def test_even_the_smallest_screen_shows_the_way_out(project: Path, command: str) -> None:
+    async with at_work(offline(project), (20, 5)) as pilot:
+        await opened(pilot, command)
+        await until(pilot, lambda: "Esc" in seen(pilot).splitlines()[-1])
+
+
 async def test_it_is_as_high_as_its_list_and_does_not_move_while_that_is_filtered(project: Path) -> None:
     async with app_in(project).run_test(size=(120, 45)) as pilot:
         box = await opened(pilot, "/model")

@@ -25,6 +25,7 @@ from tests.tui.driving import (
     calls_of,
     files_of,
     finished,
+    live_line_of,
     main_of,
     opened,
     prompt_of,
@@ -206,6 +207,54 @@ async def test_a_filter_offers_its_own_keys_first(project: Path) -> None:
         files_of(pilot).focus()
         await pilot.press("slash")
         await until(pilot, lambda: shown(footer(pilot)).startswith("Enter apply   Esc clear"))
+
+
+async def test_a_queued_message_that_is_edited_has_keys_of_its_own(project: Path) -> None:
+    async with app_over(ScriptedAgent(project, [paused])).run_test(size=(160, 40)) as pilot:
+        line, live = footer(pilot), live_line_of(pilot)
+        await send(pilot, "go")
+        await until(pilot, lambda: "Esc to interrupt" in shown(live))
+        await send(pilot, "next")
+        await pilot.press("up")
+        await until(pilot, lambda: shown(line).startswith("Enter save   Esc cancel   Alt+X remove"))
+        # The first Esc interrupts nothing.
+        assert "interrupt" not in shown(line)
+        await until(pilot, lambda: "Esc Esc to interrupt" in shown(live))
+        await pilot.press("ctrl+u")
+        await until(pilot, lambda: shown(line).startswith("Enter remove   Esc cancel"))
+        await pilot.press("escape")
+        await until(pilot, lambda: shown(line).startswith("Esc interrupt"))
+        await until(pilot, lambda: " Esc to interrupt" in shown(live))
+        await pilot.press("escape")
+        await finished(pilot)
+
+
+async def test_a_text_in_the_review_is_saved_with_the_key_that_its_title_names(project: Path) -> None:
+    agent = working(project, write("a.py", "x = 1\n"), "done")
+    async with reviewing(agent, size=(160, 40)) as reviewer:
+        line = reviewer.screen.query_one(Footer)
+        for key, save in (("c", "Enter save"), ("e", "^S save")):
+            await reviewer.press(key)
+            await reviewer.until(lambda save=save: shown(line).startswith(f"{save}   ^G editor   Esc cancel"))
+            assert save in shown(reviewer.screen.query_one("#writing-title"))
+            await reviewer.press("escape")
+
+
+async def test_esc_is_named_by_what_it_does_first(project: Path) -> None:
+    agent = working(project, write("a.py", "x = 1\n"), "done")
+    async with reviewing(agent, size=(160, 40)) as reviewer:
+        pilot, line = reviewer.pilot, reviewer.screen.query_one(Footer)
+        for key in ("x", "escape"):
+            await reviewer.press(key)
+            label = "Esc clear selection" if key == "x" else "Esc close"
+            await until(pilot, lambda label=label: label in shown(line))
+        await reviewer.press("escape", "ctrl+r")
+        await until(pilot, lambda: isinstance(pilot.app.screen, RecallScreen))
+        line = pilot.app.screen.query_one(Footer)
+        for key in ("g", "escape"):
+            await pilot.press(key)
+            label = "Esc clear search" if key == "g" else "Esc close"
+            await until(pilot, lambda line=line, label=label: label in shown(line))
 
 
 async def test_no_key_is_offered_for_what_there_is_not(project: Path) -> None:
