@@ -258,7 +258,7 @@ class Recall:
             # If the disk refuses the mark, no other process need have the conversation open.
             held = [mark for mark in await asyncio.to_thread(marks.elsewhere) if mark.conversation == id]
             if held:
-                raise UsageError(
+                raise OpenElsewhereError(
                     f"This conversation is open in process {held[0].pid}.",
                     "Close it there (`/new`, or quit the program), or continue in a fork:"
                     f" cogency-tui conversations fork {id}",

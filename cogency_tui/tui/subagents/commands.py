@@ -50,11 +50,17 @@ class SubagentCommands(FeatureCommands):
             agent.store,
             lambda: self._bridge.working,
             self._review_key,
+            self._waits,
             project=str(agent.workspace.root),
             title=self._display.transcript.title,
             call=call,
         )
         app_of(self._screen).push_screen(self._shown, self._closed)
+
+    def _waits(self, call: str) -> bool:
+        """Return whether a call waits for the user."""
+        found = self._display.transcript.call_with(call)
+        return found is not None and found[1].state == "waiting"
 
     def progress(self, conversation_id: str) -> None:
         """Show new events of a sub-agent's conversation."""

@@ -35,6 +35,7 @@ from cogency_tui.tui.subagents.tree import time_of_agent
 from cogency_tui.tui.theme_styles import ThemeStyles
 from cogency_tui.tui.timeline.lines_pane import BlockPane
 from cogency_tui.tui.timeline.sent_messages_view import ExchangeView, describe_exchange
+from cogency_tui.tui.transcript.call_unit import State
 from cogency_tui.tui.transcript.document import prepare
 from cogency_tui.tui.transcript.units import Transcript
 
@@ -136,6 +137,7 @@ class AgentDetails(Surface):
         self._failed = failed
         self._project = project
         self._clock = clock
+        self._state: State = "queued"
         self._title = PaneTitle("", id="agents-name")
         self._tabs = TabBar(DETAILS, id="agents-tabs")
         self._prompt = PromptView(id="agents-prompt")
@@ -190,10 +192,10 @@ class AgentDetails(Surface):
         self._title.light(focused)
         self._tabs.light(focused)
 
-    def show_agent(self, node: AgentNode) -> None:
-        """Show an agent, or what has become of the one that is shown."""
+    def show_agent(self, node: AgentNode, state: State) -> None:
+        """Show an agent in this state, or what has become of the one that is shown."""
         other = self._node is None or self._node.key != node.key
-        self._node = node
+        self._node, self._state = node, state
         self._describe()
         if other:
             self._show_messages(Transcript())
@@ -207,8 +209,9 @@ class AgentDetails(Surface):
         if event.again:
             self._files.action_review()
 
-    def tick(self, frame: int) -> None:
-        """Advance running times."""
+    def tick(self, frame: int, state: State) -> None:
+        """Advance running times, and show the present state of the agent."""
+        self._state = state
         self._describe()
         self._messages.tick(frame, live_units(self._messages.transcript))
 
@@ -219,7 +222,7 @@ class AgentDetails(Surface):
     def _describe(self) -> None:
         if (node := self._node) is None:
             return
-        facts = ("" if node.state == "done" else node.state, time_of_agent(node, self._clock()), node.model)
+        facts = ("" if self._state == "done" else self._state, time_of_agent(node, self._clock()), node.model)
         self._title.rename(one_line(node.name))
         self._title.state(" · ".join(one_line(fact) for fact in facts if fact))
 

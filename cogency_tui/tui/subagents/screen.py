@@ -61,8 +61,9 @@ class AgentsCommand:
 class AgentsScreen(AnsweringScreen[ShownCall | AgentsCommand | None]):
     """Shows the agents of `tree`, with that of `call` selected.
 
-    `working` returns whether a turn is running; `review_key` the name of the key for the review. Files in the
-    directory `project` are named relative to it.
+    `working` returns whether a turn is running; `review_key` the name of the key for the review; `waits`
+    whether a call of the conversation waits for the user. Files in the directory `project` are named relative
+    to it.
     """
 
     BINDINGS = AGENTS_KEYS
@@ -76,6 +77,7 @@ class AgentsScreen(AnsweringScreen[ShownCall | AgentsCommand | None]):
         store: Callable[[], Awaitable[Store]],
         working: Callable[[], bool],
         review_key: Callable[[], str | None],
+        waits: Callable[[str], bool] = lambda _call: False,
         *,
         project: str,
         title: str = "",
@@ -89,7 +91,7 @@ class AgentsScreen(AnsweringScreen[ShownCall | AgentsCommand | None]):
         self._call = call
         self._header = ScreenHeading("Agents", title, id="agents-header")
         self._tree_title = PaneTitle("Agents", id="agents-tree-title")
-        self._list = AgentList(id="agents-tree")
+        self._list = AgentList(waits, id="agents-tree")
         self._details = AgentDetails(
             tree, store, self._complain, review_key, project=project, clock=clock, id="agents-details"
         )
@@ -173,18 +175,19 @@ class AgentsScreen(AnsweringScreen[ShownCall | AgentsCommand | None]):
     def _describe(self, root: AgentNode) -> None:
         """Show the number of sub-agents, and what all agents used together."""
         below = [*root.below()]
-        running = sum(each.running for each in below)
+        states = self._list.running
+        working = [f"{count} {each}" for each in ("running", "waiting") if (count := states.count(each))]
         total = self._list.total
         self._header.state(
             f"{tokens_of(total)} tokens" if total else "",
             dollars_of(total) if total else "",
             plural(len(below), "sub-agent") if below else "no sub-agents",
-            f"{running} running" if running else "",
+            *(working or ("",)),
         )
 
     def _show_selected(self) -> None:
         if (row := self._list.agent) is not None:
-            self._details.show_agent(row.node)
+            self._details.show_agent(row.node, self._list.state_of(row))
         self.refresh_bindings()
 
     def _show_columns(self) -> None:
@@ -194,7 +197,10 @@ class AgentsScreen(AnsweringScreen[ShownCall | AgentsCommand | None]):
         """Advance running times, unless another screen covers them."""
         if self.is_active:
             self._list.tick(self._clock())
-            self._details.tick(self._list.frame)
+            if (row := self._list.agent) is not None:
+                self._details.tick(self._list.frame, self._list.state_of(row))
+            if self._root is not None:
+                self._describe(self._root)
 
     def on_select_list_selected(self, event: AgentList.Selected) -> None:
         event.stop()

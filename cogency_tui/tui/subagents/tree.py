@@ -1,6 +1,6 @@
 """The tree of agents: a line for each, with its state, name and task, and its figures in columns."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate
 from typing import ClassVar
 
@@ -17,7 +17,7 @@ from cogency_tui.tui.kit.number_format import counted, dollars, duration, tokens
 from cogency_tui.tui.kit.select_list import Heading, SelectList, list_keys
 from cogency_tui.tui.subagents.keys import TREE_KEYS
 from cogency_tui.tui.theme_styles import ThemeStyles
-from cogency_tui.tui.transcript.call_unit import GLYPHS, ROLES
+from cogency_tui.tui.transcript.call_unit import GLYPHS, ROLES, State
 from cogency_tui.tui.transcript.pen import SPINNER
 
 COLUMNS = {"time": 14, "cost": 14, "tokens": 20, "lines": 20, "model": 36}
@@ -112,14 +112,16 @@ def time_of_agent(node: AgentNode, now: float) -> str:
 
 
 class AgentList(SelectList[Row]):
-    """Shows the tree; `now` is the time in Unix seconds, for running agents."""
+    """Shows the tree; `now` is the time in Unix seconds, for running agents; `waits` whether a call of
+    the user's conversation waits for the user."""
 
     BINDING_GROUP_TITLE = "Agents"
 
     BINDINGS: ClassVar[list[BindingType]] = [*TREE_KEYS, *list_keys("agents.tree")]
 
-    def __init__(self, *, id: str | None = None) -> None:
+    def __init__(self, waits: Callable[[str], bool], *, id: str | None = None) -> None:
         super().__init__(self._draw_row, _key_of, focusable=True, id=id)
+        self._waits = waits
         self.now = 0.0
         self.frame = 0
         self._rows = TreeRows()
@@ -132,6 +134,19 @@ class AgentList(SelectList[Row]):
     def agent(self) -> AgentRow | None:
         """The selected agent."""
         return self.row if isinstance(self.row, AgentRow) else None
+
+    def state_of(self, row: AgentRow) -> State:
+        """The state of an agent: while one waits for the user, so do all at work in the same call."""
+        return "waiting" if row.node.running and self._waits(row.top) else row.node.state
+
+    @property
+    def running(self) -> Sequence[State]:
+        """The states of the sub-agents at work, which are running or waiting."""
+        return [
+            self.state_of(row)
+            for row in self.rows
+            if isinstance(row, AgentRow) and row.top and row.node.running
+        ]
 
     @property
     def total(self) -> Cost | None:
@@ -182,11 +197,12 @@ class AgentList(SelectList[Row]):
             return Line([Segment(fit(f"  {row.text}", width), styles("dim", on))])
         node, texts, columns = row.node, _texts(row, self.now), self._fitting(width)
         figures = "".join(" " * _GAP + texts[name].rjust(size) for name, size in columns.items())
-        glyph = SPINNER[self.frame % len(SPINNER)] if node.running else GLYPHS[node.state]
+        state = self.state_of(row)
+        glyph = SPINNER[self.frame % len(SPINNER)] if state == "running" else GLYPHS[state]
         room = width - cells(figures)
         left = [
             Segment(row.branch, styles("dim", on)),
-            Segment(f"{glyph} ", styles(ROLES[node.state], on)),
+            Segment(f"{glyph} ", styles(ROLES[state], on)),
         ]
         left.append(Segment(fit(one_line(node.name), room - width_of(left)), styles("text", on, "bold")))
         beside = room - width_of(left)

@@ -3,6 +3,7 @@
 import asyncio
 import os
 import shlex
+import shutil
 import signal
 import tempfile
 from collections.abc import Mapping
@@ -18,17 +19,23 @@ from cogency_tui.safe_text import clean
 _NONE = "Set VISUAL or EDITOR and restart, for example: export EDITOR=nano"
 
 
+_USUAL = ("vi", "nano")
+"""Editors to use where the user has chosen none, as git does."""
+
+
 def editor_command(environ: Mapping[str, str]) -> list[str]:
-    """The editor of the user's choice, with its options.
+    """The editor of the user's choice, with its options; without one the first usual one that is installed.
 
     Raises:
-        UsageError: no editor is configured, or its command cannot be parsed.
+        UsageError: there is no editor, or its command cannot be parsed.
     """
     chosen = environ.get("VISUAL", "").strip() or environ.get("EDITOR", "").strip()
     try:
         command = shlex.split(chosen)
     except ValueError as exc:
         raise UsageError(f"Cannot parse the editor command {chosen!r}: {exc}.", _NONE) from exc
+    if not command:
+        command = [name for name in _USUAL if shutil.which(name, path=environ.get("PATH", ""))][:1]
     if not command:
         raise UsageError("No editor found.", _NONE)
     return command

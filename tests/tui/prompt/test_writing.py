@@ -116,6 +116,13 @@ def test_the_editor_is_the_persons(environ: dict[str, str], command: list[str]) 
     assert editor_command(environ) == command
 
 
+@pytest.mark.parametrize("names", [("vi", "nano"), ("nano",)])
+def test_without_a_choice_the_usual_editor_is_taken(tmp_path: Path, names: tuple[str, ...]) -> None:
+    for name in names:
+        (tmp_path / name).touch(0o755)
+    assert editor_command({"EDITOR": " ", "PATH": str(tmp_path)}) == [names[0]]
+
+
 @pytest.mark.parametrize("environ", [{}, {"EDITOR": ""}, {"EDITOR": "'"}])
 def test_without_an_editor_it_is_said_what_to_set(environ: dict[str, str]) -> None:
     with pytest.raises(UsageError) as caught:
@@ -128,6 +135,7 @@ async def test_ctrl_g_without_an_editor_says_what_to_do(
 ) -> None:
     monkeypatch.delenv("EDITOR", raising=False)
     monkeypatch.delenv("VISUAL", raising=False)
+    monkeypatch.setenv("PATH", "")
     async with app_over(ScriptedAgent(project)).run_test(size=(100, 30), notifications=True) as pilot:
         prompt_of(pilot).insert("a")
         await pilot.press("ctrl+g")

@@ -41,6 +41,7 @@ async def test_the_lines_of_a_hunk_are_left_or_written(
     # Without an editor that is said, and the text stays.
     monkeypatch.delenv("VISUAL", raising=False)
     monkeypatch.delenv("EDITOR", raising=False)
+    monkeypatch.setenv("PATH", "")
     await one.press("e", "ctrl+g")
     await one.until(lambda: "No editor found." in told(one.pilot))
     assert one.area.text.startswith("line_5 = 'agent'")

@@ -166,6 +166,10 @@ async def test_the_question_of_a_sub_agent_is_asked_on_this_screen(project: Path
         panel = await asked(pilot)
         assert isinstance(panel, QuestionPanel)
         assert panel.screen is agents.screen
+        # It waits here as in the tool calls pane, live.
+        await agents.until(lambda: agents.tree[1].startswith("├ ? reviewer"))
+        await agents.until(lambda: agents.tree[2].startswith("│ └ ? editor"))
+        await agents.until(lambda: "2 waiting" in shown_header(agents))
         await pilot.press("f6")
         await answer(pilot, "y")
         await answer(pilot, "n")
