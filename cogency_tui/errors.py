@@ -3,6 +3,7 @@
     CogencyError
     ├── UserFacingError      the user's: an invalid command, setting or argument
     │   ├── UsageError
+    │   │   └── OpenElsewhereError   another process has the conversation open
     │   └── ConfigError
     ├── ProviderError            the peer's: a model endpoint that refuses, fails or sends nonsense
     │   ├── AuthenticationError
@@ -60,6 +61,10 @@ class UserFacingError(CogencyError):
 
 class UsageError(UserFacingError):
     """A command or argument that cannot be carried out (exit status 2 on the command line)."""
+
+
+class OpenElsewhereError(UsageError):
+    """A conversation that another process has open."""
 
 
 class ConfigError(UserFacingError):

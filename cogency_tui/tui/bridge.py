@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from textual.message import Message
 from textual.widget import Widget
 
-from cogency_tui.errors import CogencyError
+from cogency_tui.errors import CogencyError, OpenElsewhereError
 from cogency_tui.store.prompt_text import Written
 from cogency_tui.tui.message_queue import MessageQueue, is_own_command
 
@@ -275,7 +275,7 @@ class Bridge:
             await self._run(message, self.conversation_id, queue)
         except CogencyError as exc:
             unsent = not queue.begun
-            queue.put(error_event(exc, time()))
+            queue.put(error_event(_advised(exc), time()))
             if unsent and message is not None:
                 self.retryable = False
                 # A conversation of which nothing is stored was never begun.
@@ -318,7 +318,7 @@ class Bridge:
             if work.cancelled():
                 self._pacer.queue.put(notice_event("Interrupted: nothing was summarized.", time()))
             elif isinstance(failure := work.exception(), CogencyError):
-                self._screen.post_message(self.Failed(failure))
+                self._screen.post_message(self.Failed(_advised(failure)))
             else:
                 self._pacer.queue.put(compaction_event(work.result(), time()))
                 self._screen.post_message(self.Compacted())
@@ -369,3 +369,10 @@ class Bridge:
             if answer.cancelled():
                 with suppress(RuntimeError):
                     self._screen.post_message(self.Withdrawn())
+
+
+def _advised(error: CogencyError) -> CogencyError:
+    """The error with a next step in this program in place of one in a shell."""
+    if isinstance(error, OpenElsewhereError):
+        return OpenElsewhereError(str(error), "Close it there, or continue in a copy with /fork.")
+    return error

@@ -17,7 +17,7 @@ from typing import Literal, TypeVar
 from cogency_tui.agent.edits.file_history import histories
 from cogency_tui.agent.recall.results import Hit, Indexed, Preview, ResultPage, hit_of, listed
 from cogency_tui.child_processes import Job
-from cogency_tui.errors import UsageError
+from cogency_tui.errors import OpenElsewhereError
 from cogency_tui.protocol.transcript import user_text
 from cogency_tui.store import events, export_import, usage
 from cogency_tui.store.blobs import Blobs
@@ -251,7 +251,7 @@ class Recall:
         """Mark a conversation as at work here, as long as the block runs.
 
         Raises:
-            UsageError: another process has it open.
+            OpenElsewhereError: another process has it open.
         """
         marks = await self._marks()
         if not await asyncio.to_thread(marks.enter, id, now, _WORK):

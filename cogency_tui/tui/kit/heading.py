@@ -52,6 +52,11 @@ class ScreenHeading(ButtonBar):
         """The forms of a remark beside the title, the longest first; a long title gives way to the last."""
         return ()
 
+    @property
+    def remark_role(self) -> str:
+        """The color of the remark."""
+        return "branch"
+
     def segments(self, width: int) -> list[Segment]:
         left = self._crumbs()
         # A cell stays free at the right, as at the left.
@@ -85,7 +90,7 @@ class ScreenHeading(ButtonBar):
         title = Segment(fit(self._title, space), styles(role, "background", "" if self._name else "bold"))
         parts = [Part([title], self._title, lead=lead)]
         if remark := _fitting(remarks, room - parts[0].width - 2 * _GAP):
-            parts.append(Part([Segment(remark, styles("branch", "background"))], remarks[0]))
+            parts.append(Part([Segment(remark, styles(self.remark_role, "background"))], remarks[0]))
         return parts
 
     def _at_end(self, facts: Sequence[Part], room: int) -> list[Part]:

@@ -35,7 +35,11 @@ def _is_dirty(project: Path) -> bool:
     return Repository(project).dirty
 
 
-_ELSEWHERE = "This conversation is also open in another process. Changes made there do not appear here."
+_ELSEWHERE = (
+    "This conversation is open in another program: nothing can be sent here. /fork continues in a copy."
+)
+_RETRY = 2.0
+"""Seconds between two attempts to take over a conversation that is open elsewhere."""
 
 
 class OpenMark:
@@ -53,17 +57,34 @@ class OpenMark:
 
     async def _move(self) -> None:
         former, self._marked = self._marked, self._bridge.conversation_id
-        recall = self._bridge.agent.recall
         try:
             if former is not None:
-                await recall.leave(former)
-            if self._marked is None or await recall.enter(self._marked, time()):
-                return
-            # If the mark cannot be written, the conversation need not be open elsewhere.
-            if any(mark.conversation == self._marked for mark in await recall.open_elsewhere()):
+                await self._bridge.agent.recall.leave(former)
+            if await self._enter():
                 self._screen.notify(_ELSEWHERE, severity="warning", markup=False)
         except CogencyError as exc:
             self._screen.notify(exc.advice, severity="error", markup=False)
+
+    async def _enter(self) -> bool:
+        """Mark the conversation, and show in the heading whether another process has it, as is returned;
+        then try again, until that has left it."""
+        recall, conversation = self._bridge.agent.recall, self._marked
+        taken = conversation is None or await recall.enter(conversation, time())
+        # If the mark cannot be written, the conversation need not be open elsewhere.
+        held = not taken and any(mark.conversation == conversation for mark in await recall.open_elsewhere())
+        header = self._screen.query_one(Header)
+        header.move(replace(header.place, is_elsewhere=held))
+        if held:
+            self._screen.set_timer(_RETRY, self._enter_again)
+        return held
+
+    def _enter_again(self) -> None:
+        if self._marked == self._bridge.conversation_id:
+            self._screen.run_worker(self._try_to_enter, group="open-mark", exclusive=True)
+
+    async def _try_to_enter(self) -> None:
+        with suppress(CogencyError):
+            await self._enter()
 
 
 _RECENT = 5

@@ -19,7 +19,8 @@ from cogency_tui.workspace.protected_names import short_path
 class HeaderContents(msgspec.Struct, frozen=True):
     """The contents of the header. The project has `count` conversations, 0 if unknown; of the `opened` ones
     of this program, this is the one with this `number`, as the switcher lists them. `origin` is the title of
-    the conversation that this one was forked from; None if it is no fork."""
+    the conversation that this one was forked from; None if it is no fork. One that `is_elsewhere` is open in
+    another program, too, and nothing can be sent here."""
 
     path: str = ""
     branch: str = ""
@@ -29,6 +30,7 @@ class HeaderContents(msgspec.Struct, frozen=True):
     number: int = 1
     opened: int = 1
     origin: str | None = None
+    is_elsewhere: bool = False
 
 
 def read_branch(project: Path) -> str:
@@ -55,7 +57,13 @@ class Header(ScreenHeading):
             self.entitle(place.title)
             self.refresh()
 
+    @property
+    def remark_role(self) -> str:
+        return "edit" if self.place.is_elsewhere else super().remark_role
+
     def remarks(self) -> Sequence[str]:
+        if self.place.is_elsewhere:
+            return "open in another program · /fork continues in a copy", "open in another program"
         origin, fork = self.place.origin, "⑂ fork"
         if origin is None:
             return ()
