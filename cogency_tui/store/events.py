@@ -145,6 +145,15 @@ def messages(connection: sqlite3.Connection, conversation_id: str, through: int)
     return [(seq, text) for seq, body in rows if (text := text_of(body)) is not None]
 
 
+def first_message(connection: sqlite3.Connection, conversation_id: str) -> str:
+    """Return what the user has written first in a conversation; empty if that is unknown."""
+    row = connection.execute(
+        f"SELECT body FROM events WHERE conversation_id = ? AND {BEGINS_TURN} ORDER BY seq LIMIT 1",
+        (to_column(conversation_id),),
+    ).fetchone()
+    return (row and text_of(row[0])) or ""
+
+
 def around(
     connection: sqlite3.Connection, conversation_id: str, at: int | None, before: int, behind: int
 ) -> tuple[tuple[tuple[int, Event], ...], bool, bool]:

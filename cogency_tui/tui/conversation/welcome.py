@@ -64,11 +64,19 @@ class Situation(msgspec.Struct, frozen=True):
 
 
 class Recent(msgspec.Struct, frozen=True):
-    """A past conversation, and when it was last continued."""
+    """A past conversation, when it was last continued, and its first message where its title does not tell
+    it from another one."""
 
     id: str
     title: str
     updated: str
+    message: str = ""
+
+    @property
+    def detail(self) -> str:
+        """The message on one line, unless the title says the same."""
+        text = one_line(self.message)
+        return "" if text.casefold() == one_line(self.title).casefold() else text
 
 
 class Choice(msgspec.Struct, frozen=True):
@@ -78,6 +86,7 @@ class Choice(msgspec.Struct, frozen=True):
     command: str
     argument: str
     aside: str = ""
+    detail: str = ""
 
     @property
     def action(self) -> str:
@@ -110,7 +119,7 @@ class WelcomePicker:
         tries = _TRY_OFFLINE if situation.provider == OFFLINE else _TRY
         suggested = [Choice(each, "suggest", each) for each in tries]
         recent = [
-            Choice(one_line(each.title) or "Untitled", "resume", each.id, each.updated)
+            Choice(one_line(each.title) or "Untitled", "resume", each.id, each.updated, each.detail)
             for each in self._recent[: max(0, most_recent)]
         ]
         self._choices = [*suggested, *recent]
@@ -223,11 +232,12 @@ def _row(choice: Choice, selected: bool, width: int, styles: ThemeStyles) -> Lin
     width = min(width, _WIDEST_ROW)
     room = max(1, width - 3 - (cells(choice.aside) + 2 if choice.aside else 0))
     text = fit(choice.text, room)
-    space = " " * max(0, width - 3 - cells(text) - cells(choice.aside))
+    detail = fit(f"  {choice.detail}", room - cells(text)) if choice.detail else ""
+    space = " " * max(0, width - 3 - cells(text) - cells(detail) - cells(choice.aside))
     segments = [
         Segment(" › ", styles("accent", on, "bold" if selected else "")),
         Segment(text, styles("text", on, "bold" if selected else "")),
-        Segment(space + choice.aside, styles("dim", on)),
+        Segment(detail + space + choice.aside, styles("dim", on)),
     ]
     return Line([_button(segment, choice.action) for segment in segments])
 

@@ -3,8 +3,10 @@
 No turn depends on this module.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from cogency_tui.errors import UsageError
@@ -104,6 +106,15 @@ class ContextFacts:
         """The conversations of this project that were continued last."""
         store = await self._agent.store()
         return await store.conversations(str(self._agent.project), limit=most)
+
+    async def first_messages(self, conversations: "Sequence[StoredConversation]") -> dict[str, str]:
+        """The first message of each conversation that has the title of another, by id."""
+        from cogency_tui.store.events import first_message
+
+        titles = Counter(each.title for each in conversations)
+        ids = [each.id for each in conversations if titles[each.title] > 1]
+        store = await self._agent.store()
+        return {id: await store.database.read(partial(first_message, conversation_id=id)) for id in ids}
 
     async def contents(self, conversation_id: str) -> Contents:
         """The contents of the context for the model in force."""

@@ -159,9 +159,11 @@ class Features:
             app_of(screen).cursor_position = screen.query_one(Prompt).cursor_screen_offset
         app_of(screen).theme_changed_signal.subscribe(screen, lambda _theme: conversation.reflow())
 
-    def _show_recent(self, found: "list[StoredConversation]") -> None:
+    def _show_recent(self, found: "list[StoredConversation]", messages: "dict[str, str]") -> None:
         now = time()
-        self.start.know([Recent(each.id, each.title, _aside_of(each, now)) for each in found])
+        self.start.know(
+            [Recent(each.id, each.title, _aside_of(each, now), messages.get(each.id, "")) for each in found]
+        )
 
     def _redraw_start(self) -> None:
         conversation = self._screen.query_one(Conversation)

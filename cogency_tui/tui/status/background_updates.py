@@ -93,14 +93,15 @@ _NOTICE = 60
 
 
 class Surroundings:
-    """The main screen's background updates; `found` receives the recent conversations for an empty one."""
+    """The main screen's background updates; `found` receives the recent conversations for an empty one,
+    and the first messages of those whose titles repeat."""
 
     def __init__(
         self,
         screen: Screen[None],
         bridge: Bridge,
         inquiry: ContextFacts,
-        found: "Callable[[list[StoredConversation]], None]",
+        found: "Callable[[list[StoredConversation], dict[str, str]], None]",
     ) -> None:
         self._screen = screen
         self._found = found
@@ -146,7 +147,8 @@ class Surroundings:
         header.move(replace(header.place, count=count, origin=origin))
         if self._bridge.conversation_id is None:
             with suppress(CogencyError):
-                self._found(await self._inquiry.recent(_RECENT))
+                recent = await self._inquiry.recent(_RECENT)
+                self._found(recent, await self._inquiry.first_messages(recent))
 
     async def _read_branch(self) -> None:
         header = self._screen.query_one(Header)

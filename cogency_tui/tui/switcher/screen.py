@@ -116,7 +116,7 @@ class SwitcherScreen(ListDialog["str | None", OpenConversation]):
     def _rows(self) -> list[OpenConversation]:
         rows = [*self._read()]
         self._columns = columns_of(rows, time())
-        self.heading.state(str(len(rows)))
+        self.heading.state(f"{len(rows)} open")
         return rows
 
     def _draw_row(self, row: OpenConversation, width: int, styles: ThemeStyles, on: str) -> Line:

@@ -24,6 +24,7 @@ from tests.tui.driving import (
     until,
 )
 from tests.tui.main.test_screen import past
+from tests.tui.review.stage import answered, working
 from tests.tui.scripted import ScriptedAgent, respond
 
 PAST = [Recent(str(number), f"Conversation {number}", "14:05") for number in range(9)]
@@ -112,6 +113,21 @@ async def test_a_recent_conversation_is_resumed(project: Path) -> None:
         await pilot.press("down", "enter")
         assert agent.asked == ["go"]
         assert main_of(pilot).bridge.conversation_id == "id1"
+
+
+async def test_conversations_of_one_title_are_told_apart_by_their_first_messages(project: Path) -> None:
+    agent = working(project, *["Done."] * 4)
+    ids = [await answered(agent, text) for text in ("fix the parser", "fix the lexer", "other")]
+    store = await agent.store()
+    for id in ids[:2]:
+        await store.rename(id, "Fix it")
+    async with app_over(agent).run_test(size=(120, 40)) as pilot:
+        view = conversation_of(pilot)
+        await until(pilot, lambda: "Fix it  fix the parser" in shown(view))
+        assert "Fix it  fix the lexer" in shown(view)
+        assert "other  " in shown(view)
+        assert "other  other" not in shown(view)
+    await agent.close()
 
 
 async def test_only_the_start_screen_picks_a_suggestion(project: Path) -> None:
