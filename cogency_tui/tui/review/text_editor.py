@@ -158,7 +158,7 @@ class ReviewText(TextArea):
         return row, indent if smart_home and column != indent else 0
 
     def key_hints(self) -> Hints:
-        return Hints(("send" if self._current.short else "accept", "outside", "leave"))
+        return Hints(("send" if self._current.short else "accept", "leave", "outside"))
 
     def key_label(self, action: str) -> str:
         return self._current.verb if action in ("send", "accept") else ""

@@ -10,7 +10,7 @@ from rich.segment import Segment
 from cogency_tui.safe_text import one_line
 from cogency_tui.tui.kit.bar import Part
 from cogency_tui.tui.kit.heading import ScreenHeading
-from cogency_tui.tui.kit.lines import fit, fit_path
+from cogency_tui.tui.kit.lines import cells, fit, fit_path
 from cogency_tui.tui.kit.number_format import plural
 from cogency_tui.workspace.git.branch import branch_of, head_of
 from cogency_tui.workspace.protected_names import short_path
@@ -31,6 +31,9 @@ class HeaderContents(msgspec.Struct, frozen=True):
     opened: int = 1
     origin: str | None = None
     is_elsewhere: bool = False
+
+
+_ELSEWHERE = "open in another program"
 
 
 def read_branch(project: Path) -> str:
@@ -63,7 +66,7 @@ class Header(ScreenHeading):
 
     def remarks(self) -> Sequence[str]:
         if self.place.is_elsewhere:
-            return "open in another program · /fork continues in a copy", "open in another program"
+            return f"{_ELSEWHERE} · /fork continues in a copy", _ELSEWHERE
         origin, fork = self.place.origin, "⑂ fork"
         if origin is None:
             return ()
@@ -77,6 +80,8 @@ class Header(ScreenHeading):
         facts = [self._numbered()] if place.opened > 1 else [self._counted()] if place.count else []
         if place.branch:
             facts.append(self._branch())
+        if place.is_elsewhere:
+            room -= cells(_ELSEWHERE) + 4
         path = self._path(max(8, room // 3))
         # In the order of reading: where, which branch, which conversation.
         shown = [path, *reversed(facts)]

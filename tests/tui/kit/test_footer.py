@@ -235,7 +235,7 @@ async def test_a_text_in_the_review_is_saved_with_the_key_that_its_title_names(p
         line = reviewer.screen.query_one(Footer)
         for key, save in (("c", "Enter save"), ("e", "^S save")):
             await reviewer.press(key)
-            await reviewer.until(lambda save=save: shown(line).startswith(f"{save}   ^G editor   Esc cancel"))
+            await reviewer.until(lambda save=save: shown(line).startswith(f"{save}   Esc cancel   ^G editor"))
             assert save in shown(reviewer.screen.query_one("#writing-title"))
             await reviewer.press("escape")
 
