@@ -19,11 +19,13 @@ from cogency_tui.tui.transcript.units import Notice, Prose, Transcript, Unit
 
 class Activity(msgspec.Struct, frozen=True):
     """One line: `Running pytest`, `Waiting for openai/…`. A countdown includes its own time. `tokens` says
-    how many the model has written in this turn; empty where that is nothing."""
+    how many the model has written in this turn; empty where that is nothing. `seconds` are its duration, if
+    that is not the turn's."""
 
     text: str
     counts_down: bool = False
     tokens: str = ""
+    seconds: float | None = None
 
 
 def live_units(transcript: Transcript) -> list[int]:
@@ -49,6 +51,9 @@ def describe_activity(transcript: Transcript, model: str, now: float) -> Activit
         left = whole_seconds(seconds)
         number = describe_attempt(last.attempt, last.attempts)
         return Activity(f"Retrying in {left} ({number})", counts_down=True)
+    asked = [unit.asked for unit in units if isinstance(unit, CallUnit) and unit.state == "waiting"]
+    if asked:
+        return Activity("Waiting for your answer", seconds=max(0.0, now - min(asked)))
     return Activity(_describe_work(units, model), tokens=_describe_tokens(*transcript.written))
 
 
@@ -60,8 +65,6 @@ def _describe_tokens(count: int, estimated: bool) -> str:
 
 def _describe_work(units: list[Unit], model: str) -> str:
     calls = [unit for unit in units if isinstance(unit, CallUnit) and not unit.settled]
-    if any(call.state == "waiting" for call in calls):
-        return "Waiting for your answer"
     if running := [call for call in calls if call.state == "running"]:
         return (
             f"Running {one_line(running[0].name)}"
@@ -140,7 +143,8 @@ class LiveLine(Bar):
     def _progress(self, activity: Activity, width: int) -> list[Segment]:
         """The activity in `width` cells; where they are few, without the tokens, then without the key."""
         styles = self.theme_styles
-        time = "" if activity.counts_down else f"  {whole_seconds(self._elapsed)}"
+        elapsed = self._elapsed if activity.seconds is None else activity.seconds
+        time = "" if activity.counts_down else f"  {whole_seconds(elapsed)}"
         shown = [
             Segment(SPINNER[self._frame % len(SPINNER)], styles("running")),
             Segment(f" {fit(activity.text, width - len(time) - 2)}{time}", styles("dim")),

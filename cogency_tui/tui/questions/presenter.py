@@ -7,6 +7,7 @@ Esc closes it again. Under a dialog, it is one line there, and waits until the d
 """
 
 from collections.abc import Callable
+from time import time
 from typing import TYPE_CHECKING, Any
 
 from textual import events
@@ -67,7 +68,7 @@ class Questions:
             return
         self._asked.append(asked)
         if found := self._display.transcript.call_with(asked.question.call_id):
-            found[1].ask()
+            found[1].ask(time())
             self._display.touch({found[0]})
             self._display.hold(found[0])
         self._changed("waiting")

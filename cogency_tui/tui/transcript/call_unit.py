@@ -124,8 +124,8 @@ class CallUnit(msgspec.Struct):
 
     `outcome` is for the user, `sent` the text that the model was sent in its place, if that says more. `mode`
     is the permission mode that refused the call. Files in the directory `root` are shown relative to it.
-    `decision` is the user's about its changes in the review. Of an `orphaned` call the program ended before
-    it was complete.
+    `asked` is when its question appeared, `decision` the user's about its changes in the review. Of an
+    `orphaned` call the program ended before it was complete.
 
     `output` is its output so far, until a result replaces it. From then on the texts in `arguments` and
     `content` are packed: `args` and `result` unpack them.
@@ -136,6 +136,7 @@ class CallUnit(msgspec.Struct):
     arguments: dict[str, Any] = msgspec.field(default_factory=dict[str, Any])
     state: State = "writing"
     started: float = 0.0
+    asked: float = 0.0
     duration: float = 0.0
     outcome: str = ""
     sent: str = ""
@@ -188,9 +189,9 @@ class CallUnit(msgspec.Struct):
             else:
                 self.arguments[key] = value
 
-    def ask(self) -> None:
-        """Mark the call as waiting for the user's decision."""
-        self.state = "waiting"
+    def ask(self, now: float) -> None:
+        """Mark the call as waiting for the user's decision, from `now` on."""
+        self.state, self.asked = "waiting", now
 
     def decide(self) -> None:
         """Note that the user has decided; the engine reports the consequence."""

@@ -81,7 +81,7 @@ def having(
         transcript = Transcript()
         transcript.feed([user("go"), *events])
         if asked and (found := transcript.call_with(asked)):
-            found[1].ask()
+            found[1].ask(EPOCH)
         pane = pilot.app.screen.query_one(ToolCalls)
         pane.show(transcript)
         pane.show_commands(COMMANDS if not events else (), lambda _id: "listening on \x1b[36m:3000\x1b[0m\n")

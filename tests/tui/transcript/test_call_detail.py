@@ -124,7 +124,7 @@ def test_a_diff_stands_in_the_place_of_what_it_was_made_of() -> None:
 
 def test_what_an_edit_is_to_replace_is_told_apart_before_it_is_made() -> None:
     waiting = made(call("c", "edit", file="a.py", old="x\nq", new="y\nz"))
-    waiting.ask()
+    waiting.ask(EPOCH)
     sheet = sheet_of(waiting)
 
     assert text(sheet)[0] == "edit  ? waiting for approval"
@@ -259,7 +259,7 @@ def test_the_calls_of_a_sub_agent_wait_while_it_waits_for_an_answer() -> None:
         started("c", "agent"),
         steps("c", "agent", ("read", "a.py", "done", "1 line"), ("edit", "a.py", "running", "")),
     )
-    working.ask()
+    working.ask(EPOCH)
     assert [working.state_of(step) for step in working.steps()] == ["done", "waiting"]
     assert "? edit a.py" in text(sheet_of(working))
     working.decide()

@@ -105,7 +105,7 @@ def test_a_call_goes_through_its_states() -> None:
     feed(call("c", "", partial=True))
     feed(call("c", "write", partial=True, file="a.py"))
     feed(call("c", "write", file="a.py", content="x"))
-    transcript.call(0).ask()
+    transcript.call(0).ask(EPOCH)
     seen.append(transcript.call(0).state)
     transcript.call(0).decide()
     feed(started("c", "write"))
@@ -128,7 +128,7 @@ def test_a_turn_that_is_continued_has_one_end_with_all_its_figures() -> None:
 def test_a_running_call_waits_for_a_question_of_its_sub_agent_and_its_time_runs_on() -> None:
     transcript = Transcript()
     transcript.feed([call("a", "agent", name="writer"), started("a", "agent", at=2.0)])
-    transcript.call(0).ask()
+    transcript.call(0).ask(EPOCH)
     transcript.feed([started("a", "agent", at=5.0)])
     assert (transcript.call(0).state, transcript.call(0).elapsed(EPOCH + 6.0)) == ("waiting", 4.0)
     transcript.call(0).decide()
@@ -287,6 +287,19 @@ def test_what_goes_on_is_said() -> None:
     assert (
         activity(call("c", "shell"), started("c", "shell"), result("c", "shell")) == "Waiting for openai/gpt"
     )
+
+
+def test_the_wait_for_an_answer_counts_from_the_oldest_question() -> None:
+    transcript = fed(user("x"), *(call(id, "edit") for id in "abc"))
+    transcript.call(1).ask(EPOCH + 500)
+    transcript.call(2).ask(EPOCH + 510)
+
+    def activity() -> Activity:
+        return describe_activity(transcript, "openai/gpt", EPOCH + 512)
+
+    assert activity() == Activity("Waiting for your answer", seconds=12.0)
+    transcript.call(1).decide()
+    assert activity() == Activity("Waiting for your answer", seconds=2.0)
 
 
 def test_a_notice_is_no_problem() -> None:
