@@ -290,14 +290,23 @@ class QuestionBody(DialogBody):
         """True if each line of the subject has been visible in the window at its present size."""
         return bool(self._subject) and self._seen.issuperset(self._subject)
 
+    @property
+    def is_unseen_above(self) -> bool:
+        """True if a line of the subject above the window has not been visible."""
+        above = range(self._subject.start, min(self._subject.stop, self.scroll_offset.y))
+        return not self._seen.issuperset(above)
+
     def forget(self) -> None:
         """Start over, since the window has changed."""
         self._seen.clear()
         self.redraw()
 
     def render_lines(self, crop: Region) -> list[Strip]:
-        # The compositor renders only what is in the window.
-        if crop.column_span == (0, self.size.width) and self.size.width >= self.text_width + self.MARGIN:
+        # The compositor renders only what is in the window, but also what a dialog dims and covers.
+        is_wide = (
+            crop.column_span == (0, self.size.width) and self.size.width >= self.text_width + self.MARGIN
+        )
+        if is_wide and self.screen.is_active:
             self._note(range(self.scroll_offset.y + crop.y, self.scroll_offset.y + crop.bottom))
         return super().render_lines(crop)
 

@@ -217,10 +217,17 @@ def _rows_at(level: int, answers: Sequence[Reply], width: int, gap: int) -> list
 
 
 class MoreLine(Bar):
-    """Shows how many lines of `body` are below its window, or above it at its end; once the title has
-    scrolled away, that too."""
+    """Shows how many lines of `body` are below its window, or above it at its end, and scrolls there on a
+    click; once the title has scrolled away, shows that too."""
 
     SURFACE = "surface"
+
+    class Pressed(Message):
+        """The user asks to scroll by so many lines."""
+
+        def __init__(self, lines: int) -> None:
+            self.lines = lines
+            super().__init__()
 
     def __init__(self, body: LineView, title: Callable[[], str], *, id: str | None = None) -> None:
         super().__init__(id=id)
@@ -233,9 +240,16 @@ class MoreLine(Bar):
     def _follow(self) -> None:
         self.refresh()
 
+    @property
+    def _below(self) -> int:
+        return self._body.virtual_size.height - self._body.scroll_offset.y - self._body.size.height
+
+    def on_click(self) -> None:
+        page = self._body.size.height
+        self.post_message(self.Pressed(page if self._below > 0 else -page))
+
     def segments(self, width: int) -> list[Segment]:
-        above = self._body.scroll_offset.y
-        below = self._body.virtual_size.height - above - self._body.size.height
+        above, below = self._body.scroll_offset.y, self._below
         arrow, count = ("↓", below) if below > 0 else ("↑", above)
         text = fit(f"  {arrow} {plural(count, 'more line')}", width)
         title = fit(f" · {self._title()}", width - cells(text)) if above else ""

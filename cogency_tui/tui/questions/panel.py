@@ -51,11 +51,13 @@ from cogency_tui.tui.questions.answer_lines import Answers, MoreLine, rows_of
 from cogency_tui.tui.questions.question_lines import (
     BACK,
     ENTER,
+    LOOK,
     REASONING,
     RETURN,
     SMALLEST,
     STOP,
     Reply,
+    Ways,
     answers_looking,
     answers_to,
     answers_unread,
@@ -301,6 +303,7 @@ class QuestionPanel(Vertical, can_focus=True):
         self._begin_deaf()
         self._offer()
         self.watch(app_of(self), "app_focus", self._disturb, init=False)
+        self.watch(self._body, "scroll_y", self._offer_unread, init=False)
         self._window = self.screen.size
         screen: Any = self.screen
         screen.screen_layout_refresh_signal.subscribe(self, self._follow_window)
@@ -314,8 +317,13 @@ class QuestionPanel(Vertical, can_focus=True):
             self.begin_anew()
 
     def begin_anew(self) -> None:
-        """Require that the question is seen again: the window has changed, or something covered it."""
+        """Require that the question is seen again, from its beginning, since the window has changed."""
         self._body.forget()
+        self._body.jump(0)
+        self.resume()
+
+    def resume(self) -> None:
+        """Begin the pause again, since something covered the question. What was seen before, was seen."""
         if not self._reasoning:
             self._disturb()
         self._offer()
@@ -336,6 +344,11 @@ class QuestionPanel(Vertical, can_focus=True):
             answers.offer(self._answers)
         self._fit()
 
+    def _offer_unread(self) -> None:
+        """Offer the way to what is not seen yet."""
+        if not self._body.is_seen:
+            self._offer()
+
     @property
     def _answers(self) -> Sequence[Reply]:
         """The answers that can be given now, and are shown."""
@@ -355,7 +368,9 @@ class QuestionPanel(Vertical, can_focus=True):
             return answers_looking(self.question, self._looked_at)
         if self._body.is_seen:
             return answers_to(self.question)
-        return refusals_of(self.question)[:1] if self._is_too_small else answers_unread(self.question)
+        if self._is_too_small:
+            return refusals_of(self.question)[:1]
+        return answers_unread(self.question, above=self._body.is_unseen_above)
 
     @property
     def _is_too_small(self) -> bool:
@@ -499,7 +514,7 @@ class QuestionPanel(Vertical, can_focus=True):
         was_announced, self._is_left = self._away and self._is_left, False
         self._show_hint()
         if was_announced:
-            self.begin_anew()
+            self.resume()
         self._fit()
 
     def _show_hint(self) -> None:
@@ -765,9 +780,10 @@ class QuestionPanel(Vertical, can_focus=True):
 
     def action_look(self, step: int) -> None:
         """Show another waiting question, or the asked one again."""
-        last = len(self.question.round().waiting)
-        self._looked_at = max(0, min(self._looked_at + step, last))
-        body = self._body
+        place = max(0, min(self._looked_at + step, len(self.question.round().waiting)))
+        if place == self._looked_at:
+            return
+        self._looked_at, body = place, self._body
         body.forget()
         body.jump(0)
         self._offer()
@@ -780,9 +796,19 @@ class QuestionPanel(Vertical, can_focus=True):
         looks = 0 < self._looked_at <= len(waiting)
         return waiting[self._looked_at - 1] if looks else self.question
 
+    def on_click(self, event: events.Click) -> None:
+        step = event.style.meta.get(LOOK)
+        if step is not None and not self._reasoning:
+            self.action_look(step)
+
+    def on_more_line_pressed(self, event: MoreLine.Pressed) -> None:
+        event.stop()
+        self.action_scroll(event.lines)
+
     def action_scroll(self, lines: int) -> None:
-        body = self._body
-        body.jump(body.scroll_offset.y + lines)
+        # A page that is longer than the window would leave out lines.
+        body, page = self._body, self._body.size.height
+        body.jump(body.scroll_offset.y + max(-page, min(lines, page)))
 
     def action_refuse(self) -> None:
         reason = self.query_one("#question-reason", Input).value
@@ -795,10 +821,13 @@ class QuestionPanel(Vertical, can_focus=True):
     def _draw(self, width: int, styles: ThemeStyles) -> Drawing:
         if self._is_too_small:
             return draw_too_small(width, styles)
+        waiting = len(self.question.round().waiting)
         if (other := self._question_shown) is not self.question:
-            return Drawing(draw_question(other, width, styles, rows=self._rows).lines, range(0))
+            ways = Ways(previous=True, next=self._looked_at < waiting)
+            return Drawing(draw_question(other, width, styles, rows=self._rows, ways=ways).lines, range(0))
         self._looked_at = 0
-        return draw_question(self.question, width, styles, rows=self._rows - 1, reaches=self._omits_reach)
+        reaches, ways = self._omits_reach, Ways(next=waiting > 0)
+        return draw_question(self.question, width, styles, rows=self._rows - 1, reaches=reaches, ways=ways)
 
 
 def _is_plain_edit(question: Question) -> bool:

@@ -102,7 +102,7 @@ class Questions:
         if panel is None or asked is None or panel.screen is not top or panel.question is not asked.question:
             self._replace(top, asked)
         else:
-            panel.begin_anew()
+            panel.resume()
 
     def _announce(self, dialog: Screen[Any] | None, asked: Bridge.Asked | None) -> None:
         """Show the question as one line in `dialog`, if there are both; remove it from any other."""

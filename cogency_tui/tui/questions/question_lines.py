@@ -4,6 +4,7 @@ hidden characters.
 
 import re
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import msgspec
 from rich.segment import Segment
@@ -14,7 +15,7 @@ from cogency_tui.agent.permissions.gate import Question, Scope
 from cogency_tui.safe_text import fold_blanks, one_line, reveal
 from cogency_tui.tui.kit.dialogs import Drawing
 from cogency_tui.tui.kit.diff import draw_diff
-from cogency_tui.tui.kit.keys import draw_key, key_name
+from cogency_tui.tui.kit.keys import key_name
 from cogency_tui.tui.kit.lines import BLANK, Line, cells, width_of, wrap
 from cogency_tui.tui.kit.number_format import counted
 from cogency_tui.tui.theme_styles import ThemeStyles
@@ -62,14 +63,39 @@ SMALLEST = Size(20, 6)
 
 TOO_SMALL = "Enlarge the window"
 
+LOOK = "look"
+"""The meta key of a link to another waiting question: 1 for the next, -1 for the one before."""
+
+
+class Ways(NamedTuple):
+    """Whether a question can be viewed before the one that is shown, and after it."""
+
+    previous: bool = False
+    next: bool = False
+
+
+ALONE = Ways()
+
+_VIEWS = {
+    Ways(previous=True, next=True): "view others",
+    Ways(next=True): "view next",
+    Ways(previous=True): "view previous",
+}
+
 
 def draw_question(
-    question: Question, width: int, styles: ThemeStyles, *, rows: int = _TALL, reaches: bool = False
+    question: Question,
+    width: int,
+    styles: ThemeStyles,
+    *,
+    rows: int = _TALL,
+    reaches: bool = False,
+    ways: Ways = ALONE,
 ) -> Drawing:
     """Draw the question, then its exact subject, of which `rows` fit into the window; with `reaches`, how far
-    the answers reach, too.
+    the answers reach, too. `ways` lead to others.
     """
-    lines = _draw_head(question, width, styles)
+    lines = _draw_head(question, width, styles, ways)
     # The head of a command is no subject: the command is.
     subject = range(0 if _is_named_by_head(question) else len(lines), len(lines))
     for loss in question.losses:
@@ -106,7 +132,7 @@ def draw_change(diff: str, width: int, styles: ThemeStyles) -> list[Line]:
     return draw_diff(_without_far_context(diff), width, styles)
 
 
-def _draw_head(question: Question, width: int, styles: ThemeStyles) -> list[Line]:
+def _draw_head(question: Question, width: int, styles: ThemeStyles, ways: Ways) -> list[Line]:
     """Draw what would be done, with the counts of a change, and the place among the questions."""
     danger = bool(question.losses)
     mark = Segment("! " if danger else "? ", styles("bad" if danger else "edit", attributes="bold"))
@@ -115,23 +141,35 @@ def _draw_head(question: Question, width: int, styles: ThemeStyles) -> list[Line
     if counts:
         head.append(Segment(f"  {counts}", styles("dim")))
     *lines, last = wrap(head, width)
-    places = _draw_places(question, styles)
+    places = _draw_places(question, styles, ways)
     for place in places:
         if (space := width - width_of([*last.segments, *place])) > 1:
             return [*lines, Line([*last.segments, Segment(" " * space, styles()), *place], last.joint)]
     return [*lines, last, *map(Line, places[-1:])]
 
 
-def _draw_places(question: Question, styles: ThemeStyles) -> list[list[Segment]]:
+def _draw_places(question: Question, styles: ThemeStyles, ways: Ways) -> list[list[Segment]]:
     """Draw the place among the questions, with the keys that show the others: from long to short."""
-    number, total, waiting = question.round()
+    number, total, _waiting = question.round()
     if total < 2:
         return []
-    place = Segment(f"{number} of {total}", styles("dim"))
-    if not waiting:
-        return [[place]]
-    keys = [Segment("  ", styles()), *draw_key("[ or ]", "view others", styles)]
-    return [[place, *keys], [Segment("[ ", styles("text")), place, Segment(" ]", styles("text"))]]
+    text = f"{number} of {total}"
+    if not any(ways):
+        return [[Segment(text, styles("dim"))]]
+    text_style, dim, step = styles("text"), styles("dim"), 1 if ways.next else -1
+    place, view = _link(text, step, dim), _link(f" {_VIEWS[ways]}", step, dim)
+    before, after = [_link("[", -1, text_style)] * ways.previous, [_link("]", 1, text_style)] * ways.next
+    between = [Segment(" or ", text_style)] * all(ways)
+    blank = [Segment(" ", styles())]
+    return [
+        [place, *blank, *blank, *before, *between, *after, view],
+        [*before, *blank * ways.previous, place, *blank * ways.next, *after],
+    ]
+
+
+def _link(text: str, step: int, style: Style) -> Segment:
+    """A text that shows another question on a click."""
+    return Segment(text, style + Style.from_meta({LOOK: step}))
 
 
 def _is_named_by_head(question: Question) -> bool:
@@ -273,9 +311,10 @@ def refusals_of(question: Question) -> list[Reply]:
     return [Reply("n", label, "answer(False, 'once')"), _WHY, STOP]
 
 
-def answers_unread(question: Question) -> list[Reply]:
-    """The answers in a window that has not yet shown the whole subject of a yes."""
-    return [Reply("down", "Scroll down", _SCROLLING, ("Scroll",)), *refusals_of(question)]
+def answers_unread(question: Question, *, above: bool) -> list[Reply]:
+    """The answers in a window that has not yet shown the whole subject of a yes; `above` it is the rest."""
+    way = ("up", "Scroll up", _SCROLLING_UP) if above else ("down", "Scroll down", _SCROLLING)
+    return [Reply(*way, ("Scroll",)), *refusals_of(question)]
 
 
 _WHY = Reply("r", "No, and say why", "reason", ("Say why",))
@@ -309,8 +348,9 @@ REASONING = (
 
 _MORE = Reply("question_mark", "more", "turn_page")
 _BACK = Reply("question_mark", "back", "turn_page")
-_SCROLLING = "scroll(1)"
-_NEAREST = frozenset({_SCROLLING, "answer(True, 'once')", "answer(False, 'once')"})
+_SCROLLING, _SCROLLING_UP = "scroll(1)", "scroll(-1)"
+_WAYS = frozenset({_SCROLLING, _SCROLLING_UP})
+_NEAREST = frozenset({*_WAYS, "answer(True, 'once')", "answer(False, 'once')"})
 
 
 def first_page(answers: Sequence[Reply], width: int) -> Sequence[Reply]:
@@ -324,7 +364,7 @@ def first_page(answers: Sequence[Reply], width: int) -> Sequence[Reply]:
 
 def second_page(answers: Sequence[Reply]) -> Sequence[Reply]:
     """The answers that the first page leaves out, and the key back to that."""
-    return [*(answer for answer in answers if answer.action not in _NEAREST - {_SCROLLING}), _BACK]
+    return [*(answer for answer in answers if answer.action not in _NEAREST - _WAYS), _BACK]
 
 
 TIGHT_GAP = 2

@@ -40,6 +40,7 @@ from tests.tui.driving import (
     calls_of,
     conversation_of,
     finished,
+    live_line_of,
     main_of,
     opened,
     prompt_of,
@@ -246,13 +247,13 @@ async def test_other_waiting_questions_are_looked_at_and_not_answered() -> None:
     other = replace(EDIT, summary="Edit other.py", detail=DIFF.replace("x = 2", "y = 3"))
     asked = replace(EDIT, round=lambda: Round(2, 3, (replace(other, round=lambda: Round(3, 3)),)))
     async with asking(asked) as (app, pilot, clock):
-        await until(pilot, lambda: "2 of 3  [ or ] view others" in body_of(app))
+        await until(pilot, lambda: "2 of 3  ] view next" in body_of(app))
         for key in ("y", "a", "c", "n", "enter"):
             clock.now += 1
             await until(pilot, lambda: app.question.check_action("look", (1,)))
             await pilot.press("right_square_bracket")
             await until(pilot, lambda: "Edit other.py  +1 −1" in body_of(app))
-            assert "3 of 3" in body_of(app)
+            assert "3 of 3  [ view previous" in body_of(app)
             assert "+ y = 3" in body_of(app)
             assert "[ Previous question   Esc Stop" in shown(app.question.query_one(Answers))
             clock.now += 1
@@ -272,7 +273,7 @@ async def test_the_keys_for_other_questions_are_named_even_where_there_is_little
     other = replace(EDIT, summary="Edit other.py")
     edit = replace(EDIT, summary=f"Edit {'long/' * 4}a.py", round=lambda: Round(1, 2, (other,)))
     async with asking(edit, (60, 16)) as (app, pilot, _clock):
-        await until(pilot, lambda: body_of(app).splitlines()[0].endswith("  [ 1 of 2 ]"))
+        await until(pilot, lambda: body_of(app).splitlines()[0].endswith("  1 of 2 ]"))
         await app.ask(replace(edit, round=lambda: Round(2, 2)))
         await until(pilot, lambda: body_of(app).splitlines()[0].endswith("  2 of 2"))
 
@@ -299,7 +300,7 @@ async def test_as_many_changed_lines_as_fit_are_seen_at_once_in_half_of_the_wind
         more = shown(app.question.query_one(MoreLine))
         hidden = 43 - len(seen)
         assert f"↓ {hidden} more lines" in more
-        app.question.action_scroll(1000)
+        app.question.query_one(DialogBody).jump(1000)
         end = f"↑ {hidden} more lines · Edit app.py · +1 −1"
         await until(pilot, lambda: end in shown(app.question.query_one(MoreLine)))
 
@@ -653,7 +654,7 @@ async def test_nothing_hides_behind_blanks_or_many_lines() -> None:
             assert "$ echo begin" in text
             assert "more lines, shown in full below …" in text
             assert "rm -r x" in text
-            app.question.action_scroll(1000)
+            app.question.query_one(DialogBody).jump(1000)
             await pilot.pause()
             assert body_of(app).count("echo nothing") > 2
             assert body_of(app).rstrip().endswith("rm -r x")
@@ -677,7 +678,7 @@ async def test_a_long_diff_scrolls_and_the_answers_stay_in_sight() -> None:
         assert app.question.query_one(Answers).region.bottom <= 24
         assert "the end" not in body_of(app)
         await pilot.press("pagedown")
-        app.question.action_scroll(1000)
+        app.question.query_one(DialogBody).jump(1000)
         assert "the end" in body_of(app)
 
         # A reason can be written on a small screen.
@@ -855,7 +856,7 @@ async def test_how_far_answers_reach_stays_in_sight_while_a_long_diff_is_scrolle
         await until(pilot, lambda: "A: Always allow writing to" in shown(answers))
         assert " c This conversation" in shown(answers)
         assert "deep/**" in shown(answers)
-        app.question.action_scroll(1000)
+        app.question.query_one(DialogBody).jump(1000)
         await pilot.pause()
         assert "deep/**" in shown(answers)
         # A row of answers below it is clicked where it is drawn.
@@ -1148,3 +1149,16 @@ async def test_the_sentence_above_the_call_stays_in_sight_and_the_end_is_followe
         await until(pilot, lambda: "echo 24" in shown(conversation_of(pilot)))
         agent.gate.set()
         await finished(pilot)
+
+
+async def test_the_wait_for_an_answer_is_not_that_of_the_turn(project: Path) -> None:
+    agent = ScriptedAgent(project, [call("c", "shell", command="ls"), execute(), asks(COMMAND)])
+    async with app_over(agent).run_test(size=(80, 24)) as pilot:
+        await opened(pilot)
+        await send(pilot, "go")
+        bridge = main_of(pilot).bridge
+        await asked(pilot)
+        assert bridge.started is not None
+        bridge.started -= 500
+        await until(pilot, lambda: "Waiting for your answer  " in shown(live_line_of(pilot)))
+        assert "min" not in shown(live_line_of(pilot))

@@ -54,7 +54,7 @@ async def test_a_window_that_shows_nothing_of_the_question_hears_no_yes(
             await expect_no_yes(pilot, app, clock)
             # As far down as its text goes.
             await pilot.press("tab", *["down"] * 5)
-            app.question.action_scroll(20)
+            app.question.query_one(QuestionBody).jump(1000)
             await expect_no_yes(pilot, app, clock)
             await heard(pilot, app, clock)
             await pilot.press("n")
