@@ -64,6 +64,9 @@ _LOW = 30
 TICK = 0.2
 """Seconds between two refreshes of the running time while the agent works; there is no timer otherwise."""
 
+_TEXTS = frozenset({"conversation", "calls-detail"})
+"""The panes of text, in which a click selects some or opens a block."""
+
 UNSEEN = 0.5
 """Seconds between two updates of a conversation that is not shown."""
 
@@ -482,6 +485,12 @@ class MainScreen(PartialScreen[None]):
         if self._open and not self.top.is_active:
             message = f"“{self.title_shown or 'New conversation'}”: {message}"
         super().notify(message, title=title, severity=severity, timeout=timeout, markup=False)
+
+    def get_focusable_widget_at(self, x: int, y: int) -> Widget | None:
+        """The widget that a click focuses: no text while a question has the focus, where `y` would copy it."""
+        found = super().get_focusable_widget_at(x, y)
+        is_text = found is not None and found.id in _TEXTS
+        return None if is_text and self._open and self._features.questions.has_focus else found
 
     def place_question(self) -> None:
         """Show a waiting question on the screen that is on top."""

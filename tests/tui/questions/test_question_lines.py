@@ -1162,3 +1162,39 @@ async def test_the_wait_for_an_answer_is_not_that_of_the_turn(project: Path) -> 
         bridge.started -= 500
         await until(pilot, lambda: "Waiting for your answer  " in shown(live_line_of(pilot)))
         assert "min" not in shown(live_line_of(pilot))
+
+
+async def test_a_click_in_the_conversation_leaves_the_keys_to_the_question(project: Path) -> None:
+    agent = ScriptedAgent(project, [call("c", "shell", command="ls"), execute(), asks(COMMAND), paused])
+    async with app_over(agent).run_test(size=(60, 16)) as pilot:
+        await opened(pilot)
+        await send(pilot, "go")
+        question = await asked(pilot)
+        question.clock = lambda: monotonic() + 60
+        await until(pilot, lambda: question.check_action("answer", (True, "once")))
+        await pilot.mouse_down("#conversation", offset=(2, 0))
+        await pilot.hover("#conversation", offset=(5, 0))
+        await pilot.mouse_up("#conversation", offset=(5, 0))
+        await until(pilot, lambda: pilot.app.screen.get_selected_text())
+        assert question.has_focus
+        await pilot.press("y")
+        await until(pilot, lambda: agent.answers == [Answer(allow=True)])
+        # Without a question it has the focus as ever.
+        await until(pilot, lambda: not pilot.app.screen.query(QuestionPanel))
+        await pilot.click("#conversation", offset=(2, 0))
+        assert conversation_of(pilot).has_focus
+
+
+async def test_a_click_in_the_conversation_focuses_it_where_the_user_has_left_the_question(
+    project: Path,
+) -> None:
+    agent = ScriptedAgent(project, [call("c", "shell", command="ls"), execute(), asks(COMMAND), paused])
+    async with app_over(agent).run_test(size=(100, 30)) as pilot:
+        await opened(pilot)
+        await send(pilot, "go")
+        question = await asked(pilot)
+        await pilot.press("f6")
+        await until(pilot, lambda: not question.has_focus)
+        await pilot.click("#conversation", offset=(2, 0))
+        assert conversation_of(pilot).has_focus
+        assert "F6 to answer" in shown(question.query_one(Answers))
