@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from cogency_tui.tui.main import pane_letters
-from cogency_tui.tui.questions import panel as question_panel
+from cogency_tui.tui.questions import answer_timing
 
 
 @pytest.fixture
@@ -22,8 +22,8 @@ def project() -> Path:
 @pytest.fixture
 def short_pause(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the clock of the test alone say how long a question takes no answer."""
-    monkeypatch.setattr(question_panel, "PAUSE", 0.01)
-    monkeypatch.setattr(question_panel, "FOLLOWING_PAUSE", 0.01)
+    monkeypatch.setattr(answer_timing, "PAUSE", 0.01)
+    monkeypatch.setattr(answer_timing, "FOLLOWING_PAUSE", 0.01)
 
 
 @pytest.fixture(autouse=True)

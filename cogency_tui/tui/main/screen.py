@@ -487,7 +487,7 @@ class MainScreen(PartialScreen[None]):
         super().notify(message, title=title, severity=severity, timeout=timeout, markup=False)
 
     def get_focusable_widget_at(self, x: int, y: int) -> Widget | None:
-        """The widget that a click focuses: no text while a question has the focus, where `y` would copy it."""
+        """The widget that a click focuses: no text while a question has the focus, since `y` copies there."""
         found = super().get_focusable_widget_at(x, y)
         is_text = found is not None and found.id in _TEXTS
         return None if is_text and self._open and self._features.questions.has_focus else found

@@ -2,21 +2,16 @@
 takes the answer.
 
 Invariants: a yes counts only after its whole subject was visible in the window at its present size, and the
-terminal has taken the frame; no key counts within the pause of its `Pace` after the panel appears, or after a
-key that is not the question's, nor while the prompt has text, unless the user has entered the question; a
-panel answers once. Only the key for a reason, which decides nothing yet, counts at once in a question that
-follows an answer.
+terminal has taken the frame; no key counts before its `AnswerTiming` allows that, nor while the prompt has
+text, unless the user has entered the question; a panel answers once. Only the key for a reason, which decides
+nothing yet, counts at once in a question that follows an answer.
 In a low window the answers have two pages: only a key on the page that is shown counts.
 
 The key of an answer that is too early, or not offered, does nothing, and a remark beside the answers says so.
-It does not begin the pause again, so that a rhythm of answers gets through; but a question about a loss, and
-another letter than the one before it ("any" is a text), take a real pause. No answer counts within the gap of
-the pace after the answer before it: a key that repeats is no second answer.
-
 Any other key that does not count goes to the prompt, which has the cursor as long as none does. Those of
 answers, to this or any question, go there only with another key after them: alone they were an answer, and
 not the beginning of a text. The other way round, the letter of an answer counts once no other letter has
-followed for `HOLD`, or for `WIDE_HOLD` if it reaches beyond this call: "actually" allows nothing.
+followed for its hold, a longer one if it reaches beyond this call: "actually" allows nothing.
 
 On a screen whose own letters mean something, the panel is one line until the user enters it with F6; then
 its keys alone count, until it is answered or left with F6.
@@ -27,7 +22,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from time import monotonic
-from typing import Any, ClassVar, NamedTuple, cast
+from typing import Any, ClassVar, cast
 
 from rich.style import Style
 from textual import events
@@ -48,6 +43,7 @@ from cogency_tui.tui.kit.keys import key_name
 from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.questions.announcement import Announcement
 from cogency_tui.tui.questions.answer_lines import Answers, MoreLine, rows_of
+from cogency_tui.tui.questions.answer_timing import AnswerTiming, hold_of
 from cogency_tui.tui.questions.question_lines import (
     BACK,
     ENTER,
@@ -72,24 +68,6 @@ from cogency_tui.tui.questions.question_lines import (
 from cogency_tui.tui.terminal.driver import is_read
 from cogency_tui.tui.theme_styles import ThemeStyles
 
-PAUSE = 0.8
-"""Seconds without a key before a question accepts one: earlier keys are meant for the prompt."""
-
-FOLLOWING_PAUSE = 0.35
-"""The same after an answer to another question: a key that is pressed twice is no second one."""
-
-GAP = 0.3
-"""Seconds between the key of an answer that did nothing, or of the answer before, and one that counts."""
-
-NEXT_EDIT_PAUSE, NEXT_EDIT_GAP = 0.05, 0.12
-"""The same for an edit that follows an answer to another one, from its first frame on: a user who answers in
-a rhythm has decided about all, as with `a`. A key that repeats is faster than the gap.
-"""
-
-WIDE_HOLD, HOLD = 0.25, 0.05
-"""Seconds for which the letter of an answer beyond this one call, or of any other answer, is held back: with
-another letter within them it begins a text."""
-
 _SCROLLING = frozenset(f"scroll({lines})" for lines in (-10, -1, 1, 10))
 _ENTERING = _SCROLLING | {"select(1)", "select(-1)"}
 
@@ -110,13 +88,6 @@ _BELOW = "#prompt-box, #footer"
 """What keeps a row below a panel that takes the rest of the window."""
 
 _ANSWER_KEYS = frozenset("yacAnr")
-
-
-class Pace(NamedTuple):
-    """How fast a question may be answered: seconds before its first answer, and between answers."""
-
-    pause: float
-    gap: float
 
 
 _SCOPES: Mapping[str, Scope] = {"turn": "turn", "conversation": "conversation", "always": "always"}
@@ -245,11 +216,6 @@ class QuestionPanel(Vertical, can_focus=True):
         # Bindings are checked before a panel is composed.
         self._body = QuestionBody(self._draw, id="question-body")
         self._choices = Answers(answers_to(question), id="answers")
-        self._follows = after is not None
-        self._is_next_edit = after is not None and all(map(_is_plain_edit, (after.question, question)))
-        """True for an edit right after another one, as long as nothing comes between."""
-        self._passed_on = False
-        """True if input went to the prompt since the question last began to accept keys."""
         self._away = away
         self.origin: Widget | None = None
         """The widget from which the user entered the question."""
@@ -267,11 +233,12 @@ class QuestionPanel(Vertical, can_focus=True):
         self.is_given = False
         """True once the user has answered."""
         self.clock = clock
-        self._accepts_from = clock() + self._pace.pause
-        self._last_answer = clock() - (after.since_answer if after is not None else PAUSE)
-        """When the last key of an answer was pressed, to this question or the one before."""
-        self._tried = ""
-        """This key, if it was too early."""
+        self.timing = AnswerTiming(
+            lambda: self.clock(),
+            is_loss=bool(question.losses),
+            after=after.timing if after is not None else None,
+            is_next_edit=after is not None and all(map(_is_plain_edit, (after.question, question))),
+        )
         self._entered = False
         """True if the user has entered the question, so that its keys need no pause."""
         self._is_left = False
@@ -280,8 +247,6 @@ class QuestionPanel(Vertical, can_focus=True):
         """True while the user writes a reason for a no."""
         self._held = HeldLetter(self)
         """The letter of an answer that is held back."""
-        self._early: list[events.Key] = []
-        """Keys of answers that did not count: not passed to the prompt yet."""
         self._scrolls = False
         """True after a letter that scrolled, until another key or a pause: the next one scrolls, too."""
 
@@ -329,8 +294,7 @@ class QuestionPanel(Vertical, can_focus=True):
         self._offer()
 
     def on_question_body_subject_seen(self) -> None:
-        if self._is_next_edit:
-            self._accepts_from = max(self._accepts_from, self.clock() + self._pace.pause)
+        self.timing.show()
         self._offer()
 
     def _offer(self) -> None:
@@ -438,28 +402,17 @@ class QuestionPanel(Vertical, can_focus=True):
 
         This also covers the click that brings the terminal to the front.
         """
-        self._is_next_edit = False
+        self.timing.break_rhythm()
         self._begin_deaf()
 
     def _begin_deaf(self) -> None:
         """Accept no answer until no key was pressed for a while."""
-        self._accepts_from = self.clock() + self._pace.pause
+        self.timing.begin_pause()
         self._entered = False
         self._choices.unselect()
         if not self._choices.deaf:
             self._show_deaf(True)
-            self._end_deaf_in(self._pace.pause)
-
-    @property
-    def _pace(self) -> Pace:
-        if not self._follows or self._passed_on or self.question.losses:
-            return Pace(PAUSE, GAP)
-        return Pace(NEXT_EDIT_PAUSE, NEXT_EDIT_GAP) if self._is_next_edit else Pace(FOLLOWING_PAUSE, GAP)
-
-    @property
-    def since_answer(self) -> float:
-        """The seconds since the key of an answer was pressed."""
-        return self.clock() - self._last_answer
+            self._end_deaf_in(self.timing.pace.pause)
 
     def _show_deaf(self, deaf: bool) -> None:
         """Show whether keys are answers, or go to the prompt."""
@@ -480,17 +433,16 @@ class QuestionPanel(Vertical, can_focus=True):
         if self.answered or not self.is_attached:
             return
         if not self._is_shown():
-            self._accepts_from = self.clock() + self._pace.pause
+            self.timing.begin_pause()
         self._show_hint()
         if not self._accepts_keys:
-            wait = self._accepts_from - self.clock()
-            self._end_deaf_in(PAUSE if self._hands.is_drafting() else max(0.0, wait))
+            self._end_deaf_in(self.timing.wait(drafting=self._hands.is_drafting()))
             return
         self._listen()
 
     def _listen(self) -> None:
         """Show that keys are accepted."""
-        self._passed_on = self._scrolls = False
+        self.timing.passed_on = self._scrolls = False
         self._show_hint()
         self._show_deaf(False)
         # By now other calls of the same answer may wait as well.
@@ -504,7 +456,7 @@ class QuestionPanel(Vertical, can_focus=True):
 
     @property
     def _may_be_entered(self) -> bool:
-        return self._is_shown() and self.clock() >= self._accepts_from
+        return self._is_shown() and not self.timing.is_paused
 
     def _is_shown(self) -> bool:
         self._shown = self._shown or is_read(app_of(self))
@@ -541,7 +493,7 @@ class QuestionPanel(Vertical, can_focus=True):
         if action == "back" and (self._entered or not self._hands.has_escape()):
             return
         self._choices.show_remark("")
-        self._forget_early(event)
+        self.timing.forget_old(event)
         if self._goes_on(event):
             return
         if action in _ENTERING and not event.is_printable:
@@ -563,9 +515,8 @@ class QuestionPanel(Vertical, can_focus=True):
         if not self._is_in_time(event):
             self._hold_back(event)
             return
-        self._last_answer = self._pressed_at(event)
-        seconds = HOLD if "'once'" in action else WIDE_HOLD
-        self._held.hold(event, seconds, partial(self._give_held, action))
+        self.timing.note(event)
+        self._held.hold(event, hold_of(action), partial(self._give_held, action))
 
     def _take_other(self, event: events.Key) -> None:
         """Hold back a key that is rather an answer; pass any other to the prompt."""
@@ -584,36 +535,17 @@ class QuestionPanel(Vertical, can_focus=True):
         if is_early and self.question.losses:
             self._begin_deaf()
         self._scrolls = False
-        self._early.append(event)
-        self._last_answer = self._pressed_at(event)
-        self._tried = event.key if is_early else ""
+        self.timing.keep(event)
+        self.timing.note(event, is_early=is_early)
 
     def _why_nothing(self, event: events.Key, *, is_early: bool) -> str:
-        if not is_early:
-            return f"{event.key} is not offered{'' if self._body.is_seen else ' yet'}"
-        takes_pause = self.question.losses or self._may_be_text(event)
-        return f"wait, then press {event.key}" if takes_pause else f"{event.key} was too early"
-
-    def _may_be_text(self, event: events.Key) -> bool:
-        """Return whether an early answer and this one differ."""
-        return self._tried not in ("", event.key)
+        if is_early:
+            return self.timing.remark_on(event)
+        return f"{event.key} is not offered{'' if self._body.is_seen else ' yet'}"
 
     def _is_in_time(self, event: events.Key) -> bool:
         """Return whether a key was pressed when keys are accepted, and not right after that of an answer."""
-        if self._entered or not self._accepts_keys:
-            return self._accepts_keys
-        pressed = self._pressed_at(event)
-        gap = max(self._pace) if self._may_be_text(event) else self._pace.gap
-        return pressed >= self._accepts_from and pressed - self._last_answer >= gap
-
-    def _pressed_at(self, event: events.Key) -> float:
-        """The time of a key, which may have waited in a queue."""
-        return self.clock() - (monotonic() - event.time)
-
-    def _forget_early(self, event: events.Key) -> None:
-        """Forget keys of answers that are too old to begin a text with `event`."""
-        if self._pressed_at(event) - self._last_answer >= PAUSE:
-            self._early.clear()
+        return self._accepts_keys and (self._entered or self.timing.is_in_time(event))
 
     def _goes_on(self, event: events.Key) -> bool:
         """Handle a key after a letter that is held back: another letter goes on with a text, any other key
@@ -635,8 +567,8 @@ class QuestionPanel(Vertical, can_focus=True):
             self._hold_back(event)
             return
         self._begin_deaf()
-        self._early.append(held)
-        self._passed_on = True
+        self.timing.keep(held)
+        self.timing.passed_on = True
         self._pass_on(event)
 
     def _give_held(self, action: str) -> None:
@@ -660,16 +592,15 @@ class QuestionPanel(Vertical, can_focus=True):
     def _pass_on(self, event: events.Key | events.Paste) -> None:
         """Pass input to the prompt, after what was held back."""
         self._scrolls = False
-        held, self._early = self._early, []
-        self._passed_on = True
-        for each in (*held, event):
+        self.timing.passed_on = True
+        for each in (*self.timing.release(), event):
             self._hands.typed(each)
         self._show_hint()
 
     @property
     def _takes_text(self) -> bool:
         """True while the user writes a text for the prompt."""
-        return self._passed_on or self._hands.is_drafting()
+        return self.timing.passed_on or self._hands.is_drafting()
 
     def _enter(self) -> None:
         if self._accepts_keys or self._may_be_entered:
@@ -702,7 +633,7 @@ class QuestionPanel(Vertical, can_focus=True):
             return True
         expected = f"answer({parameters[0]}, '{parameters[1]}')" if action == "answer" else action
         offered = {answer.action for answer in self._answers}
-        in_time = self._accepts_keys or (action == "reason" and self._follows and not self._takes_text)
+        in_time = self._accepts_keys or (action == "reason" and self.timing.follows and not self._takes_text)
         return expected in offered and in_time and not self.answered
 
     def on_answers_chosen(self, event: Answers.Chosen) -> None:

@@ -14,7 +14,7 @@ from textual.pilot import Pilot
 from cogency_tui.agent.agent import Agent
 from cogency_tui.config.schema import Settings
 from cogency_tui.tui.permissions.screen import PermissionsScreen
-from cogency_tui.tui.questions import panel as question_panel
+from cogency_tui.tui.questions import answer_timing
 from tests.peers.scripted import ScriptedProvider
 from tests.tui.driving import (
     answer,
@@ -76,7 +76,7 @@ async def test_a_wider_mode_approves_all_questions_that_it_would_not_ask(project
 async def test_the_mode_changes_even_before_a_question_accepts_keys(
     project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(question_panel, "PAUSE", 600.0)
+    monkeypatch.setattr(answer_timing, "PAUSE", 600.0)
     async with asking(project, write("a.txt")) as pilot:
         await pilot.press("shift+tab")
         await until(pilot, lambda: main_of(pilot).agent.permissions == "edits")

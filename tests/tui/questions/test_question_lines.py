@@ -25,10 +25,11 @@ from cogency_tui.tui.kit.dialogs import Confirmation, DialogBody, QuestionBody
 from cogency_tui.tui.kit.footer import Footer
 from cogency_tui.tui.main.features import PANES_STYLES
 from cogency_tui.tui.prompt.completion import Completion
-from cogency_tui.tui.questions import panel as question_panel
+from cogency_tui.tui.questions import answer_timing
 from cogency_tui.tui.questions.announcement import Announcement
 from cogency_tui.tui.questions.answer_lines import Answers, MoreLine
-from cogency_tui.tui.questions.panel import GAP, PAUSE, Hands, QuestionPanel
+from cogency_tui.tui.questions.answer_timing import GAP, PAUSE
+from cogency_tui.tui.questions.panel import Hands, QuestionPanel
 from cogency_tui.tui.recall.screen import RecallScreen
 from cogency_tui.tui.settings.screen import SettingsScreen
 from cogency_tui.tui.theme_styles import variables
@@ -811,7 +812,7 @@ async def test_a_question_that_follows_an_answer_accepts_keys_sooner(
         await send(pilot, "go")
         first = await asked(pilot)
         await until(pilot, lambda: not first.query_one(Answers).deaf)
-        monkeypatch.setattr(question_panel, "PAUSE", 1_000)
+        monkeypatch.setattr(answer_timing, "PAUSE", 1_000)
         await pilot.press("y")
         await until(pilot, lambda: question_of(pilot) not in (None, first))
         second = await asked(pilot)
@@ -825,8 +826,8 @@ async def test_a_text_that_begins_with_the_letter_of_an_answer_is_none(
     project: Path, monkeypatch: pytest.MonkeyPatch, text: str
 ) -> None:
     # As if it were typed as fast as a person types.
-    monkeypatch.setattr(question_panel, "HOLD", 600)
-    monkeypatch.setattr(question_panel, "WIDE_HOLD", 600)
+    monkeypatch.setattr(answer_timing, "HOLD", 600)
+    monkeypatch.setattr(answer_timing, "WIDE_HOLD", 600)
     agent = ScriptedAgent(project, [asks(replace(EDIT, pattern="src/**")), respond("on")])
     async with app_over(agent).run_test(size=(100, 30)) as pilot:
         await opened(pilot)

@@ -1,0 +1,145 @@
+"""When the key of an answer counts: after a pause, since an earlier one is meant for something else, and not
+right after the key of another answer.
+
+A key that is too early does nothing. It does not begin the pause again, so that a rhythm of answers gets
+through; but a question about a loss, and another letter than the one before it ("any" is a text), take a real
+pause. No answer counts within the gap of the pace after the answer before it: a key that repeats is no second
+answer.
+"""
+
+from collections.abc import Callable
+from time import monotonic
+from typing import NamedTuple
+
+from textual import events
+
+PAUSE = 0.8
+"""Seconds without a key before a question accepts one: earlier keys are meant for the prompt."""
+
+FOLLOWING_PAUSE = 0.35
+"""The same after an answer to another question: a key that is pressed twice is no second one."""
+
+GAP = 0.3
+"""Seconds between the key of an answer that did nothing, or of the answer before, and one that counts."""
+
+NEXT_EDIT_PAUSE, NEXT_EDIT_GAP = 0.05, 0.12
+"""The same for an edit that follows an answer to another one, from its first frame on: a user who answers in
+a rhythm has decided about all, as with `a`. A key that repeats is faster than the gap.
+"""
+
+WIDE_HOLD, HOLD = 0.25, 0.05
+"""Seconds for which the letter of an answer beyond this one call, or of any other answer, is held back: with
+another letter within them it begins a text."""
+
+
+class Pace(NamedTuple):
+    """How fast a question may be answered: seconds before its first answer, and between answers."""
+
+    pause: float
+    gap: float
+
+
+class AnswerTiming:
+    """Times the answers to one question on `clock`, in seconds.
+
+    `is_loss`: the question is about a loss. `after` times the question that the user has just answered;
+    `is_next_edit`: both are plain edits.
+    """
+
+    def __init__(
+        self,
+        clock: Callable[[], float],
+        *,
+        is_loss: bool,
+        after: "AnswerTiming | None" = None,
+        is_next_edit: bool = False,
+    ) -> None:
+        self.follows = after is not None
+        self.passed_on = False
+        """True if input went to the prompt since the question last began to accept keys."""
+        self._clock = clock
+        self._is_loss = is_loss
+        self._is_next_edit = is_next_edit
+        """True for an edit right after another one, as long as nothing comes between."""
+        self._last = clock() - (after.since_answer if after is not None else PAUSE)
+        """When the last key of an answer was pressed, to this question or the one before."""
+        self._tried = ""
+        """This key, if it was too early."""
+        self._early: list[events.Key] = []
+        """Keys of answers that did not count: not passed to the prompt yet."""
+        self._from = 0.0
+        """When the pause ends."""
+        self.begin_pause()
+
+    @property
+    def pace(self) -> Pace:
+        if not self.follows or self.passed_on or self._is_loss:
+            return Pace(PAUSE, GAP)
+        return Pace(NEXT_EDIT_PAUSE, NEXT_EDIT_GAP) if self._is_next_edit else Pace(FOLLOWING_PAUSE, GAP)
+
+    @property
+    def is_paused(self) -> bool:
+        return self._clock() < self._from
+
+    @property
+    def since_answer(self) -> float:
+        """The seconds since the key of an answer was pressed."""
+        return self._clock() - self._last
+
+    def wait(self, *, drafting: bool) -> float:
+        """The seconds until keys may be accepted; the end of a draft is not known."""
+        return PAUSE if drafting else max(0.0, self._from - self._clock())
+
+    def begin_pause(self) -> None:
+        self._from = self._clock() + self.pace.pause
+
+    def break_rhythm(self) -> None:
+        """Require longer pauses from now on, since the user may have been elsewhere."""
+        self._is_next_edit = False
+
+    def show(self) -> None:
+        """Count the pause of an edit after an edit from its first frame, which is now."""
+        if self._is_next_edit:
+            self._from = max(self._from, self._clock() + self.pace.pause)
+
+    def is_in_time(self, key: events.Key) -> bool:
+        """Return whether a key was pressed after the pause, and not right after that of an answer."""
+        pressed = self._pressed_at(key)
+        gap = max(self.pace) if self._may_be_text(key) else self.pace.gap
+        return pressed >= self._from and pressed - self._last >= gap
+
+    def note(self, key: events.Key, *, is_early: bool = False) -> None:
+        """Count the gap from the key of an answer."""
+        self._last, self._tried = self._pressed_at(key), key.key if is_early else ""
+
+    def keep(self, key: events.Key) -> None:
+        """Keep a key of an answer that did not count: with another one after it, it begins a text."""
+        self._early.append(key)
+
+    def forget_old(self, now: events.Key) -> None:
+        """Forget the keys that are too old to begin a text with `now`."""
+        if self._pressed_at(now) - self._last >= PAUSE:
+            self._early.clear()
+
+    def release(self) -> list[events.Key]:
+        """Return the keys that begin a text, and forget them."""
+        early, self._early = self._early, []
+        return early
+
+    def remark_on(self, key: events.Key) -> str:
+        """Say why a key that was too early did nothing."""
+        takes_pause = self._is_loss or self._may_be_text(key)
+        return f"wait, then press {key.key}" if takes_pause else f"{key.key} was too early"
+
+    def _may_be_text(self, key: events.Key) -> bool:
+        """Return whether an early answer and this one differ."""
+        return self._tried not in ("", key.key)
+
+    def _pressed_at(self, key: events.Key) -> float:
+        """The time of a key, which may have waited in a queue."""
+        return self._clock() - (monotonic() - key.time)
+
+
+def hold_of(action: str) -> float:
+    """The seconds for which the letter of an answer is held back."""
+    return HOLD if "'once'" in action else WIDE_HOLD
