@@ -87,7 +87,7 @@ class AnswerTiming:
         return self._clock() - self._last
 
     def wait(self, *, drafting: bool) -> float:
-        """The seconds until keys may be accepted; the end of a draft is not known."""
+        """The seconds after which to check again; when the user ends a draft is not known."""
         return PAUSE if drafting else max(0.0, self._from - self._clock())
 
     def begin_pause(self) -> None:

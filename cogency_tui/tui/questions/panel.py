@@ -309,9 +309,10 @@ class QuestionPanel(Vertical, can_focus=True):
         self._fit()
 
     def _offer_unread(self) -> None:
-        """Offer the way to what is not seen yet."""
-        if not self._body.is_seen:
-            self._offer()
+        """Offer the way to what is not seen yet, without drawing the question again."""
+        hidden = self._choices.deaf or self._reasoning or self._looked_at
+        if not (hidden or self._body.is_seen):
+            self._choices.offer(self._answers)
 
     @property
     def _answers(self) -> Sequence[Reply]:

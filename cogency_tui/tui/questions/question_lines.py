@@ -74,8 +74,6 @@ class Ways(NamedTuple):
     next: bool = False
 
 
-ALONE = Ways()
-
 _VIEWS = {
     Ways(previous=True, next=True): "view others",
     Ways(next=True): "view next",
@@ -88,9 +86,9 @@ def draw_question(
     width: int,
     styles: ThemeStyles,
     *,
+    ways: Ways,
     rows: int = _TALL,
     reaches: bool = False,
-    ways: Ways = ALONE,
 ) -> Drawing:
     """Draw the question, then its exact subject, of which `rows` fit into the window; with `reaches`, how far
     the answers reach, too. `ways` lead to others.
@@ -153,18 +151,19 @@ def _draw_places(question: Question, styles: ThemeStyles, ways: Ways) -> list[li
     number, total, _waiting = question.round()
     if total < 2:
         return []
-    text = f"{number} of {total}"
-    if not any(ways):
-        return [[Segment(text, styles("dim"))]]
-    text_style, dim, step = styles("text"), styles("dim"), 1 if ways.next else -1
-    place, view = _link(text, step, dim), _link(f" {_VIEWS[ways]}", step, dim)
-    before, after = [_link("[", -1, text_style)] * ways.previous, [_link("]", 1, text_style)] * ways.next
-    between = [Segment(" or ", text_style)] * all(ways)
-    blank = [Segment(" ", styles())]
-    return [
-        [place, *blank, *blank, *before, *between, *after, view],
-        [*before, *blank * ways.previous, place, *blank * ways.next, *after],
-    ]
+    place = f"{number} of {total}"
+    return _draw_ways(place, ways, styles) if any(ways) else [[Segment(place, styles("dim"))]]
+
+
+def _draw_ways(place: str, ways: Ways, styles: ThemeStyles) -> list[list[Segment]]:
+    """Draw a place with the keys that it has, with their label and without."""
+    key, dim, step = styles("text"), styles("dim"), 1 if ways.next else -1
+    before = [_link("[", -1, key)] if ways.previous else []
+    after = [_link("]", 1, key)] if ways.next else []
+    keys = [*before, Segment(" or " if all(ways) else "", key), *after]
+    spaced = f"{' ' * ways.previous}{place}{' ' * ways.next}"
+    labelled = [_link(f"{place}  ", step, dim), *keys, _link(f" {_VIEWS[ways]}", step, dim)]
+    return [labelled, [*before, _link(spaced, step, dim), *after]]
 
 
 def _link(text: str, step: int, style: Style) -> Segment:
@@ -349,8 +348,8 @@ REASONING = (
 _MORE = Reply("question_mark", "more", "turn_page")
 _BACK = Reply("question_mark", "back", "turn_page")
 _SCROLLING, _SCROLLING_UP = "scroll(1)", "scroll(-1)"
-_WAYS = frozenset({_SCROLLING, _SCROLLING_UP})
-_NEAREST = frozenset({*_WAYS, "answer(True, 'once')", "answer(False, 'once')"})
+_SCROLLS = frozenset({_SCROLLING, _SCROLLING_UP})
+_NEAREST = frozenset({*_SCROLLS, "answer(True, 'once')", "answer(False, 'once')"})
 
 
 def first_page(answers: Sequence[Reply], width: int) -> Sequence[Reply]:
@@ -364,7 +363,7 @@ def first_page(answers: Sequence[Reply], width: int) -> Sequence[Reply]:
 
 def second_page(answers: Sequence[Reply]) -> Sequence[Reply]:
     """The answers that the first page leaves out, and the key back to that."""
-    return [*(answer for answer in answers if answer.action not in _NEAREST - _WAYS), _BACK]
+    return [*(answer for answer in answers if answer.action not in _NEAREST - _SCROLLS), _BACK]
 
 
 TIGHT_GAP = 2
