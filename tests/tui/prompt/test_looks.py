@@ -6,7 +6,9 @@ from typing import Any, ClassVar
 import pytest
 from textual import events
 from textual.app import ComposeResult
+from textual.layout import Layout
 from textual.pilot import Pilot
+from textual.screen import Screen
 
 from cogency_tui.agent.permissions.gate import Question, Round
 from cogency_tui.store.prompt_text import Written
@@ -60,6 +62,15 @@ LOSS = Question(
 Prepare = Callable[[Pilot[Any]], Awaitable[None]]
 
 
+class _SharedScreen(Screen[None]):
+    """A screen that leaves its pane a row, as the main screen does."""
+
+    def pre_layout(self, layout: Layout) -> None:
+        del layout
+        for box in self.query(PromptBox):
+            box.fit(self.size.height - 1)
+
+
 class BoxStand(Stand):
     """The prompt's box below an empty pane."""
 
@@ -70,6 +81,9 @@ class BoxStand(Stand):
         self.queue = MessageQueue(lambda: None)
         for text in queued:
             self.queue.add(Written(text))
+
+    def get_default_screen(self) -> Screen[None]:
+        return _SharedScreen()
 
     def compose(self) -> ComposeResult:
         yield self._widget
