@@ -24,6 +24,7 @@ def short_pause(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the clock of the test alone say how long a question takes no answer."""
     monkeypatch.setattr(answer_timing, "PAUSE", 0.01)
     monkeypatch.setattr(answer_timing, "FOLLOWING_PAUSE", 0.01)
+    monkeypatch.setattr(answer_timing, "HOLD", 0.05)
 
 
 @pytest.fixture(autouse=True)

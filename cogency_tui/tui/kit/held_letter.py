@@ -18,6 +18,11 @@ class HeldLetter:
     def __bool__(self) -> bool:
         return self._held is not None
 
+    @property
+    def since(self) -> float:
+        """When the letter that is held back was pressed, on the monotonic clock; 0 if there is none."""
+        return self._held[0].time if self._held else 0.0
+
     def hold(self, letter: events.Key, seconds: float, command: Callable[[], object]) -> None:
         """Run `command` after `seconds`, unless the letter is released before."""
         held = self._held = letter, command

@@ -27,16 +27,22 @@ NEXT_EDIT_PAUSE, NEXT_EDIT_GAP = 0.05, 0.12
 a rhythm has decided about all, as with `a`. A key that repeats is faster than the gap.
 """
 
-WIDE_HOLD, HOLD = 0.25, 0.05
-"""Seconds for which the letter of an answer beyond this one call, or of any other answer, is held back: with
-another letter within them it begins a text."""
+WIDE_HOLD, HOLD, NEXT_EDIT_HOLD = 0.25, 0.2, 0.05
+"""Seconds for which the letter of an answer beyond this one call, of any other answer, or of one in a rhythm
+is held back: with another letter within them it begins a text, such as "yes but" or "now"."""
+
+BURST = 0.02
+"""Seconds within which keys come as parts of a text that is pasted as keys: a line break does not confirm the
+answer before it."""
 
 
 class Pace(NamedTuple):
-    """How fast a question may be answered: seconds before its first answer, and between answers."""
+    """How fast a question may be answered: seconds before its first answer, between answers, and for which
+    the letter of one is held back."""
 
     pause: float
     gap: float
+    hold: float
 
 
 class AnswerTiming:
@@ -74,8 +80,10 @@ class AnswerTiming:
     @property
     def pace(self) -> Pace:
         if not self.follows or self.passed_on or self._is_loss:
-            return Pace(PAUSE, GAP)
-        return Pace(NEXT_EDIT_PAUSE, NEXT_EDIT_GAP) if self._is_next_edit else Pace(FOLLOWING_PAUSE, GAP)
+            return Pace(PAUSE, GAP, HOLD)
+        if self._is_next_edit:
+            return Pace(NEXT_EDIT_PAUSE, NEXT_EDIT_GAP, NEXT_EDIT_HOLD)
+        return Pace(FOLLOWING_PAUSE, GAP, HOLD)
 
     @property
     def is_paused(self) -> bool:
@@ -105,7 +113,7 @@ class AnswerTiming:
     def is_in_time(self, key: events.Key) -> bool:
         """Return whether a key was pressed after the pause, and not right after that of an answer."""
         pressed = self._pressed_at(key)
-        gap = max(self.pace) if self._may_be_text(key) else self.pace.gap
+        gap = max(self.pace.pause, self.pace.gap) if self._may_be_text(key) else self.pace.gap
         return pressed >= self._from and pressed - self._last >= gap
 
     def note(self, key: events.Key, *, is_early: bool = False) -> None:
@@ -126,6 +134,10 @@ class AnswerTiming:
         early, self._early = self._early, []
         return early
 
+    def hold_of(self, action: str) -> float:
+        """The seconds for which the letter of an answer is held back."""
+        return self.pace.hold if "'once'" in action else WIDE_HOLD
+
     def remark_on(self, key: events.Key) -> str:
         """Say why a key that was too early did nothing."""
         takes_pause = self._is_loss or self._may_be_text(key)
@@ -138,8 +150,3 @@ class AnswerTiming:
     def _pressed_at(self, key: events.Key) -> float:
         """The time of a key, which may have waited in a queue."""
         return self._clock() - (monotonic() - key.time)
-
-
-def hold_of(action: str) -> float:
-    """The seconds for which the letter of an answer is held back."""
-    return HOLD if "'once'" in action else WIDE_HOLD

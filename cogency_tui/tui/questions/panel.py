@@ -43,7 +43,7 @@ from cogency_tui.tui.kit.keys import key_name
 from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.questions.announcement import Announcement
 from cogency_tui.tui.questions.answer_lines import Answers, MoreLine, rows_of
-from cogency_tui.tui.questions.answer_timing import AnswerTiming, hold_of
+from cogency_tui.tui.questions.answer_timing import BURST, AnswerTiming
 from cogency_tui.tui.questions.question_lines import (
     BACK,
     ENTER,
@@ -241,6 +241,8 @@ class QuestionPanel(Vertical, can_focus=True):
         )
         self._entered = False
         """True if the user has entered the question, so that its keys need no pause."""
+        self._continues = after is not None and after.is_entered
+        """True if the user entered the question before this one, until a key goes to the prompt."""
         self._is_left = False
         """True while the focus is elsewhere, but in the window."""
         self._reasoning = False
@@ -437,7 +439,7 @@ class QuestionPanel(Vertical, can_focus=True):
             self.timing.begin_pause()
         self._show_hint()
         if not self._accepts_keys:
-            self._end_deaf_in(self.timing.wait(drafting=self._hands.is_drafting()))
+            self._end_deaf_in(self.timing.wait(drafting=self._is_drafting))
             return
         self._listen()
 
@@ -453,7 +455,7 @@ class QuestionPanel(Vertical, can_focus=True):
     def _accepts_keys(self) -> bool:
         if self._entered:
             return self._is_shown()
-        return self._may_be_entered and not self._hands.is_drafting()
+        return self._may_be_entered and not self._is_drafting
 
     @property
     def _may_be_entered(self) -> bool:
@@ -497,7 +499,7 @@ class QuestionPanel(Vertical, can_focus=True):
         self.timing.forget_old(event)
         if self._goes_on(event):
             return
-        if action in _ENTERING and not event.is_printable:
+        if self._enters(event, action):
             self._enter()
         elif self._is_for_prompt(event, action, bound=active is not None):
             event.stop()
@@ -511,13 +513,18 @@ class QuestionPanel(Vertical, can_focus=True):
             event.prevent_default()
             self._take_answer(event, action)
 
+    def _enters(self, event: events.Key, action: str) -> bool:
+        """Return whether a key enters the question: with a text in the prompt, the arrows are for that."""
+        is_key = action in _ENTERING and not event.is_printable
+        return is_key and (event.key == ENTER.key or not self._takes_text)
+
     def _take_answer(self, event: events.Key, action: str) -> None:
         """Give an answer, unless another letter follows at once, or its key was pressed too early."""
         if not self._is_in_time(event):
             self._hold_back(event)
             return
         self.timing.note(event)
-        self._held.hold(event, hold_of(action), partial(self._give_held, action))
+        self._held.hold(event, self.timing.hold_of(action), partial(self._give_held, action))
 
     def _take_other(self, event: events.Key) -> None:
         """Hold back a key that is rather an answer; pass any other to the prompt."""
@@ -556,7 +563,7 @@ class QuestionPanel(Vertical, can_focus=True):
             return False
         event.stop()
         event.prevent_default()
-        if not event.is_printable:
+        if not event.is_printable and event.time - self._held.since > BURST:
             self._held.run()
         elif (held := self._held.release()) is not None:
             self._join(held, event)
@@ -564,8 +571,8 @@ class QuestionPanel(Vertical, can_focus=True):
 
     def _join(self, held: events.Key, event: events.Key) -> None:
         """Take the letter of an answer and the one right after it for a text, or for a key that repeats."""
-        if held.key == event.key:
-            self._hold_back(event)
+        if held.key == event.key or not event.is_printable:
+            self._hold_back(held)
             return
         self._begin_deaf()
         self.timing.keep(held)
@@ -592,7 +599,7 @@ class QuestionPanel(Vertical, can_focus=True):
 
     def _pass_on(self, event: events.Key | events.Paste) -> None:
         """Pass input to the prompt, after what was held back."""
-        self._scrolls = False
+        self._scrolls = self._continues = False
         self.timing.passed_on = True
         for each in (*self.timing.release(), event):
             self._hands.typed(each)
@@ -601,7 +608,17 @@ class QuestionPanel(Vertical, can_focus=True):
     @property
     def _takes_text(self) -> bool:
         """True while the user writes a text for the prompt."""
-        return self.timing.passed_on or self._hands.is_drafting()
+        return self.timing.passed_on or self._is_drafting
+
+    @property
+    def _is_drafting(self) -> bool:
+        """True if keys are for a text in the prompt: not once the user has turned from it to the answers."""
+        return not self._continues and self._hands.is_drafting()
+
+    @property
+    def is_entered(self) -> bool:
+        """True if the user has entered this question, or the one before it."""
+        return self._entered or self._continues
 
     def _enter(self) -> None:
         if self._accepts_keys or self._may_be_entered:
@@ -639,6 +656,9 @@ class QuestionPanel(Vertical, can_focus=True):
 
     def on_answers_chosen(self, event: Answers.Chosen) -> None:
         event.stop()
+        if self.question.losses and self.timing.is_paused:
+            # As an early key: clicks in a rhythm allow no loss.
+            self._begin_deaf()
         self.call_next(self.run_action, event.action)
 
     def action_answer(self, allow: bool, scope: str) -> None:

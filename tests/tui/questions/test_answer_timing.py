@@ -8,11 +8,11 @@ from cogency_tui.tui.questions.answer_timing import (
     GAP,
     HOLD,
     NEXT_EDIT_GAP,
+    NEXT_EDIT_HOLD,
     NEXT_EDIT_PAUSE,
     PAUSE,
     WIDE_HOLD,
     AnswerTiming,
-    hold_of,
 )
 from tests.tui.questions.test_question_lines import Clock
 
@@ -117,5 +117,10 @@ def test_early_keys_begin_a_text_with_a_key_that_follows_soon() -> None:
 
 
 def test_the_letter_of_an_answer_beyond_this_call_is_held_back_longer() -> None:
-    assert hold_of("answer(True, 'once')") == HOLD
-    assert hold_of("answer(True, 'always')") == WIDE_HOLD
+    clock = Clock()
+    first = AnswerTiming(clock, is_loss=False)
+    following = AnswerTiming(clock, is_loss=False, after=first)
+    in_rhythm = AnswerTiming(clock, is_loss=False, after=first, is_next_edit=True)
+    for timing, hold in ((first, HOLD), (following, HOLD), (in_rhythm, NEXT_EDIT_HOLD)):
+        assert timing.hold_of("answer(True, 'once')") == hold
+        assert timing.hold_of("answer(True, 'always')") == WIDE_HOLD

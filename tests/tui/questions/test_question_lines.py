@@ -476,6 +476,34 @@ async def test_an_early_answer_does_not_begin_the_pause_again_unless_a_text_may_
             assert remark_of(app) == ("" if answers else f"wait, then press {keys[-1]}")
 
 
+@pytest.mark.parametrize("key", ["enter", "tab", "right", "backspace"])
+async def test_a_key_in_the_same_burst_does_not_confirm_an_answer(key: str) -> None:
+    async with asking(COMMAND) as (app, pilot, clock):
+        clock.now += 1
+        await until(pilot, lambda: app.question.check_action("answer", (True, "once")))
+        for each in ("y", key):
+            app.question.post_message(events.Key(each, each if len(each) == 1 else None))
+        await until(pilot, lambda: "y was too early" in remark_of(app))
+        assert app.answers == []
+        clock.now += 1
+        await pilot.press("y")
+        await until(pilot, lambda: app.answers == [Answer(allow=True)])
+
+
+async def test_clicks_in_a_rhythm_allow_no_loss() -> None:
+    lost = replace(NARROW, losses=(Loss("directory", (LostPath("docs", 7),)),))
+    async with asking(lost) as (app, pilot, clock):
+        answers = app.question.query_one(Answers)
+        for _click in range(10):
+            clock.now += 0.5
+            await pilot.click(answers, offset=(3, 0))
+        assert app.answers == []
+        clock.now += 1
+        await until(pilot, lambda: not answers.deaf)
+        await pilot.click(answers, offset=(3, 0))
+        await until(pilot, lambda: app.answers == [Answer(allow=True)])
+
+
 async def test_a_remark_covers_the_last_answers_where_there_is_no_room_beside_them() -> None:
     question = replace(NARROW, losses=(Loss("directory", (LostPath("docs", 7),)),))
     async with asking(question, (60, 16)) as (app, pilot, clock):
@@ -801,6 +829,45 @@ async def test_letters_belong_to_a_text_in_the_prompt_until_the_question_is_ente
         await pilot.press("y")
         await until(pilot, lambda: [answer.allow for answer in agent.answers] == [True])
         assert prompt_of(pilot).text == "mayyan"
+
+
+async def test_a_text_in_the_prompt_is_corrected_without_entering_the_question(project: Path) -> None:
+    agent = ScriptedAgent(project, [paused, asks(EDIT), respond("on")])
+    async with app_over(agent).run_test(size=(100, 30)) as pilot:
+        await send(pilot, "go")
+        await pilot.press(*"hello teh")
+        agent.gate.set()
+        panel = await asked(pilot)
+        clock = panel.clock = Clock()
+        for key in ("left", "a", "right", "n", "home", "r", "pageup", "y"):
+            clock.now += 10 * PAUSE
+            await until(pilot, lambda: "Tab to answer" in shown(panel.query_one(Answers)))
+            await pilot.press(key)
+        await until(pilot, lambda: prompt_of(pilot).text == "ryhello teahn")
+        assert agent.answers == []
+
+
+@pytest.mark.usefixtures("short_pause")
+async def test_a_question_after_one_that_was_entered_needs_no_entering(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(answer_timing, "GAP", 0.0)
+    agent = ScriptedAgent(project, [paused, asks(EDIT), asks(COMMAND), asks(EDIT), respond("on")])
+    async with app_over(agent).run_test(size=(100, 30)) as pilot:
+        await send(pilot, "go")
+        await pilot.press(*"hello")
+        agent.gate.set()
+        for number in range(1, 4):
+            panel = await asked(pilot)
+            answers = panel.query_one(Answers)
+            if number == 1:
+                await until(pilot, lambda: "Tab to answer" in shown(answers))  # noqa: B023
+                await pilot.press("tab")
+            await until(pilot, lambda: not answers.deaf)  # noqa: B023
+            assert "to answer" not in shown(answers)
+            await pilot.press("y")
+            await until(pilot, lambda: len(agent.answers) == number)  # noqa: B023
+        assert prompt_of(pilot).text == "hello"
 
 
 async def test_a_question_that_follows_an_answer_accepts_keys_sooner(
