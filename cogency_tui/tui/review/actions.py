@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
@@ -189,7 +190,17 @@ class Acting:
         )
         # The lines of a reverted hunk are not in the file.
         seen = None if hunk.state == "reverted" else task.text
-        self._write(task, hunk.id, lambda written: self._deciding.edit(target, _ended(written), seen))
+        self._write_lines(task, target, hunk.id, seen)
+
+    def _write_lines(self, task: Task, target: Target, hunk: str, seen: str | None) -> None:
+        """Have the lines of a hunk written, again if they cannot be saved."""
+
+        def save(written: str) -> None:
+            again = replace(task, draft=written)
+            text = _ended(written)
+            self._deciding.edit(target, text, seen, lambda: self._write_lines(again, target, hunk, seen))
+
+        self._write(task, hunk, save)
 
     def comment(self) -> None:
         """Write a comment about the target."""

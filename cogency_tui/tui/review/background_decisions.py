@@ -88,9 +88,9 @@ class Deciding:
 
         self._do(work)
 
-    def edit(self, target: Target, text: str, seen: str | None) -> None:
-        """Replace a hunk, of which the user has `seen` these lines, by others."""
-        self._do(partial(self._review.edit, target, text, seen))
+    def edit(self, target: Target, text: str, seen: str | None, failed: Callable[[], object]) -> None:
+        """Replace a hunk, of which the user has `seen` these lines, by others; call `failed` if it stays."""
+        self._do(partial(self._review.edit, target, text, seen), failed=failed)
 
     def comment(self, target: Target, text: str) -> None:
         """Send a comment to the agent."""
@@ -130,10 +130,13 @@ class Deciding:
 
         self._do(work, follow=True)
 
-    def _do(self, work: Work, *, follow: bool = False) -> None:
-        app_of(self._screen).run_worker(partial(self._carry_out, work, follow), group="review-decide")
+    def _do(
+        self, work: Work, *, follow: bool = False, failed: Callable[[], object] = lambda: None
+    ) -> None:
+        carry_out = partial(self._carry_out, work, follow, failed)
+        app_of(self._screen).run_worker(carry_out, group="review-decide")
 
-    async def _carry_out(self, work: Work, follow: bool) -> None:
+    async def _carry_out(self, work: Work, follow: bool, failed: Callable[[], object]) -> None:
         try:
             outcome = await work()
         except CogencyError as exc:
@@ -141,6 +144,8 @@ class Deciding:
             outcome = None
         if self._screen.is_attached:
             self._after(outcome or Outcome(), follow)
+            if outcome is None:
+                failed()
 
     async def _confirm(self, question: str) -> bool:
         return await self._agrees(f"{question} Continue?")

@@ -49,6 +49,8 @@ class Task:
     path: str = ""
     line: int = 1
     above: Sequence[str] = ()
+    draft: str | None = None
+    """What was written instead of the text, and could not be saved."""
 
 
 _NOTHING = Task("", "", "", "")
@@ -123,7 +125,7 @@ class ReviewText(TextArea):
         self.show_line_numbers = not task.short
         self.line_number_start = task.line
         self.indent_type = "tabs" if "\t" in task.text else "spaces"
-        self.load_text(task.text)
+        self.load_text(task.text if task.draft is None else task.draft)
 
     def get_line(self, line_index: int) -> Text:
         line = super().get_line(line_index)

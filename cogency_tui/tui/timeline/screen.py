@@ -171,7 +171,7 @@ class TimelineScreen(AnsweringScreen[ChosenMoment | TimelineCommand | None]):
     def _label_fork(self) -> None:
         """Say where a fork ends, unless it is with the selected event."""
         end, here = self._scrubbing.fork_end(self._index), self._index + 1
-        after = f"fork after event {end:,}, the end of this step" if end > here else ""
+        after = f"fork after event {end:,}" if end > here else ""
         label = "fork before this message" if end < here else after
         if label != self._fork_label:
             self._fork_label = label

@@ -80,6 +80,6 @@ async def test_the_key_says_beforehand_where_the_fork_ends(agent: Agent) -> None
         for event in (4, 3, 2):
             await pilot.press(*["left"] * (2 if event == 4 else 1))
             await until(pilot, lambda event=event: f"event {event} of" in shown(facts))
-            await until(pilot, lambda: "f fork after event 5, the end of this step" in shown(footer))
+            await until(pilot, lambda: "f fork after event 5" in shown(footer))
         await pilot.press("home")
         await until(pilot, lambda: "f fork before this message" in shown(footer))
