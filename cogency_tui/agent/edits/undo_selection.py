@@ -2,12 +2,14 @@
 
 An edit is undone as long as an undo of it is not itself undone, and the review has not restored a hunk of it
 since. Edits of one file that follow each other without a change by others between them are one step, so
-changes that cancel out within it cause no conflict. Changes from before a rename that stays are reverted
-under the new name.
+changes that cancel out within it cause no conflict; one that was undone before the other was made does not
+precede it, even if it left the same content. Changes from before a rename that stays are reverted under the
+new name.
 """
 
+import math
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from pathlib import PurePosixPath
@@ -88,7 +90,7 @@ def undone_edits(edits: Sequence[Edit]) -> set[int]:
     """The numbers of the edits that are currently undone; `edits` are those of a conversation, oldest
     first.
     """
-    return _walk(edits, ())[1]
+    return set(_walk(edits, ())[1])
 
 
 def to_undo(edits: Sequence[Edit], requested: Collection[int]) -> list[Edit]:
@@ -155,9 +157,23 @@ def steps(chosen: Sequence[Edit], edits: Sequence[Edit] = ()) -> list[ReversalSt
     before = [edit for edit in edits if edit.id in undone and not _is_passive(edit)]
     own = sorted([*before, *chosen], key=lambda edit: edit.id)
     here, replaced = by_file(_single_steps(own, ids, edits), _change_of)
-    runs = [run for each in (*here.values(), *replaced) for run in unbroken(each, _change_of)]
+    unbroken_runs = [run for each in (*here.values(), *replaced) for run in unbroken(each, _change_of)]
+    runs = [own for run in unbroken_runs for own in _in_effect_together(run, undone)]
     found = [reduce(_joined, own) for own in map(_to_last_chosen, runs) if own]
     return sorted(found, key=lambda step: step.last, reverse=True)
+
+
+def _in_effect_together(run: Sequence[ReversalStep], undone: Mapping[int, int]) -> list[list[ReversalStep]]:
+    """Divide the steps where one of them was undone before the next was made; `undone` as in `_walk`."""
+    found: list[list[ReversalStep]] = [[]]
+    first_undo = math.inf
+    for step in run:
+        if first_undo < step.last:
+            found.append([])
+            first_undo = math.inf
+        found[-1].append(step)
+        first_undo = min(first_undo, undone.get(step.last, math.inf))
+    return found
 
 
 def _to_last_chosen(run: Sequence[ReversalStep]) -> Sequence[ReversalStep]:
@@ -248,7 +264,8 @@ def _joined(first: ReversalStep, second: ReversalStep) -> ReversalStep:
     return ReversalStep(change, (*first.undoes, *second.undoes), second.last, former, blocked, renamed)
 
 
-def _walk(edits: Sequence[Edit], requested: Collection[int]) -> tuple[list[Edit], set[int]]:
+def _walk(edits: Sequence[Edit], requested: Collection[int]) -> tuple[list[Edit], dict[int, int]]:
+    """The edits to undo, oldest first, and those that stay undone, each with the last edit that undid it."""
     undos: defaultdict[int, list[int]] = defaultdict(list)
     restored: defaultdict[int, list[int]] = defaultdict(list)
     for edit in edits:
@@ -259,7 +276,7 @@ def _walk(edits: Sequence[Edit], requested: Collection[int]) -> tuple[list[Edit]
                 restored[target.edit].append(edit.id)
     selected: list[Edit] = []
     chosen: set[int] = set()
-    undone: set[int] = set()
+    undone: dict[int, int] = {}
     # An undo comes after what it reverts, so its own state is known first.
     for edit in reversed(edits):
         last_undo, last_restored = (
@@ -267,7 +284,7 @@ def _walk(edits: Sequence[Edit], requested: Collection[int]) -> tuple[list[Edit]
             for ids in (undos[edit.id], restored[edit.id])
         )
         if last_undo > last_restored:
-            undone.add(edit.id)
+            undone[edit.id] = last_undo
         elif edit.id in requested and _is_to_be_undone(edit, requested):
             chosen.add(edit.id)
             selected.append(edit)

@@ -107,6 +107,24 @@ async def test_files_come_out_of_a_write_and_its_undo_as_they_were(desk: Desk) -
     assert desk.tree() == after
 
 
+@pytest.mark.parametrize("command", ["echo 2 > new", "echo 2 > a", "rm a", "mv a b", "chmod 755 a"])
+async def test_a_change_made_again_after_its_undo_is_undone_and_redone_by_itself(
+    desk: Desk, command: str
+) -> None:
+    desk.put("a", "1\n", 0o644)
+    before = desk.tree()
+    await desk.run(command)
+    after = desk.tree()
+    await undo(desk)
+    await desk.say()
+    await desk.run(command)
+    for _ in range(2):
+        await undo(desk, 2)
+        assert desk.tree() == before
+        await redo(desk)
+        assert desk.tree() == after
+
+
 async def test_what_the_person_changed_since_stays(desk: Desk) -> None:
     desk.put("a", LINES)
     await desk.write(("a", swapped(LINES, (2, "the agent's\n"), (9, ""))))

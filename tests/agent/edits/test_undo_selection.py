@@ -90,6 +90,31 @@ def test_edits_that_follow_each_other_are_one_step() -> None:
 
 
 @pytest.mark.parametrize(
+    ("edits", "wanted", "expected"),
+    [
+        # What is undone after a later edit is still in that edit's content.
+        ([edit(1), edit(2, before=B, after=C), undo(3, 1)], 2, (A, C)),
+        # What was undone before is not, though the same content was there again.
+        ([edit(1), undo(2, 1), edit(3), undo(4, 3)], 4, (B, A)),
+        ([edit(1), undo(2, 1), edit(3, before=B, after=C)], 3, (B, C)),
+        (
+            [edit(1), edit(2, before=B, after=C), undo(3, 1), edit(4, before=C, after=D), undo(5, 2)],
+            4,
+            (C, D),
+        ),
+        # An undo that is itself undone does not count.
+        ([edit(1), undo(2, 1), undo(3, 2), edit(4, before=B, after=C), undo(5, 1)], 4, (A, C)),
+    ],
+)
+def test_an_edit_follows_those_that_were_in_effect(
+    edits: list[Edit], wanted: int, expected: tuple[Version, Version]
+) -> None:
+    (step,) = steps([each for each in edits if each.id == wanted], edits)
+    assert (step.change.before, step.change.after) == expected
+    assert step.undoes == (Undone(wanted),)
+
+
+@pytest.mark.parametrize(
     ("edits", "expected"),
     [
         ([edit(1, "b", A, A, old="a"), edit(2, "c", A, B, old="b")], [("c", "a", A, B)]),
