@@ -15,7 +15,7 @@ from cogency_tui.tui.review.open_file import OpenFile, read_open
 from cogency_tui.tui.theme_styles import theme_styles_of
 from cogency_tui.workspace.text_files import decode, lines_of
 from tests.agent.journaling import Desk, desk_at
-from tests.tui.driving import shown
+from tests.tui.driving import shown, until
 from tests.tui.review.stage import LINES, edit, reviewing, working
 
 KEY = FileKey(1, "a")
@@ -155,3 +155,20 @@ async def test_lines_within_a_string_have_its_color_in_the_text_field_and_below_
         found = {segment.text.strip(): segment.style for segment in line.segments}
         assert found['"""'] == styles("string", "raised")
         assert found["str"] == styles("builtin", "raised")
+
+
+async def test_a_text_that_cannot_be_saved_stays_in_the_field(project: Path) -> None:
+    (project / "notes.py").write_text(LINES)
+    agent = working(project, edit("notes.py", "line_5 = 5\n", "line_5 = 'agent'\n"), "Done.")
+    async with reviewing(agent, size=(100, 30)) as reviewer:
+        await reviewer.press("e", "end", "enter", *"# mine")
+        whole = (project / "notes.py").read_text()
+        (project / "notes.py").unlink()
+        await reviewer.press("ctrl+s")
+        await until(reviewer.pilot, lambda: reviewer.area.has_focus)
+        assert reviewer.area.text == "line_5 = 'agent'\n# mine\n"
+        assert reviewer.area.unsaved == "your edit"
+
+        (project / "notes.py").write_text(whole)
+        await reviewer.press("ctrl+s")
+        await until(reviewer.pilot, lambda: "# mine\n" in (project / "notes.py").read_text())
