@@ -2,6 +2,8 @@
 
 import subprocess
 import sys
+from importlib import import_module
+from pathlib import Path
 
 import pytest
 
@@ -25,12 +27,12 @@ def test_a_turn_loads_no_command_line_and_no_finder_of_bare_links() -> None:
     assert not {"click", "rich.progress", "linkify_it"} & loaded
 
 
-def test_a_module_is_absent_only_within_the_block() -> None:
-    with without("tests.peers.words"), pytest.raises(ImportError):
-        import tests.peers.words
-    import tests.peers.words
-
-    assert tests.peers.words.__name__ == "tests.peers.words"
+def test_a_module_is_absent_only_within_the_block(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "unloaded_part.py").write_text("")
+    monkeypatch.syspath_prepend(tmp_path)
+    with without("unloaded_part"), pytest.raises(ImportError):
+        import_module("unloaded_part")
+    assert import_module("unloaded_part").__name__ == "unloaded_part"
 
 
 def test_a_module_that_is_loaded_stays() -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from cogency_tui.agent.profile.profile import OFFER
+from cogency_tui.agent.profile.profile import OFFER, OFFER_AFTER
 from cogency_tui.config.schema import config_path
 from tests.cli.conftest import Run
 from tests.tui.pty import Terminal
@@ -111,9 +111,9 @@ def test_what_cannot_be_used_is_told(run: Run, tmp_path: Path, name: str) -> Non
 @pytest.mark.pty
 def test_it_is_offered_once_to_who_types(project: Path, tmp_path: Path) -> None:
     with Terminal("--linear", cwd=project, data=tmp_path / "data") as terminal:
-        for _ in range(3):
+        for turn in range(1, OFFER_AFTER + 1):
             terminal.wait_for("\n>")
             assert OFFER not in terminal.text
             terminal.send("list files\n")
-            terminal.wait_for("Done.")
+            terminal.wait_for(lambda _text, turn=turn: terminal.raw.count(b"Done.") == turn)
         terminal.wait_for(f"Note: {OFFER}")

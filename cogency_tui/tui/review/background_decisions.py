@@ -130,9 +130,7 @@ class Deciding:
 
         self._do(work, follow=True)
 
-    def _do(
-        self, work: Work, *, follow: bool = False, failed: Callable[[], object] = lambda: None
-    ) -> None:
+    def _do(self, work: Work, *, follow: bool = False, failed: Callable[[], object] = lambda: None) -> None:
         carry_out = partial(self._carry_out, work, follow, failed)
         app_of(self._screen).run_worker(carry_out, group="review-decide")
 

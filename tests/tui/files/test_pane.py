@@ -147,6 +147,7 @@ async def test_o_opens_the_editor_and_without_one_says_how_to_choose_it(
     monkeypatch.delenv("EDITOR", raising=False)
     async with app_over(ScriptedAgent(project)).run_test(size=(120, 30), notifications=True) as pilot:
         await begin(pilot)
+        monkeypatch.setenv("PATH", "")
         await pilot.press("end", "o")
         await until(pilot, lambda: "export EDITOR" in told(pilot))
         monkeypatch.setenv("VISUAL", str(editor))
