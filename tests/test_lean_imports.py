@@ -29,7 +29,7 @@ def test_a_turn_loads_no_command_line_and_no_finder_of_bare_links() -> None:
 
 def test_a_module_is_absent_only_within_the_block(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "unloaded_part.py").write_text("")
-    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
     with without("unloaded_part"), pytest.raises(ImportError):
         import_module("unloaded_part")
     assert import_module("unloaded_part").__name__ == "unloaded_part"
