@@ -263,7 +263,7 @@ class MainScreen(PartialScreen[None]):
         self.query_one(StatusBar).share(size.height < _LOW and self.agent.settings.footer)
 
     async def on_prompt_sent(self, event: Prompt.Sent) -> None:
-        # The error of the command before may not have been seen to go, if both came in one paste.
+        # No key removes the error of a command that was pasted together with what follows it.
         self.query_one(PromptBox).announce("")
         if is_own_command(event.text):
             self._display.follow()

@@ -1,6 +1,7 @@
 """The files pane, key by key: filter, preview, prompt, editor, git."""
 
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -156,8 +157,9 @@ async def test_o_opens_the_editor_and_without_one_says_how_to_choose_it(
         await until(pilot, lambda: "Cannot start an editor" in told(pilot))
 
 
-@pytest.mark.exhaustive
-async def test_git_marks_come_and_go_with_the_disk(project: Path) -> None:
+def changed_since_commit(project: Path) -> Callable[..., None]:
+    """Commit the project, and change its README; return what runs git there."""
+
     def git(*arguments: str) -> None:
         person = ("-c", "user.name=a", "-c", "user.email=a@b")
         subprocess.run(["git", *person, *arguments], cwd=project, check=True, capture_output=True)
@@ -166,6 +168,12 @@ async def test_git_marks_come_and_go_with_the_disk(project: Path) -> None:
     git("add", "-A")
     git("commit", "-qm", "one")
     (project / "README.md").write_text("changed\n")
+    return git
+
+
+@pytest.mark.exhaustive
+async def test_git_marks_come_and_go_with_the_disk(project: Path) -> None:
+    git = changed_since_commit(project)
     async with app_over(ScriptedAgent(project)).run_test(size=(120, 30)) as pilot:
         await until(pilot, lambda: "M README.md" in shown(files_of(pilot)))
         (project / "src/new.py").write_text("")
@@ -176,14 +184,7 @@ async def test_git_marks_come_and_go_with_the_disk(project: Path) -> None:
 
 
 async def test_the_star_of_the_branch_goes_with_changes_that_go_outside(project: Path) -> None:
-    def git(*arguments: str) -> None:
-        person = ("-c", "user.name=a", "-c", "user.email=a@b")
-        subprocess.run(["git", *person, *arguments], cwd=project, check=True, capture_output=True)
-
-    git("init", "-q")
-    git("add", "-A")
-    git("commit", "-qm", "one")
-    (project / "README.md").write_text("changed\n")
+    git = changed_since_commit(project)
     async with app_over(ScriptedAgent(project)).run_test(size=(120, 30)) as pilot:
         await until(pilot, lambda: header_of(pilot).place.dirty)
         git("checkout", ".")
