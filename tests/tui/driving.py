@@ -99,8 +99,8 @@ async def type_text(pilot: Pilot[Any], text: str) -> None:
 
 
 async def send(pilot: Pilot[Any], text: str) -> None:
-    """Put `text` into the prompt and send it."""
-    await until(pilot, lambda: pilot.app.screen.focused)
+    """Put `text` into the prompt and send it, once no other screen is above it any more."""
+    await until(pilot, lambda: isinstance(pilot.app.screen, MainScreen) and pilot.app.screen.focused)
     prompt_of(pilot).replace_text(text)
     await pilot.press("enter")
 

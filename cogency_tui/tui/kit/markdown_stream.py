@@ -27,6 +27,8 @@ _LIST_LIMIT = 2048
 _OPENING = re.compile(r"(?P<indent> {0,3})(?P<mark>`{3,}(?=[^`]*\Z)|~{3,})(?P<info>.*)\Z")
 _ITEM = re.compile(r" {0,3}(?:[-*+]|\d{1,9}[.)])(?:[ \t]|\Z)")
 _HEADING = re.compile(r"#{1,6}(?:[ \t]|\Z)")
+_LINK_OPEN = re.compile(r"(?<![\\!])\[([^\[\]\n]+)\]\([^()\s]*\Z")
+_BOLD_OPEN = re.compile(r"(?:^|[\s(])\*\*(?=[^\s*])")
 _DELIMITER = re.compile(r"[ \t]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*\Z")
 
 
@@ -199,7 +201,22 @@ class BlockCutter:
         self._joint = " " if space > 0 else ""
 
 
-_LINES = 512
+def close_marks(source: str) -> str:
+    """`source`, whose last line is still being written, with the marks closed that are open in it.
+
+    Code, bold text and links (without the part of their address that has arrived) are drawn as what they
+    become.
+    """
+    before, newline, line = source.rpartition("\n")
+    if line.count("`") % 2:
+        line += "`"
+    else:
+        line = _LINK_OPEN.sub(r"[\1]()", line)
+    bold = line.count("**") % 2 and any(_BOLD_OPEN.finditer(line))
+    return f"{before}{newline}{line}{'**' if bold else ''}"
+
+
+_LINES = 192
 """The approximate limit of cached lines."""
 
 _BLOCKS = 4
@@ -296,7 +313,10 @@ class MarkdownStream:
             self._fed = self._write(self._code, block, self._fed, settled=settled)
             self._heights.set(place, len(self._code) + self._gap(place))
             self._code = None if settled else self._code
-        elif (before.start, before.stop) != (block.start, block.stop) or before.fence != block.fence:
+        elif (
+            settled or (before.start, before.stop) != (block.start, block.stop) or before.fence != block.fence
+        ):
+            # A settled block is drawn without the marks that closed it.
             self._drawn.pop(place, None)
 
     def _leave(self, count: int) -> None:
@@ -328,7 +348,8 @@ class MarkdownStream:
         if block.fence:
             return self._draw_code(place, block, block.fence)
         header = f"{self._text[slice(*block.header)]}\n" if block.header else ""
-        lines = self._drawer.draw(parse(header + block.source(self._text)))
+        source = block.source(self._text)
+        lines = self._drawer.draw(parse(header + (source if place < self._settled else close_marks(source))))
         if lines and not block.gap:
             lines[0] = Line(lines[0].segments, block.joint, lines[0].lead, lines[0].tail)
         return Fixed(lines)
@@ -367,6 +388,10 @@ class MarkdownStream:
         rows = self._text.count("\n", block.start, block.stop)
         wrapped = 0 if block.fence else (block.stop - block.start) // max(8, self._width)
         return max(1, rows, wrapped) + self._gap(place)
+
+
+def _part(block: MarkdownBlock) -> tuple[int, int, Fence | None]:
+    return block.start, block.stop, block.fence
 
 
 def _laid(drawn: Drawn) -> int:

@@ -9,9 +9,10 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
-from textual import constants
+from textual import constants, events
 from textual.app import App
 from textual.drivers.linux_driver import LinuxDriver
+from textual.geometry import Size
 from textual.message import Message
 
 from cogency_tui.tui.terminal.input import TerminalInput
@@ -77,6 +78,15 @@ class TerminalDriver(LinuxDriver):
             # Textual's thread is unused: `write` bypasses it.
             self._writer_thread.stop()
             self._writer_thread = None
+            self.follow_size()
+
+    def follow_size(self) -> None:
+        """Have the app know each new size of the terminal from now on.
+
+        The size is read in the event loop. Textual reads it in the handler of the signal: a second signal
+        that comes between reading and sending interrupts the first, and the older size is sent last.
+        """
+        signal.signal(signal.SIGWINCH, self._sigwinch)
 
     def stop_application_mode(self) -> None:
         if self._output is None:
@@ -122,6 +132,14 @@ class TerminalDriver(LinuxDriver):
             # Textual's own handling exits with status 0.
             fail = self._app._handle_exception  # pyright: ignore[reportPrivateUsage] (there is no other)
             self._loop.call_soon_threadsafe(fail, error)
+
+    def _sigwinch(self, *_: object) -> None:
+        self._loop.call_soon_threadsafe(self._send_size)
+
+    def _send_size(self) -> None:
+        if not self._in_band_window_resize:
+            size = Size(*self._get_terminal_size())
+            self.send_message(events.Resize(size, size))
 
     def _end_output(self) -> None:
         output, self._output = self._output, None

@@ -13,9 +13,7 @@ from rich.segment import Segment
 
 from cogency_tui.protocol.transcript import NO_OUTPUT
 from cogency_tui.safe_text import clean, one_line, reveal
-from cogency_tui.tui.kit.code import SourceLayout
 from cogency_tui.tui.kit.command_output import Output, OutputLines
-from cogency_tui.tui.kit.diff import DiffLayout
 from cogency_tui.tui.kit.lazy_text_layout import Fixed, GrowingText, LayoutBlock, LazyLayout, Stack
 from cogency_tui.tui.kit.lines import BLANK, CONTINUATION, Line, cells, fit, fold, width_of, wrap
 from cogency_tui.tui.kit.number_format import duration, plural, size
@@ -228,14 +226,14 @@ class CallLayout:
             return draw_command(command, self.width, self.theme_styles).text == f"$ {command}"
         return bool(self._row) and "\n" not in command and one_line(command) in self._row
 
-    def _replacement(self) -> DiffLayout | None:
+    def _replacement(self) -> LayoutBlock | None:
         """The text that an edit replaces, and the one in its place, before there is a diff of the file."""
         args = self.call.args
         old, new = args.get("old"), args.get("new")
         if self._diff or self.call.growing or not isinstance(old, str) or not isinstance(new, str):
             return None
         signed = [f"{sign}{line}" for sign, text in (("-", old), ("+", new)) for line in _lines(text)]
-        return DiffLayout("\n".join(signed), self.width, self.theme_styles, path=self._path, bare=True)
+        return self._diff_block("\n".join(signed), bare=True)
 
     def _argument(self, key: str, value: Any, column: int) -> list[LayoutBlock]:
         width, styles = self.width, self.theme_styles
@@ -264,7 +262,7 @@ class CallLayout:
         if call.steps():
             blocks += [_StepLines(call, width, styles), Fixed([BLANK] if call.settled else [])]
         if self._diff:
-            blocks.append(DiffLayout(self._diff, width, styles, path=self._path))
+            blocks.append(self._diff_block(self._diff))
         elif self._source is not None:
             blocks.append(self._source_block(*self._source))
         elif self._result is not None and (call.settled or not call.steps()):
@@ -287,7 +285,15 @@ class CallLayout:
         above = [_above(result.dropped, self.theme_styles)] if result.dropped else []
         return [Fixed(above), layout]
 
-    def _source_block(self, lines: OutputLines, numbers: Sequence[int] = ()) -> SourceLayout:
+    def _diff_block(self, diff: str, *, bare: bool = False) -> LayoutBlock:
+        # Many conversations show no diff, and its modules take memory.
+        from cogency_tui.tui.kit.diff import DiffLayout
+
+        return DiffLayout(diff, self.width, self.theme_styles, path=self._path, bare=bare)
+
+    def _source_block(self, lines: OutputLines, numbers: Sequence[int] = ()) -> LayoutBlock:
+        from cogency_tui.tui.kit.code import SourceLayout
+
         # Imports pygments.
         from cogency_tui.tui.kit.file_text import language_of
 

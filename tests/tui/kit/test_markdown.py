@@ -408,3 +408,32 @@ def test_hostile_text_has_the_right_width(text: str) -> None:
         lines = draw(source)
         assert all(line.strip(WIDTH, INKS()).cell_length == WIDTH for line in lines)
         assert all(width_of(line.segments) <= WIDTH for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("written", "shown"),
+    [
+        ("see [the docs](https://exa", "see the docs"),
+        ("see [the docs](", "see the docs"),
+        ("- a **bold wo", "• a bold wo"),
+        ("run `pip ins", "run pip ins"),
+        ("**run `pip ins", "run pip ins"),
+        ("a `[x](y` b", "a [x](y b"),
+        ("a task [x", "a task [x"),
+        ("2**10 and 2 ** 3", "2**10 and 2 ** 3"),
+        ("2**10 is", "2**10 is"),
+        ("`a` and **b** and [c](https://d.e)", "a and b and c (d.e)"),
+    ],
+)
+def test_marks_that_are_open_while_a_line_is_written_do_not_stand_in_it(written: str, shown: str) -> None:
+    stream = MarkdownStream(WIDTH, INKS)
+    stream.show(f"before\n{written}" if not written.startswith("-") else written, closed=False)
+    assert " ".join(line.text.strip() for line in lines_of(stream)).removeprefix("before ") == shown
+
+
+def test_a_mark_that_is_never_closed_is_shown_once_the_text_has_ended() -> None:
+    stream = MarkdownStream(WIDTH, INKS)
+    for closed in (False, True):
+        stream.show("see [the docs](https://exa", closed=closed)
+        drawn = [line.text.strip() for line in lines_of(stream)]
+        assert drawn == (["see [the docs](https://exa"] if closed else ["see the docs"])

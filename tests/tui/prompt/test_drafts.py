@@ -69,7 +69,7 @@ async def test_a_draft_is_shown_in_its_conversation_and_in_no_other(agent: Agent
         for id, text in ((first, "more about the first"), (second, "more about the second")):
             await main_of(pilot).run_action(f"command('resume', {id!r})")
             await until(pilot, lambda text=text: prompt_of(pilot).text == text)
-            assert line_of(pilot) == RESTORED
+            await until(pilot, lambda: line_of(pilot) == RESTORED)
         await pilot.press("!")
         await until(pilot, lambda: line_of(pilot) == "")
     await agent.close()
@@ -101,7 +101,7 @@ async def test_a_draft_of_no_conversation_is_offered_in_the_next_new_one_and_esc
         pilot.app.exit()
     async with app_over(agent).run_test(size=(100, 30)) as pilot:
         await until(pilot, lambda: prompt_of(pilot).text == "an idea")
-        assert line_of(pilot) == RESTORED
+        await until(pilot, lambda: line_of(pilot) == RESTORED)
         await pilot.press("escape")
         await until(pilot, lambda: (prompt_of(pilot).text, line_of(pilot)) == ("", ""))
         await pilot.press("up")
