@@ -313,9 +313,7 @@ class MarkdownStream:
             self._fed = self._write(self._code, block, self._fed, settled=settled)
             self._heights.set(place, len(self._code) + self._gap(place))
             self._code = None if settled else self._code
-        elif (
-            settled or (before.start, before.stop) != (block.start, block.stop) or before.fence != block.fence
-        ):
+        elif settled or _part(before) != _part(block):
             # A settled block is drawn without the marks that closed it.
             self._drawn.pop(place, None)
 

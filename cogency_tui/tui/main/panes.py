@@ -222,6 +222,10 @@ class Panes(Horizontal):
         if width < ONE_FITS and self._visiting:
             self.toggle(self._visiting, width)
 
+    def covered_by(self, side: Side) -> bool:
+        """Return whether a side pane is shown in place of the conversation."""
+        return self.query_one(f"#{side}").display and not self.query_one("#middle").display
+
     def maximise(self, focused: Widget | None, width: int) -> bool:
         """Show the focused pane alone, or all panes again; return whether one is alone now."""
         self._alone = None if self._alone else self._pane_of(focused)

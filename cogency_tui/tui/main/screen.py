@@ -580,7 +580,15 @@ class MainScreen(PartialScreen[None]):
             await done
 
     def action_toggle_pane(self, side: Side) -> None:
-        self.query_one(Panes).toggle(side, self.size.width)
+        """Show or hide a side pane. One that covers the conversation has the focus while it is shown."""
+        panes = self.query_one(Panes)
+        panes.toggle(side, self.size.width)
+        if self._features.questions.has_focus:
+            return
+        if panes.covered_by(side):
+            self.set_focus(self.query_one("#file-tree" if side == "files" else "#calls-list"))
+        elif self.focused is None or not _is_displayed(self.focused):
+            self.set_focus(self.query_one(Prompt))
 
     def action_resize_pane(self, step: int) -> None:
         self.query_one(Panes).shift(self.focused, step, self.size.width)
@@ -592,12 +600,13 @@ class MainScreen(PartialScreen[None]):
         if self.focus_question():
             return
         stops = [*self.query_one(Panes).stops(), self.query_one(Prompt)]
-        shown = [stop for stop in stops if all(node.display for node in stop.ancestors_with_self)]
+        shown = [stop for stop in stops if _is_displayed(stop)]
         place = shown.index(self.focused) if self.focused in shown else -1
         self.set_focus(shown[(place + step) % len(shown)])
 
     def action_step_back(self) -> None:
         prompt = self.query_one(Prompt)
+        self.query_one(PromptBox).announce("")
         if self.bridge.working:
             self._interrupt()
         elif self.selections:
@@ -610,6 +619,7 @@ class MainScreen(PartialScreen[None]):
             if not self._display.show_conversation():
                 self._escape_again()
         else:
+            self.query_one(Panes).show_middle(self.size.width)
             self.set_focus(prompt)
 
     def interrupt_or_clear(self) -> bool:
@@ -711,6 +721,10 @@ class MainScreen(PartialScreen[None]):
         height = self.query_one("#conversation").size.height
         styles = theme_styles_of(app_of(self).theme)
         return draw_welcome(situation_of(self.agent), self._features.start, width, height, styles)
+
+
+def _is_displayed(widget: Widget) -> bool:
+    return all(node.display for node in widget.ancestors_with_self)
 
 
 def _rows_of(widget: Widget, screen: Size) -> int:

@@ -224,3 +224,18 @@ def test_a_layout_that_cannot_be_read_is_the_usual_one(project: Path) -> None:
     for text in ("", "{", '{"files_width": -3}', '{"files": "no"}', "[]", "\x00"):
         kept.write_text(text)
         assert file.load() == Layout()
+
+
+async def test_a_pane_that_covers_the_conversation_has_the_focus_until_it_is_closed(project: Path) -> None:
+    async with app_over(ScriptedAgent(project)).run_test(size=(60, 16)) as pilot:
+        for key, pane in (("f3", files_of(pilot)), ("f4", calls_of(pilot))):
+            assert prompt_of(pilot).has_focus
+            await pilot.press(key)
+            await until(pilot, lambda pane=pane: pane.has_focus)
+            await pilot.press(key)
+            await until(pilot, lambda: prompt_of(pilot).has_focus)
+        await pilot.resize_terminal(100, 30)
+        await pilot.press("f3")
+        await pilot.pause()
+        assert widths(pilot)[0]
+        assert prompt_of(pilot).has_focus, "beside the conversation it takes nothing"

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from cogency_tui.store.prompts_and_drafts import HISTORY
 from tests.tui.pty import Terminal
 
 pytestmark = pytest.mark.pty
@@ -34,7 +35,7 @@ def test_a_draft_and_messages_that_waited_outlive_a_kill(project: Path, tmp_path
         terminal.wait_for("1 and then this")
         terminal.send("a thought that" + CTRL_J + "is not finished")
         terminal.wait_for("is not finished")
-        _wait_for_draft(data, "and then this", "is not finished")
+        _wait_for_saved(data, "draft-*.json", "and then this", "is not finished")
         terminal.kill()
     with Terminal("--continue", cwd=project, data=data) as terminal:
         text = terminal.wait_for("is not finished")
@@ -43,6 +44,7 @@ def test_a_draft_and_messages_that_waited_outlive_a_kill(project: Path, tmp_path
         assert "1 and then" not in text
         terminal.send(ESCAPE)
         terminal.wait_for(lambda text: "is not finished" not in text)
+        _wait_for_saved(data, HISTORY, "is not finished")
     with Terminal(cwd=project, data=data) as terminal:
         terminal.wait_for("Ask, @file")
         # Cleared, it is the last of the history.
@@ -181,11 +183,12 @@ def _editor(tmp_path: Path, script: str) -> str:
     return os.fspath(path)
 
 
-def _wait_for_draft(data: Path, *texts: str) -> None:
+def _wait_for_saved(data: Path, name: str, *texts: str) -> None:
+    """Wait until a file of prompts with this name has the texts."""
     deadline = time.monotonic() + 20
     while time.monotonic() < deadline:
-        for path in data.glob("prompts/*/draft-*.json"):
+        for path in data.glob(f"prompts/*/{name}"):
             if all(text in path.read_text() for text in texts):
                 return
         time.sleep(0.02)
-    raise AssertionError("no draft was saved")
+    raise AssertionError(f"{texts} were not saved in {name}")
