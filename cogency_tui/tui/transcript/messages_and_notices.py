@@ -18,10 +18,10 @@ _NOTICE_LINES = 2
 _WITH_TIME = 48
 """Cells of a message from which its time is beside it in any case."""
 
-_LONG, _FIRST, _ROW = 30, 10, 80
-"""Rows above which a message is folded, those shown of it, and the characters that count as one."""
+_LONG, _FIRST, _LAST, _ROW = 30, 8, 3, 80
+"""Rows above which a message is folded, its first and last ones that are shown, and characters of a row."""
 
-FOLDED_ROWS = _FIRST + 1
+FOLDED_ROWS = _FIRST + _LAST + 1
 """About as many rows has a folded message."""
 
 REVIEW = "review"
@@ -30,32 +30,33 @@ REVIEW = "review"
 
 def draw_user_message(message: UserMessage, pen: Pen, *, expanded: bool) -> list[Line]:
     """Draw the user's message on a surface of its own, and the comments sent with it; a wide one has room for
-    its time at the right. Of a long one, such as a paste, the first lines unless it is `expanded`."""
-    text, rest = message.text, ""
-    if not expanded and is_long(message):
-        text, rest = _beginning(text)
+    its time at the right. Of a long one, such as a paste, the first and the last lines unless it is
+    `expanded`."""
+    ink, dim = pen.styles("text", "raised", "bold"), pen.styles("dim", "raised")
     beside = cells(time_of(message, pen.now)) + 2 if pen.width >= _WITH_TIME else 0
-    lines = wrap([Segment(text.expandtabs(4), pen.styles("text", "raised", "bold"))], pen.width - beside)
-    if rest:
-        lines.append(Line([Segment(fit(rest, pen.width), pen.styles("dim", "raised"))]))
+    is_folded = not expanded and is_long(message)
+    first, more, last = _fold(message.text) if is_folded else (message.text, "", "")
+    lines = wrap([Segment(first.expandtabs(4), ink)], pen.width - beside)
+    if is_folded:
+        lines.append(Line([Segment(fit(more, pen.width), dim)]))
+        lines += wrap([Segment(last.expandtabs(4), ink)], pen.width - beside)
     if message.comments:
-        comments = fit(_describe_comments(message), pen.width)
-        lines.append(Line([Segment(comments, pen.styles("dim", "raised"))]))
+        lines.append(Line([Segment(fit(_describe_comments(message), pen.width), dim)]))
     return lines
 
 
 def is_long(message: UserMessage) -> bool:
-    """Return whether a message is folded to its first lines."""
+    """Return whether a message is folded to its first and last lines."""
     return message.text.count("\n") + len(message.text) // _ROW > _LONG
 
 
-def _beginning(text: str) -> tuple[str, str]:
-    """The first lines of a long text, and how much follows."""
-    first = "\n".join(text.split("\n", _FIRST)[:_FIRST])
-    if len(first) > _FIRST * _ROW:
-        first = first[: _FIRST * _ROW]
-    left = text.count("\n", len(first))
-    return first, f"… {left:,} more line{'s' * (left > 1)}" if left else "…"
+def _fold(text: str) -> tuple[str, str, str]:
+    """The first lines of a long text, how much follows, and the last lines: what is asked about a paste often
+    stands below it."""
+    first = "\n".join(text.split("\n", _FIRST)[:_FIRST])[: _FIRST * _ROW]
+    last = "\n".join(text.rsplit("\n", _LAST)[-_LAST:])[-_LAST * _ROW :]
+    hidden = text.count("\n", len(first), len(text) - len(last)) - 1
+    return first, f"… {hidden:,} more line{'s' * (hidden > 1)}" if hidden > 0 else "…", last
 
 
 def _describe_comments(message: UserMessage) -> str:
