@@ -31,6 +31,7 @@ from cogency_tui.tui.kit.dialogs import (
     ReadingScreen,
     discard,
 )
+from cogency_tui.tui.kit.edit_area import EditArea
 from cogency_tui.tui.kit.keys import act_in_order
 from cogency_tui.tui.kit.lines import BLANK, Line, cells, fit, fit_path, wrap
 from cogency_tui.tui.kit.meter import draw_bar
@@ -208,7 +209,7 @@ class ContextScreen(ReadingScreen[Summary | Opened]):
         return draw_contents(self._contents, width, styles, self._clock())
 
 
-class SummaryText(TextArea):
+class SummaryText(EditArea):
     """The text of a summary, for editing."""
 
     async def _on_key(self, event: events.Key) -> None:

@@ -9,11 +9,11 @@ from rich.text import Text
 from textual import events
 from textual.document._document import Location, Selection
 from textual.document._edit import Edit
-from textual.widgets import TextArea
 from textual.widgets.text_area import EditResult
 
 from cogency_tui.safe_text import clean
 from cogency_tui.store.prompt_text import Written
+from cogency_tui.tui.kit.edit_area import EditArea
 from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.paste_chips import chip_for, chips_in, is_big
 from cogency_tui.tui.theme_styles import theme_styles_of
@@ -22,7 +22,7 @@ _UNDO_BATCHES = 1_000
 """Batches of edits that can be undone: with pauses and corrections a draft has more than Textual's 50."""
 
 
-class ChipArea(TextArea):
+class ChipArea(EditArea):
     """Folds big pastes; `hides` means that a paste had characters that a terminal would act on."""
 
     def __init__(self, *, id: str | None = None, placeholder: str = "") -> None:

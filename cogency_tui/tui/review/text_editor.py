@@ -15,12 +15,12 @@ from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
-from textual.widgets import TextArea
 
 from cogency_tui.errors import CogencyError
 from cogency_tui.tui.kit.bar import Bar, end_to_end
 from cogency_tui.tui.kit.code import SourceColors
 from cogency_tui.tui.kit.dialogs import discard
+from cogency_tui.tui.kit.edit_area import EditArea
 from cogency_tui.tui.kit.file_text import language_of
 from cogency_tui.tui.kit.footer import Hints
 from cogency_tui.tui.kit.keys import act_in_order, draw_key, key_name
@@ -87,7 +87,7 @@ class EditorTitle(Bar):
         return [segment for pair in drawn for segment in pair]
 
 
-class ReviewText(TextArea):
+class ReviewText(EditArea):
     """The text, for editing; `close` receives it when it is saved, or None."""
 
     BINDING_GROUP_TITLE = "Text field"
