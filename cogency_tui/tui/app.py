@@ -43,6 +43,7 @@ from cogency_tui.config.themes import AUTO, DEFAULT, load_palette
 from cogency_tui.safe_text import clean
 from cogency_tui.signal_delivery import on_signal
 from cogency_tui.tui.kit.lines import TerminalGuard
+from cogency_tui.tui.kit.partial_screen import PartialScreen
 from cogency_tui.tui.main.screen import MainScreen
 from cogency_tui.tui.memory_arenas import share_arena
 from cogency_tui.tui.settings.active_theme import Appearance
@@ -500,7 +501,9 @@ class CogencyApp(App[int]):
             await self._pass_on(event)
         elif not event.is_forwarded:
             await self.keys.take(event)
-        elif self.keys.is_for(event, self.screen):
+        elif self.keys.is_for(event, screen := self.screen):
+            if isinstance(screen, PartialScreen):
+                screen.draw_soon()
             await self._pass_on(event)
 
     async def _pass_on(self, event: events.Event) -> None:

@@ -1,5 +1,8 @@
 """What is drawn of a screen when a part of it changes."""
 
+import asyncio
+
+import pytest
 from rich.segment import Segment
 from textual.app import App, ComposeResult
 from textual.containers import Horizontal, VerticalScroll
@@ -9,7 +12,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from cogency_tui.tui.kit.partial_screen import PartialScreen
-from tests.tui.driving import until
+from tests.tui.driving import PATIENCE, until
 
 
 class Field(Widget):
@@ -17,6 +20,7 @@ class Field(Widget):
 
     def __init__(self, name: str) -> None:
         super().__init__(id=name)
+        self.can_focus = True
         self.number = 0
         self.drawn: list[Region] = []
 
@@ -79,3 +83,30 @@ async def test_a_partial_update_shows_what_a_complete_one_would() -> None:
             for y, left, right in update.spans:
                 drawn = [strip for x, strip in update.chops[y].items() if strip and left <= x < right]
                 assert Strip.join(drawn).text == complete[y].text[left:right]
+
+
+async def test_what_a_key_changes_in_the_focused_widget_does_not_wait_for_the_next_tick(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("textual.screen.UPDATE_PERIOD", 3600.0)
+    async with Form().run_test(size=(40, 30)) as pilot:
+        fields = await opened(pilot)
+        screen = pilot.app.screen
+        assert isinstance(screen, Fields)
+        left, right = fields["left"], fields["right"]
+        left.focus()
+        await pilot.pause()
+        left.drawn.clear()
+        right.drawn.clear()
+
+        # `pilot.pause` would draw.
+        screen.draw_soon()
+        right.refresh()
+        await asyncio.sleep(0.02)
+        assert not right.drawn, "it may be the next piece of an answer"
+        async with asyncio.timeout(PATIENCE):
+            while not left.drawn:
+                screen.draw_soon()
+                left.refresh()
+                await asyncio.sleep(0.001)
+        assert right.drawn
