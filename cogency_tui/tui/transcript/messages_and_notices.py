@@ -29,9 +29,9 @@ REVIEW = "review"
 
 
 def draw_user_message(message: UserMessage, pen: Pen, *, expanded: bool) -> list[Line]:
-    """Draw the user's message on a surface of its own, and the comments sent with it; a wide one has room for
-    its time at the right. Of a long one, such as a paste, the first and the last lines unless it is
-    `expanded`."""
+    """Draw the user's message on a surface of its own, and what of the review was sent with it; a wide one
+    has room for its time at the right. Of a long one, such as a paste, the first and the last lines unless it
+    is `expanded`."""
     ink, dim = pen.styles("text", "raised", "bold"), pen.styles("dim", "raised")
     beside = cells(time_of(message, pen.now)) + 2 if pen.width >= _WITH_TIME else 0
     is_folded = not expanded and is_long(message)
@@ -40,8 +40,8 @@ def draw_user_message(message: UserMessage, pen: Pen, *, expanded: bool) -> list
     if is_folded:
         lines.append(Line([Segment(fit(more, pen.width), dim)]))
         lines += wrap([Segment(last.expandtabs(4), ink)], pen.width - beside)
-    if message.comments:
-        lines.append(Line([Segment(fit(_describe_comments(message), pen.width), dim)]))
+    if message.reviewed:
+        lines.append(Line([Segment(fit(_describe_review(message), pen.width), dim)]))
     return lines
 
 
@@ -59,8 +59,10 @@ def _fold(text: str) -> tuple[str, str, str]:
     return first, f"… {hidden:,} more line{'s' * (hidden > 1)}" if hidden > 0 else "…", last
 
 
-def _describe_comments(message: UserMessage) -> str:
-    """`2 review comments: README.md:1, src/app.py:5`."""
+def _describe_review(message: UserMessage) -> str:
+    """`2 review comments: README.md:1, src/app.py:5`, or only that the model was told of decisions."""
+    if not message.comments:
+        return "Sent with your review decisions"
     return f"{plural(len(message.comments), 'review comment')}: {', '.join(map(_place, message.comments))}"
 
 

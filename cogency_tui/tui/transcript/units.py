@@ -80,10 +80,12 @@ def is_stored(unit: object) -> bool:
 
 
 class UserMessage(msgspec.Struct):
-    """A message of the user, sent at this Unix time, with `comments` of the review on these lines."""
+    """A message of the user, sent at this Unix time: `reviewed` if with decisions or comments of the review,
+    the `comments` on these lines."""
 
     text: str
     sent: float = 0.0
+    reviewed: bool = False
     comments: Sequence[CommentPlace] = ()
 
 
@@ -435,7 +437,7 @@ class Transcript:
                     self.entitle(text.split("\n", 1)[0])
                 self.turns += begins_turn(event)
                 self.turn_start = self._append(
-                    UserMessage(text, event["timestamp"], _comments(event)), touched
+                    UserMessage(text, event["timestamp"], "review" in event, _comments(event)), touched
                 )
                 self._turn, self._streamed = TurnEnd(), 0
             case "call":

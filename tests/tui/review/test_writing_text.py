@@ -132,3 +132,23 @@ async def test_the_message_that_carries_comments_names_their_lines(project: Path
     async with app_over(agent, conversation_id=id).run_test(size=(80, 24)) as pilot:
         await until(pilot, lambda: sent in shown(conversation_of(pilot)))
     await agent.close()
+
+
+async def test_the_message_that_carries_decisions_says_so(project: Path) -> None:
+    (project / "notes.py").write_text(LINES)
+    agent = working(project, edit("notes.py", "_5 = 5", "_5 = 0"), "Done.", "Agreed.", "Fine.")
+    id = await answered(agent, "go")
+    async with app_over(agent, conversation_id=id).run_test(size=(80, 24), notifications=True) as pilot:
+        reviewer = Reviewer(pilot)
+        await reviewer.open()
+        await reviewer.press("n")
+        await reviewer.until(lambda: (project / "notes.py").read_text() == LINES)
+        await reviewer.press("escape")
+        for text, reply in (("No more", "Agreed."), ("And now", "Fine.")):
+            await send(pilot, text)
+            await until(pilot, lambda reply=reply: reply in shown(conversation_of(pilot)))
+        lines = [line.strip() for line in shown(conversation_of(pilot)).splitlines()]
+        sent = lines.index("▌ Sent with your review decisions")
+        assert lines[sent - 1].startswith("▌ No more")
+        assert not any("decisions" in line for line in lines[sent + 1 :]), "they are sent once"
+    await agent.close()
