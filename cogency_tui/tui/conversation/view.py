@@ -180,6 +180,8 @@ class Conversation(TranscriptView):
         self._lines = LineSelection(self, self.cursor)
         self.overlays = (self.cursor, self.find.highlights, PinMarks(self))
         self._offered: object = None
+        self._is_clicked = False
+        """True from a click up to a key: who points and then types "/" begins a command at the prompt."""
 
     def show(self, transcript: Transcript) -> None:
         self.find.forget()
@@ -213,12 +215,17 @@ class Conversation(TranscriptView):
             self._follow_cursor()
 
     def on_focus(self) -> None:
+        self._is_clicked = False
         self.refresh()
+
+    def on_key(self) -> None:
+        self._is_clicked = False
 
     def on_blur(self) -> None:
         self.refresh()
 
     def on_click(self, event: events.Click) -> None:
+        self._is_clicked = True
         if not self.transcript.units and (action := event.style.meta.get(PICK)):
             self.post_message(ButtonBar.Pressed(action))
         if not self.transcript.units or self.text_selection is not None:
@@ -408,8 +415,10 @@ class Conversation(TranscriptView):
             return cursor is not None and _offers_retry(self.transcript.units[cursor.unit])
         if action == "expand":
             return cursor is not None and self._opens(cursor.unit)
-        if action in ("copy", "copy_code", "copy_answer", "fork", "links", "select_lines", "extend", "find"):
+        if action in ("copy", "copy_code", "copy_answer", "fork", "links", "select_lines", "extend"):
             return cursor is not None
+        if action == "find":
+            return cursor is not None and not self._is_clicked
         return super().check_action(action, parameters)
 
     def action_line(self, step: int) -> None:

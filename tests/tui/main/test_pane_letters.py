@@ -201,3 +201,18 @@ async def test_a_paste_makes_a_text_of_the_letter_before_it(project: Path) -> No
         type_at_once(pilot, "r")
         pilot.app.post_message(events.Paste("ead this"))
         await until(pilot, lambda: prompt_of(pilot).text == "read this")
+
+
+async def test_a_slash_after_a_click_begins_a_command_and_after_a_key_a_search(project: Path) -> None:
+    async with app_over(worked(project)).run_test(size=(120, 35)) as pilot:
+        view = conversation_of(pilot)
+        await in_pane(pilot, "conversation")
+        prompt_of(pilot).focus()
+        await pilot.click(view, offset=(8, 2))
+        await until(pilot, lambda: view.has_focus)
+        type_at_once(pilot, "/model")
+        await until(pilot, lambda: prompt_of(pilot).text == "/model")
+
+        await pilot.click(view, offset=(8, 2))
+        await pilot.press("down", "slash")
+        await until(pilot, lambda: isinstance(pilot.app.focused, FindField))
