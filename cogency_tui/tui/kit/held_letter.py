@@ -23,6 +23,11 @@ class HeldLetter:
         """When the letter that is held back was pressed, on the monotonic clock; 0 if there is none."""
         return self._held[0].time if self._held else 0.0
 
+    @property
+    def key(self) -> str:
+        """The name of the key that is held back; empty if there is none."""
+        return self._held[0].key if self._held else ""
+
     def hold(self, letter: events.Key, seconds: float, command: Callable[[], object]) -> None:
         """Run `command` after `seconds`, unless the letter is released before."""
         held = self._held = letter, command

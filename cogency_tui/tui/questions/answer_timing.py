@@ -27,6 +27,10 @@ NEXT_EDIT_PAUSE, NEXT_EDIT_GAP = 0.05, 0.12
 a rhythm has decided about all, as with `a`. A key that repeats is faster than the gap.
 """
 
+RHYTHM = 1.0
+"""Seconds after an answer within which another one is in its rhythm. A letter that comes later may begin a
+text, which is typed more slowly than answers are held back in a rhythm."""
+
 WIDE_HOLD, HOLD, NEXT_EDIT_HOLD = 0.25, 0.2, 0.05
 """Seconds for which the letter of an answer beyond this one call, of any other answer, or of one in a rhythm
 is held back: with another letter within them it begins a text, such as "yes but" or "now"."""
@@ -81,7 +85,7 @@ class AnswerTiming:
     def pace(self) -> Pace:
         if not self.follows or self.passed_on or self._is_loss:
             return Pace(PAUSE, GAP, HOLD)
-        if self._is_next_edit:
+        if self._is_next_edit and self.since_answer < RHYTHM:
             return Pace(NEXT_EDIT_PAUSE, NEXT_EDIT_GAP, NEXT_EDIT_HOLD)
         return Pace(FOLLOWING_PAUSE, GAP, HOLD)
 

@@ -43,7 +43,7 @@ from cogency_tui.tui.kit.keys import key_name
 from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.questions.announcement import Announcement
 from cogency_tui.tui.questions.answer_lines import Answers, MoreLine, rows_of
-from cogency_tui.tui.questions.answer_timing import BURST, AnswerTiming
+from cogency_tui.tui.questions.answer_timing import BURST, HOLD, AnswerTiming
 from cogency_tui.tui.questions.question_lines import (
     BACK,
     ENTER,
@@ -70,6 +70,7 @@ from cogency_tui.tui.theme_styles import ThemeStyles
 
 _SCROLLING = frozenset(f"scroll({lines})" for lines in (-10, -1, 1, 10))
 _ENTERING = _SCROLLING | {"select(1)", "select(-1)"}
+_SCROLL_LETTERS = frozenset(("j", "k", "space"))
 
 _LOW, _NARROW = 14, 40
 """Lines and cells of a window below which the panel takes all of it but the row of the prompt; of others it
@@ -506,8 +507,7 @@ class QuestionPanel(Vertical, can_focus=True):
             event.prevent_default()
             self._take_other(event)
         elif action in _SCROLLING and not self._entered:
-            self._scrolls = True
-            self._begin_deaf()
+            self._take_scroll(event, action)
         elif action.startswith("answer(") and event.is_printable and not self._entered:
             event.stop()
             event.prevent_default()
@@ -525,6 +525,21 @@ class QuestionPanel(Vertical, can_focus=True):
             return
         self.timing.note(event)
         self._held.hold(event, self.timing.hold_of(action), partial(self._give_held, action))
+
+    def _take_scroll(self, event: events.Key, action: str) -> None:
+        """Scroll; by a letter only if none follows at once, or one has scrolled before."""
+        if not event.is_printable or self._scrolls:
+            self._scrolls = True
+            self._begin_deaf()
+            return
+        event.stop()
+        event.prevent_default()
+        self._held.hold(event, HOLD, partial(self._scroll_held, action))
+
+    def _scroll_held(self, action: str) -> None:
+        self._scrolls = True
+        self._begin_deaf()
+        self.call_next(self.run_action, action)
 
     def _take_other(self, event: events.Key) -> None:
         """Hold back a key that is rather an answer; pass any other to the prompt."""
@@ -560,6 +575,9 @@ class QuestionPanel(Vertical, can_focus=True):
         confirms the answer. Return whether one is held back.
         """
         if not self._held:
+            return False
+        if event.key == self._held.key and event.key in _SCROLL_LETTERS:
+            self._held.run()
             return False
         event.stop()
         event.prevent_default()

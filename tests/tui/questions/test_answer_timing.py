@@ -11,6 +11,7 @@ from cogency_tui.tui.questions.answer_timing import (
     NEXT_EDIT_HOLD,
     NEXT_EDIT_PAUSE,
     PAUSE,
+    RHYTHM,
     WIDE_HOLD,
     AnswerTiming,
 )
@@ -72,7 +73,7 @@ def test_a_question_after_an_answer_takes_a_shorter_pause_unless_it_is_about_a_l
 def test_the_pause_of_a_next_edit_counts_from_its_first_frame_and_its_rhythm_can_break() -> None:
     clock = Clock()
     timing = AnswerTiming(clock, is_loss=False, after=answered(clock), is_next_edit=True)
-    clock.now += 5
+    clock.now += RHYTHM / 2
     timing.show()
     assert counts_from(timing, clock, NEXT_EDIT_PAUSE)
     timing.break_rhythm()
@@ -124,3 +125,12 @@ def test_the_letter_of_an_answer_beyond_this_call_is_held_back_longer() -> None:
     for timing, hold in ((first, HOLD), (following, HOLD), (in_rhythm, NEXT_EDIT_HOLD)):
         assert timing.hold_of("answer(True, 'once')") == hold
         assert timing.hold_of("answer(True, 'always')") == WIDE_HOLD
+
+
+def test_a_letter_after_a_rest_may_begin_a_text_and_is_held_back_as_long_as_the_first_one() -> None:
+    clock = Clock()
+    timing = AnswerTiming(clock, is_loss=False, after=answered(clock), is_next_edit=True)
+    timing.show()
+    assert timing.hold_of("answer(True, 'once')") == NEXT_EDIT_HOLD
+    clock.now += RHYTHM
+    assert timing.hold_of("answer(True, 'once')") == HOLD
