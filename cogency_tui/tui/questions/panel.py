@@ -65,6 +65,7 @@ from cogency_tui.tui.questions.question_lines import (
     second_page,
     title_of,
 )
+from cogency_tui.tui.questions.reason_field import ReasonField
 from cogency_tui.tui.terminal.driver import is_read
 from cogency_tui.tui.theme_styles import ThemeStyles
 
@@ -257,15 +258,13 @@ class QuestionPanel(Vertical, can_focus=True):
         yield Announcement(self.question, id="question-line")
         yield self._body
         yield MoreLine(self._body, lambda: title_of(self._question_shown), id="question-more")
-        yield Input(placeholder="Why not?", id="question-reason")
+        yield ReasonField(placeholder="Why not?", id="question-reason")
         yield self._choices
 
     def on_mount(self) -> None:
         self.set_class(bool(self.question.losses), "-danger")
         self._body.can_focus = False
-        field = self.query_one("#question-reason", Input)
-        field.display = False
-        field.cursor_blink = False
+        self.query_one(ReasonField).display = False
         self._is_left = self.screen.focused is not self
         self._show_hint()
         self._begin_deaf()
@@ -715,7 +714,7 @@ class QuestionPanel(Vertical, can_focus=True):
         self._reason(shown=True)
 
     def _reason(self, *, shown: bool) -> None:
-        field = self.query_one("#question-reason", Input)
+        field = self.query_one(ReasonField)
         self._reasoning = field.display = shown
         self.screen.set_focus(field if shown else self)
         self._offer()
@@ -781,7 +780,7 @@ class QuestionPanel(Vertical, can_focus=True):
         body.jump(body.scroll_offset.y + max(-page, min(lines, page)))
 
     def action_refuse(self) -> None:
-        reason = self.query_one("#question-reason", Input).value
+        reason = self.query_one(ReasonField).value
         self._give(Answer(allow=False, reason=reason.strip()))
 
     def on_input_submitted(self, event: Input.Submitted) -> None:

@@ -528,6 +528,17 @@ async def test_a_reason_can_be_written_at_once_for_a_question_that_follows() -> 
         assert app.typed == [*"for"]
 
 
+async def test_no_line_of_a_reason_is_lost() -> None:
+    async with asking(EDIT) as (app, pilot, clock):
+        clock.now += 1
+        await pilot.press("r")
+        app.post_message(events.Paste("too long:\n  cut it\n\nat the colon"))
+        await pilot.pause()
+        await pilot.press("ctrl+j", *"now", "enter")
+        await until(pilot, lambda: app.answers)
+        assert app.answers == [Answer(False, reason="too long: cut it at the colon now")]
+
+
 async def test_a_key_that_is_none_of_the_question_begins_a_text() -> None:
     async with asking(COMMAND) as (app, pilot, clock):
         # A letter that scrolls does not open the question to the next.
