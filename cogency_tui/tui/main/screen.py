@@ -210,8 +210,7 @@ class MainScreen(PartialScreen[None]):
 
     def take_typed(self, event: events.Key | events.Paste) -> None:
         """Take input that a question does not take: of a text in the prompt, or the beginning of one."""
-        prompt = self.query_one(Prompt)
-        prompt.take(event, as_text=not prompt.text)
+        self.query_one(Prompt).begin(event)
 
     def sift(self, event: Typed) -> Typed | None:
         """Give a key to the prompt that it needs before any binding has it, and text that is typed in a pane;

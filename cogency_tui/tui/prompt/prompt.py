@@ -35,6 +35,9 @@ if TYPE_CHECKING:
 
 PLACEHOLDER = "Ask, @file, /command, !shell"
 
+_INSERTS = frozenset("iIoO")
+"""The letters with which Vim begins to insert. The others, a and A, are answers at a question."""
+
 
 def _quiet(key: str, action: str, description: str, name: str, tooltip: str = "") -> Binding:
     """A key that the footer shows only while `key_hints` names it."""
@@ -318,6 +321,12 @@ class Prompt(ChipArea):
         if self._vim is not None and event.is_printable and as_text:
             self.call_later(self._vim.append)
         return is_own and self.post_message(events.Key(event.key, event.character))
+
+    def begin(self, event: events.Key | events.Paste) -> bool:
+        """Handle input typed at a question, as `take` does: it begins a text, unless there is one, or it is
+        the letter with which Vim begins one."""
+        inserts = isinstance(event, events.Key) and self.vim_mode == "normal" and event.character in _INSERTS
+        return self.take(event, as_text=not (self.text or inserts))
 
     def show_typing(self, *, on: bool) -> None:
         """Show the cursor although a question has the focus: what is typed comes here."""

@@ -337,6 +337,24 @@ async def test_a_text_is_edited_in_its_mode_while_a_question_waits(project: Path
         await until(pilot, lambda: not main_of(pilot).bridge.working)
 
 
+async def test_the_letter_that_begins_to_insert_is_no_text_while_a_question_waits(project: Path) -> None:
+    agent = agent_in(project, [paused, asks(COMMAND)])
+    async with app_over(agent).run_test(size=(100, 30)) as pilot:
+        await send(pilot, "go")
+        await type_keys(pilot, "⟨escape⟩")
+        await until(pilot, lambda: prompt_of(pilot).vim_mode == "normal")
+        agent.gate.set()
+        await asked(pilot)
+        await type_keys(pilot, "i")
+        await until(pilot, lambda: prompt_of(pilot).vim_mode == "insert")
+        assert prompt_of(pilot).text == ""
+        await type_keys(pilot, "wait")
+        await until(pilot, lambda: prompt_of(pilot).text == "wait")
+        assert agent.answers == []
+        await pilot.press("escape", "escape")
+        await until(pilot, lambda: not main_of(pilot).bridge.working)
+
+
 async def test_the_settings_turn_the_keys_on_and_off_at_once(project: Path) -> None:
     agent = Agent("offline", project=project, data=project.parent / "data")
     async with at_work(agent, (100, 30)) as pilot:
