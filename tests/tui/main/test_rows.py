@@ -65,15 +65,3 @@ async def test_a_queue_without_room_is_counted_in_one_row_and_a_click_edits_its_
         await pilot.click(queue, offset=(5, 0))
         await until(pilot, lambda: prompt_of(pilot).text == "message 4")
         assert not excess(pilot)
-
-
-async def test_the_cursor_of_a_long_draft_stays_in_view_when_the_terminal_becomes_small(
-    project: Path,
-) -> None:
-    async with app_over(ScriptedAgent(project)).run_test(size=(80, 24)) as pilot:
-        prompt = prompt_of(pilot)
-        prompt.replace_text("\n".join(f"line {number}" for number in range(30)))
-        await until(pilot, lambda: "line 29" in shown(prompt))
-        await pilot.resize_terminal(60, 16)
-        await until(pilot, lambda: prompt.content_size.height <= 5)
-        await until(pilot, lambda: "line 29" in shown(prompt))

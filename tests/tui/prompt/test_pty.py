@@ -52,6 +52,22 @@ def test_a_draft_and_messages_that_waited_outlive_a_kill(project: Path, tmp_path
 
 
 @pytest.mark.exhaustive
+def test_the_end_of_a_long_draft_stays_in_view_when_the_terminal_becomes_small(
+    project: Path, tmp_path: Path
+) -> None:
+    with Terminal(cwd=project, data=tmp_path / "data", columns=80, rows=24) as terminal:
+        terminal.wait_for("offline")
+        for number in range(30):
+            terminal.send(f"line {number}{CTRL_J}")
+            terminal.wait_for(f"line {number}")
+        terminal.send("the end")
+        terminal.wait_for("the end")
+        terminal.resize(60, 16)
+        terminal.wait_for(lambda text: "^P commands" in text.split("\n")[15])
+        terminal.wait_for("the end")
+
+
+@pytest.mark.exhaustive
 def test_files_are_taken_commands_run_and_an_editor_has_the_terminal(project: Path, tmp_path: Path) -> None:
     editor = _editor(
         tmp_path,
