@@ -209,10 +209,15 @@ class StatusBar(KeyBar):
 
 def _badge(status: Status, styles: ThemeStyles) -> Part:
     chip = permission_badge(status.in_effect, styles, "background")
-    tooltip = "Permissions: what the agent may do without asking. Click or press Shift+Tab for the next mode"
+    tooltip = (
+        "Permissions: what the agent may do without asking. Click to choose; Shift+Tab for the next mode"
+    )
     if status.in_effect != status.permissions:
-        tooltip = "You allowed all edits in this conversation. Click or press Shift+Tab to be asked again"
-    return Part([chip], tooltip, "command('cycle_permissions')", "")
+        tooltip = (
+            "You allowed all edits in this conversation. Click to revoke it; Shift+Tab to be asked again"
+        )
+    # A click too many would widen them further.
+    return Part([chip], tooltip, "command('permissions')", "")
 
 
 _BACKGROUND = (("waiting", "edit"), ("running", "running"), ("failed", "bad"), ("done", "good"))

@@ -19,7 +19,19 @@ from cogency_tui.tui.kit.select_list import Heading, SelectList
 from cogency_tui.tui.permissions.model import GrantRow, Ledger, ModeRow, RuleRow, list_rows
 from cogency_tui.tui.permissions.screen import PermissionsScreen
 from tests.peers.scripted import ScriptedProvider
-from tests.tui.driving import answer, app_over, at_work, finished, main_of, send, shown, told, until
+from tests.tui.driving import (
+    answer,
+    app_over,
+    at_work,
+    finished,
+    main_of,
+    opened,
+    send,
+    shown,
+    status_of,
+    told,
+    until,
+)
 from tests.tui.looks import SIZES, check_looks
 from tests.tui.scripted import EPOCH, ScriptedAgent
 
@@ -94,6 +106,15 @@ async def test_the_note_begins_with_the_whole_meaning_of_the_selected_mode(proje
             note = " ".join(shown(pilot.app.screen.query_one("#permissions-note", Note)).split())
             assert note.startswith(f"{mode}: {options()['permissions'].means[mode]}.")
             await pilot.press("down")
+
+
+async def test_a_click_on_the_badge_shows_the_modes_and_widens_nothing(project: Path) -> None:
+    agent = agent_in(project)
+    async with working(agent) as pilot:
+        await opened(pilot)
+        await pilot.click(status_of(pilot), offset=(2, 0))
+        await until(pilot, lambda: isinstance(pilot.app.screen, PermissionsScreen))
+        assert agent.permissions == "ask"
 
 
 @pytest.mark.exhaustive
