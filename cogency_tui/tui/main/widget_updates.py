@@ -4,7 +4,7 @@ Events arrive by `take`; changes that are not events (settings, the queue, time)
 No widget is updated twice for one change, and none is queried for its contents.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from time import time
 from typing import TYPE_CHECKING, Any
 
@@ -134,6 +134,13 @@ class MainDisplay(Display):
                 if "calls" not in panes.shown(width):
                     panes.toggle("calls", width)
                 self._screen.query_one(ToolCalls).go_to(cursor.unit)
+
+    def confirm(self, grant: Sequence[str]) -> bool:
+        line = self._screen.query_one(LiveLine)
+        is_shown = self._screen.is_active and bool(line.region)
+        if is_shown:
+            line.confirm(grant)
+        return is_shown
 
     def select_call(self, unit: int) -> None:
         if "calls" in self._screen.query_one(Panes).shown(self._screen.size.width):

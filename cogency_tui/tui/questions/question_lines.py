@@ -293,13 +293,17 @@ def describe_rule(question: Question) -> str:
     return f"{_RULES.get(question.effect, 'running')} {reveal(question.pattern)}"
 
 
-def describe_grant(question: Question, scope: Scope) -> str:
-    """What an answer of this scope allows for longer than the turn, as a sentence; empty if nothing."""
+def describe_grant(question: Question, scope: Scope) -> tuple[str, ...]:
+    """What an answer of this scope allows for longer than the turn, from long to short; empty if nothing."""
     if scope == "conversation" and question.grant:
-        return f"Allowed in this conversation: {question.grant}."
+        grant = reveal(question.grant)
+        # The grant of a limit has its own span.
+        span = "Allowed" if question.effect == "money" else "Allowed in this conversation"
+        return f"{span}: {grant}", f"Allowed: {grant}"
     if scope == "always" and question.pattern:
-        return f"Always allowed in this project: {describe_rule(question)}."
-    return ""
+        rule, pattern = describe_rule(question), reveal(question.pattern)
+        return f"Always allowed in this project: {rule}", f"Always allowed: {rule}", f"Always: {pattern}"
+    return ()
 
 
 def refusals_of(question: Question) -> list[Reply]:
