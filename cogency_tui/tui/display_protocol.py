@@ -64,9 +64,13 @@ class Display(Protocol):
         """Keep a unit and what is above it in sight while the conversation follows its end; None for none."""
         ...
 
+    def await_answer(self, since: float | None) -> None:
+        """Show that the user has to answer `since` then, in Unix seconds; None for no more."""
+        ...
+
     def confirm(self, grant: Sequence[str]) -> bool:
-        """Show for a while what the user has just allowed for longer than the turn, in the first of these texts
-        that fits; return whether there is a line for it on the screen."""
+        """Show for a while what the user has just allowed for longer than the turn, in the first of these
+        texts that fits; return whether there is a line for it on the screen."""
         ...
 
     def select_call(self, unit: int) -> None:

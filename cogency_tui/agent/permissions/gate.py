@@ -122,7 +122,9 @@ class Question:
     @property
     def explanation(self) -> str:
         """The reason and the asker in sentences; empty if there is neither."""
-        reason = [f"Reason: {self.reason}."] if self.reason else []
+        # That of a limit says what an answer allows.
+        label = "" if self.effect == "money" else "Reason: "
+        reason = [f"{label}{self.reason}."] if self.reason else []
         return " ".join([*reason, *([f"Requested by {self.asker}."] if self.asker else [])])
 
 

@@ -46,17 +46,21 @@ def seconds_to_retry(transcript: Transcript, now: float) -> int:
     return math.ceil(last.due - now) if isinstance(last, Notice) and last.due > now else 0
 
 
-def describe_activity(transcript: Transcript, model: str, now: float) -> Activity:
-    """Describe the activity of this turn at `now`, in Unix seconds, from the transcript."""
+def describe_activity(
+    transcript: Transcript, model: str, now: float, *, asked: float | None = None
+) -> Activity:
+    """Describe the activity of this turn at `now`, in Unix seconds, from the transcript. A question that
+    belongs to no call was `asked` then."""
     units = transcript.units[transcript.turn_start :]
     last = units[-1] if units else None
     if isinstance(last, Notice) and (seconds := seconds_to_retry(transcript, now)):
         left = whole_seconds(seconds)
         number = describe_attempt(last.attempt, last.attempts)
         return Activity(f"Retrying in {left} ({number})", counts_down=True)
-    asked = [unit.asked for unit in units if isinstance(unit, CallUnit) and unit.state == "waiting"]
-    if asked:
-        return Activity("Waiting for your answer", seconds=max(0.0, now - min(asked)))
+    waiting = [unit.asked for unit in units if isinstance(unit, CallUnit) and unit.state == "waiting"]
+    since = min(waiting, default=asked)
+    if since is not None:
+        return Activity("Waiting for your answer", seconds=max(0.0, now - since))
     return Activity(_describe_work(units, model), tokens=_describe_tokens(*transcript.written))
 
 

@@ -49,6 +49,8 @@ class MainDisplay(Display):
         self._screen = screen
         self._bridge = bridge
         self._frame = 0
+        self._asked: float | None = None
+        """Since when the user has to answer, in Unix seconds."""
 
     @property
     def last_message(self) -> str:
@@ -135,6 +137,10 @@ class MainDisplay(Display):
                     panes.toggle("calls", width)
                 self._screen.query_one(ToolCalls).go_to(cursor.unit)
 
+    def await_answer(self, since: float | None) -> None:
+        self._asked = since
+        self._show_activity()
+
     def confirm(self, grant: Sequence[str]) -> bool:
         line = self._screen.query_one(LiveLine)
         is_shown = self._screen.is_active and bool(line.region)
@@ -212,7 +218,7 @@ class MainDisplay(Display):
         if self._bridge.compacting:
             activity = Activity("Summarizing the conversation")
         elif started is not None:
-            activity = describe_activity(self.transcript, model, now)
+            activity = describe_activity(self.transcript, model, now, asked=self._asked)
         elapsed = now - started if started is not None else 0.0
         line, queued = self._screen.query_one(LiveLine), len(self._bridge.queue)
         key = "Esc Esc" if self._screen.query_one(Prompt).takes_escape else "Esc"

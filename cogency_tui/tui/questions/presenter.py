@@ -66,6 +66,8 @@ class Questions:
         """Show a question, or have it wait for those before it."""
         if asked.answer.done():
             return
+        if not self._asked:
+            self._display.await_answer(time())
         self._asked.append(asked)
         if found := self._display.transcript.call_with(asked.question.call_id):
             found[1].ask(time())
@@ -223,6 +225,8 @@ class Questions:
             found[1].decide()
             self._display.touch({found[0]})
             self._display.hold(None)
+        if not self._asked:
+            self._display.await_answer(None)
         if not self._asked and (calls := self._display.transcript.calls):
             # The newest call: the pane follows new ones again.
             self._display.select_call(calls[-1])
