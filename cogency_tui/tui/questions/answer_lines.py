@@ -42,9 +42,10 @@ class Answers(LineView):
     ALLOW_SELECT = False
 
     class Chosen(Message):
-        """The answer with this action was clicked."""
+        """The answer with this key and action was clicked."""
 
-        def __init__(self, action: str) -> None:
+        def __init__(self, key: str, action: str) -> None:
+            self.key = key
             self.action = action
             super().__init__()
 
@@ -175,7 +176,7 @@ class Answers(LineView):
     def on_click(self, event: events.Click) -> None:
         for start, end, answer, _label in self._row_at(event.y - len(self._reaches)):
             if answer.action and start <= event.x - self.MARGIN < end:
-                self.post_message(self.Chosen(answer.action))
+                self.post_message(self.Chosen(answer.key, answer.action))
 
 
 def rows_of(answers: Sequence[Reply], width: int) -> tuple[int, bool]:

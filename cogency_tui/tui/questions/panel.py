@@ -685,7 +685,16 @@ class QuestionPanel(Vertical, can_focus=True):
         if self.question.losses and self.timing.is_paused:
             # As an early key: clicks in a rhythm allow no loss.
             self._begin_deaf()
+        _where, action, parameters = parse(event.action)
+        if action in ("answer", "reason") and not self._is_available(action, parameters):
+            self._choices.show_remark(self._why_no_click(event.key))
         self.call_next(self.run_action, event.action)
+
+    def _why_no_click(self, key: str) -> str:
+        """Say why a click on the answer with this key did nothing."""
+        if self._is_drafting:
+            return f"press {key_name(ENTER.key)}, then {key_name(key)}"
+        return f"{key_name(key)} was too early"
 
     def action_answer(self, allow: bool, scope: str) -> None:
         self._give(Answer(allow, _SCOPES.get(scope, "once")))

@@ -603,6 +603,37 @@ async def test_a_click_answers_but_not_the_one_that_brought_the_window_up() -> N
         await until(pilot, lambda: app.answers == [Answer(allow=True)])
 
 
+async def test_a_click_that_does_nothing_says_why() -> None:
+    async with asking(COMMAND, (60, 16)) as (app, pilot, clock):
+        answers = app.question.query_one(Answers)
+        clock.now += 1
+        await until(pilot, lambda: not answers.deaf)
+        app.post_message(events.Resize(Size(61, 16), Size(61, 16)))
+        await until(pilot, lambda: app.screen.size.width == 61 and answers.deaf)
+        await pilot.click(answers, offset=(4, 0))
+        await until(pilot, lambda: "y was too early" in shown(answers))
+        assert app.answers == []
+        clock.now += 1
+        await until(pilot, lambda: not answers.deaf)
+        await pilot.click(answers, offset=(4, 0))
+        await until(pilot, lambda: app.answers == [Answer(allow=True)])
+
+
+@pytest.mark.usefixtures("short_pause")
+async def test_a_click_while_the_prompt_has_text_says_what_to_press(project: Path) -> None:
+    agent = ScriptedAgent(project, [call("c", "shell", command="ls"), execute(), asks(COMMAND), paused])
+    async with app_over(agent).run_test(size=(100, 30)) as pilot:
+        await opened(pilot)
+        await send(pilot, "go")
+        question = await asked(pilot)
+        prompt_of(pilot).replace_text("later")
+        answers = question.query_one(Answers)
+        await until(pilot, lambda: "y Yes" in shown(answers))
+        await pilot.click(answers, offset=(4, 0))
+        await until(pilot, lambda: "press Tab, then y" in shown(answers))
+        assert agent.answers == []
+
+
 async def test_a_command_is_shown_with_what_it_hides_and_answers_say_how_far_they_reach() -> None:
     async with asking(COMMAND) as (app, pilot, _clock):
         assert "$ ls ⟨U+202E⟩␛[2J" in body_of(app)
