@@ -49,10 +49,22 @@ class QuestionOrder:
         A job that was counted once is counted until the cycle ends, whether it asks after all or fails
         before: no question changes its number.
         """
+        asking = self._asking(job)
+        return asking.index(job) + 1, len(asking)
+
+    def failed_before(self, job: Job) -> tuple[int, ...]:
+        """The numbers right before that of a job's question that no question has: their jobs failed first."""
+        asking = self._asking(job)
+        at = start = asking.index(job)
+        while start and asking[start - 1].state is NodeState.FAILED and not asking[start - 1].asks:
+            start -= 1
+        return tuple(range(start + 1, at + 1))
+
+    def _asking(self, job: Job) -> list[Job]:
+        """The jobs that are counted, with this one."""
         jobs = self._jobs[self._first :]
         self._counted.update(each for each in jobs if each is job or self._asks(each))
-        asking = [each for each in jobs if each in self._counted]
-        return asking.index(job) + 1, len(asking)
+        return [each for each in jobs if each in self._counted]
 
     def _asks(self, job: Job) -> bool:
         if job.asks is not None:
@@ -111,3 +123,7 @@ class CallPlace:
     def count(self) -> tuple[int, int]:
         """The number of its question, and the number of questions."""
         return self._order.count(self._job)
+
+    def failed_before(self) -> tuple[int, ...]:
+        """The numbers right before its own of calls that failed before they asked."""
+        return self._order.failed_before(self._job)

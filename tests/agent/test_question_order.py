@@ -104,6 +104,8 @@ async def test_an_edit_that_fails_before_it_asks_changes_no_number(files: Path) 
     await stage.end()
     assert [question.call_id for question in user.asked] == [ids[0], ids[2], ids[3]]
     assert user.places == [(1, 4), (3, 4), (4, 4)]
+    # The number that none has is accounted for.
+    assert [question.round().missing for question in user.asked] == ["", "#2 failed", ""]
     assert stage.failed(ids[1])
 
 

@@ -74,12 +74,24 @@ _ALLOWED_TRANSFERS = ", and git push, pull and fetch with remotes that were conf
 
 class Round(NamedTuple):
     """The place of a question among those of one answer of the model: `number` of `total`, in the order in
-    which the calls were written. `waiting` are the others that wait for an answer, in that order.
+    which the calls were written. `waiting` are the others that wait for an answer, in that order; `failed`
+    are the numbers right before this one of calls that failed before they asked.
     """
 
     number: int = 1
     total: int = 1
     waiting: "tuple[Question, ...]" = ()
+    failed: tuple[int, ...] = ()
+
+    @property
+    def place(self) -> str:
+        """`2 of 5`; empty for the only question."""
+        return f"{self.number} of {self.total}" if self.total > 1 else ""
+
+    @property
+    def missing(self) -> str:
+        """The questions before this one that were never asked: `#2 failed`; empty without any."""
+        return f"{', '.join(f'#{number}' for number in self.failed)} failed" if self.failed else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,6 +182,10 @@ class Place(Protocol):
         """The number of its question, and the number of questions."""
         ...
 
+    def failed_before(self) -> tuple[int, ...]:
+        """The numbers right before its own of calls that failed before they asked."""
+        ...
+
 
 class _Alone:
     """The place of a call that is the only one of its answer."""
@@ -179,6 +195,9 @@ class _Alone:
 
     def count(self) -> tuple[int, int]:
         return 1, 1
+
+    def failed_before(self) -> tuple[int, ...]:
+        return ()
 
 
 _ALONE = _Alone()
@@ -552,7 +571,9 @@ class Gate:
         others = [each for each in self._state.waiting if each is not waiting]
         others.sort(key=lambda each: each.place.count()[0])
         number, total = waiting.place.count()
-        return Round(number, max(total, number, 1 + len(others)), tuple(each.question for each in others))
+        total = max(total, number, 1 + len(others))
+        questions = tuple(each.question for each in others)
+        return Round(number, total, questions, waiting.place.failed_before())
 
     async def _answer_to(self, waiting: _Waiting) -> Answer | None:
         """The user's answer; None if the question is outdated before.

@@ -274,7 +274,11 @@ async def test_the_keys_for_other_questions_are_named_even_where_there_is_little
     other = replace(EDIT, summary="Edit other.py")
     edit = replace(EDIT, summary=f"Edit {'long/' * 4}a.py", round=lambda: Round(1, 2, (other,)))
     async with asking(edit, (60, 16)) as (app, pilot, _clock):
-        await until(pilot, lambda: body_of(app).splitlines()[0].endswith("  1 of 2 ]"))
+        await until(pilot, lambda: body_of(app).splitlines()[0].endswith("  1 of 2 ] next"))
+        # A bare key would be no help.
+        longer = replace(edit, summary=f"Edit {'long/' * 5}a.py")
+        await app.ask(longer)
+        await until(pilot, lambda: body_of(app).splitlines()[0].endswith("  1 of 2"))
         await app.ask(replace(edit, round=lambda: Round(2, 2)))
         await until(pilot, lambda: body_of(app).splitlines()[0].endswith("  2 of 2"))
 
