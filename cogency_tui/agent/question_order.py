@@ -7,6 +7,7 @@ sub-agent, which may run for long, and for nothing that waits for a later call; 
 
 import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import takewhile
 
 from cogency_tui.agent.call_graph import Job, NodeState, blocked_by
 
@@ -52,13 +53,17 @@ class QuestionOrder:
         asking = self._asking(job)
         return asking.index(job) + 1, len(asking)
 
-    def failed_before(self, job: Job) -> tuple[int, ...]:
-        """The numbers right before that of a job's question that no question has: their jobs failed first."""
+    def unasked_before(self, job: Job) -> Sequence[tuple[int, bool]]:
+        """The numbers right before that of a job's question of those that have not asked, and whether they
+        failed; if not, they may ask later."""
         asking = self._asking(job)
-        at = start = asking.index(job)
-        while start and asking[start - 1].state is NodeState.FAILED and not asking[start - 1].asks:
-            start -= 1
-        return tuple(range(start + 1, at + 1))
+        before = [*enumerate(asking[: asking.index(job)], 1)]
+        unasked = [*takewhile(lambda each: not each[1].asks, reversed(before))]
+        return [
+            (number, each.state is NodeState.FAILED)
+            for number, each in reversed(unasked)
+            if each.state.open or each.state is NodeState.FAILED
+        ]
 
     def _asking(self, job: Job) -> list[Job]:
         """The jobs that are counted, with this one."""
@@ -124,6 +129,6 @@ class CallPlace:
         """The number of its question, and the number of questions."""
         return self._order.count(self._job)
 
-    def failed_before(self) -> tuple[int, ...]:
-        """The numbers right before its own of calls that failed before they asked."""
-        return self._order.failed_before(self._job)
+    def unasked_before(self) -> Sequence[tuple[int, bool]]:
+        """The numbers right before its own of calls that have not asked, and whether they failed."""
+        return self._order.unasked_before(self._job)

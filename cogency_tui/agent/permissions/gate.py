@@ -74,14 +74,14 @@ _ALLOWED_TRANSFERS = ", and git push, pull and fetch with remotes that were conf
 
 class Round(NamedTuple):
     """The place of a question among those of one answer of the model: `number` of `total`, in the order in
-    which the calls were written. `waiting` are the others that wait for an answer, in that order; `failed`
-    are the numbers right before this one of calls that failed before they asked.
+    which the calls were written. `waiting` are the others that wait for an answer, in that order; `unasked`
+    are the numbers right before this one of calls that have not asked, and whether they failed.
     """
 
     number: int = 1
     total: int = 1
     waiting: "tuple[Question, ...]" = ()
-    failed: tuple[int, ...] = ()
+    unasked: Sequence[tuple[int, bool]] = ()
 
     @property
     def place(self) -> str:
@@ -90,8 +90,10 @@ class Round(NamedTuple):
 
     @property
     def missing(self) -> str:
-        """The questions before this one that were never asked: `#2 failed`; empty without any."""
-        return f"{', '.join(f'#{number}' for number in self.failed)} failed" if self.failed else ""
+        """Why numbers before this one have no question: `#2 failed`; empty if each has one."""
+        return ", ".join(
+            f"#{number} {'failed' if failed else 'not ready'}" for number, failed in self.unasked
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,8 +184,8 @@ class Place(Protocol):
         """The number of its question, and the number of questions."""
         ...
 
-    def failed_before(self) -> tuple[int, ...]:
-        """The numbers right before its own of calls that failed before they asked."""
+    def unasked_before(self) -> Sequence[tuple[int, bool]]:
+        """The numbers right before its own of calls that have not asked, and whether they failed."""
         ...
 
 
@@ -196,7 +198,7 @@ class _Alone:
     def count(self) -> tuple[int, int]:
         return 1, 1
 
-    def failed_before(self) -> tuple[int, ...]:
+    def unasked_before(self) -> Sequence[tuple[int, bool]]:
         return ()
 
 
@@ -573,7 +575,7 @@ class Gate:
         number, total = waiting.place.count()
         total = max(total, number, 1 + len(others))
         questions = tuple(each.question for each in others)
-        return Round(number, total, questions, waiting.place.failed_before())
+        return Round(number, total, questions, waiting.place.unasked_before())
 
     async def _answer_to(self, waiting: _Waiting) -> Answer | None:
         """The user's answer; None if the question is outdated before.

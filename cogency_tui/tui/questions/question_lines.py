@@ -336,7 +336,7 @@ _NEXT = Reply("right_square_bracket", "Next question", "look(1)", ("Next", "Next
 def answers_looking(question: Question, place: int) -> list[Reply]:
     """The answers while the waiting question at `place`, from 1, is shown: it cannot be answered before
     `question`."""
-    number, _total, waiting, _failed = question.round()
+    number, _total, waiting, _unasked = question.round()
     remark = Reply("", f"Answer question {number} first", "", (f"Answer {number} first",) * 2)
     return [_PREVIOUS, *([_NEXT] if place < len(waiting) else []), STOP, remark]
 

@@ -275,9 +275,16 @@ async def test_the_keys_for_other_questions_are_named_even_where_there_is_little
     edit = replace(EDIT, summary=f"Edit {'long/' * 4}a.py", round=lambda: Round(1, 2, (other,)))
     async with asking(edit, (60, 16)) as (app, pilot, _clock):
         await until(pilot, lambda: body_of(app).splitlines()[0].endswith("  1 of 2 ] next"))
+        # A number without a question is accounted for, where there is room.
+        missing = replace(EDIT, round=lambda: Round(3, 4, (other,), ((1, True), (2, False))))
+        await app.ask(missing, (100, 30))
+        first = "3 of 4 · #1 failed, #2 not ready  ] view next"
+        await until(pilot, lambda: body_of(app).splitlines()[0].endswith(f"  {first}"))
+        await app.ask(replace(missing, round=lambda: Round(3, 4, (other,), ((2, True),))), (60, 16))
+        await until(pilot, lambda: body_of(app).splitlines()[0].endswith("#2 failed  ] view next"))
         # A bare key would be no help.
         longer = replace(edit, summary=f"Edit {'long/' * 5}a.py")
-        await app.ask(longer)
+        await app.ask(longer, (60, 16))
         await until(pilot, lambda: body_of(app).splitlines()[0].endswith("  1 of 2"))
         await app.ask(replace(edit, round=lambda: Round(2, 2)))
         await until(pilot, lambda: body_of(app).splitlines()[0].endswith("  2 of 2"))
