@@ -161,9 +161,14 @@ class ProviderProtocolError(ProviderError):
 
 
 class BudgetError(CogencyError):
-    """A request would pass a limit of the budget, and the user did not allow that. It was not sent."""
+    """A request would pass a limit of the budget, and the user did not allow that. It was not sent.
+    `declined`: the user was asked."""
 
     kind = "budget"
+
+    def __init__(self, message: str, hint: str = "", *, declined: bool = False) -> None:
+        super().__init__(message, hint)
+        self.declined = declined
 
 
 class ToolError(CogencyError):

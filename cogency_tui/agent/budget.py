@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from cogency_tui.agent.cycle_metrics import Calibration
-from cogency_tui.agent.permissions.gate import Gate, Question
+from cogency_tui.agent.permissions.gate import Answer, Gate, Question
+from cogency_tui.config.options import find_option
 from cogency_tui.config.schema import BudgetSettings, SpanLimits
 from cogency_tui.errors import BudgetError
 from cogency_tui.protocol.events import Measure
@@ -66,9 +67,15 @@ class _Limit:
         return spent.tokens if self.in_tokens else spent.dollars
 
     def message(self, spent: Spent, expected: Spent) -> str:
-        """A sentence on what would pass the limit."""
-        taken, coming, most = map(self.written, (self.of(spent), self.of(expected), self.amount))
-        return f"{taken} used {_SPANS[self.span]}; the next request needs about {coming}; the limit is {most}"
+        """The limit, and what would pass it."""
+        taken, coming = map(self._figure, (self.of(spent), self.of(expected)))
+        used = f"{taken} of {self.written(self.amount)} used"
+        return f"{self.label}: {used}; the next request needs about {coming}"
+
+    @property
+    def label(self) -> str:
+        """Its name in the settings."""
+        return find_option(self.key).label
 
     @property
     def key(self) -> str:
@@ -76,7 +83,10 @@ class _Limit:
         return f"budget.{self.span}.{'hard' if self.hard else 'soft'}{'_tokens' if self.in_tokens else ''}"
 
     def written(self, amount: float) -> str:
-        return f"{amount:,.0f} tokens" if self.in_tokens else f"${amount:.4g}"
+        return f"{self._figure(amount)} tokens" if self.in_tokens else self._figure(amount)
+
+    def _figure(self, amount: float) -> str:
+        return f"{amount:,.0f}" if self.in_tokens else f"${amount:.4g}"
 
 
 class Budget:
@@ -131,7 +141,7 @@ class Budget:
                     await self._hold(limit, spent, expected)
                 elif limit.key not in self._reported and limit.of(spent) + limit.of(expected) > limit.amount:
                     self._reported.add(limit.key)
-                    await note(f"Budget: {limit.message(spent, expected)} ({limit.key}).")
+                    await note(f"{limit.message(spent, expected)}.")
 
     async def _hold(self, limit: _Limit, spent: Spent, expected: Spent) -> None:
         """Ask the user if a hard limit would be passed.
@@ -150,15 +160,15 @@ class Budget:
                 "money",
                 message,
                 "",
-                f"over {limit.key}; Yes allows another {limit.written(limit.amount)}",
+                f"Yes allows this request and another {limit.written(limit.amount)} after it",
                 grant=f"all spending {_SPANS[limit.span]}",
             )
         )
         if answer is None or not answer.allow:
-            unasked = "no user is available to approve it"
-            why = unasked if answer is None else answer.reason or "you declined"
             raise BudgetError(
-                f"Request not sent ({why}): {message}.", f"Change {limit.key} to raise the limit."
+                f"Request not sent ({_refusal(answer)}). {message}.",
+                f"Raise the limit in /settings ({limit.key} in config.toml).",
+                declined=answer is not None,
             )
         if answer.scope == "conversation":
             self._lifted.add(limit.span)
@@ -172,8 +182,8 @@ class Budget:
             return
         self._reported.add(name)
         await note(
-            f"The price of {name} is unknown, so dollar limits do not apply to it. Use token limits "
-            "(budget.turn.hard_tokens), or add its price to models.toml."
+            f"The price of {name} is unknown, so dollar limits do not apply to it. Set a token limit in "
+            "/settings (budget.turn.hard_tokens in config.toml), or add its price to models.toml."
         )
 
     async def _spent(self, span: str) -> Spent:
@@ -183,6 +193,13 @@ class Budget:
             midnight = today.replace(hour=0, minute=0, second=0, microsecond=0)
             return await store.spent(midnight.timestamp())
         return await store.spent(self._turn if span == "turn" else 0.0, self._conversation_id)
+
+
+def _refusal(answer: Answer | None) -> str:
+    """Why a request may not be sent; None is the answer where no user could be asked."""
+    if answer is None:
+        return "no user is available to approve it"
+    return f"you declined: {answer.reason}" if answer.reason else "you declined"
 
 
 def _limits_in(settings: BudgetSettings) -> Iterator[_Limit]:

@@ -7,6 +7,7 @@ sub-agent, which may run for long, and for nothing that waits for a later call; 
 
 import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import takewhile
 
 from cogency_tui.agent.call_graph import Job, NodeState, blocked_by
 
@@ -49,10 +50,26 @@ class QuestionOrder:
         A job that was counted once is counted until the cycle ends, whether it asks after all or fails
         before: no question changes its number.
         """
+        asking = self._asking(job)
+        return asking.index(job) + 1, len(asking)
+
+    def unasked_before(self, job: Job) -> Sequence[tuple[int, bool]]:
+        """The numbers right before that of a job's question of those that have not asked, and whether they
+        failed; if not, they may ask later."""
+        asking = self._asking(job)
+        before = [*enumerate(asking[: asking.index(job)], 1)]
+        unasked = [*takewhile(lambda each: not each[1].asks, reversed(before))]
+        return [
+            (number, each.state is NodeState.FAILED)
+            for number, each in reversed(unasked)
+            if each.state.open or each.state is NodeState.FAILED
+        ]
+
+    def _asking(self, job: Job) -> list[Job]:
+        """The jobs that are counted, with this one."""
         jobs = self._jobs[self._first :]
         self._counted.update(each for each in jobs if each is job or self._asks(each))
-        asking = [each for each in jobs if each in self._counted]
-        return asking.index(job) + 1, len(asking)
+        return [each for each in jobs if each in self._counted]
 
     def _asks(self, job: Job) -> bool:
         if job.asks is not None:
@@ -111,3 +128,7 @@ class CallPlace:
     def count(self) -> tuple[int, int]:
         """The number of its question, and the number of questions."""
         return self._order.count(self._job)
+
+    def unasked_before(self) -> Sequence[tuple[int, bool]]:
+        """The numbers right before its own of calls that have not asked, and whether they failed."""
+        return self._order.unasked_before(self._job)

@@ -22,7 +22,7 @@ from cogency_tui.agent.cycle_metrics import characters_in
 from cogency_tui.agent.prompt import LAST_CYCLE
 from cogency_tui.agent.recorder import Recorder
 from cogency_tui.agent.subagent_progress import first_line
-from cogency_tui.errors import CogencyError, ContextTooLongError, ProviderError, StoreError
+from cogency_tui.errors import BudgetError, CogencyError, ContextTooLongError, ProviderError, StoreError
 from cogency_tui.protocol import Dialect
 from cogency_tui.protocol.dialects import new_id
 from cogency_tui.protocol.events import (
@@ -346,7 +346,10 @@ class Turn:
         """Report the error that ends the turn, which the store keeps."""
         redact = Redactor(self._conversation.engine.secrets).text
         shown = CogencyError(redact(str(error)), redact(error.hint))
-        await self._recorder.fail(error_event(shown, self._clock()), error.kind)
+        event = error_event(shown, self._clock())
+        if isinstance(error, BudgetError) and error.declined:
+            event["payload"]["declined"] = True
+        await self._recorder.fail(event, error.kind)
         await self._end()
 
     async def _report(self, error: CogencyError) -> None:

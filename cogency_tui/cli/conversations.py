@@ -185,5 +185,6 @@ def _text(event: Event) -> str:
         payload = event["payload"]
         return f"{mark_of(payload)} {event['tool']}: {outcome_shown(payload)}"
     if event["type"] == "error":
-        return f"✗ {error_text(event['payload'])}"
+        mark = "⊘" if event["payload"].get("declined") else "✗"
+        return f"{mark} {error_text(event['payload'])}"
     return ""

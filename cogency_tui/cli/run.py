@@ -199,7 +199,7 @@ def _print_event(event: Event) -> None:
         talk(f"{mark_of(payload)} {event['tool']} {outcome_shown(payload)}{took}")
     elif event["type"] == "error":
         payload = event["payload"]
-        mark = "◇" if payload.get("notice") else "Error:"
+        mark = "◇" if payload.get("notice") else "⊘" if payload.get("declined") else "Error:"
         talk(f"{mark} {describe_error(payload)} {payload.get('hint', '')}".rstrip())
     elif event["type"] == "interrupt":
         talk("Interrupted.")

@@ -110,8 +110,8 @@ class Announcer:
 
 def spoken_error(payload: ErrorPayload) -> str:
     """An error or a notice, with its next step."""
-    notice = payload.get("notice")
-    text = f"{'Note' if notice else 'Error'}: {describe_error(payload)}"
+    no_failure = payload.get("notice") or payload.get("declined")
+    text = f"{'Note' if no_failure else 'Error'}: {describe_error(payload)}"
     if hint := payload.get("hint"):
         text += f" Next step: {hint}"
     return text

@@ -39,8 +39,9 @@ def describe_question(question: Question) -> list[str]:
     """The lines of a question: what would happen, why it is asked, and the possible answers."""
     done = question.effect == "changed"
     deed = "has changed files" if done else f"asks to {_VERBS.get(question.effect, 'read')}"
-    number, total, _waiting = question.round()
-    place = f" ({number} of {total})" if total > 1 else ""
+    asked = question.round()
+    place = ", ".join(filter(None, (asked.place, asked.missing)))
+    place = f" ({place})" if place else ""
     lines = [f"Permission needed{place}: {one_line(question.tool)} {deed}: {reveal(question.title)}"]
     lines += [reveal(loss.sentence) for loss in question.losses]
     if question.explanation:

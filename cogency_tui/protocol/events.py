@@ -317,7 +317,8 @@ class ErrorPayload(TypedDict):
     after that number of seconds, for the `attempt` of that number, of so many `attempts`; with `compaction` a
     summary was made.
 
-    A stored one ended its turn; `failure` is the kind of that error.
+    A stored one ended its turn; `failure` is the kind of that error. A `declined` one is a request that the
+    user did not allow.
     """
 
     error: str
@@ -332,6 +333,7 @@ class ErrorPayload(TypedDict):
     attempts: NotRequired[int]
     compaction: NotRequired[CompactionFigures]
     failure: NotRequired[str]
+    declined: NotRequired[bool]
 
 
 def describe_error(payload: ErrorPayload) -> str:

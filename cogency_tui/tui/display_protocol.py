@@ -1,6 +1,6 @@
 """The conversation on the main screen, as features see it."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from textual.widget import Widget
@@ -62,6 +62,15 @@ class Display(Protocol):
 
     def hold(self, unit: int | None) -> None:
         """Keep a unit and what is above it in sight while the conversation follows its end; None for none."""
+        ...
+
+    def await_answer(self, since: float | None) -> None:
+        """Show that the user has to answer `since` then, in Unix seconds; None for no more."""
+        ...
+
+    def confirm(self, grant: Sequence[str]) -> bool:
+        """Show for a while what the user has just allowed for longer than the turn, in the first of these
+        texts that fits; return whether there is a line for it on the screen."""
         ...
 
     def select_call(self, unit: int) -> None:

@@ -9,11 +9,14 @@ import pytest
 from msgspec.structs import replace
 
 from cogency_tui.agent.agent import Agent
-from cogency_tui.agent.budget import ANSWER, Forecast
-from cogency_tui.agent.permissions.gate import Answer, Question
+from cogency_tui.agent.budget import ANSWER, Budget, Forecast
+from cogency_tui.agent.cycle_metrics import Calibration
+from cogency_tui.agent.permissions.gate import Answer, Gate, Question
 from cogency_tui.config.schema import AgentSettings, BudgetSettings, Settings, SpanLimits
 from cogency_tui.protocol.events import Event
 from cogency_tui.providers.models import ModelFacts, Prices
+from cogency_tui.providers.token_counting import CHARACTERS_PER_TOKEN
+from cogency_tui.store.store import Store
 from cogency_tui.store.usage import Spent
 from tests.peers.scripted import ScriptedProvider
 
@@ -70,8 +73,9 @@ async def test_a_soft_limit_is_told_of_once_and_nothing_is_asked(project: Path) 
     first = await desk.turn()
     assert ended(first) == "end"
     (told,) = notices(first)
-    assert told.startswith("Budget: $0 used in this conversation; the next request needs about $0.")
-    assert told.endswith("the limit is $0.01 (budget.conversation.soft).")
+    assert told.startswith(
+        "Spending warning per conversation: $0 of $0.01 used; the next request needs about $0."
+    )
     assert notices(await desk.turn()) == []
     assert desk.asked == []
 
@@ -87,14 +91,20 @@ async def test_a_hard_limit_is_asked_about_before_anything_is_sent(project: Path
     assert ended(await desk.turn()) == "end"
     (question,) = desk.asked
     assert question.effect == "money"
-    assert "budget.turn.hard" in question.reason
+    assert question.summary.startswith("Spending limit per turn: $0 of $0.01 used; the next request needs")
+    assert question.explanation == "Yes allows this request and another $0.01 after it."
 
 
 async def test_a_no_ends_the_turn_and_nothing_was_sent(project: Path) -> None:
     desk = Desk(project, "Fine.", turn=SpanLimits(hard=0.01))
     desk.answer = lambda: Answer(allow=False)
     events = await desk.turn()
-    assert ended(events).startswith("Request not sent (you declined): $0 used in this turn")
+    assert ended(events).startswith(
+        "Request not sent (you declined). Spending limit per turn: $0 of $0.01 used"
+    )
+    (failure,) = [event["payload"] for event in events if event["type"] == "error"]
+    assert failure.get("declined")
+    assert failure.get("hint") == "Raise the limit in /settings (budget.turn.hard in config.toml)."
     assert desk.provider.sent == []
     desk.answer = lambda: Answer(allow=True)
     assert ended(await desk.turn()) == "end"
@@ -115,9 +125,37 @@ async def test_where_nobody_can_be_asked_the_turn_ends(project: Path) -> None:
     desk = Desk(project, "Fine.", day=SpanLimits(hard=0.01))
     desk.agent.ask = None
     assert ended(await desk.turn()).startswith(
-        "Request not sent (no user is available to approve it): $0 used today"
+        "Request not sent (no user is available to approve it). Spending limit per day: $0 of"
     )
     assert desk.provider.sent == []
+
+
+async def test_a_yes_allows_the_request_and_as_much_as_the_limit_after_it(tmp_path: Path) -> None:
+    asked: list[Question] = []
+
+    async def allow(question: Question) -> Answer:
+        asked.append(question)
+        return Answer(allow=True)
+
+    async def note(text: str) -> None:
+        raise AssertionError(text)
+
+    store = await Store.open(tmp_path)
+
+    async def opened() -> Store:
+        return store
+
+    limits = BudgetSettings(turn=SpanLimits(hard_tokens=2_500))
+    budget = Budget("c", Gate(lambda: "ask", lambda: allow), lambda: limits, opened)
+    provider = ScriptedProvider()
+    provider.facts = replace(PRICED, prices=None)
+    # Nothing is spent here, so a request of as many tokens stands for those before it as well.
+    for tokens, questions in ((9_500, 1), (12_000, 1), (12_001, 2)):
+        characters = (tokens - ANSWER) * CHARACTERS_PER_TOKEN
+        await budget.check(provider, characters, Calibration(), note)
+        assert len(asked) == questions, tokens
+    assert asked[0].explanation == "Yes allows this request and another 2,500 tokens after it."
+    await store.close()
 
 
 async def test_what_was_allowed_for_the_conversation_is_not_asked_about_again(project: Path) -> None:
@@ -139,7 +177,7 @@ async def test_a_day_counts_every_conversation(project: Path) -> None:
     assert spent.dollars > 0
     desk = Desk(project, "Two.", day=SpanLimits(hard=spent.dollars))
     await desk.turn(conversation="two")
-    assert desk.asked[0].summary.startswith(f"${spent.dollars:.4g} used today")
+    assert desk.asked[0].summary.startswith(f"Spending limit per day: ${spent.dollars:.4g} of")
 
 
 async def test_a_turn_counts_its_sub_agents(project: Path) -> None:
@@ -152,7 +190,7 @@ async def test_a_turn_counts_its_sub_agents(project: Path) -> None:
         (helper,) = await store.delegated("c")
         own, whole = await store.usage("c"), await store.spent(0.0, "c")
         helpers = await store.usage(helper.id)
-    assert "in this turn" in desk.asked[0].summary
+    assert "per turn" in desk.asked[0].summary
     assert len(desk.provider.sent) < 4
     assert "Request not sent" in str(events)
     assert helpers.get("cost", 0) > 0
@@ -169,8 +207,7 @@ async def test_a_model_without_a_price_is_counted_in_tokens(project: Path) -> No
     assert ended(events) == "end"
     assert notices(events) == []
     (question,) = desk.asked
-    assert "0 tokens used in this turn" in question.summary
-    assert "the limit is 100 tokens" in question.summary
+    assert question.summary.startswith("Token limit per turn: 0 of 100 tokens used; the next request needs")
     assert spent.tokens > 100
 
 

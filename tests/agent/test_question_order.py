@@ -104,6 +104,8 @@ async def test_an_edit_that_fails_before_it_asks_changes_no_number(files: Path) 
     await stage.end()
     assert [question.call_id for question in user.asked] == [ids[0], ids[2], ids[3]]
     assert user.places == [(1, 4), (3, 4), (4, 4)]
+    # The number that none has is accounted for.
+    assert [question.round().missing for question in user.asked] == ["", "#2 failed", ""]
     assert stage.failed(ids[1])
 
 
@@ -126,6 +128,7 @@ async def test_the_other_questions_that_are_ready_can_be_looked_at(files: Path) 
                 await asyncio.sleep(0)
         seen.append([each.summary for each in question.round().waiting])
         assert [each.round()[:2] for each in question.round().waiting] == [(2, 3), (3, 3)]
+        assert not any(each.round().missing for each in question.round().waiting)
         ready.set()
         return NO
 
@@ -136,6 +139,23 @@ async def test_the_other_questions_that_are_ready_can_be_looked_at(files: Path) 
     stage.scheduler.cancel()
     await stage.scheduler.settle()
     assert seen == [["Edit b", "Edit c"]]
+
+
+async def test_an_edit_that_waits_for_another_one_is_accounted_for_before_it_asks(files: Path) -> None:
+    seen: list[str] = []
+
+    async def ask(question: Question) -> Answer:
+        async with asyncio.timeout(PATIENCE):
+            while not question.round().waiting and not seen:  # noqa: ASYNC110 (the gate has no event for it)
+                await asyncio.sleep(0)
+        seen.extend(each.round().missing for each in question.round().waiting)
+        return NO
+
+    stage = Stage(default_tools(), root=files, permissions="ask", ask=ask)
+    for file, old in (("a", "one"), ("a", "two"), ("b", "one")):
+        edit(stage, file, old, "1")
+    await stage.end()
+    assert seen[0] == "#2 not ready"
 
 
 async def test_reads_are_no_questions_and_a_cycle_counts_its_own(files: Path) -> None:

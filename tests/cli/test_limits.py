@@ -26,8 +26,9 @@ async def test_a_turn_that_would_cost_more_is_not_begun(run: Run) -> None:
         done = await asyncio.to_thread(run, "run", "hi", "--max-cost", "0.01")
         assert (done.returncode, done.stdout) == (1, "")
         assert peer.requests == []
-        assert "Request not sent (no user is available to approve it): $0 used in this turn" in done.stderr
-        assert "Change budget.turn.hard" in done.stderr
+        refused = "Request not sent (no user is available to approve it). Spending limit per turn: $0 of"
+        assert refused in done.stderr
+        assert "budget.turn.hard in config.toml" in done.stderr
         assert "--permissions" not in done.stderr
 
         done = await asyncio.to_thread(run, "run", "hi", "--max-cost", "1000")
@@ -37,7 +38,7 @@ async def test_a_turn_that_would_cost_more_is_not_begun(run: Run) -> None:
 def test_tokens_are_counted_where_there_is_no_price(run: Run) -> None:
     done = run("run", "hello", COGENCY_BUDGET_TURN_HARD_TOKENS="10")
     assert done.returncode == 1
-    assert "the limit is 10 tokens" in done.stderr
+    assert "Token limit per turn: 0 of 10 tokens used" in done.stderr
     assert done.stdout == ""
 
 

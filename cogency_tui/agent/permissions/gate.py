@@ -74,12 +74,26 @@ _ALLOWED_TRANSFERS = ", and git push, pull and fetch with remotes that were conf
 
 class Round(NamedTuple):
     """The place of a question among those of one answer of the model: `number` of `total`, in the order in
-    which the calls were written. `waiting` are the others that wait for an answer, in that order.
+    which the calls were written. `waiting` are the others that wait for an answer, in that order; `unasked`
+    are the numbers right before this one of calls that have not asked, and whether they failed.
     """
 
     number: int = 1
     total: int = 1
     waiting: "tuple[Question, ...]" = ()
+    unasked: Sequence[tuple[int, bool]] = ()
+
+    @property
+    def place(self) -> str:
+        """`2 of 5`; empty for the only question."""
+        return f"{self.number} of {self.total}" if self.total > 1 else ""
+
+    @property
+    def missing(self) -> str:
+        """Why numbers before this one have no question: `#2 failed`; empty if each has one."""
+        return ", ".join(
+            f"#{number} {'failed' if failed else 'not ready'}" for number, failed in self.unasked
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +136,9 @@ class Question:
     @property
     def explanation(self) -> str:
         """The reason and the asker in sentences; empty if there is neither."""
-        reason = [f"Reason: {self.reason}."] if self.reason else []
+        # That of a limit says what an answer allows.
+        label = "" if self.effect == "money" else "Reason: "
+        reason = [f"{label}{self.reason}."] if self.reason else []
         return " ".join([*reason, *([f"Requested by {self.asker}."] if self.asker else [])])
 
 
@@ -168,6 +184,10 @@ class Place(Protocol):
         """The number of its question, and the number of questions."""
         ...
 
+    def unasked_before(self) -> Sequence[tuple[int, bool]]:
+        """The numbers right before its own of calls that have not asked, and whether they failed."""
+        ...
+
 
 class _Alone:
     """The place of a call that is the only one of its answer."""
@@ -177,6 +197,9 @@ class _Alone:
 
     def count(self) -> tuple[int, int]:
         return 1, 1
+
+    def unasked_before(self) -> Sequence[tuple[int, bool]]:
+        return ()
 
 
 _ALONE = _Alone()
@@ -550,7 +573,9 @@ class Gate:
         others = [each for each in self._state.waiting if each is not waiting]
         others.sort(key=lambda each: each.place.count()[0])
         number, total = waiting.place.count()
-        return Round(number, max(total, number, 1 + len(others)), tuple(each.question for each in others))
+        total = max(total, number, 1 + len(others))
+        questions = tuple(each.question for each in others)
+        return Round(number, total, questions, waiting.place.unasked_before())
 
     async def _answer_to(self, waiting: _Waiting) -> Answer | None:
         """The user's answer; None if the question is outdated before.

@@ -1,16 +1,19 @@
-"""The line under the conversation: the current activity and its duration, and new units below the view."""
+"""The line under the conversation: the current activity and its duration, and new units below the view; for a
+while after an answer that allows something for longer than the turn, what that is."""
 
 import math
+from collections.abc import Sequence
 
 import msgspec
 from rich.segment import Segment
 from textual.message import Message
+from textual.timer import Timer
 
 from cogency_tui.protocol.events import describe_attempt
 from cogency_tui.safe_text import one_line
 from cogency_tui.tui.kit.bar import Bar, end_to_end
 from cogency_tui.tui.kit.keys import draw_key
-from cogency_tui.tui.kit.lines import fit, width_of
+from cogency_tui.tui.kit.lines import cells, fit, width_of
 from cogency_tui.tui.kit.number_format import plural, tokens, whole_seconds
 from cogency_tui.tui.transcript.call_unit import CallUnit
 from cogency_tui.tui.transcript.pen import SPINNER
@@ -43,17 +46,21 @@ def seconds_to_retry(transcript: Transcript, now: float) -> int:
     return math.ceil(last.due - now) if isinstance(last, Notice) and last.due > now else 0
 
 
-def describe_activity(transcript: Transcript, model: str, now: float) -> Activity:
-    """Describe the activity of this turn at `now`, in Unix seconds, from the transcript."""
+def describe_activity(
+    transcript: Transcript, model: str, now: float, *, asked: float | None = None
+) -> Activity:
+    """Describe the activity of this turn at `now`, in Unix seconds, from the transcript. A question that
+    belongs to no call was `asked` then."""
     units = transcript.units[transcript.turn_start :]
     last = units[-1] if units else None
     if isinstance(last, Notice) and (seconds := seconds_to_retry(transcript, now)):
         left = whole_seconds(seconds)
         number = describe_attempt(last.attempt, last.attempts)
         return Activity(f"Retrying in {left} ({number})", counts_down=True)
-    asked = [unit.asked for unit in units if isinstance(unit, CallUnit) and unit.state == "waiting"]
-    if asked:
-        return Activity("Waiting for your answer", seconds=max(0.0, now - min(asked)))
+    waiting = [unit.asked for unit in units if isinstance(unit, CallUnit) and unit.state == "waiting"]
+    since = min(waiting, default=asked)
+    if since is not None:
+        return Activity("Waiting for your answer", seconds=max(0.0, now - since))
     return Activity(_describe_work(units, model), tokens=_describe_tokens(*transcript.written))
 
 
@@ -89,6 +96,10 @@ PATIENCE = 0.5
 """Seconds after which activity is shown."""
 
 
+CONFIRMED = 8.0
+"""Seconds for which the line shows what was allowed."""
+
+
 class LiveLine(Bar):
     """Shows the activity; empty while idle."""
 
@@ -106,6 +117,9 @@ class LiveLine(Bar):
         self._new = 0
         self._queued = 0
         self._key = "Esc"
+        self._grant: Sequence[str] = ()
+        """What was just allowed, from long to short."""
+        self._confirmed: Timer | None = None
 
     def work(
         self, activity: Activity | None, elapsed: float, frame: int, queued: int, *, key: str = "Esc"
@@ -127,7 +141,20 @@ class LiveLine(Bar):
             self._following, self._new = following, new
             self.refresh()
 
+    def confirm(self, grant: Sequence[str]) -> None:
+        """Show for a while what was allowed, in the first of these texts that fits."""
+        if self._confirmed is not None:
+            self._confirmed.stop()
+        self._grant = grant
+        self._confirmed = self.set_timer(CONFIRMED, self._end_confirmation) if grant else None
+        self.refresh()
+
+    def _end_confirmation(self) -> None:
+        self.confirm(())
+
     def segments(self, width: int) -> list[Segment]:
+        if self._grant:
+            return self._confirmation(width)
         styles = self.theme_styles
         left = [Segment("  ", styles())]
         right: list[Segment] = []
@@ -139,6 +166,15 @@ class LiveLine(Bar):
         if self._activity is not None:
             left += self._progress(self._activity, width - width_of(left) - width_of(right) - 1)
         return end_to_end(left, right, width, styles, "surface")
+
+    def _confirmation(self, width: int) -> list[Segment]:
+        """What was allowed, and how to revoke it, which is never cut."""
+        styles = self.theme_styles
+        hint = [Segment("   ", styles()), *draw_key("/permissions", "to revoke", styles)]
+        mark = Segment("  ✓ ", styles("good"))
+        room = width - width_of([mark, *hint])
+        text = next((each for each in self._grant if cells(each) <= room), fit(self._grant[-1], room))
+        return [mark, Segment(text, styles("text")), *hint]
 
     def _progress(self, activity: Activity, width: int) -> list[Segment]:
         """The activity in `width` cells; where they are few, without the tokens, then without the key."""

@@ -4,7 +4,7 @@ Events arrive by `take`; changes that are not events (settings, the queue, time)
 No widget is updated twice for one change, and none is queried for its contents.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from time import time
 from typing import TYPE_CHECKING, Any
 
@@ -49,6 +49,8 @@ class MainDisplay(Display):
         self._screen = screen
         self._bridge = bridge
         self._frame = 0
+        self._asked: float | None = None
+        """Since when the user has to answer, in Unix seconds."""
 
     @property
     def last_message(self) -> str:
@@ -135,6 +137,17 @@ class MainDisplay(Display):
                     panes.toggle("calls", width)
                 self._screen.query_one(ToolCalls).go_to(cursor.unit)
 
+    def await_answer(self, since: float | None) -> None:
+        self._asked = since
+        self._show_activity()
+
+    def confirm(self, grant: Sequence[str]) -> bool:
+        line = self._screen.query_one(LiveLine)
+        is_shown = self._screen.is_active and bool(line.region)
+        if is_shown:
+            line.confirm(grant)
+        return is_shown
+
     def select_call(self, unit: int) -> None:
         if "calls" in self._screen.query_one(Panes).shown(self._screen.size.width):
             self._screen.query_one(ToolCalls).select(unit)
@@ -205,7 +218,7 @@ class MainDisplay(Display):
         if self._bridge.compacting:
             activity = Activity("Summarizing the conversation")
         elif started is not None:
-            activity = describe_activity(self.transcript, model, now)
+            activity = describe_activity(self.transcript, model, now, asked=self._asked)
         elapsed = now - started if started is not None else 0.0
         line, queued = self._screen.query_one(LiveLine), len(self._bridge.queue)
         key = "Esc Esc" if self._screen.query_one(Prompt).takes_escape else "Esc"

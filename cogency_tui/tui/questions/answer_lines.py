@@ -33,16 +33,19 @@ class Answers(LineView):
     """Offers the answers by key, by selection and by click. While `deaf` they are dim: keys are ignored.
 
     A note may be behind them: a remark on the last key, or else a hint, the key that makes them be accepted.
-    It moves none, and covers the last ones if need be. In a `tight` window they take one row if they can. How
-    far they reach is above them if `spells_reach`: their shortest labels leave it out.
+    It moves none, and covers the last ones if need be; a way, the key that leads on, covers none.
+
+    In a `tight` window they take one row if they can. How far they reach is above them if `spells_reach`:
+    their shortest labels leave it out.
     """
 
     ALLOW_SELECT = False
 
     class Chosen(Message):
-        """The answer with this action was clicked."""
+        """The answer with this key and action was clicked."""
 
-        def __init__(self, action: str) -> None:
+        def __init__(self, key: str, action: str) -> None:
+            self.key = key
             self.action = action
             super().__init__()
 
@@ -54,6 +57,7 @@ class Answers(LineView):
         self.spells_reach = False
         self._hint: Reply | None = None
         self._remark: Reply | None = None
+        self._way: Reply | None = None
         self._answers = answers
         self._selected: str | None = None
 
@@ -82,9 +86,14 @@ class Answers(LineView):
     def show_remark(self, remark: str) -> None:
         """Show why the last key did nothing; empty for no remark."""
         reply = Reply("", remark, "") if remark else None
-        if reply != self._remark:
-            self._remark = reply
+        if reply != self._remark or self._way is not None:
+            self._remark, self._way = reply, None
             self.refresh()
+
+    def show_way(self, way: Reply) -> None:
+        """Show a key that leads on after one that did nothing, where there is room beside all answers."""
+        self._way = way
+        self.refresh()
 
     def select(self, step: int) -> None:
         """Select the next answer, or the one before; the first if none is selected."""
@@ -126,7 +135,10 @@ class Answers(LineView):
             return rows[y]
         if note is not None:
             return _with_note(rows[y], note, width)
-        return rows[y] if y + 1 == len(rows) else _with_ellipsis(rows[y], width)
+        if y + 1 < len(rows):
+            return _with_ellipsis(rows[y], width)
+        noted = _with_note(rows[y], self._way, width) if self._way is not None else []
+        return noted if len(noted) > len(rows[y]) else rows[y]
 
     def surface_at(self, y: int) -> str:
         return "raised"
@@ -150,6 +162,8 @@ class Answers(LineView):
         """The role and the attributes of an answer's key."""
         if answer is self._remark:
             return "edit", ""
+        if answer is self._way:
+            return "text", "bold"
         if answer is self._hint:
             return "text", "bold"
         if not answer.key or self.deaf or self._hint is not None:
@@ -162,7 +176,7 @@ class Answers(LineView):
     def on_click(self, event: events.Click) -> None:
         for start, end, answer, _label in self._row_at(event.y - len(self._reaches)):
             if answer.action and start <= event.x - self.MARGIN < end:
-                self.post_message(self.Chosen(answer.action))
+                self.post_message(self.Chosen(answer.key, answer.action))
 
 
 def rows_of(answers: Sequence[Reply], width: int) -> tuple[int, bool]:

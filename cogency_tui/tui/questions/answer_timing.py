@@ -39,6 +39,9 @@ BURST = 0.02
 """Seconds within which keys come as parts of a text that is pasted as keys: a line break does not confirm the
 answer before it."""
 
+REPEAT = 0.1
+"""Seconds within which a key that does nothing comes again if it is held, or pasted."""
+
 
 class Pace(NamedTuple):
     """How fast a question may be answered: seconds before its first answer, between answers, and for which
@@ -75,6 +78,8 @@ class AnswerTiming:
         """When the last key of an answer was pressed, to this question or the one before."""
         self._tried = ""
         """This key, if it was too early."""
+        self._idle = 0.0
+        """When the last key that did nothing was pressed."""
         self._early: list[events.Key] = []
         """Keys of answers that did not count: not passed to the prompt yet."""
         self._from = 0.0
@@ -118,11 +123,24 @@ class AnswerTiming:
         """Return whether a key was pressed after the pause, and not right after that of an answer."""
         pressed = self._pressed_at(key)
         gap = max(self.pace.pause, self.pace.gap) if self._may_be_text(key) else self.pace.gap
-        return pressed >= self._from and pressed - self._last >= gap
+        return pressed >= self._from and pressed - max(self._last, self._idle) >= gap
 
     def note(self, key: events.Key, *, is_early: bool = False) -> None:
         """Count the gap from the key of an answer."""
         self._last, self._tried = self._pressed_at(key), key.key if is_early else ""
+
+    def note_idle(self, key: events.Key) -> None:
+        """Count the gap from a key that does nothing: it is no text, and takes no pause."""
+        self._idle = self._pressed_at(key)
+
+    def is_repeated(self, key: events.Key) -> bool:
+        """Return whether a key came right after one that does nothing: both were not pressed one by one."""
+        return self._pressed_at(key) - self._idle < REPEAT
+
+    @property
+    def has_early(self) -> bool:
+        """True if a text may have begun with keys of answers that did not count."""
+        return bool(self._early)
 
     def keep(self, key: events.Key) -> None:
         """Keep a key of an answer that did not count: with another one after it, it begins a text."""

@@ -72,6 +72,11 @@ from cogency_tui.tui.theme_styles import ThemeStyles
 _SCROLLING = frozenset(f"scroll({lines})" for lines in (-10, -1, 1, 10))
 _ENTERING = _SCROLLING | {"select(1)", "select(-1)"}
 _SCROLL_LETTERS = frozenset(("j", "k", "space"))
+_IDLE = frozenset(("enter", "tab", "left", "right"))
+"""Keys that do nothing in an empty prompt."""
+
+_HELD = frozenset(("left", "right"))
+"""Those of them that are often held: after one a question takes its pause again."""
 
 _LOW, _NARROW = 14, 40
 """Lines and cells of a window below which the panel takes all of it but the row of the prompt; of others it
@@ -169,6 +174,7 @@ class QuestionPanel(Vertical, can_focus=True):
             tooltip="Select the next answer (Enter confirms)",
         ),
         Binding("left", "select(-1)", "Select the previous answer", show=False, id="question.previous"),
+        Binding("shift+tab", "select_back", "Select the previous answer", show=False, id="question.back"),
         Binding(
             "enter",
             "choose",
@@ -499,7 +505,11 @@ class QuestionPanel(Vertical, can_focus=True):
         self.timing.forget_old(event)
         if self._goes_on(event):
             return
-        if self._enters(event, action):
+        if self._is_idle(event, action):
+            event.stop()
+            event.prevent_default()
+            self._take_idle(event)
+        elif self._enters(event, action):
             self._enter()
         elif self._is_for_prompt(event, action, bound=active is not None):
             event.stop()
@@ -511,6 +521,21 @@ class QuestionPanel(Vertical, can_focus=True):
             event.stop()
             event.prevent_default()
             self._take_answer(event, action)
+
+    def _is_idle(self, event: events.Key, action: str) -> bool:
+        """Return whether a key does nothing: with an empty prompt, one that is not the question's now."""
+        if event.key not in _IDLE or self._takes_text or self.timing.has_early:
+            return False
+        return not action or (not self._entered and self.timing.is_repeated(event))
+
+    def _take_idle(self, event: events.Key) -> None:
+        """Pass on a key that does nothing. It delays the next one only if it may be held."""
+        if event.key in _HELD or self.timing.is_repeated(event):
+            self._begin_deaf()
+        self.timing.note_idle(event)
+        self._hands.typed(event)
+        if self._accepts_keys:
+            self._choices.show_way(ENTER)
 
     def _enters(self, event: events.Key, action: str) -> bool:
         """Return whether a key enters the question: with a text in the prompt, the arrows are for that."""
@@ -651,8 +676,9 @@ class QuestionPanel(Vertical, can_focus=True):
             self._pass_on(event)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Return None for an action that is not available at the moment: the help lists it."""
-        return self._is_available(action, parameters) or None
+        """Return None for an action that is not available at the moment: the help lists it. Without a
+        selection, Shift+Tab is the screen's."""
+        return self._is_available(action, parameters) or (False if action == "select_back" else None)
 
     def _is_available(self, action: str, parameters: tuple[object, ...]) -> bool:
         if action == "back":
@@ -662,7 +688,7 @@ class QuestionPanel(Vertical, can_focus=True):
         if action == "select":
             # It enters the question, even while letters go to a text in the prompt.
             return not self.answered and (self._accepts_keys or self._may_be_entered)
-        if action == "choose":
+        if action in ("choose", "select_back"):
             return not self.answered and self._accepts_keys and self._choices.selected is not None
         if action not in ("answer", "reason", "turn_page"):
             return True
@@ -676,7 +702,16 @@ class QuestionPanel(Vertical, can_focus=True):
         if self.question.losses and self.timing.is_paused:
             # As an early key: clicks in a rhythm allow no loss.
             self._begin_deaf()
+        _where, action, parameters = parse(event.action)
+        if action in ("answer", "reason") and not self._is_available(action, parameters):
+            self._choices.show_remark(self._why_no_click(event.key))
         self.call_next(self.run_action, event.action)
+
+    def _why_no_click(self, key: str) -> str:
+        """Say why a click on the answer with this key did nothing."""
+        if self._is_drafting:
+            return f"press {key_name(ENTER.key)}, then {key_name(key)}"
+        return f"{key_name(key)} was too early"
 
     def action_answer(self, allow: bool, scope: str) -> None:
         self._give(Answer(allow, _SCOPES.get(scope, "once")))
@@ -705,6 +740,9 @@ class QuestionPanel(Vertical, can_focus=True):
     def action_select(self, step: int) -> None:
         if not self._reasoning:
             self._choices.select(step)
+
+    def action_select_back(self) -> None:
+        self.action_select(-1)
 
     def action_choose(self) -> None:
         if chosen := self._choices.selected:
@@ -775,9 +813,17 @@ class QuestionPanel(Vertical, can_focus=True):
         self.action_scroll(event.lines)
 
     def action_scroll(self, lines: int) -> None:
-        # A page that is longer than the window would leave out lines.
         body, page = self._body, self._body.size.height
+        if lines > 0 and self._entered and self._is_read and self._choices.selected is None:
+            self.action_select(1)
+        # A page that is longer than the window would leave out lines.
         body.jump(body.scroll_offset.y + max(-page, min(lines, page)))
+
+    @property
+    def _is_read(self) -> bool:
+        """True if the end of the question that can be answered is in sight, and all of it was."""
+        body = self._body
+        return body.is_seen and not self._looked_at and body.scroll_offset.y >= body.max_scroll_y
 
     def action_refuse(self) -> None:
         reason = self.query_one(ReasonField).value

@@ -21,7 +21,7 @@ from cogency_tui.tui.prompt.prompt import Prompt
 from cogency_tui.tui.terminal.title_and_notifications import State
 
 if TYPE_CHECKING:
-    from cogency_tui.agent.permissions.gate import Answer, Question
+    from cogency_tui.agent.permissions.gate import Answer, Question, Scope
     from cogency_tui.tui.questions.announcement import Announcement
     from cogency_tui.tui.questions.panel import QuestionPanel
 
@@ -66,6 +66,8 @@ class Questions:
         """Show a question, or have it wait for those before it."""
         if asked.answer.done():
             return
+        if not self._asked:
+            self._display.await_answer(time())
         self._asked.append(asked)
         if found := self._display.transcript.call_with(asked.question.call_id):
             found[1].ask(time())
@@ -195,14 +197,21 @@ class Questions:
 
     def _answer(self, asked: Bridge.Asked, answer: "Answer") -> None:
         """Pass the answer to the waiting agent, and name what it allows from now on."""
-        from cogency_tui.tui.questions.question_lines import describe_grant
-
-        if answer.allow and (granted := describe_grant(asked.question, answer.scope)):
-            app_of(self._screen).notify(f"{granted} Revoke it with /permissions.", markup=False)
+        if answer.allow:
+            self._confirm(asked.question, answer.scope)
         if not asked.answer.done():
             asked.answer.set_result(answer)
         self._settle(asked)
         self._screen.set_timer(_LINGER, self._remove_answered)
+
+    def _confirm(self, question: "Question", scope: "Scope") -> None:
+        """Name what an answer allows from now on: in the line of the activity, or where that is not shown, in
+        a notification."""
+        from cogency_tui.tui.questions.question_lines import describe_grant
+
+        texts = describe_grant(question, scope)
+        if texts and not self._display.confirm(texts):
+            app_of(self._screen).notify(f"{texts[-1]} · /permissions to revoke", markup=False)
 
     def _remove_answered(self) -> None:
         if not self._asked:
@@ -216,6 +225,8 @@ class Questions:
             found[1].decide()
             self._display.touch({found[0]})
             self._display.hold(None)
+        if not self._asked:
+            self._display.await_answer(None)
         if not self._asked and (calls := self._display.transcript.calls):
             # The newest call: the pane follows new ones again.
             self._display.select_call(calls[-1])

@@ -75,9 +75,9 @@ class Ways(NamedTuple):
 
 
 _VIEWS = {
-    Ways(previous=True, next=True): "view others",
-    Ways(next=True): "view next",
-    Ways(previous=True): "view previous",
+    Ways(previous=True, next=True): ("view others", "others"),
+    Ways(next=True): ("view next", "next"),
+    Ways(previous=True): ("view previous", "back"),
 }
 
 
@@ -148,22 +148,27 @@ def _draw_head(question: Question, width: int, styles: ThemeStyles, ways: Ways) 
 
 def _draw_places(question: Question, styles: ThemeStyles, ways: Ways) -> list[list[Segment]]:
     """Draw the place among the questions, with the keys that show the others: from long to short."""
-    number, total, _waiting = question.round()
-    if total < 2:
+    asked = question.round()
+    if not asked.place:
         return []
-    place = f"{number} of {total}"
-    return _draw_ways(place, ways, styles) if any(ways) else [[Segment(place, styles("dim"))]]
+    noted = " · ".join(filter(None, (asked.place, asked.missing)))
+    places = [*_draw_ways(noted, ways, styles), *_draw_ways(asked.place, ways, styles)]
+    return places if asked.missing else places[: len(places) // 2]
 
 
 def _draw_ways(place: str, ways: Ways, styles: ThemeStyles) -> list[list[Segment]]:
-    """Draw a place with the keys that it has, with their label and without."""
+    """Draw a place with the keys that it has and their labels, then without keys: a bare one is no help."""
+    if not any(ways):
+        return [[Segment(place, styles("dim"))]]
     key, dim, step = styles("text"), styles("dim"), 1 if ways.next else -1
     before = [_link("[", -1, key)] if ways.previous else []
     after = [_link("]", 1, key)] if ways.next else []
     keys = [*before, Segment(" or " if all(ways) else "", key), *after]
-    spaced = f"{' ' * ways.previous}{place}{' ' * ways.next}"
-    labelled = [_link(f"{place}  ", step, dim), *keys, _link(f" {_VIEWS[ways]}", step, dim)]
-    return [labelled, [*before, _link(spaced, step, dim), *after]]
+    labelled = [
+        [_link(place + gap, step, dim), *keys, _link(f" {label}", step, dim)]
+        for gap, label in zip(("  ", " "), _VIEWS[ways], strict=True)
+    ]
+    return [*labelled, [_link(place, step, dim)]]
 
 
 def _link(text: str, step: int, style: Style) -> Segment:
@@ -189,8 +194,7 @@ def _what(question: Question) -> tuple[str, str]:
 
 def title_of(question: Question) -> str:
     """What would be done, with the counts of a change and the place among the questions, in one line."""
-    number, total, _waiting = question.round()
-    parts = [*_what(question), f"{number} of {total}" if total > 1 else ""]
+    parts = [*_what(question), question.round().place]
     return one_line(" · ".join(filter(None, parts)))
 
 
@@ -293,13 +297,17 @@ def describe_rule(question: Question) -> str:
     return f"{_RULES.get(question.effect, 'running')} {reveal(question.pattern)}"
 
 
-def describe_grant(question: Question, scope: Scope) -> str:
-    """What an answer of this scope allows for longer than the turn, as a sentence; empty if nothing."""
+def describe_grant(question: Question, scope: Scope) -> tuple[str, ...]:
+    """What an answer of this scope allows for longer than the turn, from long to short; empty if nothing."""
     if scope == "conversation" and question.grant:
-        return f"Allowed in this conversation: {question.grant}."
+        grant = reveal(question.grant)
+        # The grant of a limit has its own span.
+        span = "Allowed" if question.effect == "money" else "Allowed in this conversation"
+        return f"{span}: {grant}", f"Allowed: {grant}"
     if scope == "always" and question.pattern:
-        return f"Always allowed in this project: {describe_rule(question)}."
-    return ""
+        rule, pattern = describe_rule(question), reveal(question.pattern)
+        return f"Always allowed in this project: {rule}", f"Always allowed: {rule}", f"Always: {pattern}"
+    return ()
 
 
 def refusals_of(question: Question) -> list[Reply]:
@@ -328,7 +336,7 @@ _NEXT = Reply("right_square_bracket", "Next question", "look(1)", ("Next", "Next
 def answers_looking(question: Question, place: int) -> list[Reply]:
     """The answers while the waiting question at `place`, from 1, is shown: it cannot be answered before
     `question`."""
-    number, _total, waiting = question.round()
+    number, _total, waiting, _unasked = question.round()
     remark = Reply("", f"Answer question {number} first", "", (f"Answer {number} first",) * 2)
     return [_PREVIOUS, *([_NEXT] if place < len(waiting) else []), STOP, remark]
 

@@ -58,11 +58,14 @@ _OBVIOUS = OPEN | frozenset[State](("done", "interrupted", "not run"))
 
 def draw_call(call: CallUnit, pen: Pen, *, expanded: bool = False) -> list[Line]:
     """Draw the card of a call: one line, or one for each changed file. Unless it is `expanded`, the reason
-    of a failure and the end of running output follow."""
+    of a failure, that of a refusal for which the line has no room, and the end of running output follow."""
     changes = call.changes()
     if changes:
         return [_change_row(call, change, pen) for change in changes]
-    return [_card_row(call, pen), *([] if expanded else _excerpt(call, pen))]
+    row = _card_row(call, pen)
+    if call.mode and call.word not in row.text and not expanded:
+        return [row, _below(Segment(call.word, pen.styles("dim")), pen)]
+    return [row, *([] if expanded else _excerpt(call, pen))]
 
 
 def run_row(calls: Sequence[CallUnit], pen: Pen, *, opened: bool) -> Line:

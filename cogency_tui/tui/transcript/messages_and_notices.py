@@ -196,11 +196,21 @@ def count_lines(added: int, removed: int) -> str:
 def draw_problem(problem: Problem, width: int, styles: ThemeStyles) -> list[Line]:
     """Draw an error, the next step below it, and the key that retries the turn. Of one that is repeated, the
     first has the next step."""
-    if problem.times > 1:
+    if problem.declined:
+        lines = _draw_declined(problem, width, styles)
+    elif problem.times > 1:
         lines = [_draw_repeated(problem, width, styles)]
     else:
         lines = _draw_first(problem, width, styles)
     return [*lines, _draw_retry(styles)] if problem.retry else lines
+
+
+def _draw_declined(problem: Problem, width: int, styles: ThemeStyles) -> list[Line]:
+    """Draw the end of a turn by the user's no: as that to a call, it is no failure."""
+    dim = styles("dim")
+    first, *more = wrap([Segment(problem.error, dim)], width - 2)
+    rest = [*more, *wrap([Segment(problem.hint, dim)], width - 2)]
+    return [first.indented(Segment("⊘ ", dim)), *(line.indented(Segment("  ", dim)) for line in rest)]
 
 
 def _draw_retry(styles: ThemeStyles) -> Line:

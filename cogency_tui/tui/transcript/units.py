@@ -126,13 +126,14 @@ class Prose(msgspec.Struct):
 
 class Problem(msgspec.Struct):
     """An error, with the next step. If it ended the last turn, the user may `retry` that; `times` is how
-    often the turn has ended with it in a row."""
+    often the turn has ended with it in a row. A `declined` one is the user's own no."""
 
     error: str
     hint: str = ""
     tool: str = ""
     retry: bool = False
     times: int = 1
+    declined: bool = False
 
 
 class Notice(msgspec.Struct):
@@ -515,7 +516,8 @@ class Transcript:
     def _fail(self, payload: ErrorPayload, touched: set[int]) -> None:
         """Show an error, in place of the retry that has the same cause."""
         hint, tool = payload.get("hint", ""), payload.get("tool", "")
-        problem = Problem(clean(payload["error"]), clean(hint), clean(tool))
+        declined = payload.get("declined", False)
+        problem = Problem(clean(payload["error"]), clean(hint), clean(tool), declined=declined)
         self._count(problem, touched)
         at, last = self._last_shown()
         if isinstance(last, Notice) and last.due and _wording(last.text) == _wording(problem.error):

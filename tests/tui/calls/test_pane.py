@@ -173,6 +173,17 @@ def test_a_failed_call_says_why_below_it() -> None:
     assert [line.text.strip() for line in card][1:] == ["`old` is not in the file"]
 
 
+@pytest.mark.parametrize("width", [30, 36, 44, 50, 60, 90])
+def test_a_call_that_the_mode_blocks_says_so_whether_its_path_leaves_room_or_not(width: int) -> None:
+    for path in ("README.md", "src/humanize/filesize.py"):
+        blocked = CallUnit("c", name="edit", arguments={"file": path}, state="declined", mode="plan")
+
+        card = draw_call(blocked, PEN._replace(width=width))
+
+        assert [line.text for line in card if "blocked by plan mode" in line.text]
+        assert ("blocked" in card[0].text) == (len(card) == 1)
+
+
 def test_a_long_reason_takes_three_lines_and_is_marked_as_cut() -> None:
     failed = CallUnit("c", name="edit", state="failed", outcome="a long reason " * 20)
 

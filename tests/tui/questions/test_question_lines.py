@@ -274,7 +274,18 @@ async def test_the_keys_for_other_questions_are_named_even_where_there_is_little
     other = replace(EDIT, summary="Edit other.py")
     edit = replace(EDIT, summary=f"Edit {'long/' * 4}a.py", round=lambda: Round(1, 2, (other,)))
     async with asking(edit, (60, 16)) as (app, pilot, _clock):
-        await until(pilot, lambda: body_of(app).splitlines()[0].endswith("  1 of 2 ]"))
+        await until(pilot, lambda: body_of(app).splitlines()[0].endswith("  1 of 2 ] next"))
+        # A number without a question is accounted for, where there is room.
+        missing = replace(EDIT, round=lambda: Round(3, 4, (other,), ((1, True), (2, False))))
+        await app.ask(missing, (100, 30))
+        first = "3 of 4 · #1 failed, #2 not ready  ] view next"
+        await until(pilot, lambda: body_of(app).splitlines()[0].endswith(f"  {first}"))
+        await app.ask(replace(missing, round=lambda: Round(3, 4, (other,), ((2, True),))), (60, 16))
+        await until(pilot, lambda: body_of(app).splitlines()[0].endswith("#2 failed  ] view next"))
+        # A bare key would be no help.
+        longer = replace(edit, summary=f"Edit {'long/' * 5}a.py")
+        await app.ask(longer, (60, 16))
+        await until(pilot, lambda: body_of(app).splitlines()[0].endswith("  1 of 2"))
         await app.ask(replace(edit, round=lambda: Round(2, 2)))
         await until(pilot, lambda: body_of(app).splitlines()[0].endswith("  2 of 2"))
 
@@ -568,7 +579,7 @@ async def test_who_has_gone_into_the_question_answers_without_a_pause() -> None:
             clock.now += 0.5
             await pilot.press(key, "y")
             assert app.answers == []
-            assert app.typed == (["tab", "y"] if key == "tab" else [])
+            assert app.typed == (["tab"] if key == "tab" else [])
 
 
 async def test_what_was_changed_is_kept_or_put_back() -> None:
@@ -612,6 +623,37 @@ async def test_a_click_answers_but_not_the_one_that_brought_the_window_up() -> N
         clock.now += 1
         await pilot.click(Answers, offset=(4, 0))
         await until(pilot, lambda: app.answers == [Answer(allow=True)])
+
+
+async def test_a_click_that_does_nothing_says_why() -> None:
+    async with asking(COMMAND, (60, 16)) as (app, pilot, clock):
+        answers = app.question.query_one(Answers)
+        clock.now += 1
+        await until(pilot, lambda: not answers.deaf)
+        app.post_message(events.Resize(Size(61, 16), Size(61, 16)))
+        await until(pilot, lambda: app.screen.size.width == 61 and answers.deaf)
+        await pilot.click(answers, offset=(4, 0))
+        await until(pilot, lambda: "y was too early" in shown(answers))
+        assert app.answers == []
+        clock.now += 1
+        await until(pilot, lambda: not answers.deaf)
+        await pilot.click(answers, offset=(4, 0))
+        await until(pilot, lambda: app.answers == [Answer(allow=True)])
+
+
+@pytest.mark.usefixtures("short_pause")
+async def test_a_click_while_the_prompt_has_text_says_what_to_press(project: Path) -> None:
+    agent = ScriptedAgent(project, [call("c", "shell", command="ls"), execute(), asks(COMMAND), paused])
+    async with app_over(agent).run_test(size=(100, 30)) as pilot:
+        await opened(pilot)
+        await send(pilot, "go")
+        question = await asked(pilot)
+        prompt_of(pilot).replace_text("later")
+        answers = question.query_one(Answers)
+        await until(pilot, lambda: "y Yes" in shown(answers))
+        await pilot.click(answers, offset=(4, 0))
+        await until(pilot, lambda: "press Tab, then y" in shown(answers))
+        assert agent.answers == []
 
 
 async def test_a_command_is_shown_with_what_it_hides_and_answers_say_how_far_they_reach() -> None:
