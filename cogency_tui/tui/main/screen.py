@@ -300,6 +300,9 @@ class MainScreen(PartialScreen[None]):
         self._display.take(event.events)
         self._features.trust.report_problems()
         self._features.subagents.follow(event.events)
+        if any(each["type"] == "user" for each in event.events):
+            # The first message begins the conversation.
+            self._features.updates.recount()
         if any(each["type"] == "result" for each in event.events):
             self._features.background.refresh()
             self._features.review.refresh()
