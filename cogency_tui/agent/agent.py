@@ -343,8 +343,8 @@ class Agent:
         await self._conversations.run(conversation_id, work, queue, self)
 
     async def retry_turn(self, queue: "EventQueue", *, conversation_id: str) -> None:
-        """Continue the last turn of a conversation, which failed, from what is stored of it: as `run_turn`,
-        without another message."""
+        """Continue the last turn of a conversation, which failed or was interrupted, from what is stored of
+        it: as `run_turn`, without another message."""
         work = partial(self._conversations.turn, None, chunks=True)
         await self._conversations.run(conversation_id, work, queue, self)
 

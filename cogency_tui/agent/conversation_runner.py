@@ -195,7 +195,8 @@ class Conversations:
         chunks: bool,
         typed: str = "",
     ) -> None:
-        """Run a turn on the user's query, of which the user typed `typed`; or continue one that failed."""
+        """Run a turn on the user's query, of which the user typed `typed`; or continue one that was
+        cut short."""
         from cogency_tui.agent.recorder import Recorder
         from cogency_tui.agent.turn import Turn
 

@@ -56,8 +56,8 @@ _LAST = "Not run: this was the last step of the turn."
 _MALFORMED = "Not run because of another error in this answer."
 _BROKEN_OFF = "Not run: the turn failed before its block was complete."
 _GO_ON = (
-    "The turn failed here, and the user retries it. What you wrote before it is saved; no call of an "
-    "unfinished block ran. Continue from there."
+    "The turn was cut short here, and the user continues it. What you wrote before it is saved; no call of "
+    "an unfinished block ran. Continue from there."
 )
 
 
@@ -107,7 +107,8 @@ class Turn:
         ended: Callable[[], None],
         review: Callable[[], Awaitable[ReviewNote | None]] | None = None,
     ) -> None:
-        """Run the turn. Without a query it continues the last one, which failed, from what is stored.
+        """Run the turn. Without a query it continues the last one, which failed or was interrupted, from what
+        is stored.
 
         `ended` is called when the last event has been emitted, which may be before the processes of an
         interrupted command have exited. `review` returns the note about the user's decisions on the edits,

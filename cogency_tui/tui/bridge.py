@@ -104,7 +104,7 @@ class Bridge:
         self.started: float | None = None
         """When the running work started, in Unix seconds; None while idle."""
         self.retryable = False
-        """True if the last turn has begun: if it failed, it can be retried."""
+        """True if the last turn has begun: if it failed or was interrupted, it can be continued."""
         self._screen = screen
         self._turns_shown = turns_shown
         self._compaction: asyncio.Task[CompactionFigures] | None = None
@@ -138,7 +138,7 @@ class Bridge:
         self._screen.post_message(self.TurnChanged())
 
     def retry(self) -> None:
-        """Continue the unfinished last turn without another message; requires that no work is running."""
+        """Continue the last turn without another message; requires that no work is running."""
         self._start(None)
         self._screen.post_message(self.TurnChanged())
 

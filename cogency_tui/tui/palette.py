@@ -185,6 +185,13 @@ def _hit_option(entry: Entry, query: str) -> tuple[_Rank, EntryRow] | None:
 
 
 _COMMAND, _KEY = 14, 10
+"""Cells of the columns."""
+
+_SHORT_KEY = 5
+"""Cells of the column of the keys on a narrow screen, where the commands end in front of it."""
+
+_SHORTEST_TITLE, _USUAL_TITLE = 20, 40
+"""Cells of a title that the name of its command leaves, and of most titles."""
 
 
 def draw_row(row: Row, width: int, styles: ThemeStyles, on: str) -> Line:
@@ -192,17 +199,16 @@ def draw_row(row: Row, width: int, styles: ThemeStyles, on: str) -> Line:
     only if the filter matches it."""
     if isinstance(row, Heading):
         return Line([Segment(fit(row.text, width), styles("text", on, "bold"))])
-    entry, plain, dim, bright = row.entry, styles("text", on), styles("dim", on), styles("accent", on, "bold")
-    key = entry.key.rjust(_KEY) if entry.key else ""
-    room = width - max(_KEY, cells(key)) - _COMMAND
-    title, command = one_line(entry.title), ""
-    if entry.command and (row.in_command or not entry.is_option):
-        command = fit(entry.command, max(_COMMAND - 2, width // 2))
-        room -= max(0, cells(command) + 2 - _COMMAND)
-        title = fit_words(title, room - 2)
-    else:
-        title = fit_words(title, width - cells(key) - 2)
-    gap = max(0, room - cells(title)) if command else 0
+    plain, dim, bright = styles("text", on), styles("dim", on), styles("accent", on, "bold")
+    key = row.entry.key
+    room = width - (cells(key) + 2 if key else 0)
+    command = _command_beside(row, width, room)
+    title = fit_words(one_line(row.entry.title), room - (cells(command) + 2 if command else 0))
+    left, column = room - cells(title) - cells(command), width - _KEY - _COMMAND
+    if column < _USUAL_TITLE:
+        column = min(room, width - _SHORT_KEY) - cells(command)
+    # A title that reaches into the column of the commands moves its own to the right.
+    gap = min(left, max(2, column - cells(title))) if command else 0
     title_marks, marks = ((), row.marks) if row.in_command else (row.marks, ())
     return Line(
         [
@@ -212,6 +218,17 @@ def draw_row(row: Row, width: int, styles: ThemeStyles, on: str) -> Line:
             Segment(" " * (width - cells(title) - gap - cells(command) - cells(key)) + key, plain),
         ]
     )
+
+
+def _command_beside(row: EntryRow, width: int, room: int) -> str:
+    """The command beside the title in `room` cells; empty where that would have too few, unless the filter
+    matches the command."""
+    entry = row.entry
+    if row.in_command:
+        return fit(entry.command, max(_COMMAND - 2, width // 2))
+    least = min(_SHORTEST_TITLE, cells(entry.title))
+    fits = room - cells(entry.command) - 2 >= least
+    return entry.command if fits and not entry.is_option else ""
 
 
 class Palette(ListDialog["Entry | None", Row]):

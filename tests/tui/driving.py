@@ -84,7 +84,7 @@ async def opened(pilot: Pilot[Any]) -> None:
     """Return when the main screen has found out where it is; at once where there is none."""
     if not isinstance(pilot.app.screen_stack[0], MainScreen):
         return
-    await until(pilot, lambda: header_of(pilot).place.count and files_of(pilot).open_directories)
+    await until(pilot, lambda: header_of(pilot).place.count is not None and files_of(pilot).open_directories)
     await pilot.pause()
 
 

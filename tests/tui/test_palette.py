@@ -146,13 +146,29 @@ async def test_titles_are_cut_after_a_word_and_keys_never(project: Path, size: t
             assert title == row.entry.title or row.entry.title[len(whole)] in " ,;:"
 
 
+async def test_a_row_uses_the_width_of_a_narrow_screen(project: Path) -> None:
+    async with app_over(ScriptedAgent(project)).run_test(size=(40, 12)) as pilot:
+        screen = await palette(pilot)
+        lines = [" ".join(line.split()) for line in shown(screen.rows).splitlines()]
+        assert "Start a new conversation /new ^N" in lines
+        assert "Export this conversation /export" in lines
+        assert "Recall and resume a … /resume ^R" in lines
+        entry = next(
+            row.entry
+            for row in screen.rows.rows
+            if isinstance(row, EntryRow) and row.entry.command == "/timeline"
+        )
+        line = draw_row(EntryRow(entry), 30, screen.rows.theme_styles, "surface").text
+        assert line == "Browse the conversation …   ^T"
+
+
 async def test_a_command_that_the_filter_found_is_shown_on_a_narrow_screen(project: Path) -> None:
     async with app_over(ScriptedAgent(project)).run_test(size=(60, 16)) as pilot:
         screen = await palette(pilot)
         await pilot.press(*"timel")
         await until(pilot, lambda: len(titles(screen)) == 1)
         (line,) = (each for each in shown(screen.rows).splitlines() if "/timeline" in each)
-        assert "Browse the conversation …" in line
+        assert "Browse the conversation event by event " in line
 
 
 @pytest.mark.parametrize(

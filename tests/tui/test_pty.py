@@ -191,7 +191,7 @@ def _wait_for_draft(data: Path, wanted: str) -> None:
 
 def test_ctrl_l_draws_every_cell_again(project: Path, tmp_path: Path) -> None:
     with Terminal(cwd=project, data=tmp_path / "data") as terminal:
-        of_each_part = ("cogency", "greet.py", "half a message", "1 conversation", "F1 help")
+        of_each_part = ("cogency", "greet.py", "half a message", project.name, "F1 help")
         terminal.send("half a message")
         terminal.wait_for(lambda text: all(part in text for part in of_each_part))
         terminal.clear()

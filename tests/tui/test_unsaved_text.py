@@ -134,3 +134,15 @@ def test_one_question_names_all_that_would_be_lost() -> None:
     )
     assert describe_quit([OpenConversation("a", "first", "done")], 0) == ""
     assert describe_closing(there) == "The new title is not saved. Discard it and close the conversation?"
+
+
+def test_the_questions_name_what_a_conversation_does() -> None:
+    waiting = OpenConversation("a", "five", "waiting")
+    working = OpenConversation("b", "six", "working")
+    assert describe_quit([waiting], 0) == "“five” is waiting for you. Interrupt it and quit?"
+    assert describe_quit([working], 0) == "“six” is still running. Interrupt it and quit?"
+    assert describe_quit([waiting, working], 0) == (
+        "2 conversations are in progress:\n\n  “five”, waiting for you\n  “six”\n\nInterrupt them and quit?"
+    )
+    assert describe_closing(waiting) == "“five” is waiting for you. Interrupt and close it?"
+    assert describe_closing(working) == "“six” is still running. Interrupt and close it?"

@@ -150,19 +150,26 @@ class ConversationCommands(FeatureCommands):
             self._screen.set_focus(conversation)
 
     def retry(self, _argument: str = "") -> None:
-        """Retry the last turn if it is unfinished; else notify the user that there is none."""
-        if self.idle() and not self.retry_turn():
-            self.warn("Nothing to retry: the last turn did not fail.")
+        """Continue the last turn if it failed or was interrupted; else notify the user that it was not."""
+        if not self.idle():
+            return
+        if self._bridge.retryable and self._display.transcript.resumable:
+            self._resume_turn()
+        else:
+            self.warn("Nothing to retry: the last turn neither failed nor was interrupted.")
 
-    def retry_turn(self) -> bool:
-        """Continue the last turn from what is stored if it is unfinished; return whether it did."""
-        transcript = self._display.transcript
-        unfinished = self._bridge.retryable and transcript.unfinished is not None and not self._bridge.working
-        if unfinished:
-            self._display.touch(transcript.resume_turn())
-            self._display.follow()
-            self._bridge.retry()
-        return unfinished
+    def retry_turn(self) -> None:
+        """Continue the last turn if it is unfinished. One that the user interrupted is not: an accidental
+        Enter must not start it again."""
+        is_offered = self._bridge.retryable and self._display.transcript.unfinished is not None
+        if is_offered and not self._bridge.working:
+            self._resume_turn()
+
+    def _resume_turn(self) -> None:
+        """Continue the last turn from what is stored."""
+        self._display.touch(self._display.transcript.resume_turn())
+        self._display.follow()
+        self._bridge.retry()
 
     def confirm_fork(self, unit: int, letter: str) -> None:
         """Fork after `unit` once the user confirms it. A text that `letter` has begun goes to the prompt."""

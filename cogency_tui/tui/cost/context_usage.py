@@ -88,10 +88,9 @@ class ContextFacts:
     def __init__(self, agent: "Agent") -> None:
         self._agent = agent
 
-    async def count(self, conversation_id: str | None) -> int:
-        """The number of conversations in this project, with one that is not begun yet."""
-        store = await self._agent.store()
-        return await store.count(str(self._agent.project)) + (conversation_id is None)
+    async def count(self) -> int:
+        """The number of conversations in this project; one that is not begun yet is none."""
+        return await (await self._agent.store()).count(str(self._agent.project))
 
     async def origin(self, conversation_id: str | None) -> str | None:
         """The title of the conversation that this one was forked from; None if it is no fork."""

@@ -21,7 +21,8 @@ _REMARK = 20
 class ScreenHeading(ButtonBar):
     """`name` is that of the screen, empty for the main one; the title is that of the conversation.
 
-    The first facts at the right end give way where the line is short. Subclasses may provide others.
+    Where the line is short, facts at the right end give way first, then the remark beside the title, the last
+    fact, and the title. Subclasses may provide other facts and remarks.
     """
 
     def __init__(self, name: str = "", title: str = "", *, id: str | None = None) -> None:
@@ -43,10 +44,12 @@ class ScreenHeading(ButtonBar):
             self.refresh()
 
     def facts(self, room: int) -> Sequence[Part]:
-        """The facts in at most `room` cells, the most dispensable first."""
-        del room
+        """The facts that fit into `room` cells; the first give way."""
         dim = self.theme_styles("dim", "background")
-        return [Part([Segment(fact, dim)], fact) for fact in self._facts if fact]
+        shown = [Part([Segment(fact, dim)], fact) for fact in self._facts if fact]
+        while shown and sum(part.width for part in shown) > room:
+            del shown[0]
+        return shown
 
     def remarks(self) -> Sequence[str]:
         """The forms of a remark beside the title, the longest first; a long title gives way to the last."""
@@ -57,17 +60,32 @@ class ScreenHeading(ButtonBar):
         """The color of the remark."""
         return "branch"
 
+    @property
+    def insists(self) -> bool:
+        """True if no fact takes the place of the remark."""
+        return False
+
     def segments(self, width: int) -> list[Segment]:
         left = self._crumbs()
         # A cell stays free at the right, as at the left.
         room = width - 1 - sum(part.width for part in left)
-        reserved = min(cells(self._title), _TITLE[1]) + _GAP if self._title else 0
-        facts = [*self.facts(room - reserved - _GAP)]
-        while facts and sum(part.width for part in facts) + reserved > room:
-            facts.pop(0)
-        room -= sum(part.width for part in facts)
-        left += self._titled(room)
+        facts = self._facts_beside_title(room)
+        left += self._titled(room - sum(part.width for part in facts))
         return self.lay([*left, *self._at_end(facts, width - sum(part.width for part in left))], width)
+
+    def _facts_beside_title(self, room: int) -> Sequence[Part]:
+        """The facts in `room` cells beside the title and the remark; where there is room for none, one in the
+        place of the remark."""
+        if self._title:
+            room -= min(cells(self._title), _TITLE[1]) + _GAP
+        beside = room - self._least_remark
+        facts = self.facts(beside)
+        return facts if facts or (self.insists and beside >= 0) else self.facts(room)[:1]
+
+    @property
+    def _least_remark(self) -> int:
+        remarks = self.remarks() if self._title else ()
+        return cells(remarks[-1]) + _GAP if remarks else 0
 
     def _crumbs(self) -> list[Part]:
         styles = self.theme_styles
@@ -80,16 +98,17 @@ class ScreenHeading(ButtonBar):
 
     def _titled(self, room: int) -> list[Part]:
         """The title and the remark beside it, as far as they fit."""
-        if not self._title or room - _GAP < _TITLE[0]:
+        space, least = room - _GAP, min(cells(self._title), _TITLE[0])
+        if not self._title or space < least:
             return []
         styles, lead = self.theme_styles, "   " if self._name else " › "
         role = "dim" if self._name else "text"
         remarks = self.remarks()
-        least = cells(remarks[-1]) + 2 * _GAP if remarks else 0
-        space = room - _GAP - (least if room - _GAP - least >= _TITLE[0] else 0)
+        if space - self._least_remark >= min(cells(self._title), _TITLE[1]):
+            space -= self._least_remark
         title = Segment(fit(self._title, space), styles(role, "background", "" if self._name else "bold"))
         parts = [Part([title], self._title, lead=lead)]
-        if remark := _fitting(remarks, room - parts[0].width - 2 * _GAP):
+        if remark := _fitting(remarks, room - parts[0].width - _GAP):
             parts.append(Part([Segment(remark, styles(self.remark_role, "background"))], remarks[0]))
         return parts
 

@@ -90,7 +90,7 @@ class Features:
         self.questions = Questions(
             screen,
             display,
-            screen.report_state,
+            screen.refresh_state,
             screen.take_typed,
             screen.action_step_back,
             lambda: screen.top,

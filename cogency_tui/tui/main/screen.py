@@ -299,6 +299,9 @@ class MainScreen(PartialScreen[None]):
         self._display.take(event.events)
         self._features.trust.report_problems()
         self._features.subagents.follow(event.events)
+        if any(each["type"] == "user" for each in event.events):
+            # The first message begins the conversation.
+            self._features.updates.recount()
         if any(each["type"] == "result" for each in event.events):
             self._features.background.refresh()
             self._features.review.refresh()
@@ -334,12 +337,17 @@ class MainScreen(PartialScreen[None]):
         self.set_class(self.has_failed and not working, "-failed")
         app: Any = app_of(self)
         self.call_after_refresh(app.place_notification)
-        self.report_state("working" if working else "idle")
+        self.refresh_state()
 
-    def report_state(self, state: State) -> None:
-        before, self.state = self.state, state
-        self._features.review.report_state(state)
+    def refresh_state(self) -> None:
+        """Report whether the agent works, waits for the user, or is idle."""
+        before, self.state = self.state, self._present_state
+        self._features.review.report_state(self.state)
         self.post_message(self.StateChanged(self, before))
+
+    @property
+    def _present_state(self) -> State:
+        return "waiting" if self._features.questions.count else "working" if self.bridge.working else "idle"
 
     def on_bridge_progressed(self, event: Bridge.Progressed) -> None:
         self._features.subagents.progress(event.conversation_id)

@@ -18,7 +18,6 @@ from cogency_tui.tui.bridge import Bridge
 from cogency_tui.tui.display_protocol import Display
 from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.prompt.prompt import Prompt
-from cogency_tui.tui.terminal.title_and_notifications import State
 
 if TYPE_CHECKING:
     from cogency_tui.agent.permissions.gate import Answer, Question, Scope
@@ -37,15 +36,15 @@ _ABOVE = "#prompt-box, #footer"
 class Questions:
     """Asks on `screen`, the main one, and on those over it, of which `top` returns the topmost.
 
-    `changed` gets the state as the agent starts and stops waiting for the user; `typed` receives input that
-    is not meant for a question; `stop` stops the turn.
+    `changed` is called as the agent starts and stops waiting for the user; `typed` receives input that is not
+    meant for a question; `stop` stops the turn.
     """
 
     def __init__(
         self,
         screen: Screen[Any],
         display: Display,
-        changed: Callable[[State], None],
+        changed: Callable[[], None],
         typed: Callable[[events.Key | events.Paste], None],
         stop: Callable[[], None],
         top: Callable[[], Screen[Any]],
@@ -73,7 +72,7 @@ class Questions:
             found[1].ask(time())
             self._display.touch({found[0]})
             self._display.hold(found[0])
-        self._changed("waiting")
+        self._changed()
         self.place()
 
     @property
@@ -230,7 +229,7 @@ class Questions:
         if not self._asked and (calls := self._display.transcript.calls):
             # The newest call: the pane follows new ones again.
             self._display.select_call(calls[-1])
-        self._changed("waiting" if self._asked else "working")
+        self._changed()
 
     def _show_call(self, question: "Question") -> None:
         """Select the call of a question in the tool calls pane."""

@@ -75,12 +75,22 @@ def draw_entry(
 def draw_hit(hit: Hit, depth: int, width: int, styles: ThemeStyles, on: str, *, selected: bool) -> Line:
     """Draw a match: its kind of text, and the text around it."""
     indent = "  " * min(depth, _DEPTH) + ("  › " if selected else "    ")
+    hit = _without_tool(hit)
     kind = fit(one_line(hit.tool) if hit.kind in ("call", "output") and hit.tool else hit.kind, _KIND - 1)
     left = [
         Segment(indent, styles("accent", on)),
         Segment(kind + " " * (_KIND - cells(kind)), styles("dim", on, "italic")),
     ]
     return Line([*left, *marked(hit.text, hit.marks, width - width_of(left), styles, on)])
+
+
+def _without_tool(hit: Hit) -> Hit:
+    """A call without the name of its tool, which the row has in a column of its own."""
+    lead = len(hit.tool) + 1
+    if hit.kind != "call" or not hit.text.startswith(f"{hit.tool} "):
+        return hit
+    marks = tuple((start - lead, end - lead) for start, end in hit.marks if start >= lead)
+    return replace(hit, text=hit.text[lead:], marks=marks)
 
 
 def relative_hit(hit: Hit, project: str) -> Hit:

@@ -118,8 +118,12 @@ class Surroundings:
     def refresh(self) -> None:
         """Refresh the branch, the changes, and the number of conversations."""
         self.refresh_branch()
-        self._screen.run_worker(self._survey, group="refresh", exclusive=True)
+        self.recount()
         self.mark()
+
+    def recount(self) -> None:
+        """Refresh the number of conversations."""
+        self._screen.run_worker(self._survey, group="refresh", exclusive=True)
 
     def refresh_branch(self) -> None:
         """Refresh the branch, and whether it has changes."""
@@ -140,10 +144,10 @@ class Surroundings:
     async def _survey(self) -> None:
         header = self._screen.query_one(Header)
         try:
-            count = await self._inquiry.count(self._bridge.conversation_id)
+            count = await self._inquiry.count()
             origin = await self._inquiry.origin(self._bridge.conversation_id)
         except CogencyError:
-            count, origin = 0, None
+            count, origin = None, None
         header.move(replace(header.place, count=count, origin=origin))
         if self._bridge.conversation_id is None:
             with suppress(CogencyError):

@@ -10,23 +10,23 @@ from rich.segment import Segment
 from cogency_tui.safe_text import one_line
 from cogency_tui.tui.kit.bar import Part
 from cogency_tui.tui.kit.heading import ScreenHeading
-from cogency_tui.tui.kit.lines import cells, fit, fit_path
+from cogency_tui.tui.kit.lines import cells, fit, fit_path, width_of
 from cogency_tui.tui.kit.number_format import plural
 from cogency_tui.workspace.git.branch import branch_of, head_of
 from cogency_tui.workspace.protected_names import short_path
 
 
 class HeaderContents(msgspec.Struct, frozen=True):
-    """The contents of the header. The project has `count` conversations, 0 if unknown; of the `opened` ones
-    of this program, this is the one with this `number`, as the switcher lists them. `origin` is the title of
-    the conversation that this one was forked from; None if it is no fork. One that `is_elsewhere` is open in
-    another program, too, and nothing can be sent here."""
+    """The contents of the header. The project has `count` conversations, None if unknown; of the `opened`
+    ones of this program, this is the one with this `number`, as the switcher lists them. `origin` is the
+    title of the conversation that this one was forked from; None if it is no fork. One that `is_elsewhere` is
+    open in another program, too, and nothing can be sent here."""
 
     path: str = ""
     branch: str = ""
     dirty: bool = False
     title: str = ""
-    count: int = 0
+    count: int | None = None
     number: int = 1
     opened: int = 1
     origin: str | None = None
@@ -34,6 +34,9 @@ class HeaderContents(msgspec.Struct, frozen=True):
 
 
 _ELSEWHERE = "open in another program"
+
+_SHORTEST_PATH, _LONGEST_PATH = 20, 40
+"""The most cells of the project's directory alone, and those of its path."""
 
 
 def read_branch(project: Path) -> str:
@@ -75,25 +78,40 @@ class Header(ScreenHeading):
             (fork,) if origin == self.place.title else (f"{fork} of {one_line(origin) or 'Untitled'}", fork)
         )
 
+    @property
+    def insists(self) -> bool:
+        return self.place.is_elsewhere
+
     def facts(self, room: int) -> list[Part]:
-        place = self.place
-        facts = [self._numbered()] if place.opened > 1 else [self._counted()] if place.count else []
-        if place.branch:
-            facts.append(self._branch())
-        if place.is_elsewhere:
-            room -= cells(_ELSEWHERE) + 4
-        path = self._path(max(8, room // 3))
-        # In the order of reading: where, which branch, which conversation.
-        shown = [path, *reversed(facts)]
-        while shown and sum(part.width for part in shown) > room:
-            shown.pop()
-        return shown
+        """Where, which branch, which conversation. The last gives way first, then the directories of the
+        path, then the branch."""
+        branch = [self._branch()] if self.place.branch else []
+        path = self._path(max(_SHORTEST_PATH, min(_LONGEST_PATH, room // 2)))
+        shown = [path, *branch, *self._count()]
+        if sum(part.width for part in shown) <= room:
+            return shown
+        for others in (branch, []):
+            left = room - sum(part.width for part in others) - cells(path.lead)
+            if left >= self._least_path:
+                return [self._path(min(left, width_of(path.segments))), *others]
+        return []
+
+    @property
+    def _least_path(self) -> int:
+        """The cells of the project's directory without those that it is in."""
+        directories, _slash, name = one_line(self.place.path).rpartition("/")
+        return min(_SHORTEST_PATH, cells(name) + (2 if directories else 0))
 
     def _path(self, width: int) -> Part:
         path = one_line(self.place.path)
         return Part(
             [Segment(fit_path(path, width), self.theme_styles("dim", "background"))], f"Project: {path}"
         )
+
+    def _count(self) -> list[Part]:
+        if self.place.opened > 1:
+            return [self._numbered()]
+        return [self._counted(self.place.count)] if self.place.count else []
 
     def _branch(self) -> Part:
         place, styles = self.place, self.theme_styles
@@ -102,9 +120,9 @@ class Header(ScreenHeading):
         segments += [Segment("*", styles("edit", "background"))] if place.dirty else []
         return Part(segments, f"Branch {branch}{', with uncommitted changes' if place.dirty else ''}")
 
-    def _counted(self) -> Part:
+    def _counted(self, count: int) -> Part:
         return Part(
-            [Segment(plural(self.place.count, "conversation"), self.theme_styles("dim", "background"))],
+            [Segment(plural(count, "conversation"), self.theme_styles("dim", "background"))],
             "Conversations of this project. Click or press Ctrl+R to open another",
             "command('recall')",
         )

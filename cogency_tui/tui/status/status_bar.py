@@ -5,6 +5,7 @@ Segments have a fixed order; where the line is short they are dropped from the r
 button with an explanatory tooltip; a click beside them shows all figures.
 """
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
@@ -14,7 +15,7 @@ from rich.segment import Segment
 from cogency_tui.config.schema import Mode, Permissions
 from cogency_tui.safe_text import one_line
 from cogency_tui.tui.kit.bar import Part
-from cogency_tui.tui.kit.footer import KeyBar, fit_keys, reserved_width
+from cogency_tui.tui.kit.footer import KeyBar, KeyPart, fit_keys, reserved_width
 from cogency_tui.tui.kit.number_format import dollars, percent, tokens
 from cogency_tui.tui.kit.permission_badge import permission_badge
 from cogency_tui.tui.theme_styles import ThemeStyles
@@ -28,6 +29,8 @@ _PENDING = 6
 """The last characters of an incomplete command of Vim's keys that are shown."""
 
 _FIGURES = "command('show_status')"
+
+_SWITCH = "app.switch_conversation"
 
 
 class Status(msgspec.Struct, frozen=True):
@@ -151,9 +154,14 @@ class StatusBar(KeyBar):
             self.status = status
             self.refresh()
 
+    def keys(self) -> list[KeyPart]:
+        """The keys at the right end, first the one to go to a conversation that waits for the user."""
+        keys = super().keys() if self.shares else []
+        return sorted(keys, key=_is_other) if self.background.waiting else keys
+
     def segments(self, width: int) -> list[Segment]:
-        keys = self.keys() if self.shares else []
-        left = self._within(width - reserved_width(keys, width))
+        keys = self.keys()
+        left = self._within(width - self._reserved_for(keys, width))
         taken = sum(part.width for part in left)
         right = fit_keys(keys, width - taken)
         if not right:
@@ -161,6 +169,16 @@ class StatusBar(KeyBar):
         space = width - taken - sum(part.width for part in right)
         first = right[0].led_by(" " * max(0, space) + right[0].lead)
         return self.lay([*left, first, *right[1:]], width)
+
+    def _reserved_for(self, keys: Sequence[KeyPart], width: int) -> int:
+        """The cells of the keys that no figure takes: of the last ones, or of the last one and that to go to
+        a conversation that waits."""
+        reserved = reserved_width(keys, width)
+        if not self.background.waiting or not keys or _is_other(keys[0]):
+            return reserved
+        wanted = keys[0].width + keys[-1].width
+        room = width - sum(part.width for part in self._parts()[:2])
+        return wanted if wanted <= room else reserved
 
     def _within(self, width: int) -> list[Part]:
         """The parts that fit into `width` cells."""
@@ -227,17 +245,23 @@ _BACKGROUND = (("waiting", "edit"), ("running", "running"), ("failed", "bad"), (
 def _background(background: Background, styles: ThemeStyles) -> list[Part]:
     """The other conversations that have news or work; one that waits for the user stands out like a badge."""
     segments: list[Segment] = []
+    is_badge = False
     for count, (word, role) in zip(background, _BACKGROUND, strict=True):
         if not count:
             continue
         if segments:
-            segments.append(Segment(" · ", styles("dim", "background")))
-        if word == "waiting":
+            segments.append(Segment(" " if is_badge else " · ", styles("dim", "background")))
+        if is_badge := word == "waiting":
             segments.append(Segment(f" {count} {word} ", styles(role, "background", "bold reverse")))
         else:
             segments.append(Segment(f"{count} {word}", styles(role, "background")))
     tooltip = "Other open conversations. Click or press F9 to go to one"
-    return [Part(segments, tooltip, "app.switch_conversation")] if segments else []
+    return [Part(segments, tooltip, _SWITCH)] if segments else []
+
+
+def _is_other(key: KeyPart) -> bool:
+    """Return whether a key is not the one to go to another conversation."""
+    return key.action != _SWITCH
 
 
 def _vim_status(vim: "VimStatus | None", styles: ThemeStyles) -> list[Part]:

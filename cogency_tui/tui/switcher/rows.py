@@ -149,7 +149,7 @@ def describe_news(row: OpenConversation) -> str:
 
 def describe_closing(row: OpenConversation) -> str:
     """The question whether to close a conversation; empty if nothing would be lost or interrupted."""
-    question = f"“{row.name}” is running. Interrupt and close it?" if row.is_running else ""
+    question = f"{_describe_work(row)} Interrupt and close it?" if row.is_running else ""
     return _describe_loss(row.unsaved, question, "close the conversation")
 
 
@@ -176,8 +176,11 @@ def _describe_interruption(rows: Sequence[OpenConversation], questions: int) -> 
         if not questions:
             return "The agent is working. Interrupt it and quit?"
         return f"{'A question is' if questions == 1 else f'{questions} questions are'} open. Quit anyway?"
-    named = [f"“{row.name}”{', waiting for you' * (row.condition == 'waiting')}" for row in rows]
     if len(rows) == 1:
-        return f"{named[0]} is still running. Interrupt it and quit?"
-    listed = "\n".join(f"  {each}" for each in named)
-    return f"{len(rows)} conversations are running:\n\n{listed}\n\nInterrupt them and quit?"
+        return f"{_describe_work(rows[0])} Interrupt it and quit?"
+    listed = "\n".join(f"  “{row.name}”{', waiting for you' * (row.condition == 'waiting')}" for row in rows)
+    return f"{len(rows)} conversations are in progress:\n\n{listed}\n\nInterrupt them and quit?"
+
+
+def _describe_work(row: OpenConversation) -> str:
+    return f"“{row.name}” is {'waiting for you' if row.condition == 'waiting' else 'still running'}."

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from cogency_tui.protocol.events import Event
+from cogency_tui.store.search.snippets import closest
 from cogency_tui.tui.transcript.cursor import BlockCursor, BlockPlace
 from cogency_tui.tui.transcript.document import Document, LinePosition
 from cogency_tui.tui.transcript.text_finder import finds_on
@@ -11,6 +12,9 @@ from cogency_tui.tui.transcript.view import TranscriptView
 
 _DEEP = 2000
 """Lines of a block that are searched."""
+
+_NEAR = 2
+"""Lines within which terms are close to each other."""
 
 
 class NumberedTranscript:
@@ -34,14 +38,14 @@ class NumberedTranscript:
 
 
 def show_event(view: TranscriptView, unit: int, terms: Sequence[str]) -> LinePosition:
-    """Scroll `view` to the first of the folded `terms` in unit `unit`, or else to its beginning. The unit
-    is opened if a term is visible only then."""
+    """Scroll `view` to the place in unit `unit` where the folded `terms` stand together, or the most of them
+    close to each other; without any to its beginning. The unit is opened if a term is visible only then."""
     document = view.document
-    place = _first_find(document, unit, terms)
+    place = _best_find(document, unit, terms)
     if place is None and terms and unit not in document.expanded and document.is_expandable(unit):
         document.expanded.add(unit)
         document.touch(unit)
-        place = _first_find(document, unit, terms)
+        place = _best_find(document, unit, terms)
         if place is None:
             document.expanded.discard(unit)
             document.touch(unit)
@@ -61,11 +65,18 @@ def read_event(view: TranscriptView, cursor: BlockCursor, unit: int, terms: Sequ
     show_event(view, unit, terms)
 
 
-def _first_find(document: Document, unit: int, terms: Sequence[str]) -> LinePosition | None:
+def _best_find(document: Document, unit: int, terms: Sequence[str]) -> LinePosition | None:
+    """The place of the phrase of all terms; else the block with the most of them, and there the line where
+    the most stand close to each other."""
+    best, most = None, 0
     for block in range(document.blocks(unit) if terms else 0):
         height = min(document.block_height(unit, block), _DEEP)
         lines = [document.line(LinePosition(unit, block, line)) for line in range(height)]
-        found = [finds[0][0].line for term in terms if (finds := finds_on(lines, term))]
-        if found:
-            return LinePosition(unit, block, min(found))
-    return None
+        if phrase := finds_on(lines, " ".join(terms)):
+            return LinePosition(unit, block, phrase[0][0].line)
+        finds = [
+            (find[0].line, number) for number, term in enumerate(terms) for find in finds_on(lines, term)
+        ]
+        if (count := len({number for _line, number in finds})) > most:
+            best, most = LinePosition(unit, block, closest(finds, _NEAR)), count
+    return best

@@ -306,13 +306,24 @@ class Transcript:
         end = self._ends[-1]
         return end if self._end_of_turn(end).unanswered else self.failure
 
+    @property
+    def resumable(self) -> bool:
+        """True if the last turn may be continued: it is unfinished, or the user interrupted it."""
+        if self.unfinished is not None:
+            return True
+        last = self._last()
+        is_command = last is not None and is_own(self.units[last])
+        ended = self._turn is None and bool(self._ends) and not is_command
+        return ended and self._end_of_turn(self._ends[-1]).interrupted
+
     def _end_of_turn(self, index: int) -> TurnEnd:
         end = self.units[index]
         assert isinstance(end, TurnEnd)
         return end
 
     def resume_turn(self) -> set[int]:
-        """Continue the unfinished last turn: its end moves below what follows. Return changed units."""
+        """Continue the last turn, which is resumable: its end moves below what follows. Return changed
+        units."""
         if not self._ends or self._turn is not None:
             return set()
         index = self._ends.pop()
@@ -324,9 +335,10 @@ class Transcript:
         return {index}
 
     def report_unfinished(self, *, is_new_fork: bool = False, is_elsewhere: bool = False) -> bool:
-        """Offer to retry the last turn if it is unfinished; return whether it is. One that ended without an
-        answer or an error was interrupted, or the program was killed: it is marked unless the store shows
-        where it was interrupted. A new fork may end within a turn; another program may work on the turn.
+        """Offer to retry the last turn if it is unfinished; return whether it may be continued. One that
+        ended without an answer or an error was interrupted, or the program was killed: it is marked unless
+        the store shows where it was interrupted. A new fork may end within a turn; another program may work
+        on the turn.
         """
         if not is_elsewhere:
             is_unmarked = self._awaits_answer(also_after_calls=not is_new_fork)
@@ -338,7 +350,7 @@ class Transcript:
                 end.interrupted = end.unanswered = True
                 end.orphaned = self._is_orphaned()
         self.offer_retry(True)
-        return self.unfinished is not None
+        return self.resumable
 
     def _last(self) -> int | None:
         """The last unit that is no notice and no figures."""

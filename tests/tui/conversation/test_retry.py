@@ -17,6 +17,7 @@ from cogency_tui.store.open_locks import Presence
 from tests.peers.scripted import ScriptedProvider
 from tests.tui.driving import (
     app_over,
+    at_work,
     conversation_of,
     finished,
     live_line_of,
@@ -27,6 +28,7 @@ from tests.tui.driving import (
     told,
     until,
 )
+from tests.tui.review.stage import agent_of, shell
 from tests.tui.scripted import ScriptedAgent, call, error, notice, paused, respond, user
 
 REFUSED = error("Nothing is listening on 127.0.0.1:1.", "Start the server.")
@@ -156,6 +158,37 @@ async def test_a_turn_interrupted_while_it_waits_for_a_retry_can_be_retried(
         stored = await (await agent.store()).events(main_of(pilot).bridge.conversation_id or "")
         assert [event["type"] for event in stored if event["type"] != "error"] == ["user", "respond"]
     await agent.close()
+
+
+@pytest.mark.parametrize("reopened", [False, True], ids=["live", "reopened"])
+@pytest.mark.parametrize("first", ["half <<hang>>", shell("sleep 60")], ids=["answer", "call"])
+async def test_a_turn_that_the_user_interrupted_is_continued_by_a_command_but_not_by_enter(
+    project: Path, first: str, reopened: bool
+) -> None:
+    provider = ScriptedProvider(first, "The rest.", size=10_000)
+    async with at_work(agent_of(project, provider)) as pilot:
+        await send(pilot, "fix it")
+        sign = "half" if "half" in first else "sleep 60"
+        await until(pilot, lambda: sign in shown(conversation_of(pilot)))
+        await pilot.press("escape")
+        await finished(pilot)
+        await until(pilot, lambda: "■ Interrupted" in shown(conversation_of(pilot)))
+        if reopened:
+            await reopen(pilot, main_of(pilot).bridge.conversation_id or "")
+            await until(pilot, lambda: sign in shown(conversation_of(pilot)))
+        assert "retry" not in shown(conversation_of(pilot))
+        await pilot.press("enter")
+        assert not main_of(pilot).bridge.working
+        await send(pilot, "/retry")
+        await until(pilot, lambda: "The rest." in shown(conversation_of(pilot)))
+        await finished(pilot)
+        assert shown(conversation_of(pilot)).count("fix it") == 1
+        assert "■ Interrupted" not in shown(conversation_of(pilot)), "the turn has its answer"
+        await send(pilot, "/retry")
+        await until(pilot, lambda: "Nothing to retry" in told(pilot))
+    [reported] = provider.sent[1]
+    assert reported["role"] == "user"
+    assert ("cut short" if "half" in first else "interrupted") in reported["content"]
 
 
 async def reopen(pilot: Pilot[Any], id: str) -> None:

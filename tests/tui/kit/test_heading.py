@@ -9,8 +9,9 @@ from textual.pilot import Pilot
 from cogency_tui.agent.agent import Agent
 from cogency_tui.tui.kit.heading import ScreenHeading
 from cogency_tui.tui.main.screen import MainScreen
+from cogency_tui.tui.status.header import HeaderContents
 from tests.peers.scripted import ScriptedProvider
-from tests.tui.driving import at_work, finished, header_of, send, shown, until
+from tests.tui.driving import at_work, finished, header_of, opened, send, shown, until
 
 
 def heading(pilot: Pilot[Any]) -> str:
@@ -63,3 +64,61 @@ async def test_a_fork_is_marked_beside_a_long_title(agent: Agent, size: tuple[in
         await send(pilot, "/fork")
         await until(pilot, lambda: "⑂ fork" in shown(header_of(pilot)))
         assert "Explain" in shown(header_of(pilot))
+
+
+_FORK = HeaderContents(
+    path="/tmp/fm/T1/project", branch="master", dirty=True, title="hello again", count=15, origin="hello"
+)
+
+
+@pytest.mark.parametrize(
+    ("width", "line"),
+    [
+        (100, "› hello again   ⑂ fork of hello            /tmp/fm/T1/project   master*   15 conversations"),
+        (81, "› hello again   ⑂ fork of hello            /tmp/fm/T1/project   master*"),
+        (72, "› hello again   ⑂ fork of hello   /tmp/fm/T1/project   master*"),
+        (60, "› hello again   ⑂ fork   /t/f/T1/project   master*"),
+        (50, "› hello again   ⑂ fork   /t/f/T1/project"),
+        (40, "› hello again   /t/f/T/project"),
+        (30, "› hello again"),
+    ],
+)
+async def test_the_count_gives_way_first_and_the_title_last(agent: Agent, width: int, line: str) -> None:
+    async with at_work(agent, (width, 16)) as pilot:
+        await opened(pilot)
+        header_of(pilot).move(_FORK)
+        assert heading(pilot) == f" cogency {line}"
+
+
+@pytest.mark.parametrize("dirty", [False, True])
+async def test_a_short_title_stays_beside_a_long_count(agent: Agent, dirty: bool) -> None:
+    async with at_work(agent, (60, 16)) as pilot:
+        await opened(pilot)
+        header_of(pilot).move(
+            HeaderContents(path="/tmp/fm/T1/project", branch="master", dirty=dirty, title="five", count=26)
+        )
+        assert heading(pilot).startswith(" cogency › five ")
+        assert "conversations" not in heading(pilot)
+
+
+async def test_it_counts_the_conversations_that_are_stored(agent: Agent) -> None:
+    async with at_work(agent) as pilot:
+        await opened(pilot)
+        assert "conversation" not in heading(pilot)
+        await send(pilot, "one")
+        await finished(pilot)
+        await until(pilot, lambda: heading(pilot).endswith("1 conversation"))
+        await pilot.press("ctrl+n")
+        await until(pilot, lambda: "one" not in heading(pilot))
+        await opened(pilot)
+        assert heading(pilot).endswith("1 conversation")
+        await pilot.press("ctrl+r")
+        await until(pilot, lambda: "1 conversation" in heading(pilot) and "Recall" in heading(pilot))
+
+
+async def test_a_conversation_counts_as_soon_as_it_is_stored(project: Path) -> None:
+    provider = ScriptedProvider("one <<hang>>", size=10_000)
+    async with at_work(Agent(provider, project=project, data=project.parent / "data")) as pilot:
+        await opened(pilot)
+        await send(pilot, "one")
+        await until(pilot, lambda: heading(pilot).endswith("1 conversation"))

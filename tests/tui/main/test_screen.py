@@ -312,7 +312,7 @@ async def test_the_header_says_where_one_is_and_what_goes_on_is_said_after_half_
     past(agent, "one", "two")
     async with app_over(agent).run_test(size=(160, 30)) as pilot:
         await until(pilot, lambda: "README.md" in shown(files_of(pilot)))
-        await until(pilot, lambda: "3 conversations" in shown(header_of(pilot)))
+        await until(pilot, lambda: "2 conversations" in shown(header_of(pilot)))
         assert "feature/x" in shown(header_of(pilot))
         await send(pilot, "Fix the test\nand more")
         assert "Waiting" not in shown(live_line_of(pilot))

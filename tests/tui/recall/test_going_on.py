@@ -83,6 +83,18 @@ async def test_enter_opens_the_conversation_at_the_hit_or_its_end(project: Path)
         assert "It passes: 3 runs, no failure." in await gone_on(pilot)
 
 
+@pytest.mark.parametrize("size", [(120, 40), (60, 16)])
+async def test_words_lead_to_where_they_are_together(project: Path, size: tuple[int, int]) -> None:
+    agent = agent_in(project)
+    report = "\n\n".join(f"Paragraph {number}: it has **{number + 3}** lines.\n" * 4 for number in range(12))
+    await begin(await agent.store(), project, small("Report", f"# Overview\n\n{report}"))
+    async with recalled(agent, size, query="paragraph 3") as pilot:
+        assert "answer   …Paragraph 3: it has" in listed(pilot)
+        await pilot.press("enter")
+        await gone_on(pilot)
+        await until(pilot, lambda: "▎ Paragraph 3:" in shown(conversation_of(pilot)))
+
+
 def unit_of(pilot: Pilot[Any]) -> int:
     """Where the cursor of the conversation is."""
     cursor = conversation_of(pilot).cursor.place

@@ -2,9 +2,11 @@
 
 from dataclasses import replace
 
+import pytest
+
 from cogency_tui.agent.recall.results import Hit
 from cogency_tui.tui.kit.lines import width_of
-from cogency_tui.tui.recall.row_lines import columns_of, draw_entry, relative_hit
+from cogency_tui.tui.recall.row_lines import columns_of, draw_entry, draw_hit, relative_hit
 from cogency_tui.tui.recall.rows import Item, RecallEntry
 from cogency_tui.tui.theme_styles import theme_styles_of
 from tests.tui.recall.test_rows import NOON, conversation
@@ -68,3 +70,12 @@ def test_a_hit_whose_first_path_is_cut_loses_the_rest_of_its_project() -> None:
 
 def test_a_hit_in_the_name_of_its_project_stays_in_view() -> None:
     assert shown_hit("read /work/shop/src/app.py", "shop") == ("read /work/shop/src/app.py", ["shop"])
+
+
+@pytest.mark.parametrize("word", ["python3", "shell"])
+def test_a_row_of_a_call_has_its_tool_once(word: str) -> None:
+    text = "shell python3 -c 1"
+    place = text.index(word)
+    hit = Hit(1, "a", "call", "shell", NOON, text, ((place, place + len(word)),))
+    line = draw_hit(hit, 0, 40, theme_styles_of("night"), "surface", selected=False)
+    assert line.text.split() == ["shell", "python3", "-c", "1"]

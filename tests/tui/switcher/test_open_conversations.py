@@ -210,6 +210,32 @@ async def test_a_question_in_the_background_is_reported_and_waits_docked(project
         assert first.bridge.working
 
 
+async def test_a_conversation_with_a_message_queued_at_its_question_still_waits(project: Path) -> None:
+    agent = agent_over(project, write("a.py", "1\n"), "done", "two")
+    async with at_work(agent, (80, 24)) as pilot:
+        await send(pilot, "first")
+        await until(pilot, lambda: question_of(pilot))
+        first = main_of(pilot)
+        prompt_of(pilot).focus()
+        await pilot.press(*"queued", "enter")
+        await until(pilot, lambda: len(first.bridge.queue) == 1)
+        await begin_beside(pilot)
+        await until(pilot, lambda: "1 waiting" in shown(status_of(pilot)))
+        await pilot.press("ctrl+q")
+        await until(pilot, lambda: isinstance(pilot.app.screen, Confirmation))
+        assert "“first” is waiting for you." in shown(pilot.app.screen.query_one("#confirmation-body"))
+        await pilot.press("n")
+        await until(pilot, lambda: pilot.app.screen is main_of(pilot))
+        await press_in_switcher(pilot)
+        await until(pilot, lambda: "? waiting for you" in shown(list_of(pilot)))
+        await pilot.press("enter")
+        await until(pilot, lambda: main_of(pilot) is first)
+        await pilot.press("f6")
+        await answer(pilot, "y")
+        await until(pilot, lambda: not first.bridge.working and first.state == "idle")
+        assert (project / "a.py").exists()
+
+
 async def test_a_question_that_comes_up_in_the_background_names_the_conversation(project: Path) -> None:
     provider = ScriptedProvider("one <<hang>>", size=10_000)
     agent = Agent(provider, project=project, data=project.parent / "data", settings=Settings(titles=False))
@@ -331,7 +357,7 @@ async def test_quitting_names_what_runs(project: Path) -> None:
         await pilot.press("ctrl+q")
         await until(pilot, lambda: isinstance(pilot.app.screen, Confirmation))
         text = shown(pilot.app.screen.query_one("#confirmation-body"))
-        assert "2 conversations are running" in text
+        assert "2 conversations are in progress" in text
         assert "“first”" in text
         assert "“second”" in text
         await pilot.press("n")
@@ -430,6 +456,23 @@ async def test_a_conversation_that_ends_unseen_is_marked_until_it_is_seen(projec
         await until(pilot, lambda: main_of(pilot) is first)
         await pilot.press("f9")
         await until(pilot, lambda: [row.condition for row in rows_of(pilot)] == ["idle", "idle"])
+
+
+@pytest.mark.parametrize("size", [(100, 28), (80, 24), (60, 16)])
+async def test_the_key_to_go_to_a_conversation_that_waits_stays_on_a_narrow_line(
+    project: Path, size: tuple[int, int]
+) -> None:
+    agent = agent_over(project, "one <<hang>>", write("a.py", "1\n"))
+    async with at_work(agent, size) as pilot:
+        await hang(pilot, "first")
+        await begin_beside(pilot)
+        await send(pilot, "second")
+        await until(pilot, lambda: question_of(pilot))
+        await begin_beside(pilot)
+        main_of(pilot).agent.provider = ScriptedProvider("one <<hang>>", size=10_000)
+        await hang(pilot, "third")
+        await until(pilot, lambda: " 1 waiting  1 running " in shown(status_of(pilot)))
+        await until(pilot, lambda: "F9 switch" in shown(status_of(pilot)))
 
 
 @pytest.mark.parametrize("size", [(160, 45), (100, 30), (80, 24), (60, 16)])

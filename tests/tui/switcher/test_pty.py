@@ -44,7 +44,7 @@ def _command_of(path: Path) -> bytes:
 
 def keys(terminal: Terminal) -> None:
     terminal.send(CTRL_Q)
-    terminal.wait_for("2 conversations are running")
+    terminal.wait_for("2 conversations are in progress")
     terminal.press_until("y", lambda _text: terminal.process.poll() is not None)
 
 
