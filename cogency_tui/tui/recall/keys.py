@@ -1,4 +1,5 @@
-"""The keys of the recall screen. Letters are keys in the list and the preview, and text in the field."""
+"""The keys of the recall screen. In the field letters are text. In the list and the preview one alone is a
+key; several in a burst are text for the field."""
 
 from textual.binding import Binding, BindingType
 

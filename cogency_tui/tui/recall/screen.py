@@ -30,6 +30,8 @@ from cogency_tui.tui.recall.list_view import RecallList
 from cogency_tui.tui.recall.panes import RecallPanes, chips_of, count_of, wider
 from cogency_tui.tui.recall.rename_export_dialogs import RECALL_STYLES
 from cogency_tui.tui.recall.search_bar import ChipLine, SearchBar, SearchField, filters_in, without
+from cogency_tui.tui.terminal.key_order import Typed
+from cogency_tui.tui.terminal.pane_letters import PaneLetters
 
 if TYPE_CHECKING:
     from cogency_tui.agent.agent import Agent
@@ -74,6 +76,7 @@ class RecallScreen(AnsweringScreen[Destination | None]):
         self._upkeep = Upkeep(
             self, agent, clock, renamed=self._renamed, removed=self._removed, returned=self._returned
         )
+        self._letters = PaneLetters(self, self._type_text, lambda: not self._panes.has_focus_within)
         self._count = self._progress = ""
         self._opening = False
         self._retain: str | None = None
@@ -271,6 +274,19 @@ class RecallScreen(AnsweringScreen[Destination | None]):
         self._ask(self._searching.asked, retain=id)
 
     # The focus and the screen.
+
+    def sift(self, event: Typed) -> Typed | None:
+        return self._letters.sift(event)
+
+    def on_paste(self, event: events.Paste) -> None:
+        if self._panes.has_focus_within:
+            self._type_text(event)
+
+    def _type_text(self, event: Typed) -> None:
+        """Give text to the search field, together with the focus; it replaces the text there."""
+        self.set_focus(self._field)
+        # In the field's queue it is behind the focus, which selects the text to replace.
+        self._field.post_message(event.copy() if isinstance(event, events.Key) else events.Paste(event.text))
 
     def on_button_bar_pressed(self, event: ButtonBar.Pressed) -> None:
         self.call_next(self.run_action, event.action)
