@@ -19,6 +19,7 @@ from cogency_tui.tui.conversation.view import Conversation
 from cogency_tui.tui.display_protocol import Display
 from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.prompt.prompt import Prompt
+from cogency_tui.tui.terminal.title_and_notifications import State
 from cogency_tui.tui.transcript.document import prepare
 from cogency_tui.tui.transcript.unit_text import answers_of_turn
 from cogency_tui.tui.transcript.units import Transcript, UserMessage
@@ -50,6 +51,14 @@ class OtherScreens(Protocol):
 
     def show_title(self, conversation_id: str, title: str) -> None:
         """Show another title of a conversation that is open on another screen."""
+        ...
+
+    def state_of(self, conversation_id: str) -> State | None:
+        """The state of a conversation that is open, here too; None if it is not."""
+        ...
+
+    def close(self, conversation_id: str) -> None:
+        """Close a conversation that is open on another screen."""
         ...
 
 
@@ -266,6 +275,21 @@ class ConversationCommands(FeatureCommands):
         self._moved()
         if then is not None:
             then(self._screen)
+
+    def state_of(self, conversation_id: str) -> State | None:
+        """The state of a conversation that is open in this program; None if it is not open."""
+        return self._others.state_of(conversation_id)
+
+    def is_shown(self, conversation_id: str) -> bool:
+        """Return whether this conversation is the one on this screen."""
+        return conversation_id == self._bridge.conversation_id
+
+    def close(self, conversation_id: str) -> None:
+        """Close an open conversation; on this screen a new one begins in its place."""
+        if self.is_shown(conversation_id):
+            self.begin()
+        else:
+            self._others.close(conversation_id)
 
     def _focus_prompt(self) -> None:
         self._screen.set_focus(self._screen.query_one(Prompt))

@@ -23,7 +23,7 @@ from cogency_tui.tui.kit.heading import ScreenHeading
 from cogency_tui.tui.kit.number_format import percent
 from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.recall.background_search import Asked, Searching
-from cogency_tui.tui.recall.conversation_management import Deed, Upkeep
+from cogency_tui.tui.recall.conversation_management import Deed, Opened, Upkeep
 from cogency_tui.tui.recall.destination import Destination, travel
 from cogency_tui.tui.recall.keys import RECALL_KEYS
 from cogency_tui.tui.recall.list_view import RecallList
@@ -41,8 +41,9 @@ _NEXT: dict[Where, Where] = {"project": "everywhere", "everywhere": "trash", "tr
 
 
 class RecallScreen(AnsweringScreen[Destination | None]):
-    """Shows the conversations of `agent`. `ready` returns whether files can be restored now, and notifies the
-    user if not; `query` is the first search. `renamed` gets the id and the new title of a conversation."""
+    """Shows the conversations of `agent`; `opened` are those that are open in this program. `ready` returns
+    whether files can be restored now, and notifies the user if not; `query` is the first search. `renamed`
+    gets the id and the new title of a conversation."""
 
     BINDINGS: ClassVar[list[BindingType]] = RECALL_KEYS
     AUTO_FOCUS = "#recall-field"
@@ -53,6 +54,7 @@ class RecallScreen(AnsweringScreen[Destination | None]):
         self,
         agent: "Agent",
         ready: Callable[[], bool],
+        opened: Opened,
         *,
         query: str = "",
         renamed: Callable[[str, str], None] = lambda _id, _title: None,
@@ -74,7 +76,7 @@ class RecallScreen(AnsweringScreen[Destination | None]):
             failed=self._failed,
         )
         self._upkeep = Upkeep(
-            self, agent, clock, renamed=self._renamed, removed=self._removed, returned=self._returned
+            self, agent, opened, clock, renamed=self._renamed, removed=self._removed, returned=self._returned
         )
         self._letters = PaneLetters(self, self._type_text, lambda: not self._panes.has_focus_within)
         self._count = self._progress = ""

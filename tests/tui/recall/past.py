@@ -106,6 +106,20 @@ async def fork(
     return found
 
 
+class NothingOpen:
+    """The open conversations where there are none."""
+
+    def state_of(self, conversation_id: str) -> None:
+        del conversation_id
+
+    def is_shown(self, conversation_id: str) -> bool:
+        del conversation_id
+        return False
+
+    def close(self, conversation_id: str) -> None:
+        raise AssertionError(conversation_id)
+
+
 @asynccontextmanager
 async def recalled(
     agent: Agent, size: tuple[int, int] = (160, 45), query: str = "", *, close: bool = True
