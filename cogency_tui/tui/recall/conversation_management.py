@@ -169,10 +169,7 @@ class Upkeep:
             self._removed(entry.conversation.id)
 
     async def undo(self) -> None:
-        """Undo the last move to the trash."""
-        if not self._trashed:
-            self.report("Nothing to undo: no conversation was moved to the trash here. F2 shows the trash.")
-            return
+        """Undo the last move to the trash; requires `can_undo`."""
         entry = self._trashed.pop()
         if await self._restore(entry):
             self._returned(entry.conversation.id)

@@ -25,7 +25,7 @@ RECALL_KEYS: list[BindingType] = [
         "do('undo')",
         "Undo",
         "undo",
-        "Undo the last move to the trash; in the trash, restore this one",
+        "Undo the last move to the trash, or show the trash; there, restore this one",
     ),
     _key("x", "do('export')", "Export", "export", "Export to Markdown, HTML or JSON Lines"),
     _key("b", "do('compare')", "Compare", "compare", "Compare a fork with its original: results and cost"),

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from cogency_tui.agent.agent import Agent
 
 _SHORT = 24
+_UNDO = "do('undo')"
 _NEXT: dict[Where, Where] = {"project": "everywhere", "everywhere": "trash", "trash": "project"}
 
 
@@ -84,15 +85,24 @@ class RecallScreen(AnsweringScreen[Destination | None]):
         self._retain: str | None = None
 
     def key_hints(self) -> Hints:
-        """All keys, but no undo where there is nothing to undo."""
+        """All keys, but no undo where there is nothing to undo; in the trash the one to restore is second."""
         shown = [each.action for each in RECALL_KEYS if isinstance(each, Binding) and each.show]
-        undoes = self._upkeep.can_undo or self._searching.asked.where == "trash"
-        return Hints([each for each in shown if undoes or each != "do('undo')"])
+        if self._is_in_trash:
+            first, *others = (each for each in shown if each not in (_UNDO, "do('trash')"))
+            return Hints([first, _UNDO, *others])
+        return Hints([each for each in shown if self._upkeep.can_undo or each != _UNDO])
 
     def key_label(self, action: str) -> str:
+        if action == _UNDO:
+            return "restore" if self._is_in_trash else ""
         if action != "back":
             return ""
         return "list" if self._panes.covers else "clear search" if self._is_searching else ""
+
+    @property
+    def _is_in_trash(self) -> bool:
+        """True if the trash is searched."""
+        return self._searching.asked.where == "trash"
 
     @property
     def _is_searching(self) -> bool:
@@ -259,6 +269,11 @@ class RecallScreen(AnsweringScreen[Destination | None]):
 
     async def action_do(self, what: Deed) -> None:
         """Run an action, on the selected conversation if it needs one."""
+        if what == "undo" and not (self._is_in_trash or self._upkeep.can_undo):
+            # Moved there on another visit, or by another program.
+            self._upkeep.report("No conversation was moved to the trash here. This is the trash: u restores.")
+            self.action_scope("trash")
+            return
         await self._upkeep.do(what, self._panes.entry, self._searching.asked.where)
 
     def _renamed(self, id: str, title: str) -> None:

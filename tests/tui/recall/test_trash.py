@@ -11,6 +11,7 @@ from cogency_tui.config.schema import Permissions, Settings
 from cogency_tui.store.open_locks import Presence
 from cogency_tui.store.trash import Trash
 from cogency_tui.tui.kit.dialogs import Confirmation
+from cogency_tui.tui.kit.footer import Footer
 from cogency_tui.tui.main.screen import MainScreen
 from tests.peers.scripted import ScriptedProvider
 from tests.tui.driving import (
@@ -25,7 +26,17 @@ from tests.tui.driving import (
     told,
     until,
 )
-from tests.tui.recall.past import is_open, list_of, listed, open_recall, settled
+from tests.tui.recall.past import (
+    agent_in,
+    is_open,
+    list_of,
+    listed,
+    open_recall,
+    recalled,
+    screen_of,
+    settled,
+    usual,
+)
 from tests.tui.review.stage import write
 
 
@@ -161,3 +172,26 @@ async def test_a_message_restores_a_conversation_that_another_program_has_moved(
         assert not await is_trashed(agent, id)
         await answered(pilot, "third")
         await until(pilot, lambda: "was in the trash, and is restored." in shown(conversation_of(pilot)))
+
+
+async def test_what_was_moved_before_a_restart_is_restored_from_the_trash_which_u_shows(
+    project: Path,
+) -> None:
+    agent = agent_in(project)
+    made = await usual(agent)
+    await agent.recall.trash(made["week"].id)
+    await agent.close()
+    agent = agent_in(project)
+    async with recalled(agent) as pilot:
+        line = screen_of(pilot).query_one(Footer)
+        await pilot.press("down")
+        await until(pilot, lambda: "d trash" in shown(line))
+        assert "u undo" not in shown(line)
+        await pilot.press("u")
+        await until(pilot, lambda: "Add pagination" in listed(pilot))
+        assert "This is the trash: u restores." in told(pilot)
+        await until(pilot, lambda: "u restore" in shown(line))
+        assert "d trash" not in shown(line)
+        await pilot.press("u")
+        await until(pilot, lambda: "The trash is empty." in listed(pilot))
+        assert not await is_trashed(agent, made["week"].id)
