@@ -1,6 +1,6 @@
 """Commands that switch the conversation of the main screen: to a new one, a past one, or a fork."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from time import time
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
@@ -53,8 +53,8 @@ class OtherScreens(Protocol):
         """Show another title of a conversation that is open on another screen."""
         ...
 
-    def state_of(self, conversation_id: str) -> State | None:
-        """The state of a conversation that is open, here too; None if it is not."""
+    def states(self) -> Mapping[str, State]:
+        """The states of the open conversations, here too, by their ids."""
         ...
 
     def close(self, conversation_id: str) -> None:
@@ -276,9 +276,9 @@ class ConversationCommands(FeatureCommands):
         if then is not None:
             then(self._screen)
 
-    def state_of(self, conversation_id: str) -> State | None:
-        """The state of a conversation that is open in this program; None if it is not open."""
-        return self._others.state_of(conversation_id)
+    def states(self) -> Mapping[str, State]:
+        """The states of the conversations that are open in this program, by their ids."""
+        return self._others.states()
 
     def is_shown(self, conversation_id: str) -> bool:
         """Return whether this conversation is the one on this screen."""

@@ -278,9 +278,9 @@ class OnOtherScreens(OtherScreens):
         if (found := self._find(conversation_id)) is not None:
             found.show_title(title)
 
-    def state_of(self, conversation_id: str) -> State | None:
-        found = open_conversations_of(self._screen).find(conversation_id)
-        return found and found.state
+    def states(self) -> dict[str, State]:
+        screens = open_conversations_of(self._screen).screens
+        return {id: each.state for each in screens if (id := each.bridge.conversation_id) is not None}
 
     def close(self, conversation_id: str) -> None:
         if (found := self._find(conversation_id)) is not None:

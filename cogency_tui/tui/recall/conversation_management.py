@@ -5,7 +5,7 @@ Each method reports its result to the user.
 Invariant: nothing is deleted, and no file is overwritten.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
@@ -45,8 +45,8 @@ Deed: TypeAlias = Literal["rename", "trash", "undo", "export", "compare", "stati
 class Opened(Protocol):
     """The conversations that are open in this program."""
 
-    def state_of(self, conversation_id: str) -> State | None:
-        """The state of an open conversation; None if it is not open."""
+    def states(self) -> Mapping[str, State]:
+        """Their states, by their ids."""
         ...
 
     def is_shown(self, conversation_id: str) -> bool:
@@ -134,7 +134,7 @@ class Upkeep:
             if yes:
                 await self._trash(entry)
 
-        if self._opened.state_of(entry.conversation.id) == "idle":
+        if self._opened.states().get(entry.conversation.id) == "idle":
             app_of(self._screen).push_screen(Confirmation(self._describe_trashing(entry)), answered)
         else:
             await self._trash(entry)
@@ -148,7 +148,7 @@ class Upkeep:
     async def _trash(self, entry: RecallEntry) -> None:
         """Move a conversation to the trash, unless it is at work."""
         id = entry.conversation.id
-        state = self._opened.state_of(id)
+        state = self._opened.states().get(id)
         if state in _AT_WORK:
             self.warn(f"{_name(entry)} {_AT_WORK[state]}")
             return

@@ -37,6 +37,9 @@ if TYPE_CHECKING:
     from cogency_tui.agent.agent import Agent
 
 _SHORT = 24
+_REFRESH = 0.5
+"""Seconds between two refreshes of the states of open conversations."""
+
 _UNDO = "do('undo')"
 _NEXT: dict[Where, Where] = {"project": "everywhere", "everywhere": "trash", "trash": "project"}
 
@@ -63,6 +66,7 @@ class RecallScreen(AnsweringScreen[Destination | None]):
     ) -> None:
         super().__init__()
         self._agent = agent
+        self._opened = opened
         self._ready = ready
         self._report_title = renamed
         self._query = query
@@ -120,8 +124,13 @@ class RecallScreen(AnsweringScreen[Destination | None]):
     def on_mount(self) -> None:
         app_of(self).theme_changed_signal.subscribe(self, lambda _theme: self._panes.preview.reflow())
         self._fit()
+        self._show_states()
+        self.set_interval(_REFRESH, self._show_states)
         self._ask(Asked(self._query))
         self.run_worker(self._searching.follow_index, group="recall-index")
+
+    def _show_states(self) -> None:
+        self._panes.list.show_states(self._opened.states())
 
     def on_resize(self, event: events.Resize) -> None:
         del event
@@ -283,6 +292,7 @@ class RecallScreen(AnsweringScreen[Destination | None]):
         self._panes.show_selected()
 
     def _removed(self, id: str) -> None:
+        self._show_states()
         self._searching.drop(id)
         self._panes.show_more()
         self._show_count()
