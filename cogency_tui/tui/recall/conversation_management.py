@@ -134,7 +134,8 @@ class Upkeep:
             if yes:
                 await self._trash(entry)
 
-        if self._opened.states().get(entry.conversation.id) == "idle":
+        id = entry.conversation.id
+        if id in self._opened.states() and not self._refusal(id):
             app_of(self._screen).push_screen(Confirmation(self._describe_trashing(entry)), answered)
         else:
             await self._trash(entry)
@@ -148,20 +149,28 @@ class Upkeep:
     async def _trash(self, entry: RecallEntry) -> None:
         """Move a conversation to the trash, unless it is at work."""
         id = entry.conversation.id
-        state = self._opened.states().get(id)
-        if state in _AT_WORK:
-            self.warn(f"{_name(entry)} {_AT_WORK[state]}")
+        if refusal := self._refusal(id):
+            self.warn(f"{_name(entry)} {refusal}")
             return
         try:
             await self._agent.recall.trash(id)
         except CogencyError as exc:
             self.complain(exc)
             return
-        if state is not None:
+        if id in self._opened.states():
             self._opened.close(id)
         self._trashed.append(entry)
         self._removed(entry.conversation.id)
         self.report(f"Moved {_name(entry)} to the trash (u undo).")
+
+    def _refusal(self, id: str) -> str:
+        """Why a conversation is not moved to the trash; empty if it can be."""
+        background = self._agent.background
+        if (state := self._opened.states().get(id)) in _AT_WORK:
+            return _AT_WORK[state]
+        if background and any(command.ended is None for command in background.of(id).listed()):
+            return "has a command running in the background. Stop it first."
+        return ""
 
     async def restore(self, entry: RecallEntry) -> None:
         """Restore a conversation from the list of the trash."""

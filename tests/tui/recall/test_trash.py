@@ -1,5 +1,6 @@
 """The trash: conversations that are open do not go there unseen, and come back from it at any time."""
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -123,6 +124,20 @@ async def test_a_conversation_that_waits_for_an_answer_is_not_moved(project: Pat
         await pilot.press("d")
         await until(pilot, lambda: "“first” is waiting for you. Answer or stop it first." in told(pilot))
         assert not await is_trashed(agent, main_of(pilot).bridge.conversation_id or "")
+
+
+async def test_a_conversation_whose_command_runs_in_the_background_is_not_moved(project: Path) -> None:
+    agent = agent_over(project, "one")
+    async with at_work(agent) as pilot:
+        id = await answered(pilot, "first")
+        assert agent.background is not None
+        started = await agent.background.of(id).start("sleep 60", project, dict(os.environ))
+        await choose_trash(pilot, agent)
+        await until(pilot, lambda: "“first” has a command running in the background." in told(pilot))
+        assert not await is_trashed(agent, id)
+        await agent.background.stop(started)
+        await pilot.press("d")
+        await until(pilot, lambda: isinstance(pilot.app.screen, Confirmation))
 
 
 async def test_a_conversation_that_is_open_on_another_screen_is_closed(project: Path) -> None:
