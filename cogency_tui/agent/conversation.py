@@ -89,6 +89,8 @@ class Conversation:
         """True if work is running or about to."""
         self._interrupted = False
         self._work: Work | None = None
+        self.pending_notices: list[str] = []
+        """Notices for the user about the next turn."""
         self.instructions = Instructions()
         """The instruction files, as they were when the last turn began."""
         self._profile_text = ProfileText()
@@ -259,7 +261,8 @@ class Conversation:
 
     def notices(self, store: Store) -> list[str]:
         """The pending notices, each of which the user is shown once."""
-        return [*store.new_notices(), *self.engine.servers.new_notices()]
+        own, self.pending_notices = self.pending_notices, []
+        return [*own, *store.new_notices(), *self.engine.servers.new_notices()]
 
     async def channel(self) -> Channel:
         key = (self.mode(), self.provider())

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from cogency_tui.config.schema import Settings, config_directory
-from cogency_tui.errors import CogencyError
+from cogency_tui.errors import CogencyError, StoreError
 from cogency_tui.protocol import DIALECTS, Dialect
 from cogency_tui.providers.base import Provider
 from cogency_tui.providers.configured_providers import create_provider, host_of, secrets
@@ -37,6 +37,8 @@ _PATIENCE = 1.5
 """Seconds that a message waits for MCP servers that are starting."""
 
 _NOT_LASTING = "the store is unavailable: file changes cannot be reverted after the program ends"
+
+_RESTORED = "This conversation was in the trash, and is restored."
 
 
 class Conversations:
@@ -161,7 +163,15 @@ class Conversations:
         queue: "EventQueue",
     ) -> None:
         async with self._agent.recall.working_in(conversation.id, time()):
+            await self._take_out_of_trash(conversation)
             await work(conversation, queue)
+
+    async def _take_out_of_trash(self, conversation: "Conversation") -> None:
+        """Restore a conversation that is in the trash: what the user sends in it is not to be lost there."""
+        # The work itself reports a store that fails.
+        with suppress(StoreError):
+            if await self._agent.recall.restore_if_trashed(conversation.id):
+                conversation.pending_notices.append(_RESTORED)
 
     async def events(
         self,

@@ -95,7 +95,11 @@ def _charts(found: Statistics) -> str:
         "Tokens by model", [(each.label, each.input + each.output, _spent(each)) for each in models]
     )
     tools = [
-        (each.tool, each.calls, f"{each.calls:,} calls, {each.failed:,} failed, {each.seconds:,.1f} s")
+        (
+            each.tool,
+            each.calls,
+            f"{each.calls:,} calls, {each.failed:,} failed, {each.stopped:,} stopped, {each.seconds:,.1f} s",
+        )
         for each in found.tools[:_MOST]
     ]
     parts += _chart("Calls by tool", tools)

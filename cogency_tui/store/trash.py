@@ -24,6 +24,12 @@ class Trash:
         """Restore a conversation, if it is in the trash."""
         await self._set(id, "trashed = ?", None)
 
+    async def restore_if_trashed(self, id: str) -> bool:
+        """Restore a conversation if it is in the trash, and return whether it was."""
+        sql = "UPDATE conversations SET trashed = NULL WHERE id = ? AND trashed IS NOT NULL"
+        key = to_column(id)
+        return await self._database.write(lambda connection: connection.execute(sql, (key,)).rowcount == 1)
+
     async def listed(
         self, *, limit: int, before: StoredConversation | None = None
     ) -> list[StoredConversation]:

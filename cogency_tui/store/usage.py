@@ -144,9 +144,13 @@ _USAGE = (
 )
 _MODEL = "coalesce(iif(json_valid(u.body), json_extract(u.body, '$.model'), NULL), c.model)"
 _TOOLS = (
-    "SELECT tool, count(*), sum(failed), total(duration) FROM (SELECT json_extract(e.body, '$.tool') AS tool,"
-    " (json_extract(e.body, '$.payload.error') AND coalesce(json_extract(e.body, '$.payload.state'), '')"
-    " != 'declined') AS failed, json_extract(e.body, '$.duration') AS duration"
+    "SELECT tool, count(*), sum(error AND NOT not_run AND state = 'failed'),"
+    " sum(not_run OR state IN ('declined', 'interrupted')), total(duration)"
+    " FROM (SELECT json_extract(e.body, '$.tool') AS tool, json_extract(e.body, '$.payload.error') AS error,"
+    # Events of older versions have no state.
+    " coalesce(json_extract(e.body, '$.payload.state'), 'failed') AS state,"
+    " coalesce(json_extract(e.body, '$.payload.not_run'), 0) AS not_run,"
+    " json_extract(e.body, '$.duration') AS duration"
     " FROM events e JOIN conversations c ON c.id = e.conversation_id"
     f" WHERE e.type = 'result' AND {_SCOPE} AND {_PERIOD.format('e', 'e')} AND json_valid(e.body))"
     " GROUP BY tool ORDER BY count(*) DESC, tool"
@@ -172,11 +176,12 @@ class Spending:
 
 @dataclass(frozen=True, slots=True)
 class ToolUse:
-    """The calls of a tool, its failures, and its seconds."""
+    """The calls of a tool, its failures, those that the user declined or stopped, and its seconds."""
 
     tool: str
     calls: int
     failed: int
+    stopped: int
     seconds: float
 
 
@@ -216,8 +221,8 @@ def statistics(
     models = connection.execute(_USAGE.format(_MODEL, "sum(u.input) DESC, label"), values)
     by_model = tuple(Spending(from_column(row[0]), *row[1:]) for row in models)
     tools = tuple(
-        ToolUse(from_column(tool or "unknown"), calls, failed or 0, seconds)
-        for tool, calls, failed, seconds in connection.execute(_TOOLS, values)
+        ToolUse(from_column(tool or "unknown"), calls, failed or 0, stopped or 0, seconds)
+        for tool, calls, failed, stopped, seconds in connection.execute(_TOOLS, values)
     )
     files = tuple((from_column(path), count) for path, count in connection.execute(_FILES, values))
     return Statistics(conversations, turns, spent, by_model, tools, files)

@@ -513,7 +513,8 @@ class CogencyApp(App[int]):
             self.call_after_refresh(self.place_notification)
 
     def _sift(self, event: Typed) -> Typed | None:
-        return self._main.sift(event) if self.screen is self._main else event
+        screen = self.screen
+        return screen.sift(event) if isinstance(screen, PartialScreen) else event
 
     def _accepts(self, event: events.Event) -> bool:
         """Return whether the main screen, which may not be complete, can handle `event`."""

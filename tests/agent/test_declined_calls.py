@@ -69,7 +69,7 @@ async def test_a_declined_call_has_its_own_state_and_no_time(tmp_path: Path) -> 
     assert "Tool write (a.py) did not run. You declined: keep the word" in said
 
     found = await store.database.read(lambda connection: statistics(connection, None, None, None))
-    assert [(use.tool, use.calls, use.failed) for use in found.tools] == [("write", 1, 0)]
+    assert [(use.tool, use.calls, use.failed, use.stopped) for use in found.tools] == [("write", 1, 0, 1)]
     await agent.close()
 
 
@@ -106,7 +106,7 @@ async def test_a_call_that_the_mode_does_not_allow_is_no_failure(tmp_path: Path)
     assert "Tool write (a.py) did not run. Blocked by plan mode." in said
     store = await agent.store()
     found = await store.database.read(lambda connection: statistics(connection, None, None, None))
-    assert [(use.tool, use.calls, use.failed) for use in found.tools] == [("write", 1, 0)]
+    assert [(use.tool, use.calls, use.failed, use.stopped) for use in found.tools] == [("write", 1, 0, 1)]
     await agent.close()
 
 

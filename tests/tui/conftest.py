@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from cogency_tui.tui.main import pane_letters
 from cogency_tui.tui.questions import answer_timing
+from cogency_tui.tui.terminal import pane_letters
 
 
 @pytest.fixture

@@ -9,9 +9,10 @@ and a caller that cancels one stops it. Every list is paged by key: the caller p
 import asyncio
 import json
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import aclosing, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
+from time import time
 from typing import Literal, TypeVar
 
 from cogency_tui.agent.edits.file_history import histories
@@ -94,7 +95,8 @@ Where = Literal["project", "everywhere", "trash"]
 HITS = 500
 """Hits of one conversation that are counted."""
 
-_WORK = "work"
+_WORK, _TRASH = "work", "trash"
+"""Uses of a conversation that is marked as open here."""
 
 BACKLOG = 300
 """Events missing from the index from which on an update in a separate process pays off."""
@@ -175,12 +177,21 @@ class Recall:
         await (await self._store()).rename(id, title)
 
     async def trash(self, id: str) -> None:
-        """Move a conversation to the trash; `restore` reverts that."""
-        await Trash((await self._store()).database).move(id)
+        """Move a conversation to the trash; `restore` reverts that.
+
+        Raises:
+            OpenElsewhereError: another process has it open.
+        """
+        async with self._marked(id, time(), _TRASH, "Close it there first (`/new`, or quit the program)."):
+            await Trash((await self._store()).database).move(id)
 
     async def restore(self, id: str) -> None:
         """Restore a conversation from the trash."""
         await Trash((await self._store()).database).restore(id)
+
+    async def restore_if_trashed(self, id: str) -> bool:
+        """Restore a conversation if it is in the trash, and return whether it was."""
+        return await Trash((await self._store()).database).restore_if_trashed(id)
 
     async def fork(self, id: str, through: int | None = None) -> StoredConversation:
         """A new conversation with the events up to the number `through`, or all.
@@ -246,27 +257,31 @@ class Recall:
         """Mark a conversation as open here until `leave` or `close`; False if another process has it open."""
         return await asyncio.to_thread((await self._marks()).enter, id, now)
 
-    @asynccontextmanager
-    async def working_in(self, id: str, now: float) -> AsyncGenerator[None]:
+    def working_in(self, id: str, now: float) -> AbstractAsyncContextManager[None]:
         """Mark a conversation as at work here, as long as the block runs.
 
         Raises:
             OpenElsewhereError: another process has it open.
         """
+        hint = (
+            "Close it there (`/new`, or quit the program), or continue in a fork:"
+            f" cogency-tui conversations fork {id}"
+        )
+        return self._marked(id, now, _WORK, hint)
+
+    @asynccontextmanager
+    async def _marked(self, id: str, now: float, use: str, hint: str) -> AsyncGenerator[None]:
+        """Mark a conversation as in `use` here; with `hint` in the error if another process has it."""
         marks = await self._marks()
-        if not await asyncio.to_thread(marks.enter, id, now, _WORK):
+        if not await asyncio.to_thread(marks.enter, id, now, use):
             # If the disk refuses the mark, no other process need have the conversation open.
             held = [mark for mark in await asyncio.to_thread(marks.elsewhere) if mark.conversation == id]
             if held:
-                raise OpenElsewhereError(
-                    f"This conversation is open in process {held[0].pid}.",
-                    "Close it there (`/new`, or quit the program), or continue in a fork:"
-                    f" cogency-tui conversations fork {id}",
-                )
+                raise OpenElsewhereError(f"This conversation is open in process {held[0].pid}.", hint)
         try:
             yield
         finally:
-            await asyncio.to_thread(marks.leave, id, _WORK)
+            await asyncio.to_thread(marks.leave, id, use)
 
     async def leave(self, id: str) -> None:
         """Remove the mark of `enter`."""

@@ -111,7 +111,9 @@ def of_event(row: tuple[Any, ...]) -> Document | None:
         if known == "output":
             payload = cast("dict[str, Any]", event["payload"])
             text = "\n".join([str(payload["outcome"]), *_texts(payload["content"])])
-            failed = bool(payload["error"]) and payload.get("state") != "declined"
+            # Events of older versions have no state.
+            is_failure = payload.get("state", "failed") == "failed" and not payload.get("not_run")
+            failed = bool(payload["error"]) and is_failure
             tool = str(event["tool"])
             return Document(seq, from_column(conversation), known, text, timestamp, tool, failed)
         text = user_text(cast("UserEvent", event)) if known == "prompt" else str(event["content"])

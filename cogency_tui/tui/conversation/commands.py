@@ -1,6 +1,6 @@
 """Commands that switch the conversation of the main screen: to a new one, a past one, or a fork."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from time import time
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
@@ -19,6 +19,7 @@ from cogency_tui.tui.conversation.view import Conversation
 from cogency_tui.tui.display_protocol import Display
 from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.prompt.prompt import Prompt
+from cogency_tui.tui.terminal.title_and_notifications import State
 from cogency_tui.tui.transcript.document import prepare
 from cogency_tui.tui.transcript.unit_text import answers_of_turn
 from cogency_tui.tui.transcript.units import Transcript, UserMessage
@@ -50,6 +51,14 @@ class OtherScreens(Protocol):
 
     def show_title(self, conversation_id: str, title: str) -> None:
         """Show another title of a conversation that is open on another screen."""
+        ...
+
+    def states(self) -> Mapping[str, State]:
+        """The states of the open conversations, here too, by their ids."""
+        ...
+
+    def close(self, conversation_id: str) -> None:
+        """Close a conversation that is open on another screen."""
         ...
 
 
@@ -273,6 +282,21 @@ class ConversationCommands(FeatureCommands):
         self._moved()
         if then is not None:
             then(self._screen)
+
+    def states(self) -> Mapping[str, State]:
+        """The states of the conversations that are open in this program, by their ids."""
+        return self._others.states()
+
+    def is_shown(self, conversation_id: str) -> bool:
+        """Return whether this conversation is the one on this screen."""
+        return conversation_id == self._bridge.conversation_id
+
+    def close(self, conversation_id: str) -> None:
+        """Close an open conversation; on this screen a new one begins in its place."""
+        if self.is_shown(conversation_id):
+            self.begin()
+        else:
+            self._others.close(conversation_id)
 
     def _focus_prompt(self) -> None:
         self._screen.set_focus(self._screen.query_one(Prompt))

@@ -6,8 +6,6 @@ undone.
 
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
-from operator import attrgetter
-from time import time
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from rich.segment import Segment
@@ -15,12 +13,13 @@ from textual.binding import Binding, BindingType
 
 from cogency_tui.errors import CogencyError, UsageError
 from cogency_tui.safe_text import one_line, reveal
-from cogency_tui.tui.conversation.turns import Turn, columns_of, draw_turn
+from cogency_tui.tui.conversation.turns import Turn
+from cogency_tui.tui.conversation.turns_dialog import TurnsDialog
 from cogency_tui.tui.kit.dialogs import Choice
 from cogency_tui.tui.kit.lines import Line, wrap
-from cogency_tui.tui.kit.list_dialog import ListDialog, Note
+from cogency_tui.tui.kit.list_dialog import Note
 from cogency_tui.tui.kit.number_format import plural
-from cogency_tui.tui.kit.select_list import SelectList, list_keys
+from cogency_tui.tui.kit.select_list import LETTERS, list_keys
 from cogency_tui.tui.theme_styles import ThemeStyles
 
 if TYPE_CHECKING:
@@ -75,16 +74,16 @@ class Rewind(NamedTuple):
     plan: "Plan | None"
 
 
-class RewindScreen(ListDialog["Rewind | None", Turn]):
-    """Lists `turns`, with the newest selected. `plan` plans to restore the files before a turn's message, and
-    `preview` returns what of a plan the user confirms."""
+class RewindScreen(TurnsDialog["Rewind | None"]):
+    """Lists `turns`, with the newest selected first. `plan` plans to restore the files before a turn's
+    message, and `preview` returns what of a plan the user confirms."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "fork", "Fork here", id="rewind.conversation"),
-        Binding("f", "restore(False)", "Preview restored files", id="rewind.files"),
-        Binding("b", "restore(True)", "Fork and preview restored files", id="rewind.both"),
-        Binding("escape,q", "close", "Close", id="rewind.close"),
-        *list_keys("rewind"),
+        Binding("enter", "open", "Fork here", id="rewind.conversation"),
+        Binding("f2", "restore(False)", "Preview restored files", id="rewind.files"),
+        Binding("f3", "restore(True)", "Fork and preview restored files", id="rewind.both"),
+        Binding("escape", "back", "Close", id="rewind.back", tooltip="Clear the filter, or close"),
+        *list_keys("rewind", without=LETTERS),
     ]
 
     def __init__(
@@ -93,51 +92,41 @@ class RewindScreen(ListDialog["Rewind | None", Turn]):
         plan: Callable[[int], Awaitable["Plan | None"]],
         preview: Callable[["Plan"], Awaitable["Plan | None"]],
     ) -> None:
-        rows: SelectList[Turn] = SelectList(self._draw_row, attrgetter("unit"), id="rewind-list")
-        super().__init__("rewind", "Rewind to a message", rows, Note(self._draw_note, id="rewind-note"))
-        self._turns = turns
+        note = Note(self._draw_note, id="rewind-note")
+        super().__init__("rewind", "Rewind to a message", turns, turns[-1].unit, note)
         self._plan = plan
         self._preview = preview
         self._plans: dict[int, Plan | str | None] = {}
         """By unit: the plan, or the error in place of it."""
-        self._now = time()
-        self._columns = columns_of(turns, self._now)
-
-    async def on_mount(self) -> None:
-        self.rows.show(self._turns, self._turns[-1].unit)
-        await self.moved()
 
     def choices(self) -> list[Choice]:
-        files: list[Choice] = [("f", "restore files", "restore(False)"), ("b", "both", "restore(True)")]
-        return [
-            ("enter", "fork here", "fork"),
-            *(files if self._restorable() else []),
-            ("escape", "close", "close"),
-        ]
+        fork: list[Choice] = [("enter", "fork here", "open")] if self.rows.row is not None else []
+        files: list[Choice] = [("f2", "restore files", "restore(False)"), ("f3", "both", "restore(True)")]
+        return [*fork, *(files if self._restorable() else []), self.closing]
 
     def note_lines(self, height: int) -> int:
         del height
         return _NOTE_LINES
 
-    async def moved(self) -> None:
-        await super().moved()
+    def show_selected(self) -> None:
+        super().show_selected()
         if (turn := self.rows.row) is not None and turn.unit not in self._plans:
             self.run_worker(partial(self._read, turn.unit), group="rewind", exclusive=True)
-
-    async def clicked(self) -> None:
-        await self.moved()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action == "restore":
             return self._restorable() is not None
         return super().check_action(action, parameters)
 
-    def action_fork(self) -> None:
+    def action_open(self) -> None:
+        """Fork before the selected message."""
+        self.catch_up()
         if (turn := self.rows.row) is not None:
             self.dismiss(Rewind(turn.unit, True, None))
 
     def action_restore(self, conversation: bool) -> None:
         """Show what happens to the files, and go back once the user has confirmed it."""
+        self.catch_up()
         turn, plan = self.rows.row, self._restorable()
         if turn is not None and plan is not None:
             self.run_worker(self._restore(turn.unit, conversation, plan), group="rewind-preview")
@@ -157,9 +146,6 @@ class RewindScreen(ListDialog["Rewind | None", Turn]):
         """The plan for the selected message, if any of it can be applied without a permanent loss."""
         plan = self._plans.get(self.rows.row.unit) if self.rows.row else None
         return None if plan is None or isinstance(plan, str) or _blocked(plan) else plan
-
-    def _draw_row(self, turn: Turn, width: int, styles: ThemeStyles, on: str) -> Line:
-        return draw_turn(turn, width, styles, on, now=self._now, columns=self._columns)
 
     def _draw_note(self, width: int, styles: ThemeStyles) -> list[Line]:
         """Draw what the keys do, with as many of the files that change as there is room for."""
@@ -190,7 +176,7 @@ class RewindScreen(ListDialog["Rewind | None", Turn]):
             f"{one_line(each.path)} (changed since)" for each in plan.deviations if each.path not in changing
         ]
         names = [*map(_name, plan.changes), *others]
-        return f"f previews {plural(len(names), 'file')}", names, "edit" if others else "text"
+        return f"F2 previews {plural(len(names), 'file')}", names, "edit" if others else "text"
 
 
 def _blocked(plan: "Plan | str") -> str:

@@ -1,49 +1,54 @@
-"""The table of contents: a dialog of the conversation's turns, filtered by what is typed."""
+"""Dialogs of the conversation's turns, filtered by what is typed; one of them is the table of contents."""
 
 from collections.abc import Sequence
 from operator import attrgetter
 from time import time
-from typing import ClassVar
+from typing import ClassVar, TypeVar
 
 from textual.binding import Binding, BindingType
 from textual.widget import Widget
 from textual.widgets import Input
 
 from cogency_tui.tui.conversation.turns import Turn, columns_of, draw_turn
-from cogency_tui.tui.kit.dialogs import Choice
+from cogency_tui.tui.kit.dialogs import Choice, DialogBody
 from cogency_tui.tui.kit.filter_line import FilterField
 from cogency_tui.tui.kit.lines import Line
 from cogency_tui.tui.kit.list_dialog import ListDialog
 from cogency_tui.tui.kit.select_list import LETTERS, SelectList, list_keys
 from cogency_tui.tui.theme_styles import ThemeStyles
 
+Result = TypeVar("Result")
 
-class TurnsScreen(ListDialog["int | None", Turn]):
-    """Returns the unit of the chosen turn's message; `current` is the turn in view."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "open", "Go to turn", id="turns.open"),
-        Binding("escape", "back", "Close", id="turns.back", tooltip="Clear the filter, or close"),
-        *list_keys("turns", without=LETTERS),
-    ]
+class TurnsDialog(ListDialog[Result, Turn]):
+    """Lists `turns`, with the one of the message `selected` selected first. A subclass binds `open`, which
+    Enter runs, and `back`."""
+
     AUTO_FOCUS = "FilterField"
 
-    def __init__(self, turns: Sequence[Turn], current: Turn | None) -> None:
-        rows: SelectList[Turn] = SelectList(self._draw_row, attrgetter("unit"), id="turns-list")
+    def __init__(
+        self,
+        name: str,
+        title: str,
+        turns: Sequence[Turn],
+        selected: int | None,
+        note: DialogBody | None = None,
+    ) -> None:
+        rows: SelectList[Turn] = SelectList(self._draw_row, attrgetter("unit"), id=f"{name}-list")
         rows.notice = "No matching turns."
-        super().__init__("turns", "Turns", rows)
+        super().__init__(name, title, rows, note)
         self._turns = turns
-        self._current = current
-        self._field = FilterField(id="turns-filter")
+        self._first = selected
+        self._field = FilterField(id=f"{name}-filter")
         self._filtered = ""
         self._now = time()
         self._columns = columns_of(turns, self._now)
 
     def parts(self) -> list[Widget]:
-        return [self._field, self.rows]
+        return [self._field, *super().parts()]
 
     async def on_mount(self) -> None:
-        self.rows.show(self._turns, self._current and self._current.unit)
+        self.rows.show(self._turns, self._first)
         await self.moved()
         self._count()
 
@@ -51,9 +56,10 @@ class TurnsScreen(ListDialog["int | None", Turn]):
         event.stop()
         self.catch_up()
 
-    def choices(self) -> list[Choice]:
-        go: list[Choice] = [("enter", "go to turn", "open")] if self.rows.row is not None else []
-        return [*go, ("escape", "clear filter" if self._filtered else "close", "back")]
+    @property
+    def closing(self) -> Choice:
+        """The key that clears the filter, or else closes the dialog."""
+        return ("escape", "clear filter" if self._filtered else "close", "back")
 
     def catch_up(self) -> None:
         if self._filtered != self._field.value:
@@ -63,14 +69,6 @@ class TurnsScreen(ListDialog["int | None", Turn]):
             self.rows.show(found, self.rows.key)
             self._count()
             self.show_selected()
-
-    async def clicked(self) -> None:
-        self.action_open()
-
-    def action_open(self) -> None:
-        self.catch_up()
-        if (turn := self.rows.row) is not None:
-            self.dismiss(turn.unit)
 
     def action_back(self) -> None:
         if self._field.value:
@@ -84,3 +82,28 @@ class TurnsScreen(ListDialog["int | None", Turn]):
 
     def _draw_row(self, turn: Turn, width: int, styles: ThemeStyles, on: str) -> Line:
         return draw_turn(turn, width, styles, on, now=self._now, columns=self._columns)
+
+
+class TurnsScreen(TurnsDialog["int | None"]):
+    """Returns the unit of the chosen turn's message; `current` is the turn in view."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "open", "Go to turn", id="turns.open"),
+        Binding("escape", "back", "Close", id="turns.back", tooltip="Clear the filter, or close"),
+        *list_keys("turns", without=LETTERS),
+    ]
+
+    def __init__(self, turns: Sequence[Turn], current: Turn | None) -> None:
+        super().__init__("turns", "Turns", turns, current and current.unit)
+
+    def choices(self) -> list[Choice]:
+        go: list[Choice] = [("enter", "go to turn", "open")] if self.rows.row is not None else []
+        return [*go, self.closing]
+
+    async def clicked(self) -> None:
+        self.action_open()
+
+    def action_open(self) -> None:
+        self.catch_up()
+        if (turn := self.rows.row) is not None:
+            self.dismiss(turn.unit)

@@ -33,6 +33,10 @@ class PartialScreen(Screen[Result]):
         """The text of the user that would be lost with the screen, as the user knows it; empty if none."""
         return ""
 
+    def sift(self, event: events.Key | events.Paste) -> events.Key | events.Paste | None:
+        """Return the key or paste to handle now in place of `event`, None for nothing yet."""
+        return event
+
     def draw_soon(self) -> None:
         """Draw the effect of a key on the focused widget as soon as it is there."""
         self._draws_until = monotonic() + _EFFECT

@@ -27,7 +27,6 @@ from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.main.custom_commands import CustomCommands
 from cogency_tui.tui.main.keys import main_key
 from cogency_tui.tui.main.open_conversations import OnOtherScreens, open_conversations_of
-from cogency_tui.tui.main.pane_letters import PaneLetters
 from cogency_tui.tui.main.panes import Panes
 from cogency_tui.tui.main.widget_updates import MainDisplay
 from cogency_tui.tui.models.commands import ModelCommands
@@ -44,6 +43,7 @@ from cogency_tui.tui.settings.commands import SettingsCommands
 from cogency_tui.tui.status.background_updates import Surroundings
 from cogency_tui.tui.status.commands import StatusCommands
 from cogency_tui.tui.subagents.commands import SubagentCommands
+from cogency_tui.tui.terminal.pane_letters import PaneLetters
 from cogency_tui.tui.timeline.commands import TimelineCommands
 from cogency_tui.tui.transcript.units import Transcript
 from cogency_tui.tui.trust.bar import TrustBar

@@ -278,6 +278,14 @@ class OnOtherScreens(OtherScreens):
         if (found := self._find(conversation_id)) is not None:
             found.show_title(title)
 
+    def states(self) -> dict[str, State]:
+        screens = open_conversations_of(self._screen).screens
+        return {id: each.state for each in screens if (id := each.bridge.conversation_id) is not None}
+
+    def close(self, conversation_id: str) -> None:
+        if (found := self._find(conversation_id)) is not None:
+            open_conversations_of(self._screen).close(found)
+
     def _find(self, conversation_id: str) -> "MainScreen | None":
         found = open_conversations_of(self._screen).find(conversation_id)
         return None if found is self._screen else found

@@ -40,7 +40,8 @@ class RecallCommands(FeatureCommands):
                 self._screen.run_worker(partial(self._go_on, destination), group="recall", exclusive=True)
 
         renamed = self._conversations.show_title
-        screen = RecallScreen(self._bridge.agent, self.idle, query=query, renamed=renamed)
+        opened = self._conversations
+        screen = RecallScreen(self._bridge.agent, self.idle, opened, query=query, renamed=renamed)
         app_of(self._screen).push_screen(screen, chosen)
 
     async def rename(self, title: str = "") -> None:
@@ -79,7 +80,8 @@ class RecallCommands(FeatureCommands):
     def _management(self) -> "Upkeep":
         from cogency_tui.tui.recall.conversation_management import Upkeep
 
-        return Upkeep(self._screen, self._bridge.agent, time, renamed=self._conversations.show_title)
+        opened = self._conversations
+        return Upkeep(self._screen, self._bridge.agent, opened, time, renamed=opened.show_title)
 
     def fork(self, id: str, event: int) -> None:
         """Continue in a fork of the conversation `id` from its event with this number."""
@@ -108,10 +110,7 @@ class RecallCommands(FeatureCommands):
 
         self._conversations.open(destination.id, then=show)
         if destination.trashed:
-            text = (
-                "This conversation is in the trash. To restore it, open Recall, press F2 until the trash is "
-                "shown, then u."
-            )
+            text = "This conversation is in the trash. Your next message restores it."
             # Not of this screen: the conversation may be on another one.
             app_of(self._screen).notify(text, markup=False)
 

@@ -5,22 +5,24 @@ Each method reports its result to the user.
 Invariant: nothing is deleted, and no file is overwritten.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 from textual.screen import Screen
 
 from cogency_tui.agent.recall.recall import Where
 from cogency_tui.errors import CogencyError
 from cogency_tui.safe_text import one_line
+from cogency_tui.tui.kit.dialogs import Confirmation
 from cogency_tui.tui.kit.lines import cells, fit
 from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.recall.export import Form, directory_of, export
 from cogency_tui.tui.recall.rename_export_dialogs import ExportScreen, RenameScreen
 from cogency_tui.tui.recall.row_lines import title_of
 from cogency_tui.tui.recall.rows import RecallEntry
+from cogency_tui.tui.terminal.title_and_notifications import State
 from cogency_tui.workspace.protected_names import short_path
 
 if TYPE_CHECKING:
@@ -30,8 +32,30 @@ _NAMED = 40
 _NOTICE, _NOTICE_FRAME = 67, 5
 """The most cells of text in a row of a notification, and those that surround it."""
 
+_AT_WORK: dict[State | None, str] = {
+    "working": "is running. Stop it first.",
+    "waiting": "is waiting for you. Answer or stop it first.",
+}
+"""Why an open conversation cannot be moved to the trash, by its state."""
+
 Deed: TypeAlias = Literal["rename", "trash", "undo", "export", "compare", "statistics"]
 """The actions available in the list."""
+
+
+class Opened(Protocol):
+    """The conversations that are open in this program."""
+
+    def states(self) -> Mapping[str, State]:
+        """Their states, by their ids."""
+        ...
+
+    def is_shown(self, conversation_id: str) -> bool:
+        """Return whether it is the one on the screen below the list."""
+        ...
+
+    def close(self, conversation_id: str) -> None:
+        """Close an open conversation; a new one begins in place of the one that is shown."""
+        ...
 
 
 class Upkeep:
@@ -42,6 +66,7 @@ class Upkeep:
         self,
         screen: Screen[Any],
         agent: "Agent",
+        opened: Opened,
         clock: Callable[[], float],
         *,
         renamed: Callable[[str, str], None],
@@ -50,6 +75,7 @@ class Upkeep:
     ) -> None:
         self._screen = screen
         self._agent = agent
+        self._opened = opened
         self._clock = clock
         self._renamed = renamed
         self._removed = removed
@@ -102,15 +128,49 @@ class Upkeep:
             self._renamed(entry.conversation.id, title)
 
     async def trash(self, entry: RecallEntry) -> None:
-        """Move a conversation to the trash."""
+        """Move a conversation to the trash; ask first about one that is open here, which is then closed."""
+
+        async def answered(yes: bool | None) -> None:
+            if yes:
+                await self._trash(entry)
+
+        id = entry.conversation.id
+        if id in self._opened.states() and not self._refusal(id):
+            app_of(self._screen).push_screen(Confirmation(self._describe_trashing(entry)), answered)
+        else:
+            await self._trash(entry)
+
+    def _describe_trashing(self, entry: RecallEntry) -> str:
+        """The question whether to move a conversation that is open here to the trash."""
+        if self._opened.is_shown(entry.conversation.id):
+            return "Move the open conversation to the trash? A new one begins."
+        return f"Move {_name(entry)} to the trash? It is open, and will be closed."
+
+    async def _trash(self, entry: RecallEntry) -> None:
+        """Move a conversation to the trash, unless it is at work."""
+        id = entry.conversation.id
+        if refusal := self._refusal(id):
+            self.warn(f"{_name(entry)} {refusal}")
+            return
         try:
-            await self._agent.recall.trash(entry.conversation.id)
+            await self._agent.recall.trash(id)
         except CogencyError as exc:
             self.complain(exc)
             return
+        if id in self._opened.states():
+            self._opened.close(id)
         self._trashed.append(entry)
         self._removed(entry.conversation.id)
         self.report(f"Moved {_name(entry)} to the trash (u undo).")
+
+    def _refusal(self, id: str) -> str:
+        """Why a conversation is not moved to the trash; empty if it can be."""
+        background = self._agent.background
+        if (state := self._opened.states().get(id)) in _AT_WORK:
+            return _AT_WORK[state]
+        if background and any(command.ended is None for command in background.of(id).listed()):
+            return "has a command running in the background. Stop it first."
+        return ""
 
     async def restore(self, entry: RecallEntry) -> None:
         """Restore a conversation from the list of the trash."""
@@ -118,10 +178,7 @@ class Upkeep:
             self._removed(entry.conversation.id)
 
     async def undo(self) -> None:
-        """Undo the last move to the trash."""
-        if not self._trashed:
-            self.report("Nothing to undo: no conversation was moved to the trash here. F2 shows the trash.")
-            return
+        """Undo the last move to the trash; requires `can_undo`."""
         entry = self._trashed.pop()
         if await self._restore(entry):
             self._returned(entry.conversation.id)
@@ -193,6 +250,10 @@ class Upkeep:
     def report(self, text: str) -> None:
         """Show a notification."""
         self._screen.notify(text, markup=False)
+
+    def warn(self, text: str) -> None:
+        """Show a warning."""
+        self._screen.notify(text, severity="warning", markup=False)
 
     def complain(self, error: CogencyError) -> None:
         """Report an error, with the next step."""

@@ -1,4 +1,5 @@
-"""The keys of the recall screen. Letters are keys in the list and the preview, and text in the field."""
+"""The keys of the recall screen. In the field letters are text. In the list and the preview one alone is a
+key; several in a burst are text for the field."""
 
 from textual.binding import Binding, BindingType
 
@@ -24,7 +25,7 @@ RECALL_KEYS: list[BindingType] = [
         "do('undo')",
         "Undo",
         "undo",
-        "Undo the last move to the trash; in the trash, restore this one",
+        "Undo the last move to the trash, or show the trash; there, restore this one",
     ),
     _key("x", "do('export')", "Export", "export", "Export to Markdown, HTML or JSON Lines"),
     _key("b", "do('compare')", "Compare", "compare", "Compare a fork with its original: results and cost"),

@@ -3,7 +3,7 @@
 One conversation is selected, and, if it has hits, one of these.
 """
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Mapping
 from typing import ClassVar
 
 from textual import events
@@ -22,6 +22,7 @@ from cogency_tui.tui.recall.row_lines import (
     relative_hit,
 )
 from cogency_tui.tui.recall.rows import Catalogue, HitRow, Item, RecallEntry, Row
+from cogency_tui.tui.terminal.title_and_notifications import State
 from cogency_tui.tui.theme_styles import ThemeStyles
 
 _AHEAD = 3
@@ -56,6 +57,8 @@ class RecallList(SelectList[Row]):
         self._clock = clock
         self.catalogue = Catalogue(clock())
         self.everywhere = False
+        self.states: Mapping[str, State] = {}
+        """The states of the conversations that are open here, by their ids."""
         self._columns = FactColumns()
         self.nth = 0
         """The number of the selected hit in its conversation."""
@@ -94,6 +97,12 @@ class RecallList(SelectList[Row]):
             self.nth = 0
             self.post_message(self.Selected())
         self._request_more(1)
+
+    def show_states(self, states: Mapping[str, State]) -> None:
+        """Show which conversations are open here, and their states."""
+        if states != self.states:
+            self.states = states
+            self.refresh()
 
     def hold(self) -> Callable[[], None]:
         """Return a function that restores the selection's position in view after rows came in above it."""
@@ -175,7 +184,8 @@ class RecallList(SelectList[Row]):
             is_selected = (row.id, row.nth) == (self.key, self.nth)
             hit = relative_hit(entry.hits[row.nth], entry.conversation.project)
             return draw_hit(hit, row.depth, width, styles, on, selected=is_selected)
-        return draw_entry(entry, row, self._columns, width, styles, on, now=self._clock())
+        state, now = self.states.get(row.id), self._clock()
+        return draw_entry(entry, row, self._columns, width, styles, on, now=now, state=state)
 
 
 def _key_of(row: Row) -> str | None:

@@ -13,6 +13,8 @@ from cogency_tui.store.store import StoredConversation
 from cogency_tui.tui.kit.lines import Line, cells, fit, width_of
 from cogency_tui.tui.kit.number_format import dollars, plural, tokens, when
 from cogency_tui.tui.recall.rows import Item, RecallEntry
+from cogency_tui.tui.switcher.rows import CONDITIONS
+from cogency_tui.tui.terminal.title_and_notifications import State
 from cogency_tui.tui.theme_styles import ThemeStyles
 from cogency_tui.workspace.protected_names import short_path
 
@@ -49,8 +51,10 @@ def draw_entry(
     on: str,
     *,
     now: float,
+    state: State | None = None,
 ) -> Line:
-    """Draw a conversation: its title, then as many facts as fit, in columns at the right."""
+    """Draw a conversation, with its `state` if it is open here: its title, then as many facts as fit, in
+    columns at the right."""
     indent = "  " * min(item.depth, _DEPTH)
     mark = "  "
     if item.below:
@@ -59,7 +63,7 @@ def draw_entry(
         mark = "└ " if item.depth else "↳ "
     facts = _facts(entry, columns, width - max(_TITLE, width // 2), now)
     left = [Segment(indent + mark, styles("dim", on))]
-    live = [Segment("  ● open", styles("good", on))] if entry.live else []
+    live = _draw_state("idle" if entry.live else state, styles, on)
     imported = [Segment("  imported", styles("edit", on))] if entry.conversation.imported else []
     begin = entry.conversation.forked_after
     forked = [] if begin is None else [Segment(f"  ⑂ after turn {begin}", styles("branch", on))]
@@ -70,6 +74,14 @@ def draw_entry(
     title = fit(title_of(entry), room)
     style = styles("text", on, "" if item.depth else "bold")
     return Line([*left, Segment(title + " " * (room - cells(title)), style), *right])
+
+
+def _draw_state(state: State | None, styles: ThemeStyles, on: str) -> list[Segment]:
+    """Draw the state of an open conversation: as in the switcher, except that of an idle one."""
+    if state is None:
+        return []
+    text, role = ("● open", "good") if state == "idle" else CONDITIONS[state]
+    return [Segment(f"  {text}", styles(role, on))]
 
 
 def draw_hit(hit: Hit, depth: int, width: int, styles: ThemeStyles, on: str, *, selected: bool) -> Line:

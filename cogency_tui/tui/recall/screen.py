@@ -23,24 +23,31 @@ from cogency_tui.tui.kit.heading import ScreenHeading
 from cogency_tui.tui.kit.number_format import percent
 from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.recall.background_search import Asked, Searching
-from cogency_tui.tui.recall.conversation_management import Deed, Upkeep
+from cogency_tui.tui.recall.conversation_management import Deed, Opened, Upkeep
 from cogency_tui.tui.recall.destination import Destination, travel
 from cogency_tui.tui.recall.keys import RECALL_KEYS
 from cogency_tui.tui.recall.list_view import RecallList
 from cogency_tui.tui.recall.panes import RecallPanes, chips_of, count_of, wider
 from cogency_tui.tui.recall.rename_export_dialogs import RECALL_STYLES
 from cogency_tui.tui.recall.search_bar import ChipLine, SearchBar, SearchField, filters_in, without
+from cogency_tui.tui.terminal.key_order import Typed
+from cogency_tui.tui.terminal.pane_letters import PaneLetters
 
 if TYPE_CHECKING:
     from cogency_tui.agent.agent import Agent
 
 _SHORT = 24
+_REFRESH = 0.5
+"""Seconds between two refreshes of the states of open conversations."""
+
+_UNDO = "do('undo')"
 _NEXT: dict[Where, Where] = {"project": "everywhere", "everywhere": "trash", "trash": "project"}
 
 
 class RecallScreen(AnsweringScreen[Destination | None]):
-    """Shows the conversations of `agent`. `ready` returns whether files can be restored now, and notifies the
-    user if not; `query` is the first search. `renamed` gets the id and the new title of a conversation."""
+    """Shows the conversations of `agent`; `opened` are those that are open in this program. `ready` returns
+    whether files can be restored now, and notifies the user if not; `query` is the first search. `renamed`
+    gets the id and the new title of a conversation."""
 
     BINDINGS: ClassVar[list[BindingType]] = RECALL_KEYS
     AUTO_FOCUS = "#recall-field"
@@ -51,6 +58,7 @@ class RecallScreen(AnsweringScreen[Destination | None]):
         self,
         agent: "Agent",
         ready: Callable[[], bool],
+        opened: Opened,
         *,
         query: str = "",
         renamed: Callable[[str, str], None] = lambda _id, _title: None,
@@ -58,6 +66,7 @@ class RecallScreen(AnsweringScreen[Destination | None]):
     ) -> None:
         super().__init__()
         self._agent = agent
+        self._opened = opened
         self._ready = ready
         self._report_title = renamed
         self._query = query
@@ -72,22 +81,32 @@ class RecallScreen(AnsweringScreen[Destination | None]):
             failed=self._failed,
         )
         self._upkeep = Upkeep(
-            self, agent, clock, renamed=self._renamed, removed=self._removed, returned=self._returned
+            self, agent, opened, clock, renamed=self._renamed, removed=self._removed, returned=self._returned
         )
+        self._letters = PaneLetters(self, self._type_text, lambda: not self._panes.has_focus_within)
         self._count = self._progress = ""
         self._opening = False
         self._retain: str | None = None
 
     def key_hints(self) -> Hints:
-        """All keys, but no undo where there is nothing to undo."""
+        """All keys, but no undo where there is nothing to undo; in the trash the one to restore is second."""
         shown = [each.action for each in RECALL_KEYS if isinstance(each, Binding) and each.show]
-        undoes = self._upkeep.can_undo or self._searching.asked.where == "trash"
-        return Hints([each for each in shown if undoes or each != "do('undo')"])
+        if self._is_in_trash:
+            first, *others = (each for each in shown if each not in (_UNDO, "do('trash')"))
+            return Hints([first, _UNDO, *others])
+        return Hints([each for each in shown if self._upkeep.can_undo or each != _UNDO])
 
     def key_label(self, action: str) -> str:
+        if action == _UNDO:
+            return "restore" if self._is_in_trash else ""
         if action != "back":
             return ""
         return "list" if self._panes.covers else "clear search" if self._is_searching else ""
+
+    @property
+    def _is_in_trash(self) -> bool:
+        """True if the trash is searched."""
+        return self._searching.asked.where == "trash"
 
     @property
     def _is_searching(self) -> bool:
@@ -105,8 +124,13 @@ class RecallScreen(AnsweringScreen[Destination | None]):
     def on_mount(self) -> None:
         app_of(self).theme_changed_signal.subscribe(self, lambda _theme: self._panes.preview.reflow())
         self._fit()
+        self._show_states()
+        self.set_interval(_REFRESH, self._show_states)
         self._ask(Asked(self._query))
         self.run_worker(self._searching.follow_index, group="recall-index")
+
+    def _show_states(self) -> None:
+        self._panes.list.show_states(self._opened.states())
 
     def on_resize(self, event: events.Resize) -> None:
         del event
@@ -254,6 +278,11 @@ class RecallScreen(AnsweringScreen[Destination | None]):
 
     async def action_do(self, what: Deed) -> None:
         """Run an action, on the selected conversation if it needs one."""
+        if what == "undo" and not (self._is_in_trash or self._upkeep.can_undo):
+            # Moved there on another visit, or by another program.
+            self._upkeep.report("No conversation was moved to the trash here. This is the trash: u restores.")
+            self.action_scope("trash")
+            return
         await self._upkeep.do(what, self._panes.entry, self._searching.asked.where)
 
     def _renamed(self, id: str, title: str) -> None:
@@ -263,6 +292,7 @@ class RecallScreen(AnsweringScreen[Destination | None]):
         self._panes.show_selected()
 
     def _removed(self, id: str) -> None:
+        self._show_states()
         self._searching.drop(id)
         self._panes.show_more()
         self._show_count()
@@ -271,6 +301,19 @@ class RecallScreen(AnsweringScreen[Destination | None]):
         self._ask(self._searching.asked, retain=id)
 
     # The focus and the screen.
+
+    def sift(self, event: Typed) -> Typed | None:
+        return self._letters.sift(event)
+
+    def on_paste(self, event: events.Paste) -> None:
+        if self._panes.has_focus_within:
+            self._type_text(event)
+
+    def _type_text(self, event: Typed) -> None:
+        """Give text to the search field, together with the focus; it replaces the text there."""
+        self.set_focus(self._field)
+        # In the field's queue it is behind the focus, which selects the text to replace.
+        self._field.post_message(event.copy() if isinstance(event, events.Key) else events.Paste(event.text))
 
     def on_button_bar_pressed(self, event: ButtonBar.Pressed) -> None:
         self.call_next(self.run_action, event.action)

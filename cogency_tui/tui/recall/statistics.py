@@ -12,7 +12,7 @@ from textual.binding import Binding, BindingType
 from cogency_tui.agent.recall.recall import Where
 from cogency_tui.errors import CogencyError
 from cogency_tui.safe_text import one_line
-from cogency_tui.store.usage import Spending, Statistics
+from cogency_tui.store.usage import Spending, Statistics, ToolUse
 from cogency_tui.tui.kit.dialogs import STYLES, Choices, DialogBody, DialogBox, DialogTitle, ReadingScreen
 from cogency_tui.tui.kit.lines import BLANK, Line, cells, fit, fit_path, wrap
 from cogency_tui.tui.kit.meter import draw_bar
@@ -49,12 +49,7 @@ def draw_statistics(found: Statistics, width: int, styles: ThemeStyles) -> list[
     lines = wrap([Segment(" · ".join(facts), styles("text"))], width)
     days = [_spent(day) for day in found.days[-_DAYS:]]
     tools = [
-        _Bar(
-            use.tool,
-            use.calls,
-            f"{plural(use.calls, 'call')}{f', {use.failed} failed' if use.failed else ''}"
-            f", {duration(use.seconds)}",
-        )
+        _Bar(use.tool, use.calls, f"{_describe_calls(use)}, {duration(use.seconds)}")
         for use in found.tools[:_MOST]
     ]
     files = [_Bar(path, count, plural(count, "change")) for path, count in found.files[:_MOST]]
@@ -70,6 +65,13 @@ def draw_statistics(found: Statistics, width: int, styles: ThemeStyles) -> list[
     if not found.conversations:
         lines += [BLANK, Line([Segment("No activity in this period.", styles("dim"))])]
     return lines
+
+
+def _describe_calls(use: ToolUse) -> str:
+    """The calls of a tool, with those that failed, and those that the user declined or stopped."""
+    counts = ((use.failed, "failed"), (use.stopped, "stopped"))
+    ends = [f"{count} {word}" for count, word in counts if count]
+    return ", ".join([plural(use.calls, "call"), *ends])
 
 
 def _spent(spending: Spending) -> _Bar:

@@ -49,8 +49,8 @@ class DiffView(LineView):
         Binding("down", "screen.line(1)", "Line down", show=False, id="review.diff.down"),
         Binding("pageup", "page(-1)", "Page up", show=False, id="review.diff.page_up"),
         Binding("pagedown", "page(1)", "Page down", show=False, id="review.diff.page_down"),
-        Binding("home", "end(-1)", "Beginning", show=False, id="review.diff.home"),
-        Binding("end", "end(1)", "End", show=False, id="review.diff.end"),
+        Binding("home,g", "end(-1)", "Beginning", show=False, id="review.diff.home"),
+        Binding("end,G", "end(1)", "End", show=False, id="review.diff.end"),
         filter_key("review.diff.filter"),
     ]
 

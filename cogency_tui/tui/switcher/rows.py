@@ -18,13 +18,14 @@ Condition: TypeAlias = Literal["waiting", "working", "failed", "done", "idle"]
 _SHORTEST = 20
 """Cells of the title, below which the figures give way."""
 
-_LOOKS: dict[Condition, tuple[str, str]] = {
+CONDITIONS: dict[Condition, tuple[str, str]] = {
     "waiting": ("? waiting for you", "edit"),
     "working": ("⠋ working", "running"),
     "failed": ("✗ failed", "bad"),
     "done": ("✓ done", "good"),
     "idle": ("idle", "dim"),
 }
+"""The words of each, with a glyph, and their role."""
 
 
 class OpenConversation(msgspec.Struct, frozen=True):
@@ -61,7 +62,7 @@ class OpenConversation(msgspec.Struct, frozen=True):
 
 def describe_state(row: OpenConversation) -> str:
     """The state in words, with a glyph."""
-    words = _LOOKS[row.condition][0]
+    words = CONDITIONS[row.condition][0]
     if row.condition != "working":
         return words
     return (
@@ -110,7 +111,7 @@ def draw_row(
         figures.pop(0)
     right = "".join(figures)
     title = fit(row.name, room - cells(right))
-    state, role = describe_state(row), _LOOKS[row.condition][1]
+    state, role = describe_state(row), CONDITIONS[row.condition][1]
     words = state.partition(" ")[2] or state
     strong = "" if row.condition == "idle" or (row.condition == "failed" and not row.is_unread) else "bold"
     return Line(

@@ -35,6 +35,12 @@ class SwitcherScreen(ListDialog["str | None", OpenConversation]):
         Binding("enter", "open", "Go to", id="switcher.open"),
         Binding("x,delete", "close_conversation", "Close it", id="switcher.close_conversation"),
         Binding("escape,q", "close", "Back", id="switcher.close"),
+        *(
+            Binding(
+                str(number), f"go_to({number})", f"Go to {number}", show=False, id=f"switcher.go_{number}"
+            )
+            for number in range(1, 10)
+        ),
         *list_keys("switcher"),
     ]
     BOX = "-wide"
@@ -79,6 +85,11 @@ class SwitcherScreen(ListDialog["str | None", OpenConversation]):
 
     def action_open(self) -> None:
         if (row := self.rows.row) is not None:
+            self.dismiss(row.key)
+
+    def action_go_to(self, number: int) -> None:
+        """Go to the conversation of this number."""
+        if (row := next((row for row in self.rows.rows if row.number == number), None)) is not None:
             self.dismiss(row.key)
 
     def action_close_conversation(self) -> None:

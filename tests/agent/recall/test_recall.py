@@ -239,3 +239,29 @@ async def test_statistics_sum_what_was_used(store: Store, recall: Recall) -> Non
     ]
     assert (await recall.statistics(where="everywhere")).conversations == 2
     assert (await recall.statistics(before=0.5)).turns == 0
+
+
+@pytest.mark.parametrize("indexed", [False, True])
+async def test_what_the_user_stopped_is_no_failure(store: Store, recall: Recall, indexed: bool) -> None:
+    made = await begin(store, "start")
+    for payload in (
+        {"state": "failed"},
+        {"state": "declined"},
+        {"state": "interrupted"},
+        {"state": "interrupted", "not_run": True},
+        {"state": "skipped"},
+        {},
+    ):
+        await store.append(
+            made.id,
+            {  # pyright: ignore[reportArgumentType]
+                **{"type": "result", "timestamp": 4.0, "id": "c", "tool": "shell", "duration": 1.0},
+                "payload": {"outcome": f"was {payload}", "content": None, "error": True, **payload},
+            },
+        )
+    if indexed:
+        await asyncio.to_thread(lambda: [*update(store.database.path.parent)])
+    (use,) = (await recall.statistics()).tools
+    assert (use.calls, use.failed, use.stopped) == (6, 2, 3)
+    failed = await recall.hits(made.id, "error:")
+    assert [hit.text for hit in failed] == ["was {'state': 'failed'}", "was {}"]

@@ -22,6 +22,7 @@ from tests.tui.driving import (
     send,
     shown,
     told,
+    type_text,
     until,
 )
 from tests.tui.review.stage import edit, working, write
@@ -75,7 +76,7 @@ async def test_the_conversation_goes_back_and_the_message_is_in_the_prompt(proje
         assert screen.rows.row is not None
         assert screen.rows.row.text == "write b", "the newest is selected"
         assert [turn.text for turn in screen.rows.rows] == ["greet me", "change a", "write b"]
-        assert ("enter", "fork here", "fork") in screen.choices()
+        assert ("enter", "fork here", "open") in screen.choices()
         await pilot.press("up", "enter")
         await until(pilot, lambda: prompt_of(pilot).text == "change a")
         await until(pilot, lambda: main_of(pilot).bridge.conversation_id not in (before, None))
@@ -85,6 +86,29 @@ async def test_the_conversation_goes_back_and_the_message_is_in_the_prompt(proje
         assert (project / "a.py").read_text() == "x = 2\n"
 
 
+async def test_typing_filters_the_messages_and_enter_does_what_is_shown(project: Path) -> None:
+    async with talked(project) as pilot:
+        before = main_of(pilot).bridge.conversation_id
+        screen = await opened(pilot)
+        await type_text(pilot, "think")
+        await pilot.press("enter")
+        await until(pilot, lambda: "No matching turns." in shown(screen.rows))
+        await pilot.pause()
+        assert pilot.app.screen is screen
+        assert main_of(pilot).bridge.conversation_id == before
+        assert [label for _key, label, _action in screen.choices()] == ["clear filter"]
+
+        await pilot.press("escape")
+        await until(pilot, lambda: len(screen.rows.rows) == 3)
+        await type_text(pilot, "k")
+        await pilot.press("backspace")
+        await type_text(pilot, "change")
+        await until(pilot, lambda: [turn.text for turn in screen.rows.rows] == ["change a"])
+        await noted(pilot, screen, "Enter forks before this message; F2 previews 2 files")
+        await pilot.press("enter")
+        await until(pilot, lambda: prompt_of(pilot).text == "change a")
+
+
 async def test_the_files_go_back_and_redo_brings_them_again(project: Path) -> None:
     async with talked(project) as pilot:
         screen = await opened(pilot)
@@ -92,9 +116,9 @@ async def test_the_files_go_back_and_redo_brings_them_again(project: Path) -> No
         await noted(
             pilot,
             screen,
-            "Enter forks before this message; f previews 2 files: a.py, b.py (deleted)",
+            "Enter forks before this message; F2 previews 2 files: a.py, b.py (deleted)",
         )
-        await pilot.press("f")
+        await pilot.press("f2")
         preview = await previewed(pilot)
         await until(pilot, lambda: "b.py" in shown(preview.query_one(DialogBody)))
         assert (project / "a.py").read_text() == "x = 2\n", "it is shown before it is done"
@@ -148,7 +172,7 @@ async def test_what_was_undone_before_a_message_stays_undone(project: Path) -> N
         assert screen.rows.rows[0].changes == "1 file +1 −1, reverted"
         await noted(pilot, screen, "no files to restore")
         assert [label for _key, label, _action in screen.choices()] == ["fork here", "close"]
-        await pilot.press("f")
+        await pilot.press("f2")
         assert (project / "a.py").read_text() == "x = 1\n"
     await agent.close()
 
@@ -156,8 +180,8 @@ async def test_what_was_undone_before_a_message_stays_undone(project: Path) -> N
 async def test_both_go_back(project: Path) -> None:
     async with talked(project) as pilot:
         screen = await opened(pilot)
-        await noted(pilot, screen, "f previews 1 file: b.py (deleted)")
-        await pilot.press("b")
+        await noted(pilot, screen, "F2 previews 1 file: b.py (deleted)")
+        await pilot.press("f3")
         await previewed(pilot)
         await pilot.press("y")
         await until(pilot, lambda: prompt_of(pilot).text == "write b")
@@ -175,7 +199,7 @@ async def test_as_many_files_are_named_as_there_is_room_for(project: Path) -> No
         await send(pilot, "write them")
         await finished(pilot)
         screen = await opened(pilot)
-        await noted(pilot, screen, "f previews 9")
+        await noted(pilot, screen, "F2 previews 9")
         note = " ".join(shown(screen.note).split()) if screen.note else ""
         assert note.endswith("page_1.py (deleted) and 7 more")
     await agent.close()
@@ -185,10 +209,10 @@ async def test_a_file_changed_since_is_previewed_and_does_not_block_the_others(p
     async with talked(project) as pilot:
         (project / "b.py").write_text("y = 3\nmine = 1\n")
         screen = await opened(pilot)
-        await noted(pilot, screen, "f previews 1 file: b.py (changed since)")
+        await noted(pilot, screen, "F2 previews 1 file: b.py (changed since)")
         await pilot.press("up")
-        await noted(pilot, screen, "f previews 2 files: a.py, b.py (changed since)")
-        await pilot.press("f")
+        await noted(pilot, screen, "F2 previews 2 files: a.py, b.py (changed since)")
+        await pilot.press("f2")
         preview = await previewed(pilot)
         await until(pilot, lambda: "✗ b.py" in shown(preview.query_one(DialogBody)))
         await pilot.press("y")
@@ -202,8 +226,8 @@ async def test_nothing_goes_back_if_the_preview_is_canceled(project: Path) -> No
         before = main_of(pilot).bridge.conversation_id
         (project / "b.py").write_text("mine = 1\n")
         screen = await opened(pilot)
-        await noted(pilot, screen, "f previews 1 file")
-        await pilot.press("b")
+        await noted(pilot, screen, "F2 previews 1 file")
+        await pilot.press("f3")
         await previewed(pilot)
         await pilot.press("escape")
         await until(pilot, lambda: pilot.app.screen is screen)
@@ -223,14 +247,14 @@ async def test_files_that_cannot_go_back_are_not_offered(project: Path) -> None:
         await pilot.press("up")
         await noted(pilot, screen, "files cannot be restored: a.py: ")
         assert [label for _key, label, _action in screen.choices()] == ["fork here", "close"]
-        await pilot.press("f", "b")
+        await pilot.press("f2", "f3")
         assert pilot.app.screen is screen
 
 
 async def test_the_first_message_leaves_a_new_conversation(project: Path) -> None:
     async with talked(project) as pilot:
         await opened(pilot)
-        await pilot.press("home", "enter")
+        await pilot.press("up", "up", "enter")
         await until(pilot, lambda: prompt_of(pilot).text == "greet me")
         assert "Your coding agent" in shown(conversation_of(pilot))
 

@@ -11,7 +11,7 @@ from textual.widget import Widget
 from cogency_tui.tui.conversation.find_bar import FindField
 from cogency_tui.tui.files.preview import PreviewLines
 from cogency_tui.tui.kit.filter_line import FilterText
-from cogency_tui.tui.main import pane_letters
+from cogency_tui.tui.terminal import pane_letters
 from tests.tui.driving import (
     app_over,
     calls_of,

@@ -14,6 +14,7 @@ from cogency_tui.tui.recall.list_view import RecallList
 from cogency_tui.tui.recall.preview import PreviewPane, PreviewView
 from cogency_tui.tui.recall.screen import RecallScreen
 from cogency_tui.tui.recall.search_bar import SearchField
+from cogency_tui.tui.terminal.title_and_notifications import State
 from tests.tui.driving import app_over, opened, shown, until
 from tests.tui.scripted import EPOCH, call, respond, result, think, user
 
@@ -104,6 +105,20 @@ async def fork(
     found = await store.conversation(made.id)
     assert found is not None
     return found
+
+
+class NothingOpen:
+    """The open conversations where there are none."""
+
+    def states(self) -> dict[str, State]:
+        return {}
+
+    def is_shown(self, conversation_id: str) -> bool:
+        del conversation_id
+        return False
+
+    def close(self, conversation_id: str) -> None:
+        raise AssertionError(conversation_id)
 
 
 @asynccontextmanager

@@ -203,8 +203,8 @@ async def test_d_moves_to_the_trash_and_u_takes_back(project: Path) -> None:
         assert entry is not None
         assert entry.conversation.title == "Rename the cart model"
         await pilot.press("u")
-        await pilot.pause()
-        assert "no conversation was moved to the trash here" in told(pilot)
+        await until(pilot, lambda: "The trash is empty." in listed(pilot))
+        assert "No conversation was moved to the trash here." in told(pilot)
 
 
 @pytest.mark.exhaustive

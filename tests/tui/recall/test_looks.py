@@ -19,7 +19,18 @@ from cogency_tui.tui.recall.statistics import StatisticsScreen
 from tests.tui.driving import app_over, until
 from tests.tui.look_series import check_series, check_series_from_each_size
 from tests.tui.looks import SIZES, Prepare, check_looks
-from tests.tui.recall.past import agent_in, begin, date, fork, is_open, screen_of, settled, small, usual
+from tests.tui.recall.past import (
+    NothingOpen,
+    agent_in,
+    begin,
+    date,
+    fork,
+    is_open,
+    screen_of,
+    settled,
+    small,
+    usual,
+)
 from tests.tui.scripted import EPOCH
 
 pytestmark = pytest.mark.exhaustive
@@ -45,7 +56,7 @@ def opened(agents: Sequence[Agent], then: Then, query: str = "") -> Prepare:
     async def prepare(pilot: Pilot[Any]) -> None:
         while not isinstance(pilot.app.screen, MainScreen):
             await pilot.app.pop_screen()
-        screen = RecallScreen(agents[-1], lambda: True, query=query, clock=lambda: EPOCH + 600)
+        screen = RecallScreen(agents[-1], lambda: True, NothingOpen(), query=query, clock=lambda: EPOCH + 600)
         await pilot.app.push_screen(screen)
         await until(pilot, lambda: is_open(pilot))
         await settled(pilot)

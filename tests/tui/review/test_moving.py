@@ -1,5 +1,6 @@
 """Moving about in the review by keys and by mouse, the ways out of it, and what stays when it is read again."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -33,7 +34,10 @@ def row_of(text: str, wanted: str) -> int:
     return next(y for y, line in enumerate(text.splitlines()) if wanted in line)
 
 
-async def test_the_arrows_go_on_to_the_next_file_and_back(project: Path) -> None:
+@pytest.mark.parametrize(("first", "last"), [(("home",), "end"), (("g", "g"), "G")])
+async def test_the_arrows_go_on_to_the_next_file_and_back(
+    project: Path, first: Sequence[str], last: str
+) -> None:
     (project / "a.py").write_text(LINES)
     (project / "b.py").write_text(LINES)
     replies = [edit(name, "line_5 = 5", "line_5 = 0") for name in ("a.py", "b.py")]
@@ -41,14 +45,14 @@ async def test_the_arrows_go_on_to_the_next_file_and_back(project: Path) -> None
         assert reviewer.path == "a.py"
         await reviewer.press("up")
         assert reviewer.path == "a.py"
-        await reviewer.press("end")
+        await reviewer.press(last)
         assert reviewer.path == "a.py"
         # A key typed right after it acts on the next file.
         await reviewer.press("down", "y")
         assert (reviewer.path, reviewer.states) == ("b.py", ("kept",))
-        await reviewer.press("end", "down", "down")
+        await reviewer.press(last, "down", "down")
         assert reviewer.path == "b.py"
-        await reviewer.press("home", "up")
+        await reviewer.press(*first, "up")
         assert (reviewer.path, reviewer.states) == ("a.py", ("new",))
 
 

@@ -136,6 +136,19 @@ async def test_the_heading_has_the_number_by_which_the_switcher_lists_a_conversa
         assert "F9 switch" in shown(main_of(pilot).query_one(Footer))
 
 
+async def test_a_digit_goes_to_the_conversation_of_that_number(project: Path) -> None:
+    async with at_work(agent_over(project, "one <<hang>>", "one <<hang>>")) as pilot:
+        first = await hang(pilot, "first")
+        await begin_beside(pilot)
+        second = await hang(pilot, "second")
+        await press_in_switcher(pilot, "9")
+        assert isinstance(pilot.app.screen, SwitcherScreen), "there are two"
+        await pilot.press("1")
+        await until(pilot, lambda: main_of(pilot) is first and pilot.app.screen is first)
+        await press_in_switcher(pilot, "2")
+        await until(pilot, lambda: main_of(pilot) is second and pilot.app.screen is second)
+
+
 async def test_a_conversation_that_waits_for_another_attempt_says_so(project: Path) -> None:
     provider = ScriptedProvider(RateLimitError("Slow down.", retry_after=60), size=10_000)
     settings = Settings(titles=False)

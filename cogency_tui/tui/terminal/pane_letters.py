@@ -1,6 +1,6 @@
-"""Letters typed in a pane: its commands, or the beginning of a text for the prompt.
+"""Letters typed in a pane: its commands, or the beginning of a text for the text field of the screen.
 
-- A key that the pane has no use for is text: it goes to the prompt, which gets the focus.
+- A key that the pane has no use for is text: it goes to the field, which gets the focus.
 - The letter of a command is held for `HOLD`. With another printable key within it both are text, "read" as
   well as "r "; otherwise the command runs, and with any other key it runs at once.
 - A motion (j, k, g, [, Space…), which is pressed again and again, is held like it, as are different motions
@@ -32,11 +32,14 @@ SERIES = 1.0
 a key that is held down repeats."""
 
 _MOTIONS = frozenset(
-    {"move", "page", "end", "open", "close", "fold", "line", "first", "last", "block", "message", "find_next"}
+    {
+        *("move", "page", "end", "open", "close", "fold", "line", "first", "last", "block", "message"),
+        *("find_next", "hit"),
+    }
 )
 """Actions that change only what is selected or in view."""
 
-_FIELDS = frozenset({"filter", "find"})
+_FIELDS = frozenset({"filter", "find", "search"})
 """Actions that open a field."""
 
 _MOST = 3
@@ -47,24 +50,24 @@ class _Use(Enum):
     """The use that a pane has for a letter."""
 
     TEXT = auto()
-    """None: it is the prompt's."""
+    """None: it is text."""
     MOTION = auto()
     FIELD = auto()
     COMMAND = auto()
 
 
 class PaneLetters:
-    """Sifts the keys of `screen` while a pane has the focus; `type_text` gets those of a text. While a
-    question `answers` to keys, it has them all."""
+    """Sifts the keys of `screen` while a pane has the focus; `type_text` gets those of a text. While
+    `passes_all` holds, as for a question that answers to keys, none is held or text."""
 
     def __init__(
         self,
         screen: Screen[Any],
         type_text: Callable[[events.Key], object],
-        answers: Callable[[], bool],
+        passes_all: Callable[[], bool],
     ) -> None:
         self._screen = screen
-        self._answers = answers
+        self._passes_all = passes_all
         self._type_text = type_text
         self._order = key_order_of(screen)
         self._held = HeldLetter(app_of(screen))
@@ -113,7 +116,7 @@ class PaneLetters:
 
     def _sift_unheld(self, event: Typed) -> Typed | None:
         motions, self._motions = self._motions, []
-        if not _is_text(event) or isinstance(self._screen.focused, Input) or self._answers():
+        if not _is_text(event) or isinstance(self._screen.focused, Input) or self._passes_all():
             return event
         before = motions if motions and _continues(event, motions[-1]) else []
         use = self._use_of(event.key)
@@ -153,8 +156,8 @@ class PaneLetters:
         if (active := screen.active_bindings.get(key)) is not None:
             return _name_of(active.binding.action)
         chain = screen._binding_chain  # pyright: ignore[reportPrivateUsage] (includes what does nothing now)
-        panes = (bindings for node, bindings in chain if node not in (screen, app_of(screen)))
-        bound = (each.key_to_bindings[key] for each in panes if key in each.key_to_bindings)
+        own = (bindings for node, bindings in chain if node is not app_of(screen))
+        bound = (each.key_to_bindings[key] for each in own if key in each.key_to_bindings)
         return next((_name_of(each[0].action) for each in bound), "")
 
 
