@@ -10,8 +10,9 @@ In a low window the answers have two pages: only a key on the page that is shown
 The key of an answer that is too early, or not offered, does nothing, and a remark beside the answers says so.
 Any other key that does not count goes to the prompt, which has the cursor as long as none does. Those of
 answers, to this or any question, go there only with another key after them: alone they were an answer, and
-not the beginning of a text. The other way round, the letter of an answer counts once no other letter has
-followed for its hold, a longer one if it reaches beyond this call: "actually" allows nothing.
+not the beginning of a text. Enter and Tab in an empty prompt begin none either: unless they are held, they
+delay no key that enters the question. The other way round, the letter of an answer counts once no other
+letter has followed for its hold, a longer one if it reaches beyond this call: "actually" allows nothing.
 
 On a screen whose own letters mean something, the panel is one line until the user enters it with F6; then
 its keys alone count, until it is answered or left with F6.
