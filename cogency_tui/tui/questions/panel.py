@@ -815,16 +815,17 @@ class QuestionPanel(Vertical, can_focus=True):
 
     def action_scroll(self, lines: int) -> None:
         body, page = self._body, self._body.size.height
-        if lines > 0 and self._entered and self._is_read and self._choices.selected is None:
+        if lines > 0 and self._entered and self._selects_by_scrolling:
             self.action_select(1)
         # A page that is longer than the window would leave out lines.
         body.jump(body.scroll_offset.y + max(-page, min(lines, page)))
 
     @property
-    def _is_read(self) -> bool:
-        """True if the end of the question that can be answered is in sight, and all of it was."""
+    def _selects_by_scrolling(self) -> bool:
+        """True if there is nothing left to scroll, and no answer selected. A loss takes a key of its own."""
         body = self._body
-        return body.is_seen and not self._looked_at and body.scroll_offset.y >= body.max_scroll_y
+        is_read = body.is_seen and not self._looked_at and body.scroll_offset.y >= body.max_scroll_y
+        return is_read and self._choices.selected is None and not self.question.losses
 
     def action_refuse(self) -> None:
         reason = self.query_one(ReasonField).value
