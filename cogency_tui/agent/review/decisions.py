@@ -17,61 +17,85 @@ from cogency_tui.agent.edits.undo_preview import Plan, plan_of
 from cogency_tui.agent.edits.undo_selection import ReversalStep, undone_edits
 from cogency_tui.agent.review.decision_target import Selection, selections_of
 from cogency_tui.agent.review.hunk_transitions import Replaced, undone
-from cogency_tui.agent.review.model import Target
+from cogency_tui.agent.review.model import Outline, Target
 from cogency_tui.agent.review.snapshot import ReviewSnapshot, ReviewSource
+from cogency_tui.agent.review.superseded import Superseded, gone_parts
 from cogency_tui.errors import UsageError, WorkspaceError
 from cogency_tui.store.blobs import Blobs
-from cogency_tui.store.edit_records import Edit, State, Undone
+from cogency_tui.store.edit_records import Edit, FileChange, State, Undone
 from cogency_tui.store.reviews import ActionKind, MarkChange, NewAction, Part
 from cogency_tui.workspace.protected_names import shown
 
 _UNCHANGED: dict[ActionKind, str] = {"keep": "Already kept.", "revert": "Already reverted."}
 _UNDO_THE_REVERT = "Undo the revert to restore it."
+_GONE: dict[ActionKind, str] = {
+    "keep": "Nothing to keep: no longer in the file.",
+    "revert": "Nothing to revert: no longer in the file.",
+}
 
 
 @dataclass(slots=True)
 class _Trial:
-    """The planned steps, and the states of parts after them."""
+    """The planned steps, and the states of parts after them; nothing is left in the files of the parts that
+    are `gone`.
+    """
 
     steps: list[ReversalStep] = field(default_factory=list[ReversalStep])
     marks: dict[Part, State] = field(default_factory=dict[Part, State])
+    gone: Collection[Part] = ()
 
 
 class Decisions:
     """Decides about the edits of a conversation."""
 
-    def __init__(self, source: ReviewSource) -> None:
+    def __init__(self, source: ReviewSource, superseded: Superseded) -> None:
         self._source = source
+        self._superseded = superseded
 
     async def keep(self, target: Target) -> list[Edit]:
-        """Mark new or conflicting parts as kept; what the user edited stays edited. What was reverted is
-        restored as the agent wrote it: named hunks, or if nothing else of the target is undecided, all of it.
+        """Mark new or conflicting parts as kept; what the user edited stays edited. What was reverted, or is
+        gone, is restored as the agent wrote it: named hunks, or if nothing else of the target is undecided,
+        all of it.
         """
         snapshot = await self._source.snapshot()
         selections = await selections_of(self._source, snapshot, target)
+        gone = await self._gone(snapshot, target, selections)
         if target.hunks:
             (selection,) = selections
-            open_parts = [] if _restorable(selection) else _unedited(selection)
+            is_there = not _restorable(selection) and gone.isdisjoint(selection.parts)
+            open_parts = _unedited(selection) if is_there else []
         else:
-            parts = [part for selection in selections for part in selection.parts]
+            parts = [part for selection in selections for part in selection.parts if part not in gone]
             open_parts = [part for part in parts if snapshot.decisions.part(part) in ("new", "conflict")]
         if open_parts:
             return await self._mark(snapshot, target, selections, open_parts)
-        return await self._restore(snapshot, target, selections)
+        return await self._restore(snapshot, target, selections, gone)
+
+    async def _gone(
+        self, snapshot: ReviewSnapshot, target: Target, selections: Sequence[Selection]
+    ) -> set[Part]:
+        """The undecided parts of which nothing is left in the files."""
+        files = await self._source.files(snapshot, [(target.turn, each.history) for each in selections])
+        marked = await self._superseded.mark(snapshot, files)
+        return {part for file in marked for part in gone_parts(file)}
 
     async def _restore(
-        self, snapshot: ReviewSnapshot, target: Target, selections: Sequence[Selection]
+        self,
+        snapshot: ReviewSnapshot,
+        target: Target,
+        selections: Sequence[Selection],
+        gone: Collection[Part],
     ) -> list[Edit]:
-        by_file = [(each, _restorable(each)) for each in selections]
-        if not any(parts for _, parts in by_file):
-            raise UsageError(_UNCHANGED["keep"])
+        found = [each for each in selections if _restorable(each) or _lost(each, gone)]
+        if not found:
+            raise UsageError((_GONE if gone else _UNCHANGED)["keep"])
 
         def plan(_contents: Contents, blobs: Blobs) -> _Trial:
             trial = _Trial()
-            for selection, parts in by_file:
-                if parts:
-                    trial.steps += _restoring(selection, parts, blobs)
-                    trial.marks |= dict.fromkeys(parts, "kept")
+            for selection in found:
+                _restore_all(selection, gone, blobs, trial)
+                # Besides what is restored, the named hunks that are there are kept.
+                trial.marks |= dict.fromkeys(_unedited(selection) if target.hunks else (), "kept")
             return trial
 
         trial = await self._source.journal.reading(plan)
@@ -83,6 +107,7 @@ class Decisions:
         """
         snapshot = await self._source.snapshot()
         selections = await selections_of(self._source, snapshot, target)
+        gone = await self._gone(snapshot, target, selections)
         whole = [
             selection
             for selection in selections
@@ -90,7 +115,7 @@ class Decisions:
         ]
 
         def attempt(chosen: Sequence[Selection], contents: Contents, blobs: Blobs) -> _Trial:
-            trial = _Trial()
+            trial = _Trial(gone=gone)
             ids = {id for selection in chosen if selection in whole for id in selection.edits}
             trial.steps += snapshot.steps(ids)
             for selection in chosen:
@@ -169,6 +194,9 @@ class Decisions:
     ) -> list[Edit]:
         plan = await self._source.journal.reading(partial(plan_of, tool, trial.steps))
         marks: dict[Part, State] = trial.marks
+        if action.kind == "keep" and plan.obstacles:
+            first = plan.obstacles[0]
+            raise WorkspaceError(f"Not restored: {shown(first.path)}: {first.reason}.")
         if action.kind == "revert":
             failed = {each.edit for obstacle in plan.obstacles for each in obstacle.undoes}
             failed_parts = {Part(*each) for obstacle in plan.obstacles for each in _pairs(obstacle.undoes)}
@@ -180,6 +208,8 @@ class Decisions:
             # A hunk that was decided by itself would hide that its file is in conflict.
             marks |= dict.fromkeys(_decided_in(whole, snapshot, selections), "conflict")
             plan = plan.without({obstacle.path for obstacle in plan.obstacles})
+            if trial.gone and not plan.changes and "conflict" not in marks.values():
+                raise UsageError(_GONE["revert"])
         siblings = [part for selection in selections for part in selection.outlines.parts]
         changes = snapshot.decisions.changes(marks, siblings)
         if all(each.before == each.after for each in changes) and not plan.changes:
@@ -242,6 +272,29 @@ def _restoring(selection: Selection, parts: Sequence[Part], blobs: Blobs) -> lis
         undoes = [Undone(*part) for outline in back for part in outline.parts]
         return selection.patcher(blobs).steps([Replaced(outline) for outline in back], undoes)
     return selection.snapshot.steps(_reverts_of(selection))
+
+
+def _restore_all(selection: Selection, gone: Collection[Part], blobs: Blobs, trial: _Trial) -> None:
+    """Restore what was reverted of a selection, and what is gone."""
+    parts, lost = _restorable(selection), _lost(selection, gone)
+    trial.steps += _restoring(selection, parts, blobs) if parts else ()
+    trial.steps += _reapplying(selection, lost, blobs) if lost else ()
+    trial.marks |= dict.fromkeys((*parts, *(part for outline in lost for part in outline.parts)), "kept")
+
+
+def _lost(selection: Selection, gone: Collection[Part]) -> list[Outline]:
+    """The chosen hunks of which nothing is left in the file."""
+    return [outline for outline in selection.chosen if not set(gone).isdisjoint(outline.parts)]
+
+
+def _reapplying(selection: Selection, lost: Sequence[Outline], blobs: Blobs) -> list[ReversalStep]:
+    """The steps that make these changes again, which others have discarded."""
+    change = selection.history.change
+    undoes = tuple(Undone(*part) for outline in lost for part in outline.parts)
+    if change.before.kind == change.after.kind:
+        return selection.patcher(blobs).steps([Replaced(outline, gone=True) for outline in lost], undoes)
+    again = FileChange(selection.path, change.after, change.before)
+    return [ReversalStep(again, undoes, selection.history.edits[-1].id)]
 
 
 def _reverts_of(selection: Selection) -> set[int]:

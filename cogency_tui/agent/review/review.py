@@ -119,9 +119,9 @@ class Review:
 
     def __init__(self, journal: Journal, store: Callable[[], Awaitable[Store]], conversation: str) -> None:
         self._source = ReviewSource(journal, store, conversation)
-        self._decisions = Decisions(self._source)
-        self._net = NetLines(journal)
         self._superseded = Superseded(journal)
+        self._decisions = Decisions(self._source, self._superseded)
+        self._net = NetLines(journal)
         self._lock = asyncio.Lock()
 
     def ask_with(self, confirm: Callable[[str], Awaitable[bool]]) -> None:
@@ -220,8 +220,8 @@ class Review:
         return await self._source.journal.reading(work)
 
     async def keep(self, target: Target) -> Outcome:
-        """Mark new or conflicting parts as kept. Named hunks that were reverted or edited are restored as
-        the agent wrote them, and so is a file, or a turn, of which nothing is undecided.
+        """Mark new or conflicting parts as kept. Named hunks that were reverted, or are gone from the file,
+        are restored as the agent wrote them, and so is a file, or a turn, of which nothing is undecided.
 
         Raises:
             UsageError: there is no such change or hunk, or all of it already has this state.
@@ -237,7 +237,7 @@ class Review:
         Hunks whose lines were changed since are left as they are, marked as in conflict, and returned as
         `Outcome.conflicts`; so is, undecided, a file that content of theirs was moved to (`Outcome.held`).
         All others are reverted together. `for_good` consents to the loss of contents that are too large to be
-        stored. Errors as `keep`.
+        stored. Errors as `keep`, and if nothing is left of the target in the files.
         """
         async with self._lock:
             made, held = await self._decisions.revert(target, for_good=for_good)
