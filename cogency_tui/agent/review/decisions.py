@@ -52,62 +52,43 @@ class Decisions:
         self._source = source
         self._superseded = superseded
 
-    async def keep(self, target: Target) -> list[Edit]:
+    async def keep(self, *targets: Target) -> list[Edit]:
         """Mark new or conflicting parts as kept; what the user edited stays edited. What was reverted, or is
-        gone, is restored as the agent wrote it: named hunks, or if nothing else of the target is undecided,
+        gone, is restored as the agent wrote it: named hunks, or if nothing else of the targets is undecided,
         all of it.
         """
         snapshot = await self._source.snapshot()
-        selections = await selections_of(self._source, snapshot, target)
-        gone = await self._gone(snapshot, target, selections)
-        if target.hunks:
-            (selection,) = selections
-            is_there = not _restorable(selection) and gone.isdisjoint(selection.parts)
-            open_parts = _unedited(selection) if is_there else []
-        else:
-            parts = [part for selection in selections for part in selection.parts if part not in gone]
-            open_parts = [part for part in parts if snapshot.decisions.part(part) in ("new", "conflict")]
-        if open_parts:
-            return await self._mark(snapshot, target, selections, open_parts)
-        return await self._restore(snapshot, target, selections, gone)
-
-    async def _gone(
-        self, snapshot: ReviewSnapshot, target: Target, selections: Sequence[Selection]
-    ) -> set[Part]:
-        """The undecided parts of which nothing is left in the files."""
-        files = await self._source.files(snapshot, [(target.turn, each.history) for each in selections])
-        marked = await self._superseded.mark(snapshot, files)
-        return {part for file in marked for part in gone_parts(file)}
-
-    async def _restore(
-        self,
-        snapshot: ReviewSnapshot,
-        target: Target,
-        selections: Sequence[Selection],
-        gone: Collection[Part],
-    ) -> list[Edit]:
-        found = [each for each in selections if _restorable(each) or _lost(each, gone)]
-        if not found:
+        selections = await selections_of(self._source, snapshot, *targets)
+        gone = await self._gone(snapshot, selections)
+        open_parts = [part for each in selections for part in _unkept(each, gone)]
+        lost = [each for each in selections if _restorable(each) or _lost(each, gone)]
+        restored = [each for each in lost if each.is_named or not open_parts]
+        if not (open_parts or restored):
             raise UsageError((_GONE if gone else _UNCHANGED)["keep"])
 
         def plan(_contents: Contents, blobs: Blobs) -> _Trial:
-            trial = _Trial()
-            for selection in found:
-                _restore_all(selection, gone, blobs, trial)
-                # Besides what is restored, the named hunks that are there are kept.
-                trial.marks |= dict.fromkeys(_unedited(selection) if target.hunks else (), "kept")
+            trial = _Trial(marks=dict.fromkeys(open_parts, "kept"))
+            for selection in restored:
+                _restore(selection, gone, blobs, trial)
             return trial
 
         trial = await self._source.journal.reading(plan)
-        return await self._carry_out(NewAction("keep", target.path), snapshot, selections, REVIEW, trial)
+        action = NewAction("keep", _path_of(targets))
+        return await self._carry_out(action, snapshot, selections, REVIEW, trial)
 
-    async def revert(self, target: Target, *, for_good: bool = False) -> tuple[list[Edit], list[str]]:
+    async def _gone(self, snapshot: ReviewSnapshot, selections: Sequence[Selection]) -> set[Part]:
+        """The undecided parts of which nothing is left in the files."""
+        files = await self._source.files(snapshot, [(each.turn, each.history) for each in selections])
+        marked = await self._superseded.mark(snapshot, files)
+        return {part for file in marked for part in gone_parts(file)}
+
+    async def revert(self, *targets: Target, for_good: bool = False) -> tuple[list[Edit], list[str]]:
         """Revert the agent's lines; those that were changed since are marked as in conflict. Return the edits
         that this made, and the paths that were left because content of one in conflict was moved there.
         """
         snapshot = await self._source.snapshot()
-        selections = await selections_of(self._source, snapshot, target)
-        gone = await self._gone(snapshot, target, selections)
+        selections = await selections_of(self._source, snapshot, *targets)
+        gone = await self._gone(snapshot, selections)
         whole = [
             selection
             for selection in selections
@@ -137,7 +118,7 @@ class Decisions:
                 chosen = free
 
         trial, chosen = await self._source.journal.reading(plan)
-        action = NewAction("revert", target.path)
+        action = NewAction("revert", _path_of(targets))
         made = await self._carry_out(action, snapshot, chosen, UNDO, trial, for_good=for_good)
         return made, [each.path for each in selections if each not in chosen]
 
@@ -175,12 +156,6 @@ class Decisions:
         parts = tuple(part for each in about for part in each)
         action = NewAction("comment", target.path, parts, text=text.strip())
         await (await self._source.reviews()).add(self._source.conversation, action)
-
-    async def _mark(
-        self, snapshot: ReviewSnapshot, target: Target, selections: Sequence[Selection], parts: Sequence[Part]
-    ) -> list[Edit]:
-        trial = _Trial(marks=dict.fromkeys(parts, "kept"))
-        return await self._carry_out(NewAction("keep", target.path), snapshot, selections, REVIEW, trial)
 
     async def _carry_out(
         self,
@@ -248,6 +223,20 @@ def reverse(marks: Iterable[MarkChange]) -> tuple[MarkChange, ...]:
     return tuple(MarkChange(mark.part, mark.after, mark.before) for mark in marks)
 
 
+def _path_of(targets: Sequence[Target]) -> str:
+    """The path that an action about these targets is about; empty if there are several."""
+    return targets[0].path if len(targets) == 1 else ""
+
+
+def _unkept(selection: Selection, gone: Collection[Part]) -> list[Part]:
+    """The parts to mark as kept: of named hunks all, else those that are undecided, and in the file."""
+    if selection.is_named:
+        return _unedited(selection)
+    decisions = selection.snapshot.decisions
+    open_parts = (part for part in selection.parts if decisions.part(part) in ("new", "conflict"))
+    return [part for part in open_parts if part not in gone]
+
+
 def _unedited(selection: Selection) -> list[Part]:
     """The parts of the chosen hunks that the user has not edited."""
     decisions = selection.snapshot.decisions
@@ -274,7 +263,7 @@ def _restoring(selection: Selection, parts: Sequence[Part], blobs: Blobs) -> lis
     return selection.snapshot.steps(_reverts_of(selection))
 
 
-def _restore_all(selection: Selection, gone: Collection[Part], blobs: Blobs, trial: _Trial) -> None:
+def _restore(selection: Selection, gone: Collection[Part], blobs: Blobs, trial: _Trial) -> None:
     """Restore what was reverted of a selection, and what is gone."""
     parts, lost = _restorable(selection), _lost(selection, gone)
     trial.steps += _restoring(selection, parts, blobs) if parts else ()

@@ -190,8 +190,9 @@ def describe_file(file: ChangedFile) -> str:
     return {"mode": "mode changed", "snapshot": "no net change"}.get(file.kind, file.kind)
 
 
-_ROOM = 34
-"""Cells for the path of a file and its change before any other text."""
+_NAME, _ROOM = 12, 34
+"""Cells for the path of a file before the number of selected hunks, and with its change before any other
+text."""
 
 
 _REMARKS: Mapping[State, str] = {"working": "the agent is working", "waiting": "waiting for your answer"}
@@ -270,9 +271,9 @@ class FileTitle(Bar):
         glyph = Segment(f"{file_glyph(file)} ", styles(ROLES[file.state]))
         right = [glyph, *file_state(file, styles, "surface"), margin]
         fate = self._fate()
-        for text, role in ((self._aside, "accent"), (fate, "dim")):
+        for text, role, least in ((self._aside, "accent", _NAME), (fate, "dim", _ROOM)):
             more = Segment(f"{text}  " if text else "", styles(role))
-            if width_of([more, *right]) + _ROOM <= width:
+            if width_of([more, *right]) + least <= width:
                 right = [more, *right]
         room = width - width_of(right) - 3
         path = fit_path(one_line(file.path), max(8, room - 2))

@@ -24,7 +24,7 @@ REVIEW_KEYS: list[BindingType] = [
     _key("u", "do('undo')", "Undo", "undo", "Undo the last decision", show=True),
     _key("f1,question_mark", "help", "Help", "help", "Keys of this screen", show=True),
     _key("U", "do('redo')", "Redo", "redo", "Redo what was undone"),
-    _key("x", "pick", "Select", "pick", "Select hunk (actions apply to the selection)"),
+    _key("x", "pick", "Select", "pick", "Select hunk, or file in the list (y, n, c apply to the selection)"),
     _key("v", "range", "Select range", "range", "Extend the selection as you move"),
     _key("1", "do('settle_ours')", "Use current", "settle_ours", "In a conflict: use the current version"),
     _key(
