@@ -19,7 +19,9 @@ from cogency_tui.tui.kit.keys import draw_key, key_name, spelled_key
 from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.theme_styles import ThemeStyles
 
-_CLOSE, _HELP, _PALETTE = (".back", ".step_back", ".close", ".cancel"), "help", "command_palette"
+_CANCEL = ".leave"
+_CLOSE = (".back", ".step_back", ".close", ".cancel", _CANCEL)
+_HELP, _PALETTE = "help", "command_palette"
 """The ids, or their ends, of the bindings whose keys are at the end of the line."""
 
 
@@ -90,7 +92,13 @@ def key_parts(screen: Screen[Any], styles: ThemeStyles) -> list[KeyPart]:
     return [
         *(_part(each, screen, styles, lasts=False) for each in useful),
         *(
-            _part(each, screen, styles, lasts=True, known=is_covering and not _id(each).endswith(_HELP))
+            _part(
+                each,
+                screen,
+                styles,
+                lasts=True,
+                known=is_covering and not _id(each).endswith((_HELP, _CANCEL)),
+            )
             for each in lasting
         ),
     ]
