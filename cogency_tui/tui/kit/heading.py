@@ -21,7 +21,8 @@ _REMARK = 20
 class ScreenHeading(ButtonBar):
     """`name` is that of the screen, empty for the main one; the title is that of the conversation.
 
-    The first facts at the right end give way where the line is short. Subclasses may provide others.
+    The first facts at the right end give way where the line is short, and to the `essential` ones the title.
+    Subclasses may provide others.
     """
 
     def __init__(self, name: str = "", title: str = "", *, id: str | None = None) -> None:
@@ -48,6 +49,11 @@ class ScreenHeading(ButtonBar):
         dim = self.theme_styles("dim", "background")
         return [Part([Segment(fact, dim)], fact) for fact in self._facts if fact]
 
+    @property
+    def essential(self) -> int:
+        """The number of the last facts to which the title gives way."""
+        return 0
+
     def remarks(self) -> Sequence[str]:
         """The forms of a remark beside the title, the longest first; a long title gives way to the last."""
         return ()
@@ -63,7 +69,9 @@ class ScreenHeading(ButtonBar):
         room = width - 1 - sum(part.width for part in left)
         reserved = min(cells(self._title), _TITLE[1]) + _GAP if self._title else 0
         facts = [*self.facts(room - reserved - _GAP)]
-        while facts and sum(part.width for part in facts) + reserved > room:
+        while facts and sum(part.width for part in facts) > room - (
+            reserved if len(facts) > self.essential else 0
+        ):
             facts.pop(0)
         room -= sum(part.width for part in facts)
         left += self._titled(room)

@@ -56,7 +56,7 @@ class Deciding:
 
         async def work() -> Outcome:
             outcome = await self._review.keep(*targets)
-            if outcome.edits:
+            if _has_changed_files(outcome):
                 kept = "Agent's version restored and kept"
                 what = _restored(outcome, kept, deleted="Deleted again, deletion kept")
                 self._report(f"{what} (u undo)")
@@ -86,7 +86,7 @@ class Deciding:
                 self._warn(_describe_conflicts(outcome))
             elif edited or not is_visible:
                 also = ", including your edits" if edited else ""
-                is_named = all(target.path for target in targets) and not visible
+                is_named = all(target.hunks for target in targets) and not visible
                 what = f"Reverted {describe(targets)}" if is_named else _with_files("Reverted", outcome)
                 self._report(f"{what}{also} (u undo)")
             return outcome
@@ -117,7 +117,7 @@ class Deciding:
 
         async def work() -> Outcome:
             kind, outcome = await self._review.undo()
-            text = "Reverted again" if kind == "keep" and outcome.edits else _UNDONE[kind]
+            text = "Reverted again" if kind == "keep" and _has_changed_files(outcome) else _UNDONE[kind]
             text = _restored(outcome, _with_files(text, outcome)) if kind == "revert" else text
             self._report(f"{text} (U redo)")
             return outcome
@@ -129,7 +129,7 @@ class Deciding:
 
         async def work() -> Outcome:
             kind, outcome = await self._review.redo()
-            is_restored = kind == "keep" and outcome.edits
+            is_restored = kind == "keep" and _has_changed_files(outcome)
             text = _restored(outcome, "Restored again") if is_restored else _REDONE[kind]
             text = _with_files(text, outcome) if kind == "revert" else text
             self._report(f"{text} (u undo)")
@@ -189,6 +189,10 @@ def _describe_conflicts(outcome: Outcome) -> str:
         return f"Conflict: the same lines were edited since in {paths}. Resolve at ≠.{left}"
     reverted = "Partly reverted, except" if outcome.edits else "Not reverted:"
     return f"{reverted} {paths}. Resolve at ≠.{left}"
+
+
+def _has_changed_files(outcome: Outcome) -> bool:
+    return any(edit.kind != "snapshot" for edit in outcome.edits)
 
 
 def _with_files(text: str, outcome: Outcome) -> str:

@@ -195,6 +195,9 @@ _NAME, _ROOM = 12, 34
 text."""
 
 
+_OPEN: Sequence[HunkState] = STATES[:2]
+"""The states in which there is something to decide."""
+
 _REMARKS: Mapping[State, str] = {"working": "the agent is working", "waiting": "waiting for your answer"}
 
 
@@ -221,18 +224,25 @@ class ReviewHeader(ScreenHeading):
         remark = _REMARKS.get(self._state)
         return (remark,) if remark else ()
 
-    def facts(self, room: int) -> list[Part]:
-        found = self._counted(words=True)
-        return found if sum(part.width for part in found) <= room else self._counted(words=False)
+    @property
+    def essential(self) -> int:
+        return len([state for state in _OPEN if self._counts.get(state)])
 
-    def _counted(self, *, words: bool) -> list[Part]:
-        styles, on = self.theme_styles, "background"
+    def facts(self, room: int) -> list[Part]:
+        """The counts; without room for all, those of what is done give way first."""
         states: list[HunkState] = [state for state in STATES if self._counts.get(state)]
-        if not states:
-            return []
-        there = sum(self._counts[state] for state in states if state != "gone")
-        total = Segment(plural(there, "hunk"), styles("dim", on))
-        return [Part([total], "All hunks"), *(self._part(state, styles, words=words) for state in states)]
+        forms = [[self._total(), *self._parts(states, words=words)] for words in (True, False)]
+        least = max(1, self.essential)
+        forms += [self._parts(states[:count], words=False) for count in range(len(states), least - 1, -1)]
+        fitting = (form for form in forms if sum(part.width for part in form) <= room)
+        return next(fitting, forms[-1]) if states else []
+
+    def _total(self) -> Part:
+        there = sum(count for state, count in self._counts.items() if state != "gone")
+        return Part([Segment(plural(there, "hunk"), self.theme_styles("dim", "background"))], "All hunks")
+
+    def _parts(self, states: Sequence[HunkState], *, words: bool) -> list[Part]:
+        return [self._part(state, self.theme_styles, words=words) for state in states]
 
     def _part(self, state: HunkState, styles: ThemeStyles, *, words: bool) -> Part:
         count = self._counts[state]

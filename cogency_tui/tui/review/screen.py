@@ -34,8 +34,8 @@ from cogency_tui.tui.review.text_editor import ReviewText, Task, TextEditor
 from cogency_tui.tui.review.widget_updates import Showing, Widgets
 from cogency_tui.tui.terminal.title_and_notifications import State
 
-BOTH_FIT = 80
-"""Cells from which list and diff are side by side."""
+BOTH_FIT = 96
+"""Cells from which list and diff are side by side, which leaves the diff 60 cells of text."""
 
 REVIEW_STYLES = Path(__file__).parent.parent / "styles" / "review.tcss"
 
@@ -73,6 +73,7 @@ class ReviewScreen(AnsweringScreen[Jump | ReviewCommand | None]):
     """The review of the conversation called `title`, in `project`; the changes of `call` come first."""
 
     BINDINGS = REVIEW_KEYS
+    BINDING_GROUP_TITLE = "Reviewing"
     AUTO_FOCUS = ""
     BLANK = True
     CSS_PATH: ClassVar = [REVIEW_STYLES]
@@ -348,5 +349,6 @@ class ReviewScreen(AnsweringScreen[Jump | ReviewCommand | None]):
     def _fit(self, width: int, height: int) -> None:
         self.fit_list()
         self.set_class(width < BOTH_FIT, "-one")
+        self._showing.show_title()
         self.refresh_bindings()
         self.set_class(height < 24, "-short")

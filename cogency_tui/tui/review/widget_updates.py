@@ -185,7 +185,9 @@ class Showing:
         file, shown = self._files.file, self._view.file
         opened = shown if shown and file and shown.file.key == file.key else None
         picked = self._picking.describe()
-        self._widgets.list_title.state(picked or f"by {self.reading.by}")
+        # Beside the list, the title of the diff has it.
+        is_alone = self._screen.has_class("-one")
+        self._widgets.list_title.state((picked if is_alone else "") or f"by {self.reading.by}")
         self._files.show_picked(self._picking.files)
         way = "" if self._view.way == "auto" else self._view.way
         self._widgets.file_title.show(file, opened, picked or way)

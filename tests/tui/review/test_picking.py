@@ -65,6 +65,16 @@ async def test_a_comment_is_about_the_selection(two: Reviewer) -> None:
         await two.press("K")
 
 
+async def test_a_whole_file_is_not_called_a_hunk(two: Reviewer) -> None:
+    await two.press("N")
+    assert told(two.pilot) == "Reverted (u undo)"
+
+
+async def test_the_selection_in_the_shown_file_is_copied(two: Reviewer) -> None:
+    await two.press("x", "J", "x", "Y")
+    assert two.app.clipboard == "-line_5 = 5\n+line_5 = 'agent'\n"
+
+
 async def test_esc_clears_the_selection_in_all_files(two: Reviewer) -> None:
     await two.press("x", "J", "escape")
     assert two.is_open
