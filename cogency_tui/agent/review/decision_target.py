@@ -20,13 +20,15 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """A file with its hunks, and those that are `chosen`; `path` is its current path."""
+    """A file with its hunks, and those that are `chosen`, by name or all; `path` is its current path."""
 
     history: FileHistory
     outlines: Outlines
     chosen: tuple[Outline, ...]
     path: str
     snapshot: ReviewSnapshot
+    turn: int | None
+    is_named: bool
 
     @property
     def whole(self) -> bool:
@@ -55,12 +57,16 @@ class Selection:
         return HunkPatcher(self.history, self.outlines, self.snapshot.decisions, self.path, blobs)
 
 
-async def selections_of(reader: ReviewSource, snapshot: ReviewSnapshot, target: Target) -> list[Selection]:
-    """The selection of a target.
+async def selections_of(reader: ReviewSource, snapshot: ReviewSnapshot, *targets: Target) -> list[Selection]:
+    """The selections of these targets.
 
     Raises:
         UsageError: there is no such change, or no such hunk in it.
     """
+    return [each for target in targets for each in await _of_target(reader, snapshot, target)]
+
+
+async def _of_target(reader: ReviewSource, snapshot: ReviewSnapshot, target: Target) -> list[Selection]:
     found = snapshot.targeted(target)
     selections: list[Selection] = []
     for history, outlines in zip(found, await reader.outlined(found), strict=True):
@@ -72,5 +78,7 @@ async def selections_of(reader: ReviewSource, snapshot: ReviewSnapshot, target: 
             )
         chosen = tuple(hunks[id] for id in dict.fromkeys(target.hunks)) or outlines.hunks
         path = path_today(history.change.path, snapshot.renames, history.edits[-1].id)
-        selections.append(Selection(history, outlines, chosen, path, snapshot))
+        selections.append(
+            Selection(history, outlines, chosen, path, snapshot, target.turn, bool(target.hunks))
+        )
     return selections

@@ -17,72 +17,78 @@ from cogency_tui.agent.edits.undo_preview import Plan, plan_of
 from cogency_tui.agent.edits.undo_selection import ReversalStep, undone_edits
 from cogency_tui.agent.review.decision_target import Selection, selections_of
 from cogency_tui.agent.review.hunk_transitions import Replaced, undone
-from cogency_tui.agent.review.model import Target
+from cogency_tui.agent.review.model import Outline, Target
 from cogency_tui.agent.review.snapshot import ReviewSnapshot, ReviewSource
+from cogency_tui.agent.review.superseded import Superseded, gone_parts
 from cogency_tui.errors import UsageError, WorkspaceError
 from cogency_tui.store.blobs import Blobs
-from cogency_tui.store.edit_records import Edit, State, Undone
+from cogency_tui.store.edit_records import Edit, FileChange, State, Undone
 from cogency_tui.store.reviews import ActionKind, MarkChange, NewAction, Part
 from cogency_tui.workspace.protected_names import shown
 
 _UNCHANGED: dict[ActionKind, str] = {"keep": "Already kept.", "revert": "Already reverted."}
 _UNDO_THE_REVERT = "Undo the revert to restore it."
+_GONE: dict[ActionKind, str] = {
+    "keep": "Nothing to keep: no longer in the file.",
+    "revert": "Nothing to revert: no longer in the file.",
+}
 
 
 @dataclass(slots=True)
 class _Trial:
-    """The planned steps, and the states of parts after them."""
+    """The planned steps, and the states of parts after them; nothing is left in the files of the parts that
+    are `gone`.
+    """
 
     steps: list[ReversalStep] = field(default_factory=list[ReversalStep])
     marks: dict[Part, State] = field(default_factory=dict[Part, State])
+    gone: Collection[Part] = ()
 
 
 class Decisions:
     """Decides about the edits of a conversation."""
 
-    def __init__(self, source: ReviewSource) -> None:
+    def __init__(self, source: ReviewSource, superseded: Superseded) -> None:
         self._source = source
+        self._superseded = superseded
 
-    async def keep(self, target: Target) -> list[Edit]:
-        """Mark new or conflicting parts as kept; what the user edited stays edited. What was reverted is
-        restored as the agent wrote it: named hunks, or if nothing else of the target is undecided, all of it.
+    async def keep(self, *targets: Target) -> list[Edit]:
+        """Mark new or conflicting parts as kept; what the user edited stays edited. What was reverted, or is
+        gone, is restored as the agent wrote it: named hunks, or if nothing else of the targets is undecided,
+        all of it.
         """
         snapshot = await self._source.snapshot()
-        selections = await selections_of(self._source, snapshot, target)
-        if target.hunks:
-            (selection,) = selections
-            open_parts = [] if _restorable(selection) else _unedited(selection)
-        else:
-            parts = [part for selection in selections for part in selection.parts]
-            open_parts = [part for part in parts if snapshot.decisions.part(part) in ("new", "conflict")]
-        if open_parts:
-            return await self._mark(snapshot, target, selections, open_parts)
-        return await self._restore(snapshot, target, selections)
-
-    async def _restore(
-        self, snapshot: ReviewSnapshot, target: Target, selections: Sequence[Selection]
-    ) -> list[Edit]:
-        by_file = [(each, _restorable(each)) for each in selections]
-        if not any(parts for _, parts in by_file):
-            raise UsageError(_UNCHANGED["keep"])
+        selections = await selections_of(self._source, snapshot, *targets)
+        gone = await self._gone(snapshot, selections)
+        open_parts = [part for each in selections for part in _unkept(each, gone)]
+        lost = [each for each in selections if _restorable(each) or _lost(each, gone)]
+        restored = [each for each in lost if each.is_named or not open_parts]
+        if not (open_parts or restored):
+            raise UsageError((_GONE if gone else _UNCHANGED)["keep"])
 
         def plan(_contents: Contents, blobs: Blobs) -> _Trial:
-            trial = _Trial()
-            for selection, parts in by_file:
-                if parts:
-                    trial.steps += _restoring(selection, parts, blobs)
-                    trial.marks |= dict.fromkeys(parts, "kept")
+            trial = _Trial(marks=dict.fromkeys(open_parts, "kept"))
+            for selection in restored:
+                _restore(selection, gone, blobs, trial)
             return trial
 
         trial = await self._source.journal.reading(plan)
-        return await self._carry_out(NewAction("keep", target.path), snapshot, selections, REVIEW, trial)
+        action = NewAction("keep", _path_of(targets))
+        return await self._carry_out(action, snapshot, selections, REVIEW, trial)
 
-    async def revert(self, target: Target, *, for_good: bool = False) -> tuple[list[Edit], list[str]]:
+    async def _gone(self, snapshot: ReviewSnapshot, selections: Sequence[Selection]) -> set[Part]:
+        """The undecided parts of which nothing is left in the files."""
+        files = await self._source.files(snapshot, [(each.turn, each.history) for each in selections])
+        marked = await self._superseded.mark(snapshot, files)
+        return {part for file in marked for part in gone_parts(file)}
+
+    async def revert(self, *targets: Target, for_good: bool = False) -> tuple[list[Edit], list[str]]:
         """Revert the agent's lines; those that were changed since are marked as in conflict. Return the edits
         that this made, and the paths that were left because content of one in conflict was moved there.
         """
         snapshot = await self._source.snapshot()
-        selections = await selections_of(self._source, snapshot, target)
+        selections = await selections_of(self._source, snapshot, *targets)
+        gone = await self._gone(snapshot, selections)
         whole = [
             selection
             for selection in selections
@@ -90,7 +96,7 @@ class Decisions:
         ]
 
         def attempt(chosen: Sequence[Selection], contents: Contents, blobs: Blobs) -> _Trial:
-            trial = _Trial()
+            trial = _Trial(gone=gone)
             ids = {id for selection in chosen if selection in whole for id in selection.edits}
             trial.steps += snapshot.steps(ids)
             for selection in chosen:
@@ -112,7 +118,7 @@ class Decisions:
                 chosen = free
 
         trial, chosen = await self._source.journal.reading(plan)
-        action = NewAction("revert", target.path)
+        action = NewAction("revert", _path_of(targets))
         made = await self._carry_out(action, snapshot, chosen, UNDO, trial, for_good=for_good)
         return made, [each.path for each in selections if each not in chosen]
 
@@ -151,12 +157,6 @@ class Decisions:
         action = NewAction("comment", target.path, parts, text=text.strip())
         await (await self._source.reviews()).add(self._source.conversation, action)
 
-    async def _mark(
-        self, snapshot: ReviewSnapshot, target: Target, selections: Sequence[Selection], parts: Sequence[Part]
-    ) -> list[Edit]:
-        trial = _Trial(marks=dict.fromkeys(parts, "kept"))
-        return await self._carry_out(NewAction("keep", target.path), snapshot, selections, REVIEW, trial)
-
     async def _carry_out(
         self,
         action: NewAction,
@@ -169,6 +169,9 @@ class Decisions:
     ) -> list[Edit]:
         plan = await self._source.journal.reading(partial(plan_of, tool, trial.steps))
         marks: dict[Part, State] = trial.marks
+        if action.kind == "keep" and plan.obstacles:
+            first = plan.obstacles[0]
+            raise WorkspaceError(f"Not restored: {shown(first.path)}: {first.reason}.")
         if action.kind == "revert":
             failed = {each.edit for obstacle in plan.obstacles for each in obstacle.undoes}
             failed_parts = {Part(*each) for obstacle in plan.obstacles for each in _pairs(obstacle.undoes)}
@@ -180,6 +183,8 @@ class Decisions:
             # A hunk that was decided by itself would hide that its file is in conflict.
             marks |= dict.fromkeys(_decided_in(whole, snapshot, selections), "conflict")
             plan = plan.without({obstacle.path for obstacle in plan.obstacles})
+            if trial.gone and not plan.changes and "conflict" not in marks.values():
+                raise UsageError(_GONE["revert"])
         siblings = [part for selection in selections for part in selection.outlines.parts]
         changes = snapshot.decisions.changes(marks, siblings)
         if all(each.before == each.after for each in changes) and not plan.changes:
@@ -218,6 +223,20 @@ def reverse(marks: Iterable[MarkChange]) -> tuple[MarkChange, ...]:
     return tuple(MarkChange(mark.part, mark.after, mark.before) for mark in marks)
 
 
+def _path_of(targets: Sequence[Target]) -> str:
+    """The path that an action about these targets is about; empty if there are several."""
+    return targets[0].path if len(targets) == 1 else ""
+
+
+def _unkept(selection: Selection, gone: Collection[Part]) -> list[Part]:
+    """The parts to mark as kept: of named hunks all, else those that are undecided, and in the file."""
+    if selection.is_named:
+        return _unedited(selection)
+    decisions = selection.snapshot.decisions
+    open_parts = (part for part in selection.parts if decisions.part(part) in ("new", "conflict"))
+    return [part for part in open_parts if part not in gone]
+
+
 def _unedited(selection: Selection) -> list[Part]:
     """The parts of the chosen hunks that the user has not edited."""
     decisions = selection.snapshot.decisions
@@ -242,6 +261,29 @@ def _restoring(selection: Selection, parts: Sequence[Part], blobs: Blobs) -> lis
         undoes = [Undone(*part) for outline in back for part in outline.parts]
         return selection.patcher(blobs).steps([Replaced(outline) for outline in back], undoes)
     return selection.snapshot.steps(_reverts_of(selection))
+
+
+def _restore(selection: Selection, gone: Collection[Part], blobs: Blobs, trial: _Trial) -> None:
+    """Restore what was reverted of a selection, and what is gone."""
+    parts, lost = _restorable(selection), _lost(selection, gone)
+    trial.steps += _restoring(selection, parts, blobs) if parts else ()
+    trial.steps += _reapplying(selection, lost, blobs) if lost else ()
+    trial.marks |= dict.fromkeys((*parts, *(part for outline in lost for part in outline.parts)), "kept")
+
+
+def _lost(selection: Selection, gone: Collection[Part]) -> list[Outline]:
+    """The chosen hunks of which nothing is left in the file."""
+    return [outline for outline in selection.chosen if not set(gone).isdisjoint(outline.parts)]
+
+
+def _reapplying(selection: Selection, lost: Sequence[Outline], blobs: Blobs) -> list[ReversalStep]:
+    """The steps that make these changes again, which others have discarded."""
+    change = selection.history.change
+    undoes = tuple(Undone(*part) for outline in lost for part in outline.parts)
+    if change.before.kind == change.after.kind:
+        return selection.patcher(blobs).steps([Replaced(outline, gone=True) for outline in lost], undoes)
+    again = FileChange(selection.path, change.after, change.before)
+    return [ReversalStep(again, undoes, selection.history.edits[-1].id)]
 
 
 def _reverts_of(selection: Selection) -> set[int]:

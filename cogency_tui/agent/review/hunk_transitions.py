@@ -33,13 +33,15 @@ _MARKS = (codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 class Replaced:
     """The target state of a hunk: the agent's lines, those before (`reverted`), or a text.
 
-    `seen` is the text that the user replaced; without it, the hunk's lines are as they were decided.
+    `seen` is the text that the user replaced; without it, the hunk's lines are as they were decided, or if it
+    is `gone`, as they were before the agent.
     """
 
     outline: Outline
     text: str | None = None
     reverted: bool = False
     seen: str | None = None
+    gone: bool = False
 
 
 class HunkPatcher:
@@ -165,6 +167,8 @@ class HunkPatcher:
         return b"".join((*then, rest)), b"".join((*now, rest))
 
     def _seen(self, each: Replaced, current: bytes) -> bytes:
+        if each.gone:
+            return self._lines(Replaced(each.outline, reverted=True))
         return current if each.seen is None else self._encoded(each.seen, each.outline)
 
     def _current_lines(self, outline: Outline) -> bytes:

@@ -119,9 +119,9 @@ class Review:
 
     def __init__(self, journal: Journal, store: Callable[[], Awaitable[Store]], conversation: str) -> None:
         self._source = ReviewSource(journal, store, conversation)
-        self._decisions = Decisions(self._source)
-        self._net = NetLines(journal)
         self._superseded = Superseded(journal)
+        self._decisions = Decisions(self._source, self._superseded)
+        self._net = NetLines(journal)
         self._lock = asyncio.Lock()
 
     def ask_with(self, confirm: Callable[[str], Awaitable[bool]]) -> None:
@@ -219,9 +219,10 @@ class Review:
 
         return await self._source.journal.reading(work)
 
-    async def keep(self, target: Target) -> Outcome:
-        """Mark new or conflicting parts as kept. Named hunks that were reverted or edited are restored as
-        the agent wrote them, and so is a file, or a turn, of which nothing is undecided.
+    async def keep(self, *targets: Target) -> Outcome:
+        """Mark new or conflicting parts as kept. Named hunks that were reverted, or are gone from the file,
+        are restored as the agent wrote them, and so is a file, or a turn, of which nothing is undecided. Of
+        several targets it is one action.
 
         Raises:
             UsageError: there is no such change or hunk, or all of it already has this state.
@@ -229,29 +230,29 @@ class Review:
               changed.
         """
         async with self._lock:
-            return Outcome(tuple(await self._decisions.keep(target)))
+            return Outcome(tuple(await self._decisions.keep(*targets)))
 
-    async def revert(self, target: Target, *, for_good: bool = False) -> Outcome:
-        """Revert the agent's lines; those of others stay.
+    async def revert(self, *targets: Target, for_good: bool = False) -> Outcome:
+        """Revert the agent's lines; those of others stay. Of several targets it is one action.
 
         Hunks whose lines were changed since are left as they are, marked as in conflict, and returned as
         `Outcome.conflicts`; so is, undecided, a file that content of theirs was moved to (`Outcome.held`).
         All others are reverted together. `for_good` consents to the loss of contents that are too large to be
-        stored. Errors as `keep`.
+        stored. Errors as `keep`, and if nothing is left of the target in the files.
         """
         async with self._lock:
-            made, held = await self._decisions.revert(target, for_good=for_good)
-            left = await conflicts.conflicts(self._source, target)
+            made, held = await self._decisions.revert(*targets, for_good=for_good)
+            left = [each for target in targets for each in await self.conflicts(target)]
         return Outcome(tuple(made), tuple(left), tuple(held))
 
-    async def edited(self, target: Target) -> list[str]:
-        """The paths of a target's files in which it includes lines that the user edited.
+    async def edited(self, *targets: Target) -> list[str]:
+        """The paths of the targets' files in which it includes lines that the user edited.
 
         Raises:
             UsageError: there is no such change or hunk.
         """
         snapshot = await self._source.snapshot()
-        selections = await selections_of(self._source, snapshot, target)
+        selections = await selections_of(self._source, snapshot, *targets)
         part = snapshot.decisions.part
         return [each.path for each in selections if any(part(own) == "edited" for own in each.parts)]
 

@@ -1,7 +1,8 @@
 """Hunks of which nothing is left: overwritten by the agent since, undone, or removed by others. One that
 others removed and the agent then made again is gone, too: the later one is there.
 
-There is nothing to decide about them. No content is stored, and an unchanged file is not read again.
+There is nothing to decide about them; keeping one restores it. No content is stored, and an unchanged file
+is not read again.
 """
 
 import hashlib
@@ -19,6 +20,7 @@ from cogency_tui.agent.review.survival import overwritten, remade
 from cogency_tui.errors import StoreError, WorkspaceError
 from cogency_tui.store.blobs import Blobs
 from cogency_tui.store.edit_records import Edit, FileChange, Version
+from cogency_tui.store.reviews import Part
 from cogency_tui.tools.worker_threads import in_thread
 from cogency_tui.workspace.file_or_link import Stamp, content, located, stamp_of, status
 
@@ -96,6 +98,12 @@ class Superseded:
         if stamp.settled(read):
             self._known[key] = _Known(stamp, latest, gone)
         return gone
+
+
+def gone_parts(file: ChangedFile) -> list[Part]:
+    """The parts of the hunks that are gone; of a file without hunks its edits."""
+    own = [hunk.parts for hunk in file.hunks] or [[Part(edit.id) for edit in file.edits]]
+    return [part for parts, state in zip(own, file.states, strict=True) if state == "gone" for part in parts]
 
 
 def _runs_by_edit(edits: Iterable[Edit]) -> dict[int, _Runs]:

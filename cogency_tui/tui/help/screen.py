@@ -43,12 +43,10 @@ HelpGroup = tuple[str, Sequence[HelpRow]]
 
 def collect_keys(screen: Screen[Any], commands: Sequence[SlashCommand] = ()) -> list[HelpGroup]:
     """The keys that work on `screen` at its focus, or would at another moment, and `commands`, in the groups
-    of the command palette."""
+    of the command palette; the screen's own come first."""
     groups: dict[str, dict[tuple[str, str], list[str]]] = {}
     active = [each for each in screen.active_bindings.values() if each.binding.id]
-    for each in sorted(
-        active, key=lambda each: (each.node is app_of(screen), _place(each.node, each.binding))
-    ):
+    for each in sorted(active, key=lambda each: (_rank(each.node, screen), _place(each.node, each.binding))):
         meaning = each.tooltip or each.binding.description
         rows = groups.setdefault(group_of(each, screen), {})
         rows.setdefault((each.binding.action, meaning), []).append(spelled_key(each.binding.key))
@@ -85,6 +83,10 @@ def _rows_of(group: str, commands: Sequence[SlashCommand]) -> list[HelpRow]:
     ]
 
 
+def _rank(node: DOMNode, screen: Screen[Any]) -> int:
+    return 0 if node is screen else 2 if node is app_of(screen) else 1
+
+
 def _place(node: DOMNode, binding: Binding) -> int:
     """The position of `binding` in its widget's declaration."""
     ids = [each.id for each in node.BINDINGS if isinstance(each, Binding)]
@@ -105,8 +107,8 @@ class HelpScreen(Dialog[None]):
         Binding("enter", "open", "Close", show=False, id="help.open"),
         Binding("up", "scroll(-1)", "Up", show=False, id="help.up"),
         Binding("down", "scroll(1)", "Down", show=False, id="help.down"),
-        Binding("pageup", "scroll(-10)", "Page up", show=False, id="help.page_up"),
-        Binding("pagedown", "scroll(10)", "Page down", show=False, id="help.page_down"),
+        Binding("pageup", "page(-1)", "Page up", show=False, id="help.page_up"),
+        Binding("pagedown", "page(1)", "Page down", show=False, id="help.page_down"),
         Binding("ctrl+home", "scroll(-1_000_000)", "First", show=False, id="help.first"),
         Binding("ctrl+end", "scroll(1_000_000)", "Last", show=False, id="help.last"),
     ]
@@ -149,6 +151,10 @@ class HelpScreen(Dialog[None]):
     def action_scroll(self, lines: int) -> None:
         body = self.query_one(DialogBody)
         body.jump(body.scroll_offset.y + lines)
+
+    def action_page(self, direction: int) -> None:
+        """Scroll by the visible lines, of which one stays."""
+        self.action_scroll(direction * max(1, self.query_one(DialogBody).page - 1))
 
     def _draw(self, width: int, styles: ThemeStyles) -> list[Line]:
         words = self.query_one(FilterField).value.casefold().split() if self.is_mounted else []

@@ -389,8 +389,8 @@ class ReadingScreen(Dialog[Result | None], Generic[Result]):
         Binding("escape,q,enter", "close", "Close", id="dialog.close"),
         Binding("up,k", "scroll(-1)", "Up", show=False, id="dialog.up"),
         Binding("down,j", "scroll(1)", "Down", show=False, id="dialog.down"),
-        Binding("pageup", "scroll(-10)", "Page up", show=False, id="dialog.page_up"),
-        Binding("pagedown,space", "scroll(10)", "Page down", show=False, id="dialog.page_down"),
+        Binding("pageup", "page(-1)", "Page up", show=False, id="dialog.page_up"),
+        Binding("pagedown,space", "page(1)", "Page down", show=False, id="dialog.page_down"),
         Binding("home,g", "scroll(-1_000_000)", "First", show=False, id="dialog.first"),
         Binding("end,G", "scroll(1_000_000)", "Last", show=False, id="dialog.last"),
     ]
@@ -400,3 +400,7 @@ class ReadingScreen(Dialog[Result | None], Generic[Result]):
     def action_scroll(self, lines: int) -> None:
         body = self.query_one(DialogBody)
         body.jump(body.scroll_offset.y + lines)
+
+    def action_page(self, direction: int) -> None:
+        """Scroll by the visible lines, of which one stays."""
+        self.action_scroll(direction * max(1, self.query_one(DialogBody).page - 1))

@@ -1,8 +1,8 @@
 """The keys that do something now, read from the bindings: the most useful first, and at the end those to
 close, for help and for the palette.
 
-A widget or screen with many keys implements `KeyHints` to tell which of them do something at present, and
-`KeyLabels` where what one does depends on its state.
+A widget or screen with many keys implements `KeyHints` to tell which of them do something at present,
+`KeyLabels` where what one does depends on its state, and `KeyDetails` where there is more to say of one.
 """
 
 from collections.abc import Iterable, Sequence
@@ -19,7 +19,9 @@ from cogency_tui.tui.kit.keys import draw_key, key_name, spelled_key
 from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.theme_styles import ThemeStyles
 
-_CLOSE, _HELP, _PALETTE = (".back", ".step_back", ".close", ".cancel"), "help", "command_palette"
+_CANCEL = ".leave"
+_CLOSE = (".back", ".step_back", ".close", ".cancel", _CANCEL)
+_HELP, _PALETTE = "help", "command_palette"
 """The ids, or their ends, of the bindings whose keys are at the end of the line."""
 
 
@@ -36,10 +38,15 @@ _NARROW = 70
 
 class KeyPart(Part, frozen=True):
     """A key; one that `lasts` is at the end of the line, whatever else has room. One that is `known` does the
-    same on all screens."""
+    same on all screens. `brief` is the key without the detail that it has where there is room."""
 
     lasts: bool = False
     known: bool = False
+    brief: Sequence[Segment] = ()
+
+    def shortened(self) -> Self:
+        """The key without its detail."""
+        return replace(self, segments=self.brief) if self.brief else self
 
     def condensed(self) -> Self:
         """The key nearer to the one before; without its label if it is known."""
@@ -65,6 +72,16 @@ class KeyLabels(Protocol):
         ...
 
 
+@runtime_checkable
+class KeyDetails(Protocol):
+    """A node with a key of which there is more to say than its label."""
+
+    def key_detail(self, action: str) -> str:
+        """The words that follow the label of `action` where there is room; empty if there are none. Whoever
+        implements this calls `refresh_bindings` when they change."""
+        ...
+
+
 def key_parts(screen: Screen[Any], styles: ThemeStyles) -> list[KeyPart]:
     """The keys of `screen` at its focus as parts; none below a dialog, which shows its own."""
     if not screen.is_active:
@@ -75,7 +92,13 @@ def key_parts(screen: Screen[Any], styles: ThemeStyles) -> list[KeyPart]:
     return [
         *(_part(each, screen, styles, lasts=False) for each in useful),
         *(
-            _part(each, screen, styles, lasts=True, known=is_covering and not _id(each).endswith(_HELP))
+            _part(
+                each,
+                screen,
+                styles,
+                lasts=True,
+                known=is_covering and not _id(each).endswith((_HELP, _CANCEL)),
+            )
             for each in lasting
         ),
     ]
@@ -157,12 +180,15 @@ def _part(
 ) -> KeyPart:
     binding = each.binding
     label = each.node.key_label(binding.action) if isinstance(each.node, KeyLabels) else ""
-    segments = draw_key(key_name(binding.key), label or binding.description.lower(), styles, "background")
+    detail = each.node.key_detail(binding.action) if isinstance(each.node, KeyDetails) else ""
+    short = draw_key(key_name(binding.key), label or binding.description.lower(), styles, "background")
+    segments = [*short, Segment(f" {detail}", short[-1].style)] if detail else short
     # The screen does not define the focused widget's own actions.
     namespace = "app." if each.node is app_of(screen) else "" if each.node is screen else "focused."
     effect = label.capitalize() or binding.tooltip or binding.description
+    effect = f"{binding.description} {detail}" if detail else effect
     tooltip = f"{effect} ({spelled_key(binding.key)})"
-    return KeyPart(segments, tooltip, f"{namespace}{binding.action}", lasts=lasts, known=known)
+    return KeyPart(segments, tooltip, f"{namespace}{binding.action}", lasts=lasts, known=known, brief=short)
 
 
 class KeyBar(ButtonBar):
@@ -190,7 +216,14 @@ class Footer(KeyBar):
 
     def segments(self, width: int) -> list[Segment]:
         parts = self.keys()
-        if width < _NARROW and _width_of(parts) > width:
-            parts = [part.condensed() for part in parts]
         first = [parts[0].led_by("")] if parts else []
-        return self.lay(fit_keys([*first, *parts[1:]], width), width)
+        return self.lay(_fitting([*first, *parts[1:]], width), width)
+
+
+def _fitting(parts: Sequence[KeyPart], width: int) -> list[KeyPart]:
+    """As many parts as fit, with their details if these fit as well."""
+    brief = [part.shortened() for part in parts]
+    if width < _NARROW and _width_of(brief) > width:
+        brief = [*brief[:1], *(part.condensed() for part in brief[1:])]
+    shown, detailed = fit_keys(brief, width), fit_keys(parts, width)
+    return detailed if len(detailed) == len(shown) else shown

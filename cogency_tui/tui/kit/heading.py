@@ -22,7 +22,8 @@ class ScreenHeading(ButtonBar):
     """`name` is that of the screen, empty for the main one; the title is that of the conversation.
 
     Where the line is short, facts at the right end give way first, then the remark beside the title, the last
-    fact, and the title. Subclasses may provide other facts and remarks.
+    fact, and the title, which gives way before the `essential` facts. Subclasses may provide other facts and
+    remarks.
     """
 
     def __init__(self, name: str = "", title: str = "", *, id: str | None = None) -> None:
@@ -51,6 +52,11 @@ class ScreenHeading(ButtonBar):
             del shown[0]
         return shown
 
+    @property
+    def essential(self) -> int:
+        """The number of the last facts to which the title gives way."""
+        return 0
+
     def remarks(self) -> Sequence[str]:
         """The forms of a remark beside the title, the longest first; a long title gives way to the last."""
         return ()
@@ -75,12 +81,13 @@ class ScreenHeading(ButtonBar):
 
     def _facts_beside_title(self, room: int) -> Sequence[Part]:
         """The facts in `room` cells beside the title and the remark; where there is room for none, one in the
-        place of the remark."""
-        if self._title:
-            room -= min(cells(self._title), _TITLE[1]) + _GAP
-        beside = room - self._least_remark
+        place of the remark. In the place of both, those that are essential."""
+        left = room - (min(cells(self._title), _TITLE[1]) + _GAP if self._title else 0)
+        beside = left - self._least_remark
         facts = self.facts(beside)
-        return facts if facts or (self.insists and beside >= 0) else self.facts(room)[:1]
+        if len(facts) < self.essential:
+            return self.facts(room)[-self.essential :]
+        return facts if facts or (self.insists and beside >= 0) else self.facts(left)[:1]
 
     @property
     def _least_remark(self) -> int:

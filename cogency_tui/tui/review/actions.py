@@ -15,85 +15,14 @@ from cogency_tui.errors import CogencyError
 from cogency_tui.safe_text import clean, one_line
 from cogency_tui.tui.kit.number_format import plural
 from cogency_tui.tui.kit.typed_app import app_of
-from cogency_tui.tui.review.background_decisions import Deciding
+from cogency_tui.tui.review.background_decisions import Deciding, describe
 from cogency_tui.tui.review.background_reader import target_of
 from cogency_tui.tui.review.diff_view import DiffView
 from cogency_tui.tui.review.file_list import FileList
 from cogency_tui.tui.review.open_file import WHOLE_FILE, OpenFile
+from cogency_tui.tui.review.picking import Picking
 from cogency_tui.tui.review.text_editor import Task
 from cogency_tui.tui.terminal.external_editor import at_line
-
-
-class Picking:
-    """Picks hunks in `view`: the target of a key is the picked hunks, the hunk at the cursor, or a whole
-    file.
-
-    A range extends from its first hunk to the cursor, within one file.
-    """
-
-    def __init__(self, view: DiffView) -> None:
-        self._view = view
-        self._from: tuple[FileKey, int] | None = None
-        self._before: set[str] = set()
-
-    @property
-    def any(self) -> bool:
-        """True if hunks are picked."""
-        return bool(self._view.file and self._view.file.picked)
-
-    def target(self) -> Target | None:
-        """The picked hunks, else the one at the cursor, else the file if it has none."""
-        file, hunk = self._view.file, self._view.hunk
-        if file is None:
-            return None
-        key = file.file.key
-        if file.picked:
-            picked = tuple(each.id for each in file.hunks if each.id in file.picked)
-            return Target(key.turn, key.path, picked, key.replaced)
-        return target_of(key, hunk.id if hunk else "")
-
-    def toggle(self) -> None:
-        """Pick the hunk at the cursor, or unpick it."""
-        file, hunk = self._view.file, self._view.hunk
-        if file and hunk:
-            self._from = None
-            file.picked ^= {hunk.id}
-            self._view.renew()
-
-    def toggle_range(self) -> None:
-        """Begin a range with the hunk at the cursor, or end it here."""
-        file, place = self._view.file, self._view.place
-        if self._begun is not None or file is None or place is None:
-            self._from = None
-            return
-        self._from, self._before = (file.file.key, place), set(file.picked)
-        self.follow()
-
-    def follow(self) -> None:
-        """Move the end of the range to the cursor."""
-        file, place, begun = self._view.file, self._view.place, self._begun
-        if file is None or place is None or begun is None:
-            self._from = None
-            return
-        first, last = sorted((begun, place))
-        file.picked = self._before | {hunk.id for hunk in file.hunks[first : last + 1]}
-        self._view.renew()
-
-    @property
-    def _begun(self) -> int | None:
-        """The first hunk of the range in the shown file."""
-        file = self._view.file
-        if file is None or self._from is None:
-            return None
-        key, place = self._from
-        return place if key == file.file.key and place < len(file.hunks) else None
-
-    def clear(self) -> None:
-        """Unpick all hunks."""
-        self._from = None
-        if self._view.file and self._view.file.picked:
-            self._view.file.picked = set()
-            self._view.renew()
 
 
 def undecided(file: OpenFile, but: Collection[str]) -> list[int]:
@@ -143,26 +72,26 @@ class Acting:
         }
 
     def keep(self) -> None:
-        """Keep the target."""
-        if target := self._target():
-            self._deciding.keep(target)
-            self._go_on(target)
+        """Keep the targets."""
+        if targets := self._targets():
+            self._deciding.keep(targets, visible=self._is_selected(targets))
+            self._go_on(targets)
 
     def revert(self) -> None:
-        """Revert the target."""
-        if target := self._target():
-            self._deciding.revert(target)
-            self._go_on(target)
+        """Revert the targets."""
+        if targets := self._targets():
+            self._deciding.revert(targets, visible=self._is_selected(targets))
+            self._go_on(targets)
 
     def revert_file(self) -> None:
         """Revert all changes of the turn to the file."""
         if file := self._files.file:
-            self._deciding.revert(target_of(file.key))
+            self._deciding.revert([target_of(file.key)])
 
     def revert_turn(self) -> None:
         """Revert all changes of the turn."""
         if file := self._files.file:
-            self._deciding.revert(Target(file.key.turn))
+            self._deciding.revert([Target(file.key.turn)])
 
     def undo(self) -> None:
         """Undo the last decision."""
@@ -203,13 +132,10 @@ class Acting:
         self._write(task, hunk, save)
 
     def comment(self) -> None:
-        """Write a comment about the target."""
-        if target := self._target():
-            count = len(target.hunks)
-            about = plural(count, "hunk") if count > 1 else "" if count else one_line(target.path)
-            task = Task("Comment", about, "", "save", short=True)
-            last = target.hunks[-1] if count else WHOLE_FILE
-            self._write(task, last, lambda written: self._deciding.comment(target, written))
+        """Write a comment about the targets."""
+        if targets := self._targets():
+            task = Task("Comment", _about(targets), "", "save", short=True)
+            self._write(task, self._last_shown(targets), partial(self._deciding.comment, targets))
 
     def settle(self, choice: Literal["ours", "theirs"]) -> None:
         """Choose a side for the first unsettled place."""
@@ -221,9 +147,10 @@ class Acting:
         self._choose(file, id, choice)
 
     def copy(self) -> None:
-        """Copy the picked hunks, or the one at the cursor, as a patch."""
-        file, target = self._shown, self._picking.target()
-        hunks = [hunk for hunk in file.hunks if target and hunk.id in target.hunks] if file else []
+        """Copy the picked hunks of the shown file, or the one at the cursor, as a patch."""
+        file, hunk = self._shown, self._view.hunk
+        at_cursor = {hunk.id} if hunk else set[str]()
+        hunks = [each for each in file.hunks if each.id in (file.picked or at_cursor)] if file else []
         if file is None or not hunks:
             self._warn("No lines to copy here.")
             return
@@ -305,20 +232,34 @@ class Acting:
         file, opened = self._files.file, self._view.file
         return opened if file is not None and opened is not None and opened.file.key == file.key else None
 
-    def _target(self) -> Target | None:
-        """The file if the list has the focus, else the picked hunks or the one at the cursor."""
+    def _targets(self) -> list[Target]:
+        """The picked hunks; else the file if the list has the focus, or the hunk at the cursor."""
         file = self._files.file
+        if picked := self._picking.targets():
+            return picked
         if file is None:
-            return None
+            return []
         if self._files.has_focus:
-            return target_of(file.key)
-        return self._picking.target() if self._shown is not None else None
+            return [target_of(file.key)]
+        hunk = self._view.hunk
+        return [target_of(file.key, hunk.id if hunk else WHOLE_FILE)] if self._shown is not None else []
 
-    def _go_on(self, target: Target) -> None:
-        """After a decision, go to the next undecided hunk; from a file without any, to a later file's."""
+    def _is_selected(self, targets: Sequence[Target]) -> bool:
+        """Return whether all targets are in the selected file."""
+        file = self._files.file
+        return file is not None and [replace(each, hunks=()) for each in targets] == [target_of(file.key)]
+
+    def _last_shown(self, targets: Sequence[Target]) -> str:
+        """The last hunk of the targets in the shown file; the whole file if there is none."""
         file = self._shown
+        ids = [id for each in targets for id in each.hunks if file and each.path == file.file.path]
+        return next((each.id for each in reversed(file.hunks if file else ()) if each.id in ids), WHOLE_FILE)
+
+    def _go_on(self, targets: Sequence[Target]) -> None:
+        """After a decision, go to the next undecided hunk; from a file without any, to a later file's."""
+        file, target = self._shown, targets[0]
         self._picking.clear()
-        if file is None or not target.hunks:
+        if file is None or not self._is_selected(targets) or not target.hunks:
             return
         key, decided = self._decided
         decided = {*target.hunks, *(decided if key == file.file.key else ())}
@@ -331,6 +272,14 @@ class Acting:
 
     def _warn(self, text: str) -> None:
         self._screen.notify(text, severity="warning", markup=False)
+
+
+def _about(targets: Sequence[Target]) -> str:
+    """What a decision is about, unless it is one hunk: a file, or the number of hunks."""
+    if len(targets) > 1:
+        return describe(targets)
+    count = len(targets[0].hunks)
+    return plural(count, "hunk") if count > 1 else "" if count else one_line(targets[0].path)
 
 
 def _unsettled(choices: Sequence[Choice | None]) -> int | None:

@@ -51,39 +51,44 @@ class Deciding:
         self._after = after
         review.ask_with(self._confirm)
 
-    def keep(self, target: Target) -> None:
-        """Keep the target, or restore it after a revert."""
+    def keep(self, targets: Sequence[Target], *, visible: bool = True) -> None:
+        """Keep the targets, or restore them after a revert; report what is not `visible`."""
 
         async def work() -> Outcome:
-            outcome = await self._review.keep(target)
-            if outcome.edits:
+            outcome = await self._review.keep(*targets)
+            if _has_changed_files(outcome):
                 kept = "Agent's version restored and kept"
                 what = _restored(outcome, kept, deleted="Deleted again, deletion kept")
                 self._report(f"{what} (u undo)")
+            elif not visible:
+                self._report(f"Kept {describe(targets)} (u undo)")
             return outcome
 
         self._do(work)
 
-    def revert(self, target: Target) -> None:
-        """Revert the target. If it exceeds what is visible, report how much was reverted, and ask before that
-        includes the user's own lines.
+    def revert(self, targets: Sequence[Target], *, visible: bool = False) -> None:
+        """Revert the targets. If they exceed `visible` hunks, report how much was reverted, and ask
+        before that includes the user's own lines.
         """
 
         async def work() -> Outcome | None:
-            edited = await self._review.edited(target)
-            if edited and not target.hunks and not await self._agrees(_describe_edited(edited)):
+            is_visible = visible and all(target.hunks for target in targets)
+            edited = await self._review.edited(*targets)
+            if edited and not is_visible and not await self._agrees(_describe_edited(edited)):
                 return None
             try:
-                outcome = await self._review.revert(target)
+                outcome = await self._review.revert(*targets)
             except LossError as exc:
                 if not await self._agrees(f"{exc} Revert anyway?"):
                     return None
-                outcome = await self._review.revert(target, for_good=True)
+                outcome = await self._review.revert(*targets, for_good=True)
             if outcome.conflicts:
                 self._warn(_describe_conflicts(outcome))
-            elif edited or not target.hunks:
+            elif edited or not is_visible:
                 also = ", including your edits" if edited else ""
-                self._report(f"{_with_files('Reverted', outcome)}{also} (u undo)")
+                is_named = all(target.hunks for target in targets) and not visible
+                what = f"Reverted {describe(targets)}" if is_named else _with_files("Reverted", outcome)
+                self._report(f"{what}{also} (u undo)")
             return outcome
 
         self._do(work)
@@ -92,12 +97,14 @@ class Deciding:
         """Replace a hunk, of which the user has `seen` these lines, by others; call `failed` if it stays."""
         self._do(partial(self._review.edit, target, text, seen), failed=failed)
 
-    def comment(self, target: Target, text: str) -> None:
-        """Send a comment to the agent."""
+    def comment(self, targets: Sequence[Target], text: str) -> None:
+        """Send a comment to the agent: to each file its own."""
 
         async def work() -> None:
-            await self._review.comment(target, text)
-            self._report("Comment saved. It will be sent with your next message.")
+            for target in targets:
+                await self._review.comment(target, text)
+            where = f" in {len(targets)} files" if len(targets) > 1 else ""
+            self._report(f"Comment saved{where}. It will be sent with your next message.")
 
         self._do(work)
 
@@ -110,7 +117,7 @@ class Deciding:
 
         async def work() -> Outcome:
             kind, outcome = await self._review.undo()
-            text = "Reverted again" if kind == "keep" and outcome.edits else _UNDONE[kind]
+            text = "Reverted again" if kind == "keep" and _has_changed_files(outcome) else _UNDONE[kind]
             text = _restored(outcome, _with_files(text, outcome)) if kind == "revert" else text
             self._report(f"{text} (U redo)")
             return outcome
@@ -122,7 +129,7 @@ class Deciding:
 
         async def work() -> Outcome:
             kind, outcome = await self._review.redo()
-            is_restored = kind == "keep" and outcome.edits
+            is_restored = kind == "keep" and _has_changed_files(outcome)
             text = _restored(outcome, "Restored again") if is_restored else _REDONE[kind]
             text = _with_files(text, outcome) if kind == "revert" else text
             self._report(f"{text} (u undo)")
@@ -160,6 +167,12 @@ class Deciding:
         app_of(self._screen).notify(text, severity="warning", markup=False)
 
 
+def describe(targets: Sequence[Target]) -> str:
+    """What a decision about several files is about; a file without hunks counts as one."""
+    count = sum(len(target.hunks) or 1 for target in targets)
+    return f"{plural(count, 'hunk')} in {plural(len(targets), 'file')}"
+
+
 def _describe_edited(paths: Sequence[str]) -> str:
     """The question before the user's own lines in these files are reverted."""
     more = len(paths) - _NAMED
@@ -176,6 +189,10 @@ def _describe_conflicts(outcome: Outcome) -> str:
         return f"Conflict: the same lines were edited since in {paths}. Resolve at ≠.{left}"
     reverted = "Partly reverted, except" if outcome.edits else "Not reverted:"
     return f"{reverted} {paths}. Resolve at ≠.{left}"
+
+
+def _has_changed_files(outcome: Outcome) -> bool:
+    return any(edit.kind != "snapshot" for edit in outcome.edits)
 
 
 def _with_files(text: str, outcome: Outcome) -> str:

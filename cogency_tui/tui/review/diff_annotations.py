@@ -190,9 +190,13 @@ def describe_file(file: ChangedFile) -> str:
     return {"mode": "mode changed", "snapshot": "no net change"}.get(file.kind, file.kind)
 
 
-_ROOM = 34
-"""Cells for the path of a file and its change before any other text."""
+_NAME, _ROOM = 12, 34
+"""Cells for the path of a file before the number of selected hunks, and with its change before any other
+text."""
 
+
+_OPEN: Sequence[HunkState] = STATES[:2]
+"""The states in which there is something to decide."""
 
 _REMARKS: Mapping[State, str] = {"working": "the agent is working", "waiting": "waiting for your answer"}
 
@@ -220,18 +224,25 @@ class ReviewHeader(ScreenHeading):
         remark = _REMARKS.get(self._state)
         return (remark,) if remark else ()
 
-    def facts(self, room: int) -> list[Part]:
-        found = self._counted(words=True)
-        return found if sum(part.width for part in found) <= room else self._counted(words=False)
+    @property
+    def essential(self) -> int:
+        return len([state for state in _OPEN if self._counts.get(state)])
 
-    def _counted(self, *, words: bool) -> list[Part]:
-        styles, on = self.theme_styles, "background"
+    def facts(self, room: int) -> list[Part]:
+        """The counts; without room for all, those of what is done give way first."""
         states: list[HunkState] = [state for state in STATES if self._counts.get(state)]
-        if not states:
-            return []
-        there = sum(self._counts[state] for state in states if state != "gone")
-        total = Segment(plural(there, "hunk"), styles("dim", on))
-        return [Part([total], "All hunks"), *(self._part(state, styles, words=words) for state in states)]
+        forms = [[self._total(), *self._parts(states, words=words)] for words in (True, False)]
+        least = max(1, self.essential)
+        forms += [self._parts(states[:count], words=False) for count in range(len(states), least - 1, -1)]
+        fitting = (form for form in forms if sum(part.width for part in form) <= room)
+        return next(fitting, forms[-1]) if states else []
+
+    def _total(self) -> Part:
+        there = sum(count for state, count in self._counts.items() if state != "gone")
+        return Part([Segment(plural(there, "hunk"), self.theme_styles("dim", "background"))], "All hunks")
+
+    def _parts(self, states: Sequence[HunkState], *, words: bool) -> list[Part]:
+        return [self._part(state, self.theme_styles, words=words) for state in states]
 
     def _part(self, state: HunkState, styles: ThemeStyles, *, words: bool) -> Part:
         count = self._counts[state]
@@ -270,9 +281,9 @@ class FileTitle(Bar):
         glyph = Segment(f"{file_glyph(file)} ", styles(ROLES[file.state]))
         right = [glyph, *file_state(file, styles, "surface"), margin]
         fate = self._fate()
-        for text, role in ((self._aside, "accent"), (fate, "dim")):
+        for text, role, least in ((self._aside, "accent", _NAME), (fate, "dim", _ROOM)):
             more = Segment(f"{text}  " if text else "", styles(role))
-            if width_of([more, *right]) + _ROOM <= width:
+            if width_of([more, *right]) + least <= width:
                 right = [more, *right]
         room = width - width_of(right) - 3
         path = fit_path(one_line(file.path), max(8, room - 2))

@@ -1,6 +1,6 @@
 """The changed files: a row each under headings, with its state and its added and removed lines."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -54,6 +54,7 @@ class FileList(SelectList[ListRow]):
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(self._draw_row, _key_of, focusable=True, id=id)
         self._columns = _Columns()
+        self._picked: Collection[FileKey] = ()
 
     @property
     def file(self) -> ChangedFile | None:
@@ -75,6 +76,11 @@ class FileList(SelectList[ListRow]):
         undecided = (y for y, row in below if isinstance(row, FileRow) and "new" in row.file.states)
         self.select(next(undecided, self.selected))
 
+    def show_picked(self, files: Collection[FileKey]) -> None:
+        """Mark these files as those with selected hunks."""
+        self._picked = files
+        self.refresh()
+
     def show_rows(self, rows: Sequence[ListRow], selected: int) -> None:
         """Show other rows at the same scroll position, with the one at a place selected."""
         self.rows = rows
@@ -85,7 +91,7 @@ class FileList(SelectList[ListRow]):
     def _draw_row(self, row: ListRow, width: int, styles: ThemeStyles, on: str) -> Line:
         if isinstance(row, FileHeading):
             return _draw_heading(row, width, styles)
-        return _draw_file(row, self._columns, width, styles, on)
+        return _draw_file(row, self._columns, width, styles, on, picked=row.file.key in self._picked)
 
     def action_open(self) -> None:
         self.post_message(self.Chosen(again=True))
@@ -135,11 +141,14 @@ def _state_width(file: ChangedFile, *, short: bool) -> int:
     return sum(cells(text) for text, _role in file_words(file, short=short))
 
 
-def _draw_file(row: FileRow, columns: _Columns, width: int, styles: ThemeStyles, on: str) -> Line:
+def _draw_file(
+    row: FileRow, columns: _Columns, width: int, styles: ThemeStyles, on: str, *, picked: bool
+) -> Line:
     file = row.file
+    mark = Segment("◆ ", styles("accent", on)) if picked else None
     left = [
         Segment(f"{file_glyph(file)} ", styles(ROLES[file.state], on)),
-        Segment(f"{KIND_LETTERS[file.kind]} ", styles("dim", on)),
+        mark or Segment(f"{KIND_LETTERS[file.kind]} ", styles("dim", on)),
     ]
     counts = counted(file.added, file.removed)
     right = [Segment(counts.rjust(columns.counts + _SPACE), styles("dim", on))]

@@ -24,7 +24,7 @@ REVIEW_KEYS: list[BindingType] = [
     _key("u", "do('undo')", "Undo", "undo", "Undo the last decision", show=True),
     _key("f1,question_mark", "help", "Help", "help", "Keys of this screen", show=True),
     _key("U", "do('redo')", "Redo", "redo", "Redo what was undone"),
-    _key("x", "pick", "Select", "pick", "Select hunk (actions apply to the selection)"),
+    _key("x", "pick", "Select", "pick", "Select hunk, or file in the list (y, n, c apply to the selection)"),
     _key("v", "range", "Select range", "range", "Extend the selection as you move"),
     _key("1", "do('settle_ours')", "Use current", "settle_ours", "In a conflict: use the current version"),
     _key(
@@ -43,7 +43,7 @@ REVIEW_KEYS: list[BindingType] = [
         show=True,
     ),
     _key("o", "do('open')", "Open", "open", "Open the current file in $EDITOR at this line", show=True),
-    _key("Y", "do('copy')", "Copy patch", "copy", "Copy the hunk as a patch"),
+    _key("Y", "do('copy')", "Copy patch", "copy", "Copy the hunk, or the selection in this file, as a patch"),
     _key("s", "sides", "Split view", "sides", "Toggle split and unified view", show=True),
     _key("f", "folds", "Folds", "folds", "Show or hide unchanged lines"),
     _key("b", "group", "Group", "group", "Group the list by turn or by file"),
@@ -53,7 +53,7 @@ REVIEW_KEYS: list[BindingType] = [
 ]
 
 _DECISIONS = ("do('keep')", "do('revert')", "do('undo')")
-_REST = ("screen.filter", "enter", "do('open')", "sides", "step_back", "help")
+_REST = ("pick", "screen.filter", "enter", "do('open')", "sides", "step_back", "help")
 
 REVIEW_HINTS = (*_DECISIONS, "do('edit')", "do('comment')", "switch", *_REST)
 """The actions whose keys the footer shows, the most useful first."""

@@ -3,7 +3,7 @@
 Construction blocks, and runs off the event loop: a file may have very many lines.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from cogency_tui.agent.edits.reverse import Obstacle
@@ -51,7 +51,7 @@ class OpenFile:
     rows: list[Rows]
     coloring: Coloring
     unfolded: set[int] = field(default_factory=set[int])
-    picked: set[str] = field(default_factory=set[str])
+    picked: Collection[str] = frozenset[str]()
     fates: dict[str, HunkFate] = field(default_factory=dict[str, HunkFate])
     parts: dict[str, list[Part]] = field(default_factory=dict[str, list[Part]])
     conflicts: dict[str, Obstacle] = field(default_factory=dict[str, Obstacle])
@@ -100,8 +100,7 @@ class OpenFile:
         return True
 
     def take_over(self, other: "OpenFile") -> None:
-        """Adopt the folds and picks from an earlier state of the same file."""
-        self.picked = other.picked & {hunk.id for hunk in self.hunks}
+        """Adopt the folds from an earlier state of the same file."""
         self.survived(other.fates.values())
         if len(other.hunks) == len(self.hunks):
             self.unfolded = other.unfolded

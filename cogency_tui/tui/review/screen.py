@@ -22,19 +22,20 @@ from cogency_tui.tui.kit.filter_line import FilterLine
 from cogency_tui.tui.kit.footer import Footer, Hints
 from cogency_tui.tui.kit.pane_title import PaneTitle
 from cogency_tui.tui.kit.typed_app import app_of
-from cogency_tui.tui.review.actions import Acting, Picking
+from cogency_tui.tui.review.actions import Acting
 from cogency_tui.tui.review.background_decisions import Deciding
 from cogency_tui.tui.review.diff_annotations import FileTitle, ReviewHeader
 from cogency_tui.tui.review.diff_view import DiffView
 from cogency_tui.tui.review.file_list import FileList
 from cogency_tui.tui.review.keys import NARROW_HINTS, REVIEW_HINTS, REVIEW_KEYS
 from cogency_tui.tui.review.open_file import WHOLE_FILE
+from cogency_tui.tui.review.picking import Picking
 from cogency_tui.tui.review.text_editor import ReviewText, Task, TextEditor
 from cogency_tui.tui.review.widget_updates import Showing, Widgets
 from cogency_tui.tui.terminal.title_and_notifications import State
 
-BOTH_FIT = 80
-"""Cells from which list and diff are side by side."""
+BOTH_FIT = 96
+"""Cells from which list and diff are side by side, which leaves the diff 60 cells of text."""
 
 REVIEW_STYLES = Path(__file__).parent.parent / "styles" / "review.tcss"
 
@@ -45,7 +46,7 @@ _CLOSING = ("step_back", "close")
 _ON_LIST = (*_CLOSING, "file(1)", "file(-1)", "switch", "to_list", "group", "help")
 """Actions that need no diff."""
 
-_ON_FILE = ("do('keep')", "do('revert')", "do('revert_file')", "do('revert_turn')")
+_ON_FILE = ("do('keep')", "do('revert')", "do('revert_file')", "do('revert_turn')", "pick")
 """Actions that affect the selected file while the list has the focus."""
 
 _LIST = 30
@@ -72,6 +73,7 @@ class ReviewScreen(AnsweringScreen[Jump | ReviewCommand | None]):
     """The review of the conversation called `title`, in `project`; the changes of `call` come first."""
 
     BINDINGS = REVIEW_KEYS
+    BINDING_GROUP_TITLE = "Reviewing"
     AUTO_FOCUS = ""
     BLANK = True
     CSS_PATH: ClassVar = [REVIEW_STYLES]
@@ -87,11 +89,17 @@ class ReviewScreen(AnsweringScreen[Jump | ReviewCommand | None]):
             DiffView(id="review-diff"),
         )
         self._files, self._view = self._widgets.files, self._widgets.view
+        self._picking = Picking(self._view)
         self._showing = Showing(
-            self, review, self._widgets, call, fit_list=self.fit_list, caught_up=self._act_in_order
+            self,
+            review,
+            self._widgets,
+            call,
+            self._picking,
+            fit_list=self.fit_list,
+            caught_up=self._act_in_order,
         )
         self._typed: deque[str] = deque()
-        self._picking = Picking(self._view)
         deciding = Deciding(self, review, self._showing.decided)
         self._editor = TextEditor(self._fit_editor, self._close_editor, id="writing")
         self._written = WHOLE_FILE
@@ -248,7 +256,12 @@ class ReviewScreen(AnsweringScreen[Jump | ReviewCommand | None]):
             self.dismiss(Jump(edits[-1].call, edits[-1].origin.turn))
 
     def action_pick(self) -> None:
-        self._picking.toggle()
+        """Select the hunk at the cursor, or all of the file in the list; or clear that."""
+        file = self._files.file
+        if self._files.has_focus and file is not None:
+            self._picking.toggle_file(file)
+        else:
+            self._picking.toggle()
         self._show_picks()
 
     def action_range(self) -> None:
@@ -336,5 +349,6 @@ class ReviewScreen(AnsweringScreen[Jump | ReviewCommand | None]):
     def _fit(self, width: int, height: int) -> None:
         self.fit_list()
         self.set_class(width < BOTH_FIT, "-one")
+        self._showing.show_title()
         self.refresh_bindings()
         self.set_class(height < 24, "-short")

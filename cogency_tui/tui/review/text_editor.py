@@ -71,18 +71,23 @@ class EditorTitle(Bar):
     def segments(self, width: int) -> list[Segment]:
         styles, task = self.theme_styles, self._current
         left = [Segment(f"  {task.title}", styles("accent", "raised", "bold"))]
-        right = self._keys(line=task.short)
-        if width_of([*left, *right]) + 2 > width:
-            right = self._keys(line=False)
+        right = self._keys(width - width_of(left) - 3)
         room = width - width_of([*left, *right]) - 4
         about = fit(task.about, room) if room >= _LEAST else ""
         return end_to_end(
             [*left, Segment(f"  {about}", styles("dim", "raised"))], right, width, styles, "raised"
         )
 
-    def _keys(self, *, line: bool) -> list[Segment]:
-        save = "enter" if self._current.short else "ctrl+s"
-        keys = [(save, self._current.verb), *([("ctrl+j", "new line")] if line else []), ("escape", "cancel")]
+    def _keys(self, room: int) -> list[Segment]:
+        """The keys that fit, at least the one to cancel."""
+        save = ("enter" if self._current.short else "ctrl+s", self._current.verb)
+        new_line, cancel = ("ctrl+j", "new line"), ("escape", "cancel")
+        forms = [[save, new_line, cancel]] if self._current.short else []
+        forms += [[save, cancel], [cancel]]
+        drawn = [self._draw(form) for form in forms]
+        return next((keys for keys in drawn if width_of(keys) <= room), drawn[-1])
+
+    def _draw(self, keys: Sequence[tuple[str, str]]) -> list[Segment]:
         drawn = (draw_key(key_name(key), f"{verb}  ", self.theme_styles, "raised") for key, verb in keys)
         return [segment for pair in drawn for segment in pair]
 

@@ -29,6 +29,7 @@ from cogency_tui.tui.review.file_rows import (
     rows_of,
 )
 from cogency_tui.tui.review.open_file import OpenFile
+from cogency_tui.tui.review.picking import Picking
 
 _NOTHING = "No changes in this conversation yet. Changes will appear here."
 _NO_MATCH = "No changed file matches the filter."
@@ -56,6 +57,7 @@ class Showing:
         review: Review,
         widgets: Widgets,
         call: str,
+        picking: Picking,
         *,
         fit_list: Callable[[], None],
         caught_up: Callable[[], None],
@@ -66,6 +68,7 @@ class Showing:
         self._files = widgets.files
         self._view = widgets.view
         self._call = call
+        self._picking = picking
         self._overview: Overview | None = None
         self._rows: list[ListRow] = []
         self._goal: FileKey | None = None
@@ -83,6 +86,7 @@ class Showing:
     def show_overview(self, overview: Overview) -> None:
         """Show the present list."""
         self._overview = overview
+        self._picking.update(overview)
         self._screen.refresh_bindings()
         self._widgets.header.count(overview)
         self.show_list()
@@ -99,7 +103,6 @@ class Showing:
             place = place_of_call(self._rows, self._call)
         self._files.show_rows(self._rows, first_of(self._rows) if place is None else place)
         self._fit_list()
-        self._widgets.list_title.state(f"by {self.reading.by}")
         self.show_selected()
 
     def show_selected(self) -> None:
@@ -127,6 +130,7 @@ class Showing:
         shown, target = self._view.file, self._files.file
         if target is None or file.file.key != target.key:
             return
+        self._picking.mark(file)
         if shown is not None and shown.file.key == file.file.key:
             file.take_over(shown)
             self._view.renew(file)
@@ -177,10 +181,14 @@ class Showing:
         return file is not None and shown.file.key != file.key
 
     def show_title(self) -> None:
-        """Show the state of the selected file."""
+        """Show the state of the selected file, and what is picked."""
         file, shown = self._files.file, self._view.file
         opened = shown if shown and file and shown.file.key == file.key else None
-        picked = f"{len(opened.picked)} selected" if opened and opened.picked else ""
+        picked = self._picking.describe()
+        # Beside the list, the title of the diff has it.
+        is_alone = self._screen.has_class("-one")
+        self._widgets.list_title.state((picked if is_alone else "") or f"by {self.reading.by}")
+        self._files.show_picked(self._picking.files)
         way = "" if self._view.way == "auto" else self._view.way
         self._widgets.file_title.show(file, opened, picked or way)
 

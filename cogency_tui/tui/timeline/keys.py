@@ -19,7 +19,7 @@ def _key(
 TIMELINE_KEYS: list[BindingType] = [
     _key("f", "fork", "Fork", "fork", "Fork the conversation here"),
     _key("r", "restore", "Restore", "restore", "Restore files to this point, with a preview"),
-    _key("o,enter", "open", "Open", "open", "Show this point in the conversation"),
+    _key("enter,o", "open", "Open", "open", "Show this point in the conversation"),
     _key(
         "shift+left,left_square_bracket",
         "turn(-1)",
@@ -33,15 +33,17 @@ TIMELINE_KEYS: list[BindingType] = [
     _key("2", "detail('messages')", "Messages", "messages", "Messages sent to the model", show=False),
     _key("3", "detail('files')", "Files", "files", "Files at this point, and changes since", show=False),
     _key("4", "detail('costs')", "Costs", "costs", "Tokens and cost up to this point", show=False),
-    _key("tab", "switch", "Other pane", "switch", "Switch between the conversation and the details"),
-    _key("shift+tab", "switch", "Other pane", "switch_back", show=False),
+    _key("tab", "switch", "Pane", "switch", "Switch between the conversation and the details"),
+    _key("shift+tab", "switch", "Pane", "switch_back", show=False),
     _key("u", "unrestore", "Undo restore", "unrestore", "Undo the last restore", show=False),
     _key("f1,question_mark", "help", "Help", "help", "Keys of this screen"),
     _key("escape", "step_back", "Close", "step_back", "Back to the conversation"),
     _key("ctrl+t,q", "close", "Close", "close", show=False),
 ]
 
-TIMELINE_HINTS = ("fork", "restore", "open", "switch", "turn(1)", "step_back", "help")
+_DETAILS = ("detail('event')", "detail('messages')", "detail('files')", "detail('costs')")
+
+TIMELINE_HINTS = ("fork", "restore", "open", "switch", *_DETAILS, "turn(1)", "step_back", "help")
 """The actions whose keys the footer shows, the most useful first."""
 
 TRAVELING_KEYS: list[BindingType] = [

@@ -95,7 +95,7 @@ class TimelineScreen(AnsweringScreen[ChosenMoment | TimelineCommand | None]):
         self._past: Past | None = None
         self._totals: Totals | None = None
         self._index = 0
-        self._fork_label = ""
+        self._fork_detail = ""
 
     @property
     def details(self) -> Details:
@@ -105,8 +105,8 @@ class TimelineScreen(AnsweringScreen[ChosenMoment | TimelineCommand | None]):
     def key_hints(self) -> Hints:
         return Hints(TIMELINE_HINTS)
 
-    def key_label(self, action: str) -> str:
-        return self._fork_label if action == "fork" else ""
+    def key_detail(self, action: str) -> str:
+        return self._fork_detail if action == "fork" else ""
 
     def compose(self) -> ComposeResult:
         yield self._header
@@ -171,10 +171,10 @@ class TimelineScreen(AnsweringScreen[ChosenMoment | TimelineCommand | None]):
     def _label_fork(self) -> None:
         """Say where a fork ends, unless it is with the selected event."""
         end, here = self._scrubbing.fork_end(self._index), self._index + 1
-        after = f"fork after event {end:,}" if end > here else ""
-        label = "fork before this message" if end < here else after
-        if label != self._fork_label:
-            self._fork_label = label
+        after = f"after event {end:,}" if end > here else ""
+        detail = "before this message" if end < here else after
+        if detail != self._fork_detail:
+            self._fork_detail = detail
             self.refresh_bindings()
 
     def on_slider_moved(self, event: Slider.Moved) -> None:

@@ -560,3 +560,25 @@ async def test_a_call_whose_changes_cancel_out_has_no_decision(desk: Desk) -> No
     assert (await review_of(desk).changed_lines()).decisions[last.call] == "reverted"
     await desk.undo.apply(await desk.undo.redo())
     assert (await review_of(desk).changed_lines()).decisions[last.call] == ""
+
+
+async def test_hunks_of_several_files_and_turns_are_decided_in_one_action(desk: Desk) -> None:
+    desk.put("a", LINES)
+    desk.put("b", LINES)
+    await desk.write(("a", swapped((2, "one\n"), (20, "two\n"))), ("b", swapped((2, "one\n"))))
+    await desk.say()
+    await desk.write(("a", swapped((2, "one\n"), (20, "two\n"), (10, "ten\n"))))
+    review = review_of(desk)
+    targets = [
+        Target(turn, path, (((await review.diff(FileKey(turn, path))).hunks)[0].id,))
+        for turn, path in ((2, "a"), (1, "a"), (1, "b"))
+    ]
+    await review.revert(*targets)
+    assert (desk.root / "a").read_text() == swapped((20, "two\n"))
+    assert (desk.root / "b").read_text() == LINES
+    await review.keep(*targets)
+    await review.undo()
+    await review.undo()
+    assert (desk.root / "a").read_text() == swapped((2, "one\n"), (20, "two\n"), (10, "ten\n"))
+    assert (desk.root / "b").read_text() == swapped((2, "one\n"))
+    assert not (await review.overview()).can_undo

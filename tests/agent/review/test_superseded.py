@@ -3,6 +3,7 @@
 import pytest
 
 from cogency_tui.agent.review.model import FileKey, HunkState, Target
+from cogency_tui.errors import UsageError, WorkspaceError
 from tests.agent.journaling import Desk
 from tests.agent.review.conftest import LINES, review_of, swapped
 
@@ -128,3 +129,74 @@ async def test_the_same_line_added_twice_is_new_twice(desk: Desk) -> None:
     await desk.write(("a", "same\n" + swapped((20, "mine\n")) + "same\n"))
     assert await states(desk) == ("new",)
     assert await states(desk, 2) == ("new",)
+
+
+async def test_keeping_what_others_discarded_restores_it_and_undo_removes_it_again(desk: Desk) -> None:
+    desk.put("a", LINES)
+    edited = swapped((2, "one\n"), (20, "two\n"))
+    await desk.write(("a", edited), ("b", "b\n"))
+    desk.put("a", swapped((20, "two\n")))
+    (desk.root / "b").unlink()
+    review = review_of(desk)
+    hunk, _ = (await review.diff(FileKey(1, "a"))).hunks
+    assert (await review.keep(Target(1, "a", (hunk.id,)))).edits
+    assert (desk.root / "a").read_text() == edited
+    assert await states(desk) == ("kept", "new")
+    await review.keep(Target(1, "b"))
+    assert (desk.root / "b").read_text() == "b\n"
+    await review.undo()
+    await review.undo()
+    assert not (desk.root / "b").exists()
+    assert (desk.root / "a").read_text() == swapped((20, "two\n"))
+    assert await states(desk) == ("gone", "new")
+    await review.redo()
+    assert await states(desk) == ("kept", "new")
+    await review.revert(Target(1))
+    assert (desk.root / "a").read_text() == LINES
+
+
+async def test_keeping_hunks_of_which_one_is_gone_keeps_the_others_too(desk: Desk) -> None:
+    desk.put("a", LINES)
+    await desk.write(("a", swapped((2, "one\n"), (20, "two\n"))))
+    desk.put("a", swapped((20, "two\n")))
+    hunks = tuple(hunk.id for hunk in (await review_of(desk).diff(FileKey(1, "a"))).hunks)
+    await review_of(desk).keep(Target(1, "a", hunks))
+    assert await states(desk) == ("kept", "kept")
+
+
+async def test_a_file_of_which_a_part_is_gone_is_kept_as_it_is(desk: Desk) -> None:
+    desk.put("a", LINES)
+    await desk.write(("a", swapped((2, "one\n"), (20, "two\n"))))
+    desk.put("a", swapped((20, "two\n")))
+    await review_of(desk).keep(Target(1, "a"))
+    assert await states(desk) == ("gone", "kept")
+    assert (desk.root / "a").read_text() == swapped((20, "two\n"))
+
+
+async def test_lines_that_a_later_edit_replaced_are_not_restored_over_it(desk: Desk) -> None:
+    desk.put("a", LINES)
+    await desk.write(("a", swapped((2, "one\n"))))
+    await desk.say()
+    await desk.write(("a", swapped((2, "two\n"))))
+    with pytest.raises(WorkspaceError, match=r"Not restored: .*same lines"):
+        await review_of(desk).keep(Target(1, "a"))
+    assert await states(desk) == ("gone",)
+    assert (desk.root / "a").read_text() == swapped((2, "two\n"))
+
+
+async def test_what_is_gone_cannot_be_reverted(desk: Desk) -> None:
+    desk.put("a", LINES)
+    await desk.write(("a", swapped((2, "one\n"))), ("b", "b\n"))
+    desk.put("a", LINES)
+    (desk.root / "b").unlink()
+    for target in (Target(1, "a"), Target(1, "b"), Target(1)):
+        with pytest.raises(UsageError, match="no longer in the file"):
+            await review_of(desk).revert(target)
+    assert await states(desk) == ("gone",)
+
+
+async def test_a_discarded_file_without_lines_is_not_kept(desk: Desk) -> None:
+    await desk.write(("a", ""))
+    (desk.root / "a").unlink()
+    with pytest.raises(UsageError, match="Nothing to keep"):
+        await review_of(desk).keep(Target(1, "a"))

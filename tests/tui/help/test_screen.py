@@ -136,3 +136,15 @@ async def test_one_pane_alone(project: Path) -> None:
     await check_looks(
         "files-alone", lambda: app_over(ScriptedAgent(project)), alone, sizes=((100, 30), (60, 16))
     )
+
+
+@pytest.mark.parametrize("size", [(100, 60), (40, 12)])
+async def test_a_page_is_what_is_visible_less_one_row(project: Path, size: tuple[int, int]) -> None:
+    async with app_over(ScriptedAgent(project)).run_test(size=size) as pilot:
+        last = (await help_of(pilot)).splitlines()[-1]
+        await pilot.press("pagedown")
+        await until(pilot, lambda: pilot.app.screen.query_one(DialogBody).scroll_offset.y)
+        view = pilot.app.screen.query_one(DialogBody)
+        assert body(pilot).splitlines()[0] == last or view.scroll_offset.y == view.max_scroll_y
+        await pilot.press("pageup")
+        await until(pilot, lambda: body(pilot).splitlines()[-1] == last)

@@ -145,11 +145,11 @@ async def test_the_keys_for_help_and_to_close_are_dropped_last(project: Path) ->
     agent = working(project, write("a.py", "x = 1\n"), write("b.py", "x = 1\n"), "done")
     async with reviewing(agent, size=(80, 24)) as reviewer:
         pilot = reviewer.pilot
-        await reviewer.press("n")
+        await reviewer.press("right", "n")
         line = shown(reviewer.screen.query_one(Footer))
-        assert line.startswith("y keep   n revert   u undo")
+        assert line.startswith("y keep   n revert   J next file")
         assert line.endswith("Esc close   F1 help   ^P commands")
-        await pilot.press("escape")
+        await pilot.press("escape", "escape")
         await until(pilot, lambda: shown(status_of(pilot)).endswith("F5 review   F1 help   ^P commands"))
         for key in ("ctrl+r", "ctrl+t"):
             await pilot.press(key)
@@ -235,7 +235,8 @@ async def test_a_text_in_the_review_is_saved_with_the_key_that_its_title_names(p
         line = reviewer.screen.query_one(Footer)
         for key, save in (("c", "Enter save"), ("e", "^S save")):
             await reviewer.press(key)
-            await reviewer.until(lambda save=save: shown(line).startswith(f"{save}   Esc cancel   ^G editor"))
+            await reviewer.until(lambda save=save: shown(line).startswith(f"{save}   ^G editor"))
+            assert "Esc cancel   F1 help" in shown(line)
             assert save in shown(reviewer.screen.query_one("#writing-title"))
             await reviewer.press("escape")
 

@@ -317,9 +317,9 @@ async def test_a_range_ends_with_its_file(project: Path) -> None:
     async with reviewing(working(project, *replies, "Done.")) as reviewer:
         await reviewer.press("j", "v", "J", "j")
         assert (reviewer.path, reviewer.view.place) == ("b.py", 1)
-        assert "selected" not in shown(reviewer.title)
+        assert "1 selected in 1 file" in shown(reviewer.title)
         await reviewer.press("v", "j")
-        assert "2 selected" in shown(reviewer.title)
+        assert "3 selected in 2 files" in shown(reviewer.title)
 
         await reviewer.press("escape")
         assert (reviewer.path, reviewer.view.place) == ("b.py", 2)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from cogency_tui.store.prompt_text import Written
-from cogency_tui.tui.help.screen import collect_keys
+from cogency_tui.tui.help.screen import HelpScreen, collect_keys
 from cogency_tui.tui.main.screen import MainScreen
 from cogency_tui.tui.review.keys import REVIEW_KEYS
 from cogency_tui.tui.review.screen import ReviewScreen
@@ -296,3 +296,47 @@ async def test_a_file_that_may_not_be_looked_at_is_said(project: Path) -> None:
             assert "cannot be opened: Permission denied" in told(reviewer.pilot)
         finally:
             (project / "sub").chmod(0o755)
+
+
+async def test_help_begins_with_the_keys_of_the_review(project: Path) -> None:
+    async with reviewing(working(project, write("a.py", "a\n"), "Done."), size=(80, 24)) as reviewer:
+        await reviewer.press("right", "f1")
+        await reviewer.until(lambda: isinstance(reviewer.app.screen, HelpScreen))
+        seen = shown(reviewer.app.screen.query_one("#help-body")).strip()
+        assert seen.startswith("Reviewing")
+        for meaning in ("Keep the hunk", "Revert the hunk", "Edit hunk", "Comment on", "Undo the last"):
+            assert meaning in seen
+
+
+@pytest.mark.parametrize(("width", "beside"), [(80, False), (90, False), (96, True), (100, True)])
+async def test_the_list_is_beside_the_diff_only_where_that_leaves_it_room(
+    project: Path, width: int, beside: bool
+) -> None:
+    (project / "notes.py").write_text(LINES)
+    line = "line_5 = compute_the_answer(of='everything')  # 49"
+    agent = working(project, edit("notes.py", "line_5 = 5", line), "Done.")
+    async with reviewing(agent, size=(width, 24)) as reviewer:
+        await reviewer.press("right")
+        assert reviewer.files.region.width > 0 if beside else not reviewer.files.region.width
+        assert line in shown(reviewer.view)
+        assert "applied" in shown(reviewer.view)
+        await reviewer.press("left")
+        assert reviewer.files.has_focus
+        assert bool(reviewer.view.region.width) == beside
+
+
+async def test_what_is_open_stays_in_the_head_of_a_narrow_screen(project: Path) -> None:
+    (project / "notes.py").write_text(LINES)
+    agent = working(project, *edits(5, 12, 20, 27, 35), "Done.")
+    async with reviewing(agent, size=(160, 16)) as reviewer:
+        await reviewer.press("y", "n")
+        for width in (160, 100, 60, 40, 30):
+            await reviewer.pilot.resize_terminal(width, 16)
+            await reviewer.until(lambda width=width: reviewer.header.size.width == width)
+            assert "● 3" in shown(reviewer.header)
+        await reviewer.pilot.resize_terminal(60, 16)
+        reviewer.header.entitle("My very long conversation name, which goes on")
+        await reviewer.until(lambda: "My very long" in shown(reviewer.header))
+        assert shown(reviewer.header).endswith("● 3  ✓ 1")
+        await reviewer.pilot.resize_terminal(48, 16)
+        await reviewer.until(lambda: shown(reviewer.header).endswith("● 3"))

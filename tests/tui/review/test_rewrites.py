@@ -91,7 +91,7 @@ async def test_a_revert_of_more_than_is_visible_asks_before_the_users_lines_go_w
         assert "line_5 = 'mine'" in path.read_text()
 
 
-@pytest.mark.parametrize("width", [120, 80])
+@pytest.mark.parametrize("width", [120, 96])
 async def test_hunks_that_were_decided_differently_are_counted(project: Path, width: int) -> None:
     async with reviewing(agent_of_two(project), size=(width, 40)) as reviewer:
         await reviewer.press("y", "n")

@@ -2,8 +2,10 @@
 
 from pathlib import Path
 
-from tests.tui.driving import shown
-from tests.tui.review.stage import LINES, edit, reviewing, working, write
+import pytest
+
+from tests.tui.driving import shown, told
+from tests.tui.review.stage import LINES, Reviewer, edit, going_on, reviewing, working, write
 from tests.tui.review.test_looking import rows_of
 
 
@@ -40,3 +42,39 @@ async def test_a_file_is_new_while_any_of_its_lines_are_left(project: Path) -> N
         await reviewer.press("y")
         assert "2✓" not in rows_of(reviewer)[-1]
         assert rows_of(reviewer)[-1] == "✓ M notes.py +2 −2 kept"
+
+
+@pytest.mark.parametrize("size", [(100, 30), (80, 24), (60, 16)])
+async def test_keeping_what_the_user_discarded_restores_it(project: Path, size: tuple[int, int]) -> None:
+    (project / "app.py").write_text(LINES)
+    agent = working(project, edit("app.py", "_5 = 5", "_5 = 0"), write("NOTES.md", "a\nb\nc\n"), "Done.")
+    async with going_on(agent, "go", size=size) as pilot:
+        (project / "app.py").write_text(LINES)
+        (project / "NOTES.md").unlink()
+        reviewer = Reviewer(pilot)
+        await reviewer.open()
+        assert rows_of(reviewer)[0] == "No longer in the files"
+        for path, text in (("NOTES.md", "a\nb\nc\n"), ("app.py", LINES.replace("_5 = 5", "_5 = 0"))):
+            while reviewer.path != path:
+                await reviewer.press("J")
+            await reviewer.press("y")
+            assert "Agent's version restored and kept (u undo)" in told(pilot)
+            assert (project / path).read_text() == text
+            assert (reviewer.path, reviewer.states) == (path, ("kept",))
+            assert size[0] < 100 or "applied" in shown(reviewer.view)
+        await reviewer.press("u", "u")
+        assert (project / "app.py").read_text() == LINES
+        assert not (project / "NOTES.md").exists()
+        assert rows_of(reviewer)[0] == "No longer in the files"
+
+
+async def test_reverting_what_the_user_discarded_changes_nothing_and_says_so(project: Path) -> None:
+    agent = working(project, write("NOTES.md", "a\nb\nc\n"), "Done.")
+    async with going_on(agent, "go", size=(80, 24)) as pilot:
+        (project / "NOTES.md").unlink()
+        reviewer = Reviewer(pilot)
+        await reviewer.open()
+        for key in "nN":
+            await reviewer.press(key)
+            assert told(pilot) == "Nothing to revert: no longer in the file."
+            assert reviewer.states == ("gone",)

@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from cogency_tui.tui.kit.footer import Footer
+from cogency_tui.tui.review.text_editor import EditorTitle
 from cogency_tui.tui.theme_styles import theme_styles_of
 from tests.tui.driving import app_over, conversation_of, send, shown, told, until
 from tests.tui.review.stage import LINES, Reviewer, answered, edit, reviewing, working, write
@@ -118,7 +120,7 @@ async def test_the_message_that_carries_comments_names_their_lines(project: Path
     agent = working(project, edit("notes.py", "_5 = 5", "_5 = 0"), write("b.py", "b\n"), "Done.", "Agreed.")
     id = await answered(agent, "go")
     sent = "2 review comments: b.py:1, notes.py:5"
-    async with app_over(agent, conversation_id=id).run_test(size=(80, 24), notifications=True) as pilot:
+    async with app_over(agent, conversation_id=id).run_test(size=(100, 24), notifications=True) as pilot:
         reviewer = Reviewer(pilot)
         await reviewer.open()
         await reviewer.press("c", "a", "enter", "J", "c", "b", "enter", "escape")
@@ -152,3 +154,15 @@ async def test_the_message_that_carries_decisions_says_so(project: Path) -> None
         assert lines[sent - 1].startswith("▌ No more")
         assert not any("decisions" in line for line in lines[sent + 1 :]), "they are sent once"
     await agent.close()
+
+
+@pytest.mark.parametrize(("key", "save"), [("e", "^S save"), ("c", "Enter save")])
+async def test_the_key_to_cancel_is_there_on_the_smallest_screen(project: Path, key: str, save: str) -> None:
+    (project / "notes.py").write_text(LINES)
+    agent = working(project, edit("notes.py", "_5 = 5", "_5 = 0"), "Done.")
+    async with reviewing(agent, size=(40, 12)) as reviewer:
+        await reviewer.press("enter", key)
+        footer = reviewer.screen.query_one(Footer)
+        await reviewer.until(lambda: "Esc cancel" in shown(footer))
+        assert save in shown(footer)
+        assert "Esc cancel" in shown(reviewer.screen.query_one(EditorTitle))
