@@ -302,7 +302,7 @@ class MainScreen(PartialScreen[None]):
         self._features.subagents.follow(event.events)
         if any(each["type"] == "result" for each in event.events):
             self._features.background.refresh()
-            self._features.review.refresh()
+            self._features.review.note_results()
         if self.top.is_active:
             self.call_after_refresh(self.bridge.drawn)
         else:

@@ -42,8 +42,6 @@ class ReviewCommands(FeatureCommands):
         self._uncounted = False
         self._counted = 0
         """The turns whose changes are counted."""
-        self._net: Mapping[str, LineCounts] = {}
-        """The differences on the disk that are shown."""
         self._is_counting = self._is_outdated = False
 
     def handlers(self) -> dict[str, Handler]:
@@ -75,9 +73,20 @@ class ReviewCommands(FeatureCommands):
         if self._shown is not None and self._shown.is_mounted:
             self._shown.reload()
 
+    def note_results(self) -> None:
+        """Show what the results that have come changed: together with the edits before, this may be less."""
+        self.refresh()
+        if self._display.transcript.has_edits:
+            self._count_so_far()
+
     def progress(self) -> None:
         """Show what a sub-agent has changed so far: its results are not in the conversation."""
         self.refresh()
+        self._count_so_far()
+
+    def _count_so_far(self) -> None:
+        """Count the agent's lines while a turn runs."""
+        self._is_outdated = True
         if not self._is_counting:
             self._is_counting = True
             self._screen.run_worker(self._count_running_turn, group="changed-files-so-far")
@@ -86,24 +95,27 @@ class ReviewCommands(FeatureCommands):
         try:
             while self._is_outdated and self._bridge.working:
                 self._is_outdated = False
-                await self._count_so_far(self._bridge.conversation_id)
+                await self._show_net_so_far(self._bridge.conversation_id)
         finally:
             self._is_counting = False
 
-    async def _count_so_far(self, conversation_id: str | None) -> None:
+    async def _show_net_so_far(self, conversation_id: str | None) -> None:
         if conversation_id is None:
             return
-        review = self._review_of(conversation_id)
         try:
-            await review.lines_of_last_turn()
-            net = await review.net_lines()
+            net = await self._net_so_far(self._review_of(conversation_id))
         except CogencyError:
             # The error is reported when the user opens the review.
             return
-        # A result that has come since counts itself.
-        is_current = not self._is_outdated and self._bridge.conversation_id == conversation_id
-        if is_current and net != self._net:
-            self._show(net, {}, {})
+        # What has come since is counted next.
+        if not self._is_outdated and self._bridge.conversation_id == conversation_id:
+            self._show_net(net)
+
+    async def _net_so_far(self, review: "Review") -> "Mapping[str, LineCounts]":
+        if self._uncounted:
+            return (await review.changed_lines()).net
+        await review.lines_of_last_turn()
+        return await review.net_lines()
 
     def work(self) -> None:
         """Update an open review when a turn begins or ends; else count the changes of one that has ended."""
@@ -128,10 +140,13 @@ class ReviewCommands(FeatureCommands):
     def recount(self) -> None:
         """Mark the files that the agent's lines are in: commands report none, and some may have been
         reverted."""
-        # While a turn runs, its results count themselves.
         self._uncounted, self._counted = self._bridge.working, 0
         conversation_id = self._bridge.conversation_id
-        if not self._uncounted and conversation_id is not None and self._display.transcript.calls:
+        if conversation_id is None or not self._display.transcript.calls:
+            return
+        if self._uncounted:
+            self._count_so_far()
+        else:
             work = partial(self._recount, conversation_id)
             self._screen.run_worker(work, group="changed-files", exclusive=True)
 
@@ -175,8 +190,11 @@ class ReviewCommands(FeatureCommands):
     def compare(self) -> None:
         """Compare the agent's files with the disk, where others have changed files."""
         conversation_id = self._bridge.conversation_id
-        # While a turn runs, its results count themselves.
-        if not self._bridge.working and conversation_id is not None and conversation_id in self._reviews:
+        if conversation_id is None or conversation_id not in self._reviews:
+            return
+        if self._bridge.working:
+            self._count_so_far()
+        else:
             self._screen.run_worker(
                 partial(self._compare, conversation_id), group="changed-files-on-disk", exclusive=True
             )
@@ -187,9 +205,14 @@ class ReviewCommands(FeatureCommands):
         except CogencyError:
             # The error is reported when the user opens the review.
             return
-        is_current = self._bridge.conversation_id == conversation_id and not self._bridge.working
-        if is_current and net != self._net:
-            self._show(net, {}, {})
+        if self._bridge.conversation_id == conversation_id and not self._bridge.working:
+            self._show_net(net)
+
+    def _show_net(self, net: "Mapping[str, LineCounts]") -> None:
+        """Show these differences on the disk, if others are shown."""
+        changes = _changes(net)
+        if {change.path: change for change in changes} != self._display.transcript.changes():
+            self._display.show_changes(changes, {}, {})
 
     def _show(
         self,
@@ -197,7 +220,6 @@ class ReviewCommands(FeatureCommands):
         turns: Mapping[int, TurnChanges],
         decisions: "Mapping[str, Decision]",
     ) -> None:
-        self._net = net
         self._display.show_changes(_changes(net), turns, decisions)
 
     def _review_of(self, conversation_id: str) -> "Review":
