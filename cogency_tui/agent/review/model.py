@@ -140,6 +140,11 @@ class ChangedFile:
         return self.key.path
 
     @property
+    def unsent(self) -> set[int]:
+        """The ids of the comments that the model has not received."""
+        return {comment.id for comment in self.comments if not comment.delivered}
+
+    @property
     def added(self) -> int:
         """Lines that the agent added."""
         return sum(hunk.added for hunk in self.hunks)
@@ -233,12 +238,14 @@ class Outcome:
     """The outcome of an action: the edits that it made, and the conflicts left for the user to decide.
 
     `conflicts` were left as they are, and are marked so; `held` are the paths that were left with them, since
-    content was moved between them. Everything else was done.
+    content was moved between them. Everything else was done. `about` are the hunks of an action that was
+    undone or redone.
     """
 
     edits: tuple[Edit, ...] = ()
     conflicts: tuple[Obstacle, ...] = ()
     held: tuple[str, ...] = ()
+    about: tuple[Part, ...] = ()
 
 
 Fate = Literal["still there", "changed since", "moved", "gone", "unknown"]

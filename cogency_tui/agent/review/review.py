@@ -160,6 +160,10 @@ class Review:
         decisions = await self._source.decisions_by_call(snapshot, [each for _, each in histories])
         return ChangedLines(await self._net.read(), turns, undos, decisions)
 
+    async def unsent_comments(self) -> int:
+        """Count the comments that the model receives with the next message."""
+        return (await self._source.snapshot()).decisions.unsent_comments
+
     async def overview(self, by: Grouping = "turn") -> Overview:
         """All changed files: by turn, the latest first, or by file, by path and then the latest turn first.
 
@@ -301,13 +305,13 @@ class Review:
         """
         async with self._lock:
             action, made = await undo(self._source)
-        return action.kind, Outcome(tuple(made))
+        return action.kind, Outcome(tuple(made), about=tuple(action.parts))
 
     async def redo(self) -> tuple[ActionKind, Outcome]:
         """Redo what the last undo reverted, unless there was another action since; as `undo`."""
         async with self._lock:
             action, made = await redo(self._source)
-        return action.kind, Outcome(tuple(made))
+        return action.kind, Outcome(tuple(made), about=tuple(action.parts))
 
     async def patch(self, turn: int | None = None) -> Patch:
         """The changes of a turn, or of the conversation, that are not reverted, as a patch for `git apply`.

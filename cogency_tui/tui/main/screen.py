@@ -303,6 +303,8 @@ class MainScreen(PartialScreen[None]):
         if any(each["type"] == "result" for each in event.events):
             self._features.background.refresh()
             self._features.review.note_results()
+        if any(each["type"] == "user" and "review" in each for each in event.events):
+            self._features.review.note_sent()
         if self.top.is_active:
             self.call_after_refresh(self.bridge.drawn)
         else:

@@ -13,6 +13,7 @@ from cogency_tui.tui.bridge import Bridge
 from cogency_tui.tui.commands_base import FeatureCommands, Handler
 from cogency_tui.tui.display_protocol import Display
 from cogency_tui.tui.kit.typed_app import app_of
+from cogency_tui.tui.prompt.prompt_and_queue import PromptBox
 from cogency_tui.tui.terminal.title_and_notifications import State
 from cogency_tui.tui.transcript.call_unit import CallUnit, FileChange
 from cogency_tui.tui.transcript.units import TurnChanges, UserMessage
@@ -142,6 +143,7 @@ class ReviewCommands(FeatureCommands):
         reverted."""
         self._uncounted, self._counted = self._bridge.working, 0
         conversation_id = self._bridge.conversation_id
+        self._screen.run_worker(self._count_comments, group="review-comments", exclusive=True)
         if conversation_id is None or not self._display.transcript.calls:
             return
         if self._uncounted:
@@ -149,6 +151,22 @@ class ReviewCommands(FeatureCommands):
         else:
             work = partial(self._recount, conversation_id)
             self._screen.run_worker(work, group="changed-files", exclusive=True)
+
+    def note_sent(self) -> None:
+        """Show that the comments were sent with a message."""
+        self._screen.query_one(PromptBox).remind_of_comments(0)
+
+    async def _count_comments(self) -> None:
+        """Show how many comments go with the next message."""
+        conversation_id, count = self._bridge.conversation_id, 0
+        if conversation_id is not None and self._display.transcript.calls:
+            try:
+                count = await self._review_of(conversation_id).unsent_comments()
+            except CogencyError:
+                # The error is reported when the user opens the review.
+                return
+        if self._bridge.conversation_id == conversation_id:
+            self._screen.query_one(PromptBox).remind_of_comments(count)
 
     async def _recount(self, conversation_id: str) -> None:
         try:

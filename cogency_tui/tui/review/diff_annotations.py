@@ -21,6 +21,7 @@ from cogency_tui.tui.review.hunk_states import (
     GLYPHS,
     ROLES,
     STATES,
+    comment_mark,
     file_glyph,
     file_state,
     state_mark,
@@ -203,11 +204,13 @@ class ReviewHeader(ScreenHeading):
     def __init__(self, title: str, *, id: str | None = None) -> None:
         super().__init__("Review", title, id=id)
         self._counts: Mapping[HunkState, int] = {}
+        self._comments = 0
         self._state: State = "idle"
 
     def count(self, overview: Overview) -> None:
         """Show other counts."""
         self._counts = overview.counts
+        self._comments = len({id for group in overview.groups for file in group.files for id in file.unsent})
         self.refresh()
 
     def report_state(self, state: State) -> None:
@@ -231,7 +234,16 @@ class ReviewHeader(ScreenHeading):
             return []
         there = sum(self._counts[state] for state in states if state != "gone")
         total = Segment(plural(there, "hunk"), styles("dim", on))
-        return [Part([total], "All hunks"), *(self._part(state, styles, words=words) for state in states)]
+        parts = [Part([total], "All hunks"), *(self._part(state, styles, words=words) for state in states)]
+        return [*parts, *self._comment_part(styles, words=words)]
+
+    def _comment_part(self, styles: ThemeStyles, *, words: bool) -> list[Part]:
+        if not (mark := comment_mark(self._comments)):
+            return []
+        comments = plural(self._comments, "comment")
+        text = f"¶ {comments}" if words else mark
+        tooltip = f"{comments} for your next message"
+        return [Part([Segment(text, styles("accent", "background"))], tooltip, lead="  ")]
 
     def _part(self, state: HunkState, styles: ThemeStyles, *, words: bool) -> Part:
         count = self._counts[state]
