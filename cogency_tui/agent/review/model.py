@@ -34,8 +34,9 @@ HunkState = State | Literal["gone"]
 decide."""
 
 
-Decision = Literal["", "kept", "reverted", "reviewed"]
-"""The decision about several hunks: `reviewed` if they differ, empty while one is undecided."""
+Decision = Literal["", "kept", "reverted", "gone", "reviewed"]
+"""The decision about several hunks: `reviewed` if they differ, empty while one is undecided;
+`gone` if nothing is left of them."""
 
 
 class FileKey(NamedTuple):
@@ -288,7 +289,7 @@ class HunkFate:
 def decision(states: Iterable[HunkState]) -> Decision:
     """The decision about hunks in these states."""
     match sorted(set(states)):
-        case ["kept" | "reverted" as same]:
+        case ["kept" | "reverted" | "gone" as same]:
             return same
         case found:
             is_open = not found or "new" in found or "conflict" in found

@@ -148,7 +148,7 @@ class Review:
         """Count the agent's lines in the whole conversation."""
         snapshot = await self._source.snapshot()
         histories = snapshot.histories_by_turn()
-        files = await self._source.files(snapshot, histories)
+        files = await self._files(snapshot, histories)
         turns: dict[int, TurnLines] = {}
         for turn, pairs in groupby(zip(histories, files, strict=True), key=lambda each: each[0][0]):
             own = [*pairs]
@@ -157,7 +157,7 @@ class Review:
         applied_paths = _applied(files, snapshot.renames)
         self._net.begin(await in_thread(lambda: [*_with_paths_today(snapshot, applied_paths)]))
         undos = undo_records(snapshot.edits, snapshot.kinds.keys())
-        decisions = await self._source.decisions_by_call(snapshot, [each for _, each in histories])
+        decisions = await self._source.decisions_by_call(snapshot, [each for _, each in histories], files)
         return ChangedLines(await self._net.read(), turns, undos, decisions)
 
     async def unsent_comments(self) -> int:

@@ -103,20 +103,23 @@ class ReviewCommands(FeatureCommands):
     async def _show_net_so_far(self, conversation_id: str | None) -> None:
         if conversation_id is None:
             return
+        review = self._review_of(conversation_id)
         try:
-            net = await self._net_so_far(self._review_of(conversation_id))
+            await review.lines_of_last_turn()
+            net = await review.net_lines()
+            # Edits that are gone were decided by others.
+            is_lost = not self._display.transcript.changes().keys() <= net.keys()
+            lines = await review.changed_lines() if self._uncounted or is_lost else None
         except CogencyError:
             # The error is reported when the user opens the review.
             return
         # What has come since is counted next.
-        if not self._is_outdated and self._bridge.conversation_id == conversation_id:
+        if self._is_outdated or self._bridge.conversation_id != conversation_id:
+            return
+        if lines is None:
             self._show_net(net)
-
-    async def _net_so_far(self, review: "Review") -> "Mapping[str, LineCounts]":
-        if self._uncounted:
-            return (await review.changed_lines()).net
-        await review.lines_of_last_turn()
-        return await review.net_lines()
+        else:
+            self._show_lines(lines)
 
     def work(self) -> None:
         """Update an open review when a turn begins or ends; else count the changes of one that has ended."""
@@ -178,7 +181,7 @@ class ReviewCommands(FeatureCommands):
             self._uncounted = True
         elif self._bridge.conversation_id == conversation_id:
             self._counted = self._display.transcript.turns
-            self._show(lines.net, _changes_by_turn(lines), lines.decisions)
+            self._show_lines(lines)
 
     async def _count_last_turn(self, conversation_id: str, ended: int) -> None:
         review = self._review_of(conversation_id)
@@ -223,14 +226,21 @@ class ReviewCommands(FeatureCommands):
         except CogencyError:
             # The error is reported when the user opens the review.
             return
-        if self._bridge.conversation_id == conversation_id and not self._bridge.working:
-            self._show_net(net)
+        is_current = self._bridge.conversation_id == conversation_id and not self._bridge.working
+        if is_current and self._show_net(net):
+            # Edits may be gone, or there again.
+            self.recount()
 
-    def _show_net(self, net: "Mapping[str, LineCounts]") -> None:
-        """Show these differences on the disk, if others are shown."""
+    def _show_net(self, net: "Mapping[str, LineCounts]") -> bool:
+        """Show these differences on the disk, if others are shown; return whether they were."""
         changes = _changes(net)
-        if {change.path: change for change in changes} != self._display.transcript.changes():
+        is_new = {change.path: change for change in changes} != self._display.transcript.changes()
+        if is_new:
             self._display.show_changes(changes, {}, {})
+        return is_new
+
+    def _show_lines(self, lines: "ChangedLines") -> None:
+        self._show(lines.net, _changes_by_turn(lines), lines.decisions)
 
     def _show(
         self,

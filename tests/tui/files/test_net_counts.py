@@ -14,6 +14,7 @@ from tests.tui.driving import (
     answer,
     asked,
     at_work,
+    conversation_of,
     files_of,
     finished,
     main_of,
@@ -124,3 +125,41 @@ async def test_lines_of_the_user_that_are_gone_with_the_edits_do_not_count(proje
         git(project, "checkout", ".")
         await until(pilot, lambda: row_of(pilot) == "notes.txt")
     await agent.close()
+
+
+async def test_a_card_says_that_its_edit_is_gone_until_it_is_there_again(project: Path) -> None:
+    committed(project)
+    notes = project / "notes.txt"
+    agent = working(project, edit("notes.txt", "two", "TWO"), edit("notes.txt", "six", "SIX"), "Done.")
+    async with app_over(agent).run_test(size=(120, 36)) as pilot:
+
+        def words() -> list[str]:
+            """The last words of the cards, and of the footer of the turn."""
+            lines = shown(conversation_of(pilot)).splitlines()
+            return [line.split()[-1] for line in lines if "notes.txt" in line or "1 file" in line]
+
+        await send(pilot, "go")
+        await finished(pilot)
+        await until(pilot, lambda: words() == ["review", "review", "review"])
+        edited = notes.read_text()
+        notes.write_text(edited.replace("SIX", "six"))
+        await until(pilot, lambda: words() == ["review", "gone", "review"])
+        git(project, "checkout", ".")
+        await until(pilot, lambda: words() == ["gone", "gone", "gone"])
+        notes.write_text(edited)
+        await until(pilot, lambda: words() == ["review", "review", "review"])
+    await agent.close()
+
+
+async def test_a_card_says_while_the_turn_is_open_that_its_edit_is_gone(project: Path) -> None:
+    committed(project)
+    first, second = edit("notes.txt", "two", "TWO"), edit("notes.txt", "six", "SIX")
+    async with at_work(asking(project, first, second, "Done.")) as pilot:
+        await send(pilot, "go")
+        await answer(pilot, "y")
+        await asked(pilot)
+        await until(pilot, lambda: row_of(pilot) == "● notes.txt +1 −1")
+        git(project, "checkout", ".")
+        await until(pilot, lambda: "+1 −1" in (text := shown(conversation_of(pilot))) and "gone" in text)
+        main_of(pilot).bridge.interrupt()
+        await finished(pilot)
