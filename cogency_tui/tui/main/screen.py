@@ -665,6 +665,7 @@ class MainScreen(PartialScreen[None]):
         self._escaped = 0.0
         if self._open:
             self._features.drafts.note_change()
+            self._display.offer_retry()
 
     def on_prompt_noted(self, event: Prompt.Noted) -> None:
         self._features.drafts.note_entry(event.written)
