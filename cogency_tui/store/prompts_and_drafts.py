@@ -89,11 +89,11 @@ class Prompts:
         entries = (_decoded(line, Written) for line in lines[-MOST:])
         return [entry for entry in entries if entry is not None]
 
-    def remember(self, entry: Written) -> None:
-        """Append `entry` to the history."""
+    def remember(self, entry: Written) -> bool:
+        """Append `entry` to the history; return False if it is too long to be stored."""
         line = _encoded(entry)
         if len(line) > LONGEST:
-            return
+            return False
         try:
             self._make()
             with _private(self.directory / HISTORY, os.O_APPEND) as handle:
@@ -101,13 +101,14 @@ class Prompts:
                 handle.write(line)
         except OSError as exc:
             raise self._error(exc) from exc
+        return True
 
-    def save(self, draft: Draft) -> None:
-        """Store `draft` in place of this prompt's earlier one; an empty one removes it."""
+    def save(self, draft: Draft) -> bool:
+        """Store `draft` in place of this prompt's earlier one; an empty one removes it. Return True."""
         try:
             if draft.empty:
                 self._own_path.unlink(missing_ok=True)
-                return
+                return True
             self._make()
             temporary = self._own_path.with_suffix(".new")
             temporary.unlink(missing_ok=True)
@@ -116,6 +117,7 @@ class Prompts:
             temporary.replace(self._own_path)
         except OSError as exc:
             raise self._error(exc) from exc
+        return True
 
     def put_aside(self, draft: Draft) -> None:
         """Store `draft` for the next prompt that claims it, and nothing for this one."""

@@ -244,6 +244,9 @@ class NothingToReview:
     async def net_lines(self) -> dict[str, LineCounts]:
         return {}
 
+    async def unsent_comments(self) -> int:
+        return 0
+
     async def changed_lines(self) -> ChangedLines:
         return ChangedLines({}, {})
 

@@ -51,7 +51,7 @@ class ReversalStep:
 class UndoRecord:
     """An undo, redo or restore of the user's (`tool`), which changed so many `files` after the turn `after`.
 
-    `turn` is the turn whose edits it reverted or restored; 0 if it is not one turn.
+    `turn` is the turn whose edits it reverted or restored; 0 if it is not one turn, or not all of it.
     """
 
     tool: str
@@ -83,7 +83,16 @@ def undo_record(own: Sequence[Edit], edits: Sequence[Edit]) -> UndoRecord:
     # A restore to a point after an undo reverts that undo.
     restores = any(edit.id in undone and _is_passive(edit) for edit in edits)
     turn = 0 if restores else turn_reverted_by(undos, edits)
-    return UndoRecord(last.tool, last.origin.turn, turn, changed)
+    is_whole = _is_undone(turn, [edit for edit in edits if edit.id <= undos[-1].id])
+    return UndoRecord(last.tool, last.origin.turn, turn if is_whole else 0, changed)
+
+
+def _is_undone(turn: int, edits: Sequence[Edit]) -> bool:
+    """Return whether the agent's edits of a turn are undone, out of `edits`, but for those that stay unless
+    the user names them."""
+    own = [edit for edit in edits if edit.origin.turn == turn and not _is_passive(edit)]
+    undone = undone_edits(edits)
+    return all(edit.id in undone or edit.is_merged or edit.shared_with for edit in own)
 
 
 def undone_edits(edits: Sequence[Edit]) -> set[int]:

@@ -69,6 +69,11 @@ class CurrentDecisions:
         texts = {self._texts.get(part) for part in outline.parts}
         return texts.pop() if len(texts) == 1 and self.hunk(outline) == "edited" else None
 
+    @property
+    def unsent_comments(self) -> int:
+        """The number of comments that the model has not received."""
+        return sum(action.id > self._delivered for action in self._comments)
+
     def comments(self, hunks: Sequence[Outline], edits: Iterable[int]) -> tuple[Comment, ...]:
         """The comments on a file: on its hunks, or with no hunk on all of it."""
         of = {part: hunk.id for hunk in hunks for part in hunk.parts}

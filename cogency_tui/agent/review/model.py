@@ -34,8 +34,9 @@ HunkState = State | Literal["gone"]
 decide."""
 
 
-Decision = Literal["", "kept", "reverted", "reviewed"]
-"""The decision about several hunks: `reviewed` if they differ, empty while one is undecided."""
+Decision = Literal["", "kept", "reverted", "gone", "reviewed"]
+"""The decision about several hunks: `reviewed` if they differ, empty while one is undecided;
+`gone` if nothing is left of them."""
 
 
 class FileKey(NamedTuple):
@@ -140,6 +141,11 @@ class ChangedFile:
         return self.key.path
 
     @property
+    def unsent(self) -> set[int]:
+        """The ids of the comments that the model has not received."""
+        return {comment.id for comment in self.comments if not comment.delivered}
+
+    @property
     def added(self) -> int:
         """Lines that the agent added."""
         return sum(hunk.added for hunk in self.hunks)
@@ -233,12 +239,14 @@ class Outcome:
     """The outcome of an action: the edits that it made, and the conflicts left for the user to decide.
 
     `conflicts` were left as they are, and are marked so; `held` are the paths that were left with them, since
-    content was moved between them. Everything else was done.
+    content was moved between them. Everything else was done. `about` are the hunks of an action that was
+    undone or redone.
     """
 
     edits: tuple[Edit, ...] = ()
     conflicts: tuple[Obstacle, ...] = ()
     held: tuple[str, ...] = ()
+    about: tuple[Part, ...] = ()
 
 
 Fate = Literal["still there", "changed since", "moved", "gone", "unknown"]
@@ -281,7 +289,7 @@ class HunkFate:
 def decision(states: Iterable[HunkState]) -> Decision:
     """The decision about hunks in these states."""
     match sorted(set(states)):
-        case ["kept" | "reverted" as same]:
+        case ["kept" | "reverted" | "gone" as same]:
             return same
         case found:
             is_open = not found or "new" in found or "conflict" in found

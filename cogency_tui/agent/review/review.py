@@ -148,7 +148,7 @@ class Review:
         """Count the agent's lines in the whole conversation."""
         snapshot = await self._source.snapshot()
         histories = snapshot.histories_by_turn()
-        files = await self._source.files(snapshot, histories)
+        files = await self._files(snapshot, histories)
         turns: dict[int, TurnLines] = {}
         for turn, pairs in groupby(zip(histories, files, strict=True), key=lambda each: each[0][0]):
             own = [*pairs]
@@ -157,8 +157,12 @@ class Review:
         applied_paths = _applied(files, snapshot.renames)
         self._net.begin(await in_thread(lambda: [*_with_paths_today(snapshot, applied_paths)]))
         undos = undo_records(snapshot.edits, snapshot.kinds.keys())
-        decisions = await self._source.decisions_by_call(snapshot, [each for _, each in histories])
+        decisions = await self._source.decisions_by_call(snapshot, [each for _, each in histories], files)
         return ChangedLines(await self._net.read(), turns, undos, decisions)
+
+    async def unsent_comments(self) -> int:
+        """Count the comments that the model receives with the next message."""
+        return (await self._source.snapshot()).decisions.unsent_comments
 
     async def overview(self, by: Grouping = "turn") -> Overview:
         """All changed files: by turn, the latest first, or by file, by path and then the latest turn first.
@@ -302,13 +306,13 @@ class Review:
         """
         async with self._lock:
             action, made = await undo(self._source)
-        return action.kind, Outcome(tuple(made))
+        return action.kind, Outcome(tuple(made), about=tuple(action.parts))
 
     async def redo(self) -> tuple[ActionKind, Outcome]:
         """Redo what the last undo reverted, unless there was another action since; as `undo`."""
         async with self._lock:
             action, made = await redo(self._source)
-        return action.kind, Outcome(tuple(made))
+        return action.kind, Outcome(tuple(made), about=tuple(action.parts))
 
     async def patch(self, turn: int | None = None) -> Patch:
         """The changes of a turn, or of the conversation, that are not reverted, as a patch for `git apply`.

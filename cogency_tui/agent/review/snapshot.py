@@ -25,6 +25,7 @@ from cogency_tui.agent.review.model import (
     ChangedFile,
     Decision,
     FileKey,
+    HunkState,
     Remaining,
     Target,
     TurnLines,
@@ -33,7 +34,7 @@ from cogency_tui.agent.review.model import (
 )
 from cogency_tui.errors import UsageError
 from cogency_tui.store.blobs import Blobs
-from cogency_tui.store.edit_records import Edit, State
+from cogency_tui.store.edit_records import Edit
 from cogency_tui.store.reviews import Action, ActionKind, Part, Reviews, in_effect
 from cogency_tui.store.store import Store
 from cogency_tui.tools.worker_threads import in_thread
@@ -183,14 +184,17 @@ class ReviewSource:
         )
 
     async def decisions_by_call(
-        self, snapshot: ReviewSnapshot, histories: Sequence[FileHistory]
+        self, snapshot: ReviewSnapshot, histories: Sequence[FileHistory], files: Sequence[ChangedFile]
     ) -> dict[str, Decision]:
-        """The decision about the changes of each call of the agent; those that cancel out have none."""
+        """The decision about the changes of each call of the agent, given the `files` of these histories;
+        those that cancel out have none."""
         calls = {edit.id: edit.call for edit in snapshot.edits if is_agents(edit)}
-        states: dict[str, list[State]] = {call: [] for call in calls.values()}
-        for history, outlines in zip(histories, await self.outlined(histories), strict=True):
+        states: dict[str, list[HunkState]] = {call: [] for call in calls.values()}
+        outlined = await self.outlined(histories)
+        for history, outlines, file in zip(histories, outlined, files, strict=True):
+            gone = _gone_parts(file)
             for part in outlines.parts or [Part(edit.id) for edit in history.edits]:
-                states[calls[part.edit]].append(snapshot.decisions.part(part))
+                states[calls[part.edit]].append("gone" if part in gone else snapshot.decisions.part(part))
         return {call: decision(own) for call, own in states.items()}
 
     async def by_path(self, histories: Sequence[FileHistory]) -> list[tuple[FileHistory, Outlines]]:
@@ -277,6 +281,14 @@ def _file(
         mode=(change.before.mode, change.after.mode),
         remaining=_remaining(decisions, history) if hunks else "",
     )
+
+
+def _gone_parts(file: ChangedFile) -> set[Part]:
+    """The parts of the hunks of a file that are gone."""
+    if not file.hunks:
+        return {Part(edit.id) for edit in file.edits} if file.state == "gone" else set()
+    hunks = zip(file.hunks, file.states, strict=True)
+    return {part for hunk, state in hunks if state == "gone" for part in hunk.parts}
 
 
 def _remaining(decisions: CurrentDecisions, history: FileHistory) -> Remaining:

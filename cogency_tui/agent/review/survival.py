@@ -8,11 +8,19 @@ from dataclasses import dataclass
 
 from cogency_tui.agent.edits.prior_contents import Contents
 from cogency_tui.agent.review.hunk_composition import content, is_readable
-from cogency_tui.agent.review.model import LARGEST, EditedFile, Fate, HunkFate, Outline, Rewrite
+from cogency_tui.agent.review.model import (
+    LARGEST,
+    MOST_LINES,
+    EditedFile,
+    Fate,
+    HunkFate,
+    Outline,
+    Rewrite,
+)
 from cogency_tui.errors import WorkspaceError
 from cogency_tui.store.blobs import Blobs
 from cogency_tui.store.edit_records import FileChange, Version
-from cogency_tui.workspace.diff import Check, Difference
+from cogency_tui.workspace.diff import Check, Difference, LineCounts
 from cogency_tui.workspace.text_files import decode, lines_of
 from cogency_tui.workspace.three_way_merge import Range, hunks, line_differences, lines
 
@@ -120,6 +128,26 @@ def overwritten(
         for each, own, later in zip(outlines, found, replaced, strict=True)
         if own.fate == "gone" or (own.fate == "changed since" and later.covers(each.new))
     }
+
+
+def lines_left(before: Version, after: Version, now: bytes, blobs: Blobs) -> LineCounts | None:
+    """The lines added and removed that are left of a change in a file as it is `now`: what others changed
+    besides does not count, and nothing of a hunk that is gone. None if these are no lines to count.
+
+    Raises:
+        StoreError: a stored content cannot be read.
+    """
+    sides = _lines((before, after), blobs, now)
+    if sides is None or sum(map(len, sides)) > MOST_LINES:
+        return None
+    old, new, present = sides
+    targets = [(hunk.new, old[slice(*hunk.old)]) for hunk in hunks(b"".join(old), b"".join(new))]
+    found = zip(_found(new, present, targets, None), targets, strict=True)
+    left = [(base, present[slice(*own.at)]) for own, (_, base) in found if own.fate != "gone"]
+    changes = [each for sides in left for each in line_differences(*sides)]
+    return LineCounts(
+        sum(end - start for _, _, start, end in changes), sum(end - start for start, end, _, _ in changes)
+    )
 
 
 def remade(

@@ -9,6 +9,7 @@ from rich.segment import Segment
 from textual.message import Message
 from textual.timer import Timer
 
+from cogency_tui.agent.user_command import NAME
 from cogency_tui.protocol.events import describe_attempt
 from cogency_tui.safe_text import one_line
 from cogency_tui.tui.kit.bar import Bar, end_to_end
@@ -61,7 +62,15 @@ def describe_activity(
     since = min(waiting, default=asked)
     if since is not None:
         return Activity("Waiting for your answer", seconds=max(0.0, now - since))
+    if any(_is_of_user(unit) for unit in units[-1:]):
+        # No model writes.
+        return Activity(_describe_work(units, model))
     return Activity(_describe_work(units, model), tokens=_describe_tokens(*transcript.written))
+
+
+def _is_of_user(unit: Unit) -> bool:
+    """True for a command of the user's that runs."""
+    return isinstance(unit, CallUnit) and unit.name == NAME and not unit.settled
 
 
 def _describe_tokens(count: int, estimated: bool) -> str:
@@ -74,7 +83,7 @@ def _describe_work(units: list[Unit], model: str) -> str:
     calls = [unit for unit in units if isinstance(unit, CallUnit) and not unit.settled]
     if running := [call for call in calls if call.state == "running"]:
         return (
-            f"Running {one_line(running[0].name)}"
+            f"Running {_name_of(running[0])}"
             if len(running) == 1
             else f"Running {plural(len(running), 'call')}"
         )
@@ -86,6 +95,11 @@ def _describe_work(units: list[Unit], model: str) -> str:
     if isinstance(last, Notice) and last.due:
         return f"Waiting for {one_line(model)} ({describe_attempt(last.attempt, last.attempts)})"
     return f"Waiting for {one_line(model)}"
+
+
+def _name_of(call: CallUnit) -> str:
+    """The name of a tool, or the command of the user's."""
+    return call.subject.text if call.name == NAME else one_line(call.name)
 
 
 def _is_live(unit: object) -> bool:

@@ -488,7 +488,7 @@ def _is_delegated(unit: object) -> bool:
 
 
 def _offers_retry(unit: object) -> bool:
-    return isinstance(unit, Problem | TurnEnd) and unit.retry
+    return isinstance(unit, Problem | TurnEnd) and bool(unit.retry)
 
 
 def _may_have_changed(unit: Unit) -> bool:

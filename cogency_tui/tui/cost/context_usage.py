@@ -58,7 +58,16 @@ class ConversationUsage:
     @property
     def costs(self) -> list[Cost]:
         """The sums for each model, those of sub-agents by themselves."""
-        return [*by_model(self.own), *by_model(self.delegated, " (sub-agents)")]
+        return [*by_model(self.own), *self._delegated_costs]
+
+    @property
+    def cost(self) -> Cost:
+        """The sum of all; there is at least one. Sub-agents run within the time of the others."""
+        return in_all(by_model(self.own), self._delegated_costs)
+
+    @property
+    def _delegated_costs(self) -> list[Cost]:
+        return by_model(self.delegated, " (sub-agents)")
 
     @property
     def saving(self) -> Saving:
@@ -67,9 +76,9 @@ class ConversationUsage:
     @property
     def total(self) -> Measure:
         """The figures of all requests together, as far as they are known; empty if there were none."""
-        if not (costs := self.costs):
+        if not self.costs:
             return {}
-        cost = in_all(costs)
+        cost = self.cost
         known: Measure = {
             "input": cost.sent,
             "billed_input": cost.billed,

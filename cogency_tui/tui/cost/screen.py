@@ -9,7 +9,7 @@ from textual.app import ComposeResult
 
 from cogency_tui.safe_text import one_line
 from cogency_tui.tui.cost.context_usage import ConversationUsage
-from cogency_tui.tui.cost.usage_totals import Cost, Saving, in_all
+from cogency_tui.tui.cost.usage_totals import Cost, Saving
 from cogency_tui.tui.kit.dialogs import Choices, DialogBody, DialogBox, DialogTitle, ReadingScreen
 from cogency_tui.tui.kit.lines import BLANK, Line, cells, fit, wrap
 from cogency_tui.tui.kit.number_format import dollars, duration, plural, ratio, tokens
@@ -146,7 +146,7 @@ class CostScreen(ReadingScreen[None]):
     def __init__(self, spent: ConversationUsage) -> None:
         super().__init__()
         self._costs, self._saved = spent.costs, spent.saving
-        self._total = in_all(self._costs)
+        self._total = spent.cost
 
     def compose(self) -> ComposeResult:
         yield DialogBox(

@@ -1,6 +1,6 @@
 """The usage of a conversation, summed by model. A figure that no request knows is None, never zero."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import accumulate
@@ -68,9 +68,10 @@ def by_model(measures: Iterable[Measure], suffix: str = "") -> list[Cost]:
     return list(sums.values())
 
 
-def in_all(costs: list[Cost]) -> Cost:
-    """The sum of at least one cost."""
-    return replace(reduce(_add, costs), name="total")
+def in_all(costs: Sequence[Cost], within: Sequence[Cost] = ()) -> Cost:
+    """The sum of at least one cost. The time of those `within` the others is a part of theirs."""
+    seconds = sum(cost.seconds for cost in costs or within)
+    return replace(reduce(_add, [*costs, *within]), name="total", seconds=seconds)
 
 
 def running_totals(measures: Iterable[Measure]) -> list[Cost]:

@@ -304,7 +304,9 @@ class MainScreen(PartialScreen[None]):
             self._features.updates.recount()
         if any(each["type"] == "result" for each in event.events):
             self._features.background.refresh()
-            self._features.review.refresh()
+            self._features.review.note_results()
+        if any(each["type"] == "user" and "review" in each for each in event.events):
+            self._features.review.note_sent()
         if self.top.is_active:
             self.call_after_refresh(self.bridge.drawn)
         else:
@@ -670,6 +672,7 @@ class MainScreen(PartialScreen[None]):
         self._escaped = 0.0
         if self._open:
             self._features.drafts.note_change()
+            self._display.offer_retry()
 
     def on_prompt_noted(self, event: Prompt.Noted) -> None:
         self._features.drafts.note_entry(event.written)

@@ -62,6 +62,7 @@ class MainDisplay(Display):
         self.transcript = transcript
         transcript.locate(str(self._bridge.agent.workspace.root))
         transcript.measure(Measure(), total)
+        transcript.offer_retry(self._retry_key)
         find = self._screen.query_one
         find(Conversation).show(transcript)
         find(ToolCalls).show(transcript)
@@ -163,11 +164,21 @@ class MainDisplay(Display):
 
     def begin_turn(self) -> None:
         """Withdraw what was offered after the turn before."""
-        self.touch(self.transcript.offer_retry(False))
+        self.touch(self.transcript.offer_retry(""))
 
     def end_turn(self) -> None:
         """Settle all open units at the end of a turn; if it is unfinished, offer to retry it."""
-        self.touch(self.transcript.close() | self.transcript.offer_retry(self._bridge.retryable))
+        self.touch(self.transcript.close() | self.transcript.offer_retry(self._retry_key))
+
+    def offer_retry(self) -> None:
+        """Offer to retry an unfinished turn by a key that does so with what the prompt has now."""
+        self.touch(self.transcript.offer_retry(self._retry_key))
+
+    @property
+    def _retry_key(self) -> str:
+        if not self._bridge.retryable:
+            return ""
+        return "/retry" if self._screen.query_one(Prompt).text.strip() else "Enter"
 
     def tick(self) -> None:
         """Refresh the running times, unless a dialog covers them.

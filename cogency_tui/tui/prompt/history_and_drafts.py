@@ -1,8 +1,9 @@
 """Services for the prompt: the stored history and drafts, the project's files, an external editor.
 
 A draft is on disk half a second after the edit, at the latest, so that `kill -9` costs no more. It belongs to
-the conversation in which it was written, which shows it again; one of a conversation that was never begun is
-offered in the next new one.
+the conversation in which it was written, which shows it again. One of a conversation that was never begun is
+restored when a program starts, where it is seen before anything is typed; a new conversation of a running
+program, into which the user types at once, gets it in the history.
 """
 
 import asyncio
@@ -53,9 +54,12 @@ class PromptCommands(FeatureCommands):
 
     def start(self, conversation_id: str, *, offers: bool) -> None:
         """Load the history, and restore the draft of this conversation; in a new one, only if it `offers`
-        one."""
+        one, and into the prompt only on the first screen, with which the program starts."""
         self._requested = conversation_id
-        self._screen.run_worker(partial(self._start, bool(conversation_id) or offers), group="prompts")
+        fills = bool(conversation_id) or not self._number
+        self._screen.run_worker(
+            partial(self._start, offers=bool(conversation_id) or offers, fills=fills), group="prompts"
+        )
 
     def switch(self, before: str | None) -> None:
         """Save the draft in the conversation `before`, and restore that of the one that is open now."""
@@ -66,7 +70,8 @@ class PromptCommands(FeatureCommands):
             self.say(
                 f"Unsent message saved {'in the previous' if left else 'for the next new'} conversation."
             )
-        self._screen.run_worker(self._restore, group="prompts")
+        fills = bool(self._conversation)
+        self._screen.run_worker(partial(self._restore, fills=fills), group="prompts")
 
     def note_change(self) -> None:
         """Save the draft soon, after a change of the prompt or the queue."""
@@ -130,14 +135,14 @@ class PromptCommands(FeatureCommands):
         """The id of the conversation that the prompt belongs to; empty for one that was never begun."""
         return self._bridge.conversation_id or self._requested
 
-    async def _start(self, offers: bool) -> None:
+    async def _start(self, *, offers: bool, fills: bool) -> None:
         try:
             self._prompt.remember(await asyncio.to_thread(self._prompts.history))
         except StoreError as exc:
             self._report(exc)
             return
         if offers:
-            await self._restore()
+            await self._restore(fills=fills)
 
     def _put_aside(self, draft: Draft) -> bool:
         """Store a draft and empty the prompt; return whether there is one, and it is stored. One that cannot
@@ -156,8 +161,9 @@ class PromptCommands(FeatureCommands):
         self._prompt.start_over()
         return stored
 
-    async def _restore(self) -> None:
-        """Restore the newest draft of the conversation; older ones go into the history."""
+    async def _restore(self, *, fills: bool) -> None:
+        """Restore the newest draft of the conversation, into the prompt if it `fills` an empty one; older
+        ones go into the history."""
         conversation = self._conversation
         if not conversation and self._prompt.text.strip():
             # The draft remains for the next new conversation.
@@ -167,26 +173,39 @@ class PromptCommands(FeatureCommands):
         if conversation != self._conversation:
             await self._release(claimed)
         elif claimed:
-            self._show(*(each.draft for each in claimed))
-            await self._save()
-            for each in claimed:
-                await asyncio.to_thread(self._prompts.discard, each)
+            await self._show(*claimed, fills=fills and not self._prompt.text.strip())
 
     async def _release(self, claimed: list[Claimed]) -> None:
         for each in claimed:
             await self._work(self._prompts.release, each)
 
-    def _show(self, newest: Draft, *older: Draft) -> None:
-        for draft in reversed(older):
-            self._note_all(draft)
+    async def _show(self, newest: Claimed, *older: Claimed, fills: bool) -> None:
+        """Show claimed drafts, each of which stays in its file until it is stored elsewhere."""
+        noted = [*reversed(older), *([] if fills else [newest])]
+        for each in noted:
+            self._append_to_history(each.draft)
         box = self._screen.query_one(PromptBox)
-        if self._prompt.text.strip():
-            self._note_all(newest)
-            box.announce("Unsent message added to the history · ↑ shows it")
-        else:
-            self.restore_unsent(newest.messages)
+        if fills:
+            self.restore_unsent(newest.draft.messages)
             clears = self._prompt.text and self._prompt.vim_mode is None
             box.announce(f"Unsent message restored{' · Esc clears' if clears else ''}")
+            await self._settle(newest, stored=await self._save())
+        else:
+            box.announce("Unsent message added to the history · ↑ shows it")
+        for each in noted:
+            await self._settle(each, stored=await self._remember_all(each.draft))
+
+    def _append_to_history(self, draft: Draft) -> None:
+        for message in draft.messages:
+            self._prompt.append(message)
+
+    async def _remember_all(self, draft: Draft) -> bool:
+        messages = [message for message in draft.messages if message.text.strip()]
+        return all([await self._store(self._prompts.remember, message) for message in messages])
+
+    async def _settle(self, claimed: Claimed, *, stored: bool) -> None:
+        """Discard a claimed draft that is `stored` elsewhere; leave another to the next prompt."""
+        await self._work(self._prompts.discard if stored else self._prompts.release, claimed)
 
     def _note_all(self, draft: Draft) -> None:
         for message in draft.messages:
@@ -196,13 +215,14 @@ class PromptCommands(FeatureCommands):
         self._timer = None
         self._screen.run_worker(self._save, group="prompts")
 
-    async def _save(self) -> None:
-        await self._store(self._prompts.save, self._draft(self._conversation))
+    async def _save(self) -> bool:
+        return await self._store(self._prompts.save, self._draft(self._conversation))
 
-    async def _store(self, work: Callable[[Given], None], value: Given) -> None:
+    async def _store(self, work: Callable[[Given], bool], value: Given) -> bool:
+        """Return whether the value is stored."""
         # One at a time: an older draft must not replace a newer one.
         async with self._saving:
-            await self._work(work, value)
+            return await self._work(work, value) or False
 
     async def _work(self, work: Callable[[Given], Result], given: Given) -> Result | None:
         """Use the store in a thread; report that it cannot be used, and return None."""

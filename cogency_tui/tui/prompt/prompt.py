@@ -212,11 +212,17 @@ class Prompt(ChipArea):
         self._edited = {}
 
     def note(self, written: Written) -> None:
-        """Append `written` to the history."""
-        if written.text.strip() and (not self._history or self._history[-1] != written):
-            self._history.append(written)
+        """Append `written` to the history, and have it stored."""
+        if self.append(written):
             self.post_message(self.Noted(written))
+
+    def append(self, written: Written) -> bool:
+        """Append `written` to the history; return False if it is empty, or the last entry already."""
+        is_new = bool(written.text.strip()) and (not self._history or self._history[-1] != written)
+        if is_new:
+            self._history.append(written)
         self._place = len(self._history)
+        return is_new
 
     @property
     def vim_mode(self) -> "VimMode | None":

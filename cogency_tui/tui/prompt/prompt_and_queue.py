@@ -11,6 +11,7 @@ from cogency_tui.config.schema import PERMISSIONS, Permissions
 from cogency_tui.safe_text import one_line
 from cogency_tui.tui.kit.bar import Bar
 from cogency_tui.tui.kit.lines import fit
+from cogency_tui.tui.kit.number_format import plural
 from cogency_tui.tui.message_queue import MessageQueue, is_own_command
 from cogency_tui.tui.prompt.prompt import Prompt
 
@@ -24,8 +25,8 @@ _PROMPT_SHARE = 33
 
 
 class PromptLine(Bar):
-    """One line about the prompt: the error of a typed command, or that a draft is restored; takes no space
-    without a text."""
+    """One line about the prompt: the error of a typed command, or that a draft is restored; else what goes
+    with the next message. Takes no space without a text."""
 
     SURFACE = "raised"
 
@@ -33,16 +34,26 @@ class PromptLine(Bar):
         super().__init__(id=id)
         self.text = ""
         self._role = "dim"
+        self._reminder = ""
         self.display = False
 
     def show(self, text: str, role: str) -> None:
-        """Show this text; hide the line if it is empty."""
+        """Show this text in place of the reminder, which returns when it is empty."""
         self.text, self._role = text, role
-        self.display = bool(text)
+        self._update()
+
+    def remind(self, text: str) -> None:
+        """Show this text while there is no other."""
+        self._reminder = text
+        self._update()
+
+    def _update(self) -> None:
+        self.display = bool(self.text or self._reminder)
         self.refresh()
 
     def segments(self, width: int) -> list[Segment]:
-        return [Segment(fit(one_line(self.text), width), self.theme_styles(self._role, self.SURFACE))]
+        text, role = (self.text, self._role) if self.text else (self._reminder, "dim")
+        return [Segment(fit(one_line(text), width), self.theme_styles(role, self.SURFACE))]
 
 
 class PromptBox(Vertical):
@@ -101,6 +112,12 @@ class PromptBox(Vertical):
     def announce(self, text: str) -> None:
         """Show this text about the prompt until the prompt changes."""
         self._show_line(text, "dim")
+
+    def remind_of_comments(self, count: int) -> None:
+        """Show that so many comments of the review go with the next message."""
+        verb = "goes" if count == 1 else "go"
+        text = f"{plural(count, 'review comment')} {verb} with your next message" if count else ""
+        self.query_one(PromptLine).remind(text)
 
     def _show_line(self, text: str, role: str) -> None:
         self._described = self.query_one(Prompt).text

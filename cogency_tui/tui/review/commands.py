@@ -13,6 +13,7 @@ from cogency_tui.tui.bridge import Bridge
 from cogency_tui.tui.commands_base import FeatureCommands, Handler
 from cogency_tui.tui.display_protocol import Display
 from cogency_tui.tui.kit.typed_app import app_of
+from cogency_tui.tui.prompt.prompt_and_queue import PromptBox
 from cogency_tui.tui.terminal.title_and_notifications import State
 from cogency_tui.tui.transcript.call_unit import CallUnit, FileChange
 from cogency_tui.tui.transcript.units import TurnChanges, UserMessage
@@ -42,8 +43,6 @@ class ReviewCommands(FeatureCommands):
         self._uncounted = False
         self._counted = 0
         """The turns whose changes are counted."""
-        self._net: Mapping[str, LineCounts] = {}
-        """The differences on the disk that are shown."""
         self._is_counting = self._is_outdated = False
 
     def handlers(self) -> dict[str, Handler]:
@@ -75,9 +74,20 @@ class ReviewCommands(FeatureCommands):
         if self._shown is not None and self._shown.is_mounted:
             self._shown.reload()
 
+    def note_results(self) -> None:
+        """Show what the results that have come changed: together with the edits before, this may be less."""
+        self.refresh()
+        if self._display.transcript.has_edits:
+            self._count_so_far()
+
     def progress(self) -> None:
         """Show what a sub-agent has changed so far: its results are not in the conversation."""
         self.refresh()
+        self._count_so_far()
+
+    def _count_so_far(self) -> None:
+        """Count the agent's lines while a turn runs."""
+        self._is_outdated = True
         if not self._is_counting:
             self._is_counting = True
             self._screen.run_worker(self._count_running_turn, group="changed-files-so-far")
@@ -86,24 +96,30 @@ class ReviewCommands(FeatureCommands):
         try:
             while self._is_outdated and self._bridge.working:
                 self._is_outdated = False
-                await self._count_so_far(self._bridge.conversation_id)
+                await self._show_net_so_far(self._bridge.conversation_id)
         finally:
             self._is_counting = False
 
-    async def _count_so_far(self, conversation_id: str | None) -> None:
+    async def _show_net_so_far(self, conversation_id: str | None) -> None:
         if conversation_id is None:
             return
         review = self._review_of(conversation_id)
         try:
             await review.lines_of_last_turn()
             net = await review.net_lines()
+            # Edits that are gone were decided by others.
+            is_lost = not self._display.transcript.changes().keys() <= net.keys()
+            lines = await review.changed_lines() if self._uncounted or is_lost else None
         except CogencyError:
             # The error is reported when the user opens the review.
             return
-        # A result that has come since counts itself.
-        is_current = not self._is_outdated and self._bridge.conversation_id == conversation_id
-        if is_current and net != self._net:
-            self._show(net, {}, {})
+        # What has come since is counted next.
+        if self._is_outdated or self._bridge.conversation_id != conversation_id:
+            return
+        if lines is None:
+            self._show_net(net)
+        else:
+            self._show_lines(lines)
 
     def work(self) -> None:
         """Update an open review when a turn begins or ends; else count the changes of one that has ended."""
@@ -128,12 +144,32 @@ class ReviewCommands(FeatureCommands):
     def recount(self) -> None:
         """Mark the files that the agent's lines are in: commands report none, and some may have been
         reverted."""
-        # While a turn runs, its results count themselves.
         self._uncounted, self._counted = self._bridge.working, 0
         conversation_id = self._bridge.conversation_id
-        if not self._uncounted and conversation_id is not None and self._display.transcript.calls:
+        self._screen.run_worker(self._count_comments, group="review-comments", exclusive=True)
+        if conversation_id is None or not self._display.transcript.calls:
+            return
+        if self._uncounted:
+            self._count_so_far()
+        else:
             work = partial(self._recount, conversation_id)
             self._screen.run_worker(work, group="changed-files", exclusive=True)
+
+    def note_sent(self) -> None:
+        """Show that the comments were sent with a message."""
+        self._screen.query_one(PromptBox).remind_of_comments(0)
+
+    async def _count_comments(self) -> None:
+        """Show how many comments go with the next message."""
+        conversation_id, count = self._bridge.conversation_id, 0
+        if conversation_id is not None and self._display.transcript.calls:
+            try:
+                count = await self._review_of(conversation_id).unsent_comments()
+            except CogencyError:
+                # The error is reported when the user opens the review.
+                return
+        if self._bridge.conversation_id == conversation_id:
+            self._screen.query_one(PromptBox).remind_of_comments(count)
 
     async def _recount(self, conversation_id: str) -> None:
         try:
@@ -145,7 +181,7 @@ class ReviewCommands(FeatureCommands):
             self._uncounted = True
         elif self._bridge.conversation_id == conversation_id:
             self._counted = self._display.transcript.turns
-            self._show(lines.net, _changes_by_turn(lines), lines.decisions)
+            self._show_lines(lines)
 
     async def _count_last_turn(self, conversation_id: str, ended: int) -> None:
         review = self._review_of(conversation_id)
@@ -175,8 +211,11 @@ class ReviewCommands(FeatureCommands):
     def compare(self) -> None:
         """Compare the agent's files with the disk, where others have changed files."""
         conversation_id = self._bridge.conversation_id
-        # While a turn runs, its results count themselves.
-        if not self._bridge.working and conversation_id is not None and conversation_id in self._reviews:
+        if conversation_id is None or conversation_id not in self._reviews:
+            return
+        if self._bridge.working:
+            self._count_so_far()
+        else:
             self._screen.run_worker(
                 partial(self._compare, conversation_id), group="changed-files-on-disk", exclusive=True
             )
@@ -188,8 +227,20 @@ class ReviewCommands(FeatureCommands):
             # The error is reported when the user opens the review.
             return
         is_current = self._bridge.conversation_id == conversation_id and not self._bridge.working
-        if is_current and net != self._net:
-            self._show(net, {}, {})
+        if is_current and self._show_net(net):
+            # Edits may be gone, or there again.
+            self.recount()
+
+    def _show_net(self, net: "Mapping[str, LineCounts]") -> bool:
+        """Show these differences on the disk, if others are shown; return whether they were."""
+        changes = _changes(net)
+        is_new = {change.path: change for change in changes} != self._display.transcript.changes()
+        if is_new:
+            self._display.show_changes(changes, {}, {})
+        return is_new
+
+    def _show_lines(self, lines: "ChangedLines") -> None:
+        self._show(lines.net, _changes_by_turn(lines), lines.decisions)
 
     def _show(
         self,
@@ -197,7 +248,6 @@ class ReviewCommands(FeatureCommands):
         turns: Mapping[int, TurnChanges],
         decisions: "Mapping[str, Decision]",
     ) -> None:
-        self._net = net
         self._display.show_changes(_changes(net), turns, decisions)
 
     def _review_of(self, conversation_id: str) -> "Review":

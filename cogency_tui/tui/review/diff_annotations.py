@@ -21,6 +21,7 @@ from cogency_tui.tui.review.hunk_states import (
     GLYPHS,
     ROLES,
     STATES,
+    comment_mark,
     file_glyph,
     file_state,
     state_mark,
@@ -207,11 +208,13 @@ class ReviewHeader(ScreenHeading):
     def __init__(self, title: str, *, id: str | None = None) -> None:
         super().__init__("Review", title, id=id)
         self._counts: Mapping[HunkState, int] = {}
+        self._comments = 0
         self._state: State = "idle"
 
     def count(self, overview: Overview) -> None:
         """Show other counts."""
         self._counts = overview.counts
+        self._comments = len({id for group in overview.groups for file in group.files for id in file.unsent})
         self.refresh()
 
     def report_state(self, state: State) -> None:
@@ -242,7 +245,18 @@ class ReviewHeader(ScreenHeading):
         return Part([Segment(plural(there, "hunk"), self.theme_styles("dim", "background"))], "All hunks")
 
     def _parts(self, states: Sequence[HunkState], *, words: bool) -> list[Part]:
-        return [self._part(state, self.theme_styles, words=words) for state in states]
+        """The counts of these states, and of the comments that go with the next message."""
+        styles = self.theme_styles
+        parts = [self._part(state, styles, words=words) for state in states]
+        return [*parts, *self._comment_part(styles, words=words)]
+
+    def _comment_part(self, styles: ThemeStyles, *, words: bool) -> list[Part]:
+        if not (mark := comment_mark(self._comments)):
+            return []
+        comments = plural(self._comments, "comment")
+        text = f"¶ {comments}" if words else mark
+        tooltip = f"{comments} for your next message"
+        return [Part([Segment(text, styles("accent", "background"))], tooltip, lead="  ")]
 
     def _part(self, state: HunkState, styles: ThemeStyles, *, words: bool) -> Part:
         count = self._counts[state]

@@ -15,6 +15,7 @@ from cogency_tui.tui.review.file_rows import FileHeading, FileRow, ListRow
 from cogency_tui.tui.review.hunk_states import (
     KIND_LETTERS,
     ROLES,
+    comment_mark,
     file_glyph,
     file_state,
     file_words,
@@ -132,13 +133,20 @@ class _Columns:
 def _columns(files: Sequence[ChangedFile], labels: Sequence[str]) -> _Columns:
     return _Columns(
         max(map(cells, labels), default=0),
-        max((cells(counted(file.added, file.removed)) for file in files), default=0),
+        max((sum(cells(text) for text, _role in _counts(file)) for file in files), default=0),
         *(max((_state_width(file, short=short) for file in files), default=0) for short in (False, True)),
     )
 
 
 def _state_width(file: ChangedFile, *, short: bool) -> int:
     return sum(cells(text) for text, _role in file_words(file, short=short))
+
+
+def _counts(file: ChangedFile) -> list[tuple[str, str]]:
+    """The comments that go with the next message, and the lines, each with its role."""
+    lines = counted(file.added, file.removed)
+    comments = comment_mark(len(file.unsent))
+    return [(comments, "accent"), (" " if comments and lines else "", "dim"), (lines, "dim")]
 
 
 def _draw_file(
@@ -150,8 +158,8 @@ def _draw_file(
         Segment(f"{file_glyph(file)} ", styles(ROLES[file.state], on)),
         mark or Segment(f"{KIND_LETTERS[file.kind]} ", styles("dim", on)),
     ]
-    counts = counted(file.added, file.removed)
-    right = [Segment(counts.rjust(columns.counts + _SPACE), styles("dim", on))]
+    counts = [Segment(text, styles(role, on)) for text, role in _counts(file)]
+    right = [Segment(" " * (columns.counts + _SPACE - width_of(counts)), styles("dim", on)), *counts]
     states, short = columns.fit(width - _LEFT)
     if states:
         words = file_state(file, styles, on, short=short)

@@ -54,6 +54,11 @@ def state_mark(state: HunkState, styles: ThemeStyles, on: str, *, word: bool = T
     return [Segment(f"{GLYPHS[state]} {state}" if word else GLYPHS[state], style)]
 
 
+def comment_mark(count: int) -> str:
+    """The mark of so many comments that go with the next message."""
+    return f"¶ {count}" if count else ""
+
+
 MIXED = "◐"
 """The glyph of a file whose hunks were decided differently."""
 

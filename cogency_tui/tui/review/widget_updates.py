@@ -4,13 +4,13 @@ Invariant: through every update the selected file stays selected, and the readin
 long as the file exists.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Any
 
 from textual.screen import Screen
 
-from cogency_tui.agent.review.model import FileKey, Outcome, Overview
+from cogency_tui.agent.review.model import ChangedFile, FileKey, Outcome, Overview
 from cogency_tui.agent.review.review import Review
 from cogency_tui.errors import CogencyError
 from cogency_tui.tui.kit.filter_line import FilterLine
@@ -198,9 +198,11 @@ class Showing:
         file = self._files.file
         paths = {edit.path for edit in outcome.edits} if follow else set[str]()
         paths |= {conflict.path for conflict in outcome.conflicts}
-        if file is not None and paths and not paths & {file.path, file.old_path}:
-            keys = (row.file.key for row in self._rows if isinstance(row, FileRow) and row.file.path in paths)
-            self._goal = next(keys, None)
+        # A comment, or a mark, changes no file.
+        edits = {part.edit for part in outcome.about} if follow and not paths else set[int]()
+        if file is not None and not _is_affected(file, paths, edits):
+            files = (row.file for row in self._rows if isinstance(row, FileRow))
+            self._goal = next((each.key for each in files if _is_affected(each, paths, edits)), None)
         self._conflicts = bool(outcome.conflicts)
         self.reading.refresh()
 
@@ -218,3 +220,7 @@ class Showing:
             )
             own = [*by_call, *own]
         return next(iter(own), 0)
+
+
+def _is_affected(file: ChangedFile, paths: Collection[str], edits: Collection[int]) -> bool:
+    return file.path in paths or file.old_path in paths or any(edit.id in edits for edit in file.edits)

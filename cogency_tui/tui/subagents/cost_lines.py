@@ -51,7 +51,9 @@ def _family(node: AgentNode, width: int, styles: ThemeStyles) -> list[Line]:
     costs = [replace(cost, name=each.name) for each, cost in agents]
     if len(costs) < 2:
         return []
-    table = draw_cost_table(costs, in_all(costs), width, styles, _NAMES)
+    # The agents below it run within its time.
+    above, below = (costs[:1], costs[1:]) if agents[0][0] is node else (costs, [])
+    table = draw_cost_table(costs, in_all(above, below), width, styles, _NAMES)
     return [_heading("With sub-agents", styles), *table, BLANK]
 
 

@@ -55,19 +55,18 @@ class Totals:
 
 def draw_spent(spent: UsageUpTo, width: int, styles: ThemeStyles) -> list[Line]:
     """Draw a table by model, and the figures of the cycle that the point belongs to."""
-    costs = _costs(spent)
-    if not costs:
+    own, delegated = _costs(spent), by_model(spent.delegated, " (sub-agents)")
+    if not (costs := [*own, *delegated]):
         return wrap([Segment(_NOTHING, styles("dim"))], width)
     everything = [*spent.inherited, *spent.own, *spent.delegated]
     lines = [*_draw_step(spent.step, width, styles)] if spent.step else []
-    return [*lines, *draw_costs(costs, in_all(costs), saving(everything), width, styles)]
+    return [*lines, *draw_costs(costs, in_all(own, delegated), saving(everything), width, styles)]
 
 
 def _costs(spent: UsageUpTo) -> list[Cost]:
     return [
         *by_model(spent.inherited, " (before the fork)"),
         *by_model(spent.own),
-        *by_model(spent.delegated, " (sub-agents)"),
     ]
 
 

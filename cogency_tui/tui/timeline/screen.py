@@ -15,6 +15,7 @@ from textual.app import ComposeResult
 from textual.containers import Horizontal
 
 from cogency_tui.agent.edits.undo_preview import Plan
+from cogency_tui.agent.edits.undo_selection import UndoRecord
 from cogency_tui.agent.timeline.model import Past, Point
 from cogency_tui.agent.timeline.timeline import Timeline
 from cogency_tui.errors import CogencyError, UsageError
@@ -224,15 +225,22 @@ class TimelineScreen(AnsweringScreen[ChosenMoment | TimelineCommand | None]):
         """Preview a restore, and apply it on the user's confirmation."""
         if (past := self._past) is not None and self._ready():
             index = self._index
-            title = f"Restore files to event {index + 1:,}"
-            self._do(partial(self._timeline.restore, past, index), title, "u undo")
+            event = f"event {index + 1:,}"
+
+            def describe(done: UndoRecord) -> str:
+                return f"Restored {plural(done.files, 'file')} to {event} (u undo)"
+
+            planned = partial(self._timeline.restore, past, index)
+            self._do(planned, f"Restore files to {event}", describe)
 
     def action_unrestore(self) -> None:
         """Preview the undo of the last restore, and apply it on the user's confirmation."""
         if self._past is not None and self._ready():
-            self._do(self._timeline.redo, "", "/undo reverts")
+            self._do(self._timeline.redo, "", lambda done: f"{describe_undo(done)} (/undo reverts)")
 
-    def _do(self, planned: Callable[[], Awaitable[Plan]], title: str, back: str) -> None:
+    def _do(
+        self, planned: Callable[[], Awaitable[Plan]], title: str, describe: Callable[[UndoRecord], str]
+    ) -> None:
         async def work() -> None:
             try:
                 plan = await app_of(self).push_screen_wait(UndoScreen(await planned(), title))
@@ -242,7 +250,7 @@ class TimelineScreen(AnsweringScreen[ChosenMoment | TimelineCommand | None]):
             except CogencyError as exc:
                 self._complain(exc)
                 return
-            self.notify(f"{describe_undo(done)} ({back})", markup=False)
+            self.notify(describe(done), markup=False)
             self.reload()
 
         self.run_worker(work, group="timeline-restore", exclusive=True)

@@ -109,7 +109,7 @@ def _change_row(call: CallUnit, change: FileChange, pen: Pen) -> Line:
     styles = pen.styles
     link = review_link(call.id, pen, word=call.decision)
     path = fit_path(reveal(change.path), _path_room(change.path, pen.width))
-    name = styles("dim") if call.decision == "reverted" else styles("text", attributes="bold")
+    name = styles("dim") if call.decision in ("reverted", "gone") else styles("text", attributes="bold")
     head = [Segment("✎ ", styles("dim" if call.decision else "edit")), Segment(path, name)]
     counts = fit(f"  {count_lines(change.added, change.removed)}", pen.width - width_of(head))
     left = [*head, Segment(counts, styles("dim"))]

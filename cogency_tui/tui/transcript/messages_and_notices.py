@@ -97,7 +97,7 @@ def draw_turn_end(end: TurnEnd, pen: Pen) -> list[Line]:
     the user undid after it, and the key that retries it."""
     undos = [line for text in end.undos for line in wrap([Segment(text, pen.styles("dim"))], pen.width)]
     figures = _facts(end) or end.interrupted
-    retry = [_draw_retry(pen.styles)] if end.retry else []
+    retry = [_draw_retry(end.retry, pen.styles)] if end.retry else []
     return [*([_draw_figures(end, pen)] if figures or not undos else []), *undos, *retry]
 
 
@@ -202,7 +202,7 @@ def draw_problem(problem: Problem, width: int, styles: ThemeStyles) -> list[Line
         lines = [_draw_repeated(problem, width, styles)]
     else:
         lines = _draw_first(problem, width, styles)
-    return [*lines, _draw_retry(styles)] if problem.retry else lines
+    return [*lines, _draw_retry(problem.retry, styles)] if problem.retry else lines
 
 
 def _draw_declined(problem: Problem, width: int, styles: ThemeStyles) -> list[Line]:
@@ -213,8 +213,8 @@ def _draw_declined(problem: Problem, width: int, styles: ThemeStyles) -> list[Li
     return [first.indented(Segment("⊘ ", dim)), *(line.indented(Segment("  ", dim)) for line in rest)]
 
 
-def _draw_retry(styles: ThemeStyles) -> Line:
-    return Line([Segment("  ", styles()), *draw_key("Enter", "retry", styles)])
+def _draw_retry(key: str, styles: ThemeStyles) -> Line:
+    return Line([Segment("  ", styles()), *draw_key(key, "retry", styles)])
 
 
 def _draw_repeated(problem: Problem, width: int, styles: ThemeStyles) -> Line:

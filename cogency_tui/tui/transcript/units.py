@@ -125,13 +125,13 @@ class Prose(msgspec.Struct):
 
 
 class Problem(msgspec.Struct):
-    """An error, with the next step. If it ended the last turn, the user may `retry` that; `times` is how
-    often the turn has ended with it in a row. A `declined` one is the user's own no."""
+    """An error, with the next step. If it ended the last turn, the user may retry that by the key `retry`;
+    `times` is how often the turn has ended with it in a row. A `declined` one is the user's own no."""
 
     error: str
     hint: str = ""
     tool: str = ""
-    retry: bool = False
+    retry: str = ""
     times: int = 1
     declined: bool = False
 
@@ -174,7 +174,7 @@ class TurnEnd(msgspec.Struct):
     `calls` are the calls that report changes; `recorded` are all changes, once the journal is read: commands
     report none. `estimated` marks figures that no provider reported. Of an `orphaned` turn the program ended
     in it. One is `unanswered` if that is so, or if it was interrupted while it waited for the model: the user
-    may `retry` the last one.
+    may retry the last one by the key `retry`.
     """
 
     seconds: float = 0.0
@@ -185,7 +185,7 @@ class TurnEnd(msgspec.Struct):
     interrupted: bool = False
     orphaned: bool = False
     unanswered: bool = False
-    retry: bool = False
+    retry: str = ""
     calls: list[CallUnit] = msgspec.field(default_factory=list[CallUnit])
     recorded: TurnChanges | None = None
 
@@ -329,7 +329,8 @@ class Transcript:
         index = self._ends.pop()
         self._turn, self._streamed = self._end_of_turn(index), 0
         turn = self._turn
-        turn.interrupted = turn.orphaned = turn.unanswered = turn.retry = False
+        turn.interrupted = turn.orphaned = turn.unanswered = False
+        turn.retry = ""
         # An empty one takes no lines.
         self.units[index] = TurnEnd()
         return {index}
@@ -349,7 +350,7 @@ class Transcript:
                 end = self._end_of_turn(self._ends[-1])
                 end.interrupted = end.unanswered = True
                 end.orphaned = self._is_orphaned()
-        self.offer_retry(True)
+        self.offer_retry("Enter")
         return self.resumable
 
     def _last(self) -> int | None:
@@ -358,13 +359,13 @@ class Transcript:
         passed = Notice | Summarized | TurnEnd
         return next((place for place in places if not isinstance(self.units[place], passed)), None)
 
-    def offer_retry(self, offered: bool) -> set[int]:
-        """Offer to retry the last turn if it is unfinished, or withdraw the offer."""
+    def offer_retry(self, key: str) -> set[int]:
+        """Offer to retry the last turn by `key` if it is unfinished; withdraw the offer if there is none."""
         index = self.unfinished
         unit = None if index is None else self.units[index]
-        if index is None or not isinstance(unit, Problem | TurnEnd) or unit.retry == offered:
+        if index is None or not isinstance(unit, Problem | TurnEnd) or unit.retry == key:
             return set()
-        unit.retry = offered
+        unit.retry = key
         return {index}
 
     def locate(self, root: str) -> None:

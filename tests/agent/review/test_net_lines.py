@@ -1,10 +1,10 @@
-"""The net difference of the agent's files on the disk."""
+"""The net difference that the agent's edits make on the disk."""
 
 from tests.agent.journaling import Desk
 from tests.agent.review.conftest import LINES, review_of, swapped
 
 
-async def test_successive_changes_and_those_of_the_user_count_once(desk: Desk) -> None:
+async def test_successive_changes_count_once_and_those_of_the_user_do_not(desk: Desk) -> None:
     desk.put("a", LINES)
     await desk.write(("a", swapped((2, "agent\n"))))
     await desk.say()
@@ -12,7 +12,26 @@ async def test_successive_changes_and_those_of_the_user_count_once(desk: Desk) -
     review = review_of(desk)
     assert (await review.changed_lines()).net == {"a": (1, 1)}
     desk.put("a", swapped((2, "agent again\n"), (9, "mine\n")))
-    assert await review.net_lines() == {"a": (2, 2)}
+    assert await review.net_lines() == {"a": (1, 1)}
+    desk.put("a", swapped((2, "agent again\nand mine\n"), (9, "mine\n")))
+    assert await review.net_lines() == {"a": (1, 1)}
+    desk.put("a", swapped((2, "mine instead\n")))
+    assert await review.net_lines() == {"a": (1, 1)}
+    desk.put("a", swapped((9, "mine\n")))
+    assert await review.net_lines() == {}
+    desk.put("a", LINES)
+    assert await review.net_lines() == {}
+
+
+async def test_the_lines_of_the_user_from_before_the_edits_do_not_count_when_both_are_gone(
+    desk: Desk,
+) -> None:
+    desk.put("a", swapped((9, "mine\n")))
+    await desk.write(("a", swapped((2, "agent\n"), (9, "mine\n"), (20, "agent\n"))))
+    review = review_of(desk)
+    assert (await review.changed_lines()).net == {"a": (2, 2)}
+    desk.put("a", swapped((20, "agent\n")))
+    assert await review.net_lines() == {"a": (1, 1)}
     desk.put("a", LINES)
     assert await review.net_lines() == {}
 
@@ -53,6 +72,15 @@ async def test_a_deleted_file_and_a_link_in_its_place(desk: Desk) -> None:
     review = review_of(desk)
     await review.changed_lines()
     (desk.root / "a").unlink()
-    assert await review.net_lines() == {"a": (0, 30)}
+    assert await review.net_lines() == {}
     (desk.root / "a").symlink_to("elsewhere")
     assert await review.net_lines() == {"a": (0, 0)}
+
+
+async def test_a_file_that_the_agent_deleted_counts_until_it_is_there_again(desk: Desk) -> None:
+    desk.put("a", LINES)
+    await desk.run("rm a; touch empty")
+    review = review_of(desk)
+    assert (await review.changed_lines()).net == {"a": (0, 30), "empty": (0, 0)}
+    desk.put("a", LINES)
+    assert await review.net_lines() == {"empty": (0, 0)}

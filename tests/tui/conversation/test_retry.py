@@ -64,6 +64,34 @@ async def test_a_turn_that_failed_is_retried_without_another_message(project: Pa
         assert "retry" not in shown(view)
 
 
+async def test_with_a_text_in_the_prompt_enter_is_not_offered_to_retry(project: Path) -> None:
+    agent = ScriptedAgent(project, [REFUSED], [respond("Fixed.")])
+    async with app_over(agent).run_test(size=(120, 30)) as pilot:
+        await failed(pilot)
+        view = conversation_of(pilot)
+        await pilot.press("a")
+        await until(pilot, lambda: "/retry retry" in shown(view) and "Enter" not in shown(view))
+        await pilot.press("backspace")
+        await until(pilot, lambda: "Enter retry" in shown(view) and "/retry" not in shown(view))
+
+
+async def test_a_reopened_conversation_with_a_draft_offers_the_command_to_retry(project: Path) -> None:
+    provider = ScriptedProvider("<<hang>>", size=10_000)
+    agent = Agent(provider, project=project, data=project.parent / "data", settings=Settings(titles=False))
+    async with app_over(agent).run_test(size=(120, 30)) as pilot:
+        await send(pilot, "go")
+        await until(pilot, lambda: "go" in shown(conversation_of(pilot)) and main_of(pilot).bridge.working)
+        prompt_of(pilot).replace_text("a draft")
+        await pilot.pause()
+        id = main_of(pilot).bridge.conversation_id
+        pilot.app.exit()
+    async with app_over(agent, conversation_id=id).run_test(size=(120, 30)) as pilot:
+        await until(pilot, lambda: prompt_of(pilot).text == "a draft")
+        await until(pilot, lambda: "/retry retry" in shown(conversation_of(pilot)))
+        assert "Enter" not in shown(conversation_of(pilot))
+    await agent.close()
+
+
 async def test_the_offer_goes_as_soon_as_something_runs_and_comes_again(project: Path) -> None:
     agent = ScriptedAgent(project, [REFUSED, notice("Summarized.")], [paused, REFUSED])
     async with app_over(agent).run_test(size=(120, 30)) as pilot:

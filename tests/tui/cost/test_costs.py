@@ -3,6 +3,7 @@
 import pytest
 
 from cogency_tui.protocol.events import Measure
+from cogency_tui.tui.cost.context_usage import ConversationUsage
 from cogency_tui.tui.cost.screen import draw_costs
 from cogency_tui.tui.cost.usage_totals import by_model, in_all, saving
 from cogency_tui.tui.kit.lines import cells
@@ -39,6 +40,13 @@ def test_requests_are_summed_by_model() -> None:
     )
     assert in_all([openai, mine]).billed == 10_800
     assert in_all([openai, mine]).cached == 8_000
+
+
+def test_the_time_of_sub_agents_is_within_that_of_the_conversation() -> None:
+    spent = ConversationUsage([RESUMED, RESUMED], [UNPRICED])
+
+    assert (spent.cost.sent, spent.cost.seconds) == (2_300, 5.0)
+    assert ConversationUsage([], [UNPRICED]).cost.seconds == 70.0
 
 
 def test_a_saving_is_an_estimate_only_where_something_was_saved() -> None:

@@ -1,4 +1,5 @@
-"""Drafts: each belongs to its conversation; one of none is offered once, in the next new conversation."""
+"""Drafts: each belongs to its conversation; one of none is offered once: in the prompt when a program starts,
+in the history when it runs."""
 
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ from textual.pilot import Pilot
 from cogency_tui.agent.agent import Agent
 from cogency_tui.config.schema import Settings
 from cogency_tui.store.prompt_text import Written
-from cogency_tui.store.prompts_and_drafts import Draft, Prompts
+from cogency_tui.store.prompts_and_drafts import LONGEST, Draft, Prompts
 from cogency_tui.tui.prompt.prompt_and_queue import PromptLine
 from tests.peers.scripted import ScriptedProvider
 from tests.tui.driving import (
@@ -21,10 +22,12 @@ from tests.tui.driving import (
     send,
     shown,
     told,
+    type_text,
     until,
 )
 
 RESTORED = "Unsent message restored · Esc clears"
+IN_HISTORY = "Unsent message added to the history · ↑ shows it"
 
 
 @pytest.fixture
@@ -175,4 +178,55 @@ async def test_the_message_that_is_being_edited_is_saved_once_and_in_its_place(p
         pilot.app.exit()
     (claimed,) = prompts_of(agent).claim(id or "")
     assert [each.text for each in claimed.draft.messages] == ["a", "b!", "c", "d"]
+    await agent.close()
+
+
+async def test_a_new_conversation_of_a_running_program_begins_with_an_empty_prompt(agent: Agent) -> None:
+    async with app_over(agent).run_test(size=(100, 30)) as pilot:
+        await converse(pilot, "first")
+        # As of another program, which has ended.
+        prompts_of(agent).put_aside(Draft(Written("window two draft"), (Written("queued"),)))
+        await pilot.press("ctrl+n")
+        await until(pilot, lambda: line_of(pilot) == IN_HISTORY)
+        assert prompt_of(pilot).text == ""
+        await type_text(pilot, "hello")
+        await pilot.press("enter")
+        await until(pilot, lambda: "hello" in shown(conversation_of(pilot)))
+        await finished(pilot)
+        await pilot.press("up", "up")
+        assert prompt_of(pilot).text == "window two draft"
+        await pilot.press("up")
+        assert prompt_of(pilot).text == "queued"
+        await until(pilot, lambda: not list(prompts_of(agent).directory.glob("draft-*-*-*.json")))
+    texts = [each.text for each in prompts_of(agent).history()]
+    assert texts == ["first", "queued", "window two draft", "hello"]
+    assert prompts_of(agent).claim("") == []
+    await agent.close()
+
+
+async def test_a_new_conversation_on_another_screen_begins_with_an_empty_prompt(project: Path) -> None:
+    provider = ScriptedProvider("one <<hang>>", size=10_000)
+    agent = Agent(provider, project=project, data=project.parent / "data", settings=Settings(titles=False))
+    async with app_over(agent).run_test(size=(100, 30)) as pilot:
+        await send(pilot, "go")
+        await until(pilot, lambda: "one" in shown(conversation_of(pilot)))
+        prompts_of(agent).put_aside(Draft(Written("window two draft")))
+        first = main_of(pilot)
+        await pilot.press("ctrl+n")
+        await until(pilot, lambda: main_of(pilot) is not first and line_of(pilot) == IN_HISTORY)
+        assert prompt_of(pilot).text == ""
+        await until(pilot, lambda: Written("window two draft") in prompts_of(agent).history())
+    await agent.close()
+
+
+async def test_a_draft_that_the_history_cannot_store_stays_a_draft(agent: Agent) -> None:
+    long = Written("long " * (LONGEST // 5))
+    async with app_over(agent).run_test(size=(100, 30)) as pilot:
+        await converse(pilot, "first")
+        prompts_of(agent).put_aside(Draft(long))
+        await pilot.press("ctrl+n")
+        await until(pilot, lambda: line_of(pilot) == IN_HISTORY)
+        await until(pilot, lambda: list(prompts_of(agent).directory.glob("unsent-*.json")))
+    (claimed,) = prompts_of(agent).claim("")
+    assert claimed.draft.written == long
     await agent.close()

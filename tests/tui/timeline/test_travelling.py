@@ -112,6 +112,23 @@ async def test_the_messages_are_those_that_were_sent_and_the_last_one_is_open(pr
         assert "▾ user" in timeline.messages
 
 
+async def test_a_restore_of_half_a_turn_is_no_revert_of_it(project: Path) -> None:
+    first, second = edit("src/app.py", "x = 1", "x = 2"), write("notes.md", "# Notes\n")
+    agent = working(project, first, second, "Done.")
+    async with travelling(agent, "fix it") as timeline:
+        await timeline.press("end", "left", "left")
+        assert "event 4 of 6" in timeline.facts
+        await timeline.pilot.press("r")
+        await timeline.until(lambda: isinstance(timeline.app.screen, UndoScreen))
+        await timeline.press("y")
+        await timeline.until(lambda: told(timeline.pilot) == "Restored 1 file to event 4 (u undo)")
+        await timeline.settled()
+        await timeline.press("escape")
+        conversation = conversation_of(timeline.pilot)
+        await timeline.until(lambda: "↶ Restored 1 file" in shown(conversation))
+        assert (project / "src" / "app.py").read_text().startswith("x = 2")
+
+
 async def test_r_restores_the_files_after_it_was_shown_and_u_takes_that_back(
     agent: Agent, project: Path
 ) -> None:
@@ -124,7 +141,7 @@ async def test_r_restores_the_files_after_it_was_shown_and_u_takes_that_back(
         await timeline.press("y")
         await timeline.until(lambda: here(project, "x = 1\n"))
         assert not (project / "notes.md").exists()
-        await timeline.until(lambda: told(timeline.pilot) == "Restored 2 files (u undo)")
+        await timeline.until(lambda: told(timeline.pilot) == "Restored 2 files to event 1 (u undo)")
         await timeline.settled()
 
         await timeline.pilot.press("u")

@@ -289,6 +289,13 @@ def test_what_goes_on_is_said() -> None:
     )
 
 
+def test_a_command_of_the_users_runs_by_its_own_name_and_without_tokens() -> None:
+    events = user("x"), respond("an answer " * 20), call("c", "!", command="sleep 30"), started("c", "!")
+
+    assert describe_activity(fed(*events), "openai/gpt", EPOCH) == Activity("Running sleep 30")
+    assert describe_activity(fed(*events[:2]), "openai/gpt", EPOCH).tokens
+
+
 def test_the_wait_for_an_answer_counts_from_the_oldest_question() -> None:
     transcript = fed(user("x"), *(call(id, "edit") for id in "abc"))
     transcript.call(1).ask(EPOCH + 500)
