@@ -86,7 +86,7 @@ class ScreenHeading(ButtonBar):
         beside = left - self._least_remark
         facts = self.facts(beside)
         if len(facts) < self.essential:
-            return self.facts(room)[-self.essential :]
+            return self.facts(room)
         return facts if facts or (self.insists and beside >= 0) else self.facts(left)[:1]
 
     @property
