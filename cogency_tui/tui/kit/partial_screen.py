@@ -55,6 +55,9 @@ class _PartialCompositor(Compositor):
         # Strips are cut where widgets begin and end, and not where a change does.
         rows = Region(0, crop.y, self.size.width, crop.height)
         for widget, (region, clip) in self.visible_widgets.items():
+            if widget.parent is None and not widget.is_dom_root:
+                # Removed from a screen below the top one, which is not laid out again before it is the top.
+                continue
             if (seen := region.intersection(clip)) and crop.overlaps(seen):
                 seen = seen.intersection(rows)
                 yield region, seen, widget.render_lines(seen.translate(-region.offset))

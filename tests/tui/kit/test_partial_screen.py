@@ -8,9 +8,11 @@ from textual.app import App, ComposeResult
 from textual.containers import Horizontal, VerticalScroll
 from textual.geometry import Region
 from textual.pilot import Pilot
+from textual.screen import ModalScreen
 from textual.strip import Strip
 from textual.widget import Widget
 
+from cogency_tui.tui.kit.dialogs import AnsweringScreen
 from cogency_tui.tui.kit.partial_screen import PartialScreen
 from tests.tui.driving import PATIENCE, until
 
@@ -25,6 +27,7 @@ class Field(Widget):
         self.drawn: list[Region] = []
 
     def render_lines(self, crop: Region) -> list[Strip]:
+        assert self.screen
         self.drawn.append(crop)
         shown = Strip([Segment(f"{self.id} {self.number}")]).extend_cell_length(self.size.width)
         return [shown.crop(crop.x, crop.right)] * crop.height
@@ -40,6 +43,10 @@ class Fields(PartialScreen[None]):
             yield Field("right")
         with VerticalScroll():
             yield Field("deep")
+
+
+class Over(ModalScreen[None], AnsweringScreen[None]):
+    """A dialog through which the screen below is seen."""
 
 
 class Form(App[None]):
@@ -110,3 +117,14 @@ async def test_what_a_key_changes_in_the_focused_widget_does_not_wait_for_the_ne
                 left.refresh()
                 await asyncio.sleep(0.001)
         assert right.drawn
+
+
+async def test_a_widget_that_is_removed_below_a_dialog_is_not_drawn_again() -> None:
+    async with Form().run_test(size=(40, 30)) as pilot:
+        fields = await opened(pilot)
+        await pilot.app.push_screen(Over())
+        await pilot.pause()
+        await fields["left"].remove()
+        pilot.app.screen.refresh()
+        await pilot.pause()
+        assert pilot.app.screen._compositor.render_strips()  # pyright: ignore[reportPrivateUsage]
