@@ -103,12 +103,12 @@ class Prompts:
             raise self._error(exc) from exc
         return True
 
-    def save(self, draft: Draft) -> bool:
-        """Store `draft` in place of this prompt's earlier one; an empty one removes it. Return True."""
+    def save(self, draft: Draft) -> None:
+        """Store `draft` in place of this prompt's earlier one; an empty one removes it."""
         try:
             if draft.empty:
                 self._own_path.unlink(missing_ok=True)
-                return True
+                return
             self._make()
             temporary = self._own_path.with_suffix(".new")
             temporary.unlink(missing_ok=True)
@@ -117,7 +117,6 @@ class Prompts:
             temporary.replace(self._own_path)
         except OSError as exc:
             raise self._error(exc) from exc
-        return True
 
     def put_aside(self, draft: Draft) -> None:
         """Store `draft` for the next prompt that claims it, and nothing for this one."""

@@ -218,11 +218,15 @@ class PromptCommands(FeatureCommands):
     async def _save(self) -> bool:
         return await self._store(self._prompts.save, self._draft(self._conversation))
 
-    async def _store(self, work: Callable[[Given], bool], value: Given) -> bool:
-        """Return whether the value is stored."""
+    async def _store(self, work: Callable[[Given], bool | None], value: Given) -> bool:
+        """Store a value; return False if it cannot be, or `work` says that it is not."""
+
+        def is_stored(given: Given) -> bool:
+            return work(given) is not False
+
         # One at a time: an older draft must not replace a newer one.
         async with self._saving:
-            return await self._work(work, value) or False
+            return await self._work(is_stored, value) or False
 
     async def _work(self, work: Callable[[Given], Result], given: Given) -> Result | None:
         """Use the store in a thread; report that it cannot be used, and return None."""
