@@ -13,6 +13,7 @@ from cogency_tui.store.prompt_text import Written
 from cogency_tui.tui.palette import Palette
 from cogency_tui.tui.prompt.prompt import Prompt
 from cogency_tui.tui.prompt.prompt_and_queue import PromptLine
+from cogency_tui.tui.review.screen import BOTH_FIT
 from cogency_tui.tui.settings.theme_picker import ThemePicker
 from tests.tui.driving import (
     answer,
@@ -189,7 +190,7 @@ async def test_in_the_review_it_covers_no_keys_no_title_and_no_line_just_changed
 ) -> None:
     agent = working(project, write("new.py", "x = 1\n" * lines), "done")
     async with reviewing(agent, size=size) as reviewer:
-        await reviewer.press(*(["enter"] if size[0] < 80 else []), "y", "u")
+        await reviewer.press(*(["enter"] if size[0] < BOTH_FIT else []), "y", "u")
         await until(reviewer.pilot, lambda: told(reviewer.pilot) == "Unmarked (U redo)")
         await reviewer.pilot.pause()
         for text in ("short", "three " * 20):

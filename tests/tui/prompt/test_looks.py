@@ -162,6 +162,8 @@ def asking(question: Question, *, deaf: bool, keys: Sequence[str] = ()) -> Prepa
     async def prepare(pilot: Pilot[Any]) -> None:
         now[0] = 100.0
         screen = pilot.app.screen
+        # A later resize would begin the question's pause again.
+        await until(pilot, lambda: screen.size == pilot.app.size)
         for old in screen.query(QuestionPanel):
             old.display = False
             await pilot.pause()
