@@ -27,13 +27,16 @@ NEXT_EDIT_PAUSE, NEXT_EDIT_GAP = 0.05, 0.12
 a rhythm has decided about all, as with `a`. A key that repeats is faster than the gap.
 """
 
-RHYTHM = 1.0
+RHYTHM = 0.6
 """Seconds after an answer within which another one is in its rhythm. A letter that comes later may begin a
 text, which is typed more slowly than answers are held back in a rhythm."""
 
-WIDE_HOLD, HOLD, NEXT_EDIT_HOLD = 0.25, 0.2, 0.05
-"""Seconds for which the letter of an answer beyond this one call, of any other answer, or of one in a rhythm
-is held back: with another letter within them it begins a text, such as "yes but" or "now"."""
+WIDE_HOLD, HOLD, NEXT_EDIT_HOLD = 0.5, 0.2, 0.05
+"""Seconds for which the letter of an answer beyond this one call or a yes to a loss, of any other answer, or
+of one in a rhythm is held back: with another letter within them it begins a text, like "yes but" or "now"."""
+
+CONFIRMATION, LOSS_CONFIRMATION = 0.1, 0.5
+"""Seconds for which an answer, or one about a loss, is selected before Enter confirms it."""
 
 BURST = 0.02
 """Seconds within which keys come as parts of a text that is pasted as keys: a line break does not confirm the
@@ -80,6 +83,8 @@ class AnswerTiming:
         """This key, if it was too early."""
         self._idle = 0.0
         """When the last key that did nothing was pressed."""
+        self._selected = 0.0
+        """When the selected answer was selected."""
         self._early: list[events.Key] = []
         """Keys of answers that did not count: not passed to the prompt yet."""
         self._from = 0.0
@@ -158,7 +163,17 @@ class AnswerTiming:
 
     def hold_of(self, action: str) -> float:
         """The seconds for which the letter of an answer is held back."""
-        return self.pace.hold if "'once'" in action else WIDE_HOLD
+        is_wide = "'once'" not in action or (self._is_loss and action.startswith("answer(True"))
+        return WIDE_HOLD if is_wide else self.pace.hold
+
+    def note_selection(self) -> None:
+        """Note that another answer is selected now."""
+        self._selected = self._clock()
+
+    @property
+    def is_confirmed(self) -> bool:
+        """True if the selected answer has been seen as such: keys in a burst select and confirm nothing."""
+        return self._clock() - self._selected >= (LOSS_CONFIRMATION if self._is_loss else CONFIRMATION)
 
     def remark_on(self, key: events.Key) -> str:
         """Say why a key that was too early did nothing."""

@@ -548,8 +548,10 @@ class QuestionPanel(Vertical, can_focus=True):
         if not self._is_in_time(event):
             self._hold_back(event)
             return
+        # From here on the key counts as the last answer, after which a rhythm begins.
+        hold = self.timing.hold_of(action)
         self.timing.note(event)
-        self._held.hold(event, self.timing.hold_of(action), partial(self._give_held, action))
+        self._held.hold(event, hold, partial(self._give_held, action))
 
     def _take_scroll(self, event: events.Key, action: str) -> None:
         """Scroll; by a letter only if none follows at once, or one has scrolled before."""
@@ -741,13 +743,17 @@ class QuestionPanel(Vertical, can_focus=True):
     def action_select(self, step: int) -> None:
         if not self._reasoning:
             self._choices.select(step)
+            self.timing.note_selection()
 
     def action_select_back(self) -> None:
         self.action_select(-1)
 
     def action_choose(self) -> None:
-        if chosen := self._choices.selected:
+        chosen = self._choices.selected
+        if chosen is not None and self.timing.is_confirmed:
             self.call_next(self.run_action, chosen.action)
+        elif chosen is not None:
+            self._choices.show_remark(f"{key_name('enter')} was too early")
 
     def action_reason(self) -> None:
         self._reason(shown=True)

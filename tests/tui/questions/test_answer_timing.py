@@ -4,9 +4,11 @@ import pytest
 from textual import events
 
 from cogency_tui.tui.questions.answer_timing import (
+    CONFIRMATION,
     FOLLOWING_PAUSE,
     GAP,
     HOLD,
+    LOSS_CONFIRMATION,
     NEXT_EDIT_GAP,
     NEXT_EDIT_HOLD,
     NEXT_EDIT_PAUSE,
@@ -120,11 +122,29 @@ def test_early_keys_begin_a_text_with_a_key_that_follows_soon() -> None:
 def test_the_letter_of_an_answer_beyond_this_call_is_held_back_longer() -> None:
     clock = Clock()
     first = AnswerTiming(clock, is_loss=False)
+    first.note(key("y"))
     following = AnswerTiming(clock, is_loss=False, after=first)
     in_rhythm = AnswerTiming(clock, is_loss=False, after=first, is_next_edit=True)
     for timing, hold in ((first, HOLD), (following, HOLD), (in_rhythm, NEXT_EDIT_HOLD)):
         assert timing.hold_of("answer(True, 'once')") == hold
         assert timing.hold_of("answer(True, 'always')") == WIDE_HOLD
+    loss = AnswerTiming(clock, is_loss=True)
+    assert loss.hold_of("answer(True, 'once')") == WIDE_HOLD
+    assert loss.hold_of("answer(False, 'once')") == HOLD
+
+
+@pytest.mark.parametrize(("is_loss", "seconds"), [(False, CONFIRMATION), (True, LOSS_CONFIRMATION)])
+def test_an_answer_is_confirmed_only_once_it_has_been_selected_for_a_while(
+    is_loss: bool, seconds: float
+) -> None:
+    clock = Clock()
+    timing = AnswerTiming(clock, is_loss=is_loss)
+    for _selection in range(2):
+        timing.note_selection()
+        clock.now += seconds - A_LITTLE
+        assert not timing.is_confirmed
+    clock.now += 2 * A_LITTLE
+    assert timing.is_confirmed
 
 
 def test_a_letter_after_a_rest_may_begin_a_text_and_is_held_back_as_long_as_the_first_one() -> None:

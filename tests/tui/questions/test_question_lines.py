@@ -212,13 +212,16 @@ async def test_an_answer_is_selected_and_given_with_enter() -> None:
             await app.ask(EDIT)
             clock.now += 1
             await until(pilot, lambda: not app.question.query_one(Answers).deaf)
-            await pilot.press(*keys)
-            assert app.answers == []
+            await pilot.press(*keys, "enter")
+            assert app.answers == [], "keys in a burst confirm nothing"
+            clock.now += 1
             await pilot.press("enter")
             await until(pilot, lambda answer=answer: app.answers == [answer])
         await app.ask(EDIT)
         clock.now += 1
-        await pilot.press("left", "enter")
+        await pilot.press("left")
+        clock.now += 1
+        await pilot.press("enter")
         await until(pilot, lambda: app.stopped)
         assert app.answers == []
 
@@ -548,6 +551,25 @@ async def test_no_line_of_a_reason_is_lost() -> None:
         await pilot.press("ctrl+j", *"now", "enter")
         await until(pilot, lambda: app.answers)
         assert app.answers == [Answer(False, reason="too long: cut it at the colon now")]
+
+
+async def test_a_sentence_after_a_rest_is_no_answer_to_the_next_edit(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(answer_timing, "HOLD", 60.0)
+    async with asking(EDIT) as (app, pilot, clock):
+        clock.now += 1
+        app.follows = True
+        await app.ask(EDIT)
+        await until(pilot, lambda: app.question.query_one(QuestionBody).is_seen)
+        await pilot.pause()
+        clock.now += 2
+        await pilot.press("y")
+        # In a rhythm it would be given by now.
+        await asyncio.sleep(2 * answer_timing.NEXT_EDIT_HOLD)
+        await pilot.press("e", "s")
+        assert app.answers == []
+        assert app.typed == [*"yes"]
 
 
 async def test_a_key_that_is_none_of_the_question_begins_a_text() -> None:
