@@ -3,6 +3,7 @@
 import os
 import stat
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -204,7 +205,9 @@ def _wait_for_saved(data: Path, name: str, *texts: str) -> None:
     deadline = time.monotonic() + 20
     while time.monotonic() < deadline:
         for path in data.glob(f"prompts/*/{name}"):
-            if all(text in path.read_text() for text in texts):
-                return
+            # A draft is replaced by a file of the same name, or sent.
+            with suppress(FileNotFoundError):
+                if all(text in path.read_text() for text in texts):
+                    return
         time.sleep(0.02)
     raise AssertionError(f"{texts} were not saved in {name}")

@@ -1,6 +1,7 @@
 """What was written lasts: the history of the project, drafts, and what comes back from an editor."""
 
 import asyncio
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
@@ -20,8 +21,12 @@ def prompts_of(agent: ScriptedAgent) -> Prompts:
 
 def saved(agent: ScriptedAgent) -> list[Draft]:
     """The drafts on disk, as another process sees them."""
-    found = prompts_of(agent).directory.glob("*.json")
-    return [msgspec.json.decode(path.read_bytes(), type=Draft) for path in found]
+    drafts: list[Draft] = []
+    for path in prompts_of(agent).directory.glob("*.json"):
+        # One that is sent meanwhile is gone.
+        with suppress(FileNotFoundError):
+            drafts.append(msgspec.json.decode(path.read_bytes(), type=Draft))
+    return drafts
 
 
 @pytest.mark.exhaustive
