@@ -5,7 +5,8 @@ from contextlib import aclosing
 
 from cogency_tui.agent.cycle_metrics import measure_usage
 from cogency_tui.errors import ProviderProtocolError
-from cogency_tui.protocol.events import Measure, Message, Purpose
+from cogency_tui.protocol.events import Measure, Purpose
+from cogency_tui.protocol.messages import Message
 from cogency_tui.providers.base import Provider, TextDelta, Usage
 from cogency_tui.store.store import Store
 

@@ -24,7 +24,8 @@ from cogency_tui.agent.verbatim_parts import describe_verbatim, name_of, pinned_
 from cogency_tui.config.schema import Settings
 from cogency_tui.errors import ContextTooLongError, ProviderProtocolError, UsageError
 from cogency_tui.protocol import Dialect, create_parser
-from cogency_tui.protocol.events import CompactionFigures, Event, Message
+from cogency_tui.protocol.events import CompactionFigures, Event
+from cogency_tui.protocol.messages import Message
 from cogency_tui.providers.base import Provider, TextDelta, Usage
 from cogency_tui.providers.token_counting import CHARACTERS_PER_TOKEN
 from cogency_tui.store.pins import PinnedPart, Pins

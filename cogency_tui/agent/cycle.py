@@ -27,11 +27,11 @@ from cogency_tui.protocol.events import (
     CallState,
     ErrorPayload,
     Event,
-    Message,
     RespondEvent,
     ResultEvent,
     ThinkEvent,
 )
+from cogency_tui.protocol.messages import Message
 from cogency_tui.protocol.stray_calls import Slip, find_slip
 from cogency_tui.protocol.taint_sources import Sources
 from cogency_tui.protocol.transcript import as_tool_call, call_record

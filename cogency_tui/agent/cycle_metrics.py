@@ -8,7 +8,8 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from operator import itemgetter
 
-from cogency_tui.protocol.events import Measure, Message
+from cogency_tui.protocol.events import Measure
+from cogency_tui.protocol.messages import Message
 from cogency_tui.providers.base import Usage
 from cogency_tui.providers.models import ModelFacts, Prices
 from cogency_tui.providers.token_counting import CHARACTERS_PER_TOKEN

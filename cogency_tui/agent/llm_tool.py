@@ -14,7 +14,7 @@ from cogency_tui.agent.call_by_name import NamedArgs, choose, errors_as_results
 from cogency_tui.agent.conversation import Conversation
 from cogency_tui.agent.cycle_metrics import Calibration, characters_in
 from cogency_tui.errors import ProviderError
-from cogency_tui.protocol.events import Message
+from cogency_tui.protocol.messages import Message
 from cogency_tui.providers.base import Provider, Retrying, TextDelta, Usage
 from cogency_tui.redaction import Redactor
 from cogency_tui.tools import argument_schema

@@ -12,7 +12,8 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, cast
 
 from cogency_tui.protocol import Dialect, render
-from cogency_tui.protocol.events import Event, Message, ResultEvent, UserEvent
+from cogency_tui.protocol.events import Event, ResultEvent, UserEvent
+from cogency_tui.protocol.messages import Message
 from cogency_tui.protocol.transcript import user_message
 from cogency_tui.safe_text import without_escapes
 from cogency_tui.store.requests import Frame

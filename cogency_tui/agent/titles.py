@@ -10,7 +10,7 @@ from contextlib import suppress
 
 from cogency_tui.agent.background_request import ask_once
 from cogency_tui.errors import CogencyError
-from cogency_tui.protocol.events import Message
+from cogency_tui.protocol.messages import Message
 from cogency_tui.providers.base import Provider
 from cogency_tui.safe_text import clean, one_line
 from cogency_tui.store.events import TITLE_LENGTH, title_of

@@ -28,12 +28,12 @@ from cogency_tui.protocol.dialects import new_id
 from cogency_tui.protocol.events import (
     CallState,
     CompactionFigures,
-    Message,
     ReviewNote,
     UserEvent,
     error_event,
     notice_event,
 )
+from cogency_tui.protocol.messages import Message
 from cogency_tui.protocol.transcript import INTERRUPTED
 from cogency_tui.redaction import Redactor
 from cogency_tui.store.requests import Requests

@@ -9,7 +9,8 @@ from cogency_tui.protocol import Dialect, transcript
 from cogency_tui.protocol.action_dialect import ActionParser, ActionWriter
 from cogency_tui.protocol.delimiter_dialect import DelimiterParser, DelimiterWriter
 from cogency_tui.protocol.event_emitter import Clock, NewId
-from cogency_tui.protocol.events import Event, Message
+from cogency_tui.protocol.events import Event
+from cogency_tui.protocol.messages import Message
 from cogency_tui.protocol.xml_dialect import XmlParser, XmlWriter
 
 PAYLOAD_LIMIT = 32 * 1024 * 1024

@@ -411,10 +411,3 @@ def begins_turn(event: Event) -> bool:
     """Return whether a turn begins with this event: a message that the model answers, not a command of the
     user's."""
     return event["type"] == "user" and "ran" not in event
-
-
-class Message(TypedDict):
-    """A message to a model, as every provider understands it."""
-
-    role: Literal["system", "user", "assistant"]
-    content: str

@@ -13,13 +13,13 @@ from typing import Any, NamedTuple, Protocol, cast
 from cogency_tui.protocol.events import (
     CallEvent,
     Event,
-    Message,
     RanCommand,
     RespondEvent,
     ResultEvent,
     ThinkEvent,
     UserEvent,
 )
+from cogency_tui.protocol.messages import Message
 from cogency_tui.protocol.scanner import shield
 
 ModelEvent = ThinkEvent | CallEvent | RespondEvent | ResultEvent

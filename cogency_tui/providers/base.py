@@ -13,7 +13,8 @@ import msgspec
 from cogency_tui.providers.models import ModelFacts
 
 if TYPE_CHECKING:
-    from cogency_tui.protocol.events import CacheMiss, Message
+    from cogency_tui.protocol.events import CacheMiss
+    from cogency_tui.protocol.messages import Message
 
 
 class TextDelta(msgspec.Struct, frozen=True):

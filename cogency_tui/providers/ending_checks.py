@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 
 from cogency_tui.errors import BadRequestError, ProviderProtocolError, SessionLostError
-from cogency_tui.protocol.events import Message
+from cogency_tui.protocol.messages import Message
 from cogency_tui.providers.endpoint import Endpoint
 from cogency_tui.providers.wire_protocol import Finish
 

@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import quote
 
 from cogency_tui.errors import ProviderProtocolError
-from cogency_tui.protocol.events import Message
+from cogency_tui.protocol.messages import Message
 from cogency_tui.providers import failures
 from cogency_tui.providers.base import Usage
 from cogency_tui.providers.endpoint import Endpoint

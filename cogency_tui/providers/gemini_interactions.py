@@ -23,7 +23,7 @@ from cogency_tui.errors import (
     SessionLostError,
     SessionRefusedError,
 )
-from cogency_tui.protocol.events import Message
+from cogency_tui.protocol.messages import Message
 from cogency_tui.providers import failures
 from cogency_tui.providers.base import Chunk, ProviderSession, ReasoningDelta, TextDelta, Usage, unanswered
 from cogency_tui.providers.ending_checks import check_memory

@@ -10,7 +10,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import aclosing
 
 from cogency_tui.errors import SessionRefusedError
-from cogency_tui.protocol.events import Message
+from cogency_tui.protocol.messages import Message
 from cogency_tui.providers.base import Chunk, Notice, ProviderSession, ReasoningDelta, TextDelta
 from cogency_tui.providers.endpoint import Endpoint
 from cogency_tui.providers.gemini import VERSION

@@ -12,7 +12,7 @@ from contextlib import aclosing
 from typing import TYPE_CHECKING, Protocol
 
 from cogency_tui.errors import NetworkError, ProviderError, SessionRefusedError
-from cogency_tui.protocol.events import Message
+from cogency_tui.protocol.messages import Message
 from cogency_tui.providers.base import Chunk, ProviderSession, ReasoningDelta, TextDelta, Usage
 from cogency_tui.providers.ending_checks import check_ending
 from cogency_tui.providers.endpoint import Endpoint

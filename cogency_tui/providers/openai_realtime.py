@@ -15,7 +15,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from cogency_tui.errors import ProviderError, SessionLostError, SessionRefusedError
-from cogency_tui.protocol.events import Message
+from cogency_tui.protocol.messages import Message
 from cogency_tui.providers import failures
 from cogency_tui.providers.base import Chunk, ProviderSession, TextDelta, Usage, unanswered
 from cogency_tui.providers.ending_checks import check_ending, ends_alike

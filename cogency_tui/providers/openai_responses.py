@@ -16,7 +16,8 @@ from typing import Any
 from msgspec.structs import replace
 
 from cogency_tui.errors import NetworkError, ProviderError, SessionLostError
-from cogency_tui.protocol.events import CacheMiss, Message
+from cogency_tui.protocol.events import CacheMiss
+from cogency_tui.protocol.messages import Message
 from cogency_tui.providers import failures
 from cogency_tui.providers.base import Chunk, ProviderSession, ReasoningDelta, TextDelta, Usage, unanswered
 from cogency_tui.providers.ending_checks import check_ending, check_memory

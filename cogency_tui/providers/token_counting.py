@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from cogency_tui.providers.base import Usage
 
 if TYPE_CHECKING:
-    from cogency_tui.protocol.events import Message
+    from cogency_tui.protocol.messages import Message
 
 CHARACTERS_PER_TOKEN = 4
 

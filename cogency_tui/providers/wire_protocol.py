@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import Any, Literal, Protocol, TypeAlias, cast
 
 from cogency_tui.errors import ProviderProtocolError
-from cogency_tui.protocol.events import CacheMiss, Message
+from cogency_tui.protocol.events import CacheMiss
+from cogency_tui.protocol.messages import Message
 from cogency_tui.providers.base import Usage
 from cogency_tui.providers.endpoint import Endpoint
 

@@ -9,7 +9,8 @@ from typing import Any
 from cogency_tui.agent.agent import Agent
 from cogency_tui.config.schema import AgentSettings, Settings
 from cogency_tui.config.workflows import read_workflow
-from cogency_tui.protocol.events import Event, Message, ResultEvent
+from cogency_tui.protocol.events import Event, ResultEvent
+from cogency_tui.protocol.messages import Message
 from cogency_tui.providers.base import Chunk
 from cogency_tui.store.store import StoredConversation
 from tests.peers.scripted import Reply, ScriptedProvider

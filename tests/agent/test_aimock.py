@@ -19,7 +19,8 @@ from cogency_tui.errors import (
     ProviderProtocolError,
     SessionRefusedError,
 )
-from cogency_tui.protocol.events import ErrorPayload, Event, Measure, Message
+from cogency_tui.protocol.events import ErrorPayload, Event, Measure
+from cogency_tui.protocol.messages import Message
 from cogency_tui.providers.base import Provider, Retrying
 from tests.agent.test_every_wire import SAME, STEPS, Work, modes, stored, turn
 from tests.agent.test_turns import types

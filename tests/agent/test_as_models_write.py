@@ -10,7 +10,8 @@ import pytest
 
 from cogency_tui.agent.agent import Agent
 from cogency_tui.protocol import DIALECTS, Dialect
-from cogency_tui.protocol.events import Event, Message, ResultEvent
+from cogency_tui.protocol.events import Event, ResultEvent
+from cogency_tui.protocol.messages import Message
 from cogency_tui.providers.base import ReasoningDelta
 from tests.agent.conftest import MakeAgent
 from tests.peers.scripted import Reply, ScriptedProvider

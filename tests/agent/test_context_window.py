@@ -14,7 +14,8 @@ from cogency_tui.agent.request_messages import build_messages, capped
 from cogency_tui.config.schema import Settings
 from cogency_tui.errors import ContextTooLongError, ProviderProtocolError, UsageError
 from cogency_tui.protocol import DIALECTS, Dialect
-from cogency_tui.protocol.events import Event, Message, ResultEvent
+from cogency_tui.protocol.events import Event, ResultEvent
+from cogency_tui.protocol.messages import Message
 from cogency_tui.providers.base import Usage
 from cogency_tui.providers.models import ModelFacts, Prices
 from tests.agent.test_recovery import notices

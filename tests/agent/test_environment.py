@@ -16,7 +16,8 @@ from cogency_tui.agent.permissions.gate import Answer, Question
 from cogency_tui.agent.request_messages import build_messages
 from cogency_tui.config.schema import PERMISSIONS, AgentSettings, Mode, Permissions
 from cogency_tui.protocol import DIALECTS, Dialect
-from cogency_tui.protocol.events import Event, Message, UserEvent
+from cogency_tui.protocol.events import Event, UserEvent
+from cogency_tui.protocol.messages import Message
 from cogency_tui.protocol.transcript import user_message
 from cogency_tui.providers.offline.provider import OfflineProvider
 from cogency_tui.workspace.paths import Workspace

@@ -9,7 +9,7 @@ import pytest
 
 from cogency_tui.agent.agent import Agent
 from cogency_tui.config.schema import Mode
-from cogency_tui.protocol.events import Message
+from cogency_tui.protocol.messages import Message
 from cogency_tui.providers.base import Chunk
 from cogency_tui.providers.models import ModelFacts
 from tests.counting import Count, calls_counted, count_store_steps

@@ -17,7 +17,8 @@ from cogency_tui.errors import (
     SessionRefusedError,
 )
 from cogency_tui.protocol import Dialect
-from cogency_tui.protocol.events import Event, Message
+from cogency_tui.protocol.events import Event
+from cogency_tui.protocol.messages import Message
 from cogency_tui.providers.base import Chunk, Notice, Retrying, TextDelta
 from cogency_tui.providers.models import ModelFacts
 from tests.agent.conftest import MakeAgent

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from cogency_tui.agent import request_messages
 from cogency_tui.agent.request_messages import MessageLog, Way, framed, messages_of
 from cogency_tui.protocol import DIALECTS, Dialect
-from cogency_tui.protocol.events import Event, Message
+from cogency_tui.protocol.events import Event
+from cogency_tui.protocol.messages import Message
 from cogency_tui.store.requests import Frame
 
 LIMIT = 40

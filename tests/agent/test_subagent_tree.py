@@ -10,7 +10,8 @@ import pytest
 from cogency_tui.agent.agent import Agent
 from cogency_tui.agent.subagent_tree import AgentNode
 from cogency_tui.config.schema import AgentSettings
-from cogency_tui.protocol.events import Event, Message
+from cogency_tui.protocol.events import Event
+from cogency_tui.protocol.messages import Message
 from cogency_tui.providers.base import Chunk
 from cogency_tui.store.forks import Forks
 from tests.agent.delegation import Bench, block, delegated, named, scripted, turn

@@ -15,7 +15,8 @@ from cogency_tui.config.layers import load_settings
 from cogency_tui.config.schema import AgentSettings, Permissions
 from cogency_tui.errors import ConfigError, NetworkError
 from cogency_tui.protocol import Dialect, render
-from cogency_tui.protocol.events import Event, Message
+from cogency_tui.protocol.events import Event
+from cogency_tui.protocol.messages import Message
 from cogency_tui.providers.base import Chunk, TextDelta
 from tests.agent.delegation import (
     Bench,

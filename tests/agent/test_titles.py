@@ -10,7 +10,7 @@ from cogency_tui.agent.agent import Agent
 from cogency_tui.agent.titles import read_title, title_request
 from cogency_tui.config.schema import Settings
 from cogency_tui.errors import ProviderError
-from cogency_tui.protocol.events import Message
+from cogency_tui.protocol.messages import Message
 from cogency_tui.providers.base import Chunk
 from tests.agent.test_turns import turn
 from tests.cases import cases

@@ -13,7 +13,8 @@ from cogency_tui.agent.agent import Agent
 from cogency_tui.agent.permissions.gate import Answer, Question
 from cogency_tui.config.schema import Mode
 from cogency_tui.errors import NetworkError, UsageError
-from cogency_tui.protocol.events import Event, Message, ResultEvent
+from cogency_tui.protocol.events import Event, ResultEvent
+from cogency_tui.protocol.messages import Message
 from cogency_tui.providers.base import Chunk, ReasoningDelta, TextDelta
 from cogency_tui.providers.http_transport import ATTEMPTS
 from tests.agent.conftest import MakeAgent

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Callable, Sequence
 
 from cogency_tui.errors import NetworkError, ProviderError
-from cogency_tui.protocol.events import Message
+from cogency_tui.protocol.messages import Message
 from cogency_tui.providers.base import Chunk, ReasoningDelta, TextDelta, Usage, unanswered
 from cogency_tui.providers.models import ModelFacts
 from cogency_tui.providers.offline.title_words import is_title_task

@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cogency_tui.protocol import DIALECTS, Dialect, render
-from cogency_tui.protocol.events import CallEvent, Event, Message, ResultEvent
+from cogency_tui.protocol.events import CallEvent, Event, ResultEvent
+from cogency_tui.protocol.messages import Message
 from cogency_tui.protocol.scanner import JOINER
 from tests.cases import cases
 from tests.protocol import test_action_dialect, test_delimiter_dialect, test_xml_dialect

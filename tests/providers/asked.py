@@ -10,7 +10,7 @@ from functools import partial
 import pytest
 
 from cogency_tui.errors import ProviderError
-from cogency_tui.protocol.events import Message
+from cogency_tui.protocol.messages import Message
 from cogency_tui.providers.anthropic import AnthropicWire
 from cogency_tui.providers.base import Chunk, ReasoningDelta, Retrying, TextDelta, Usage
 from cogency_tui.providers.endpoint import Endpoint

@@ -8,7 +8,7 @@ from fnmatch import fnmatch
 from typing import Any
 
 from cogency_tui.protocol import Dialect
-from cogency_tui.protocol.events import Message
+from cogency_tui.protocol.messages import Message
 from cogency_tui.providers.offline.message_reader import PlannedCall, read_calls
 from cogency_tui.providers.offline.model import next_text
 

@@ -6,7 +6,7 @@ from functools import partial
 import pytest
 
 from cogency_tui.errors import BadRequestError
-from cogency_tui.protocol.events import Message
+from cogency_tui.protocol.messages import Message
 from cogency_tui.providers.anthropic import AnthropicWire
 from cogency_tui.providers.base import Usage
 from tests.peers.anthropic import AnthropicPeer, Bill

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cogency_tui.errors import OverloadedError, ProviderProtocolError, RateLimitError
-from cogency_tui.protocol.events import Message
+from cogency_tui.protocol.messages import Message
 from cogency_tui.providers.anthropic import DEFAULT_OUTPUT, AnthropicWire
 from cogency_tui.providers.base import Usage
 from cogency_tui.providers.endpoint import Endpoint

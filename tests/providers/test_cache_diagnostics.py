@@ -5,7 +5,8 @@ from dataclasses import replace
 from functools import partial
 
 from cogency_tui.agent.model_channels import AutoChannel, LastAnswers, ReplayChannel, ResumeChannel
-from cogency_tui.protocol.events import CacheMiss, Message
+from cogency_tui.protocol.events import CacheMiss
+from cogency_tui.protocol.messages import Message
 from cogency_tui.providers.anthropic import AnthropicWire
 from cogency_tui.providers.base import Usage
 from cogency_tui.providers.configured_providers import PRESETS, is_vendors_own

@@ -5,7 +5,7 @@ from contextlib import nullcontext
 import pytest
 
 from cogency_tui.errors import BadRequestError, ProviderError, ProviderProtocolError, SessionLostError
-from cogency_tui.protocol.events import Message
+from cogency_tui.protocol.messages import Message
 from cogency_tui.providers.ending_checks import check_ending, check_memory
 from cogency_tui.providers.endpoint import Endpoint
 from cogency_tui.providers.wire_protocol import Finish

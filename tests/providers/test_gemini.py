@@ -1,6 +1,6 @@
 """What Gemini's `streamGenerateContent` alone has, over real sockets."""
 
-from cogency_tui.protocol.events import Message
+from cogency_tui.protocol.messages import Message
 from tests.peers.gemini import GeminiPeer
 from tests.peers.server import Fault
 from tests.providers.asked import BLOCK, GEMINI, KEY, MESSAGES

@@ -19,7 +19,7 @@ from cogency_tui.errors import (
     SessionLostError,
     SessionRefusedError,
 )
-from cogency_tui.protocol.events import Message
+from cogency_tui.protocol.messages import Message
 from cogency_tui.providers.base import ReasoningDelta, Usage
 from cogency_tui.providers.gemini_live import live_sessions
 from cogency_tui.providers.http_transport import Timeouts

@@ -1,6 +1,6 @@
 """The usage of sessions that are given the system prompt again."""
 
-from cogency_tui.protocol.events import Message
+from cogency_tui.protocol.messages import Message
 from cogency_tui.providers.base import Usage
 from cogency_tui.providers.token_counting import RepeatingUsage
 

@@ -17,7 +17,7 @@ from cogency_tui.errors import (
     ProviderTimeoutError,
     RateLimitError,
 )
-from cogency_tui.protocol.events import Message
+from cogency_tui.protocol.messages import Message
 from cogency_tui.providers import failures
 from cogency_tui.providers.base import Usage
 from cogency_tui.providers.endpoint import Endpoint

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from cogency_tui.errors import NetworkError
-from cogency_tui.protocol.events import Message
+from cogency_tui.protocol.messages import Message
 from cogency_tui.providers.base import TextDelta
 from cogency_tui.tools.function import reads
 from tests.agent.conftest import MakeAgent, make_agent, project

@@ -25,7 +25,7 @@ from cogency_tui.errors import (
     SessionLostError,
     SessionRefusedError,
 )
-from cogency_tui.protocol.events import Message
+from cogency_tui.protocol.messages import Message
 from cogency_tui.providers.base import Chunk, ProviderSession, TextDelta, Usage
 from cogency_tui.providers.endpoint import Endpoint
 from cogency_tui.providers.http_transport import Timeouts

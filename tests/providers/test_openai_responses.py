@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from cogency_tui.errors import ContextTooLongError
-from cogency_tui.protocol.events import Message
+from cogency_tui.protocol.messages import Message
 from cogency_tui.providers.openai_responses import ResponsesWire
 from tests.peers.responses import ResponsesPeer
 from tests.peers.server import Fault

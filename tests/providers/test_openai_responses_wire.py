@@ -15,7 +15,7 @@ from cogency_tui.errors import (
     ProviderProtocolError,
     RateLimitError,
 )
-from cogency_tui.protocol.events import Message
+from cogency_tui.protocol.messages import Message
 from cogency_tui.providers.base import Usage
 from cogency_tui.providers.endpoint import Endpoint
 from cogency_tui.providers.failures import UnsupportedParameterError

@@ -13,7 +13,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from cogency_tui.protocol.events import Message
+from cogency_tui.protocol.messages import Message
 from cogency_tui.safe_text import clean
 from cogency_tui.store.profile import KINDS, LONGEST, Fact
 from cogency_tui.store.profile_material import LearnableMessage, Lot

@@ -7,7 +7,8 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from cogency_tui.protocol.events import Event, Measure, Message, begins_turn
+from cogency_tui.protocol.events import Event, Measure, begins_turn
+from cogency_tui.protocol.messages import Message
 from cogency_tui.store.edit_records import Edit, FileChange, Version
 from cogency_tui.store.requests import Request
 from cogency_tui.store.store import StoredConversation

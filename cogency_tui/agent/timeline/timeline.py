@@ -21,7 +21,8 @@ from cogency_tui.agent.request_messages import messages_of
 from cogency_tui.agent.timeline.loader import CurrentFrame, read_past
 from cogency_tui.agent.timeline.model import Asked, Exchange, Past, PastFile
 from cogency_tui.errors import StoreError, UsageError, WorkspaceError
-from cogency_tui.protocol.events import Event, Message
+from cogency_tui.protocol.events import Event
+from cogency_tui.protocol.messages import Message
 from cogency_tui.providers.base import unanswered
 from cogency_tui.store.blobs import Blobs
 from cogency_tui.store.edit_records import Edit, FileChange

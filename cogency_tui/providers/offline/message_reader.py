@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Any, cast
 
 from cogency_tui.protocol import DIALECTS, Dialect
-from cogency_tui.protocol.events import Message
+from cogency_tui.protocol.messages import Message
 
 _PROTOCOL = re.compile(r"^\s*Protocol:\s*(\w+)\s*$", re.MULTILINE)
 _ACTION = re.compile(r"<action\b[^{<]*>\s*")

@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 from typing import Any, cast
 
-from cogency_tui.protocol.events import Message
+from cogency_tui.protocol.messages import Message
 
 _TASK = "Task: profile\n"
 _LONGEST = 120

@@ -17,7 +17,7 @@ from cogency_tui.providers.models import ModelFacts
 from cogency_tui.providers.token_counting import estimate_tokens
 
 if TYPE_CHECKING:
-    from cogency_tui.protocol.events import Message
+    from cogency_tui.protocol.messages import Message
 
 DELAY = 0.005
 """Seconds between tokens: about 200 a second, the speed of a quick hosted model."""

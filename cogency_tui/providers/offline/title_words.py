@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from cogency_tui.protocol.events import Message
+from cogency_tui.protocol.messages import Message
 
 _TASK = "Task: title\n"
 _MESSAGE = re.compile(r"<message>\n(.*?)\n</message>", re.DOTALL)

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from cogency_tui.config.schema import Settings, config_path
 from cogency_tui.errors import NetworkError
-from cogency_tui.protocol.events import Message
+from cogency_tui.protocol.messages import Message
 from cogency_tui.providers.base import ReasoningDelta, Retrying, TextDelta
 from cogency_tui.providers.configured_providers import KnownProvider, create_provider, known_providers
 from cogency_tui.providers.endpoint import Endpoint

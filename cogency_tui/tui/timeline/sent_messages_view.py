@@ -8,7 +8,7 @@ from textual import events
 from textual.binding import Binding, BindingType
 
 from cogency_tui.agent.timeline.model import Exchange
-from cogency_tui.protocol.events import Message
+from cogency_tui.protocol.messages import Message
 from cogency_tui.providers.token_counting import estimate_tokens
 from cogency_tui.safe_text import one_line, reveal
 from cogency_tui.tui.kit.command_output import OutputLines

@@ -14,7 +14,8 @@ from cogency_tui.agent.profile.profile import OFFER_AFTER, by_kind, describe, re
 from cogency_tui.config.layers import load_settings
 from cogency_tui.config.schema import Settings, config_path
 from cogency_tui.errors import NetworkError, UsageError
-from cogency_tui.protocol.events import Event, Message
+from cogency_tui.protocol.events import Event
+from cogency_tui.protocol.messages import Message
 from cogency_tui.store.profile import KINDS, LONGEST, MOST, Fact, Kind
 from cogency_tui.store.profile_material import LearnableMessage, Lot
 from tests.agent.test_turns import turn as untyped_turn

@@ -13,7 +13,7 @@ from cogency_tui.agent.review.model import Target
 from cogency_tui.agent.timeline.model import Past, PastFile
 from cogency_tui.agent.timeline.timeline import NOT_SENT, REBUILT, Timeline
 from cogency_tui.errors import UsageError
-from cogency_tui.protocol.events import Message
+from cogency_tui.protocol.messages import Message
 from cogency_tui.store.forks import Forks
 from tests.agent.conftest import MakeAgent
 from tests.peers.scripted import ScriptedProvider

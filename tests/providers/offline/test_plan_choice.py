@@ -6,7 +6,8 @@ import pytest
 
 from cogency_tui.protocol import DIALECTS, Dialect, create_parser
 from cogency_tui.protocol.dialects import render
-from cogency_tui.protocol.events import Event, Message
+from cogency_tui.protocol.events import Event
+from cogency_tui.protocol.messages import Message
 from cogency_tui.providers.offline.message_reader import PlannedCall, read_calls, read_conversation
 from cogency_tui.providers.offline.model import MOST_CYCLES, next_text
 from tests.cases import cases

@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from cogency_tui.protocol.events import Message
+from cogency_tui.protocol.messages import Message
 from cogency_tui.providers.offline.model import next_text
 from tests.cases import cases
 

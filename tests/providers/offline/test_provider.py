@@ -8,7 +8,7 @@ import pytest
 
 from cogency_tui.errors import ConfigError, ProviderError
 from cogency_tui.protocol import DIALECTS, Dialect
-from cogency_tui.protocol.events import Message
+from cogency_tui.protocol.messages import Message
 from cogency_tui.providers.base import Chunk, Provider, ProviderSession, TextDelta, Usage
 from cogency_tui.providers.offline.message_reader import read_calls
 from cogency_tui.providers.offline.provider import DELAY, OfflineProvider, OfflineSession, offline_delay

@@ -11,7 +11,7 @@ from textual.pilot import Pilot
 from cogency_tui.agent.agent import Agent
 from cogency_tui.config.schema import Settings
 from cogency_tui.errors import NetworkError
-from cogency_tui.protocol.events import Message
+from cogency_tui.protocol.messages import Message
 from cogency_tui.providers.base import Chunk, Retrying
 from cogency_tui.store.open_locks import Presence
 from tests.peers.scripted import ScriptedProvider

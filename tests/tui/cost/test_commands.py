@@ -14,7 +14,8 @@ from cogency_tui.agent.timeline.costs import CostReport, RequestCost
 from cogency_tui.agent.timeline.model import Asked, Point
 from cogency_tui.config.schema import Settings
 from cogency_tui.errors import NetworkError
-from cogency_tui.protocol.events import CacheMiss, Message
+from cogency_tui.protocol.events import CacheMiss
+from cogency_tui.protocol.messages import Message
 from cogency_tui.providers.anthropic import AnthropicWire
 from cogency_tui.providers.base import Chunk, Usage
 from cogency_tui.providers.endpoint import Endpoint

@@ -7,7 +7,8 @@ from pathlib import Path
 
 from cogency_tui.agent.agent import Agent
 from cogency_tui.config.schema import AgentSettings, Permissions, Settings
-from cogency_tui.protocol.events import Event, Measure, Message
+from cogency_tui.protocol.events import Event, Measure
+from cogency_tui.protocol.messages import Message
 from cogency_tui.providers.base import Chunk
 from cogency_tui.store.edit_records import FileChange
 from cogency_tui.store.edits import Edits

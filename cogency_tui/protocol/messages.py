@@ -1,0 +1,80 @@
+"""The messages of a request, as every provider understands them.
+
+A message is text; one of the native dialect, or one with reasoning or images, has parts as well. Then its
+`content` is the text of all parts, by which it is shown, counted and compared.
+"""
+
+from collections.abc import Sequence
+from typing import Any, Literal, NotRequired, TypeAlias, TypedDict
+
+
+class TextPart(TypedDict):
+    """Text of the user's, the engine's or the model's."""
+
+    type: Literal["text"]
+    text: str
+
+
+class ReasoningPart(TypedDict):
+    """An opaque item of the model's reasoning, as its provider sent it: returned to the same model verbatim,
+    and never shown.
+    """
+
+    type: Literal["reasoning"]
+    item: dict[str, Any]
+
+
+class CallPart(TypedDict):
+    """A native tool call. `arguments` are JSON text as the model wrote it, which may be malformed."""
+
+    type: Literal["call"]
+    id: str
+    name: str
+    arguments: str
+
+
+class ResultPart(TypedDict):
+    """The result of the native call with this id."""
+
+    type: Literal["result"]
+    id: str
+    name: str
+    text: str
+    error: bool
+
+
+class ImagePart(TypedDict):
+    """An image, by the digest of its content in the store; `width` and `height` are in pixels, `size` is in
+    bytes.
+    """
+
+    type: Literal["image"]
+    digest: str
+    media_type: str
+    width: int
+    height: int
+    size: int
+
+
+Part: TypeAlias = TextPart | ReasoningPart | CallPart | ResultPart | ImagePart
+
+
+class Message(TypedDict):
+    """A message to a model."""
+
+    role: Literal["system", "user", "assistant"]
+    content: str
+    parts: NotRequired[list[Part]]
+
+
+def parts_of(message: Message) -> Sequence[Part]:
+    """Return the parts of a message, which is one of text where it has none."""
+    return message.get("parts") or [{"type": "text", "text": message["content"]}]
+
+
+class ToolSpec(TypedDict):
+    """A tool that a model may call natively; `parameters` are the JSON Schema of its arguments, an object."""
+
+    name: str
+    description: str
+    parameters: dict[str, Any]
