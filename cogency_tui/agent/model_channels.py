@@ -12,6 +12,8 @@ from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 from typing import Protocol
 
+from msgspec.structs import replace
+
 from cogency_tui.errors import (
     AuthenticationError,
     ContextTooLongError,
@@ -21,12 +23,13 @@ from cogency_tui.errors import (
 )
 from cogency_tui.protocol.messages import Message
 from cogency_tui.providers.base import (
+    PLAIN,
+    WRITTEN,
     Chunk,
     Notice,
+    Options,
     Provider,
     ProviderSession,
-    ReasoningDelta,
-    TextDelta,
     Usage,
 )
 from cogency_tui.providers.http_transport import ATTEMPTS, Wait, with_retries
@@ -40,9 +43,9 @@ class LastAnswers:
     def __init__(self) -> None:
         self._ids: dict[str, str] = {}
 
-    def of(self, provider: Provider) -> str:
-        """The id of the provider's last answer; empty before the first."""
-        return self._ids.get(provider.name, "")
+    def added_to(self, options: Options, provider: Provider) -> Options:
+        """The options with the provider's last answer; without an id before the first."""
+        return replace(options, previous=self._ids.get(provider.name, ""))
 
     def note(self, provider: Provider, chunk: Chunk) -> None:
         """Record the id of an answer, if `chunk` has it."""
@@ -67,8 +70,9 @@ class Channel(Protocol):
         """Characters of the messages that were sent for the last cycle."""
         ...
 
-    def generate(self, messages: Sequence[Message]) -> AsyncGenerator[Chunk, None]:
-        """Answer `messages`. Closing the iterator early stops the generation.
+    def generate(self, messages: Sequence[Message], options: Options = PLAIN) -> AsyncGenerator[Chunk, None]:
+        """Answer `messages`; the channel adds the last answer to the `options`. Closing the iterator early
+        stops the generation.
 
         Raises:
             ProviderError: as the provider does.
@@ -88,10 +92,12 @@ class ReplayChannel:
         self._provider = provider
         self._answers = answers or LastAnswers()
 
-    async def generate(self, messages: Sequence[Message]) -> AsyncGenerator[Chunk, None]:
+    async def generate(
+        self, messages: Sequence[Message], options: Options = PLAIN
+    ) -> AsyncGenerator[Chunk, None]:
         self.sent = sum(len(message["content"]) for message in messages)
-        previous = self._answers.of(self._provider)
-        async with aclosing(self._provider.stream(messages, previous)) as chunks:
+        options = self._answers.added_to(options, self._provider)
+        async with aclosing(self._provider.stream(messages, options)) as chunks:
             async for chunk in chunks:
                 self._answers.note(self._provider, chunk)
                 yield chunk
@@ -128,12 +134,15 @@ class ResumeChannel:
         self._jitter = jitter
         self._session: ProviderSession | None = None
         self._known: list[Message] = []
+        self._options = PLAIN
 
-    async def generate(self, messages: Sequence[Message]) -> AsyncGenerator[Chunk, None]:
+    async def generate(
+        self, messages: Sequence[Message], options: Options = PLAIN
+    ) -> AsyncGenerator[Chunk, None]:
         """Answer `messages`; if the session was lost before it sent anything, over a new one."""
         self.sent = 0
         attempts = with_retries(
-            lambda: self._attempt(messages),
+            lambda: self._attempt(messages, options),
             attempts=self._attempts,
             wait=self._wait,
             jitter=self._jitter,
@@ -142,8 +151,9 @@ class ResumeChannel:
             async for chunk in chunks:
                 yield chunk
 
-    async def _attempt(self, messages: Sequence[Message]) -> AsyncGenerator[Chunk, None]:
-        fresh = self._fresh(messages)
+    async def _attempt(self, messages: Sequence[Message], options: Options) -> AsyncGenerator[Chunk, None]:
+        # A session has the options with which it was opened.
+        fresh = self._fresh(messages) if options == self._options else None
         lost = ""
         if self._session is not None and fresh is not None:
             if self._session.reusable:
@@ -151,7 +161,7 @@ class ResumeChannel:
                 try:
                     async with aclosing(self._round(self._session, fresh, messages)) as chunks:
                         async for chunk in chunks:
-                            begun = begun or isinstance(chunk, TextDelta | ReasoningDelta)
+                            begun = begun or isinstance(chunk, WRITTEN)
                             yield chunk
                     return
                 except SessionLostError as exc:
@@ -163,8 +173,9 @@ class ResumeChannel:
         await self.close()
         if lost:
             yield Notice(f"{lost} A new session continues the conversation.")
-        previous = self._answers.of(self._provider)
-        session = self._session = await self._provider.connect(messages[:-1], previous)
+        self._options = options
+        options = self._answers.added_to(options, self._provider)
+        session = self._session = await self._provider.connect(messages[:-1], options)
         self.sent += sum(len(message["content"]) for message in messages[:-1])
         async with aclosing(self._round(session, messages[-1:], messages)) as chunks:
             async for chunk in chunks:
@@ -249,15 +260,17 @@ class AutoChannel:
     def sent(self) -> int:
         return self._channel.sent
 
-    async def generate(self, messages: Sequence[Message]) -> AsyncGenerator[Chunk, None]:
+    async def generate(
+        self, messages: Sequence[Message], options: Options = PLAIN
+    ) -> AsyncGenerator[Chunk, None]:
         if self._again is not None and self._clock() >= self._again:
             self._channel, self._again = self._resume, None
         if self._channel is self._resume:
             begun = False
             try:
-                async with aclosing(self._resume.generate(messages)) as chunks:
+                async with aclosing(self._resume.generate(messages, options)) as chunks:
                     async for chunk in chunks:
-                        begun = begun or isinstance(chunk, TextDelta | ReasoningDelta)
+                        begun = begun or isinstance(chunk, WRITTEN)
                         yield chunk
                 self._breaks = 0
                 return
@@ -273,7 +286,7 @@ class AutoChannel:
                 failure = exc
             await self._fall_back(failure)
             yield Notice(f"{failure} Continuing in replay mode.")
-        async with aclosing(self._replay.generate(messages)) as chunks:
+        async with aclosing(self._replay.generate(messages, options)) as chunks:
             async for chunk in chunks:
                 yield chunk
 

@@ -13,7 +13,7 @@ from typing import Any, Literal, TypeAlias
 from cogency_tui.protocol.events import CacheMiss
 from cogency_tui.protocol.messages import Message
 from cogency_tui.providers import failures
-from cogency_tui.providers.base import Usage
+from cogency_tui.providers.base import PLAIN, Options, Usage
 from cogency_tui.providers.endpoint import Endpoint
 from cogency_tui.providers.surrogates import whole_text
 from cogency_tui.providers.wire_protocol import (
@@ -81,9 +81,7 @@ class AnthropicWire:
         key = {"x-api-key": self._endpoint.key} if self._endpoint.key else {}
         return {"anthropic-version": _VERSION} | key
 
-    def encode(
-        self, messages: Sequence[Message], refused: Iterable[str], previous: str | None = None
-    ) -> bytes:
+    def encode(self, messages: Sequence[Message], refused: Iterable[str], options: Options = PLAIN) -> bytes:
         """Encode the body of a request, without what the vendor would refuse: messages of white space only,
         and an assistant's message at either end of the history."""
         system, turns = _arranged(messages)
@@ -92,9 +90,9 @@ class AnthropicWire:
             "max_tokens": self._max_output,
             "stream": True,
         }
-        if self._diagnoses and previous is not None:
+        if self._diagnoses and options.previous is not None:
             # The vendor compares only requests that have this field, so the first has it too.
-            body["diagnostics"] = {"previous_message_id": previous or None}
+            body["diagnostics"] = {"previous_message_id": options.previous or None}
         if system:
             body["system"] = _blocks(system, marked=True)
         asked = [index for index, turn in enumerate(turns) if turn.role == "user"]

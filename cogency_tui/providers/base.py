@@ -1,20 +1,46 @@
-"""The contract of a model endpoint: messages in; text, usage and notices out.
+"""The contract of a model endpoint: messages in; text, native calls, usage and notices out.
 
-A provider knows nothing of dialects or tools. `Provider.stream` answers one whole history (replay mode); a
-`ProviderSession` receives its context once and is then sent only what is new (resume mode). Every error is a
-`ProviderError`.
+A provider knows nothing of dialects, and runs no tool. `Provider.stream` answers one whole history (replay
+mode); a `ProviderSession` receives its context once and is then sent only what is new (resume mode). Every
+error is a `ProviderError`.
 """
 
-from collections.abc import AsyncGenerator, Sequence
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from collections.abc import AsyncGenerator, Callable, Sequence
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import msgspec
 
+from cogency_tui.config.schema import Effort
 from cogency_tui.providers.models import ModelFacts
 
 if TYPE_CHECKING:
     from cogency_tui.protocol.events import CacheMiss
-    from cogency_tui.protocol.messages import Message
+    from cogency_tui.protocol.messages import Message, ToolSpec
+
+
+class Options(msgspec.Struct, frozen=True):
+    """What a request asks for beside its messages.
+
+    `tools` are those that the model may call natively. `effort` is how hard it should think; None leaves that
+    to the model. `conversation` is the id of the conversation that the request belongs to, for the endpoint's
+    cache; empty for a request of its own.
+
+    `previous` is the `answer` to the conversation's last request, empty for its first: the endpoint compares
+    the two, if it can, and states why its cache missed. None asks for no comparison.
+
+    `tier` is the vendor's name of a class of service; empty for its default. `read_image` returns the content
+    of an image by its digest.
+    """
+
+    tools: "tuple[ToolSpec, ...]" = ()
+    effort: Effort | None = None
+    conversation: str = ""
+    previous: str | None = None
+    tier: str = ""
+    read_image: "Callable[[str], bytes] | None" = None
+
+
+PLAIN = Options()
 
 
 class TextDelta(msgspec.Struct, frozen=True):
@@ -29,6 +55,29 @@ class ReasoningDelta(msgspec.Struct, frozen=True):
     text: str
 
 
+class CallDelta(msgspec.Struct, frozen=True):
+    """A piece of a native call, the one with this `index` in its answer.
+
+    The first piece of a call has its `name`, and its `id`, unless the endpoint gives none. `arguments` is the
+    next piece of the JSON text of its arguments. `complete` marks the last piece, where the endpoint does;
+    otherwise a call is complete with the answer.
+    """
+
+    index: int
+    id: str = ""
+    name: str = ""
+    arguments: str = ""
+    complete: bool = False
+
+
+class ReasoningItem(msgspec.Struct, frozen=True):
+    """An opaque item of the model's reasoning, in its place among text and calls, complete. A request with
+    the answer returns it there as a `ReasoningPart`. `item` is a JSON object.
+    """
+
+    item: dict[str, Any]
+
+
 class Usage(msgspec.Struct, frozen=True):
     """Tokens of one generation as the endpoint reports them.
 
@@ -38,7 +87,7 @@ class Usage(msgspec.Struct, frozen=True):
     `output` counts generated tokens, reasoning included.
 
     `cache_miss` is the endpoint's diagnosis of its cache; `answer` is its id of this answer, where the next
-    request can be compared with it for that.
+    request can be compared with it for that. `model` and `tier` are those that answered, as far as it says.
     """
 
     input: int
@@ -49,6 +98,8 @@ class Usage(msgspec.Struct, frozen=True):
     estimated: bool = False
     cache_miss: "CacheMiss | None" = None
     answer: str = ""
+    model: str = ""
+    tier: str = ""
 
 
 class Retrying(msgspec.Struct, frozen=True):
@@ -67,7 +118,10 @@ class Notice(msgspec.Struct, frozen=True):
     text: str
 
 
-Chunk: TypeAlias = TextDelta | ReasoningDelta | Usage | Retrying | Notice
+Chunk: TypeAlias = TextDelta | ReasoningDelta | CallDelta | ReasoningItem | Usage | Retrying | Notice
+
+WRITTEN = (TextDelta, ReasoningDelta, CallDelta)
+"""The chunks with which an answer has begun."""
 
 
 class ProviderSession(Protocol):
@@ -120,22 +174,22 @@ class Provider(Protocol):
         """True if `connect` can be expected to work."""
         ...
 
-    def stream(
-        self, messages: Sequence["Message"], previous: str | None = None
-    ) -> AsyncGenerator[Chunk, None]:
-        """Answer `messages`. Closing the iterator early stops the generation.
+    @property
+    def native(self) -> bool:
+        """True if the model can be sent tools, and call them natively."""
+        ...
 
-        `previous` is the `answer` to the conversation's last request, empty for its first: the endpoint
-        compares the two, if it can, and states why its cache missed.
+    def stream(self, messages: Sequence["Message"], options: Options = PLAIN) -> AsyncGenerator[Chunk, None]:
+        """Answer `messages`. Closing the iterator early stops the generation.
 
         Raises:
             ProviderError: the endpoint refused, failed or broke off.
         """
         ...
 
-    async def connect(self, messages: Sequence["Message"], previous: str = "") -> ProviderSession:
-        """Open a session seeded with `messages` (system prompt and history); nothing is generated yet.
-        `previous` as for `stream`.
+    async def connect(self, messages: Sequence["Message"], options: Options = PLAIN) -> ProviderSession:
+        """Open a session seeded with `messages` (system prompt and history); nothing is generated yet. The
+        `options` apply to all of its answers.
 
         Raises:
             SessionRefusedError: this model has no sessions here; a retry is useless.

@@ -13,9 +13,9 @@ _TAIL = 40
 """Letters by which the end of an answer is recognised."""
 
 
-def check_ending(endpoint: Endpoint, finish: Finish, *, wrote_text: bool, reasoned: bool = False) -> None:
-    """Raise for an end that the text does not show. Call it after yielding the usage. The agent handles a
-    model that only `reasoned` and stopped.
+def check_ending(endpoint: Endpoint, finish: Finish, *, wrote: bool, reasoned: bool = False) -> None:
+    """Raise for an end that the answer, which `wrote` text or a call, does not show. Call it after yielding
+    the usage. The agent handles a model that only `reasoned` and stopped.
 
     Raises:
         BadRequestError: a filter cut the answer off.
@@ -24,7 +24,7 @@ def check_ending(endpoint: Endpoint, finish: Finish, *, wrote_text: bool, reason
     name = endpoint.name
     if finish == "filter":
         raise BadRequestError(f"The content filter of {name} stopped the response.", "Rephrase the request.")
-    if wrote_text:
+    if wrote:
         return
     if finish == "length":
         raise ProviderProtocolError(

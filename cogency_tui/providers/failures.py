@@ -64,8 +64,19 @@ _NO_THINKING = re.compile(
 )
 _EVENT_DATA = re.compile(r"^data: ?(\{.+)$", re.MULTILINE)
 _HTML = re.compile(r"\s*(<!doctype html|<html|<head|<body)", re.IGNORECASE)
-_OPTIONAL = ("stream_options", "reasoning", "diagnostics", "prompt_cache_options")
-"""Optional parameters: an endpoint that refuses one is asked again without it."""
+EFFORT = "effort"
+"""Common name of the parameters that set how hard a model thinks, for a refusal."""
+
+_OPTIONAL: Mapping[str, str] = {
+    "stream_options": "stream_options",
+    "reasoning_effort": EFFORT,
+    "reasoning.effort": EFFORT,
+    "reasoning": "reasoning",
+    "diagnostics": "diagnostics",
+    "prompt_cache_options": "prompt_cache_options",
+}
+"""Optional parameters, the more specific first, and their names in `refused`: an endpoint that refuses one is
+asked again without it."""
 
 _STATUS_OF_NAME = (
     ("rate_limit", 429),
@@ -240,13 +251,13 @@ def _refused(message: str, reported: Reported) -> BadRequestError:
     if _NO_THINKING.match(reported.message):
         return UnsupportedParameterError(message, hint, THINKING)
     refused = _REFUSAL.search(reported.message) or "unsupported" in reported.code
-    for param in _OPTIONAL:
+    for param, name in _OPTIONAL.items():
         # In quotes or as a heading, because any message may contain the word "reasoning".
         named = reported.param.startswith(param) or re.search(
-            rf"[\"'`]{param}\b|^{param}[.:]", reported.message
+            rf"[\"'`]{re.escape(param)}\b|^{re.escape(param)}[.:]", reported.message
         )
         if named and refused:
-            return UnsupportedParameterError(message, hint, param)
+            return UnsupportedParameterError(message, hint, name)
     return BadRequestError(message, hint)
 
 

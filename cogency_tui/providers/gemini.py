@@ -12,7 +12,7 @@ from urllib.parse import quote
 from cogency_tui.errors import ProviderProtocolError
 from cogency_tui.protocol.messages import Message
 from cogency_tui.providers import failures
-from cogency_tui.providers.base import Usage
+from cogency_tui.providers.base import PLAIN, Options, Usage
 from cogency_tui.providers.endpoint import Endpoint
 from cogency_tui.providers.surrogates import whole_text
 from cogency_tui.providers.wire_protocol import (
@@ -79,11 +79,9 @@ class GeminiWire:
         """Return the key in Google's own header."""
         return key_header(self._endpoint)
 
-    def encode(
-        self, messages: Sequence[Message], refused: Iterable[str], previous: str | None = None
-    ) -> bytes:
+    def encode(self, messages: Sequence[Message], refused: Iterable[str], options: Options = PLAIN) -> bytes:
         """Encode the body of a request; the part that grows between requests is at its end."""
-        del previous
+        del options
         config: dict[str, Any] = {}
         if self._thoughts and failures.THINKING not in refused:
             config["thinkingConfig"] = {"includeThoughts": True}

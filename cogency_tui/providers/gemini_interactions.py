@@ -25,7 +25,16 @@ from cogency_tui.errors import (
 )
 from cogency_tui.protocol.messages import Message
 from cogency_tui.providers import failures
-from cogency_tui.providers.base import Chunk, ProviderSession, ReasoningDelta, TextDelta, Usage, unanswered
+from cogency_tui.providers.base import (
+    PLAIN,
+    Chunk,
+    Options,
+    ProviderSession,
+    ReasoningDelta,
+    TextDelta,
+    Usage,
+    unanswered,
+)
 from cogency_tui.providers.ending_checks import check_memory
 from cogency_tui.providers.endpoint import Endpoint
 from cogency_tui.providers.gemini import VERSION, key_header, models_in, version_path
@@ -74,12 +83,10 @@ class InteractionsWire:
         """Return the key in Google's own header."""
         return key_header(self._endpoint)
 
-    def encode(
-        self, messages: Sequence[Message], refused: Iterable[str], previous: str | None = None
-    ) -> bytes:
+    def encode(self, messages: Sequence[Message], refused: Iterable[str], options: Options = PLAIN) -> bytes:
         """Encode the body of a request. The system prompt applies to one interaction only, and has to be in
         each request."""
-        del previous
+        del options
         system = [whole_text(each["content"]) for each in messages if each["role"] == "system"]
         config: dict[str, Any] = {}
         if self._thoughts and failures.THINKING not in refused:
@@ -202,8 +209,8 @@ def interaction_sessions(
     """Return a function that opens sessions with one model. Nothing is sent before the first answer is
     requested."""
 
-    async def open_session(messages: Sequence[Message], previous: str = "") -> ProviderSession:
-        del previous
+    async def open_session(messages: Sequence[Message], options: Options = PLAIN) -> ProviderSession:
+        del options
         wire = InteractionsWire(endpoint, version=version, thoughts=thoughts)
         return InteractionsSession(endpoint, wire, messages, timeouts, wait=wait, jitter=jitter)
 

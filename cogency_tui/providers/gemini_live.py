@@ -28,8 +28,10 @@ from cogency_tui.errors import (
 from cogency_tui.protocol.messages import Message
 from cogency_tui.providers import failures
 from cogency_tui.providers.base import (
+    PLAIN,
     Chunk,
     Notice,
+    Options,
     ProviderSession,
     ReasoningDelta,
     TextDelta,
@@ -176,8 +178,8 @@ _REASONS: Mapping[str, Finish] = {
 def live_sessions(endpoint: Endpoint, timeouts: Timeouts | None = None, *, version: str = VERSION) -> Opener:
     """Return a function that opens sessions with one model. `version` as for `live_url`."""
 
-    async def open_session(messages: Sequence[Message], previous: str = "") -> ProviderSession:
-        del previous
+    async def open_session(messages: Sequence[Message], options: Options = PLAIN) -> ProviderSession:
+        del options
         return await LiveSession.open(endpoint, live_url(endpoint.base_url, version), messages, timeouts)
 
     return open_session
@@ -309,7 +311,7 @@ class LiveSession:
             raise NetworkError(
                 f"{self._endpoint.name} cut off the response.", "The text so far is saved; try again."
             )
-        check_ending(self._endpoint, finish, wrote_text=bool(answer), reasoned=bool(written))
+        check_ending(self._endpoint, finish, wrote=bool(answer), reasoned=bool(written))
 
     async def close(self) -> None:
         """Close the connection."""

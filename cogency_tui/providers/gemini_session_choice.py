@@ -11,7 +11,15 @@ from contextlib import aclosing
 
 from cogency_tui.errors import SessionRefusedError
 from cogency_tui.protocol.messages import Message
-from cogency_tui.providers.base import Chunk, Notice, ProviderSession, ReasoningDelta, TextDelta
+from cogency_tui.providers.base import (
+    PLAIN,
+    Chunk,
+    Notice,
+    Options,
+    ProviderSession,
+    ReasoningDelta,
+    TextDelta,
+)
 from cogency_tui.providers.endpoint import Endpoint
 from cogency_tui.providers.gemini import VERSION
 from cogency_tui.providers.gemini_interactions import interaction_sessions
@@ -40,14 +48,13 @@ def gemini_sessions(
     lives = live_sessions(endpoint, timeouts, version=version)
     refusals: list[SessionRefusedError] = []
 
-    async def open_session(messages: Sequence[Message], previous: str = "") -> ProviderSession:
-        del previous
+    async def open_session(messages: Sequence[Message], options: Options = PLAIN) -> ProviderSession:
         if refusals:
-            return await interactions(messages)
+            return await interactions(messages, options)
 
         async def turn(refusal: SessionRefusedError) -> ProviderSession:
             refusals.append(refusal)
-            return await interactions(messages)
+            return await interactions(messages, options)
 
         try:
             return _LiveFirst(await lives(messages), turn)

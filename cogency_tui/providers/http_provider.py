@@ -13,10 +13,20 @@ from typing import TYPE_CHECKING, Protocol
 
 from cogency_tui.errors import NetworkError, ProviderError, SessionRefusedError
 from cogency_tui.protocol.messages import Message
-from cogency_tui.providers.base import Chunk, ProviderSession, ReasoningDelta, TextDelta, Usage
+from cogency_tui.providers.base import (
+    PLAIN,
+    CallDelta,
+    Chunk,
+    Notice,
+    Options,
+    ProviderSession,
+    ReasoningDelta,
+    TextDelta,
+    Usage,
+)
 from cogency_tui.providers.ending_checks import check_ending
 from cogency_tui.providers.endpoint import Endpoint
-from cogency_tui.providers.failures import UnsupportedParameterError
+from cogency_tui.providers.failures import EFFORT, UnsupportedParameterError
 from cogency_tui.providers.http_transport import HttpTransport, Timeouts, Wait, with_retries
 from cogency_tui.providers.models import ModelFacts
 from cogency_tui.providers.surrogates import SurrogateJoiner
@@ -54,7 +64,7 @@ class EndpointRequests:
         await self._transport.close()
 
     async def stream(
-        self, messages: Sequence[Message], previous: str | None = None
+        self, messages: Sequence[Message], options: Options = PLAIN
     ) -> AsyncGenerator[Chunk, None]:
         """Request an answer, again for each optional parameter that the model turns out to refuse. Closing
         the iterator early closes the response.
@@ -64,7 +74,7 @@ class EndpointRequests:
         """
         while True:
             answer = _Answer(self._endpoint, self._wire.reader())
-            body = self._wire.encode(messages, self._refused, previous)
+            body = self._wire.encode(messages, self._refused, options)
             try:
                 async with aclosing(self._transport.events(self._wire.path, body)) as events:
                     async with aclosing(answer.read(events)) as chunks:
@@ -75,11 +85,18 @@ class EndpointRequests:
                 if refusal.param in self._refused:
                     raise
                 self._refused.add(refusal.param)
+                if refusal.param == EFFORT:
+                    yield Notice(effort_refused(self._endpoint.model, options))
                 continue
             break
         yield answer.usage or _estimate(messages, answer.characters)
         reasoned = answer.characters > 0
-        check_ending(self._endpoint, answer.finish, wrote_text=answer.wrote_text, reasoned=reasoned)
+        check_ending(self._endpoint, answer.finish, wrote=answer.wrote, reasoned=reasoned)
+
+
+def effort_refused(model: str, options: Options) -> str:
+    """Return the notice for a model that refuses the effort of a request."""
+    return f"{model} does not accept the reasoning effort {options.effort}. It is left out from now on."
 
 
 class _Answer:
@@ -87,8 +104,9 @@ class _Answer:
 
     def __init__(self, endpoint: Endpoint, reader: Reader) -> None:
         self.characters = 0
-        """Of the text and the reasoning."""
-        self.wrote_text = False
+        """Of the text, the reasoning and the calls."""
+        self.wrote = False
+        """True if there is text, or a call."""
         self.finish: Finish = ""
         self.usage: Usage | None = None
         self._endpoint = endpoint
@@ -96,7 +114,7 @@ class _Answer:
         self._complete = False
 
     async def read(self, events: AsyncGenerator["ServerSentEvent", None]) -> AsyncGenerator[Chunk, None]:
-        """Yield text and reasoning until the stream reports its end, or ends."""
+        """Yield its parts until the stream reports its end, or ends."""
         texts, reasonings = SurrogateJoiner(), SurrogateJoiner()
         try:
             async for event in events:
@@ -109,6 +127,10 @@ class _Answer:
                 if text := texts.feed(frame.text):
                     self._add(text)
                     yield TextDelta(text)
+                for part in frame.native:
+                    if isinstance(part, CallDelta):
+                        self._add(part.arguments)
+                    yield part
                 if frame.complete:
                     self._complete = True
                     break
@@ -127,7 +149,7 @@ class _Answer:
 
     def _add(self, text: str) -> None:
         self.characters += len(text)
-        self.wrote_text = True
+        self.wrote = True
 
 
 async def _drain(events: AsyncGenerator["ServerSentEvent", None]) -> None:
@@ -147,13 +169,15 @@ def _estimate(messages: Sequence[Message], written: int) -> Usage:
 
 
 class Opener(Protocol):
-    """Opens a session seeded with messages; `previous` as for `Provider.connect`."""
+    """Opens a session seeded with messages, as `Provider.connect`."""
 
-    def __call__(self, messages: Sequence[Message], previous: str = "") -> Awaitable[ProviderSession]: ...
+    def __call__(
+        self, messages: Sequence[Message], options: Options = PLAIN
+    ) -> Awaitable[ProviderSession]: ...
 
 
 class HttpProvider:
-    """One model behind one endpoint. It has sessions where `sessions` opens them."""
+    """One model behind one endpoint. It has sessions where `sessions` opens them, and `native` calls."""
 
     def __init__(
         self,
@@ -161,6 +185,7 @@ class HttpProvider:
         wire: Wire,
         *,
         sessions: Opener | None = None,
+        native: bool = False,
         facts: ModelFacts | None = None,
         timeouts: Timeouts | None = None,
         wait: Wait = asyncio.sleep,
@@ -169,6 +194,7 @@ class HttpProvider:
         self.name = endpoint.name
         self.model = endpoint.model
         self.facts = facts or ModelFacts()
+        self.native = native
         self._label = wire.label
         self._sessions = sessions
         self._answers = EndpointRequests(endpoint, wire, timeouts)
@@ -181,7 +207,7 @@ class HttpProvider:
         return self._sessions is not None
 
     async def stream(
-        self, messages: Sequence[Message], previous: str | None = None
+        self, messages: Sequence[Message], options: Options = PLAIN
     ) -> AsyncGenerator[Chunk, None]:
         """Answer `messages`, with retries where these may help.
 
@@ -189,13 +215,13 @@ class HttpProvider:
             ProviderError: the endpoint refused, failed or broke off.
         """
         attempts = with_retries(
-            lambda: self._answers.stream(messages, previous), wait=self._wait, jitter=self._jitter
+            lambda: self._answers.stream(messages, options), wait=self._wait, jitter=self._jitter
         )
         async with aclosing(attempts) as chunks:
             async for chunk in chunks:
                 yield chunk
 
-    async def connect(self, messages: Sequence[Message], previous: str = "") -> ProviderSession:
+    async def connect(self, messages: Sequence[Message], options: Options = PLAIN) -> ProviderSession:
         """Open a session seeded with `messages`.
 
         Raises:
@@ -207,7 +233,7 @@ class HttpProvider:
                 f"{self.name} uses {self._label}, which has no sessions.",
                 "Use replay mode: /mode replay, or --mode replay.",
             )
-        return await self._sessions(messages, previous)
+        return await self._sessions(messages, options)
 
     async def models(self) -> list[str]:
         """List the endpoint's models.

@@ -26,7 +26,7 @@ from cogency_tui.errors import (
 )
 from cogency_tui.lean_imports import without
 from cogency_tui.providers import failures
-from cogency_tui.providers.base import Chunk, ReasoningDelta, Retrying, TextDelta
+from cogency_tui.providers.base import WRITTEN, Chunk, Retrying
 from cogency_tui.providers.endpoint import Endpoint
 from cogency_tui.providers.failures import from_exception
 from cogency_tui.providers.tls_mismatch import mismatch
@@ -313,7 +313,7 @@ async def with_retries(
         try:
             async with aclosing(attempt()) as chunks:
                 async for chunk in chunks:
-                    delivered = delivered or isinstance(chunk, TextDelta | ReasoningDelta)
+                    delivered = delivered or isinstance(chunk, WRITTEN)
                     yield chunk
             return
         except ProviderError as error:

@@ -10,7 +10,7 @@ from typing import Any
 
 from cogency_tui.protocol.messages import Message
 from cogency_tui.providers import failures
-from cogency_tui.providers.base import Usage
+from cogency_tui.providers.base import PLAIN, Options, Usage
 from cogency_tui.providers.endpoint import Endpoint
 from cogency_tui.providers.surrogates import whole_text
 from cogency_tui.providers.wire_protocol import (
@@ -43,11 +43,9 @@ class ChatWire:
         """Return the key as a bearer token."""
         return bearer(self._endpoint)
 
-    def encode(
-        self, messages: Sequence[Message], refused: Iterable[str], previous: str | None = None
-    ) -> bytes:
+    def encode(self, messages: Sequence[Message], refused: Iterable[str], options: Options = PLAIN) -> bytes:
         """Encode the body of a request; it requests the usage, which is not sent otherwise."""
-        del previous
+        del options
         body: dict[str, Any] = {
             "model": self._endpoint.model,
             "messages": [{"role": each["role"], "content": whole_text(each["content"])} for each in messages],

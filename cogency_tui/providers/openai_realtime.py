@@ -17,7 +17,7 @@ from urllib.parse import urlencode
 from cogency_tui.errors import ProviderError, SessionLostError, SessionRefusedError
 from cogency_tui.protocol.messages import Message
 from cogency_tui.providers import failures
-from cogency_tui.providers.base import Chunk, ProviderSession, TextDelta, Usage, unanswered
+from cogency_tui.providers.base import PLAIN, Chunk, Options, ProviderSession, TextDelta, Usage, unanswered
 from cogency_tui.providers.ending_checks import check_ending, ends_alike
 from cogency_tui.providers.endpoint import Endpoint
 from cogency_tui.providers.http_provider import Opener
@@ -166,8 +166,8 @@ _REMEMBERED = 64
 def realtime_sessions(endpoint: Endpoint, timeouts: Timeouts | None = None) -> Opener:
     """Return a function that opens sessions of `endpoint`, whose model has to be one of the Realtime API."""
 
-    async def open_seeded(messages: Sequence[Message], previous: str = "") -> ProviderSession:
-        del previous
+    async def open_seeded(messages: Sequence[Message], options: Options = PLAIN) -> ProviderSession:
+        del options
         url = socket_url(endpoint.base_url, "/realtime", query=urlencode({"model": endpoint.model}))
         socket = await Socket.open(endpoint, LABEL, url, bearer(endpoint), timeouts)
         session = RealtimeSession(endpoint, socket)
@@ -277,7 +277,7 @@ class RealtimeSession:
         if rest:
             yield TextDelta(rest)
         yield usage
-        check_ending(self._endpoint, finish, wrote_text=bool(answer.texts))
+        check_ending(self._endpoint, finish, wrote=bool(answer.texts))
 
     async def _cancel(self, answer: RealtimeAnswer) -> None:
         """End the response. Where that takes too long, the connection is closed."""

@@ -19,7 +19,16 @@ from cogency_tui.errors import NetworkError, ProviderError, SessionLostError
 from cogency_tui.protocol.events import CacheMiss
 from cogency_tui.protocol.messages import Message
 from cogency_tui.providers import failures
-from cogency_tui.providers.base import Chunk, ProviderSession, ReasoningDelta, TextDelta, Usage, unanswered
+from cogency_tui.providers.base import (
+    PLAIN,
+    Chunk,
+    Options,
+    ProviderSession,
+    ReasoningDelta,
+    TextDelta,
+    Usage,
+    unanswered,
+)
 from cogency_tui.providers.ending_checks import check_ending, check_memory
 from cogency_tui.providers.endpoint import Endpoint, read_error
 from cogency_tui.providers.failures import UnsupportedParameterError
@@ -130,24 +139,22 @@ class ResponsesWire:
         """Return the key as a bearer token."""
         return bearer(self._endpoint)
 
-    def encode(
-        self, messages: Sequence[Message], refused: Iterable[str], previous: str | None = None
-    ) -> bytes:
+    def encode(self, messages: Sequence[Message], refused: Iterable[str], options: Options = PLAIN) -> bytes:
         """Encode the body of a request."""
         system = [whole_text(each["content"]) for each in messages if each["role"] == "system"]
         items = [item_of(each) for each in messages if each["role"] != "system"]
         instructions = {"instructions": _BREAK.join(system)} if system else {}
-        return json.dumps({"stream": True, **instructions, **self.body(items, refused, previous)}).encode()
+        return json.dumps({"stream": True, **instructions, **self.body(items, refused, options)}).encode()
 
     def body(
-        self, items: Sequence[Mapping[str, Any]], refused: Iterable[str], previous: str | None
+        self, items: Sequence[Mapping[str, Any]], refused: Iterable[str], options: Options
     ) -> dict[str, Any]:
         """Build the body of a request over either transport. Nothing is stored at the endpoint."""
         body: dict[str, Any] = {"model": self._endpoint.model, "store": False}
         if self._summaries and "reasoning" not in refused:
             body["reasoning"] = {"summary": "auto"}
-        if self._diagnoses and previous and "prompt_cache_options" not in refused:
-            body["prompt_cache_options"] = {"comparison_response_id": previous}
+        if self._diagnoses and options.previous and "prompt_cache_options" not in refused:
+            body["prompt_cache_options"] = {"comparison_response_id": options.previous}
         body["input"] = items
         return body
 
@@ -305,17 +312,17 @@ def responses_sessions(
     wire = ResponsesWire(endpoint, summaries=summaries, diagnoses=diagnoses)
     refused: set[str] = set()
 
-    async def open_session(messages: Sequence[Message], previous: str = "") -> ProviderSession:
+    async def open_session(messages: Sequence[Message], options: Options = PLAIN) -> ProviderSession:
         url = socket_url(endpoint.base_url, wire.path)
         socket = await Socket.open(endpoint, f"{LABEL} WebSocket", url, wire.headers(), timeouts)
-        return ResponsesSession(endpoint, wire, socket, messages, refused, compared=previous)
+        return ResponsesSession(endpoint, wire, socket, messages, refused, options)
 
     return open_session
 
 
 class ResponsesSession:
     """One connection. `refused` are optional parameters that the model does not accept; newly refused ones
-    are added. `compared` is the answer of an earlier session with which the first one is compared."""
+    are added."""
 
     def __init__(
         self,
@@ -324,12 +331,11 @@ class ResponsesSession:
         socket: Socket,
         seed: Sequence[Message],
         refused: set[str],
-        *,
-        compared: str = "",
+        options: Options = PLAIN,
     ) -> None:
         self._endpoint = endpoint
         self._wire = wire
-        self._compared = compared
+        self._options = options
         self._socket = socket
         self._refused = refused
         self._usage = SessionUsage()
@@ -399,7 +405,7 @@ class ResponsesSession:
         finally:
             if not self._whole:
                 await self.close()
-        check_ending(self._endpoint, frame.finish, wrote_text=bool(answer), reasoned=bool(written))
+        check_ending(self._endpoint, frame.finish, wrote=bool(answer), reasoned=bool(written))
 
     async def close(self) -> None:
         """Close the connection."""
@@ -411,8 +417,8 @@ class ResponsesSession:
         self._items += [item_of(each) for each in messages]
 
     def _request(self) -> dict[str, Any]:
-        compared = self._previous or self._compared
-        request = {"type": "response.create", **self._wire.body(self._items, self._refused, compared)}
+        options = replace(self._options, previous=self._previous) if self._previous else self._options
+        request = {"type": "response.create", **self._wire.body(self._items, self._refused, options)}
         if self._previous:
             request["previous_response_id"] = self._previous
         return request

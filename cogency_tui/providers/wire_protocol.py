@@ -12,7 +12,7 @@ from typing import Any, Literal, Protocol, TypeAlias, cast
 from cogency_tui.errors import ProviderProtocolError
 from cogency_tui.protocol.events import CacheMiss
 from cogency_tui.protocol.messages import Message
-from cogency_tui.providers.base import Usage
+from cogency_tui.providers.base import PLAIN, CallDelta, Options, ReasoningItem, Usage
 from cogency_tui.providers.endpoint import Endpoint
 
 Finish: TypeAlias = Literal["", "stop", "length", "filter", "other"]
@@ -21,14 +21,16 @@ Finish: TypeAlias = Literal["", "stop", "length", "filter", "other"]
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """The content of one event. `finish` is the reason for the end of the answer, where the event has one;
-    `complete` marks the last event."""
+    """The content of one event: reasoning, then text, then `native` calls and items of reasoning in order.
+    `finish` is the reason for the end of the answer, where the event has one; `complete` marks the last
+    event."""
 
     text: str = ""
     reasoning: str = ""
     finish: Finish = ""
     usage: Usage | None = None
     complete: bool = False
+    native: Sequence[CallDelta | ReasoningItem] = ()
 
 
 class Reader(Protocol):
@@ -66,12 +68,9 @@ class Wire(Protocol):
         """Return the key, as this wire sends it, and other headers of each request."""
         ...
 
-    def encode(
-        self, messages: Sequence[Message], refused: Iterable[str], previous: str | None = None
-    ) -> bytes:
+    def encode(self, messages: Sequence[Message], refused: Iterable[str], options: Options = PLAIN) -> bytes:
         """Encode the body of a request, without the optional parameters that were `refused` before. The
-        same arguments always give the same bytes. `previous` as for `Provider.stream`; ignored by wires
-        without cache diagnostics."""
+        same arguments always give the same bytes. A wire ignores the options that it does not have."""
         ...
 
     def reader(self) -> Reader:

@@ -19,7 +19,7 @@ from cogency_tui.errors import (
 from cogency_tui.protocol import Dialect
 from cogency_tui.protocol.events import Event
 from cogency_tui.protocol.messages import Message
-from cogency_tui.providers.base import Chunk, Notice, Retrying, TextDelta
+from cogency_tui.providers.base import PLAIN, Chunk, Notice, Options, Retrying, TextDelta
 from cogency_tui.providers.models import ModelFacts
 from tests.agent.conftest import MakeAgent
 from tests.agent.test_turns import provider_of, results, turn, types
@@ -141,19 +141,20 @@ class Line:
     model = "m"
     facts = ModelFacts()
     resumes = True
+    native = False
 
     def __init__(self, *, opening: Sequence[ProviderError | None] = ()) -> None:
         self.opening = list(opening)
         self.sessions: list[LineSession] = []
 
     async def stream(
-        self, messages: Sequence[Message], previous: str | None = None
+        self, messages: Sequence[Message], options: Options = PLAIN
     ) -> AsyncGenerator[Chunk, None]:
-        del previous
+        del options
         yield TextDelta(f"request of {len(messages)}")
 
-    async def connect(self, messages: Sequence[Message], previous: str = "") -> "LineSession":
-        del previous
+    async def connect(self, messages: Sequence[Message], options: Options = PLAIN) -> "LineSession":
+        del options
         failure = self.opening.pop(0) if self.opening else None
         if failure is not None:
             raise failure

@@ -11,7 +11,7 @@ from cogency_tui.agent.titles import read_title, title_request
 from cogency_tui.config.schema import Settings
 from cogency_tui.errors import ProviderError
 from cogency_tui.protocol.messages import Message
-from cogency_tui.providers.base import Chunk
+from cogency_tui.providers.base import PLAIN, Chunk, Options
 from tests.agent.test_turns import turn
 from tests.cases import cases
 from tests.peers.scripted import ScriptedProvider
@@ -26,14 +26,14 @@ class Titling(ScriptedProvider):
         self._title = title
 
     async def stream(
-        self, messages: Sequence[Message], previous: str | None = None
+        self, messages: Sequence[Message], options: Options = PLAIN
     ) -> AsyncGenerator[Chunk, None]:
         if messages[0]["content"].startswith("Task: title"):
             self.requests.append(messages)
             if isinstance(self._title, ProviderError):
                 raise self._title
             self.title = self._title
-        async for chunk in super().stream(messages, previous):
+        async for chunk in super().stream(messages, options):
             yield chunk
 
 

@@ -5,7 +5,7 @@ from collections.abc import AsyncGenerator, Callable, Sequence
 
 from cogency_tui.errors import NetworkError, ProviderError
 from cogency_tui.protocol.messages import Message
-from cogency_tui.providers.base import Chunk, ReasoningDelta, TextDelta, Usage, unanswered
+from cogency_tui.providers.base import PLAIN, Chunk, Options, ReasoningDelta, TextDelta, Usage, unanswered
 from cogency_tui.providers.models import ModelFacts
 from cogency_tui.providers.offline.title_words import is_title_task
 from cogency_tui.providers.token_counting import estimate_tokens
@@ -25,6 +25,7 @@ class ScriptedProvider:
     title = ""
     """The answer to the request for a title."""
     facts = ModelFacts(context_size=8000)
+    native = False
 
     def __init__(
         self,
@@ -37,6 +38,7 @@ class ScriptedProvider:
         self.resumes = resumes
         self.sent: list[list[Message]] = []
         self.seeds: list[list[Message]] = []
+        self.options: list[Options] = []
         self.closed = 0
         self.hanging = asyncio.Event()
         self._replies = list(replies)
@@ -45,9 +47,9 @@ class ScriptedProvider:
         self._refuse_sessions = refuse_sessions
 
     async def stream(
-        self, messages: Sequence[Message], previous: str | None = None
+        self, messages: Sequence[Message], options: Options = PLAIN
     ) -> AsyncGenerator[Chunk, None]:
-        del previous
+        self.options.append(options)
         if is_title_task(messages):
             # Asked beside the turns, whose requests `sent` and `replies` are about.
             yield TextDelta(self.title)
@@ -77,8 +79,8 @@ class ScriptedProvider:
             await asyncio.Event().wait()
         yield Usage(estimate_tokens(m["content"] for m in messages), estimate_tokens([text]))
 
-    async def connect(self, messages: Sequence[Message], previous: str = "") -> "ScriptedSession":
-        del previous
+    async def connect(self, messages: Sequence[Message], options: Options = PLAIN) -> "ScriptedSession":
+        self.options.append(options)
         if self._refuse_sessions:
             raise NetworkError("no sessions today")
         self.seeds.append(list(messages))

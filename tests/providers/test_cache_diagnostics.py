@@ -8,7 +8,7 @@ from cogency_tui.agent.model_channels import AutoChannel, LastAnswers, ReplayCha
 from cogency_tui.protocol.events import CacheMiss
 from cogency_tui.protocol.messages import Message
 from cogency_tui.providers.anthropic import AnthropicWire
-from cogency_tui.providers.base import Usage
+from cogency_tui.providers.base import Options, Usage
 from cogency_tui.providers.configured_providers import PRESETS, is_vendors_own
 from cogency_tui.providers.endpoint import Endpoint
 from cogency_tui.providers.http_provider import HttpProvider
@@ -35,7 +35,7 @@ OTHER_MESSAGE: list[Message] = [SYSTEM, {"role": "user", "content": "w" * 40}, *
 
 
 async def ask(provider: HttpProvider, messages: Sequence[Message], previous: str | None) -> Usage:
-    chunks = [chunk async for chunk in provider.stream(messages, previous)]
+    chunks = [chunk async for chunk in provider.stream(messages, Options(previous=previous))]
     [usage] = [chunk for chunk in chunks if isinstance(chunk, Usage)]
     return usage
 

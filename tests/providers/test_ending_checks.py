@@ -16,11 +16,11 @@ ENDPOINT = Endpoint("openai", "https://api.example/v1", "m")
 
 @cases("finish", ["", "stop", "length", "other"])
 def test_an_answer_with_text_ends_well(finish: Finish) -> None:
-    check_ending(ENDPOINT, finish, wrote_text=True)
+    check_ending(ENDPOINT, finish, wrote=True)
 
 
 @cases(
-    ("finish", "wrote_text", "kind", "words"),
+    ("finish", "wrote", "kind", "words"),
     [
         ("filter", True, BadRequestError, "filter of openai"),
         ("filter", False, BadRequestError, "filter of openai"),
@@ -29,11 +29,9 @@ def test_an_answer_with_text_ends_well(finish: Finish) -> None:
         ("", False, ProviderProtocolError, "empty response"),
     ],
 )
-def test_other_ends_are_reported(
-    finish: Finish, wrote_text: bool, kind: type[ProviderError], words: str
-) -> None:
+def test_other_ends_are_reported(finish: Finish, wrote: bool, kind: type[ProviderError], words: str) -> None:
     with pytest.raises(kind, match=words) as caught:
-        check_ending(ENDPOINT, finish, wrote_text=wrote_text)
+        check_ending(ENDPOINT, finish, wrote=wrote)
     assert caught.value.hint
 
 
@@ -62,6 +60,6 @@ def test_a_session_that_remembers_more_than_the_store_is_given_up(
 
 
 def test_a_model_that_only_reasoned_is_for_the_agent_to_deal_with() -> None:
-    check_ending(ENDPOINT, "stop", wrote_text=False, reasoned=True)
+    check_ending(ENDPOINT, "stop", wrote=False, reasoned=True)
     with pytest.raises(ProviderProtocolError, match="reached its output token limit"):
-        check_ending(ENDPOINT, "length", wrote_text=False, reasoned=True)
+        check_ending(ENDPOINT, "length", wrote=False, reasoned=True)

@@ -12,7 +12,7 @@ from contextlib import aclosing
 from typing import TYPE_CHECKING
 
 from cogency_tui.errors import ConfigError, ProviderError
-from cogency_tui.providers.base import Chunk, TextDelta, Usage, unanswered
+from cogency_tui.providers.base import PLAIN, Chunk, Options, TextDelta, Usage, unanswered
 from cogency_tui.providers.models import ModelFacts
 from cogency_tui.providers.token_counting import estimate_tokens
 
@@ -52,23 +52,24 @@ class OfflineProvider:
     model = "offline-1"
     facts = ModelFacts(context_size=32_000)
     resumes = True
+    native = False
 
     def __init__(self, delay: float | None = None) -> None:
         """`delay` is the number of seconds between tokens; default: that of the environment."""
         self._delay = offline_delay(os.environ) if delay is None else delay
 
     async def stream(
-        self, messages: Sequence["Message"], previous: str | None = None
+        self, messages: Sequence["Message"], options: Options = PLAIN
     ) -> AsyncGenerator[Chunk, None]:
-        del previous
+        del options
         sent = estimate_tokens(each["content"] for each in messages)
         async with aclosing(generate(messages, sent, self._delay)) as chunks:
             async for chunk in chunks:
                 yield chunk
 
-    async def connect(self, messages: Sequence["Message"], previous: str = "") -> "OfflineSession":
+    async def connect(self, messages: Sequence["Message"], options: Options = PLAIN) -> "OfflineSession":
         """Open a session with `messages` as its context."""
-        del previous
+        del options
         return OfflineSession(messages, self._delay)
 
     async def models(self) -> list[str]:

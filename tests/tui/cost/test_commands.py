@@ -17,7 +17,7 @@ from cogency_tui.errors import NetworkError
 from cogency_tui.protocol.events import CacheMiss
 from cogency_tui.protocol.messages import Message
 from cogency_tui.providers.anthropic import AnthropicWire
-from cogency_tui.providers.base import Chunk, Usage
+from cogency_tui.providers.base import PLAIN, Chunk, Options, Usage
 from cogency_tui.providers.endpoint import Endpoint
 from cogency_tui.providers.http_provider import HttpProvider
 from cogency_tui.providers.models import ModelFacts, Prices
@@ -341,9 +341,9 @@ class Titling(ScriptedProvider):
     title = "Greeting"
 
     async def stream(
-        self, messages: Sequence[Message], previous: str | None = None
+        self, messages: Sequence[Message], options: Options = PLAIN
     ) -> AsyncGenerator[Chunk, None]:
-        async for chunk in super().stream(messages, previous):
+        async for chunk in super().stream(messages, options):
             yield chunk
         if is_title_task(messages):
             yield Usage(input=600, output=100)
