@@ -25,6 +25,9 @@ MODES: tuple[Mode, ...] = ("auto", "resume", "replay")
 PERMISSIONS: tuple[Permissions, ...] = ("plan", "ask", "edits", "auto")
 EFFORTS: tuple[Effort, ...] = ("none", "low", "medium", "high", "max")
 
+ModelDialect = Literal["", "native", "xml", "delimiter", "action"]
+"""The dialect that suits a model; empty where it is not known."""
+
 Applied = Literal["now", "turn", "conversation", "start"]
 """When a change applies: at once, with the next message, in the next conversation, at the next start."""
 

@@ -141,13 +141,14 @@ def _read_step(workflow: str, index: int, table: object) -> StepSettings:
 
 def _message(error: msgspec.ValidationError, kind: Any, value: Any) -> str:
     choices = get_args(kind)
-    words = [choice for choice in choices if isinstance(choice, str)]
+    words = [choice for choice in choices if choice and isinstance(choice, str)]
     if not words:
         words = [word for choice in choices for word in get_args(choice) if isinstance(word, str)]
     if words and isinstance(value, str):
         return f'must be one of {", ".join(words)}, not "{value}"'
     found = re.match(_PLACE, str(error), re.DOTALL)
     message = f"{found[2]}: {found[1]}" if found else str(error)
+    message = message.replace("Invalid RFC3339 encoded date", "expected a date such as 2027-01-31")
     return message.replace("`", "").replace("Expected", "expected")
 
 

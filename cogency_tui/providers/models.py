@@ -16,6 +16,7 @@ from msgspec import Meta
 from msgspec.structs import replace
 
 from cogency_tui.config import toml_reader
+from cogency_tui.config.schema import EFFORTS, Effort, ModelDialect
 from cogency_tui.config.workflows import problem_of
 from cogency_tui.errors import ConfigError
 
@@ -59,22 +60,40 @@ class Prices(msgspec.Struct, frozen=True):
         return (dollars + output * self.output) / _MILLION
 
 
-class ModelFacts(msgspec.Struct, frozen=True):
-    """Facts about one model; the defaults are those of an unknown one.
+class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
+    """What a model can do and takes, as its vendor documents it; the defaults are those of an unknown one.
 
-    `context_size` counts input and output together, 0 where unknown, as is `max_output`. `realtime` marks a
-    model of OpenAI's Realtime API, `live_text` a model of Gemini's Live API that can write text,
-    `reasoning` a model that reasons before it answers, `cache_diagnostics` one for which OpenAI states why
-    its prompt cache missed.
+    `realtime` marks a model of OpenAI's Realtime API, `live_text` a model of Gemini's Live API that can write
+    text, `threads` one that Anthropic's message threads accept. `reasoning`: it reasons before it answers.
+    `all_turns`: OpenAI's Responses accept the reasoning of all turns. `returns_reasoning`: its Chat
+    Completions want `reasoning_content` back. `images`: it takes images. `dialect` is the one that suits it.
+    `cache_diagnostics`: OpenAI states why its prompt cache missed.
+    """
+
+    realtime: bool = False
+    live_text: bool = False
+    threads: bool = False
+    reasoning: bool = False
+    all_turns: bool = False
+    returns_reasoning: bool = False
+    images: bool = False
+    dialect: ModelDialect = ""
+    cache_diagnostics: bool = False
+
+
+class ModelFacts(Capabilities, frozen=True):
+    """Facts about one model.
+
+    `context_size` counts input and output together, 0 where unknown, as is `max_output`. `ends` is the last
+    day that the vendor has announced for it. `efforts` maps the levels of effort that it has to the vendor's
+    words for them; empty where that is not known.
     """
 
     context_size: int = 0
     max_output: int = 0
     prices: Prices | None = None
-    realtime: bool = False
-    live_text: bool = False
-    reasoning: bool = False
-    cache_diagnostics: bool = False
+    ends: date | None = None
+    efforts: Mapping[Effort, str] = {}
 
 
 class Models:
@@ -96,7 +115,7 @@ class Models:
             name = _VERSION_DOT.sub("-", name) if vendor == "anthropic" else name
             facts = self._match(_VENDORS.get(vendor, ""), name)
             # OpenRouter has no sessions.
-            facts = replace(facts, realtime=False, live_text=False) if facts else None
+            facts = replace(facts, realtime=False, live_text=False, threads=False) if facts else None
         return facts or ModelFacts()
 
     def of(self, provider: str) -> list[str]:
@@ -159,7 +178,21 @@ class _Later(_Tariff, frozen=True, forbid_unknown_fields=True, kw_only=True):
 _TARIFFS: Mapping[str, type[_Tariff]] = {"prices": _Tariff, "long": _Long, "later": _Later}
 
 
-class _Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+_Word = Annotated[str, Meta(min_length=1)]
+
+
+class _Efforts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    none: _Word | None = None
+    low: _Word | None = None
+    medium: _Word | None = None
+    high: _Word | None = None
+    max: _Word | None = None
+
+
+_NESTED: Mapping[str, type[msgspec.Struct]] = {**_TARIFFS, "efforts": _Efforts}
+
+
+class _Table(Capabilities, frozen=True, forbid_unknown_fields=True):
     """One table of the file."""
 
     context: _Tokens = 0
@@ -167,10 +200,8 @@ class _Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     prices: _Tariff | None = None
     long: _Long | None = None
     later: _Later | None = None
-    realtime: bool = False
-    live_text: bool = False
-    reasoning: bool = False
-    cache_diagnostics: bool = False
+    ends: date | None = None
+    efforts: _Efforts | None = None
 
 
 def _is_snapshot(model: str, family: str) -> bool:
@@ -196,22 +227,23 @@ def _overlay(packaged: dict[str, Any], own: dict[str, Any]) -> dict[str, Any]:
 
 def _facts(given: dict[str, Any], today: date) -> ModelFacts:
     table = msgspec.convert(given, _Table)
-    prices = None
+    capabilities = {name: getattr(table, name) for name in Capabilities.__struct_fields__}
+    prices = _prices_on(today, table)
+    efforts = _words(table.efforts or _Efforts())
+    return ModelFacts(table.context, table.max_output, prices, table.ends, efforts, **capabilities)
+
+
+def _words(efforts: _Efforts) -> Mapping[Effort, str]:
+    words: dict[Effort, str | None] = {level: getattr(efforts, level) for level in EFFORTS}
+    return {level: word for level, word in words.items() if word}
+
+
+def _prices_on(today: date, table: _Table) -> Prices | None:
     if table.later is not None and table.later.since <= today:
-        prices = _prices(table.later)
-    elif table.prices is not None:
-        prices = _prices(table.prices)
-        if table.long is not None:
-            prices = replace(prices, above=table.long.above, long=_prices(table.long))
-    return ModelFacts(
-        table.context,
-        table.max_output,
-        prices,
-        realtime=table.realtime,
-        live_text=table.live_text,
-        reasoning=table.reasoning,
-        cache_diagnostics=table.cache_diagnostics,
-    )
+        return _prices(table.later)
+    if table.prices is None or table.long is None:
+        return _prices(table.prices) if table.prices else None
+    return replace(_prices(table.prices), above=table.long.above, long=_prices(table.long))
 
 
 def _prices(tariff: _Tariff) -> Prices:
@@ -244,9 +276,9 @@ def _problem_of(name: str, table: object) -> str:
     keys = cast("dict[str, Any]", table)
     # A key of earlier versions: whether an endpoint accepts stop sequences.
     keys.pop("stop", None)
-    for key, kind in _TARIFFS.items():
+    for key, kind in _NESTED.items():
         if key in keys and (problem := problem_of(keys[key], kind)):
             return f'"{key}": {problem}'
-        if key in keys and "prices" not in keys:
+        if key in keys and key in _TARIFFS and "prices" not in keys:
             return f'"{key}" needs "prices" beside it'
     return problem_of(keys, _Table)

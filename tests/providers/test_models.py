@@ -222,6 +222,53 @@ def test_a_person_adds_models_and_providers(own: Path) -> None:
     assert models.of("openai") == ["next", *load().of("openai")]
 
 
+def test_the_users_file_states_each_fact(own: Path) -> None:
+    facts = load(
+        own,
+        '["acme/m"]\nends = 2027-01-31\ndialect = "native"\nefforts = { low = "minimal", max = "xhigh" }\n'
+        "all_turns = true\nreturns_reasoning = true\nimages = true\nthreads = true\n",
+    ).find("acme", "m")
+    assert facts.ends == date(2027, 1, 31)
+    assert facts.efforts == {"low": "minimal", "max": "xhigh"}
+    assert (facts.dialect, facts.images, facts.threads) == ("native", True, True)
+    assert (facts.all_turns, facts.returns_reasoning) == (True, True)
+
+
+def test_the_users_efforts_replace_ours_as_a_whole(own: Path) -> None:
+    own.write_text('["openai/gpt-6-sol"]\nefforts = { low = "low" }\n')
+    assert load_models(own).find("openai", "gpt-6-sol").efforts == {"low": "low"}
+
+
+def test_openrouter_has_no_message_threads(own: Path) -> None:
+    models = load(own, '["anthropic/claude-opus-5"]\nthreads = true\n')
+    assert models.find("anthropic", "claude-opus-5").threads
+    assert not models.find("openrouter", "anthropic/claude-opus-5").threads
+
+
+@cases(
+    ("provider", "model"),
+    [
+        ("anthropic", "claude-sonnet-5-5"),
+        ("gemini", "gemini-4-argon"),
+        ("openrouter", "deepseek/deepseek-v4-pro"),
+        ("openrouter", "moonshotai/kimi-k3"),
+        ("openrouter", "z-ai/glm-5.3"),
+        ("openrouter", "minimax/minimax-m3"),
+        ("openrouter", "anthropic/claude-sonnet-5.5"),
+    ],
+)
+def test_models_whose_reasoning_lives_in_a_native_tool_loop_take_native_calls(
+    provider: str, model: str
+) -> None:
+    assert load().find(provider, model).dialect == "native"
+
+
+def test_other_models_have_no_dialect_of_their_own() -> None:
+    models = load()
+    assert {models.find("openai", name).dialect for name in models.of("openai")} == {""}
+    assert models.find("ollama", "llama3.3:70b").dialect == ""
+
+
 def test_a_persons_key_replaces_ours_and_leaves_the_others(own: Path) -> None:
     shipped = load().find("openai", "gpt-6-sol")
     facts = load(own, '["openai/gpt-6-sol"]\ncontext = 200_000\n').find("openai", "gpt-6-sol")
@@ -278,6 +325,16 @@ def test_a_byte_order_mark_is_no_part_of_the_file(own: Path) -> None:
             '["a/b"]\nprices = { input = 1, output = 1 }\nlater = { since = 3, input = 1, output = 1 }',
             '"later": "since": expected date, got int.',
         ),
+        ('["a/b"]\nends = "soon"', '"ends": expected a date such as 2027-01-31.'),
+        ('["a/b"]\nends = 2027-01-01T00:00:00', '"ends": expected date'),
+        (
+            '["a/b"]\ndialect = "nativ"',
+            '"dialect": must be one of native, xml, delimiter, action, not "nativ".',
+        ),
+        ('["a/b"]\nefforts = "high"', '"efforts": it must be a table.'),
+        ('["a/b"]\nefforts = { hgh = "high" }', '"efforts": unknown key "hgh" (did you mean "high"?).'),
+        ('["a/b"]\nefforts = { high = "" }', '"efforts": "high": expected str of length >= 1.'),
+        ('["a/b"]\nthreads = 1', '"threads": expected bool, got int.'),
         ('["a/b"]\n["a/c"]\n\n["a/d"]\nkind = 1', ', line 4: model "a/d": unknown key "kind"'),
     ],
 )
