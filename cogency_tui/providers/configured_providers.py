@@ -139,19 +139,21 @@ def _assemble(
 
     wire: Wire
     sessions: Opener | None = None
+    native = False
     if table.api == "responses":
         from cogency_tui.providers.openai_responses import ResponsesWire
 
         diagnoses = facts.cache_diagnostics and is_vendors_own(endpoint, "openai")
-        wire = ResponsesWire(endpoint, summaries=facts.reasoning, diagnoses=diagnoses)
+        wire = ResponsesWire(endpoint, facts, diagnoses=diagnoses)
+        native = not facts.realtime
         if facts.realtime:
             from cogency_tui.providers.openai_realtime import realtime_sessions
 
             sessions = realtime_sessions(endpoint, timeouts)
         elif table.resume:
-            from cogency_tui.providers.openai_responses import responses_sessions
+            from cogency_tui.providers.openai_responses_session import responses_sessions
 
-            sessions = responses_sessions(endpoint, timeouts, summaries=facts.reasoning, diagnoses=diagnoses)
+            sessions = responses_sessions(endpoint, facts, timeouts, diagnoses=diagnoses)
     elif table.api == "anthropic":
         from cogency_tui.providers.anthropic import AnthropicWire
 
@@ -168,7 +170,7 @@ def _assemble(
         from cogency_tui.providers.openai_chat import ChatWire
 
         wire = ChatWire(endpoint)
-    return HttpProvider(endpoint, wire, sessions=sessions, facts=facts, timeouts=timeouts)
+    return HttpProvider(endpoint, wire, sessions=sessions, native=native, facts=facts, timeouts=timeouts)
 
 
 def is_vendors_own(endpoint: "Endpoint", vendor: str) -> bool:

@@ -71,7 +71,12 @@ _OPTIONAL: Mapping[str, str] = {
     "stream_options": "stream_options",
     "reasoning_effort": EFFORT,
     "reasoning.effort": EFFORT,
+    "reasoning.summary": "reasoning.summary",
+    "reasoning.context": "reasoning.context",
     "reasoning": "reasoning",
+    "include": "include",
+    "prompt_cache_key": "prompt_cache_key",
+    "service_tier": "service_tier",
     "diagnostics": "diagnostics",
     "prompt_cache_options": "prompt_cache_options",
 }
