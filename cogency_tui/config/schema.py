@@ -60,7 +60,7 @@ class ProviderSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One `[providers.NAME]` table. `key_env` is the name of a variable, never a key.
 
     `api` is the wire protocol, by default the preset's, else Chat Completions; `resume`: the provider has
-    sessions, over WebSocket for `responses`.
+    sessions, over WebSocket for `responses`, over Responses that the server stores for `chat`.
     """
 
     base_url: str = ""

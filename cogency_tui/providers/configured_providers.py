@@ -36,7 +36,7 @@ PRESETS: Mapping[str, ProviderSettings] = {
     "xai": ProviderSettings("https://api.x.ai/v1", "grok-4.5", "XAI_API_KEY", "responses", True),
     "openrouter": ProviderSettings("https://openrouter.ai/api/v1", "", "OPENROUTER_API_KEY", "chat"),
     "ollama": ProviderSettings("http://127.0.0.1:11434/v1", api="chat"),
-    "lmstudio": ProviderSettings("http://127.0.0.1:1234/v1", api="chat"),
+    "lmstudio": ProviderSettings("http://127.0.0.1:1234/v1", api="chat", resume=True),
     "vllm": ProviderSettings("http://127.0.0.1:8000/v1", api="chat"),
     "llamacpp": ProviderSettings("http://127.0.0.1:8080/v1", "default", api="chat"),
 }
@@ -105,7 +105,7 @@ def known_providers(settings: Settings, environ: Mapping[str, str]) -> list[Know
     for name, table in _tables(settings, environ).items():
         chosen = settings.model if name == settings.provider else ""
         found = not table.key_env or bool(environ.get(table.key_env, "").strip())
-        resumes = bool(table.resume) and table.api in ("responses", "gemini")
+        resumes = bool(table.resume) and table.api in ("responses", "gemini", "chat")
         known.append(
             KnownProvider(name, table.base_url, chosen or table.model, found, table.key_env, resumes)
         )
@@ -170,6 +170,10 @@ def _assemble(
         from cogency_tui.providers.openai_chat import ChatWire
 
         wire = ChatWire(endpoint)
+        if table.resume:
+            from cogency_tui.providers.openai_responses_stored import stored_responses_sessions
+
+            sessions = stored_responses_sessions(endpoint, facts, timeouts)
     return HttpProvider(endpoint, wire, sessions=sessions, native=native, facts=facts, timeouts=timeouts)
 
 

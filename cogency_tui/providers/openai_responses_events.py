@@ -187,13 +187,12 @@ _BREAK = "\n\n"
 class ResponsesReader:
     """Reads the events of one answer. Once it has ended, `response_id` names it, and `retained` is the number
     of its tokens that a later answer in the same chain still sees. With `names_answers` the usage has the
-    id, too. `continued` is the id of the answer that the endpoint continued from, None where it does not
-    say."""
+    id, too. `completed` marks one that came to its own end, and can be continued from."""
 
     def __init__(self, endpoint: Endpoint, *, names_answers: bool = False) -> None:
         self.response_id = ""
         self.retained = 0
-        self.continued: str | None = None
+        self.completed = False
         self._names_answers = names_answers
         self._endpoint = endpoint
         self._text_at: tuple[object, ...] = ()
@@ -206,7 +205,6 @@ class ResponsesReader:
             **dict.fromkeys(_ENDS, self._end),
             _PIECES: lambda event: Frame(native=self._calls.piece(event, self._delta(event))),
             _WHOLE: lambda event: Frame(native=self._calls.whole(event)),
-            "response.created": self._created,
             "response.output_item.added": self._item_added,
             "response.output_item.done": self._item_done,
         }
@@ -265,12 +263,6 @@ class ResponsesReader:
             raise self._malformed(event)
         return delta
 
-    def _created(self, event: Mapping[str, Any]) -> Frame:
-        response = table(event.get("response"))
-        if "previous_response_id" in response:
-            self.continued = text_of(response["previous_response_id"])
-        return Frame()
-
     def _item_added(self, event: Mapping[str, Any]) -> Frame:
         item = table(event.get("item"))
         if item.get("type") != "function_call":
@@ -295,6 +287,7 @@ class ResponsesReader:
         if event.get("type") == "response.incomplete":
             reason = text_of(table(response.get("incomplete_details")).get("reason"))
             finish = _REASONS.get(reason, "other")
+        self.completed = finish == "stop" and bool(self.response_id)
         return Frame(finish=finish, usage=usage, complete=True)
 
     def _used(self, response: Mapping[str, Any]) -> Usage | None:

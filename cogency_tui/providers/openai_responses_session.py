@@ -37,7 +37,7 @@ from cogency_tui.providers.openai_responses_input import items_of
 from cogency_tui.providers.surrogates import SurrogateJoiner
 from cogency_tui.providers.token_counting import SessionUsage
 from cogency_tui.providers.websocket_transport import Socket, socket_url
-from cogency_tui.providers.wire_protocol import Finish, Frame, table
+from cogency_tui.providers.wire_protocol import Frame, table
 
 _GONE: Mapping[str, str] = {
     "previous_response_not_found": "has lost its context",
@@ -138,7 +138,7 @@ class ResponsesSession:
                 if frame.complete:
                     break
             usage = self._used(frame, reader, answer.written)
-            self._continue_from(frame.finish, reader)
+            self._continue_from(reader)
             self._answer = "".join(answer.texts)
             yield usage
         finally:
@@ -188,11 +188,11 @@ class ResponsesSession:
             tier=billed.tier,
         )
 
-    def _continue_from(self, finish: Finish, reader: ResponsesReader) -> None:
+    def _continue_from(self, reader: ResponsesReader) -> None:
         """Continue from this answer, if the endpoint is known to have it: whole, with an id."""
         self._previous = reader.response_id
         self._items.clear()
-        self._whole = finish == "stop" and bool(reader.response_id)
+        self._whole = reader.completed
 
 
 class _Answer:

@@ -13,7 +13,7 @@ from itertools import takewhile
 from operator import eq
 from typing import Any
 
-from tests.peers.responses_events import KNOWN, answer_events
+from tests.peers.responses_events import KNOWN, answer_events, output_in
 from tests.peers.responses_items import Item, context_of, items_in, problem_in
 from tests.peers.server import Context, Exchange, Fault, Peer, PeerSocket, Reply, Request, count
 
@@ -30,7 +30,8 @@ class ResponsesPeer(Peer):
     are numbers of requests, counted from 0 over all sockets, at which the earlier answer is found to be gone.
     `context_size` in tokens, 0 for no limit. `Fault.finish` may be `stop`, `length`, `content_filter` or
     `failed`; `Fault.comments` sends the vendor's keep-alive events. `keeps_reasoning` is for a model that
-    sees its earlier reasoning again.
+    sees its earlier reasoning again. With `stores`, answers are stored over HTTP, as a local server does, unless
+    a request asks not to.
     """
 
     prefix = "/v1"
@@ -44,6 +45,7 @@ class ResponsesPeer(Peer):
         evicts: Collection[int] = (),
         context_size: int = 0,
         keeps_reasoning: bool = False,
+        stores: bool = False,
         **options: Any,
     ) -> None:
         super().__init__(replies, **options)
@@ -52,6 +54,9 @@ class ResponsesPeer(Peer):
         self._most_responses = most_responses
         self._evicts = evicts
         self._context_size = context_size
+        self._stores = stores
+        self._stored: dict[str, list[Item]] = {}
+        """The items up to each stored answer, by its id."""
         self._created = 0
         self._issued: set[str] = set()
         """The contents of reasoning that were encrypted here."""
@@ -74,7 +79,12 @@ class ResponsesPeer(Peer):
             return _whole(401, error(text, "invalid_api_key"))
         if request.method != "POST":
             return None
-        refusal = self._refusal(request.body) or self._unknown_answer(request.body)
+        if self._created in self._evicts:
+            self._stored.clear()
+        before = self._before(request.body)
+        refusal = self._refusal(request.body, before) or self._unknown_answer(request.body, *self._stored)
+        if not refusal and _repeats_system(before, request.body):
+            refusal = 500, error("Only user, assistant and tool roles are supported, got system.")
         if not refusal and self._too_long(self.context(request)):
             refusal = 400, _TOO_LONG
         return _whole(*refusal) if refusal else None
@@ -88,11 +98,19 @@ class ResponsesPeer(Peer):
         return 200, json.dumps({"object": "list", "data": [model]})
 
     def context(self, request: Request) -> Context:
-        return [*_instructions(request.body), *self._context(request.body, items_in(request.body["input"]))]
+        items = [*self._before(request.body), *items_in(request.body["input"])]
+        return [*_instructions(request.body), *self._context(request.body, items)]
+
+    def sent_tokens(self, request: Request) -> int:
+        new = self._context(request.body, items_in(request.body["input"]))
+        return count([*_instructions(request.body), *new])
 
     def frames(self, request: Request, exchange: Exchange, fault: Fault) -> list[str]:
         self._created += 1
         events = self._events(request.body, exchange, fault)
+        if self._stores and request.body.get("store", True):
+            items = [*self._before(request.body), *items_in(request.body["input"])]
+            self._stored[self._response_id] = [*items, *output_in(events)]
         return [f"event: {event['type']}\ndata: {json.dumps(event)}" for event in events]
 
     # WebSocket
@@ -153,10 +171,13 @@ class ResponsesPeer(Peer):
         events = self._events(frame, exchange, fault)
         if not await socket.stream(events, fault) or fault.finish == "failed":
             return left
-        output = [event["item"] for event in events if event["type"] == "response.output_item.done"]
-        return {self._response_id: [*items, *output]}
+        return {self._response_id: [*items, *output_in(events)]}
 
     # What both have
+
+    def _before(self, body: dict[str, Any]) -> list[Item]:
+        """The stored items that a request continues from."""
+        return self._stored.get(body.get("previous_response_id") or "", [])
 
     def _context(self, body: dict[str, Any], items: Sequence[Item]) -> Context:
         return context_of(items, self._thoughts, all_turns=self._keeps(body))
@@ -235,6 +256,11 @@ class ResponsesPeer(Peer):
             "cache_missed_tokens": count(before[same:]),
             "comparison_reusable_tokens": count(before[:same]) if same else 0,
         }
+
+
+def _repeats_system(before: Sequence[Item], body: dict[str, Any]) -> bool:
+    """Whether a request brings a second system prompt, which chat templates refuse."""
+    return any(item.get("role") == "system" for item in items_in(body["input"])) and bool(before)
 
 
 def error(message: str, code: str | None = None, param: str | None = None) -> dict[str, Any]:

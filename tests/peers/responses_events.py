@@ -80,6 +80,11 @@ def answer_events(
     return [event | {"sequence_number": at} for at, event in enumerate(events)]
 
 
+def output_in(events: list[Event]) -> list[Event]:
+    """The items of an answer with these events."""
+    return [event["item"] for event in events if event["type"] == "response.output_item.done"]
+
+
 def _response(response_id: str, body: dict[str, Any], model: str, keeps_reasoning: bool) -> Event:
     given = body.get("reasoning", {})
     summary = given.get("summary") and "detailed"
