@@ -106,6 +106,9 @@ _STATUS_OF_NAME = (
     ("too_large", 413),
 )
 
+REASONING_ITEMS = "reasoning_items"
+"""Name of a model's earlier reasoning in a request, for a refusal."""
+
 THINKING = "thinking"
 """Common name of Gemini's several parameters that request reasoning summaries, for a refusal."""
 
@@ -255,6 +258,9 @@ def _refused(message: str, reported: Reported) -> BadRequestError:
     hint = "Check the model name and the provider settings."
     if _NO_THINKING.match(reported.message):
         return UnsupportedParameterError(message, hint, THINKING)
+    if "invalid_encrypted_content" in reported.code:
+        # Only the organisation whose key was used for it can have it decrypted.
+        return UnsupportedParameterError(message, hint, REASONING_ITEMS)
     refused = _REFUSAL.search(reported.message) or "unsupported" in reported.code
     for param, name in _OPTIONAL.items():
         # In quotes or as a heading, because any message may contain the word "reasoning".
