@@ -153,7 +153,8 @@ def _assemble(
         elif table.resume:
             from cogency_tui.providers.openai_responses_session import responses_sessions
 
-            sessions = responses_sessions(endpoint, facts, timeouts, diagnoses=diagnoses)
+            lanes = is_vendors_own(endpoint, "openai")
+            sessions = responses_sessions(endpoint, facts, timeouts, diagnoses=diagnoses, lanes=lanes)
     elif table.api == "anthropic":
         from cogency_tui.providers.anthropic import AnthropicWire
 

@@ -34,6 +34,7 @@ from cogency_tui.providers.models import ModelFacts
 from cogency_tui.providers.openai_responses import ResponsesWire
 from cogency_tui.providers.openai_responses_events import LABEL, ResponsesReader
 from cogency_tui.providers.openai_responses_input import items_of
+from cogency_tui.providers.openai_responses_lanes import Lane, Lanes
 from cogency_tui.providers.surrogates import SurrogateJoiner
 from cogency_tui.providers.token_counting import SessionUsage
 from cogency_tui.providers.websocket_transport import Socket, socket_url
@@ -51,29 +52,35 @@ def responses_sessions(
     timeouts: Timeouts | None = None,
     *,
     diagnoses: bool = False,
+    lanes: bool = False,
 ) -> Opener:
     """Return a function that opens sessions with one model. `facts` and `diagnoses` as for
-    `ResponsesWire`."""
+    `ResponsesWire`; with `lanes` they share connections."""
     wire = ResponsesWire(endpoint, facts, diagnoses=diagnoses)
     refused: set[str] = set()
 
-    async def open_session(messages: Sequence[Message], options: Options = PLAIN) -> ProviderSession:
+    async def open_socket() -> Socket:
         url = socket_url(endpoint.base_url, wire.path)
-        socket = await Socket.open(endpoint, f"{LABEL} WebSocket", url, wire.headers(), timeouts)
+        return await Socket.open(endpoint, f"{LABEL} WebSocket", url, wire.headers(), timeouts)
+
+    pool = Lanes(endpoint, open_socket, timeouts) if lanes else None
+
+    async def open_session(messages: Sequence[Message], options: Options = PLAIN) -> ProviderSession:
+        socket = await (pool.open() if pool else open_socket())
         return ResponsesSession(endpoint, wire, socket, messages, refused, options)
 
     return open_session
 
 
 class ResponsesSession:
-    """One connection. `refused` are optional parameters that the model does not accept; newly refused ones
-    are added."""
+    """One connection, or a lane of it. `refused` are optional parameters that the model does not accept;
+    newly refused ones are added."""
 
     def __init__(
         self,
         endpoint: Endpoint,
         wire: ResponsesWire,
-        socket: Socket,
+        socket: Socket | Lane,
         seed: Sequence[Message],
         refused: set[str],
         options: Options = PLAIN,

@@ -116,7 +116,8 @@ class ResponsesPeer(Peer):
     # WebSocket
 
     async def converse(self, socket: PeerSocket) -> None:
-        known: dict[str, list[Item]] = {}
+        known: dict[str, dict[str, list[Item]]] = {}
+        lanes: dict[str, asyncio.Task[None]] = {}
         answered = 0
         try:
             async with asyncio.timeout(self._expires_after):
@@ -124,24 +125,46 @@ class ResponsesPeer(Peer):
                     if answered == self._most_responses:
                         break
                     answered += 1
-                    known = await self._respond(socket, frame, known)
+                    lane = frame.get("stream_id", "")
+                    turn = self._in_turn(lanes.get(lane), socket, frame, known)
+                    lanes[lane] = asyncio.create_task(turn)
                 else:
                     return
         except TimeoutError:
             pass
+        finally:
+            for task in lanes.values():
+                task.cancel()
+            await asyncio.gather(*lanes.values(), return_exceptions=True)
         await socket.send(_error_event(400, _TIME_IS_UP))
         await socket.close()
 
+    async def _in_turn(
+        self,
+        before: "asyncio.Task[None] | None",
+        socket: PeerSocket,
+        frame: dict[str, Any],
+        known: dict[str, dict[str, list[Item]]],
+    ) -> None:
+        """Answer one frame, after the one before in its lane."""
+        if before:
+            await before
+        lane = frame.get("stream_id", "")
+        known[lane] = await self._respond(_LaneOf(socket, lane), frame, known)
+
     async def _respond(
-        self, socket: PeerSocket, frame: dict[str, Any], known: dict[str, list[Item]]
+        self, socket: "_LaneOf", frame: dict[str, Any], lanes: dict[str, dict[str, list[Item]]]
     ) -> dict[str, list[Item]]:
-        """Answer one frame; what the connection knows afterwards."""
+        """Answer one frame; what its lane knows afterwards. `lanes` is what all of them know."""
         self._created += 1
+        response_id = self._response_id
         previous = frame.get("previous_response_id") or ""
         if self._created - 1 in self._evicts:
-            known = {}
+            lanes.clear()
+        known = {name: items for lane in lanes.values() for name, items in lane.items()}
         # A request that fails evicts the answer that it names.
-        left = {name: items for name, items in known.items() if name != previous}
+        own = lanes.get(socket.name, {})
+        left = {name: items for name, items in own.items() if name != previous}
         before = known.get(previous, [])
         refusal = self._refusal(frame, before) or self._unknown_answer(frame, *known)
         items: list[Item] = []
@@ -171,7 +194,7 @@ class ResponsesPeer(Peer):
         events = self._events(frame, exchange, fault)
         if not await socket.stream(events, fault) or fault.finish == "failed":
             return left
-        return {self._response_id: [*items, *output_in(events)]}
+        return {response_id: [*items, *output_in(events)]}
 
     # What both have
 
@@ -256,6 +279,23 @@ class ResponsesPeer(Peer):
             "cache_missed_tokens": count(before[same:]),
             "comparison_reusable_tokens": count(before[:same]) if same else 0,
         }
+
+
+class _LaneOf:
+    """A lane of a socket: what is sent over it has its name."""
+
+    def __init__(self, socket: PeerSocket, name: str) -> None:
+        self.name = name
+        self.closed = socket.closed
+        self.abort = socket.abort
+        self._socket = socket
+        self._mark = {"stream_id": name} if name else {}
+
+    async def send(self, frame: dict[str, Any]) -> None:
+        await self._socket.send(frame | self._mark)
+
+    async def stream(self, frames: Sequence[dict[str, Any]], fault: Fault) -> bool:
+        return await self._socket.stream([frame | self._mark for frame in frames], fault)
 
 
 def _repeats_system(before: Sequence[Item], body: dict[str, Any]) -> bool:

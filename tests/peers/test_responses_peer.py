@@ -504,3 +504,27 @@ async def test_a_socket_demands_the_results_of_its_answer() -> None:
         first = await answer_on(connection)
         await ask(connection, "Never mind.", first.id)
         assert "No tool output found" in (await refusal_on(connection)).error.message
+
+
+async def test_lanes_of_a_socket_answer_at_the_same_time_and_can_fork_each_other() -> None:
+    async with connection_to(
+        ResponsesPeer(["One.", "Left. " * 9, "Right. " * 9], latency=0.001)
+    ) as connection:
+        await ask(connection, "First?")
+        first = await answer_on(connection)
+        for lane in ("left", "right"):
+            await connection.response.create(
+                model="test-model", input=f"And {lane}?", previous_response_id=first.id, stream_id=lane
+            )
+        texts = {"left": "", "right": ""}
+        order: list[str] = []
+        while len(order) < 2:
+            event = await connection.recv()
+            whole(event)
+            assert event.stream_id in texts
+            if isinstance(event, ResponseTextWsDelta):
+                texts[event.stream_id] += event.delta
+            if isinstance(event, ResponseWsCompleted):
+                assert event.response.previous_response_id == first.id
+                order.append(event.stream_id)
+    assert texts == {"left": "Left. " * 9, "right": "Right. " * 9}
