@@ -8,8 +8,8 @@ from typing import Any
 
 from cogency_tui import __version__
 from cogency_tui.cli.standard_streams import remark
-from cogency_tui.config.schema import MODES, PERMISSIONS
-from cogency_tui.protocol import DIALECTS
+from cogency_tui.config.schema import DIALECT_CHOICES, EFFORT_CHOICES, MODES, PERMISSIONS
+from cogency_tui.protocol import TEXT_DIALECTS
 from cogency_tui.safe_text import clean
 
 _ACTIONS = {
@@ -111,7 +111,7 @@ def parser_of(name: str, description: str) -> argparse.ArgumentParser:
             "file", nargs="?", type=Path, metavar="FILE", help="raw model output; default: stdin"
         )
         parser.add_argument(
-            "--dialect", choices=DIALECTS, default="xml", help="tool-call format; default: xml"
+            "--dialect", choices=TEXT_DIALECTS, default="xml", help="tool-call format; default: xml"
         )
         parser.add_argument("--chunk", type=_positive, metavar="N", help="parse in chunks of N characters")
         parser.add_argument("--chunks", action="store_true", help="print deltas and previews as they arrive")
@@ -299,7 +299,8 @@ def _add_agent_options(parser: argparse.ArgumentParser, *, cwd: bool = True) -> 
     )
     parser.add_argument("--model", metavar="NAME", help="model to use; default: the provider's")
     parser.add_argument("--mode", choices=MODES, help="session mode")
-    parser.add_argument("--dialect", choices=DIALECTS, help="tool-call format")
+    parser.add_argument("--dialect", choices=DIALECT_CHOICES, help="tool-call format")
+    parser.add_argument("--effort", choices=EFFORT_CHOICES, help="how hard the model thinks")
     parser.add_argument("--permissions", choices=PERMISSIONS, help="what runs without asking")
     parser.add_argument("--max-iterations", type=_positive, metavar="N", help="maximum steps per turn")
     if cwd:
