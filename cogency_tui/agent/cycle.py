@@ -28,6 +28,7 @@ from cogency_tui.protocol.events import (
     CallState,
     ErrorPayload,
     Event,
+    Measure,
     RespondEvent,
     ResultEvent,
     ThinkEvent,
@@ -161,6 +162,8 @@ class Cycle:
         """The id of the last unit or call that was emitted."""
         self._written = 0
         self._called = 0
+        self._malformed_calls = 0
+        self._leaked = False
         self._unit = ""
         self._closed = False
         self._stopped = False
@@ -178,6 +181,18 @@ class Cycle:
         if self._streams:
             return self._parser.answered or not self._outcomes
         return not self._boundary
+
+    @property
+    def facts(self) -> Measure:
+        """What was asked of the model beside the messages, and what went wrong with its calls."""
+        facts: Measure = {"dialect": self._dialect}
+        if effort := self._prepared.options.effort:
+            facts["effort"] = effort
+        if self._malformed_calls:
+            facts["malformed"] = self._malformed_calls
+        if self._leaked:
+            facts["leaked"] = 1
+        return facts
 
     @property
     def failed(self) -> bool:
@@ -260,6 +275,7 @@ class Cycle:
         elif self._boundary and not calls:
             await self._report_empty_batch()
         elif ends and not calls and (slip := await self._slip()):
+            self._leaked = slip.leaked
             payload: ErrorPayload = {"error": slip.problem, "call": new_id(), "tool": "execute"}
             await self._recorder.emit({"type": "error", "timestamp": self._clock(), "payload": payload})
             await self._refuse(payload, slip.cure)
@@ -300,6 +316,7 @@ class Cycle:
     async def _refuse(self, payload: ErrorPayload, cure: str) -> None:
         """Emit the failed result of a call that could not be parsed."""
         self.malformed = True
+        self._malformed_calls += 1
         self.slip = payload["error"]
         problem = self.slip
         if self._runs_calls:
@@ -474,6 +491,8 @@ class Cycle:
             self._open[event["id"]] = event
         elif event["type"] == "execute":
             self._boundary = True
+        elif event["type"] == "error" and "call" in event["payload"]:
+            await self._place_items(event["payload"]["call"], "before")
         self._spoken = True
         await self._emit(event)
         if event["type"] == "error" and "call" in event["payload"]:

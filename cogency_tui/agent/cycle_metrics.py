@@ -52,6 +52,8 @@ def measure_usage(usage: Usage, prices: Prices | None) -> Measure:
         step["billed_input"] = usage.billed_input
     if usage.estimated:
         step["estimated"] = True
+    if usage.tier:
+        step["tier"] = usage.tier
     if prices is not None:
         step["cost"] = prices.cost(
             input=billed,
@@ -125,6 +127,8 @@ class Meter:
             "mode": mode,
             "reason": reason,
         }
+        if usage.model and usage.model != model:
+            step["answered_by"] = usage.model
         if self._first is not None:
             step["ttft"] = self._first - self._started
             step["writing"] = self._last - self._first

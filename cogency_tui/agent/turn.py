@@ -314,6 +314,7 @@ class Turn:
             facts=provider.facts,
             sent=cycle.channel.sent,
         )
+        step |= cycle.facts
         if self._request is not None:
             await self._requests.settle(self._request, cycle.channel.mode, cycle.channel.sent)
         conversation.budget.forecast.observe(step)

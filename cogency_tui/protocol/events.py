@@ -284,6 +284,10 @@ class Measure(TypedDict, total=False):
     provider's cache, and written to it), `billed_input` and `replay_input` (the input of replay mode);
     seconds for `duration` (tools and questions included), `ttft` and `writing` (from the first token to
     the last); USD for `cost`. A request that belongs to no cycle has a `purpose`.
+
+    `answered_by` is the model that answered, where the provider names another than `model`, and `tier` its
+    class of service. `malformed` counts the calls that could not be parsed, `leaked` those that were written
+    as text instead of natively.
     """
 
     input: int
@@ -304,6 +308,12 @@ class Measure(TypedDict, total=False):
     model: str
     mode: str
     reason: str
+    dialect: str
+    effort: str
+    answered_by: str
+    tier: str
+    malformed: int
+    leaked: int
     purpose: Purpose
 
 

@@ -26,6 +26,8 @@ class Slip:
     """Cause, in one sentence."""
     cure: str
     """Instruction for the model: what to write instead, and what to do if it was meant as an example."""
+    leaked: bool = False
+    """True if it has the syntax of a vendor's native calls."""
 
 
 def find_slip(
@@ -44,7 +46,9 @@ def find_slip(
     if last is None:
         return _SLIP_ONLY_THOUGHT if units else _SLIP_EMPTY
     call = _last_call([unit["content"] for unit in units[: last + 1]], known)
-    return _slip_in_answer(call, dialect) if call is not None else None
+    if call is None:
+        return None
+    return replace(_slip_in_answer(call, dialect), leaked=call.dialect is None)
 
 
 # Syntaxes

@@ -13,7 +13,7 @@ from cogency_tui.agent.cycle_metrics import Calibration, Meter, characters_in
 from cogency_tui.agent.request_messages import build_messages, capped
 from cogency_tui.config.schema import Settings
 from cogency_tui.errors import ContextTooLongError, ProviderProtocolError, UsageError
-from cogency_tui.protocol import DIALECTS, Dialect
+from cogency_tui.protocol import TEXT_DIALECTS, Dialect
 from cogency_tui.protocol.events import Event, ResultEvent
 from cogency_tui.protocol.messages import Message
 from cogency_tui.providers.base import Usage
@@ -83,7 +83,7 @@ def result(id: str, tool: str, content: str) -> ResultEvent:
     }
 
 
-@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize("dialect", TEXT_DIALECTS)
 async def test_compacting_puts_the_models_summary_in_the_place_of_the_events(
     tmp_path: Path, project: Path, dialect: Dialect
 ) -> None:
