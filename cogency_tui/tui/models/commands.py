@@ -32,7 +32,8 @@ _MODES_SHOWN: dict[Mode, str] = {"auto": "automatic", "resume": "resume", "repla
 """The modes in words: `auto` alone is a permission mode."""
 
 
-_EFFORTS_SHOWN = {"auto": "the model's default"}
+def _shown(effort: EffortChoice) -> str:
+    return "the model's default" if effort == "auto" else effort
 
 
 class ModelCommands(FeatureCommands):
@@ -110,9 +111,14 @@ class ModelCommands(FeatureCommands):
         if chosen:
             agent.effort = chosen[0]
             self._display.show_state()
-            self.say(
-                f"Reasoning effort: {_EFFORTS_SHOWN.get(effort, effort)}. Takes effect with the next step."
-            )
+            self.say(f"Reasoning effort: {_shown(agent.effort)}. Takes effect with the next step.")
+
+    def _cycle_effort(self) -> EffortChoice:
+        """Switch to the next effort, the model's default after the highest one; return it."""
+        at = EFFORT_CHOICES.index(self._agent.effort) + 1
+        self._agent.effort = EFFORT_CHOICES[at % len(EFFORT_CHOICES)]
+        self._display.show_state()
+        return self._agent.effort
 
     def _offer(self, key: str, current: str, choose: Callable[[str], None]) -> None:
         """List the choices of the option `key`, and pass the chosen one to `choose`."""
@@ -149,7 +155,8 @@ class ModelCommands(FeatureCommands):
             if chosen is not None:
                 await self._use(models, chosen)
 
-        app_of(self._screen).push_screen(PickerScreen(models, current), use)
+        picker = PickerScreen(models, current, effort=self._agent.effort, cycle_effort=self._cycle_effort)
+        app_of(self._screen).push_screen(picker, use)
 
     async def _use(self, models: "ModelList", chosen: "Chosen") -> None:
         provider, known = self._agent.provider, models.find(chosen.provider)
