@@ -1,4 +1,5 @@
-"""Descriptions of a tool's arguments for the model, and reports of what was wrong with those that it gave.
+"""Descriptions of a tool's arguments for the model, as text and as JSON Schema, and reports of what was wrong
+with those that it gave.
 
 Invariant: the text depends on the argument structs alone and is the same bytes each time; a report names
 every wrong argument and what was expected.
@@ -16,6 +17,7 @@ from msgspec.structs import FieldInfo, fields
 
 from cogency_tui.errors import ToolError
 from cogency_tui.tools.base import PLAIN, Spellings
+from cogency_tui.tools.portable_schema import portable
 from cogency_tui.workspace.protected_names import shown
 
 _LONGEST_VALUE = 60
@@ -103,10 +105,13 @@ def _named(
 
 
 def _coerced(value: Any, kind: Any) -> Any:
-    """Convert a number or boolean that is written as a string, where no string is wanted."""
-    if not isinstance(value, str):
+    """Convert a number or boolean that is written as a string where no string is wanted, and an integer that
+    is written as a float."""
+    if not isinstance(value, str | float):
         return value
     found = _described_type(kind)
+    if isinstance(value, float):
+        return int(value) if isinstance(found, inspect.IntType) and value.is_integer() else value
     if isinstance(found, inspect.BoolType):
         return {"true": True, "false": False}.get(value.casefold(), value)
     if isinstance(found, inspect.IntType) and _INTEGER.fullmatch(value):
@@ -135,6 +140,29 @@ def described(expected: type[msgspec.Struct]) -> str:
             f"- {field.encode_name}: {_limits(field.type)}{need}{f' — {meaning}' if meaning else ''}"
         )
     return "\n".join(lines)
+
+
+def json_schema(expected: type[msgspec.Struct]) -> dict[str, Any]:
+    """Return the JSON Schema of the arguments, in the subset that every vendor accepts.
+
+    It has no `$ref`: nested structs are inlined, and a struct that contains itself is an object there.
+    """
+    return msgspec.json.decode(_encoded_schema(expected))
+
+
+@lru_cache(_TOOLS)
+def _encoded_schema(expected: type[msgspec.Struct]) -> bytes:
+    """Encode the schema: a decoded copy for each caller can be changed by it."""
+    whole = msgspec.json.schema(expected, schema_hook=_schema_of_custom_type)
+    top = whole["$defs"][whole["$ref"].rpartition("/")[2]]
+    # `convert` refuses unknown arguments. The docstring is not for the model: the tool describes itself.
+    top["additionalProperties"] = False
+    top.pop("description", None)
+    return msgspec.json.encode(portable(whole, lambda: described(expected)))
+
+
+def _schema_of_custom_type(kind: type) -> dict[str, Any]:
+    return {"description": kind.__name__}
 
 
 def _refusal(label: str, problems: list[str], expected: type[msgspec.Struct]) -> ToolError:
