@@ -21,7 +21,7 @@ control characters.
 import json
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import reduce
 from typing import Any, cast
 from urllib.parse import unquote
@@ -116,6 +116,33 @@ def one_line(value: Any) -> str:
     """Return a text without control characters, cut where it is long; empty for any other value."""
     text = " ".join(clean(value).split()) if isinstance(value, str) else ""
     return text if len(text) <= LONGEST_MEANING else f"{text[:LONGEST_MEANING]}…"
+
+
+def inner_meanings(part: Part, depth: int = 1) -> Iterator[str]:
+    """Describe the range and the meaning of each member of an object within a part of a portable schema, on a
+    line; one that has neither is left out."""
+    for within in _objects_in(part):
+        for name, member in within.get("properties", {}).items():
+            limits, meaning = _range(member), member.get("description", "")
+            if limits or meaning:
+                text = f"{name}{f': {limits}' if limits else ''}{f' — {meaning}' if meaning else ''}"
+                yield f"{'  ' * depth}- {text}"
+            yield from inner_meanings(member, depth + 1)
+
+
+def _objects_in(part: Part) -> Iterator[Part]:
+    """Yield the objects that a value is, or has as items."""
+    yield from [part] if "properties" in part else []
+    inner = (*part.get("anyOf", ()), part.get("items"), part.get("additionalProperties"))
+    for each in filter(None, inner):
+        yield from _objects_in(each)
+
+
+def _range(member: Part) -> str:
+    low, high = member.get("minimum"), member.get("maximum")
+    if low is not None and high is not None:
+        return f"{low} to {high}"
+    return f"≥ {low}" if low is not None else f"≤ {high}" if high is not None else ""
 
 
 class _Inliner:

@@ -23,7 +23,7 @@ from cogency_tui.tools.base import NO_ALIASES, Intent, Outcome, ToolContext, Too
 from cogency_tui.tools.mcp.host_protocol import Offer
 from cogency_tui.tools.mcp.names import full_name, source_of
 from cogency_tui.tools.mcp.server import Server
-from cogency_tui.tools.portable_schema import LONGEST_MEANING, one_line, portable
+from cogency_tui.tools.portable_schema import LONGEST_MEANING, inner_meanings, one_line, portable
 from cogency_tui.workspace.protected_names import shown
 
 _DEEPEST = 3
@@ -31,6 +31,9 @@ _MOST_WORDS = 8
 """Most choices and members of a type that are listed."""
 
 _MOST_LINES = 60
+_MOST_INNER = 20
+"""Most lines about the members of one argument."""
+
 _LONGEST = 12_000
 """Characters after which no further argument is described."""
 
@@ -81,23 +84,28 @@ class Schema:
         lost."""
 
     def described(self) -> str:
-        """Describe each argument on a line: name, type, default, meaning."""
+        """Describe each argument on a line: name, type, default, meaning. The lines below it are the meanings
+        of the members of objects that it holds."""
         return self._described
 
     @cached_property
     def _described(self) -> str:
+        return self._text(self.portable()["properties"])
+
+    def _text(self, schemas: Mapping[str, Mapping[str, Any]]) -> str:
         lines: list[str] = []
         length = 0
-        for name, given in self._properties.items():
-            if len(lines) == _MOST_LINES or length > _LONGEST:
-                lines.append(f"- {len(self._properties) - len(lines)} more, not listed here")
+        for count, (name, given) in enumerate(self._properties.items()):
+            if len(lines) >= _MOST_LINES or length > _LONGEST:
+                lines.append(f"- {len(self._properties) - count} more, not listed here")
                 break
             part = self._resolved(given)
             default = "" if "default" not in part else f", default {_short(part['default'])}"
             need = "" if name in self._required else default or ", optional"
             meaning = one_line(part.get("description"))
             lines.append(f"- {one_line(name)}: {self._type(part)}{need}{f' — {meaning}' if meaning else ''}")
-            length += len(lines[-1])
+            lines.extend(islice(inner_meanings(schemas.get(name, {})), _MOST_INNER))
+            length = sum(map(len, lines))
         if self._open:
             lines.append("- others are passed on unchanged")
         return "\n".join(lines)
@@ -108,7 +116,7 @@ class Schema:
 
     @cached_property
     def _portable(self) -> bytes:
-        schema = portable(self._whole, self.described)
+        schema = portable(self._whole, lambda: self._text({}))
         if not self._open and schema["properties"].keys() == self._properties.keys():
             schema["additionalProperties"] = False
         return msgspec.json.encode(schema)
