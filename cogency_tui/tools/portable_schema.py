@@ -7,7 +7,8 @@ in another form here, are:
 - alternatives at the top level, and a `type` beside `anyOf`;
 - an array without `items`, an object at the top level without `properties`, and `required` names that are
   not among them;
-- names of properties with other characters than letters, digits, `_`, `.` and `-`, or with more than 64.
+- names of properties with other characters than letters, digits, `_`, `.` and `-`, or with more than 64;
+- an empty text in `enum`, and anything but text.
 
 A constraint that is refused somewhere (`pattern`, `format`, `exclusiveMinimum`, …) becomes a remark in the
 description, which the model reads as well: vendors enforce constraints in strict tool calling alone.
@@ -38,6 +39,7 @@ LONGEST_MEANING = 400
 _DEEPEST = 10
 _LONGEST_REMARK = 120
 _MOST_NAMES = 8
+_MOST_VALUES = 30
 _LEAST = 10
 """Characters that each part of a schema counts at least, so that the number of parts is bounded as well."""
 
@@ -112,7 +114,7 @@ def portable(schema: Part, described: Callable[[], str]) -> dict[str, Any]:
         return {"type": "object", "description": text, "properties": {}}
 
 
-def one_line(value: Any) -> str:
+def short_line(value: Any) -> str:
     """Return a text without control characters, cut where it is long; empty for any other value."""
     text = " ".join(clean(value).split()) if isinstance(value, str) else ""
     return text if len(text) <= LONGEST_MEANING else f"{text[:LONGEST_MEANING]}…"
@@ -223,7 +225,7 @@ def _named_places(found: Any) -> dict[str, Any]:
 
 def _recursive(reference: str, target: Part) -> Part:
     """Return the part that stands for a reference to what contains it."""
-    name = one_line(reference.rpartition("/")[2]).lstrip("#") or "the arguments"
+    name = short_line(reference.rpartition("/")[2]).lstrip("#") or "the arguments"
     return {"type": target.get("type", "object"), _REMARKS: [f"the same form as {name}"]}
 
 
@@ -304,7 +306,7 @@ def _all_properties(parts: Iterable[Part]) -> dict[str, Any]:
 
 def _groups(needed: Iterable[Sequence[str]]) -> list[str]:
     """Word which properties the alternatives need, where they need different ones."""
-    groups = dict.fromkeys(", ".join(map(one_line, names)) for names in needed if names)
+    groups = dict.fromkeys(", ".join(map(short_line, names)) for names in needed if names)
     words = " or ".join(f"({group})" for group in [*groups][:_MOST_NAMES])
     return [f"needs {words}"] if len(groups) > 1 else []
 
@@ -320,10 +322,11 @@ def _of_type(part: Part, kind: str) -> dict[str, Any]:
 
 
 def _choices(part: Part, kind: str) -> dict[str, Any]:
-    if kind not in ("string", "integer", "number"):
-        return {}
-    values = [each for each in _values(part) or [] if _is_of(each, kind) and _is_plain(each)]
-    return {"enum": list(dict.fromkeys(values))} if values else {}
+    values = [each for each in _values(part) if _is_of(each, kind) and _is_plain(each)]
+    if kind == "string" and values and "" not in values:
+        return {"enum": list(dict.fromkeys(values))}
+    numbers = [each for each in values if _is_number(each)]
+    return {"minimum": min(numbers), "maximum": max(numbers)} if numbers else {}
 
 
 def _bounds(part: Part, kind: str) -> dict[str, Any]:
@@ -364,7 +367,7 @@ def _members(part: Part) -> dict[str, Any]:
 
 def _annotated(node: dict[str, Any], part: Part) -> dict[str, Any]:
     """Add the description and the default to what a part allows."""
-    meaning = one_line(part.get("description"))
+    meaning = short_line(part.get("description"))
     remarks = "; ".join(_remarks(part))
     text = " ".join(filter(None, (meaning, f"({remarks})" if remarks else "")))
     head = {"type": node["type"]} if "type" in node else {}
@@ -383,8 +386,9 @@ def _remarks(part: Part) -> list[str]:
     long = (key for key in _LENGTHS if _is_number(part.get(key)) and part[key] > _MOST_REPEATS)
     keys = (key for key in _REMARKED if key in part and key not in exact and part[key] is not False)
     worded = [f"{key}: {_short(part[key])}" for key in (*long, *keys)]
-    if (values := _values(part)) is not None and all(isinstance(each, bool) for each in values):
-        worded += [f"always {_short(values[0])}"] if len(values) == 1 else []
+    values = _values(part)
+    if "" in values or {type(each) for each in values} - {str, type(None)}:
+        worded.append(f"one of {', '.join(map(_short, values[:_MOST_VALUES]))}")
     unlisted = [name for name in _table(part.get("properties")) if not _KEY.fullmatch(name)]
     required = _names(part.get("required"))
     names = [f"{_short(name)}{' (required)' if name in required else ''}" for name in unlisted]
@@ -401,7 +405,7 @@ def _types(part: Part) -> list[str]:
     kinds = cast("list[Any]", given) if isinstance(given, list) else [given]
     declared = [kind for kind in _IS_OF if kind in kinds]
     values = _values(part)
-    if values is None:
+    if not values:
         return declared or list(dict.fromkeys(kind for key, kind in _IMPLIED.items() if key in part))
     if declared:
         return [kind for kind in declared if any(_is_of(each, kind) for each in values)] or declared
@@ -410,12 +414,12 @@ def _types(part: Part) -> list[str]:
     return [kind for kind in _IS_OF if kind in found - ({"integer"} if "number" in found else set())]
 
 
-def _values(part: Part) -> list[Any] | None:
-    """Return the only values that a part allows; None where it does not list them."""
+def _values(part: Part) -> list[Any]:
+    """Return the only values that a part allows; none where it does not list them."""
     if "const" in part:
         return [part["const"]]
     given = part.get("enum")
-    return cast("list[Any]", given) if isinstance(given, list) and given else None
+    return cast("list[Any]", given) if isinstance(given, list) else []
 
 
 def _is_of(value: Any, kind: str) -> bool:

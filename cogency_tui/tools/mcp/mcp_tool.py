@@ -23,7 +23,7 @@ from cogency_tui.tools.base import NO_ALIASES, Intent, Outcome, ToolContext, Too
 from cogency_tui.tools.mcp.host_protocol import Offer
 from cogency_tui.tools.mcp.names import full_name, source_of
 from cogency_tui.tools.mcp.server import Server
-from cogency_tui.tools.portable_schema import LONGEST_MEANING, inner_meanings, one_line, portable
+from cogency_tui.tools.portable_schema import LONGEST_MEANING, inner_meanings, portable, short_line
 from cogency_tui.workspace.protected_names import shown
 
 _DEEPEST = 3
@@ -102,8 +102,10 @@ class Schema:
             part = self._resolved(given)
             default = "" if "default" not in part else f", default {_short(part['default'])}"
             need = "" if name in self._required else default or ", optional"
-            meaning = one_line(part.get("description"))
-            lines.append(f"- {one_line(name)}: {self._type(part)}{need}{f' — {meaning}' if meaning else ''}")
+            meaning = short_line(part.get("description"))
+            lines.append(
+                f"- {short_line(name)}: {self._type(part)}{need}{f' — {meaning}' if meaning else ''}"
+            )
             lines.extend(islice(inner_meanings(schemas.get(name, {})), _MOST_INNER))
             length = sum(map(len, lines))
         if self._open:
@@ -124,7 +126,7 @@ class Schema:
     def usage(self) -> str:
         """Format the right form on one line."""
         parts = [
-            f"{one_line(name)}: {text}" if name in self._required else f"[{one_line(name)}: {text}]"
+            f"{short_line(name)}: {text}" if name in self._required else f"[{short_line(name)}: {text}]"
             for name, given in list(self._properties.items())[:_MOST_LINES]
             for text in (self._type(self._resolved(given), _DEEPEST),)
         ]
@@ -139,7 +141,7 @@ class Schema:
         if not isinstance(args, dict):
             raise self._refusal(tool, [f"the arguments must be an object, not {_short(args)}"])
         given = cast("dict[str, Any]", args)
-        problems = [f'"{one_line(name)}" is missing' for name in self._required if name not in given]
+        problems = [f'"{short_line(name)}" is missing' for name in self._required if name not in given]
         for name, value in given.items():
             if name not in self._properties:
                 if not self._open:
@@ -147,7 +149,7 @@ class Schema:
                 continue
             part = self._resolved(self._properties[name])
             if not _fits(value, part.get("type")):
-                problems.append(f'"{one_line(name)}" must be {self._type(part)}, not {_short(value)}')
+                problems.append(f'"{short_line(name)}" must be {self._type(part)}, not {_short(value)}')
         if problems:
             raise self._refusal(tool, problems)
         return Given(given)
@@ -173,7 +175,7 @@ class Schema:
 
     def _type(self, part: Mapping[str, Any], depth: int = 0) -> str:
         """Name a type in a few words."""
-        return one_line(self._whole_type(part, depth))
+        return short_line(self._whole_type(part, depth))
 
     def _whole_type(self, part: Mapping[str, Any], depth: int) -> str:
         if isinstance(part.get("enum"), list):
@@ -189,14 +191,14 @@ class Schema:
         kind = part.get("type")
         if isinstance(kind, list):
             return " or ".join(
-                _WORDS.get(str(one), one_line(one)) for one in cast("list[Any]", kind)[:_MOST_WORDS]
+                _WORDS.get(str(one), short_line(one)) for one in cast("list[Any]", kind)[:_MOST_WORDS]
             )
         if kind == "array" and depth < _DEEPEST and "items" in part:
             return f"list of {self._type(self._resolved(part['items']), depth + 1)}"
         members = _table(part.get("properties"))
         if members and depth < _DEEPEST:
             return f"{{{', '.join(self._members(members, part.get('required'), depth))}}}"
-        return _WORDS.get(kind, one_line(kind)) if isinstance(kind, str) else "any"
+        return _WORDS.get(kind, short_line(kind)) if isinstance(kind, str) else "any"
 
     def _members(self, members: Mapping[str, Any], required: Any, depth: int) -> Iterator[str]:
         """Name as many members of an object as are useful: a longer text is cut, and each can be as wide
@@ -205,7 +207,7 @@ class Schema:
         length = 0
         for name, inner in islice(members.items(), _MOST_WORDS):
             mark = "" if name in needed else "?"
-            line = f"{one_line(name)}{mark}: {self._type(self._resolved(inner), depth + 1)}"
+            line = f"{short_line(name)}{mark}: {self._type(self._resolved(inner), depth + 1)}"
             yield line
             length += len(line)
             if length > LONGEST_MEANING:
