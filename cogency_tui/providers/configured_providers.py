@@ -64,6 +64,32 @@ class KnownProvider(msgspec.Struct, frozen=True):
     resumes: bool
 
 
+class ConfiguredModels:
+    """The models of the configured providers, with their facts: what the user's tables state of a provider's
+    models wins over the table of models.
+
+    Raises:
+        ConfigError: on creation, if the user's file of models cannot be used.
+    """
+
+    def __init__(self, settings: Settings, environ: Mapping[str, str]) -> None:
+        self._tables = _tables(settings, environ)
+        self._models = load_models(config_path(environ).with_name("models.toml"))
+
+    def of(self, provider: str) -> list[str]:
+        """Return the names of a provider's known models."""
+        return self._models.of(provider)
+
+    def facts(self, provider: str, model: str) -> ModelFacts:
+        """Return the facts about a model; a server on this machine does not charge its vendor's price."""
+        from cogency_tui.providers.endpoint import Endpoint
+
+        table = self._tables.get(provider, ProviderSettings())
+        facts = _stated(self._models.find(provider, model), table)
+        local = Endpoint(provider, table.base_url, model).is_loopback
+        return structs.replace(facts, prices=None) if local else facts
+
+
 def create_provider(settings: Settings, environ: Mapping[str, str]) -> Provider:
     """Create the provider that the settings name. Nothing is connected and no key is needed yet.
 
@@ -96,7 +122,8 @@ def create_provider(settings: Settings, environ: Mapping[str, str]) -> Provider:
     key = environ.get(table.key_env, "").strip() if table.key_env else ""
     endpoint = Endpoint(name, table.base_url, model, table.key_env, key)
     timeouts = Timeouts(first_byte=settings.first_byte_timeout, idle=settings.idle_timeout)
-    return _assemble(endpoint, table, _facts(endpoint, table, environ), timeouts)
+    facts = ConfiguredModels(settings, environ).facts(name, model)
+    return _assemble(endpoint, table, facts, timeouts)
 
 
 def known_providers(settings: Settings, environ: Mapping[str, str]) -> list[KnownProvider]:
@@ -176,29 +203,23 @@ def is_vendors_own(endpoint: "Endpoint", vendor: str) -> bool:
     return endpoint.host == urlsplit(PRESETS[vendor].base_url).netloc
 
 
-def _facts(endpoint: "Endpoint", table: ProviderSettings, environ: Mapping[str, str]) -> ModelFacts:
-    """Return the facts of the model; a server on this machine does not charge its vendor's price."""
-    models = load_models(config_path(environ).with_name("models.toml"))
-    facts = models.find(endpoint.name, endpoint.model)
-    if table.context_size:
-        facts = structs.replace(facts, context_size=table.context_size)
-    return structs.replace(facts, prices=None) if endpoint.is_loopback else facts
+def _stated(facts: ModelFacts, table: ProviderSettings) -> ModelFacts:
+    """Replace the facts that the user's table states itself."""
+    stated = {
+        "context_size": table.context_size or None,
+        "reasoning": table.reasoning,
+        "images": table.images,
+        "dialect": table.dialect or None,
+        "threads": table.resume if table.api == "anthropic" else None,
+    }
+    return structs.replace(facts, **{name: value for name, value in stated.items() if value is not None})
 
 
 def _tables(settings: Settings, environ: Mapping[str, str]) -> dict[str, ProviderSettings]:
     """Layer the presets, the user's tables and the environment, the last winning."""
     tables = dict(PRESETS)
     for name, given in settings.providers.items():
-        preset = PRESETS.get(name, ProviderSettings(api="chat"))
-        tables[name] = ProviderSettings(
-            given.base_url or preset.base_url,
-            given.model or preset.model,
-            given.key_env or preset.key_env,
-            given.api or preset.api,
-            # A preset's session settings apply to its own wire protocol.
-            preset.resume if given.resume is None and given.api in ("", preset.api) else given.resume,
-            given.context_size or preset.context_size,
-        )
+        tables[name] = _overlay(PRESETS.get(name, ProviderSettings(api="chat")), given)
     for name, variable in _ADDRESSES.items():
         if address := environ.get(variable):
             tables[name] = structs.replace(tables[name], base_url=address)
@@ -211,6 +232,16 @@ def _tables(settings: Settings, environ: Mapping[str, str]) -> dict[str, Provide
         ):
             tables[name] = structs.replace(table, key_env=variable)
     return tables
+
+
+def _overlay(preset: ProviderSettings, given: ProviderSettings) -> ProviderSettings:
+    """Replace the keys of a preset that the user's table gives."""
+    unset = structs.asdict(ProviderSettings())
+    stated = {key: value for key, value in structs.asdict(given).items() if value != unset[key]}
+    if given.api not in ("", preset.api):
+        # A preset's session settings apply to its own wire protocol.
+        preset = structs.replace(preset, resume=None)
+    return structs.replace(preset, **stated)
 
 
 def _check_address(name: str, address: str) -> None:

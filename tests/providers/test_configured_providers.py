@@ -5,9 +5,17 @@ from typing import Any
 
 import pytest
 
+from cogency_tui.config.layers import load_settings
 from cogency_tui.config.schema import ProviderSettings, Settings
 from cogency_tui.errors import AuthenticationError, ConfigError
-from cogency_tui.providers.configured_providers import PRESETS, create_provider, known_providers, secrets
+from cogency_tui.providers.configured_providers import (
+    PRESETS,
+    ConfiguredModels,
+    create_provider,
+    known_providers,
+    secrets,
+)
+from cogency_tui.providers.models import ModelFacts
 from cogency_tui.providers.offline.provider import OfflineProvider
 from tests.cases import cases
 from tests.peers.responses import ResponsesPeer
@@ -80,6 +88,55 @@ def test_the_persons_own_file_of_models_counts(tmp_path: Path) -> None:
     environ = {"COGENCY_CONFIG": str(tmp_path / "config.toml")}
     provider = create_provider(Settings(provider="acme", providers={"acme": table}), environ)
     assert provider.facts.context_size == 1234
+
+
+def facts_of(name: str, model: str, **providers: ProviderSettings) -> ModelFacts:
+    return ConfiguredModels(Settings(providers=providers), {}).facts(name, model)
+
+
+def test_what_the_user_states_of_a_model_wins_over_the_table() -> None:
+    stated = ProviderSettings(context_size=64_000, reasoning=False, images=True, dialect="xml")
+    shipped = facts_of("anthropic", "claude-opus-5")
+    facts = facts_of("anthropic", "claude-opus-5", anthropic=stated)
+    assert (shipped.reasoning, shipped.dialect) == (True, "native")
+    assert (facts.context_size, facts.reasoning, facts.images, facts.dialect) == (64_000, False, True, "xml")
+    assert (facts.prices, facts.max_output) == (shipped.prices, shipped.max_output)
+
+
+def test_the_user_states_the_facts_of_an_unknown_model() -> None:
+    table = ProviderSettings("https://acme.test/v1", "m", reasoning=True, images=True, dialect="native")
+    settings = Settings(provider="acme", providers={"acme": table})
+    facts = create_provider(settings, {}).facts
+    assert (facts.reasoning, facts.images, facts.dialect) == (True, True, "native")
+
+
+@cases("resume", [True, False])
+def test_resume_means_message_threads_for_the_wire_of_anthropic(resume: bool) -> None:
+    proxy = ProviderSettings("https://acme.test", "m", api="anthropic", resume=resume)
+    assert facts_of("acme", "m", acme=proxy).threads == resume
+    assert facts_of("anthropic", "claude-opus-5", anthropic=ProviderSettings(resume=resume)).threads == resume
+    chat = ProviderSettings("https://acme.test", "m", api="responses", resume=resume)
+    assert not facts_of("acme", "m", acme=chat).threads
+
+
+@cases(
+    ("line", "problem"),
+    [
+        ('reasoning = "yes"', '"reasoning": expected bool, got str.'),
+        ("images = 1", '"images": expected bool, got int.'),
+        ('dialect = "nativ"', '"dialect": must be one of native, xml, delimiter, action, not "nativ".'),
+        ('api = "soap"', '"api": must be one of chat, responses, anthropic, gemini, not "soap".'),
+        ("thinking = true", 'unknown key "thinking"'),
+    ],
+)
+def test_an_invalid_statement_about_a_provider_names_file_line_and_key(
+    tmp_path: Path, line: str, problem: str
+) -> None:
+    path = tmp_path / "config.toml"
+    path.write_text(f"[providers.mine]\n{line}\n")
+    with pytest.raises(ConfigError) as caught:
+        load_settings(path)
+    assert str(caught.value).startswith(f'{path}, line 2: provider "mine": {problem}')
 
 
 @pytest.mark.parametrize(
